@@ -1,0 +1,78 @@
+#include "framework/base/error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace emplace {
+namespace {
+
+// Levenshtein distance, two rows.
+int EditDistance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string ChoicesHint(std::string_view value, std::span<const std::string> choices) {
+  constexpr size_t kListed = 20;
+  std::string hint;
+  const std::string* nearest = nullptr;
+  int least = std::max<int>(2, static_cast<int>(value.size()) / 3) + 1;
+  for (const std::string& choice : choices) {
+    const int distance = EditDistance(value, choice);
+    if (distance < least) {
+      least = distance;
+      nearest = &choice;
+    }
+  }
+  if (nearest != nullptr) hint += fmt::format("; did you mean \"{}\"?", *nearest);
+  if (choices.empty()) return hint + "; there are no choices";
+  hint += nearest != nullptr ? " choices: " : "; choices: ";
+  for (size_t i = 0; i < std::min(choices.size(), kListed); ++i) {
+    hint += (i > 0 ? ", " : "") + choices[i];
+  }
+  if (choices.size() > kListed) hint += fmt::format(" and {} more", choices.size() - kListed);
+  return hint;
+}
+
+void ThrowUnknown(
+    std::string_view where,
+    std::string_view what,
+    std::string_view value,
+    std::span<const std::string> choices) {
+  throw InputError(
+      fmt::format("{}: unknown {} \"{}\"{}", where, what, value, ChoicesHint(value, choices)));
+}
+
+namespace internal {
+
+void CheckFailed(const char* file, int line, const char* condition, const std::string& details) {
+  std::fputs(
+      fmt::format("{}:{}: CHECK failed: {}{}{}\n",
+                  file,
+                  line,
+                  condition,
+                  details.empty() ? "" : ": ",
+                  details)
+          .c_str(),
+      stderr);
+  std::abort();
+}
+
+}  // namespace internal
+}  // namespace emplace

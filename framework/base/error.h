@@ -1,0 +1,61 @@
+#pragma once
+
+// Three ways for things to go wrong, kept apart:
+//   InputError  the user's mistake: a file, key, value or argument (exit code 2)
+//   RunError    the world failed us: an unwritable disk, a broken device (exit code 1)
+//   CHECK       our broken promise: prints place and values and aborts, in every build type
+// A foreseen outcome (a placement that does not fit) is a value and none of these.
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// The user's input is wrong. The message names file, place, value, what was expected and the choices.
+class InputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The run failed although the input was right.
+class RunError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// "; did you mean \"k80\"? choices: a100, k80" for an unknown `value`; only the choices when none is near.
+/// At most 20 choices are listed, the rest counted.
+std::string ChoicesHint(std::string_view value, std::span<const std::string> choices);
+
+/// @throws InputError "`where`: unknown `what` \"value\"; did you mean ...".
+[[noreturn]] void ThrowUnknown(
+    std::string_view where,
+    std::string_view what,
+    std::string_view value,
+    std::span<const std::string> choices);
+
+namespace internal {
+[[noreturn]] void CheckFailed(
+    const char* file,
+    int line,
+    const char* condition,
+    const std::string& details);
+}  // namespace internal
+
+}  // namespace emplace
+
+/// Aborts with file, line, condition and an optional std::string of details. On in all builds.
+#define EMPLACE_CHECK(condition, ...)                                                          \
+  (static_cast<bool>(condition)                                                                \
+       ? void()                                                                                \
+       : ::emplace::internal::CheckFailed(__FILE__, __LINE__, #condition, std::string{__VA_ARGS__}))
+
+/// The same in inner loops: on unless NDEBUG.
+#ifdef NDEBUG
+#define EMPLACE_DCHECK(condition, ...) void()
+#else
+#define EMPLACE_DCHECK(condition, ...) EMPLACE_CHECK(condition, __VA_ARGS__)
+#endif

@@ -1,0 +1,152 @@
+#include "framework/base/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace emplace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kBarInterval = std::chrono::milliseconds(100);
+constexpr auto kLineInterval = std::chrono::seconds(10);
+
+bool IsTerminal() {
+  const char* term = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && (term == nullptr || std::string_view(term) != "dumb");
+}
+
+std::size_t TerminalWidth() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// At most `columns` characters of UTF-8 text, each taken as one column wide.
+std::string Clip(const std::string& text, std::size_t columns) {
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts = (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80;
+    if (starts && shown++ == columns) return text.substr(0, i);
+  }
+  return text;
+}
+
+std::size_t Columns(std::string_view text) {
+  return std::count_if(
+      text.begin(), text.end(), [](unsigned char c) { return (c & 0xc0) != 0x80; });
+}
+
+// 75 -> "1:15", 4000 -> "1:06:40".
+std::string FormatSeconds(double seconds) {
+  if (!(seconds < 1e8)) return "--:--";
+  const auto total = static_cast<std::int64_t>(std::llround(seconds));
+  const std::int64_t hours = total / 3600, minutes = total / 60 % 60;
+  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, total % 60)
+                   : fmt::format("{}:{:02}", minutes, total % 60);
+}
+
+// 0.25 -> "0.25/s", 1234567 -> "1.23M/s".
+std::string FormatRate(double rate) {
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G"};
+  int prefix = 0;
+  for (; rate >= 999.5 && prefix < 3; ++prefix) rate /= 1000;
+  return fmt::format("{:.3g}{}/s", rate, kPrefixes[prefix]);
+}
+
+std::string Bar(double share, int cells) {
+  const int full = static_cast<int>(share * cells);
+  return fmt::format("[{:#<{}}{:.<{}}]", "", full, "", cells - full);
+}
+
+}  // namespace
+
+Progress::Progress(std::string title, std::int64_t total, bool enabled)
+    : title_(std::move(title)),
+      total_(std::max<std::int64_t>(total, 0)),
+      enabled_(enabled),
+      terminal_(enabled && IsTerminal()),
+      start_(Clock::now()),
+      last_(start_) {
+  if (terminal_) Draw(false);
+}
+
+Progress::~Progress() {
+  const std::lock_guard lock(mutex_);
+  if (enabled_) Draw(true);
+}
+
+void Progress::Update(std::int64_t done, const std::string& note) {
+  const std::lock_guard lock(mutex_);
+  done_ = std::max(done_, done);  // threads may report out of order
+  note_ = note;
+  const Clock::time_point now = Clock::now();
+  if (!enabled_ || now - last_ < (terminal_ ? Clock::duration(kBarInterval) : kLineInterval))
+    return;
+  last_ = now;
+  Draw(false);
+}
+
+void Progress::Line(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (!enabled_) return;
+  if (terminal_) {
+    fmt::print(stderr, "\r{}\r{}\n", std::string(drawn_width_, ' '), text);
+    drawn_width_ = 0;
+    Draw(false);
+  } else {
+    fmt::print(stderr, "{}\n", text);
+    std::fflush(stderr);
+  }
+}
+
+// The caller holds the lock (or is the constructor).
+void Progress::Draw(bool final) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
+  const double share =
+      total_ > 0 ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0;
+
+  std::string counts = std::to_string(done_);
+  if (total_ > 0) counts += fmt::format("/{} ({:.0f} %)", total_, std::floor(share * 100));
+  std::string timing;
+  if (final) {
+    timing = fmt::format(" in {}", FormatSeconds(seconds));
+    if (done_ > 0) timing += ", " + FormatRate(rate);
+  } else if (done_ > 0) {
+    timing = ", " + FormatRate(rate);
+    if (total_ > 0) {
+      timing += fmt::format(
+          ", {} left",
+          FormatSeconds(static_cast<double>(std::max<std::int64_t>(total_ - done_, 0)) / rate));
+    }
+  }
+  const std::string text = counts + timing + (note_.empty() ? "" : "; " + note_);
+  if (!terminal_) {
+    fmt::print(stderr, "{}: {}\n", title_, text);
+    std::fflush(stderr);
+    return;
+  }
+
+  // Title and figures come first; the bar takes what is left of the line and vanishes below 5
+  // cells.
+  const std::size_t width = TerminalWidth() - 1;  // a full line would wrap
+  std::string line = title_ + " ";
+  const std::size_t used = Columns(line) + Columns(text) + 3;
+  const int cells = static_cast<int>(std::min<std::size_t>(30, width > used ? width - used : 0));
+  if (total_ > 0 && cells >= 5) line += Bar(share, cells) + " ";
+  line = Clip(line + text, width);
+  const std::size_t columns = Columns(line);
+  const std::string rest(drawn_width_ > columns ? drawn_width_ - columns : 0, ' ');
+  fmt::print(stderr, "\r{}{}{}", line, rest, final ? "\n" : "");
+  std::fflush(stderr);
+  drawn_width_ = columns;
+}
+
+}  // namespace emplace

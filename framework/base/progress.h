@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace emplace {
+
+/// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line at most
+/// every ten seconds when piped. Thread-safe. The destructor ends the bar's line.
+class Progress {
+ public:
+  /// @param total  units of work; 0: unknown
+  Progress(std::string title, std::int64_t total, bool enabled = true);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// @param done  units finished so far      @param note  shown behind the bar ("best 41.3 ms")
+  void Update(std::int64_t done, const std::string& note = "");
+  /// Prints a line of its own without disturbing the bar.
+  void Line(const std::string& text);
+
+ private:
+  void Draw(bool final);
+
+  std::mutex mutex_;
+  std::string title_, note_;
+  std::int64_t total_, done_ = 0;
+  bool enabled_, terminal_;
+  std::size_t drawn_width_ = 0;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+}  // namespace emplace

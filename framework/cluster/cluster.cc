@@ -1,0 +1,187 @@
+#include "framework/cluster/cluster.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& where,
+                         const char* what,
+                         const std::string& name,
+                         const std::string& reason) {
+  throw InputError(fmt::format("{}: {} \"{}\": {}", where, what, name, reason));
+}
+
+template <class Named>
+void RequireNames(const std::string& where, const char* what, const std::vector<Named>& items) {
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].name.empty()) {
+      throw InputError(fmt::format("{}: {} {} has an empty name", where, what, i));
+    }
+    if (!names.insert(items[i].name).second) {
+      Refuse(where, what, items[i].name, "the name is used twice");
+    }
+  }
+}
+
+void RequireRange(const std::string& where,
+                  const char* what,
+                  const std::string& name,
+                  const char* quantity,
+                  std::int64_t value,
+                  std::int64_t least) {
+  if (value < least) {
+    Refuse(
+        where, what, name, fmt::format("{} is {}, expected at least {}", quantity, value, least));
+  }
+}
+
+void CheckRoute(const std::string& where,
+                const std::string& from,
+                const std::string& to,
+                const std::vector<int>& route,
+                const std::vector<Channel>& channels) {
+  const std::string name = from + " -> " + to;
+  if (from == to && !route.empty()) {
+    Refuse(where, "route", name, "a device has no route to itself");
+  }
+  for (size_t hop = 0; hop < route.size(); ++hop) {
+    const int channel = route[hop];
+    if (channel < 0 || channel >= static_cast<int>(channels.size())) {
+      Refuse(where,
+             "route",
+             name,
+             fmt::format("hop {} is channel {} of {}", hop, channel, channels.size()));
+    }
+    if (hop > 0 && channels[channel].broadcast) {
+      Refuse(where,
+             "route",
+             name,
+             fmt::format("the broadcast channel \"{}\" may only be a first hop, it is hop {}",
+                         channels[channel].name,
+                         hop));
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view ToString(DeviceClass device_class) {
+  return device_class == DeviceClass::kCpu ? "cpu" : "gpu";
+}
+
+const std::vector<std::string>& EfficiencyKeys() {
+  static const std::vector<std::string> keys{"matmul",
+                                             "convolution",
+                                             "elementwise",
+                                             "reduction",
+                                             "normalization",
+                                             "pooling",
+                                             "gather",
+                                             "copy",
+                                             "update",
+                                             "unknown",
+                                             "memory"};
+  return keys;
+}
+
+const std::vector<std::string>& PeakKeys() {
+  static const std::vector<std::string> keys{
+      "f64", "f32", "tf32", "bf16", "f16", "f8", "f4", "i32", "i8"};
+  return keys;
+}
+
+Cluster::Cluster(std::string name,
+                 std::vector<DeviceKind> kinds,
+                 std::vector<Device> devices,
+                 std::vector<Channel> channels,
+                 std::vector<std::vector<int>> routes,
+                 const std::string& where)
+    : name_(std::move(name)),
+      kinds_(std::move(kinds)),
+      devices_(std::move(devices)),
+      channels_(std::move(channels)),
+      routes_(std::move(routes)) {
+  if (devices_.empty()) throw InputError(fmt::format("{}: there are no devices", where));
+  if (num_devices() > kMaxDevices) {
+    throw InputError(
+        fmt::format("{}: {} devices, expected at most {}", where, num_devices(), kMaxDevices));
+  }
+  RequireNames(where, "device kind", kinds_);
+  RequireNames(where, "device", devices_);
+  RequireNames(where, "channel", channels_);
+  for (const DeviceKind& kind : kinds_) {
+    RequireRange(where, "device kind", kind.name, "overhead", kind.overhead, 0);
+    RequireRange(where, "device kind", kind.name, "gap", kind.gap, 0);
+    RequireRange(where, "device kind", kind.name, "issue", kind.issue, 0);
+    RequireRange(where, "device kind", kind.name, "launch", kind.launch, 0);
+  }
+  for (const Device& device : devices_) {
+    if (device.kind < 0 || device.kind >= static_cast<int>(kinds_.size())) {
+      Refuse(where,
+             "device",
+             device.name,
+             fmt::format("it is of kind {} of {}", device.kind, kinds_.size()));
+    }
+    RequireRange(where, "device", device.name, "memory", device.memory, 0);
+    RequireRange(where, "device", device.name, "slots", device.slots, 1);
+  }
+  for (const Channel& channel : channels_) {
+    RequireRange(where, "channel", channel.name, "latency", channel.latency, 0);
+    RequireRange(where, "channel", channel.name, "gap", channel.gap, 0);
+    if (channel.bandwidth.bytes <= 0 || channel.bandwidth.per_seconds <= 0) {
+      Refuse(where, "channel", channel.name, "the bandwidth must be greater than 0");
+    }
+  }
+  if (routes_.size() != devices_.size() * devices_.size()) {
+    throw InputError(fmt::format("{}: routes for {} ordered pairs, expected {} x {}",
+                                 where,
+                                 routes_.size(),
+                                 num_devices(),
+                                 num_devices()));
+  }
+  for (int from = 0; from < num_devices(); ++from) {
+    for (int to = 0; to < num_devices(); ++to) {
+      CheckRoute(where,
+                 devices_[from].name,
+                 devices_[to].name,
+                 routes_[size_t(from) * num_devices() + to],
+                 channels_);
+    }
+  }
+}
+
+int Cluster::FindDevice(std::string_view name) const {
+  const auto found = std::find_if(
+      devices_.begin(), devices_.end(), [&](const Device& device) { return device.name == name; });
+  return found == devices_.end() ? -1 : static_cast<int>(found - devices_.begin());
+}
+
+std::vector<std::string> Cluster::DeviceNames() const {
+  std::vector<std::string> names;
+  for (const Device& device : devices_) names.push_back(device.name);
+  return names;
+}
+
+Nanos Cluster::TransferTime(int from, int to, std::int64_t bytes) const {
+  if (from == to) return 0;
+  const std::span<const int> hops = route(from, to);
+  if (hops.empty()) return kMaxNanos;
+  Nanos time = 0;
+  for (const int hop : hops) {
+    const Channel& channel = channels_[hop];
+    const Nanos wire = WireTime(bytes, channel.bandwidth);
+    time = std::min(time + channel.latency, kMaxNanos);  // no sum of two legal times overflows
+    time = std::min(time + wire, kMaxNanos);
+  }
+  return time;
+}
+
+}  // namespace emplace

@@ -1,0 +1,134 @@
+#include "framework/cluster/device_kind_io.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "framework/cluster/cluster_io.h"
+
+namespace emplace {
+namespace {
+
+DeviceClass ParseClass(const ConfigNode& node) {
+  const std::string text = node.AsString();
+  if (text == "cpu") return DeviceClass::kCpu;
+  if (text == "gpu") return DeviceClass::kGpu;
+  ThrowUnknown(node.Where(), "device class", text, std::vector<std::string>{"cpu", "gpu"});
+}
+
+DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
+  static const std::vector<std::string> keys{"class",
+                                             "peak",
+                                             "memory_bandwidth",
+                                             "overhead",
+                                             "gap",
+                                             "issue",
+                                             "launch",
+                                             "pays_transfers",
+                                             "efficiency",
+                                             "source"};
+  node.RequireKnownKeys(keys);
+  DeviceKind kind;
+  kind.name = name;
+  kind.device_class = ParseClass(node.At("class"));
+  if (node.Has("peak")) {
+    const ConfigNode peak = node.At("peak");
+    peak.RequireKnownKeys(PeakKeys());
+    for (const std::string& dtype : peak.Keys()) kind.peak[dtype] = peak.At(dtype).AsFlopRate();
+  }
+  if (node.Has("memory_bandwidth")) {
+    kind.memory_bandwidth = node.At("memory_bandwidth").AsBandwidth().BytesPerSecond();
+  }
+  if (node.Has("overhead")) kind.overhead = node.At("overhead").AsTime();
+  if (node.Has("gap")) kind.gap = node.At("gap").AsTime();
+  if (node.Has("issue")) kind.issue = node.At("issue").AsTime();
+  if (node.Has("launch")) kind.launch = node.At("launch").AsTime();
+  if (node.Has("pays_transfers")) kind.pays_transfers = node.At("pays_transfers").AsBool();
+  if (node.Has("efficiency")) {
+    const ConfigNode efficiency = node.At("efficiency");
+    efficiency.RequireKnownKeys(EfficiencyKeys());
+    for (const std::string& op_class : efficiency.Keys()) {
+      const double share = efficiency.At(op_class).AsDouble();
+      if (!(share > 0 && share <= 1)) {
+        efficiency.At(op_class).Fail(
+            fmt::format("expected a share of the peak in (0, 1], got {}", share));
+      }
+      kind.efficiency[op_class] = share;
+    }
+  }
+  if (node.Has("source")) kind.source = node.At("source").AsString();
+  return kind;
+}
+
+}  // namespace
+
+std::map<std::string, DeviceKind> ParseDeviceKinds(const ConfigNode& node) {
+  std::map<std::string, DeviceKind> kinds;
+  for (const std::string& name : node.Keys()) {
+    if (name.empty()) node.Fail("expected the name of a device kind, got an empty text");
+    kinds.emplace(name, ParseDeviceKind(name, node.At(name)));
+  }
+  return kinds;
+}
+
+std::map<std::string, DeviceKind> ReadDeviceKinds(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path below = folder / "device_kinds";
+  const fs::path place = fs::is_directory(below, error) ? below : folder;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(place, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".yaml") files.push_back(entry->path());
+  }
+  if (error) {
+    throw InputError(fmt::format(
+        "{}: expected a folder of device kinds (*.yaml): {}", place.string(), error.message()));
+  }
+  std::sort(files.begin(), files.end());
+  std::map<std::string, DeviceKind> kinds;
+  std::map<std::string, std::string> file_of;
+  for (const fs::path& file : files) {
+    const ConfigNode node = ConfigNode::FromFile(file);
+    node.RequireKnownKeys(std::vector<std::string>{"device_kinds"});
+    const ConfigNode map = node.At("device_kinds");
+    for (auto& [name, kind] : ParseDeviceKinds(map)) {
+      if (!file_of.emplace(name, file.string()).second) {
+        map.At(name).Fail(
+            fmt::format("duplicate device kind \"{}\", first in {}", name, file_of[name]));
+      }
+      kinds.emplace(name, kind);
+    }
+  }
+  return kinds;
+}
+
+std::string FormatDeviceKind(const DeviceKind& kind) {
+  std::string text = fmt::format("  {}:\n", QuoteYaml(kind.name));
+  text += fmt::format("    class: {}\n", ToString(kind.device_class));
+  const auto format_map = [](const std::map<std::string, double>& map, const char* unit) {
+    std::vector<std::string> entries;
+    for (const auto& [key, value] : map)
+      entries.push_back(fmt::format("{}: {}{}", key, value, unit));
+    return fmt::format("{{{}}}", fmt::join(entries, ", "));
+  };
+  if (!kind.peak.empty()) text += fmt::format("    peak: {}\n", format_map(kind.peak, "FLOP/s"));
+  if (kind.memory_bandwidth > 0) {
+    text += fmt::format("    memory_bandwidth: {}B/s\n", kind.memory_bandwidth);
+  }
+  text += fmt::format("    overhead: {}ns\n    gap: {}ns\n    issue: {}ns\n    launch: {}ns\n",
+                      kind.overhead,
+                      kind.gap,
+                      kind.issue,
+                      kind.launch);
+  text += fmt::format("    pays_transfers: {}\n", kind.pays_transfers);
+  if (!kind.efficiency.empty()) {
+    text += fmt::format("    efficiency: {}\n", format_map(kind.efficiency, ""));
+  }
+  if (!kind.source.empty()) text += fmt::format("    source: {}\n", QuoteYaml(kind.source));
+  return text;
+}
+
+}  // namespace emplace

@@ -1,0 +1,77 @@
+#pragma once
+
+// A YAML value that knows where it stands: every error names file:line:column, key, value, what was
+// expected and the choices. Hides yaml-cpp from the rest of the house.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/base/time.h"
+#include "framework/config/units.h"
+
+namespace emplace {
+
+class ConfigNode {
+ public:
+  ConfigNode();  ///< an empty map without a place
+  ~ConfigNode();
+  ConfigNode(const ConfigNode&);
+  ConfigNode& operator=(const ConfigNode&);
+
+  /// @throws InputError on a missing file or malformed YAML (file:line:column), duplicate keys included
+  static ConfigNode FromFile(const std::filesystem::path& path);
+  /// @param name  stands for the file in messages
+  static ConfigNode FromString(const std::string& text, const std::string& name);
+
+  bool IsMap() const;
+  bool IsSequence() const;
+  bool IsScalar() const;
+  bool IsNull() const;
+
+  /// Keys of a map in file order. @throws InputError if this is no map
+  std::vector<std::string> Keys() const;
+  bool Has(std::string_view key) const;
+  /// @throws InputError if the required `key` is missing
+  ConfigNode At(std::string_view key) const;
+  /// Elements of a sequence. @throws InputError if this is no sequence
+  std::vector<ConfigNode> Elements() const;
+
+  // Scalars. @throws InputError if the node is no scalar of that form
+  std::string AsString() const;
+  bool AsBool() const;
+  std::int64_t AsInt() const;
+  double AsDouble() const;  ///< finite
+  Nanos AsTime() const;
+  std::int64_t AsBytes() const;
+  Bandwidth AsBandwidth() const;
+  double AsFlopRate() const;
+
+  /// Sets `path` ("budget.seconds", "agents.0.name") to the YAML text `value`, for `--set`; adds maps on
+  /// the way. The new values' place in messages is `origin`.
+  /// @throws InputError if an index is out of range, a scalar is in the way or `value` is no YAML
+  void Set(std::string_view path, const std::string& value, const std::string& origin = "--set");
+
+  /// @throws InputError for the first key not in `known`, with "did you mean"
+  void RequireKnownKeys(std::span<const std::string> known) const;
+  /// "configs/quickstart.yaml:12:3" plus the key path when there is one: "...: budget.seconds".
+  std::string Where() const;
+  /// @throws InputError "Where(): message"
+  [[noreturn]] void Fail(const std::string& message) const;
+  /// YAML text of this node (block style).
+  std::string Dump() const;
+
+ private:
+  struct Impl;
+  explicit ConfigNode(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// A double-quoted YAML scalar that reads back as `text`.
+std::string QuoteYaml(std::string_view text);
+
+}  // namespace emplace

@@ -1,0 +1,224 @@
+#include "framework/config/fields.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+class Reader : public FieldVisitor {
+ public:
+  explicit Reader(const ConfigNode& node) : node_(node) {
+    if (!node.IsMap()) node.Keys();  // throws
+  }
+
+  void Field(const char* key, bool& value, const char*) override {
+    if (Take(key)) value = node_.At(key).AsBool();
+  }
+  void Field(const char* key, int& value, const char*) override {
+    if (!Take(key)) return;
+    const ConfigNode field = node_.At(key);
+    const std::int64_t number = field.AsInt();
+    using Limits = std::numeric_limits<int>;
+    if (number < Limits::min() || number > Limits::max()) {
+      field.Fail(fmt::format(
+          "expected a whole number from {} to {}, got {}", Limits::min(), Limits::max(), number));
+    }
+    value = static_cast<int>(number);
+  }
+  void Field(const char* key, std::int64_t& value, const char*) override {
+    if (Take(key)) value = node_.At(key).AsInt();
+  }
+  void Field(const char* key, double& value, const char*) override {
+    if (Take(key)) value = node_.At(key).AsDouble();
+  }
+  void Field(const char* key, std::string& value, const char*) override {
+    if (Take(key)) value = node_.At(key).AsString();
+  }
+  void Field(const char* key, std::vector<std::string>& value, const char*) override {
+    if (!Take(key)) return;
+    value.clear();
+    for (const ConfigNode& element : node_.At(key).Elements()) value.push_back(element.AsString());
+  }
+  void Field(const char* key, std::vector<double>& value, const char*) override {
+    if (!Take(key)) return;
+    value.clear();
+    for (const ConfigNode& element : node_.At(key).Elements()) value.push_back(element.AsDouble());
+  }
+  void Field(const char* key, ConfigNode& value, const char*) override {
+    if (Take(key)) value = node_.At(key);
+  }
+  void Group(const char* key,
+             const char*,
+             const std::function<void(FieldVisitor&)>& visit) override {
+    if (Take(key)) internal::ReadInto(node_.At(key), visit);
+  }
+
+  void Finish() const { node_.RequireKnownKeys(known_); }
+
+ private:
+  // Registers the key. @return whether the file has it
+  bool Take(const char* key) {
+    EMPLACE_CHECK(std::find(known_.begin(), known_.end(), key) == known_.end(), key);
+    known_.push_back(key);
+    return node_.Has(key);
+  }
+
+  ConfigNode node_;
+  std::vector<std::string> known_;
+};
+
+// A double-quoted YAML scalar, unless the plain text can only be read as a text.
+std::string FormatText(const std::string& text) {
+  static const std::set<std::string, std::less<>> kSpecial{
+      "true", "false", "yes", "no", "null", "Null", "NULL", "on", "off", "nan", "inf"};
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '/' || c == '.' || c == '-';
+  };
+  const bool starts_plain = !text.empty() &&
+                            (is_plain(text[0]) && !(text[0] >= '0' && text[0] <= '9')) &&
+                            text[0] != '-' && text[0] != '.';
+  if (starts_plain && std::all_of(text.begin(), text.end(), is_plain) && !kSpecial.count(text)) {
+    return text;
+  }
+  return QuoteYaml(text);
+}
+
+// Every leaf of a config as YAML text; the writer and the help differ in what they do with it.
+class TextVisitor : public FieldVisitor {
+ public:
+  void Field(const char* key, bool& value, const char* help) override {
+    Leaf(key, value ? "true" : "false", help);
+  }
+  void Field(const char* key, int& value, const char* help) override {
+    Leaf(key, fmt::to_string(value), help);
+  }
+  void Field(const char* key, std::int64_t& value, const char* help) override {
+    Leaf(key, fmt::to_string(value), help);
+  }
+  void Field(const char* key, double& value, const char* help) override {
+    Leaf(key, fmt::to_string(value), help);
+  }
+  void Field(const char* key, std::string& value, const char* help) override {
+    Leaf(key, FormatText(value), help);
+  }
+  void Field(const char* key, std::vector<std::string>& value, const char* help) override {
+    std::vector<std::string> texts;
+    for (const std::string& text : value) texts.push_back(FormatText(text));
+    Leaf(key, fmt::format("[{}]", fmt::join(texts, ", ")), help);
+  }
+  void Field(const char* key, std::vector<double>& value, const char* help) override {
+    Leaf(key, fmt::format("[{}]", fmt::join(value, ", ")), help);
+  }
+  void Field(const char* key, ConfigNode& value, const char* help) override {
+    std::string text = value.Dump();
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    const bool is_empty = text == "{}" || text == "[]";
+    if ((value.IsMap() || value.IsSequence()) && !is_empty) {
+      Block(key, text, help);
+    } else {
+      Leaf(key, text, help);
+    }
+  }
+
+ protected:
+  /// @param text  YAML of one line
+  virtual void Leaf(const char* key, const std::string& text, const char* help) = 0;
+  /// @param text  block style YAML of a map or list that is not empty
+  virtual void Block(const char* key, const std::string& text, const char* help) = 0;
+};
+
+class Writer : public TextVisitor {
+ public:
+  explicit Writer(int indent) : indent_(indent) {}
+
+  void Group(const char* key,
+             const char*,
+             const std::function<void(FieldVisitor&)>& visit) override {
+    Writer nested(indent_ + 2);
+    visit(nested);
+    Line(key, nested.text_.empty() ? " {}\n" : "\n" + nested.text_);
+  }
+
+  std::string TakeText() { return text_.empty() ? "{}\n" : std::move(text_); }
+
+ private:
+  void Leaf(const char* key, const std::string& text, const char*) override {
+    Line(key, " " + text + "\n");
+  }
+  void Block(const char* key, const std::string& text, const char*) override {
+    std::string block = "\n";
+    const std::string margin(indent_ + 2, ' ');
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find('\n', begin), text.size());
+      block += margin + text.substr(begin, end - begin) + "\n";
+      begin = end + 1;
+    }
+    Line(key, block);
+  }
+
+  void Line(const char* key, const std::string& rest) {
+    text_ += std::string(indent_, ' ') + key + ":" + rest;
+  }
+
+  int indent_;
+  std::string text_;
+};
+
+class Helper : public TextVisitor {
+ public:
+  explicit Helper(std::string prefix, std::vector<FieldHelp>& fields)
+      : prefix_(std::move(prefix)), fields_(fields) {}
+
+  void Group(const char* key,
+             const char* help,
+             const std::function<void(FieldVisitor&)>& visit) override {
+    fields_.push_back({prefix_ + key, "", help});
+    Helper nested(prefix_ + key + ".", fields_);
+    visit(nested);
+  }
+
+ private:
+  void Leaf(const char* key, const std::string& text, const char* help) override {
+    fields_.push_back({prefix_ + key, text, help});
+  }
+  void Block(const char* key, const std::string& text, const char* help) override {
+    Leaf(key, text, help);
+  }
+
+  std::string prefix_;
+  std::vector<FieldHelp>& fields_;
+};
+
+}  // namespace
+
+namespace internal {
+
+void ReadInto(const ConfigNode& node, const std::function<void(FieldVisitor&)>& visit) {
+  Reader reader(node);
+  visit(reader);
+  reader.Finish();
+}
+
+std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit) {
+  Writer writer(0);
+  visit(writer);
+  return writer.TakeText();
+}
+
+std::vector<FieldHelp> HelpFrom(const std::function<void(FieldVisitor&)>& visit) {
+  std::vector<FieldHelp> fields;
+  Helper helper("", fields);
+  visit(helper);
+  return fields;
+}
+
+}  // namespace internal
+}  // namespace emplace

@@ -1,0 +1,72 @@
+#pragma once
+
+// A config is a plain struct with defaults beside its fields and one function that visits each field
+// once. The same visit reads YAML, writes it, lists the keys with their sentences for --help, and
+// finds unknown keys:
+//
+//   struct AnnealingConfig {
+//     double cooling = 0.95;
+//     void Visit(FieldVisitor& v) { v.Field("cooling", cooling, "temperature factor per sweep"); }
+//   };
+//   const auto config = ReadFields<AnnealingConfig>(node);
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "framework/config/config_node.h"
+
+namespace emplace {
+
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void Field(const char* key, bool& value, const char* help) = 0;
+  virtual void Field(const char* key, int& value, const char* help) = 0;
+  virtual void Field(const char* key, std::int64_t& value, const char* help) = 0;
+  virtual void Field(const char* key, double& value, const char* help) = 0;
+  virtual void Field(const char* key, std::string& value, const char* help) = 0;
+  virtual void Field(const char* key, std::vector<std::string>& value, const char* help) = 0;
+  virtual void Field(const char* key, std::vector<double>& value, const char* help) = 0;
+  /// A value whose form the owner checks itself (rules, lists of maps).
+  virtual void Field(const char* key, ConfigNode& value, const char* help) = 0;
+  /// A nested struct: `visit` visits its fields.
+  virtual void Group(
+      const char* key,
+      const char* help,
+      const std::function<void(FieldVisitor&)>& visit) = 0;
+};
+
+/// One documented key of a config struct.
+struct FieldHelp {
+  std::string key;            ///< dotted path
+  std::string default_value;  ///< YAML text
+  std::string help;
+};
+
+namespace internal {
+void ReadInto(const ConfigNode& node, const std::function<void(FieldVisitor&)>& visit);
+std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit);
+std::vector<FieldHelp> HelpFrom(const std::function<void(FieldVisitor&)>& visit);
+}  // namespace internal
+
+/// @throws InputError for an unknown key or a value of the wrong form
+template <class Config>
+Config ReadFields(const ConfigNode& node, Config config = {}) {
+  internal::ReadInto(node, [&](FieldVisitor& v) { config.Visit(v); });
+  return config;
+}
+
+/// YAML text with every field, readable by ReadFields.
+template <class Config>
+std::string WriteFields(Config config) {
+  return internal::WriteFrom([&](FieldVisitor& v) { config.Visit(v); });
+}
+
+template <class Config>
+std::vector<FieldHelp> DescribeFields(Config config = {}) {
+  return internal::HelpFrom([&](FieldVisitor& v) { config.Visit(v); });
+}
+
+}  // namespace emplace

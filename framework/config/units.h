@@ -1,0 +1,42 @@
+#pragma once
+
+// Quantities with units, parsed exactly: the decimal text is a rational number and never passes
+// through floating point, so that "5.7us" is 5700 ns and "7.6GB/s" is 7600000000 B/s everywhere.
+// SI prefixes are powers of 1000 (k, M, G, T, P), IEC prefixes powers of 1024 (Ki, Mi, Gi, Ti).
+
+#include <cstdint>
+#include <string_view>
+
+#include "framework/base/time.h"
+
+namespace emplace {
+
+/// A transfer rate as an exact fraction of bytes per second.
+struct Bandwidth {
+  std::int64_t bytes = 0;        ///< numerator [B], > 0
+  std::int64_t per_seconds = 1;  ///< denominator [s], > 0
+
+  double BytesPerSecond() const { return static_cast<double>(bytes) / per_seconds; }
+  bool operator==(const Bandwidth&) const = default;
+};
+
+/// Time on the wire: ceil(bytes / bandwidth), exact. @param bytes >= 0 [B]
+/// @return [ns]; kMaxNanos for anything longer
+Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth);
+
+// Each throws InputError saying what was expected ("expected a time with a unit such as 25us, got
+// \"25\"") for a missing or unknown unit, a negative or non-finite number, or one out of range; the
+// caller adds file and key.
+
+/// "25us" -> 25000; units ns, us (or µs), ms, s; rounded to the nearest ns, halves up. A bare 0 is
+/// allowed.
+Nanos ParseTime(std::string_view text);
+/// "11GiB" -> 11 * 2^30; units B, kB, MB, ... KiB, MiB ... A fraction of a byte is refused. A bare 0 is
+/// allowed.
+std::int64_t ParseBytes(std::string_view text);
+/// "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s"; must be > 0. In lowest terms.
+Bandwidth ParseBandwidth(std::string_view text);
+/// "2.8TFLOP/s" (also TFLOPS) -> 2.8e12 FLOP/s; must be > 0.
+double ParseFlopRate(std::string_view text);
+
+}  // namespace emplace

@@ -1,0 +1,24 @@
+#pragma once
+
+// What each framework calls its ops, by class. Private to framework/cost.
+
+#include <span>
+#include <string_view>
+
+#include "framework/cost/cost_model.h"
+
+namespace emplace::internal {
+
+/// A rule: `name` is a kind, or the beginning of kinds if it ends in '*'. Tables are sorted by
+/// name.
+struct OpRule {
+  std::string_view name;
+  OpClass op_class;
+};
+
+/// TensorFlow's op types, without the version at their end ("V2").
+std::span<const OpRule> TensorFlowOps();
+/// ATen's ops without "aten." or "aten::" and the overload; "optimizer.*" of the exporter whole.
+std::span<const OpRule> AtenOps();
+
+}  // namespace emplace::internal

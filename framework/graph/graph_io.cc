@@ -1,0 +1,381 @@
+#include "framework/graph/graph_io.h"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/json.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::string_view kFormat = "emplace-graph";
+constexpr int kVersion = 1;
+constexpr std::array<std::string_view, 2> kRecordKeys = {"tensors", "ops"};
+
+const std::vector<std::string> kFileKeys =
+    {"format", "version", "name", "source", "tensors", "ops"};
+const std::vector<std::string> kTensorKeys =
+    {"id", "name", "shape", "dtype", "bytes", "role", "alias_of"};
+const std::vector<std::string> kOpKeys = {"id",
+                                          "name",
+                                          "kind",
+                                          "inputs",
+                                          "outputs",
+                                          "control_inputs",
+                                          "flops",
+                                          "bytes_accessed",
+                                          "workspace_bytes",
+                                          "phase",
+                                          "colocate",
+                                          "device_kinds",
+                                          "cost_ns",
+                                          "attributes"};
+
+// Values of single fields; messages leave the place to the caller.
+
+int ReadId(const Json& value) {
+  const std::int64_t id = JsonCount(value);
+  if (id > INT_MAX) throw InputError(fmt::format("got {}; expected an id below 2^31", id));
+  return static_cast<int>(id);
+}
+
+const Json::array_t& ReadList(const Json& value, std::string_view expected) {
+  if (!value.is_array()) {
+    throw InputError(fmt::format("got {}; expected {}", ClippedJson(value), expected));
+  }
+  return value.get_ref<const Json::array_t&>();
+}
+
+Json::object_t& ReadObject(Json& value, std::string_view expected) {
+  if (!value.is_object()) {
+    throw InputError(fmt::format("got {}; expected {}", ClippedJson(value), expected));
+  }
+  return value.get_ref<Json::object_t&>();
+}
+
+std::vector<int> ReadIds(const Json& value) {
+  std::vector<int> ids;
+  for (const Json& id : ReadList(value, "a list of ids")) ids.push_back(ReadId(id));
+  return ids;
+}
+
+void CheckId(const Json& value, std::string_view list, int index) {
+  const int id = ReadId(value);
+  if (id == index) return;
+  const std::string rule =
+      fmt::format("expected {}, since ids count 0, 1, 2, ... in file order", index);
+  throw InputError(id < index
+                       ? fmt::format("duplicate id {}, which {}[{}] has; {}", id, list, id, rule)
+                       : fmt::format("got {}; {}", id, rule));
+}
+
+// A text that is one of an enum's names.
+template <class Enum>
+Enum ReadChoice(const Json& value,
+                std::string_view what,
+                std::optional<Enum> (*parse)(std::string_view),
+                Enum last) {
+  const std::string text = JsonText(value, what);
+  if (const std::optional<Enum> choice = parse(text)) return *choice;
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    names.emplace_back(ToString(static_cast<Enum>(i)));
+  }
+  constexpr size_t kLongest = 60;
+  const std::string shown = text.substr(0, kLongest);
+  throw InputError(
+      fmt::format("unknown {} {}{}", what, QuoteJson(shown), ChoicesHint(shown, names)));
+}
+
+std::vector<std::string> ReadDeviceKinds(const Json& value) {
+  std::vector<std::string> kinds;
+  if (value.is_null()) return kinds;
+  for (const Json& kind : ReadList(value, "a list of device classes or kinds, or null")) {
+    kinds.push_back(JsonText(kind, "a device class or kind"));
+    if (kinds.back().empty()) throw InputError("got \"\"; expected a device class or kind");
+  }
+  if (kinds.empty()) {
+    throw InputError("got an empty list, so the op could run nowhere; expected null for \"any\"");
+  }
+  return kinds;
+}
+
+std::vector<std::pair<std::string, double>> ReadCosts(Json& value) {
+  std::vector<std::pair<std::string, double>> costs;
+  for (const auto& [kind, cost] : ReadObject(value, "an object of device kind -> ns")) {
+    try {
+      costs.emplace_back(kind, JsonAmount(cost));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", kind, error.what()));
+    }
+  }
+  return costs;
+}
+
+std::string ReadLabel(const Json& value) {
+  if (value.is_null()) return "";
+  std::string label = JsonText(value, "a label or null");
+  if (label.empty()) throw InputError("got \"\"; expected a label, or null for none");
+  return label;
+}
+
+std::string ReadObjectText(Json& value) {
+  return ReadObject(value, "an object").empty() ? "" : value.dump();
+}
+
+class GraphReader {
+ public:
+  explicit GraphReader(const std::string& where) : where_(where) {}
+
+  void Visit(const JsonPart& part) {
+    if (part.index < 0) {
+      AtKey(part.key, std::string(part.key), [&] { ReadFileKey(part.key, part.value); });
+    } else if (postponed_.empty()) {
+      try {
+        part.key == "ops" ? ReadOp(part.index, part.value) : ReadTensor(part.index, part.value);
+      } catch (const InputError& error) {
+        // Records of an unknown format or version mean nothing: first see what the file says it is.
+        if (!format_.is_discarded() && !version_.is_discarded()) throw;
+        postponed_ = error.what();
+      }
+    }
+  }
+
+  Graph Finish(const WarningSink& warn) {
+    CheckJsonFormat(format_, version_, kFormat, kVersion, where_);
+    if (!postponed_.empty()) throw InputError(postponed_);
+    for (const auto& [seen, key] :
+         {std::pair(has_name_, "name"), {has_tensors_, "tensors"}, {has_ops_, "ops"}}) {
+      if (!seen) throw InputError(fmt::format("{}: required key \"{}\" is missing", where_, key));
+    }
+    if (warn) Warn(warn);
+    return Graph(std::move(name_),
+                 std::move(tensors_),
+                 std::move(ops_),
+                 std::move(source_),
+                 where_,
+                 std::move(extra_));
+  }
+
+ private:
+  struct UnknownKey {
+    std::string key, first_place, hint;
+    int places = 0;
+  };
+
+  template <class Body>
+  void AtKey(std::string_view key, const std::string& place, const Body& body) {
+    const bool checked_as_a_whole = key == "format" || key == "version";
+    if (checked_as_a_whole) return body();
+    try {
+      body();
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}: {}", where_, place, error.what()));
+    }
+  }
+
+  void ReadFileKey(std::string_view key, Json& value) {
+    if (key == "format") {
+      format_ = value;
+      CheckJsonFormat(
+          format_, version_.is_discarded() ? Json(kVersion) : version_, kFormat, kVersion, where_);
+    } else if (key == "version") {
+      version_ = value;
+      CheckJsonFormat(
+          format_.is_discarded() ? Json(kFormat) : format_, version_, kFormat, kVersion, where_);
+    } else if (key == "name") {
+      name_ = JsonText(value, "the graph's name");
+      has_name_ = true;
+    } else if (key == "source") {
+      source_ = ReadObjectText(value);
+    } else if (key == "tensors") {
+      ReadList(value, "a list of tensors");
+      has_tensors_ = true;
+    } else if (key == "ops") {
+      ReadList(value, "a list of ops");
+      has_ops_ = true;
+    } else {
+      Keep(extra_, key, value, kFileKeys, [] { return std::string(); });
+    }
+  }
+
+  // Runs body(key, value) -> known for every key of a record. Its errors get the record's place.
+  template <class Body>
+  void ReadRecord(std::string_view list,
+                  int index,
+                  Json& record,
+                  const std::vector<std::string>& keys,
+                  std::span<const std::string_view> required,
+                  std::string& extra,
+                  const Body& body) {
+    std::string_view field;
+    const auto place = [&] {
+      std::string text = fmt::format("{}[{}]", list, index);
+      const auto name = record.is_object() ? record.find("name") : record.end();
+      if (name != record.end() && name->is_string()) text += " " + ClippedJson(*name);
+      return text;
+    };
+    try {
+      size_t found = 0;
+      for (auto& [key, value] : ReadObject(record, "an object")) {
+        field = key;
+        if (!body(key, value)) Keep(extra, key, value, keys, place);
+        found += std::find(required.begin(), required.end(), key) != required.end();
+      }
+      field = {};
+      if (found == required.size()) return;
+      for (std::string_view key : required) {
+        if (!record.contains(key)) {
+          throw InputError(fmt::format("required key \"{}\" is missing", key));
+        }
+      }
+    } catch (const InputError& error) {
+      throw InputError(fmt::format(
+          "{}: {}: {}{}{}", where_, place(), field, field.empty() ? "" : ": ", error.what()));
+    }
+  }
+
+  void ReadTensor(int index, Json& record) {
+    static constexpr std::array<std::string_view, 2> kRequired = {"id", "bytes"};
+    Tensor tensor;
+    const auto read = [&](const std::string& key, Json& value) {
+      if (key == "id") {
+        CheckId(value, "tensors", index);
+      } else if (key == "name") {
+        tensor.name = JsonText(value, "the tensor's name");
+      } else if (key == "shape") {
+        for (const Json& size : ReadList(value, "a list of integers")) {
+          tensor.shape.push_back(JsonCount(size));
+        }
+      } else if (key == "dtype") {
+        tensor.dtype = JsonText(value, "an element type");
+      } else if (key == "bytes") {
+        tensor.bytes = JsonCount(value);
+      } else if (key == "role") {
+        tensor.role = ReadChoice(value, "role", &ParseTensorRole, TensorRole::kOutput);
+      } else if (key == "alias_of") {
+        tensor.alias_of = value.is_null() ? -1 : ReadId(value);
+      } else {
+        return false;
+      }
+      return true;
+    };
+    ReadRecord("tensors", index, record, kTensorKeys, kRequired, tensor.extra, read);
+    tensors_.push_back(std::move(tensor));
+  }
+
+  void ReadOp(int index, Json& record) {
+    static constexpr std::array<std::string_view, 5> kRequired = {
+        "id", "name", "kind", "inputs", "outputs"};
+    Op op;
+    const auto read = [&](const std::string& key, Json& value) {
+      if (key == "id") {
+        CheckId(value, "ops", index);
+      } else if (key == "name") {
+        op.name = JsonText(value, "the op's name");
+      } else if (key == "kind") {
+        op.kind = JsonText(value, "the op's type");
+      } else if (key == "inputs") {
+        op.inputs = ReadIds(value);
+      } else if (key == "outputs") {
+        op.outputs = ReadIds(value);
+      } else if (key == "control_inputs") {
+        op.control_inputs = ReadIds(value);
+      } else if (key == "flops") {
+        op.flops = JsonAmount(value);
+      } else if (key == "bytes_accessed") {
+        op.bytes_accessed = JsonCount(value);
+      } else if (key == "workspace_bytes") {
+        op.workspace_bytes = JsonCount(value);
+      } else if (key == "phase") {
+        op.phase = ReadChoice(value, "phase", &ParsePhase, Phase::kUpdate);
+      } else if (key == "colocate") {
+        op.colocate = ReadLabel(value);
+      } else if (key == "device_kinds") {
+        op.device_kinds = ReadDeviceKinds(value);
+      } else if (key == "cost_ns") {
+        op.cost_ns = ReadCosts(value);
+      } else if (key == "attributes") {
+        op.attributes = ReadObjectText(value);
+      } else {
+        return false;
+      }
+      return true;
+    };
+    ReadRecord("ops", index, record, kOpKeys, kRequired, op.extra, read);
+    ops_.push_back(std::move(op));
+  }
+
+  // Appends an unknown key to the object text `extra`.
+  template <class Place>
+  void Keep(std::string& extra,
+            std::string_view key,
+            const Json& value,
+            const std::vector<std::string>& known,
+            const Place& place) {
+    extra.empty() ? void(extra = "{") : void(extra.back() = ',');
+    extra += QuoteJson(key) + ":" + value.dump() + "}";
+    const auto [at, is_new] =
+        unknown_index_.try_emplace(std::string(key), static_cast<int>(unknown_.size()));
+    if (is_new) {
+      // Only the likely meaning: the list of all keys would drown it.
+      const std::string hint = ChoicesHint(key.substr(0, 60), known);
+      const bool has_guess = hint.starts_with("; did you mean");
+      unknown_.push_back(
+          {std::string(key), place(), has_guess ? hint.substr(0, hint.find('?') + 1) : "", 0});
+    }
+    ++unknown_[at->second].places;
+  }
+
+  void Warn(const WarningSink& warn) const {
+    constexpr size_t kMostWarnings = 20;
+    for (size_t i = 0; i < std::min(unknown_.size(), kMostWarnings); ++i) {
+      const UnknownKey& unknown = unknown_[i];
+      warn(fmt::format(
+          "{}: {}{}unknown key {} kept{}{}",
+          where_,
+          unknown.first_place,
+          unknown.first_place.empty() ? "" : ": ",
+          ClippedJson(unknown.key),
+          unknown.places > 1 ? fmt::format(" (the first of {} places)", unknown.places) : "",
+          unknown.hint));
+    }
+    if (unknown_.size() > kMostWarnings) {
+      warn(fmt::format("{}: {} more unknown keys kept", where_, unknown_.size() - kMostWarnings));
+    }
+  }
+
+  const std::string where_;
+  Json format_ = Json(Json::value_t::discarded), version_ = Json(Json::value_t::discarded);
+  bool has_name_ = false, has_tensors_ = false, has_ops_ = false;
+  std::string name_, source_, extra_;
+  std::vector<Tensor> tensors_;
+  std::vector<Op> ops_;
+  std::string postponed_;  // message of the first bad record before format and version are known
+  std::unordered_map<std::string, int> unknown_index_;
+  std::vector<UnknownKey> unknown_;
+};
+
+}  // namespace
+
+Graph ParseGraph(const std::string& json, const std::string& where, const WarningSink& warn) {
+  GraphReader reader(where);
+  VisitJson(json, where, kRecordKeys, [&](const JsonPart& part) { reader.Visit(part); });
+  return reader.Finish(warn);
+}
+
+Graph ReadGraph(const std::filesystem::path& path, const WarningSink& warn) {
+  return ParseGraph(ReadFile(path), path.string(), warn);
+}
+
+}  // namespace emplace

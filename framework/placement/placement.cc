@@ -1,0 +1,177 @@
+#include "framework/placement/placement.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/json.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::string_view kFormat = "emplace-placement";
+constexpr int kVersion = 1;
+constexpr std::array<std::string_view, 5> kKeys = {"format",
+                                                   "version",
+                                                   "graph",
+                                                   "cluster",
+                                                   "devices"};
+constexpr size_t kLongestName = 100;  // of an unknown name in a message
+constexpr int kUnplaced = -1;
+
+std::string ReadName(const Json& value, std::string_view where, std::string_view key) {
+  try {
+    return JsonText(value, "a name");
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}: {}", where, key, error.what()));
+  }
+}
+
+std::vector<DeviceIndex> ReadDevices(const Json& devices,
+                                     const Graph& graph,
+                                     const Cluster& cluster,
+                                     const std::string& where) {
+  if (!devices.is_object()) {
+    throw InputError(
+        fmt::format("{}: devices: got {}; expected an object of op name -> device name",
+                    where,
+                    ClippedJson(devices)));
+  }
+  std::vector<int> device_of_op(graph.num_ops(), kUnplaced);
+  for (const auto& [op_name, value] : devices.get_ref<const Json::object_t&>()) {
+    const int op = graph.FindOp(op_name);
+    if (op < 0) {
+      std::vector<std::string> choices;
+      for (const Op& choice : graph.ops()) choices.push_back(choice.name);
+      ThrowUnknown(where + ": devices", "op", op_name.substr(0, kLongestName), choices);
+    }
+    const std::string place = fmt::format("devices.{}", op_name);
+    const std::string device = ReadName(value, where, place);
+    device_of_op[op] = cluster.FindDevice(device);
+    if (device_of_op[op] < 0) {
+      ThrowUnknown(fmt::format("{}: {}", where, place),
+                   "device",
+                   device.substr(0, kLongestName),
+                   cluster.DeviceNames());
+    }
+  }
+
+  const auto missing = std::count(device_of_op.begin(), device_of_op.end(), kUnplaced);
+  if (missing > 0) {
+    const auto first = std::find(device_of_op.begin(), device_of_op.end(), kUnplaced);
+    throw InputError(fmt::format(
+        "{}: devices: op \"{}\"{} has no device; expected every op of graph \"{}\" once",
+        where,
+        graph.op(static_cast<int>(first - device_of_op.begin())).name,
+        missing > 1 ? fmt::format(" (and {} more)", missing - 1) : "",
+        graph.name()));
+  }
+  return {device_of_op.begin(), device_of_op.end()};
+}
+
+}  // namespace
+
+std::vector<DeviceIndex> ExpandPlacement(const Placement& placement, const Grouping& grouping) {
+  EMPLACE_CHECK(static_cast<int>(placement.device.size()) == grouping.num_groups());
+  std::vector<DeviceIndex> device_of_op(grouping.num_ops());
+  for (int v = 0; v < grouping.num_ops(); ++v) {
+    device_of_op[v] = placement.device[grouping.group_of(v)];
+  }
+  return device_of_op;
+}
+
+Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
+                            const Grouping& grouping,
+                            const Graph& graph,
+                            const Cluster& cluster,
+                            const std::string& where) {
+  EMPLACE_CHECK(static_cast<int>(device_of_op.size()) == grouping.num_ops());
+  EMPLACE_CHECK(graph.num_ops() == grouping.num_ops());
+  Placement placement;
+  for (int group = 0; group < grouping.num_groups(); ++group) {
+    const auto members = grouping.members(group);
+    const DeviceIndex device = device_of_op[members[0]];
+    for (int v : members) {
+      if (device_of_op[v] == device) continue;
+      throw InputError(fmt::format(
+          "{}: op \"{}\" is on \"{}\" and op \"{}\" on \"{}\", but they belong to one group; "
+          "expected one device for both",
+          where,
+          graph.op(members[0]).name,
+          cluster.device(device).name,
+          graph.op(v).name,
+          cluster.device(device_of_op[v]).name));
+    }
+    placement.device.push_back(device);
+  }
+  return placement;
+}
+
+std::vector<DeviceIndex> ParsePlacement(const std::string& json,
+                                        const Graph& graph,
+                                        const Cluster& cluster,
+                                        const std::string& where,
+                                        const WarningSink& warn) {
+  std::array<Json, kKeys.size()> values;
+  values.fill(Json(Json::value_t::discarded));
+  auto& [format, version, graph_name, cluster_name, devices] = values;
+  std::vector<std::string> warnings;
+  VisitJson(json, where, {}, [&](const JsonPart& part) {
+    const auto known = std::find(kKeys.begin(), kKeys.end(), part.key);
+    if (known == kKeys.end()) {
+      warnings.push_back(fmt::format("{}: unknown key {} ignored", where, QuoteJson(part.key)));
+    } else {
+      values[known - kKeys.begin()] = std::move(part.value);
+    }
+  });
+  CheckJsonFormat(format, version, kFormat, kVersion, where);
+  if (devices.is_discarded()) {
+    throw InputError(fmt::format("{}: required key \"devices\" is missing", where));
+  }
+  for (const auto& [value, key, name] : {std::tuple(&graph_name, "graph", &graph.name()),
+                                         {&cluster_name, "cluster", &cluster.name()}}) {
+    if (value->is_discarded()) continue;
+    const std::string made_for = ReadName(*value, where, key);
+    if (made_for != *name) {
+      warnings.push_back(fmt::format(
+          "{}: {}: made for {}, used with {}", where, key, QuoteJson(made_for), QuoteJson(*name)));
+    }
+  }
+  std::vector<DeviceIndex> device_of_op = ReadDevices(devices, graph, cluster, where);
+  if (warn) {
+    for (const std::string& warning : warnings) warn(warning);
+  }
+  return device_of_op;
+}
+
+std::vector<DeviceIndex> ReadPlacement(const std::filesystem::path& path,
+                                       const Graph& graph,
+                                       const Cluster& cluster,
+                                       const WarningSink& warn) {
+  return ParsePlacement(ReadFile(path), graph, cluster, path.string(), warn);
+}
+
+std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
+                            const Graph& graph,
+                            const Cluster& cluster) {
+  EMPLACE_CHECK(static_cast<int>(device_of_op.size()) == graph.num_ops());
+  std::string text = fmt::format(
+      "{{\"format\":\"{}\",\n\"version\":{},\n\"graph\":{},\n\"cluster\":{},\n\"devices\":{{",
+      kFormat,
+      kVersion,
+      QuoteJson(graph.name()),
+      QuoteJson(cluster.name()));
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    text += fmt::format("{}\n{}:{}",
+                        v > 0 ? "," : "",
+                        QuoteJson(graph.op(v).name),
+                        QuoteJson(cluster.device(device_of_op[v]).name));
+  }
+  return text + "\n}}\n";
+}
+
+}  // namespace emplace

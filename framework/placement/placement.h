@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/cluster/cluster.h"
+#include "framework/graph/graph_io.h"
+#include "framework/graph/grouping.h"
+
+namespace emplace {
+
+using DeviceIndex = std::uint8_t;
+
+/// A device per group of a problem's grouping.
+struct Placement {
+  std::vector<DeviceIndex> device;  ///< [num_groups]
+
+  bool operator==(const Placement&) const = default;
+};
+
+/// Device per op. @return [num_ops]
+std::vector<DeviceIndex> ExpandPlacement(const Placement& placement, const Grouping& grouping);
+
+/// Device per group from a device per op. @throws InputError if a group's ops disagree, naming two of them
+Placement ContractPlacement(
+    std::span<const DeviceIndex> device_of_op,
+    const Grouping& grouping,
+    const Graph& graph,
+    const Cluster& cluster,
+    const std::string& where = "placement");
+
+/// Reads `emplace-placement` version 1 (JSON, also gzipped).
+/// @return device per op [num_ops]
+/// A placement made for a graph or cluster of another name is taken under a warning, since op and device
+/// names decide; the keys `graph` and `cluster` may be missing.
+/// @throws InputError naming file, op, device and choices: unknown op or device, an op missing or twice
+std::vector<DeviceIndex> ReadPlacement(
+    const std::filesystem::path& path,
+    const Graph& graph,
+    const Cluster& cluster,
+    const WarningSink& warn = {});
+std::vector<DeviceIndex> ParsePlacement(
+    const std::string& json,
+    const Graph& graph,
+    const Cluster& cluster,
+    const std::string& where,
+    const WarningSink& warn = {});
+
+/// `emplace-placement` version 1 text, ops in graph order.
+std::string FormatPlacement(
+    std::span<const DeviceIndex> device_of_op,
+    const Graph& graph,
+    const Cluster& cluster);
+
+}  // namespace emplace

@@ -1,0 +1,65 @@
+#pragma once
+
+// One HDF5 file per run, readable by h5py and pandas without our code:
+//
+//   /                       attributes: format "emplace-results", version 1
+//   /config                 attributes: yaml, seed(s), version, commit, host, date, gpus
+//   /problem                attributes: graph, cluster, semantics, bound_ns, critical_path_ns, work_ns;
+//                           datasets: op_names, device_names, group_of_op
+//   /agents/<label>/        one per agent and seed, label "hill_climb" or "hill_climb.seed2";
+//                           attributes: agent, settings, seed, evaluations, seconds, status, error
+//     evaluations           compound table: index, wall_seconds, step_time_ns, best_step_time_ns, feasible
+//     updates               compound table of the agent's own numbers, if it has any
+//     best/placement        [num_ops] device index per op;  best/outcome: attributes step_time_ns,
+//                           feasible; datasets busy_ns, peak_bytes, deficit_bytes [num_devices];
+//                           attributes rung_measured, rung_roofline ... shares of time
+//     checkpoint            the agent's saved state (text), if it was stopped
+//   /verification           written by `emplace verify`
+//
+// The file is composed in memory and renamed into place at every Commit(), so that a process killed at
+// any moment leaves the previous or the new state readable.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace emplace {
+
+using AttributeValue = std::variant<std::int64_t, double, std::string>;
+
+/// One column of a compound table; all columns of a table have the same length.
+struct TableColumn {
+  std::string name;
+  std::variant<std::vector<std::int64_t>, std::vector<double>> values;
+};
+
+class ResultsFile {
+ public:
+  /// @throws RunError at once if the folder does not exist or cannot be written (before hours of search)
+  explicit ResultsFile(std::filesystem::path path);
+  ~ResultsFile();
+  ResultsFile(const ResultsFile&) = delete;
+  ResultsFile& operator=(const ResultsFile&) = delete;
+
+  // Groups are created on the way; writing an existing dataset or attribute replaces it.
+  void SetAttribute(const std::string& group, const std::string& name, const AttributeValue& value);
+  void WriteInts(const std::string& dataset, const std::vector<std::int64_t>& values);
+  void WriteDoubles(const std::string& dataset, const std::vector<double>& values);
+  void WriteStrings(const std::string& dataset, const std::vector<std::string>& values);
+  void WriteTable(const std::string& dataset, const std::vector<TableColumn>& columns);
+  /// Makes everything written so far visible under the path. @throws RunError (disk full, ...)
+  void Commit();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Impl;
+  std::filesystem::path path_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace emplace

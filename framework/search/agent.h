@@ -1,0 +1,78 @@
+#pragma once
+
+// What searches. A runner calls Step() until Finished() or the budget ends:
+//
+//   while (!agent->Finished()) agent->Step(evaluator);      // BudgetExhausted ends the loop, too
+//
+// An agent need not keep its best placement: the metered evaluator (meter.h) it is handed records every
+// outcome and the best of them.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/config/config_node.h"
+#include "framework/config/fields.h"
+#include "framework/search/evaluator.h"
+
+namespace emplace {
+
+class Agent {
+ public:
+  virtual ~Agent() = default;
+  /// One unit of search: a policy update, a sweep of moves, the one and only construction of a heuristic.
+  virtual void Step(Evaluator& evaluator) = 0;
+  /// True when further steps cannot change anything (a heuristic after its construction).
+  virtual bool Finished() const { return false; }
+  /// State between two steps, generators included: a restored agent goes on bit for bit as the saved
+  /// one would have. @throws InputError from Load if the text belongs to another problem or agent
+  virtual void Save(std::ostream& out) const = 0;
+  virtual void Load(std::istream& in) = 0;
+};
+
+struct AgentContext {
+  std::shared_ptr<const Problem> problem;
+  std::uint64_t seed = 0;
+};
+
+/// One entry of the registry.
+struct AgentEntry {
+  std::string name;
+  std::string sentence;
+  /// @param settings  the agent's map in the run config without "name"; validated here
+  std::function<std::unique_ptr<Agent>(const AgentContext&, const ConfigNode& settings)> make;
+  std::function<std::vector<FieldHelp>()> describe_settings;
+  bool uses_seed = true;  ///< false: the same result for every seed, run once
+};
+
+/// Agents by name, sorted.
+class AgentRegistry {
+ public:
+  /// CHECKs that the name is new.
+  void Add(AgentEntry entry);
+  /// @throws InputError "`where`: unknown agent ...; did you mean ..."
+  const AgentEntry& Find(const std::string& name, const std::string& where) const;
+  const std::vector<AgentEntry>& entries() const { return entries_; }
+
+ private:
+  std::vector<AgentEntry> entries_;
+};
+
+/// Entry for an agent class with a nested `Config` (a struct with Visit) and a constructor
+/// `A(const AgentContext&, const A::Config&)`.
+template <class A>
+AgentEntry MakeAgentEntry(std::string name, std::string sentence, bool uses_seed = true) {
+  return {
+      std::move(name),
+      std::move(sentence),
+      [](const AgentContext& context, const ConfigNode& settings) -> std::unique_ptr<Agent> {
+        return std::make_unique<A>(context, ReadFields<typename A::Config>(settings));
+      },
+      [] { return DescribeFields<typename A::Config>(); },
+      uses_seed};
+}
+
+}  // namespace emplace

@@ -1,0 +1,45 @@
+#include "framework/search/meter.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+MeteredEvaluator::MeteredEvaluator(
+    Evaluator& inner,
+    const Budget& budget,
+    std::function<bool()> cancelled)
+    : inner_(inner),
+      budget_(budget),
+      cancelled_(std::move(cancelled)),
+      start_(std::chrono::steady_clock::now()) {}
+
+double MeteredEvaluator::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+std::int64_t MeteredEvaluator::remaining() const {
+  return std::min(
+      inner_.remaining(), budget_.evaluations - static_cast<std::int64_t>(records_.size()));
+}
+
+void MeteredEvaluator::Evaluate(
+    std::span<const Placement> placements,
+    std::span<Outcome> outcomes,
+    const OutcomeDetail& detail) {
+  if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
+  const size_t allowed = static_cast<size_t>(
+      std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(placements.size())));
+  inner_.Evaluate(placements.first(allowed), outcomes.first(allowed), detail);
+  const double now = seconds();
+  for (size_t i = 0; i < allowed; ++i) {
+    const Outcome& outcome = outcomes[i];
+    if (outcome.feasible) best_feasible_ = std::min(best_feasible_, outcome.step_time);
+    if (!best_ || Better(outcome, best_->outcome)) {
+      best_ = Best{placements[i], outcome, static_cast<std::int64_t>(records_.size())};
+    }
+    records_.push_back({now, outcome.step_time, best_feasible_, outcome.feasible});
+  }
+  if (allowed < placements.size()) throw BudgetExhausted();
+}
+
+}  // namespace emplace

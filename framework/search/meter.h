@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "framework/search/evaluator.h"
+
+namespace emplace {
+
+/// Whichever limit is reached first ends a search.
+struct Budget {
+  std::int64_t evaluations = INT64_MAX;
+  double seconds = 1e18;
+  std::int64_t steps = INT64_MAX;
+};
+
+/// Thrown by a metered evaluator when the budget ends within Agent::Step; the evaluations made until
+/// then are recorded.
+class BudgetExhausted : public std::exception {
+ public:
+  const char* what() const noexcept override { return "search budget exhausted"; }
+};
+
+/// Row of the results' `evaluations` table.
+struct EvaluationRecord {
+  double wall_seconds = 0;     ///< since the search began [s]
+  Nanos step_time = 0;         ///< [ns]
+  Nanos best_step_time = 0;    ///< best feasible one so far [ns]; kMaxNanos: none yet
+  bool feasible = false;
+};
+
+/// Decorator: counts, records, keeps the best, enforces the budget.
+class MeteredEvaluator final : public Evaluator {
+ public:
+  /// @param inner  outlives this
+  /// @param cancelled  asked before every batch; true ends the search like an exhausted budget
+  MeteredEvaluator(Evaluator& inner, const Budget& budget, std::function<bool()> cancelled = {});
+
+  const Problem& problem() const override { return inner_.problem(); }
+  void Evaluate(
+      std::span<const Placement> placements,
+      std::span<Outcome> outcomes,
+      const OutcomeDetail& detail = {}) override;
+  using Evaluator::Evaluate;
+  std::int64_t remaining() const override;
+
+  struct Best {
+    Placement placement;
+    Outcome outcome;
+    std::int64_t index = 0;  ///< evaluation that found it, from 0
+  };
+  /// The best by Better(); the first of equals. Empty before the first evaluation.
+  const std::optional<Best>& best() const { return best_; }
+  const std::vector<EvaluationRecord>& records() const { return records_; }
+  double seconds() const;
+
+ private:
+  Evaluator& inner_;
+  Budget budget_;
+  std::function<bool()> cancelled_;
+  std::chrono::steady_clock::time_point start_;
+  std::optional<Best> best_;
+  std::vector<EvaluationRecord> records_;
+  Nanos best_feasible_ = kMaxNanos;
+};
+
+}  // namespace emplace

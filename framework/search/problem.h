@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "framework/cluster/cluster.h"
+#include "framework/cost/costs.h"
+#include "framework/graph/graph.h"
+#include "framework/graph/grouping.h"
+#include "framework/placement/placement.h"
+
+namespace emplace {
+
+enum class Objective : std::uint8_t {
+  kStepTime,  ///< latency of one step [ns]
+  kPeriod,    ///< steady-state time between steps, the largest device load [ns]
+};
+
+/// Which of the checks that look at more than one placement the constructor makes.
+enum class ProblemChecks : std::uint8_t {
+  kAll,
+  kPlacementOnly,  ///< one given placement will be simulated: routes and sizes it does not need may miss
+};
+
+/// What is to be placed where: everything a search may know. Immutable and validated, shared by any
+/// number of evaluators and agents.
+class Problem {
+ public:
+  /// @throws InputError: sizes that do not fit together; a group whose ops share no allowed device (names
+  ///   two ops that exclude each other); a missing route between two devices that a dependency may
+  ///   need (names both devices and the dependency); costs so large that times could overflow;
+  ///   parameters that fit nowhere (more resident bytes than all allowed devices hold together, or a
+  ///   single tensor larger than every device its producer may run on: with the bytes and the choices)
+  Problem(
+      std::shared_ptr<const Graph> graph,
+      Grouping grouping,
+      std::shared_ptr<const Cluster> cluster,
+      Costs costs,
+      Objective objective = Objective::kStepTime,
+      ProblemChecks checks = ProblemChecks::kAll);
+
+  const Graph& graph() const { return *graph_; }
+  const Grouping& grouping() const { return grouping_; }
+  const Cluster& cluster() const { return *cluster_; }
+  const Costs& costs() const { return costs_; }
+  Objective objective() const { return objective_; }
+  int num_ops() const { return graph_->num_ops(); }
+  int num_groups() const { return grouping_.num_groups(); }
+  int num_devices() const { return cluster_->num_devices(); }
+
+  /// Bit d: all ops of the group may run on device d; never 0.
+  std::uint64_t allowed_devices(int group) const { return allowed_[group]; }
+  bool allowed(int group, int device) const { return allowed_[group] >> device & 1; }
+  /// Sum of its ops' costs; kMaxNanos if not allowed. [ns]
+  Nanos group_cost(int group, int device) const {
+    return group_cost_[size_t(group) * num_devices() + device];
+  }
+  /// Resident and other bytes produced by a group's ops. [B]
+  std::int64_t group_resident_bytes(int group) const { return resident_bytes_[group]; }
+
+  /// Bytes that cross if the groups sit on different devices: distinct tensors, both directions, a
+  /// control edge counting 0. Neighbours ascending.
+  struct Edge {
+    int neighbor;
+    std::int64_t bytes;
+  };
+  std::span<const Edge> neighbors(int group) const {
+    return {edges_.data() + edge_offsets_[group], edges_.data() + edge_offsets_[group + 1]};
+  }
+  /// Groups in the order of their first op in the graph's topological order.
+  std::span<const int> group_order() const { return group_order_; }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  Grouping grouping_;
+  std::shared_ptr<const Cluster> cluster_;
+  Costs costs_;
+  Objective objective_;
+  std::vector<std::uint64_t> allowed_;
+  std::vector<Nanos> group_cost_;
+  std::vector<std::int64_t> resident_bytes_;
+  std::vector<int> edge_offsets_, group_order_;
+  std::vector<Edge> edges_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,125 @@
+"""What one aten call computes [FLOP] and moves [B], and the arguments its kernel needs.
+
+FLOP come from PyTorch's own registry (`torch.utils.flop_counter`, a multiply-add counts as two):
+products, convolutions and attention. Every other op counts 0 FLOP and is paid for by its bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any, Iterable, Iterator, Mapping, Sequence
+
+import torch
+
+# "triton not found", and tracebacks of errors that export_torch.py explains.
+logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)
+logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
+from torch.utils import flop_counter  # noqa: E402
+
+DTYPE_NAMES = {
+    torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
+    torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8",
+    torch.uint8: "u8", torch.bool: "bool", torch.complex64: "c64", torch.complex128: "c128",
+}
+
+# Ops that only reserve memory.
+_ALLOCATIONS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
+# Ops that write their output without reading a tensor.
+_FILLS = {"zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_zeros",
+          "new_ones", "new_full", "zero", "fill", "bernoulli", "uniform", "normal"}
+# Ops that fetch single elements or rows of an argument: as many as they write.
+_GATHERS = {"embedding": "weight", "index_select": "self", "gather": "self", "index": "self"}
+# Arguments of which an op needs the shape, or a vanishing part, but not the elements.
+_UNREAD = {"nll_loss_forward": "self", "nll_loss_backward": "self", "copy": "self",
+           "nll_loss2d_forward": "self", "nll_loss2d_backward": "self",
+           "avg_pool2d_backward": "self", "max_pool2d_with_indices_backward": "self"}
+# Arguments that say where and how memory is laid out, not what is computed.
+_PLACE_TYPES = (torch.device, torch.layout, torch.memory_format)
+_PLACE_NAMES = {"pin_memory", "non_blocking"}
+
+
+def op_name(func: torch._ops.OpOverload) -> str:
+    """`convolution` for aten::convolution; `relu` for aten::relu_, whose output is an alias."""
+    name = func._schema.name.split("::")[-1]
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def arguments(func: torch._ops.OpOverload, args: Sequence[Any],
+              kwargs: Mapping[str, Any]) -> list[tuple[torch._C.Argument, Any]]:
+    """Each argument that was given, beside its place in the op's schema."""
+    schema = func._schema.arguments
+    return [*zip(schema, args), *((a, kwargs[a.name]) for a in schema if a.name in kwargs)]
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in an argument or result, in order; lists and None included."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+
+
+def attributes(given: Iterable[tuple[torch._C.Argument, Any]]) -> dict[str, Any]:
+    """The arguments that are no tensors, by their schema names, as JSON values."""
+    found = {}
+    for argument, value in given:
+        place = isinstance(value, _PLACE_TYPES) or argument.name in _PLACE_NAMES
+        if value is not None and not place and not [*tensors_in(value)]:
+            found[argument.name] = _json(value)
+    return found
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, torch.dtype):
+        return DTYPE_NAMES.get(value, str(value))
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    if isinstance(value, (bool, int, str)) or isinstance(value, float) and math.isfinite(value):
+        return value
+    return str(value)  # "-inf": JSON has no such number
+
+
+def nbytes(tensor: torch.Tensor) -> int:
+    """Bytes of the elements as its shape says [B]."""
+    return tensor.numel() * tensor.element_size()
+
+
+def distinct_bytes(tensor: torch.Tensor) -> int:
+    """Bytes that differ in memory [B]: an expanded dimension (stride 0) counts once."""
+    sizes = (size for size, stride in zip(tensor.shape, tensor.stride()) if stride or not size)
+    return math.prod(sizes) * tensor.element_size()
+
+
+def traffic(name: str, given: Sequence[tuple[torch._C.Argument, Any]],
+            outputs: Sequence[torch.Tensor]) -> int:
+    """Bytes read and written [B]: each input once, plus the outputs, but for the tables above."""
+    if name in _ALLOCATIONS:
+        return 0
+    written = sum(map(nbytes, outputs))
+    if name in _FILLS:
+        return written
+    read, seen = 0, set()
+    for argument, value in given:
+        for tensor in tensors_in(value):
+            if id(tensor) in seen or _UNREAD.get(name) == argument.name:
+                continue
+            seen.add(id(tensor))
+            gathered = _GATHERS.get(name) == argument.name
+            read += nbytes(outputs[0]) if gathered else distinct_bytes(tensor)
+    return read + written
+
+
+def flops(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any],
+          result: Any) -> int | None:
+    """FLOP of one call by PyTorch's registry; None if the registry does not know the op."""
+    formula = flop_counter.flop_registry.get(func.overloadpacket)
+    if formula is not None:
+        return int(formula(*args, **kwargs, out_val=result))
+    name = op_name(func)  # the registry leaves out the CPU's fused attention
+    if name == "_scaled_dot_product_flash_attention_for_cpu":
+        return int(flop_counter.sdpa_flop_count(*(t.shape for t in args[:3])))
+    if name == "_scaled_dot_product_flash_attention_for_cpu_backward":
+        return int(flop_counter.sdpa_backward_flop_count(*(t.shape for t in args[:4])))
+    return None

@@ -1,0 +1,64 @@
+"""Model definitions and step recording for `export_torch.py`.
+
+A model is a function `build(batch[, seq]) -> TrainingSetup` and one line in `MODELS`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:  # the registry itself works without torch, so that --list always does
+    import torch
+
+
+@dataclasses.dataclass
+class TrainingSetup:
+    """What one training step needs: `loss = loss_fn(module(*inputs), *targets)`, a scalar.
+
+    The tensors' names are those of `input_names` and `target_names`, where given.
+    """
+
+    module: torch.nn.Module
+    inputs: tuple[torch.Tensor, ...]
+    targets: tuple[torch.Tensor, ...]
+    loss_fn: Callable[..., torch.Tensor]
+    input_names: tuple[str, ...] = ()
+    target_names: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelEntry:
+    """A menu line: where the model's `build` is, what it is, and the defaults of its options."""
+
+    file: str          # module of this package
+    function: str      # its build function
+    sentence: str
+    batch: int         # samples in a step
+    seq: int | None    # tokens in a sample; None: the model has no sequence
+    optimizer: str
+    max_seq: int | None = None
+    packages: tuple[str, ...] = ("torch",)
+
+    def build(self, **options: int) -> TrainingSetup:
+        """Builds the model; `options` are `batch` and, for a sequence model, `seq`."""
+        module: Any = importlib.import_module(f"{__name__}.{self.file}")
+        return getattr(module, self.function)(**options)
+
+
+_VISION = ("torch", "torchvision")
+MODELS: dict[str, ModelEntry] = {
+    "bert_base": ModelEntry(
+        "bert", "build", "BERT-base, masked-language-model head: 12 layers, width 768 (110 M)",
+        32, 128, "adamw", max_seq=512),
+    "gpt2_small": ModelEntry(
+        "gpt2", "build", "GPT-2 small, tied embedding: 12 layers, width 768, 12 heads (124 M)",
+        8, 1024, "adamw", max_seq=1024),
+    "inception_v3": ModelEntry(
+        "vision", "build_inception_v3", "Inception-V3 with auxiliary classifier, 299x299 (27.2 M)",
+        32, None, "momentum", packages=_VISION),
+    "resnet50": ModelEntry(
+        "vision", "build_resnet50", "ResNet-50, 224x224 (25.6 M)",
+        32, None, "momentum", packages=_VISION),
+}

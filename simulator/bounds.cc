@@ -1,0 +1,171 @@
+#include "simulator/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <glpk.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+Nanos CriticalPath(const Problem& problem) {
+  const Graph& graph = problem.graph();
+  std::vector<Nanos> finish(graph.num_ops(), 0);
+  Nanos longest = 0;
+  for (int v : graph.topological_order()) {
+    Nanos best = kMaxNanos, ready = 0;
+    for (int d = 0; d < problem.num_devices(); ++d) best = std::min(best, problem.costs().at(v, d));
+    for (int u : graph.predecessors(v)) ready = std::max(ready, finish[u]);
+    finish[v] = ready + best;
+    longest = std::max(longest, finish[v]);
+  }
+  return longest;
+}
+
+// The work bound by its dual. With a price p_k per ns on each kind k and sum_k slots_k p_k = 1,
+//
+//   T >= f(p) = sum_v min_k p_k c_vk                 (weak duality: every price vector gives a bound)
+//
+// and the best prices reach the optimum of the linear programme. f is concave, piecewise linear and
+// homogeneous, so Kelley's cutting planes end after a few dozen rounds: each cut is one assignment of
+// ops to kinds, the master programme has one variable per kind.
+class WorkBound {
+ public:
+  explicit WorkBound(const Problem& problem) {
+    const Cluster& cluster = problem.cluster();
+    std::vector<int> device_of_kind;
+    std::vector<int> kinds;
+    for (int d = 0; d < cluster.num_devices(); ++d) {
+      const auto k = std::find(kinds.begin(), kinds.end(), cluster.device(d).kind) - kinds.begin();
+      if (k == std::ssize(kinds)) {
+        kinds.push_back(cluster.device(d).kind);
+        device_of_kind.push_back(d);
+        slots_.push_back(0);
+      }
+      slots_[k] += cluster.device(d).slots;
+    }
+    num_kinds_ = static_cast<int>(kinds.size());
+    for (int v = 0; v < problem.num_ops(); ++v) {
+      for (int d : device_of_kind) costs_.push_back(problem.costs().at(v, d));
+    }
+  }
+
+  Nanos Compute() {
+    std::vector<double> prices;
+    for (int k = 0; k < num_kinds_; ++k) prices.push_back(1.0 / (num_kinds_ * slots_[k]));
+    Nanos best = Value(prices);
+    if (num_kinds_ == 1) return best;
+    constexpr int kMaxCuts = 500;
+    double reached = 0;
+    std::vector<std::vector<double>> cuts;
+    while (static_cast<int>(cuts.size()) < kMaxCuts) {
+      cuts.push_back(Cut(prices));
+      double value = 0;
+      for (int k = 0; k < num_kinds_; ++k) value += cuts.back()[k] * prices[k];
+      reached = std::max(reached, value);
+      const double limit = SolveMaster(cuts, prices);
+      best = std::max(best, Value(prices));
+      if (limit - reached <= 1e-12 * limit) break;
+    }
+    return best;
+  }
+
+ private:
+  std::span<const Nanos> Row(size_t v) const { return {&costs_[v * num_kinds_], size_t(num_kinds_)}; }
+  size_t num_ops() const { return costs_.size() / num_kinds_; }
+
+  // Sum of the costs of the ops that are cheapest on each kind. @return [num_kinds]
+  std::vector<double> Cut(const std::vector<double>& prices) const {
+    std::vector<double> sums(num_kinds_, 0);
+    for (size_t v = 0; v < num_ops(); ++v) {
+      const auto row = Row(v);
+      int cheapest = -1;
+      for (int k = 0; k < num_kinds_; ++k) {
+        if (row[k] >= kMaxNanos) continue;
+        if (cheapest < 0 || prices[k] * row[k] < prices[cheapest] * row[cheapest]) cheapest = k;
+      }
+      sums[cheapest] += static_cast<double>(row[cheapest]);
+    }
+    return sums;
+  }
+
+  // The bound that (rounded) prices prove, in exact integer arithmetic, rounded up.
+  Nanos Value(const std::vector<double>& prices) const {
+    std::vector<std::int64_t> weights;
+    __int128 scale = 0;
+    for (int k = 0; k < num_kinds_; ++k) {
+      weights.push_back(std::llround(std::max(prices[k], 0.0) * 0x1p44));
+      scale += static_cast<__int128>(weights[k]) * slots_[k];
+    }
+    if (scale == 0) return 0;
+    // Quotient and remainder are summed apart: a sum of products could exceed 128 bits.
+    __int128 whole = 0, rest = 0;
+    for (size_t v = 0; v < num_ops(); ++v) {
+      const auto row = Row(v);
+      __int128 least = -1;
+      for (int k = 0; k < num_kinds_; ++k) {
+        if (row[k] >= kMaxNanos) continue;
+        const __int128 priced = static_cast<__int128>(weights[k]) * row[k];
+        if (least < 0 || priced < least) least = priced;
+      }
+      whole += least / scale;
+      rest += least % scale;
+    }
+    return static_cast<Nanos>(whole + (rest + scale - 1) / scale);
+  }
+
+  // max t  s.t.  t <= cut * prices for every cut,  sum_k slots_k prices_k = 1,  prices >= 0.
+  double SolveMaster(
+      const std::vector<std::vector<double>>& cuts,
+      std::vector<double>& prices) const {
+    double unit = 0;  // keeps the coefficients near 1
+    for (const auto& cut : cuts) unit = std::max(unit, *std::max_element(cut.begin(), cut.end()));
+    if (unit == 0) return 0;
+    glp_prob* lp = glp_create_prob();
+    glp_set_obj_dir(lp, GLP_MAX);
+    glp_add_cols(lp, num_kinds_ + 1);
+    for (int k = 0; k < num_kinds_; ++k) glp_set_col_bnds(lp, k + 1, GLP_LO, 0, 0);
+    glp_set_col_bnds(lp, num_kinds_ + 1, GLP_FR, 0, 0);
+    glp_set_obj_coef(lp, num_kinds_ + 1, 1);
+    glp_add_rows(lp, static_cast<int>(cuts.size()) + 1);
+    std::vector<int> columns(num_kinds_ + 2);
+    std::vector<double> values(num_kinds_ + 2);
+    for (int k = 0; k <= num_kinds_; ++k) columns[k + 1] = k + 1;
+    for (size_t i = 0; i < cuts.size(); ++i) {
+      for (int k = 0; k < num_kinds_; ++k) values[k + 1] = cuts[i][k] / unit;
+      values[num_kinds_ + 1] = -1;
+      glp_set_row_bnds(lp, static_cast<int>(i) + 1, GLP_LO, 0, 0);
+      glp_set_mat_row(lp, static_cast<int>(i) + 1, num_kinds_ + 1, columns.data(), values.data());
+    }
+    const int last = static_cast<int>(cuts.size()) + 1;
+    for (int k = 0; k < num_kinds_; ++k) values[k + 1] = slots_[k];
+    glp_set_row_bnds(lp, last, GLP_FX, 1, 1);
+    glp_set_mat_row(lp, last, num_kinds_, columns.data(), values.data());
+
+    glp_smcp parameters;
+    glp_init_smcp(&parameters);
+    parameters.msg_lev = GLP_MSG_OFF;
+    const int status = glp_simplex(lp, &parameters);
+    EMPLACE_CHECK(status == 0 && glp_get_status(lp) == GLP_OPT);
+    for (int k = 0; k < num_kinds_; ++k) prices[k] = glp_get_col_prim(lp, k + 1);
+    const double limit = glp_get_obj_val(lp) * unit;
+    glp_delete_prob(lp);
+    return limit;
+  }
+
+  int num_kinds_ = 0;
+  std::vector<int> slots_;    // [num_kinds] of all devices of the kind
+  std::vector<Nanos> costs_;  // [num_ops, num_kinds]
+};
+
+}  // namespace
+
+Bounds ComputeBounds(const Problem& problem) {
+  return {CriticalPath(problem), WorkBound(problem).Compute()};
+}
+
+}  // namespace emplace

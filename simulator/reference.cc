@@ -1,0 +1,103 @@
+#include "simulator/reference.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "simulator/reference_internal.h"
+
+namespace emplace {
+namespace reference {
+
+Servers::Servers(const Cluster& c) : cluster(c), channel_free(c.num_channels(), 0) {
+  for (const Device& device : c.devices()) slot_free.emplace_back(device.slots, 0);
+}
+
+int Servers::PickSlot(int device) const {
+  const auto& free = slot_free[device];
+  return static_cast<int>(std::min_element(free.begin(), free.end()) - free.begin());
+}
+
+Nanos Servers::Run(int device, int slot, Nanos start, Nanos cost) {
+  const Nanos finish = start + cost;
+  slot_free[device][slot] = finish + (cost > 0 ? cluster.kind_of(device).gap : 0);
+  return finish;
+}
+
+Nanos Servers::Send(int channel, Nanos start, std::int64_t bytes) {
+  const Channel& c = cluster.channel(channel);
+  const Nanos wire = WireTime(bytes, c.bandwidth);
+  channel_free[channel] = start + wire + c.gap;
+  return start + c.latency + wire;
+}
+
+Nanos Servers::LatestFree() const {
+  Nanos latest = 0;
+  for (const auto& free : slot_free) latest = std::max(latest, *std::ranges::max_element(free));
+  for (Nanos free : channel_free) latest = std::max(latest, free);
+  return latest;
+}
+
+Outcome Summarize(
+    const Problem& problem,
+    const Timeline& timeline,
+    const Servers& servers,
+    bool count_gaps) {
+  Outcome outcome;
+  outcome.devices.resize(problem.num_devices());
+  outcome.channels.resize(problem.cluster().num_channels());
+  outcome.start.resize(problem.num_ops());
+  outcome.finish.resize(problem.num_ops());
+  for (const OpEvent& event : timeline.ops) {
+    outcome.start[event.op] = event.start;
+    outcome.finish[event.op] = event.finish;
+    outcome.devices[event.device].busy += event.finish - event.start;
+    outcome.step_time = std::max(outcome.step_time, event.finish);
+  }
+  for (const TransferEvent& event : timeline.transfers) {
+    ChannelOutcome& channel = outcome.channels[event.channel];
+    channel.busy += event.wire;
+    channel.bytes += event.bytes;
+    ++channel.transfers;
+    outcome.step_time = std::max(outcome.step_time, event.arrival);
+  }
+  if (count_gaps) outcome.step_time = std::max(outcome.step_time, servers.LatestFree());
+  return outcome;
+}
+
+}  // namespace reference
+
+Timeline SimulateReference(
+    const Problem& problem,
+    std::span<const DeviceIndex> device_of_op,
+    const SimulatorOptions& options) {
+  EMPLACE_CHECK(static_cast<int>(device_of_op.size()) == problem.num_ops());
+  for (int v = 0; v < problem.num_ops(); ++v) {
+    if (!problem.costs().allowed(v, device_of_op[v])) {
+      throw InputError(fmt::format(
+          "placement: op \"{}\" ({}) may not run on device \"{}\"",
+          problem.graph().op(v).name,
+          problem.graph().op(v).kind,
+          problem.cluster().device(device_of_op[v]).name));
+    }
+  }
+  const bool queue = options.semantics == Semantics::kQueue;
+  Timeline timeline = queue ? reference::SimulateQueue(problem, device_of_op, options.count_gaps)
+                            : reference::SimulateStream(problem, device_of_op, options.count_gaps);
+  if (options.memory) {
+    if (queue) {
+      reference::AddQueueMemory(problem, device_of_op, timeline);
+    } else {
+      reference::AddStreamMemory(problem, device_of_op, timeline);
+    }
+  }
+  for (int d = 0; d < problem.num_devices(); ++d) {
+    DeviceOutcome& device = timeline.outcome.devices[d];
+    device.deficit = std::max<std::int64_t>(0, device.peak - problem.cluster().device(d).memory);
+    if (device.deficit > 0) timeline.outcome.feasible = false;
+  }
+  return timeline;
+}
+
+}  // namespace emplace

@@ -1,0 +1,262 @@
+// S semantics, fast: one pass over the ops in issue order. Memory is counted on the way: when an item is
+// made, walking over its readers in issue order leaves on each device the position behind which the
+// item (or the copy received there) is released.
+
+#include <algorithm>
+#include <bit>
+
+#include "framework/base/error.h"
+#include "simulator/engine.h"
+
+namespace emplace {
+namespace {
+
+class StreamEngine final : public Engine {
+ public:
+  StreamEngine(const CompiledProblem& problem, const EngineOptions& options)
+      : p_(problem),
+        options_(options),
+        servers_(problem),
+        arrival_(size_t(problem.num_items) * problem.num_devices, 0),
+        last_use_(arrival_.size(), 0),
+        buffer_(problem.num_items, -1),
+        buffers_(problem.alias_classes.size() * problem.num_devices),
+        broadcast_stamp_(problem.num_channels, 0),
+        broadcast_arrival_(problem.num_channels, 0),
+        used_(problem.num_devices, 0),
+        peak_(problem.num_devices, 0) {}
+
+  void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) override {
+    PrepareOutcome(p_, detail, outcome);
+    options_.memory ? Simulate<true>(device, detail, outcome)
+                    : Simulate<false>(device, detail, outcome);
+  }
+
+ private:
+  template <bool kMemory>
+  void Simulate(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
+    const int num_devices = p_.num_devices;
+    servers_.Reset();
+    std::fill(used_.begin(), used_.end(), 0);
+    if (kMemory) {
+      p_.AddResidentBytes(device, used_.data());
+      PrepareAliases(device);
+    }
+    std::copy(used_.begin(), used_.end(), peak_.begin());
+    host_ = 0;
+    latest_ = 0;
+
+    for (int position = 0; position < p_.num_ops; ++position) {
+      const int d = device[position];
+      const Nanos cost = p_.cost[size_t(position) * num_devices + d];
+      Nanos ready = p_.has_host ? Issue(d) : 0;
+      for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
+        ready = std::max(ready, arrival_[size_t(p_.reads[r]) * num_devices + d]);
+      }
+      const int slot = p_.has_slots ? servers_.PickSlot(d) : servers_.slot_begin[d];
+      const Nanos start = std::max(servers_.slot_free[slot], ready);
+      const Nanos finish = start + cost;
+      servers_.slot_free[slot] = finish + (cost > 0 ? p_.gap[d] : 0);
+      servers_.busy[d] += cost;
+      latest_ = std::max(latest_, finish);
+      if (detail.op_times) {
+        outcome.start[p_.op_at[position]] = start;
+        outcome.finish[p_.op_at[position]] = finish;
+      }
+      if (kMemory) {
+        used_[d] += p_.own_bytes[position];
+        peak_[d] = std::max(peak_[d], used_[d] + p_.workspace[position]);
+      }
+      for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
+        Deliver<kMemory>(item, position, d, finish, device, detail, outcome);
+      }
+      if (kMemory) {
+        Release(position, d, device);
+      }
+    }
+    outcome.step_time = options_.count_gaps ? std::max(latest_, servers_.LatestFree()) : latest_;
+    FinishOutcome(p_, servers_, peak_, outcome);
+  }
+
+  // The host issues a command for a device. @return when it may start at the earliest [ns]
+  Nanos Issue(int d) {
+    host_ += p_.issue[d];
+    return host_ + p_.launch[d];
+  }
+
+  template <bool kMemory>
+  void Deliver(
+      int item,
+      int position,
+      int d,
+      Nanos finish,
+      const std::uint8_t* device,
+      const OutcomeDetail& detail,
+      Outcome& outcome) {
+    const size_t row = size_t(item) * p_.num_devices;
+    arrival_[row + d] = finish;
+    if (kMemory) last_use_[row + d] = position;
+    std::uint64_t mask = 0;
+    for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
+      const int reader = p_.readers[r], e = device[reader];
+      mask |= std::uint64_t{1} << e;
+      if (kMemory) last_use_[row + e] = reader;  // readers ascend: the last one stays
+    }
+    mask &= ~(std::uint64_t{1} << d);
+    if (mask != 0) SendCopies<kMemory>(item, d, finish, mask, detail, outcome);
+  }
+
+  template <bool kMemory>
+  void SendCopies(
+      int item,
+      int d,
+      Nanos finish,
+      std::uint64_t mask,
+      const OutcomeDetail& detail,
+      Outcome& outcome) {
+    ++stamp_;
+    for (; mask != 0; mask &= mask - 1) {
+      const int e = std::countr_zero(mask);
+      const auto route = p_.route(d, e);
+      EMPLACE_DCHECK(!route.empty());
+      Nanos at = 0;
+      size_t hop = 0;
+      if (p_.broadcast[route[0]] && broadcast_stamp_[route[0]] == stamp_) {
+        at = broadcast_arrival_[route[0]];
+        hop = 1;
+      } else {
+        at = p_.has_host ? std::max(finish, Issue(d)) : finish;
+      }
+      for (; hop < route.size(); ++hop) {
+        const int k = route[hop];
+        const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
+        const Nanos start = std::max(servers_.channel_free[k], at);
+        servers_.channel_free[k] = start + wire + p_.channel_gap[k];
+        at = start + p_.latency[k] + wire;
+        if (p_.broadcast[k]) {
+          broadcast_stamp_[k] = stamp_;
+          broadcast_arrival_[k] = at;
+        }
+        if (detail.channels) {
+          ChannelOutcome& channel = outcome.channels[k];
+          channel.busy += wire;
+          channel.bytes += p_.bytes[item];
+          ++channel.transfers;
+        }
+      }
+      latest_ = std::max(latest_, at);
+      arrival_[size_t(item) * p_.num_devices + e] = at;
+      if (kMemory) {
+        used_[e] += p_.bytes[item];
+        peak_[e] = std::max(peak_[e], used_[e]);
+      }
+    }
+  }
+
+  // Behind an op: the inputs that no later op on its device reads, then its outputs that none does. Free
+  // of branches on the placement, which no predictor could guess.
+  void Release(int position, int d, const std::uint8_t* device) {
+    std::int64_t released = 0;
+    for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
+      const int item = p_.reads[r];
+      if (p_.alias_class[item] >= 0) {
+        ReleaseShared(item, position, d, device);
+        continue;
+      }
+      const std::int64_t local = -std::int64_t{device[p_.producer[item]] == d};
+      const std::int64_t last = -std::int64_t{last_use_[size_t(item) * p_.num_devices + d] == position};
+      const std::int64_t copy_bytes = p_.bytes[item];
+      released += last & (copy_bytes ^ (local & (copy_bytes ^ p_.released_bytes[item])));
+    }
+    for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
+      if (p_.alias_class[item] >= 0) {
+        ReleaseShared(item, position, d, device);
+        continue;
+      }
+      const std::int64_t last = -std::int64_t{last_use_[size_t(item) * p_.num_devices + d] == position};
+      released += last & p_.released_bytes[item];
+    }
+    used_[d] -= released;
+  }
+
+  // A buffer that aliases share: what a class of aliases has on one device.
+  struct Buffer {
+    int last_use = -1;           // position; -1: never released, or released already
+    std::int64_t bytes = 0;
+  };
+
+  // Finds, before the run, where the aliases live and behind which op each buffer is released: the last
+  // that makes or reads something in it.
+  void PrepareAliases(const std::uint8_t* device) {
+    for (size_t c = 0; c < p_.alias_classes.size(); ++c) {
+      const auto& shared = p_.alias_classes[c];
+      if (shared.root < 0) continue;  // a graph input: resident
+      const std::uint64_t pinned = PlaceAliases(p_, shared, device, storage_);
+      const int row = static_cast<int>(c) * p_.num_devices;
+      const int home = device[p_.producer[shared.root]];
+      for (int e = 0; e < p_.num_devices; ++e) {
+        buffers_[row + e] = {-1, e == home ? p_.held[shared.root] : p_.bytes[shared.root]};
+      }
+      buffer_[shared.root] = row + home;
+      Extend(buffers_[row + home], p_.producer[shared.root]);
+      for (int r = p_.reader_begin[shared.root]; r < p_.reader_begin[shared.root + 1]; ++r) {
+        Extend(buffers_[row + device[p_.readers[r]]], p_.readers[r]);
+      }
+      for (size_t i = 0; i < shared.members.size(); ++i) {
+        const int item = shared.members[i];
+        buffer_[item] = row + storage_[i];
+        Buffer& buffer = buffers_[buffer_[item]];
+        Extend(buffer, p_.producer[item]);
+        for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
+          if (device[p_.readers[r]] == device[p_.producer[item]]) Extend(buffer, p_.readers[r]);
+        }
+      }
+      for (std::uint64_t m = pinned; m != 0; m &= m - 1) {
+        buffers_[row + std::countr_zero(m)].last_use = -1;
+      }
+    }
+  }
+
+  static void Extend(Buffer& buffer, int position) {
+    buffer.last_use = std::max(buffer.last_use, position);
+  }
+
+  void ReleaseShared(int item, int position, int d, const std::uint8_t* device) {
+    const int c = p_.alias_class[item];
+    const bool local = device[p_.producer[item]] == d;
+    if (!local && p_.alias_classes[c].root != item) {  // the copy of an alias is a buffer of its own
+      if (last_use_[size_t(item) * p_.num_devices + d] == position) used_[d] -= p_.bytes[item];
+      return;
+    }
+    if (p_.alias_classes[c].root < 0) return;
+    const int index = local ? buffer_[item] : c * p_.num_devices + d;
+    Buffer& buffer = buffers_[index];
+    if (buffer.last_use != position) return;
+    buffer.last_use = -1;
+    used_[index % p_.num_devices] -= buffer.bytes;
+  }
+
+  const CompiledProblem& p_;
+  const EngineOptions options_;
+  ServerState servers_;
+  std::vector<Nanos> arrival_;     // [num_items, num_devices]
+  std::vector<int> last_use_;      // [num_items, num_devices] position of the last reader there
+  std::vector<int> buffer_;        // [num_items] index into buffers_, for items that share memory
+  std::vector<Buffer> buffers_;    // [alias classes, num_devices]
+  std::vector<int> storage_;
+  std::vector<std::int64_t> broadcast_stamp_;
+  std::vector<Nanos> broadcast_arrival_;
+  std::vector<std::int64_t> used_, peak_;
+  std::int64_t stamp_ = 0;
+  Nanos host_ = 0, latest_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> MakeStreamEngine(
+    const CompiledProblem& problem,
+    const EngineOptions& options) {
+  return std::make_unique<StreamEngine>(problem, options);
+}
+
+}  // namespace emplace

@@ -1,0 +1,224 @@
+// The small parts that agents share.
+
+#include <algorithm>
+#include <bit>
+#include <sstream>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "agents/common/devices.h"
+#include "agents/common/glob.h"
+#include "agents/common/list_schedule.h"
+#include "agents/common/moves.h"
+#include "agents/common/partition_graph.h"
+#include "agents/common/setting_error.h"
+#include "agents/common/starts.h"
+#include "agents/common/state.h"
+#include "framework/base/error.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/paths.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("globs") {
+  CHECK(MatchesGlob("*", ""));
+  CHECK(MatchesGlob("gpu:*", "gpu:12"));
+  CHECK(MatchesGlob("*lstm0/*", "gradients/encoder/lstm0/t1/mul"));
+  CHECK(MatchesGlob("a*b*c", "a_b_b_c"));
+  CHECK(MatchesGlob("?b", "ab"));
+  CHECK_FALSE(MatchesGlob("?", ""));
+  CHECK_FALSE(MatchesGlob("lstm0/*", "x/lstm0/t1"));
+  CHECK_FALSE(MatchesGlob("a*b", "a_b_c"));
+  CHECK_FALSE(MatchesGlob("", "a"));
+}
+
+TEST_CASE("idle times: insertion into the first interval that is long enough") {
+  IdleTimes idle;
+  idle.Take(10, 10);  // idle: [0, 10), [20, ...)
+  idle.Take(30, 5);   // idle: [0, 10), [20, 30), [35, ...)
+  CHECK(idle.EarliestStart(0, 10) == 0);
+  CHECK(idle.EarliestStart(1, 10) == 20);
+  CHECK(idle.EarliestStart(0, 11) == 35);
+  CHECK(idle.EarliestStart(25, 5) == 25);
+  CHECK(idle.EarliestStart(25, 6) == 35);
+  CHECK(idle.EarliestStart(30, 1) == 35);
+  CHECK(idle.end() == 35);
+  idle.Take(20, 10);  // idle: [0, 10), [35, ...)
+  CHECK(idle.EarliestStart(5, 6) == 35);
+  idle.Take(2, 3);  // idle: [0, 2), [5, 10), [35, ...)
+  CHECK(idle.EarliestStart(1, 4) == 5);
+}
+
+TEST_CASE("messages between two ops are counted once, control edges without bytes") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  const int a = builder.Op("a", {1}, {}, 7);
+  const int b = builder.Op("b", {1});
+  const int c = builder.Op("c", {1}, {a, a});
+  builder.op(c).inputs.push_back(builder.AddOutput(a, "second", 5));
+  builder.op(c).inputs.push_back(builder.Input("x", 100));
+  builder.op(c).control_inputs = {b};
+  const auto problem = builder.Build();
+  const OpInputs inputs(problem->graph());
+  REQUIRE(inputs[c].size() == 2);
+  CHECK(inputs[c][0].op == a);
+  CHECK(inputs[c][0].bytes == 12);
+  CHECK(inputs[c][1].op == b);
+  CHECK(inputs[c][1].bytes == 0);
+}
+
+TEST_CASE("speeds: relative to the mean cost, times the slots") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Device("gpu:1");
+  builder.Device("gpu:2", kUnlimitedMemory, 2);
+  builder.AllToAll(1, kGigabytePerSecond);
+  builder.Op("a", {10, 20, 10});
+  // 1 : 1/2 : 2, mean 1.
+  const std::vector<double> speeds = DeviceSpeeds(*builder.Build(), {0, 1, 2});
+  CHECK(speeds[0] == doctest::Approx(6 / 7.0));
+  CHECK(speeds[1] == doctest::Approx(3 / 7.0));
+  CHECK(speeds[2] == doctest::Approx(12 / 7.0));
+}
+
+TEST_CASE("starts: every name works on every cluster but a missing class") {
+  Rng rng(2);
+  const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
+  for (const std::string& name : StartNames()) {
+    const Placement placement = MakeStart(*problem, name, rng);
+    for (int g = 0; g < problem->num_groups(); ++g) CHECK(problem->allowed(g, placement.device[g]));
+  }
+  ProblemBuilder builder;
+  builder.kind(builder.Device("cpu:0")).device_class = DeviceClass::kCpu;
+  builder.Op("a", {1});
+  const auto cpu = builder.Build();
+  for (const std::string& name : StartNames()) {
+    if (name != "single_gpu") CHECK(MakeStart(*cpu, name, rng).device[0] == 0);
+  }
+  CHECK_THROWS_AS(ValidateStarts(*cpu, "start", {"single_gpu"}), SettingError);
+}
+
+TEST_CASE("moves change something, keep constraints, and do what their name says") {
+  Rng rng(6);
+  const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
+  const auto changed = [&](const Placement& a, const Placement& b) {
+    int count = 0;
+    for (int g = 0; g < problem->num_groups(); ++g) {
+      count += a.device[g] != b.device[g];
+      CHECK(problem->allowed(g, b.device[g]));
+    }
+    return count;
+  };
+  const Placement start = MakeStart(*problem, "random", rng);
+  const auto most_and_least = [&](MoveConfig config) {
+    const MoveProposer proposer(*problem, config, "moves");
+    int least = 1000, most = 0;
+    for (int i = 0; i < 500; ++i) {
+      Placement moved = start;
+      proposer.Propose(rng, moved);
+      least = std::min(least, changed(start, moved));
+      most = std::max(most, changed(start, moved));
+    }
+    return std::pair{least, most};
+  };
+  CHECK(most_and_least({.single = 1, .swap = 0, .neighbors = 0, .block = 0}) == std::pair{1, 1});
+  CHECK(most_and_least({.single = 0, .swap = 1, .neighbors = 0, .block = 0}) == std::pair{2, 2});
+  const auto [least, most] = most_and_least({.single = 0, .swap = 0, .neighbors = 1, .block = 0});
+  CHECK(least == 1);
+  CHECK(most > 1);
+  CHECK(most <= 9);
+  CHECK(most_and_least({.single = 0, .swap = 0, .neighbors = 0, .block = 1}).second > 4);
+
+  const MoveProposer proposer(*problem, {}, "moves");
+  Placement perturbed = start;
+  proposer.Perturb(rng, 0, perturbed);
+  CHECK(changed(start, perturbed) == 1);
+  proposer.Perturb(rng, 1, perturbed);
+  CHECK(changed(start, perturbed) > 5);
+}
+
+TEST_CASE("partition graphs hold 32 bits, whatever the numbers") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Device("gpu:1");
+  builder.AllToAll(1, kGigabytePerSecond);
+  const int a = builder.Op("a", {1'000'000'000'000'000}, {}, 1'000'000'000'000);
+  const int b = builder.Op("b", {0}, {a}, 0);
+  builder.Op("c", {1}, {b});
+  const PartitionGraph graph = MakePartitionGraph(*builder.Build(), 0b11);
+  CHECK(graph.size() == 3);
+  CHECK(graph.vertex_weight == std::vector<std::int32_t>{1 << 28, 1, 1});
+  CHECK(graph.offsets == std::vector<std::int32_t>{0, 1, 3, 4});
+  CHECK(graph.neighbors == std::vector<std::int32_t>{1, 0, 2, 1});
+  CHECK(graph.edge_weight == std::vector<std::int32_t>{1 << 27, 1 << 27, 1, 1});
+}
+
+TEST_CASE("repair: to the allowed device that shares the most bytes, then the least loaded") {
+  ProblemBuilder builder;
+  for (int d = 0; d < 3; ++d) builder.Device(fmt::format("gpu:{}", d));
+  builder.AllToAll(1, kGigabytePerSecond);
+  constexpr Nanos kNo = kMaxNanos;
+  const int a = builder.Op("a", {5}, {}, 10);
+  const int b = builder.Op("b", {5}, {}, 20);
+  builder.Op("near_b", {kNo, 5, 5}, {a, b});
+  builder.Op("free", {kNo, 5, 5});
+  const auto problem = builder.Build();
+  const PartitionGraph graph = MakePartitionGraph(*problem, 0b111);
+  // a on gpu:1, b on gpu:2; the others were put on gpu:0, where they may not run. "near_b" shares
+  // 20 B with gpu:2, then gpu:1 (5 ns) is less loaded than gpu:2 (10 ns).
+  CHECK(RepairPartition(*problem, graph, {0, 1, 2}, {1, 2, 0, 0}).device ==
+        std::vector<DeviceIndex>{1, 2, 2, 1});
+}
+
+TEST_CASE("state: exact, and refused when it is not what was written") {
+  Rng rng(8);
+  const auto problem = MixedProblem(rng, 10, 2, kUnlimitedMemory);
+  Outcome outcome;
+  outcome.step_time = 123;
+  outcome.feasible = false;
+  outcome.devices = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+  const Placement placement = MakeStart(*problem, "random", rng);
+  std::ostringstream out;
+  StateWriter writer(out, "test", *problem);
+  writer.Double(0.1);
+  writer.Int(-5);
+  writer.Devices(placement);
+  writer.Result(outcome);
+  writer.Generator(rng);
+
+  std::istringstream in(out.str());
+  StateReader reader(in, "test", *problem);
+  CHECK(reader.Double("x") == 0.1);
+  CHECK(reader.Int("x") == -5);
+  CHECK(reader.Devices() == placement);
+  const Outcome read = reader.Result();
+  CHECK(read.step_time == 123);
+  CHECK_FALSE(read.feasible);
+  CHECK(read.devices[2].deficit == 9);
+  Rng restored;
+  reader.Generator(restored);
+  CHECK(restored() == rng());
+
+  const auto refusal = [&](const std::string& text, const std::string& agent, const Problem& p) {
+    return MessageOf<InputError>([&] {
+      std::istringstream stream(text);
+      StateReader(stream, agent, p).Int("a count");
+    });
+  };
+  CHECK(refusal("x", "test", *problem) ==
+        "agent state: expected \"emplace-agent-state 1 test\" at its beginning");
+  CHECK(refusal(out.str(), "other", *problem) ==
+        "agent state: expected that of agent other, got that of agent test");
+  const auto another = MixedProblem(rng, 10, 2, kUnlimitedMemory);
+  CHECK(refusal(out.str(), "test", *another).find("saved for another problem") !=
+        std::string::npos);
+  CHECK(refusal(out.str().substr(0, out.str().find('\n')), "test", *problem) ==
+        "agent state: expected a count, it ends there");
+}
+
+}  // namespace

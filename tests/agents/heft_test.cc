@@ -1,0 +1,153 @@
+#include "agents/heft/heft.h"
+
+#include <array>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "simulator/simulator.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+constexpr std::uint64_t kAll = 0b111;
+
+struct Edge {
+  int from, to;
+  std::int64_t bytes;
+};
+
+// Figure 2 and table 1 of the paper: ten tasks, three processors, communication in the unit of
+// time.
+std::shared_ptr<const Problem> PublishedExample() {
+  ProblemBuilder builder;
+  for (int d = 0; d < 3; ++d) builder.Device(fmt::format("p{}", d + 1));
+  builder.AllToAll(0, kGigabytePerSecond);
+  const std::array<std::array<Nanos, 3>, 10> costs{{{14, 16, 9},
+                                                    {13, 19, 18},
+                                                    {11, 13, 19},
+                                                    {13, 8, 17},
+                                                    {12, 13, 10},
+                                                    {13, 16, 9},
+                                                    {7, 15, 11},
+                                                    {5, 11, 14},
+                                                    {18, 12, 20},
+                                                    {21, 7, 16}}};
+  for (int v = 0; v < 10; ++v) {
+    builder.Op(fmt::format("t{}", v + 1), {costs[v].begin(), costs[v].end()});
+  }
+  const std::vector<Edge> edges{{1, 2, 18},
+                                {1, 3, 12},
+                                {1, 4, 9},
+                                {1, 5, 11},
+                                {1, 6, 14},
+                                {2, 8, 19},
+                                {2, 9, 16},
+                                {3, 7, 23},
+                                {4, 8, 27},
+                                {4, 9, 23},
+                                {5, 9, 13},
+                                {6, 8, 15},
+                                {7, 10, 17},
+                                {8, 10, 11},
+                                {9, 10, 13}};
+  for (const Edge& edge : edges) {
+    const int tensor =
+        builder.AddOutput(edge.from - 1, fmt::format("t{}->t{}", edge.from, edge.to), edge.bytes);
+    builder.op(edge.to - 1).inputs.push_back(tensor);
+  }
+  return builder.Build();
+}
+
+TEST_CASE("HEFT meets the published example: ranks, schedule, makespan 80") {
+  const auto problem = PublishedExample();
+  const HeftSchedule heft = ComputeHeft(*problem, kAll, HeftRule::kHeft);
+  const std::vector<double> ranks{108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667};
+  for (int v = 0; v < 10; ++v) {
+    CAPTURE(v);
+    CHECK(heft.upward_rank[v] == doctest::Approx(ranks[v]).epsilon(1e-5));
+  }
+  // Figure 3a: P1 t2, t8; P2 t4, t6, t9, t10; P3 t1, t3, t5, t7.
+  CHECK(heft.placement.device == std::vector<DeviceIndex>{2, 0, 2, 1, 2, 1, 2, 0, 1, 1});
+  CHECK(heft.start == std::vector<Nanos>{0, 27, 9, 18, 28, 26, 38, 57, 56, 73});
+  CHECK(heft.finish == std::vector<Nanos>{9, 40, 28, 26, 38, 42, 49, 62, 68, 80});
+  CHECK(heft.makespan == 80);
+}
+
+TEST_CASE("CPOP meets the published example: makespan 86") {
+  const auto problem = PublishedExample();
+  const HeftSchedule cpop = ComputeHeft(*problem, kAll, HeftRule::kCpop);
+  CHECK(cpop.makespan == 86);
+  // The critical path t1, t2, t9, t10 stays on P2, where it costs 16 + 19 + 12 + 7 = 54.
+  for (int v : {0, 1, 8, 9}) CHECK(cpop.placement.device[v] == 1);
+}
+
+TEST_CASE("the published placement in the simulator") {
+  const auto problem = PublishedExample();
+  const HeftSchedule heft = ComputeHeft(*problem, kAll, HeftRule::kHeft);
+  const Nanos step_time = MakeSimulator(problem, {})->Evaluate(heft.placement).step_time;
+  // First come, first served, where HEFT inserts; and t1's messages queue on P3->P1 and P3->P2.
+  CHECK(step_time == 0);
+}
+
+TEST_CASE("schedules respect devices and messages, on random problems") {
+  Rng rng(3);
+  for (int trial = 0; trial < 50; ++trial) {
+    CAPTURE(trial);
+    const auto problem = MixedProblem(rng, 5 + UniformInt(rng, 60), 3, kUnlimitedMemory);
+    for (const HeftRule rule : {HeftRule::kHeft, HeftRule::kCpop}) {
+      const HeftSchedule heft = ComputeHeft(*problem, 0b1111, rule);
+      const Graph& graph = problem->graph();
+      const auto device = ExpandPlacement(heft.placement, problem->grouping());
+      for (int v = 0; v < graph.num_ops(); ++v) {
+        if (heft.start[v] < 0) continue;
+        CHECK(heft.finish[v] - heft.start[v] == problem->costs().at(v, device[v]));
+        for (int u : graph.predecessors(v)) {
+          const Nanos sent = heft.finish[u] < 0 ? 0 : heft.finish[u];
+          const Nanos least = device[u] == device[v] ? 0 : 3;  // latency
+          if (heft.finish[u] >= 0) CHECK(heft.start[v] >= sent + least);
+        }
+        for (int u = 0; u < v; ++u) {
+          if (heft.start[u] < 0 || device[u] != device[v]) continue;
+          const bool empty = heft.start[u] == heft.finish[u] || heft.start[v] == heft.finish[v];
+          CHECK((empty || heft.finish[u] <= heft.start[v] || heft.finish[v] <= heft.start[u]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("parameters go with their readers and drag none to the first device") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Device("gpu:1");
+  builder.AllToAll(5, kGigabytePerSecond);
+  for (int i = 0; i < 2; ++i) {
+    const int parameter = builder.Op(fmt::format("w{}", i), {0}, {}, 1000);
+    builder.Op(fmt::format("use{}", i), {100}, {parameter});
+  }
+  const auto problem = builder.Build();
+  const HeftSchedule heft = ComputeHeft(*problem, 0b11, HeftRule::kHeft);
+  CHECK(heft.placement.device == std::vector<DeviceIndex>{0, 0, 1, 1});
+  CHECK(heft.makespan == 100);
+}
+
+TEST_CASE("a group goes where all of it finishes first") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Device("gpu:1");
+  builder.AllToAll(0, kGigabytePerSecond);
+  // Alone, "head" is faster on gpu:0 (1 < 2), but with "tail" the group costs 1 + 50 there, 2 + 10
+  // on gpu:1.
+  const int head = builder.Op("head", {1, 2});
+  builder.Op("tail", {50, 10}, {head});
+  const auto problem = builder.Build(Grouping(std::vector<int>{0, 0}));
+  CHECK(ComputeHeft(*problem, 0b11, HeftRule::kHeft).placement.device ==
+        std::vector<DeviceIndex>{1});
+}
+
+}  // namespace

@@ -1,0 +1,137 @@
+#include "agents/registry.h"
+
+#include <filesystem>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/paths.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+// The contract's problems have an op of this kind of name each.
+std::string RequiredSettings(const std::string& agent) {
+  return agent == "expert" ? "{rules: [{match: \"*\", device: \"*\"}]}" : "{}";
+}
+
+std::shared_ptr<const Problem> SmallProblem() {
+  Rng rng(5);
+  return MixedProblem(rng, 12, 2, kUnlimitedMemory);
+}
+
+std::string RefusalOf(const std::string& agent, const std::string& settings) {
+  return MessageOf<InputError>([&] {
+    AllAgents()
+        .Find(agent, "test")
+        .make({SmallProblem(), 1}, ConfigNode::FromString(settings, "run.yaml"));
+  });
+}
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("every agent keeps the contract") {
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    CheckAgentContract(entry, RequiredSettings(entry.name));
+  }
+}
+
+TEST_CASE("names are sorted and unique, and every agent has a sentence") {
+  std::string previous;
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    CHECK(previous < entry.name);
+    CHECK_FALSE(entry.sentence.empty());
+    previous = entry.name;
+  }
+  CHECK(AllAgents().entries().size() == 15);
+}
+
+TEST_CASE("an unknown agent is answered with the nearest one") {
+  const std::string message =
+      MessageOf<InputError>([] { AllAgents().Find("hefty", "run.yaml:3:5"); });
+  CHECK(Contains(message, "run.yaml:3:5"));
+  CHECK(Contains(message, "did you mean \"heft\""));
+}
+
+TEST_CASE(
+    "every agent's file lists all its settings with their defaults and a mark of confidence") {
+  std::set<std::string> names;
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    CAPTURE(entry.name);
+    names.insert(entry.name);
+    const auto path = SourceDir() / "configs" / "agents" / (entry.name + ".yaml");
+    const ConfigNode file = ConfigNode::FromFile(path);
+    CHECK(file.At("name").AsString() == entry.name);
+    std::set<std::string> described, listed;
+    for (const FieldHelp& field : entry.describe_settings()) {
+      CAPTURE(field.key);
+      described.insert(field.key.substr(0, field.key.find('.')));
+      ConfigNode node = file;
+      for (std::string key = field.key; !key.empty();) {
+        const std::size_t dot = key.find('.');
+        REQUIRE(node.Has(key.substr(0, dot)));
+        node = node.At(key.substr(0, dot));
+        key = dot == std::string::npos ? "" : key.substr(dot + 1);
+      }
+      const ConfigNode expected = ConfigNode::FromString(field.default_value, "default");
+      if (node.IsScalar() && expected.IsScalar() && node.AsString() != expected.AsString()) {
+        CHECK(node.AsDouble() == expected.AsDouble());
+      } else {
+        CHECK(node.Dump() == expected.Dump());
+      }
+    }
+    for (const std::string& key : file.Keys()) {
+      if (key != "name") listed.insert(key);
+    }
+    CHECK(listed == described);
+  }
+  for (const auto& file : std::filesystem::directory_iterator(SourceDir() / "configs" / "agents")) {
+    const std::string name = file.path().stem().string();
+    CHECK((names.count(name) == 1 || name.rfind("expert_", 0) == 0));
+  }
+}
+
+TEST_CASE("settings that make no sense are refused with file, place, value and choices") {
+  CHECK(RefusalOf("single_device", "{device: gpu:9}") ==
+        "run.yaml:1:10: device: cluster \"test_cluster\" has no device \"gpu:9\"; did you mean "
+        "\"gpu:0\"? choices: all, cpu, cpu:0, gpu, gpu:0, gpu:1");
+  CHECK(Contains(RefusalOf("heft", "{devices: \"tpu:*\"}"), "has no device \"tpu:*\""));
+  CHECK(Contains(RefusalOf("metis", "{imbalance: -1}"),
+                 "imbalance: expected a number from 0.001 to 10, got -1"));
+  CHECK(Contains(RefusalOf("hill_climb", "{accept: worst}"),
+                 "accept: expected \"best\" or \"first\", got \"worst\""));
+  CHECK(Contains(RefusalOf("hill_climb", "{start: [single, hefd]}"),
+                 "start: unknown start \"hefd\"; did you mean \"heft\"?"));
+  CHECK(Contains(RefusalOf("hill_climb", "{start: []}"), "start: expected at least one of"));
+  const std::string nested = RefusalOf("simulated_annealing", "{moves: {swap: -2}}");
+  CAPTURE(nested);
+  CHECK(Contains(nested, "run.yaml:1:16: moves.swap: expected a number of at least 0, got -2"));
+  CHECK(Contains(
+      RefusalOf("simulated_annealing", "{moves: {single: 0, swap: 0, neighbors: 0, block: 0}}"),
+      "moves: expected a weight above 0, all are 0"));
+  CHECK(Contains(RefusalOf("simulated_annealing", "{moves: {toward_neighbors: 2}}"),
+                 "expected a number from 0 to 1, got 2"));
+  CHECK(Contains(RefusalOf("random", "{batch: 0}"), "batch: expected a number from 1 to"));
+  CHECK(Contains(RefusalOf("random", "{batch: many}"), "many"));
+}
+
+TEST_CASE("a class of devices that the cluster lacks is refused") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Op("op", {1});
+  const std::string message = MessageOf<InputError>([&] {
+    AllAgents().Find("single_cpu", "test").make({builder.Build(), 1}, ConfigNode());
+  });
+  CAPTURE(message);
+  CHECK(Contains(message,
+                 "cluster \"test_cluster\" has no device of class cpu; its devices: \"gpu:0\""));
+}
+
+}  // namespace

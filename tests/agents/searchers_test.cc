@@ -1,0 +1,177 @@
+// Hill climbing, annealing and random search find the optimum where it is known.
+
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "agents/hill_climb/hill_climb.h"
+#include "agents/random/random_agent.h"
+#include "agents/simulated_annealing/simulated_annealing.h"
+#include "simulator/simulator.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+Outcome BestOfAll(std::shared_ptr<const Problem> problem) {
+  const auto simulator = MakeSimulator(problem, {});
+  Placement placement;
+  placement.device.assign(problem->num_groups(), 0);
+  std::vector<Placement> all;
+  const auto visit = [&](auto&& self, int group) -> void {
+    if (group == problem->num_groups()) {
+      all.push_back(placement);
+      return;
+    }
+    for (int d = 0; d < problem->num_devices(); ++d) {
+      if (!problem->allowed(group, d)) continue;
+      placement.device[group] = static_cast<DeviceIndex>(d);
+      self(self, group + 1);
+    }
+  };
+  visit(visit, 0);
+  std::vector<Outcome> outcomes = simulator->Evaluate(all);
+  return *std::min_element(outcomes.begin(),
+                           outcomes.end(),
+                           [](const Outcome& a, const Outcome& b) { return Better(a, b); });
+}
+
+template <class A>
+Outcome Found(std::shared_ptr<const Problem> problem,
+              std::int64_t evaluations,
+              typename A::Config config = {}) {
+  A agent({problem, 5}, config);
+  return RunAgent(agent, problem, evaluations).best.outcome;
+}
+
+TEST_CASE("two chains: one per device") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Device("gpu:1");
+  builder.AllToAll(100, kGigabytePerSecond);
+  for (int chain = 0; chain < 2; ++chain) {
+    int last = builder.Op(fmt::format("c{}_0", chain), {10}, {}, 8);
+    for (int i = 1; i < 6; ++i) last = builder.Op(fmt::format("c{}_{}", chain, i), {10}, {last}, 8);
+  }
+  const auto problem = builder.Build();
+  HillClimbConfig climb;
+  climb.start = {"single"};
+  AnnealingConfig anneal;
+  anneal.start = {"single"};
+  // One message costs 108 ns, more than both chains in a row (120 ns) could gain: 60 ns without
+  // any.
+  CHECK(Found<HillClimbAgent>(problem, 2000, climb).step_time == 60);
+  CHECK(Found<AnnealingAgent>(problem, 2000, anneal).step_time == 60);
+}
+
+TEST_CASE("the optimum of small random problems, memory and constraints included") {
+  Rng rng(17);
+  for (int trial = 0; trial < 12; ++trial) {
+    CAPTURE(trial);
+    const auto problem = MixedProblem(rng, 14, 2, trial % 2 ? 160 : kUnlimitedMemory);
+    const Outcome best = BestOfAll(problem);
+    CHECK_FALSE(Better(best, Found<HillClimbAgent>(problem, 3000)));
+    CHECK_FALSE(Better(best, Found<AnnealingAgent>(problem, 3000)));
+    HillClimbConfig first;
+    first.accept = "first";
+    first.start = {"random"};
+    CHECK_FALSE(Better(best, Found<HillClimbAgent>(problem, 3000, first)));
+    AnnealingConfig chains;
+    chains.chains = 4;
+    chains.start = {"random"};
+    CHECK_FALSE(Better(best, Found<AnnealingAgent>(problem, 6000, chains)));
+  }
+}
+
+TEST_CASE("searches get out of infeasible starts") {
+  // Everything on one device needs 12 * 60 B; each device has 250 B and may hold at most four
+  // tensors.
+  ProblemBuilder builder;
+  for (int d = 0; d < 4; ++d) builder.Device(fmt::format("gpu:{}", d), 250);
+  builder.AllToAll(1, kGigabytePerSecond);
+  for (int v = 0; v < 12; ++v) {
+    const int op = builder.Op(fmt::format("op{}", v), {10}, {}, 60);
+    builder.output(op).role = TensorRole::kParameter;
+  }
+  const auto problem = builder.Build();
+  HillClimbConfig climb;
+  climb.start = {"single"};
+  AnnealingConfig anneal;
+  anneal.start = {"single"};
+  for (const Outcome& outcome : {Found<HillClimbAgent>(problem, 4000, climb),
+                                 Found<AnnealingAgent>(problem, 4000, anneal)}) {
+    CHECK(outcome.feasible);
+    CHECK(outcome.step_time == 30);  // three ops on each
+  }
+}
+
+TEST_CASE("random search finds the optimum of a tiny problem, and ends only with the budget") {
+  Rng rng(19);
+  const auto problem = MixedProblem(rng, 5, 2, kUnlimitedMemory);
+  RandomAgent agent({problem, 5}, {});
+  const SearchTrace trace = RunAgent(agent, problem, 1000);
+  CHECK_FALSE(trace.finished);
+  CHECK(trace.placements.size() == 1000);
+  CHECK_FALSE(Better(BestOfAll(problem), trace.best.outcome));
+}
+
+TEST_CASE("the size of a batch does not change the sequence of random placements") {
+  Rng rng(23);
+  const auto problem = MixedProblem(rng, 10, 3, kUnlimitedMemory);
+  RandomAgent small({problem, 5}, {.batch = 3}), large({problem, 5}, {.batch = 100});
+  CHECK(RunAgent(small, problem, 50).placements == RunAgent(large, problem, 50).placements);
+}
+
+TEST_CASE("energy: the logarithm of the step time, and a penalty for missing memory") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0", 300);
+  builder.Device("gpu:1", 100);
+  builder.AllToAll(1, kGigabytePerSecond);
+  builder.Op("op", {1});
+  AnnealingAgent agent({builder.Build(), 1}, {});
+  Outcome outcome;
+  outcome.step_time = 1000;
+  CHECK(agent.Energy(outcome) == doctest::Approx(std::log(1000.0)));
+  outcome.step_time = 0;
+  CHECK(agent.Energy(outcome) == 0);
+  outcome.feasible = false;
+  outcome.devices = {{0, 500, 200}, {0, 0, 0}};
+  CHECK(agent.Energy(outcome) == doctest::Approx(2 * (1 + 200.0 / 400)));
+}
+
+TEST_CASE("the temperature falls geometrically in each cycle, and each begins lower") {
+  Rng rng(29);
+  const auto problem = MixedProblem(rng, 20, 3, kUnlimitedMemory);
+  AnnealingConfig config;
+  config.reheats = 1;
+  config.reheat = 0.5;
+  config.final_ratio = 0.01;
+  AnnealingAgent agent({problem, 1}, config);
+  RunAgent(agent, problem, 1000);
+  // Two cycles of 500 evaluations: at their middle a tenth of their beginning.
+  const double initial = agent.Temperature(0);
+  CHECK(initial > 0);
+  CHECK(agent.Temperature(250) == doctest::Approx(initial * 0.1));
+  CHECK(agent.Temperature(500) == doctest::Approx(initial * 0.5));
+  CHECK(agent.Temperature(750) == doctest::Approx(initial * 0.05));
+  CHECK(agent.Temperature(1500) == doctest::Approx(initial * 0.5));
+}
+
+TEST_CASE("searches are finished when no group has a choice") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Op("a", {1});
+  builder.Op("b", {1});
+  const auto problem = builder.Build();
+  HillClimbAgent climb({problem, 1}, {});
+  AnnealingAgent anneal({problem, 1}, {});
+  CHECK(RunAgent(climb, problem, 100).finished);
+  CHECK(RunAgent(anneal, problem, 100).finished);
+}
+
+}  // namespace

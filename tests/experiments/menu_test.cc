@@ -1,0 +1,58 @@
+#include "experiments/menu.h"
+
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "tests/experiments/program_files.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+// A configs folder of our own for the time of a test.
+struct Configs {
+  TempDir folder;
+  Configs() {
+    std::filesystem::create_directories(folder / "graphs");
+    std::filesystem::create_directories(folder / "clusters");
+    WriteText(folder / "graphs/resnet.json.gz", "");
+    WriteText(folder / "graphs/bert.json", "");
+    WriteText(folder / "graphs/README.md", "");
+    WriteText(folder / "clusters/box.yaml", "# A box.\nname: box\n");
+    WriteText(folder / "clusters/bare.yaml", "name: bare\n");
+    setenv("EMPLACE_CONFIGS", folder.path().c_str(), 1);
+  }
+  ~Configs() { unsetenv("EMPLACE_CONFIGS"); }
+};
+
+TEST_CASE("names are files without extension; other files are none") {
+  const Configs configs;
+  CHECK(MenuNames(GraphMenu()) == std::vector<std::string>{"bert", "resnet"});
+  CHECK(MenuNames(ClusterMenu()) == std::vector<std::string>{"bare", "box"});
+  CHECK(MenuNames(ExpertRulesMenu()).empty());
+  CHECK(ResolveMenu(GraphMenu(), "resnet", "here") == configs.folder / "graphs/resnet.json.gz");
+  CHECK(ResolveMenu(GraphMenu(), "bert", "here") == configs.folder / "graphs/bert.json");
+  CHECK(MessageOf<InputError>([] { ResolveMenu(GraphMenu(), "bart", "run.yaml:1:8"); }) ==
+        "run.yaml:1:8: unknown graph \"bart\"; did you mean \"bert\"? choices: bert, resnet");
+}
+
+TEST_CASE("a slash or an extension makes a path: here first, then beside the config") {
+  const TempDir beside;
+  WriteText(beside / "mine.json", "{}");
+  CHECK(ResolveMenu(GraphMenu(), "mine.json", "here", beside.path()) == beside / "mine.json");
+  CHECK(ResolveMenu(GraphMenu(), "./none.json", "here", beside.path()) == "./none.json");
+  CHECK(ResolveMenu(GraphMenu(), "some/where", "here") == "some/where");
+  CHECK(ResolveMenu(ClusterMenu(), "box.yaml", "here") == "box.yaml");
+}
+
+TEST_CASE("the first comment of a file is its sentence") {
+  const Configs configs;
+  CHECK(FirstComment(configs.folder / "clusters/box.yaml") == "A box.");
+  CHECK(FirstComment(configs.folder / "clusters/bare.yaml") == "");
+  CHECK(FirstComment(configs.folder / "none.yaml") == "");
+}
+
+}  // namespace

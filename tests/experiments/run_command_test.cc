@@ -1,0 +1,211 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/random.h"
+#include "tests/experiments/hdf5_text.h"
+#include "tests/experiments/program_files.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+using Json = nlohmann::json;
+
+// A random layered graph of `num_ops` ops, enough for searches to differ.
+std::string LayeredJson(int num_ops) {
+  Rng rng(5);
+  std::vector<std::string> tensors, ops;
+  for (int v = 0; v < num_ops; ++v) {
+    std::string inputs;
+    if (v > 0) inputs = std::to_string(v - 1 - UniformInt(rng, std::min(v, 4)));
+    const int cost = 1000 * (1 + UniformInt(rng, 100));
+    tensors.push_back(fmt::format(R"({{"id": {}, "bytes": {}}})", v, 1000 * UniformInt(rng, 20)));
+    ops.push_back(fmt::format(
+        R"({{"id": {0}, "name": "op{0}", "kind": "k", "inputs": [{1}], "outputs": [{0}],
+            "cost_ns": {{"g": {2}, "c": {3}}}}})",
+        v,
+        inputs,
+        cost,
+        4 * cost));
+  }
+  return GraphJson(fmt::format("{}", fmt::join(tensors, ",")),
+                   fmt::format("{}", fmt::join(ops, ",")));
+}
+
+struct Files {
+  TempDir folder;
+
+  explicit Files(const std::string& memory = "1GiB") {
+    WriteText(folder / "g.json", LayeredJson(60));
+    WriteText(folder / "c.yaml", ClusterYaml(memory));
+    WriteText(folder / "small.yaml",
+              "graph: g.json\ncluster: c.yaml\n"
+              "agents: [single_gpu, single_cpu, heft, random, hill_climb]\n"
+              "seeds: \"0:2\"\nbudget: {evaluations: 300, seconds: 0}\n");
+  }
+  ProcessResult Run(std::vector<std::string> more, ProcessOptions options = {}) const {
+    std::vector<std::string> arguments = {"run", "small.yaml"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    options.folder = folder.path();
+    return RunEmplace(arguments, options);
+  }
+};
+
+const Json* FindAgent(const Json& table, const std::string& name) {
+  for (const Json& row : table["agents"]) {
+    if (row["agent"] == name) return &row;
+  }
+  return nullptr;
+}
+
+TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to the same time") {
+  const Files files;
+  const ProcessResult result = files.Run({"--json"});
+  REQUIRE(result.exit_code == 0);
+  const Json table = Json::parse(result.out);
+  CHECK(table["graph"] == "small");
+  REQUIRE(table["agents"].size() == 5);
+  std::int64_t last = 0;
+  for (const Json& row : table["agents"]) {
+    const std::int64_t median = row["step_time_ns"]["median"];
+    CHECK(median >= last);
+    CHECK(median >= table["bound_ns"].get<std::int64_t>());
+    CHECK(row["gap"].get<double>() ==
+          doctest::Approx(static_cast<double>(median) / table["bound_ns"].get<double>() - 1));
+    last = median;
+  }
+  const Json& single = *FindAgent(table, "single_gpu");
+  CHECK(single["speed_up"] == 1.0);
+  CHECK(single["step_time_ns"]["median"] == table["single_gpu_ns"]);
+  CHECK(single["runs"] == 1);  // without chance: once, whatever the seeds
+  CHECK(FindAgent(table, "random")->at("runs") == 2);
+  CHECK(FindAgent(table, "random")->at("evaluations") == 600);
+
+  CHECK(Hdf5Text(files.folder / "results/small.h5", "/agents/hill_climb.seed1/best").size() > 0);
+  CHECK(Hdf5Text(files.folder / "results/small.h5", "/agents/heft").size() > 0);
+  const ProcessResult simulated = RunEmplace({"simulate",
+                                              "--graph",
+                                              "g.json",
+                                              "--cluster",
+                                              "c.yaml",
+                                              "--placement",
+                                              "results/small.placement.json"},
+                                             {.folder = files.folder.path()});
+  REQUIRE(simulated.exit_code == 0);
+  std::int64_t best = INT64_MAX;
+  for (const Json& row : table["agents"]) {
+    best = std::min(best, row["step_time_ns"]["min"].get<std::int64_t>());
+  }
+  CHECK(Json::parse(simulated.out)["step_time_ns"] == best);
+}
+
+TEST_CASE("the same seeds give the same bytes, whatever the number of jobs") {
+  const Files files;
+  CHECK(files.Run({"-o", "one.h5", "--jobs", "1", "--quiet"}).exit_code == 0);
+  CHECK(files.Run({"-o", "two.h5", "--jobs", "2", "--quiet"}).exit_code == 0);
+  CHECK(files.Run({"-o", "other.h5", "--set", "seeds=[7, 8]", "--quiet"}).exit_code == 0);
+  const auto one = Hdf5Text(files.folder / "one.h5", "/agents");
+  const auto other = Hdf5Text(files.folder / "other.h5", "/agents");
+  CHECK(one.size() > 50);
+  CHECK(one == Hdf5Text(files.folder / "two.h5", "/agents"));
+  CHECK(one != other);
+  CHECK(Hdf5Text(files.folder / "one.h5", "/problem") ==
+        Hdf5Text(files.folder / "two.h5", "/problem"));
+  CHECK(ReadText(files.folder / "one.placement.json") ==
+        ReadText(files.folder / "two.placement.json"));
+}
+
+TEST_CASE("people's table") {
+  const Files files;
+  const ProcessResult result = files.Run({"--quiet"});
+  CHECK(result.exit_code == 0);
+  CHECK(result.err == "");
+  for (const char* part : {"graph    small: 60 ops, 60 groups",
+                           "cluster  inline: cpu:0, gpu:0, gpu:1",
+                           "queue semantics",
+                           "critical path",
+                           "agent",
+                           "speed-up",
+                           "gap",
+                           "cpu:0 / gpu:0 / gpu:1",
+                           "1.00x",
+                           "measured 100.0 %",
+                           "results/small.h5"}) {
+    CAPTURE(part);
+    CHECK(result.out.find(part) != std::string::npos);
+  }
+  const ProcessResult loud = files.Run({});
+  CHECK(loud.err.find("hill_climb.seed1") != std::string::npos);
+}
+
+TEST_CASE("what does not fit is shown with the bytes that are missing") {
+  const Files files("10kB");
+  const ProcessResult result = files.Run({"--set", "agents=[single_gpu, single_cpu]"});
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.find("OOM (missing ") != std::string::npos);
+  CHECK(result.out.find("on gpu:0)") != std::string::npos);
+  const Json table =
+      Json::parse(files.Run({"--set", "agents=[single_gpu, single_cpu]", "--json"}).out);
+  CHECK(table["single_gpu_ns"].is_null());
+  CHECK(FindAgent(table, "single_cpu")->at("speed_up").is_null());
+  CHECK(FindAgent(table, "single_gpu")->at("step_time_ns")["median"].is_null());
+  CHECK(table["agents"][0]["agent"] == "single_cpu");
+}
+
+TEST_CASE("a contracted run says that it is an approximation and what the placement really takes") {
+  const Files files;
+  const ProcessResult result =
+      files.Run({"--set", "contracted=true", "--set", "coarsen=[single_consumer]"});
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.find("one op per group (an approximation)") != std::string::npos);
+  CHECK(result.out.find("simulated op by op: ") != std::string::npos);
+}
+
+TEST_CASE("stream semantics and the period") {
+  const Files files;
+  CHECK(files.Run({"--set", "semantics=stream"}).exit_code == 0);
+  const ProcessResult period = files.Run({"--set", "objective=period", "--json"});
+  CHECK(period.exit_code == 0);
+  const Json table = Json::parse(period.out);
+  for (const Json& row : table["agents"]) {
+    CHECK(row["step_time_ns"]["median"].get<std::int64_t>() >=
+          table["bound_ns"].get<std::int64_t>());
+  }
+}
+
+TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
+  const Files files;
+  const ProcessResult result = files.Run({"--set",
+                                          "agents=[heft, random]",
+                                          "--set",
+                                          "seeds=[0]",
+                                          "--set",
+                                          "budget={evaluations: 0, seconds: 1000}",
+                                          "--jobs",
+                                          "1",
+                                          "-o",
+                                          "cut.h5"},
+                                         {.interrupt_when = "#0 heft", .timeout_seconds = 60});
+  CHECK(result.exit_code == 1);
+  CHECK(result.err.find("emplace: stopped: 1 of 2 searches were cut short") != std::string::npos);
+  CHECK(result.out.find("heft") != std::string::npos);
+  bool found = false;
+  for (const std::string& line : Hdf5Text(files.folder / "cut.h5", "/agents")) {
+    found = found || line == "@status: stopped ";
+  }
+  CHECK(found);
+}
+
+TEST_CASE("every key of the config is explained") {
+  const ProcessResult result = RunEmplace({"run", "--help-config"});
+  CHECK(result.exit_code == 0);
+  for (const char* key :
+       {"graph:", "budget.seconds: 30", "coarsen:\n  - colocate", "seeds:", "jobs: 0"}) {
+    CAPTURE(key);
+    CHECK(result.out.find(key) != std::string::npos);
+  }
+}
+
+}  // namespace

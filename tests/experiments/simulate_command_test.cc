@@ -1,0 +1,199 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/experiments/program_files.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// An op of `us` microseconds on kind g that reads tensors and makes tensor `id`.
+std::string OpJson(int id, const std::string& name, int us, const std::string& inputs) {
+  return fmt::format(
+      R"({{"id": {0}, "name": "{1}", "kind": "k", "inputs": [{3}], "outputs": [{0}],
+          "cost_ns": {{"g": {2}}}}})",
+      id,
+      name,
+      us * 1000,
+      inputs);
+}
+
+std::string TensorsJson(const std::vector<int>& bytes) {
+  std::vector<std::string> tensors;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    tensors.push_back(fmt::format(R"({{"id": {}, "bytes": {}}})", i, bytes[i]));
+  }
+  return fmt::format("{}", fmt::join(tensors, ", "));
+}
+
+// The machine of Placeto's published simulator: one broadcasting bus out of each device.
+const char* const kBusCluster =
+    "name: placeto\n"
+    "device_kinds:\n"
+    "  g: {class: gpu, gap: 5.7us}\n"
+    "devices:\n"
+    "  - {name: g0, kind: g, memory: 1GiB}\n"
+    "  - {name: g1, kind: g, memory: 1GiB}\n"
+    "  - {name: g2, kind: g, memory: 1GiB}\n"
+    "egress_bus: {latency: 0us, bandwidth: 7600B/us, gap: 25us, broadcast: true}\n";
+
+struct Case {
+  TempDir folder;
+  ProcessResult result;
+  Json json;
+
+  Case(const std::string& graph,
+       const std::string& cluster,
+       const std::string& devices,
+       std::vector<std::string> more = {}) {
+    WriteText(folder / "g.json", graph);
+    WriteText(folder / "c.yaml", cluster);
+    WriteText(folder / "p.json", PlacementJson(devices));
+    std::vector<std::string> arguments = {
+        "simulate", "--graph", "g.json", "--cluster", "c.yaml", "--placement", "p.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    result = RunEmplace(arguments, {.folder = folder.path()});
+    if (result.exit_code == 0) json = Json::parse(result.out);
+  }
+};
+
+TEST_CASE("golden cases of the published Placeto simulator, with trailing gaps") {
+  const std::vector<std::string> gaps = {"--count-gaps"};
+  SUBCASE("a(10) -> b(20), both g0: 10 + 5.7 + 20 + 5.7") {
+    const Case c(
+        GraphJson(TensorsJson({0, 0}), OpJson(0, "a", 10, "") + "," + OpJson(1, "b", 20, "0")),
+        kBusCluster,
+        R"("a": "g0", "b": "g0")",
+        gaps);
+    CHECK(c.json["step_time_ns"] == 41400);
+  }
+  SUBCASE("a(10; 7600 B) on g0 -> b(20) on g1: 10 + 1 + 20 + 5.7") {
+    const Case c(
+        GraphJson(TensorsJson({7600, 0}), OpJson(0, "a", 10, "") + "," + OpJson(1, "b", 20, "0")),
+        kBusCluster,
+        R"("a": "g0", "b": "g1")",
+        gaps);
+    CHECK(c.json["step_time_ns"] == 36700);
+  }
+  SUBCASE("a(10; 76000 B) on g0 -> b(20) g1, c(20) g2: one broadcast of 10 us serves both") {
+    const Case c(GraphJson(TensorsJson({76000, 0, 0}),
+                           OpJson(0, "a", 10, "") + "," + OpJson(1, "b", 20, "0") + "," +
+                               OpJson(2, "c", 20, "0")),
+                 kBusCluster,
+                 R"("a": "g0", "b": "g1", "c": "g2")",
+                 gaps);
+    CHECK(c.json["step_time_ns"] == 45700);
+    CHECK(c.json["channels"]["g0->*"] ==
+          Json::parse(R"({"busy_ns": 10000, "transfers": 1, "bytes": 76000})"));
+    CHECK(c.json["channels"]["g1->*"] ==
+          Json::parse(R"({"busy_ns": 0, "transfers": 0, "bytes": 0})"));
+  }
+  SUBCASE("two transfers on one bus: the second waits for the gap, 10 + 10 + 25 + 10 + 20 + 5.7") {
+    const Case c(GraphJson(TensorsJson({76000, 76000, 0, 0}),
+                           OpJson(0, "a", 10, "") + "," + OpJson(1, "b", 10, "") + "," +
+                               OpJson(2, "c", 20, "0") + "," + OpJson(3, "d", 20, "1")),
+                 kBusCluster,
+                 R"("a": "g0", "b": "g0", "c": "g1", "d": "g2")",
+                 gaps);
+    CHECK(c.json["step_time_ns"] == 80700);
+  }
+  SUBCASE("a on g0, b on g1 (10; 76000 B) -> c(20) g2: both buses at once") {
+    const Case c(GraphJson(TensorsJson({76000, 76000, 0}),
+                           OpJson(0, "a", 10, "") + "," + OpJson(1, "b", 10, "") + "," +
+                               OpJson(2, "c", 20, "0, 1")),
+                 kBusCluster,
+                 R"("a": "g0", "b": "g1", "c": "g2")",
+                 gaps);
+    CHECK(c.json["step_time_ns"] == 45700);
+  }
+}
+
+TEST_CASE("every field of the contract, by hand, in the order of the cluster") {
+  // a 0..10 us on gpu:0; its 1 MB to gpu:1 takes 1000 us + 5 us, arrival 1015 us; b 10..2010 on
+  // gpu:0; c 1015..3015 on gpu:1; c's 1 MB back: arrival 3015 + 1005 = 4020; d 4020..4030 us on
+  // gpu:0. Peak gpu:0: a's and b's outputs while b runs (2 MB), then b's output, c's copy and d's
+  // output: 3 MB. (a's output is free when its last reader here, b, is done at 2010.) Peak gpu:1:
+  // the copy of a's output and c's own: 2 MB. Bound: a, b, d on their best devices 10 + 2000 + 10
+  // us; work 4020 us over three devices is less.
+  const Case c(
+      DiamondJson(), ClusterYaml(), R"("a": "gpu:0", "b": "gpu:0", "c": "gpu:1", "d": "gpu:0")");
+  REQUIRE(c.result.exit_code == 0);
+  CHECK(c.result.err == "");
+  const Json expected = Json::parse(R"({
+    "step_time_ns": 4030000,
+    "feasible": true,
+    "devices": {
+      "cpu:0": {"busy_ns": 0, "peak_bytes": 0, "deficit_bytes": 0},
+      "gpu:0": {"busy_ns": 2020000, "peak_bytes": 3000000, "deficit_bytes": 0},
+      "gpu:1": {"busy_ns": 2000000, "peak_bytes": 2000000, "deficit_bytes": 0}},
+    "channels": {
+      "cpu:0->gpu:0": {"busy_ns": 0, "transfers": 0, "bytes": 0},
+      "cpu:0->gpu:1": {"busy_ns": 0, "transfers": 0, "bytes": 0},
+      "gpu:0->cpu:0": {"busy_ns": 0, "transfers": 0, "bytes": 0},
+      "gpu:0->gpu:1": {"busy_ns": 1000000, "transfers": 1, "bytes": 1000000},
+      "gpu:1->cpu:0": {"busy_ns": 0, "transfers": 0, "bytes": 0},
+      "gpu:1->gpu:0": {"busy_ns": 1000000, "transfers": 1, "bytes": 1000000}},
+    "bound_ns": 2020000})");
+  CHECK(c.json.dump() == expected.dump());
+}
+
+TEST_CASE("a placement that does not fit is an answer, not an error") {
+  const Case c(DiamondJson(),
+               ClusterYaml("2500000B"),
+               R"("a": "gpu:0", "b": "gpu:0", "c": "gpu:1", "d": "gpu:0")");
+  REQUIRE(c.result.exit_code == 0);
+  CHECK(c.json["feasible"] == false);
+  CHECK(c.json["devices"]["gpu:0"]["deficit_bytes"] == 500000);
+  CHECK(c.json["devices"]["gpu:1"]["deficit_bytes"] == 0);
+}
+
+TEST_CASE("stream semantics and a trace") {
+  const Case c(DiamondJson(),
+               ClusterYaml(),
+               R"("a": "gpu:0", "b": "gpu:0", "c": "gpu:1", "d": "gpu:0")",
+               {"--semantics", "stream", "--trace", "t.json"});
+  REQUIRE(c.result.exit_code == 0);
+  CHECK(c.json["step_time_ns"] == 4030000);
+  const Json trace = Json::parse(ReadText(c.folder / "t.json"));
+  CHECK(trace.size() > 0);
+}
+
+TEST_CASE("routes that the placement does not need may be missing") {
+  const std::string cluster =
+      "name: inline\n"
+      "device_kinds: {g: {class: gpu}, c: {class: cpu}}\n"
+      "devices: [{name: x, kind: g, memory: 1GiB}, {name: y, kind: g, memory: 1GiB}]\n"
+      "channels: [{name: wire, latency: 0us, bandwidth: 1GB/s}]\n"
+      "routes: [{from: x, to: y, via: [wire]}]\n";
+  // a 10 us, 1000 us on the wire, c 2000 us
+  const Case forth(DiamondJson(), cluster, R"("a": "x", "b": "y", "c": "y", "d": "y")");
+  REQUIRE(forth.result.exit_code == 0);
+  CHECK(forth.json["step_time_ns"] == 10000 + 1000000 + 2 * 2000000 + 10000);
+  const Case back(DiamondJson(), cluster, R"("a": "x", "b": "x", "c": "y", "d": "x")");
+  CheckRefused(back.result, 2, {"no route", "\"y\"", "\"x\"", "\"c\""});
+}
+
+TEST_CASE("placements that break the graph's rules are refused by name") {
+  const std::string labelled = GraphJson(
+      TensorsJson({0, 0}),
+      R"({"id": 0, "name": "weight", "kind": "k", "inputs": [], "outputs": [0], "colocate": "w",
+          "cost_ns": {"g": 1, "c": 1}},
+         {"id": 1, "name": "update", "kind": "k", "inputs": [0], "outputs": [1], "colocate": "w",
+          "device_kinds": ["gpu"], "cost_ns": {"g": 1, "c": 1}})");
+  const Case split(labelled, ClusterYaml(), R"("weight": "gpu:0", "update": "gpu:1")");
+  CheckRefused(
+      split.result, 2, {"p.json", "\"weight\" (on gpu:0)", "\"update\" (on gpu:1)", "\"w\""});
+  const Case forbidden(labelled, ClusterYaml(), R"("weight": "cpu:0", "update": "cpu:0")");
+  CheckRefused(
+      forbidden.result, 2, {"p.json", "\"update\"", "may not run on \"cpu:0\"", "gpu:0, gpu:1"});
+  const Case unknown(labelled, ClusterYaml(), R"("weight": "gpu:7", "update": "gpu:0")");
+  CheckRefused(unknown.result, 2, {"p.json", "gpu:7", "choices: cpu:0, gpu:0, gpu:1"});
+  const Case missing(labelled, ClusterYaml(), R"("weight": "gpu:0")");
+  CheckRefused(missing.result, 2, {"p.json", "update"});
+}
+
+}  // namespace

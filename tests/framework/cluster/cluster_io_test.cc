@@ -1,0 +1,389 @@
+#include "framework/cluster/cluster_io.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/random.h"
+#include "tests/support/paths.h"
+
+using namespace emplace;
+
+namespace {
+
+std::map<std::string, DeviceKind> Library() {
+  DeviceKind cpu{.name = "haswell_18c", .device_class = DeviceClass::kCpu};
+  DeviceKind gpu{.name = "k80", .device_class = DeviceClass::kGpu};
+  gpu.peak["f32"] = 2.8e12;
+  return {{cpu.name, cpu}, {gpu.name, gpu}};
+}
+
+Cluster Parse(const std::string& text) {
+  return ParseCluster(ConfigNode::FromString(text, "c.yaml"), Library());
+}
+
+void CheckRefused(const std::string& text, const std::string& expected) {
+  const std::string message = testing::MessageOf<InputError>([&] { Parse(text); });
+  INFO("message:  ", message);
+  INFO("expected: ", expected);
+  CHECK(message.find(expected) != std::string::npos);
+}
+
+std::vector<int> Route(const Cluster& cluster, int from, int to) {
+  return {cluster.route(from, to).begin(), cluster.route(from, to).end()};
+}
+
+const std::string kDevices =
+    "name: c\n"
+    "devices:\n"
+    "  - {name: \"cpu:0\", kind: haswell_18c}\n"
+    "  - {name: \"gpu:0\", kind: k80}\n"
+    "  - {name: \"gpu:1\", kind: k80}\n";
+
+TEST_CASE("the documented example") {
+  const Cluster cluster = Parse(
+      "name: 2xk80\n"
+      "devices:\n"
+      "  - {name: \"cpu:0\", kind: haswell_18c, memory: 64GiB, slots: 1}\n"
+      "  - {name: \"gpu:0\", kind: k80, memory: 11GiB}\n"
+      "  - {name: \"gpu:1\", kind: k80, memory: 11GiB}\n"
+      "channels:\n"
+      "  - {name: host,  latency: 25us, bandwidth: 6.0GB/s, gap: 0us}\n"
+      "  - {name: p2p,   latency: 15us, bandwidth: 10GB/s}\n"
+      "routes:\n"
+      "  - {from: \"cpu:0\", to: \"gpu:*\", via: [host]}\n"
+      "  - {from: \"gpu:*\", to: \"cpu:0\", via: [host]}\n"
+      "  - {from: \"gpu:*\", to: \"gpu:*\", via: [p2p]}\n");
+  CHECK(cluster.name() == "2xk80");
+  CHECK(cluster.DeviceNames() == std::vector<std::string>{"cpu:0", "gpu:0", "gpu:1"});
+  CHECK(cluster.device(0).memory == 64LL << 30);
+  CHECK(cluster.device(1).memory == 11LL << 30);
+  CHECK(cluster.kind_of(0).device_class == DeviceClass::kCpu);
+  CHECK(cluster.kind_of(2).peak.at("f32") == 2.8e12);
+  CHECK(cluster.kinds().size() == 2);
+  CHECK(cluster.channel(0).latency == 25'000);
+  CHECK(cluster.channel(0).bandwidth == Bandwidth{6'000'000'000, 1});
+  CHECK(cluster.channel(1).gap == 0);
+  CHECK_FALSE(cluster.channel(1).broadcast);
+  CHECK(Route(cluster, 0, 2) == std::vector<int>{0});
+  CHECK(Route(cluster, 2, 0) == std::vector<int>{0});
+  CHECK(Route(cluster, 1, 2) == std::vector<int>{1});
+  CHECK(Route(cluster, 1, 1).empty());
+}
+
+TEST_CASE("defaults: memory without limit, one slot, no latency, no gap") {
+  const Cluster cluster = Parse(kDevices + "channels: [{name: x, bandwidth: 1GB/s}]\n");
+  CHECK(cluster.device(0).memory == kUnlimitedMemory);
+  CHECK(cluster.device(0).slots == 1);
+  CHECK(cluster.channel(0).latency == 0);
+  CHECK(cluster.channel(0).gap == 0);
+  CHECK(Route(cluster, 0, 1).empty());
+}
+
+TEST_CASE("all_to_all gives every ordered pair a channel, later routes replace it") {
+  const Cluster cluster = Parse(kDevices +
+                                "channels: [{name: slow, bandwidth: 1B/s}]\n"
+                                "all_to_all: {latency: 3us, bandwidth: 5GB/s, gap: 1us}\n"
+                                "routes: [{from: \"cpu:*\", to: \"gpu:1\", via: [slow]}]\n");
+  REQUIRE(cluster.num_channels() == 7);
+  const Channel& channel = cluster.channel(cluster.route(1, 2)[0]);
+  CHECK(channel.name == "gpu:0->gpu:1");
+  CHECK(channel.latency == 3000);
+  CHECK(channel.gap == 1000);
+  CHECK(channel.bandwidth == Bandwidth{5'000'000'000, 1});
+  CHECK(Route(cluster, 0, 2) == std::vector<int>{0});
+  CHECK(Route(cluster, 0, 1) != Route(cluster, 1, 0));
+}
+
+TEST_CASE("egress_bus gives every source a channel") {
+  const Cluster cluster =
+      Parse(kDevices + "egress_bus: {bandwidth: 7600B/us, gap: 25us, broadcast: true}\n");
+  REQUIRE(cluster.num_channels() == 3);
+  CHECK(cluster.channel(1).name == "gpu:0->*");
+  CHECK(cluster.channel(1).broadcast);
+  CHECK(cluster.channel(1).gap == 25'000);
+  CHECK(Route(cluster, 1, 0) == std::vector<int>{1});
+  CHECK(Route(cluster, 1, 2) == std::vector<int>{1});
+  CHECK(Route(cluster, 2, 1) == std::vector<int>{2});
+}
+
+TEST_CASE("patterns: globs, lists of globs, the later route wins") {
+  const std::string channels =
+      "channels: [{name: x, bandwidth: 1B/s}, {name: y, bandwidth: 1B/s}]\n";
+  const Cluster cluster = Parse(kDevices + channels +
+                                "routes:\n"
+                                "  - {from: \"*\", to: \"*\", via: [x]}\n"
+                                "  - {from: \"?pu:0\", to: [\"gpu:1\"], via: [y, x]}\n"
+                                "  - {from: [\"g*1\", \"cpu:0\"], to: \"gpu:0\", via: [y]}\n");
+  CHECK(Route(cluster, 0, 1) == std::vector<int>{1});
+  CHECK(Route(cluster, 0, 2) == std::vector<int>{1, 0});
+  CHECK(Route(cluster, 1, 0) == std::vector<int>{0});
+  CHECK(Route(cluster, 1, 2) == std::vector<int>{1, 0});
+  CHECK(Route(cluster, 2, 1) == std::vector<int>{1});
+  CHECK(Route(cluster, 2, 2).empty());
+}
+
+TEST_CASE("inline kinds win over the library, which needs only a class") {
+  const Cluster cluster = Parse(
+      "name: c\n"
+      "device_kinds:\n"
+      "  k80: {class: cpu, gap: 5.7us, issue: 1us, launch: 2us, overhead: 3us, pays_transfers: "
+      "no,\n"
+      "        efficiency: {matmul: 0.7}, memory_bandwidth: 160GB/s, peak: {bf16: 1GFLOPS}, "
+      "source: x}\n"
+      "devices: [{name: d, kind: k80}]\n");
+  const DeviceKind& kind = cluster.kind_of(0);
+  CHECK(kind.device_class == DeviceClass::kCpu);
+  CHECK(kind.gap == 5700);
+  CHECK(kind.issue == 1000);
+  CHECK(kind.launch == 2000);
+  CHECK(kind.overhead == 3000);
+  CHECK_FALSE(kind.pays_transfers);
+  CHECK(kind.efficiency.at("matmul") == 0.7);
+  CHECK(kind.memory_bandwidth == 160e9);
+  CHECK(kind.peak.at("bf16") == 1e9);
+  CHECK(kind.peak.count("f32") == 0);
+  CHECK(kind.source == "x");
+  CHECK(Parse("name: c\ndevice_kinds: {tpu: {class: gpu}}\ndevices: [{name: d, kind: tpu}]\n")
+            .kind_of(0)
+            .peak.empty());
+}
+
+TEST_CASE("what is wrong is refused at its place") {
+  CheckRefused("devices: []\n", "c.yaml:1:1: the required key \"name\" is missing");
+  CheckRefused("name: c\n", "the required key \"devices\" is missing");
+  CheckRefused("name: c\ndevices: []\n", "c.yaml:2:10: devices: expected at least one device");
+  CheckRefused("name: c\ndevices: [{kind: k80}]\n",
+               "c.yaml:2:11: devices.0: the required key \"name\" is missing");
+  CheckRefused("name: c\ndevices: [{name: a}]\n", "the required key \"kind\" is missing");
+  CheckRefused("name: c\ndevices: [{name: a, kind: k80}, {name: a, kind: k80}]\n",
+               "c.yaml:2:40: devices.1.name: duplicate device name \"a\"");
+  CheckRefused("name: c\ndevices: [{name: \"a*\", kind: k80}]\n",
+               "expected a name without * and ?, got \"a*\"");
+  CheckRefused("name: c\ndevices: [{name: a, kind: k8O}]\n",
+               "c.yaml:2:27: devices.0.kind: unknown device kind \"k8O\"; did you mean \"k80\"? "
+               "choices: haswell_18c, k80");
+  CheckRefused(
+      "name: c\ndevices: [{name: a, kind: k80, memory: 11}]\n",
+      "devices.0.memory: expected a number of bytes with a unit such as 11GiB, got \"11\"");
+  CheckRefused("name: c\ndevices: [{name: a, kind: k80, slots: 0}]\n",
+               "devices.0.slots: expected 1 to 65536 slots, got 0");
+  CheckRefused("name: c\ndevices: [{name: a, kind: k80, slot: 2}]\n",
+               "unknown key \"slot\"; did you mean \"slots\"?");
+  CheckRefused(kDevices + "chanels: []\n", "unknown key \"chanels\"; did you mean \"channels\"?");
+  CheckRefused(kDevices + "channels: [{name: x}]\n", "the required key \"bandwidth\" is missing");
+  CheckRefused(kDevices + "channels: [{bandwidth: 1B/s}]\n",
+               "the required key \"name\" is missing");
+  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 6}]\n",
+               "channels.0.bandwidth: expected a bandwidth with a unit such as 7.6GB/s, got \"6\"");
+  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 6GB/s, latency: 25}]\n",
+               "channels.0.latency: expected a time with a unit such as 25us, got \"25\"");
+  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 1B/s}, {name: x, bandwidth: 1B/s}]\n",
+               "channels.1.name: duplicate channel name \"x\"");
+  CheckRefused(kDevices + "all_to_all: {bandwidth: 1B/s}\negress_bus: {bandwidth: 1B/s}\n",
+               "expected either all_to_all or egress_bus, got both");
+  CheckRefused(kDevices + "all_to_all: {bandwidth: 1B/s, broadcast: true}\n",
+               "all_to_all: unknown key \"broadcast\"");
+  CheckRefused(kDevices +
+                   "channels: [{name: \"gpu:0->*\", bandwidth: 1B/s}]\n"
+                   "egress_bus: {bandwidth: 1B/s}\n",
+               "egress_bus: duplicate channel name \"gpu:0->*\"");
+}
+
+TEST_CASE("bad routes are refused at their place") {
+  const std::string text = kDevices +
+                           "channels: [{name: pcie, bandwidth: 1B/s},\n"
+                           "           {name: bus, bandwidth: 1B/s, broadcast: true}]\nroutes:\n";
+  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [pcle]}\n",
+               "c.yaml:9:40: routes.0.via.0: unknown channel \"pcle\"; did you mean \"pcie\"?");
+  CheckRefused(text + "  - {from: \"cpu:0\", to: \"tpu:*\", via: [pcie]}\n",
+               "c.yaml:9:25: routes.0.to: no device matches \"tpu:*\"");
+  CheckRefused(
+      text + "  - {from: \"cpu:0\", to: [\"gpu:*\", \"gpu:7\"], via: [pcie]}\n",
+      "routes.0.to.1: no device matches \"gpu:7\"; did you mean \"gpu:0\"? choices: cpu:0, "
+      "gpu:0, gpu:1");
+  CheckRefused(text + "  - {from: [], to: \"gpu:*\", via: [pcie]}\n",
+               "routes.0.from: expected at least one device pattern");
+  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: []}\n",
+               "routes.0.via: expected at least one channel, got an empty list");
+  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: pcie}\n",
+               "routes.0.via: expected a list, got \"pcie\"");
+  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [pcie, bus]}\n",
+               "routes.0.via.1: the broadcast channel \"bus\" may only be a first hop");
+  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\"}\n",
+               "routes.0: the required key \"via\" is missing");
+  Parse(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [bus, pcie]}\n");
+}
+
+TEST_CASE("bad kinds are refused at their place") {
+  const std::string devices = "devices: [{name: d, kind: x}]\n";
+  CheckRefused("name: c\ndevice_kinds: {x: {gap: 1us}}\n" + devices,
+               "c.yaml:2:19: device_kinds.x: the required key \"class\" is missing");
+  CheckRefused("name: c\ndevice_kinds: {x: {class: gppu}}\n" + devices,
+               "device_kinds.x.class: unknown device class \"gppu\"; did you mean \"gpu\"?");
+  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {fp32: 1TFLOP/s}}}\n" + devices,
+               "device_kinds.x.peak: unknown key \"fp32\"; did you mean \"f32\"?");
+  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {f32: 1e12}}}\n" + devices,
+               "expected a FLOP rate with a unit such as 2.8TFLOP/s");
+  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmull: 0.5}}}\n" + devices,
+               "efficiency: unknown key \"matmull\"; did you mean \"matmul\"?");
+  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmul: 1.5}}}\n" + devices,
+               "device_kinds.x.efficiency.matmul: expected a share of the peak in (0, 1], got 1.5");
+  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmul: 0}}}\n" + devices,
+               "expected a share of the peak in (0, 1], got 0");
+  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, overhaed: 1us}}\n" + devices,
+               "unknown key \"overhaed\"; did you mean \"overhead\"?");
+}
+
+TEST_CASE("more than 64 devices are refused") {
+  std::string text = "name: c\ndevices:\n";
+  for (int d = 0; d < 65; ++d) text += fmt::format("  - {{name: d{}, kind: k80}}\n", d);
+  CheckRefused(text, "c.yaml:3:3: devices: expected at most 64 devices, got 65");
+}
+
+TEST_CASE("the library: every file of the folder, no kind twice") {
+  const testing::TempDir folder;
+  std::filesystem::create_directory(folder / "device_kinds");
+  std::ofstream(folder / "device_kinds" / "a.yaml") << "device_kinds: {a: {class: gpu}}\n";
+  std::ofstream(folder / "device_kinds" / "b.yaml")
+      << "device_kinds: {b: {class: cpu}, c: {class: gpu}}\n";
+  std::ofstream(folder / "device_kinds" / "notes.txt") << "not YAML: [";
+  CHECK(ReadDeviceKinds(folder.path()).size() == 3);
+  CHECK(ReadDeviceKinds(folder / "device_kinds").at("b").device_class == DeviceClass::kCpu);
+  std::ofstream(folder / "device_kinds" / "d.yaml") << "device_kinds: {a: {class: gpu}}\n";
+  const std::string twice = testing::MessageOf<InputError>([&] { ReadDeviceKinds(folder.path()); });
+  CHECK(twice.find("d.yaml:1:19: device_kinds.a: duplicate device kind \"a\", first in ") !=
+        std::string::npos);
+  CHECK(twice.find("a.yaml") != std::string::npos);
+  const std::string missing =
+      testing::MessageOf<InputError>([&] { ReadDeviceKinds(folder / "none"); });
+  CHECK(missing.find("none: expected a folder of device kinds (*.yaml)") != std::string::npos);
+}
+
+// Same devices, kinds, channels, routes.
+void CheckEqual(const Cluster& a, const Cluster& b) {
+  REQUIRE(a.num_devices() == b.num_devices());
+  REQUIRE(a.num_channels() == b.num_channels());
+  CHECK(a.name() == b.name());
+  for (int d = 0; d < a.num_devices(); ++d) {
+    CHECK(a.device(d).name == b.device(d).name);
+    CHECK(a.device(d).memory == b.device(d).memory);
+    CHECK(a.device(d).slots == b.device(d).slots);
+    const DeviceKind& ka = a.kind_of(d);
+    const DeviceKind& kb = b.kind_of(d);
+    CHECK(ka.name == kb.name);
+    CHECK(ka.device_class == kb.device_class);
+    CHECK(ka.peak == kb.peak);
+    CHECK(ka.memory_bandwidth == kb.memory_bandwidth);
+    CHECK(ka.overhead == kb.overhead);
+    CHECK(ka.gap == kb.gap);
+    CHECK(ka.issue == kb.issue);
+    CHECK(ka.launch == kb.launch);
+    CHECK(ka.pays_transfers == kb.pays_transfers);
+    CHECK(ka.efficiency == kb.efficiency);
+    CHECK(ka.source == kb.source);
+    for (int to = 0; to < a.num_devices(); ++to) CHECK(Route(a, d, to) == Route(b, d, to));
+  }
+  for (int k = 0; k < a.num_channels(); ++k) {
+    CHECK(a.channel(k).name == b.channel(k).name);
+    CHECK(a.channel(k).latency == b.channel(k).latency);
+    CHECK(a.channel(k).bandwidth == b.channel(k).bandwidth);
+    CHECK(a.channel(k).gap == b.channel(k).gap);
+    CHECK(a.channel(k).broadcast == b.channel(k).broadcast);
+  }
+}
+
+Cluster RandomCluster(Rng& rng) {
+  std::vector<DeviceKind> kinds(1 + UniformInt(rng, 3));
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    kinds[k].name = fmt::format("kind {}", k);
+    kinds[k].device_class = UniformInt(rng, 2) ? DeviceClass::kCpu : DeviceClass::kGpu;
+    if (UniformInt(rng, 2)) kinds[k].peak["f32"] = Uniform01(rng) * 1e13 + 1;
+    if (UniformInt(rng, 2)) kinds[k].efficiency["memory"] = 1 - Uniform01(rng);
+    kinds[k].memory_bandwidth = UniformInt(rng, 1'000'000'000);
+    kinds[k].overhead = UniformInt(rng, 10'000);
+    kinds[k].gap = UniformInt(rng, 10'000);
+    kinds[k].issue = UniformInt(rng, 10'000);
+    kinds[k].launch = UniformInt(rng, 10'000);
+    kinds[k].pays_transfers = UniformInt(rng, 2);
+    kinds[k].source = UniformInt(rng, 2) ? "a \"sheet\"\n\\ é: #" : "";
+  }
+  std::vector<Device> devices;
+  for (int d = 1 + UniformInt(rng, 4); d >= 0; --d) {
+    devices.push_back({fmt::format("dev:{}", d),
+                       UniformInt(rng, static_cast<int>(kinds.size())),
+                       UniformInt(rng, 2) ? kUnlimitedMemory : UniformInt(rng, 1 << 30),
+                       1 + UniformInt(rng, 3)});
+  }
+  std::vector<Channel> channels;
+  for (int k = UniformInt(rng, 4); k >= 0; --k) {
+    const std::int64_t odd = 2 * UniformInt(rng, 100'000) + 1;
+    const Bandwidth bandwidth =
+        UniformInt(rng, 2) ? Bandwidth{odd, 1} : Bandwidth{1 << UniformInt(rng, 20), odd};
+    channels.push_back({fmt::format("c{}->*", k),
+                        UniformInt(rng, 1000),
+                        bandwidth,
+                        UniformInt(rng, 1000),
+                        UniformInt(rng, 2) == 1});
+  }
+  std::vector<std::vector<int>> routes(devices.size() * devices.size());
+  for (size_t from = 0; from < devices.size(); ++from) {
+    for (size_t to = 0; to < devices.size(); ++to) {
+      for (int hop = UniformInt(rng, 4); from != to && hop > 0; --hop) {
+        const int channel = UniformInt(rng, static_cast<int>(channels.size()));
+        std::vector<int>& route = routes[from * devices.size() + to];
+        if (route.empty() || !channels[channel].broadcast) route.push_back(channel);
+      }
+    }
+  }
+  return Cluster("random", kinds, devices, channels, routes);
+}
+
+TEST_CASE("random: FormatCluster reads back equal") {
+  Rng rng(5);
+  for (int i = 0; i < 300; ++i) {
+    const Cluster cluster = RandomCluster(rng);
+    const std::string text = FormatCluster(cluster);
+    INFO(text);
+    CheckEqual(cluster, ParseCluster(ConfigNode::FromString(text, "again"), {}));
+  }
+}
+
+TEST_CASE("every cluster of configs/ reads, starts with a sentence, and connects all devices") {
+  const auto library = ReadDeviceKinds(testing::SourceDir() / "configs");
+  CHECK(library.size() >= 9);
+  for (const auto& [name, kind] : library) {
+    INFO(name);
+    CHECK(kind.peak.count("f32") == 1);
+    CHECK(kind.memory_bandwidth > 0);
+    CHECK(kind.overhead > 0);
+    CHECK(kind.efficiency.size() == EfficiencyKeys().size() - 1);  // all but "unknown"
+    CHECK_FALSE(kind.source.empty());
+  }
+  int count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(testing::SourceDir() / "configs" / "clusters")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++count;
+    INFO(entry.path().string());
+    const Cluster cluster = ReadCluster(entry.path(), library);
+    CHECK(cluster.name() == entry.path().stem().string());
+    CHECK(ReadFile(entry.path()).starts_with("# "));
+    for (int from = 0; from < cluster.num_devices(); ++from) {
+      CHECK(cluster.device(from).memory < kUnlimitedMemory);
+      for (int to = 0; to < cluster.num_devices(); ++to) {
+        CHECK(cluster.route(from, to).empty() == (from == to));
+      }
+    }
+    CheckEqual(cluster, ParseCluster(ConfigNode::FromString(FormatCluster(cluster), "again"), {}));
+  }
+  CHECK(count >= 12);
+}
+
+}  // namespace

@@ -1,0 +1,100 @@
+#include "framework/cluster/cluster.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "tests/support/paths.h"
+
+using namespace emplace;
+
+namespace {
+
+// The arguments of a valid cluster, for one change at a time: a -> b takes p then q, b -> a takes
+// q.
+struct Parts {
+  std::vector<DeviceKind> kinds{{.name = "k"}};
+  std::vector<Device> devices{{.name = "a"}, {.name = "b"}};
+  std::vector<Channel> channels{{.name = "p", .latency = 10, .bandwidth = {1'000'000'000, 1}},
+                                {.name = "q", .latency = 5, .bandwidth = {3'000'000'000, 1}}};
+  std::vector<std::vector<int>> routes{{}, {0, 1}, {1}, {}};
+
+  Cluster Build() const { return Cluster("two", kinds, devices, channels, routes, "here"); }
+};
+
+void CheckRefused(const std::function<void(Parts&)>& change, const std::string& expected) {
+  Parts parts;
+  change(parts);
+  const std::string message = testing::MessageOf<InputError>([&] { parts.Build(); });
+  INFO("message: ", message);
+  CHECK(message.find(expected) != std::string::npos);
+}
+
+TEST_CASE("what was given is found again") {
+  const Cluster cluster = Parts{}.Build();
+  CHECK(cluster.name() == "two");
+  CHECK(cluster.num_devices() == 2);
+  CHECK(cluster.num_channels() == 2);
+  CHECK(cluster.FindDevice("b") == 1);
+  CHECK(cluster.FindDevice("c") == -1);
+  CHECK(cluster.DeviceNames() == std::vector<std::string>{"a", "b"});
+  CHECK(cluster.route(0, 1).size() == 2);
+  CHECK(cluster.route(1, 0)[0] == 1);
+  CHECK(cluster.kind_of(1).name == "k");
+  CHECK(cluster.device(0).memory == kUnlimitedMemory);
+}
+
+TEST_CASE("transfer time is the sum of the hops") {
+  const Cluster cluster = Parts{}.Build();
+  // 10 B: 10 + 10 / 1 = 20 on p, 5 + ceil(10 / 3) = 9 on q.
+  CHECK(cluster.TransferTime(0, 1, 10) == 29);
+  CHECK(cluster.TransferTime(1, 0, 10) == 9);
+  CHECK(cluster.TransferTime(0, 0, 10) == 0);
+  CHECK(cluster.TransferTime(0, 1, 0) == 15);
+  Parts parts;
+  parts.routes[1].clear();
+  CHECK(parts.Build().TransferTime(0, 1, 10) == kMaxNanos);
+}
+
+TEST_CASE("bad parts are refused by name") {
+  CheckRefused([](Parts& p) { p.devices.clear(); }, "here: there are no devices");
+  CheckRefused([](Parts& p) { p.devices.resize(65, {.name = "x"}); },
+               "here: 65 devices, expected at most 64");
+  CheckRefused([](Parts& p) { p.devices[1].name = "a"; },
+               "here: device \"a\": the name is used twice");
+  CheckRefused([](Parts& p) { p.devices[1].name = ""; }, "here: device 1 has an empty name");
+  CheckRefused([](Parts& p) { p.channels[1].name = "p"; },
+               "here: channel \"p\": the name is used twice");
+  CheckRefused([](Parts& p) { p.kinds.push_back({.name = "k"}); },
+               "here: device kind \"k\": the name is used twice");
+  CheckRefused([](Parts& p) { p.devices[0].kind = 1; }, "here: device \"a\": it is of kind 1 of 1");
+  CheckRefused([](Parts& p) { p.devices[0].slots = 0; },
+               "here: device \"a\": slots is 0, expected at least 1");
+  CheckRefused([](Parts& p) { p.devices[0].memory = -1; }, "device \"a\": memory is -1");
+  CheckRefused([](Parts& p) { p.kinds[0].gap = -1; }, "device kind \"k\": gap is -1");
+  CheckRefused([](Parts& p) { p.channels[0].latency = -1; }, "channel \"p\": latency is -1");
+  CheckRefused([](Parts& p) { p.channels[0].bandwidth = {}; },
+               "channel \"p\": the bandwidth must be greater than 0");
+  CheckRefused([](Parts& p) { p.routes.pop_back(); },
+               "here: routes for 3 ordered pairs, expected 2 x 2");
+  CheckRefused([](Parts& p) { p.routes[1] = {2}; },
+               "here: route \"a -> b\": hop 0 is channel 2 of 2");
+  CheckRefused([](Parts& p) { p.routes[0] = {0}; }, "a device has no route to itself");
+  CheckRefused([](Parts& p) { p.channels[1].broadcast = true; },
+               "here: route \"a -> b\": the broadcast channel \"q\" may only be a first hop");
+}
+
+TEST_CASE("a broadcast channel may begin a route, and 64 devices fit") {
+  Parts parts;
+  parts.channels[0].broadcast = true;
+  CHECK(parts.Build().channel(0).broadcast);
+  parts.devices.clear();
+  for (int d = 0; d < kMaxDevices; ++d) parts.devices.push_back({.name = std::to_string(d)});
+  parts.routes.assign(size_t(kMaxDevices) * kMaxDevices, {});
+  CHECK(parts.Build().num_devices() == 64);
+}
+
+}  // namespace

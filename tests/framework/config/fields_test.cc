@@ -1,0 +1,147 @@
+#include "framework/config/fields.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "tests/support/paths.h"
+
+using namespace emplace;
+
+namespace {
+
+struct BudgetConfig {
+  std::int64_t evaluations = 10'000'000'000;
+  double seconds = 60;
+  void Visit(FieldVisitor& v) {
+    v.Field("evaluations", evaluations, "placements to try");
+    v.Field("seconds", seconds, "wall time [s]");
+  }
+};
+
+struct RunConfig {
+  bool quiet = false;
+  int threads = 2;
+  double cooling = 0.95;
+  std::string graph = "resnet50";
+  std::vector<std::string> names = {"a", "yes", "gpu:0"};
+  std::vector<double> weights = {0.5, 1};
+  ConfigNode rules;
+  BudgetConfig budget;
+  void Visit(FieldVisitor& v) {
+    v.Field("quiet", quiet, "no progress bar");
+    v.Field("threads", threads, "threads of a batch");
+    v.Field("cooling", cooling, "temperature factor per sweep");
+    v.Field("graph", graph, "name or file");
+    v.Field("names", names, "labels");
+    v.Field("weights", weights, "of the objectives");
+    v.Field("rules", rules, "pattern -> device");
+    v.Group("budget", "when to stop", [this](FieldVisitor& inner) { budget.Visit(inner); });
+  }
+};
+
+struct EmptyConfig {
+  void Visit(FieldVisitor&) {}
+};
+
+ConfigNode Parse(const std::string& text) {
+  return ConfigNode::FromString(text, "a.yaml");
+}
+
+void CheckRefused(const std::string& text, const std::string& expected) {
+  const std::string message =
+      testing::MessageOf<InputError>([&] { ReadFields<RunConfig>(Parse(text)); });
+  INFO("message: ", message);
+  CHECK(message.find(expected) != std::string::npos);
+}
+
+TEST_CASE("defaults stand where the file is silent") {
+  const auto config = ReadFields<RunConfig>(Parse(""));
+  CHECK(config.threads == 2);
+  CHECK(config.names.size() == 3);
+  CHECK(config.budget.seconds == 60);
+}
+
+TEST_CASE("every form is read") {
+  const auto config = ReadFields<RunConfig>(
+      Parse("quiet: true\nthreads: -3\ncooling: 1e-3\ngraph: nmt\nnames: []\nweights: [2, 0.25]\n"
+            "rules: [{x: 1}]\nbudget: {evaluations: 7}\n"));
+  CHECK(config.quiet);
+  CHECK(config.threads == -3);
+  CHECK(config.cooling == 1e-3);
+  CHECK(config.graph == "nmt");
+  CHECK(config.names.empty());
+  CHECK(config.weights == std::vector<double>{2, 0.25});
+  CHECK(config.rules.Elements()[0].At("x").AsInt() == 1);
+  CHECK(config.budget.evaluations == 7);
+  CHECK(config.budget.seconds == 60);
+}
+
+TEST_CASE("a wrong key or value names its place and what was expected") {
+  CheckRefused("thread: 3\n", "a.yaml:1:1: unknown key \"thread\"; did you mean \"threads\"?");
+  CheckRefused("budget: {second: 3}\n",
+               "a.yaml:1:10: budget: unknown key \"second\"; did you mean \"seconds\"?");
+  CheckRefused("threads: 1.5\n", "a.yaml:1:10: threads: expected a whole number");
+  CheckRefused("threads: 3000000000\n",
+               "threads: expected a whole number from -2147483648 to 2147483647, got 3000000000");
+  CheckRefused("cooling: fast\n", "cooling: expected a finite number, got \"fast\"");
+  CheckRefused("quiet: 1\n", "quiet: expected true or false, got \"1\"");
+  CheckRefused("graph: [a]\n", "graph: expected a text, got a list");
+  CheckRefused("names: a\n", "names: expected a list, got \"a\"");
+  CheckRefused("names: [a, [b]]\n", "names.1: expected a text, got a list");
+  CheckRefused("weights: [x]\n", "weights.0: expected a finite number");
+  CheckRefused("budget: 3\n", "budget: expected a map (key: value), got \"3\"");
+  CheckRefused("[1]\n", "a.yaml:1:1: expected a map");
+}
+
+TEST_CASE("what is written reads back") {
+  RunConfig config;
+  config.graph = "a \"quoted\"\nname: #";
+  config.names = {"true", "5", "", "plain_name", "-"};
+  config.cooling = 0.1;
+  config.rules = Parse("- pattern: \"conv*\"\n  device: gpu:0\n- {pattern: \"*\", device: cpu}\n");
+  config.budget.evaluations = 5;
+  const std::string text = WriteFields(config);
+  INFO(text);
+  const auto again = ReadFields<RunConfig>(Parse(text));
+  CHECK(again.graph == config.graph);
+  CHECK(again.names == config.names);
+  CHECK(again.cooling == config.cooling);
+  CHECK(again.weights == config.weights);
+  CHECK(again.rules.Elements()[0].At("device").AsString() == "gpu:0");
+  CHECK(again.rules.Elements()[1].At("pattern").AsString() == "*");
+  CHECK(again.budget.evaluations == 5);
+  CHECK(WriteFields(again) == text);
+  CHECK(WriteFields(EmptyConfig{}) == "{}\n");
+}
+
+TEST_CASE("written text is readable by people") {
+  const std::string text = WriteFields(RunConfig{});
+  CHECK(text ==
+        "quiet: false\n"
+        "threads: 2\n"
+        "cooling: 0.95\n"
+        "graph: resnet50\n"
+        "names: [a, \"yes\", \"gpu:0\"]\n"
+        "weights: [0.5, 1]\n"
+        "rules: {}\n"
+        "budget:\n"
+        "  evaluations: 10000000000\n"
+        "  seconds: 60\n");
+}
+
+TEST_CASE("help lists every key with its default and sentence") {
+  const std::vector<FieldHelp> fields = DescribeFields<RunConfig>();
+  REQUIRE(fields.size() == 10);
+  CHECK(fields[1].key == "threads");
+  CHECK(fields[1].default_value == "2");
+  CHECK(fields[1].help == "threads of a batch");
+  CHECK(fields[7].key == "budget");
+  CHECK(fields[7].default_value.empty());
+  CHECK(fields[9].key == "budget.seconds");
+  CHECK(fields[9].default_value == "60");
+}
+
+}  // namespace

@@ -1,0 +1,87 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/cluster/cluster.h"
+#include "framework/cost/cost_model.h"
+#include "framework/cost/op_tables.h"
+
+using namespace emplace;
+
+namespace {
+
+TEST_CASE("TensorFlow names, with and without a version") {
+  CHECK(ClassifyOp("MatMul") == OpClass::kMatmul);
+  CHECK(ClassifyOp("BatchMatMulV2") == OpClass::kMatmul);
+  CHECK(ClassifyOp("Conv2D") == OpClass::kConvolution);
+  CHECK(ClassifyOp("Conv2DBackpropFilter") == OpClass::kConvolution);
+  CHECK(ClassifyOp("DepthwiseConv2dNativeBackpropInput") == OpClass::kConvolution);
+  CHECK(ClassifyOp("FusedBatchNormV3") == OpClass::kNormalization);
+  CHECK(ClassifyOp("FusedBatchNormGradV3") == OpClass::kNormalization);
+  CHECK(ClassifyOp("SparseSoftmaxCrossEntropyWithLogits") == OpClass::kNormalization);
+  CHECK(ClassifyOp("AddV2") == OpClass::kElementwise);
+  CHECK(ClassifyOp("ReluGrad") == OpClass::kElementwise);
+  CHECK(ClassifyOp("BiasAdd") == OpClass::kElementwise);
+  CHECK(ClassifyOp("BiasAddGrad") == OpClass::kReduction);
+  CHECK(ClassifyOp("UnsortedSegmentSum") == OpClass::kReduction);
+  CHECK(ClassifyOp("MaxPoolGrad") == OpClass::kPooling);
+  CHECK(ClassifyOp("GatherV2") == OpClass::kGather);
+  CHECK(ClassifyOp("ResourceGather") == OpClass::kGather);
+  CHECK(ClassifyOp("ConcatV2") == OpClass::kCopy);
+  CHECK(ClassifyOp("StridedSliceGrad") == OpClass::kCopy);
+  CHECK(ClassifyOp("ApplyAdam") == OpClass::kUpdate);
+  CHECK(ClassifyOp("ResourceSparseApplyAdagradV2") == OpClass::kUpdate);
+  CHECK(ClassifyOp("AssignSubVariableOp") == OpClass::kUpdate);
+  CHECK(ClassifyOp("Reshape") == OpClass::kView);
+  CHECK(ClassifyOp("NoOp") == OpClass::kView);
+  CHECK(ClassifyOp("parameter") == OpClass::kView);
+  CHECK(ClassifyOp("constant") == OpClass::kView);
+}
+
+TEST_CASE("ATen names, with and without overload and underscore") {
+  CHECK(ClassifyOp("aten.addmm") == OpClass::kMatmul);
+  CHECK(ClassifyOp("aten::mm") == OpClass::kMatmul);
+  CHECK(ClassifyOp("aten._scaled_dot_product_flash_attention_for_cpu_backward") ==
+        OpClass::kMatmul);
+  CHECK(ClassifyOp("aten.convolution_backward") == OpClass::kConvolution);
+  CHECK(ClassifyOp("aten.add.Tensor") == OpClass::kElementwise);
+  CHECK(ClassifyOp("aten.relu_") == OpClass::kElementwise);
+  CHECK(ClassifyOp("aten.sum.dim_IntList") == OpClass::kReduction);
+  CHECK(ClassifyOp("aten._native_batch_norm_legit_functional") == OpClass::kNormalization);
+  CHECK(ClassifyOp("aten.native_layer_norm_backward") == OpClass::kNormalization);
+  CHECK(ClassifyOp("aten._softmax") == OpClass::kNormalization);
+  CHECK(ClassifyOp("aten.max_pool2d_with_indices_backward") == OpClass::kPooling);
+  CHECK(ClassifyOp("aten.embedding_dense_backward") == OpClass::kGather);
+  CHECK(ClassifyOp("aten.cat") == OpClass::kCopy);
+  CHECK(ClassifyOp("optimizer.adamw") == OpClass::kUpdate);
+  CHECK(ClassifyOp("aten.view") == OpClass::kView);
+  CHECK(ClassifyOp("aten.t") == OpClass::kView);
+}
+
+TEST_CASE("a name never heard of is unknown") {
+  for (const std::string kind :
+       {"", "aten.", "aten.frobnicate", "Frobnicate", "V2", "matmul", "mm"}) {
+    INFO(kind);
+    CHECK(ClassifyOp(kind) == OpClass::kUnknown);
+  }
+}
+
+TEST_CASE("tables are sorted, so that the search finds every name") {
+  for (const auto rules : {internal::TensorFlowOps(), internal::AtenOps()}) {
+    for (size_t i = 1; i < rules.size(); ++i) {
+      INFO(rules[i].name);
+      CHECK(rules[i - 1].name < rules[i].name);
+    }
+  }
+}
+
+TEST_CASE("class names are what device kinds may use, and memory") {
+  std::vector<std::string> names = OpClassNames();
+  CHECK(names.size() == 10);
+  CHECK(names.front() == ToString(OpClass::kMatmul));
+  names.push_back("memory");
+  CHECK(names == EfficiencyKeys());
+}
+
+}  // namespace

@@ -1,0 +1,128 @@
+#include "simulator/bounds.h"
+
+#include <algorithm>
+#include <string>
+
+#include "tests/simulator/simulate.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("critical path: each op at its best device, transfers free") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(1000, kGigabytePerSecond);
+  b.Op("a", {10, 20});
+  b.Op("b", {30, 5}, {0});
+  b.Op("c", {1, 1}, {1});
+  b.Op("d", {12, 12});
+  CHECK(ComputeBounds(*b.Build()).critical_path == 10 + 5 + 1);
+}
+
+TEST_CASE("control edges lengthen the critical path") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Op("a", {10});
+  b.Op("b", {3});
+  b.op(1).control_inputs = {0};
+  CHECK(ComputeBounds(*b.Build()).critical_path == 13);
+}
+
+TEST_CASE("work on one kind: the sum over devices and slots, rounded up") {
+  ProblemBuilder b;
+  b.Device("d0", kUnlimitedMemory, 2);
+  b.Op("a", {10});
+  b.Op("b", {11});
+  b.Op("c", {12});
+  // (10 + 11 + 12) / 2 slots = 16.5.
+  CHECK(ComputeBounds(*b.Build()).work == 17);
+}
+
+TEST_CASE("work on two kinds: ops go where they are comparatively cheap, one is split") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("a", {10, 40});
+  b.Op("b", {10, 20});
+  b.Op("c", {40, 10});
+  // a wholly on d0 (10), c wholly on d1 (10), b split: 10 + 10 x = 10 + 20 (1 - x) -> x = 2/3:
+  // T = 16.67.
+  CHECK(ComputeBounds(*b.Build()).work == 17);
+}
+
+TEST_CASE("work on three kinds: a linear programme with a known optimum") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  b.AllToAll(0, kGigabytePerSecond);
+  // Symmetric: each op is cheap (6) on its own device and dear (60) elsewhere; three of each.
+  for (int i = 0; i < 9; ++i) {
+    std::vector<Nanos> costs(3, 60);
+    costs[i % 3] = 6;
+    b.Op("op" + std::to_string(i), costs);
+  }
+  CHECK(ComputeBounds(*b.Build()).work == 18);
+}
+
+TEST_CASE("an op forbidden on a device counts where it may run") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("a", {kMaxNanos, 7});
+  b.Op("b", {kMaxNanos, 9});
+  b.Op("c", {4, 4});
+  const Bounds bounds = ComputeBounds(*b.Build());
+  CHECK(bounds.work == 16);
+  CHECK(bounds.critical_path == 9);
+  CHECK(bounds.best() == 16);
+}
+
+TEST_CASE("zero work") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("a", {0, 0});
+  CHECK(ComputeBounds(*b.Build()).best() == 0);
+}
+
+// Exhaustive reference for independent ops on two unrelated devices: the fractional optimum is between
+// the bound of any price and any integer assignment.
+TEST_CASE("the work bound is below every assignment and above every price") {
+  Rng rng(5);
+  for (int round = 0; round < 100 * EMPLACE_TEST_SCALE; ++round) {
+    const int num_kinds = 2 + UniformInt(rng, 3);
+    ProblemBuilder b;
+    for (int d = 0; d < num_kinds; ++d) b.Device("d" + std::to_string(d));
+    b.AllToAll(0, kGigabytePerSecond);
+    std::vector<std::vector<Nanos>> costs;
+    for (int v = 0; v < 8; ++v) {
+      costs.emplace_back();
+      for (int d = 0; d < num_kinds; ++d) costs.back().push_back(1 + UniformInt(rng, 1000));
+      b.Op("op" + std::to_string(v), costs.back());
+    }
+    const Nanos work = ComputeBounds(*b.Build()).work;
+    for (int i = 0; i < 200; ++i) {
+      std::vector<Nanos> load(num_kinds, 0);
+      std::vector<double> price;
+      double scale = 0;
+      for (int d = 0; d < num_kinds; ++d) scale += price.emplace_back(Uniform01(rng));
+      double dual = 0;
+      for (const auto& row : costs) {
+        const int d = UniformInt(rng, num_kinds);
+        load[d] += row[d];
+        double least = 1e18;
+        for (int k = 0; k < num_kinds; ++k) least = std::min(least, price[k] / scale * row[k]);
+        dual += least;
+      }
+      REQUIRE(*std::max_element(load.begin(), load.end()) >= work);
+      REQUIRE(dual <= work);
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,311 @@
+// Q semantics by hand: every rule of the contract with its calculation beside it.
+
+#include "framework/base/error.h"
+#include "framework/schedule/transfer_plan.h"
+#include "tests/simulator/simulate.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("ops of one device follow one another, least id first at equal ready times") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Op("a", {10});
+  b.Op("b", {5});
+  b.Op("c", {1}, {0});
+  const Timeline t = Simulate(b.Build(), {0, 0, 0}, kQ);
+  // a and b are ready at 0, a has the lesser id: a 0-10, b 10-15; c is ready at 10, behind b: 15-16.
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 10, 15});
+  CHECK(t.outcome.step_time == 16);
+  CHECK(t.outcome.devices[0].busy == 16);
+}
+
+TEST_CASE("first come, first served by ready time, whatever the id") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  const int late = b.Op("late", {9}, {}, 0);
+  b.Op("early", {4});
+  b.Op("reader_of_late", {1}, {late});
+  b.Op("reader_of_early", {7}, {1});
+  // On d1: early 0-4, reader_of_early ready 4. late on d0 0-9, so reader_of_late is ready on d1 at 9,
+  // while reader_of_early runs 4-11; it starts at 11.
+  const Timeline t = Simulate(b.Build(), {0, 1, 1, 1}, kQ);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 0, 11, 4});
+  CHECK(t.outcome.step_time == 12);
+}
+
+TEST_CASE("a device gap follows every op that costs anything") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.kind(0).gap = 3;
+  b.Op("a", {10});
+  b.Op("zero", {0});
+  b.Op("c", {5});
+  const auto problem = b.Build();
+  // a 0-10, free at 13; zero 13-13, free at 13 (no gap for no work); c 13-18, free at 21.
+  const Timeline t = Simulate(problem, {0, 0, 0}, kQ);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 13, 13});
+  CHECK(t.outcome.step_time == 18);
+  CHECK(Simulate(problem, {0, 0, 0}, {Semantics::kQueue, true}).outcome.step_time == 21);
+  CHECK(t.outcome.devices[0].busy == 15);
+}
+
+TEST_CASE("slots: the slot that is free first, the lowest on ties") {
+  ProblemBuilder b;
+  b.Device("d0", kUnlimitedMemory, 2);
+  b.Op("a", {10});
+  b.Op("b", {4});
+  b.Op("c", {3});
+  b.Op("d", {3});
+  const Timeline t = Simulate(b.Build(), {0, 0, 0, 0}, kQ);
+  // a on slot 0 (0-10), b on slot 1 (0-4), c on slot 1 (4-7), d on slot 1 (7-10).
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 0, 4, 7});
+  CHECK(t.ops[0].slot == 0);
+  CHECK(t.ops[3].slot == 1);
+  CHECK(t.outcome.step_time == 10);
+}
+
+TEST_CASE("a transfer takes latency + ceil(bytes / bandwidth); the channel is free after wire and gap") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  // 3 B/ns: 100 B take ceil(33.33) = 34 ns.
+  const int k = b.Channel("k", 7, {3'000'000'000, 1}, 2);
+  b.Route(0, 1, {k});
+  b.Route(1, 0, {k});
+  b.Op("a", {10}, {}, 100);
+  b.Op("b", {10}, {}, 100);
+  b.Op("c", {1}, {0});
+  b.Op("d", {1}, {1});
+  const Timeline t = Simulate(b.Build(), {0, 0, 1, 1}, kQ);
+  // a 0-10, its copy 10-44 on the wire, arrives 51; channel free 46.
+  // b 10-20, its copy starts 46, wire to 80, arrives 87; free 82.
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 10, 51, 87});
+  CHECK(t.outcome.step_time == 88);
+  CHECK(t.outcome.channels[0].busy == 68);
+  CHECK(t.outcome.channels[0].transfers == 2);
+  CHECK(t.outcome.channels[0].bytes == 200);
+}
+
+TEST_CASE("step time counts an arrival that nobody is faster than") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(50, kGigabytePerSecond, 9);
+  b.Op("a", {10}, {}, 5);
+  b.Op("b", {0}, {0});
+  const auto problem = b.Build();
+  // Copy 10-15 on the wire, arrives 65; b 65-65. With gaps the channel is free at 24: no difference.
+  CHECK(Simulate(problem, {0, 1}, kQ).outcome.step_time == 65);
+  CHECK(Simulate(problem, {0, 1}, {Semantics::kQueue, true}).outcome.step_time == 65);
+}
+
+TEST_CASE("a tensor crosses once per destination, however many readers wait there") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("a", {10}, {}, 20);
+  b.Op("b", {1}, {0});
+  b.Op("c", {1}, {0, 0});  // lists the tensor twice: depends on it once
+  b.Op("d", {1}, {0});
+  const Timeline t = Simulate(b.Build(), {0, 1, 1, 2}, kQ);
+  CHECK(t.transfers.size() == 2);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 30, 31, 30});
+}
+
+TEST_CASE("a control edge between devices is a transfer of 0 bytes, once per destination, last") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  const int k = b.Channel("k", 2, kGigabytePerSecond, 3);
+  b.Route(0, 1, {k});
+  b.Op("a", {10}, {}, 5);
+  b.Op("b", {1}, {0});
+  b.Op("c", {1});
+  b.op(2).control_inputs = {0, 0};
+  b.Op("d", {1});
+  b.op(3).control_inputs = {0};
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  const Timeline t = Simulate(problem, {0, 1, 1, 1}, kQ);
+  // Both copies are ready at 10. The tensor goes first: wire 10-15, arrives 17, channel free 18.
+  // The control edge: 18-18, arrives 20. b 17-18; c and d are ready at 20: 20-21, 21-22.
+  REQUIRE(t.transfers.size() == 2);
+  CHECK(t.transfers[1].tensor == kControlTensor);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 17, 20, 21});
+  CHECK(t.outcome.channels[0].transfers == 2);
+  CHECK(t.outcome.channels[0].bytes == 5);
+}
+
+TEST_CASE("a control edge on one device costs nothing") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Op("a", {10});
+  b.Op("b", {1});
+  b.op(0).control_inputs = {1};
+  CHECK(Simulate(b.Build(), {0, 0}, kQ).outcome.start == std::vector<Nanos>{1, 0});
+}
+
+TEST_CASE("a route of several channels is taken hop after hop, store and forward") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  const int up = b.Channel("up", 1, kGigabytePerSecond), nic = b.Channel("nic", 5, {500'000'000, 1});
+  b.Route(0, 1, {up, nic});
+  b.Op("a", {10}, {}, 20);
+  b.Op("b", {1}, {0});
+  const auto problem = b.Build(Grouping::Identity(2), ProblemChecks::kPlacementOnly);
+  const Timeline t = Simulate(problem, {0, 1}, kQ);
+  // Hop 0: 10-30 on the wire, arrives 31. Hop 1 at half the speed: 31-71, arrives 76.
+  CHECK(t.outcome.start[1] == 76);
+  CHECK(t.transfers[1].hop == 1);
+  CHECK(t.outcome.channels[1].busy == 40);
+}
+
+TEST_CASE("at equal ready times transfers come before ops, by producer, tensor, destination") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  b.EgressBus(0, kGigabytePerSecond, 0, /*broadcast=*/false);
+  b.Op("a", {10}, {}, 7);
+  b.AddOutput(0, "a:1", 9);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1});
+  b.op(2).inputs = {b.op(0).outputs[1]};
+  b.Op("z", {1}, {0});
+  const Timeline t = Simulate(b.Build(), {0, 2, 1, 1}, kQ);
+  // One bus: tensor 0 to d1 10-17, to d2 17-24, then tensor 1 to d1 24-33.
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 24, 33, 17});
+}
+
+TEST_CASE("a broadcast channel serves all its destinations with one transfer") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2", "d3"}) b.Device(name);
+  const int bus = b.Channel("bus", 1, kGigabytePerSecond, 4, true);
+  const int side = b.Channel("side", 0, kGigabytePerSecond);
+  const int nic = b.Channel("nic", 0, kGigabytePerSecond);
+  b.Route(0, 1, {bus});
+  b.Route(0, 2, {side});
+  b.Route(0, 3, {bus, nic});
+  b.Op("a", {10}, {}, 20);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {0});
+  b.Op("z", {1}, {0});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  for (const SimulatorOptions& options : {kQ, kS}) {
+    const Timeline t = Simulate(problem, {0, 1, 2, 3}, options);
+    // bus 10-30, arrives 31 at d1 and before the nic; nic 31-51; side 10-30.
+    CHECK(t.outcome.start == std::vector<Nanos>{0, 31, 30, 51});
+    CHECK(t.outcome.channels[bus].transfers == 1);
+    CHECK(t.outcome.channels[nic].transfers == 1);
+  }
+}
+
+TEST_CASE("a tensor without producer is everywhere at time 0") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(100, kGigabytePerSecond);
+  const int x = b.Input("x", 1000);
+  b.Op("a", {3});
+  b.Op("b", {4});
+  b.op(0).inputs = {x};
+  b.op(1).inputs = {x};
+  const Timeline t = Simulate(b.Build(), {0, 1}, kQ);
+  CHECK(t.outcome.step_time == 4);
+  CHECK(t.transfers.empty());
+}
+
+TEST_CASE("a zero-cost op's transfer at time 0 goes before the ops that were ready then") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("parameter", {0}, {}, 6);
+  b.Op("reader", {1}, {0});
+  b.Op("other", {4});
+  const Timeline t = Simulate(b.Build(), {0, 1, 1}, kQ);
+  // Transfer 0-6; other 0-4 on d1; reader ready at 6.
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 6, 0});
+}
+
+TEST_CASE("the published golden cases: egress bus with broadcast, 7600 B/us, gaps 25 and 5.7 us") {
+  const auto placeto = [](ProblemBuilder& b) {
+    for (const char* name : {"g0", "g1", "g2"}) {
+      b.Device(name);
+      b.kind(static_cast<int>(name[1] - '0')).gap = 5'700;
+    }
+    b.EgressBus(0, {7'600'000'000, 1}, 25'000);
+  };
+  const SimulatorOptions options{Semantics::kQueue, true};
+  SUBCASE("a -> b on one device: 41.4 us, b at 15.7") {
+    ProblemBuilder b;
+    placeto(b);
+    b.Op("a", {10'000}, {}, 7600);
+    b.Op("b", {20'000}, {0});
+    const Timeline t = Simulate(b.Build(), {0, 0}, options);
+    CHECK(t.outcome.step_time == 41'400);
+    CHECK(t.outcome.start[1] == 15'700);
+  }
+  SUBCASE("7600 B to another device: 36.7 us, b at 11.0") {
+    ProblemBuilder b;
+    placeto(b);
+    b.Op("a", {10'000}, {}, 7600);
+    b.Op("b", {20'000}, {0});
+    const Timeline t = Simulate(b.Build(), {0, 1}, options);
+    CHECK(t.outcome.step_time == 36'700);
+    CHECK(t.outcome.start[1] == 11'000);
+  }
+  SUBCASE("76000 B to two devices: 45.7 us, both at 20") {
+    ProblemBuilder b;
+    placeto(b);
+    b.Op("a", {10'000}, {}, 76'000);
+    b.Op("b", {20'000}, {0});
+    b.Op("c", {20'000}, {0});
+    const Timeline t = Simulate(b.Build(), {0, 1, 2}, options);
+    CHECK(t.outcome.step_time == 45'700);
+    CHECK(t.outcome.start == std::vector<Nanos>{0, 20'000, 20'000});
+  }
+  SUBCASE("two producers share their device's bus: 80.7 us, b 15.7, c 20, d 55") {
+    ProblemBuilder b;
+    placeto(b);
+    b.Op("a", {10'000}, {}, 76'000);
+    b.Op("b", {10'000}, {}, 76'000);
+    b.Op("c", {20'000}, {0});
+    b.Op("d", {20'000}, {1});
+    const Timeline t = Simulate(b.Build(), {0, 0, 1, 2}, options);
+    CHECK(t.outcome.step_time == 80'700);
+    CHECK(t.outcome.start == std::vector<Nanos>{0, 15'700, 20'000, 55'000});
+  }
+  SUBCASE("two producers on two devices: 45.7 us, c at 20") {
+    ProblemBuilder b;
+    placeto(b);
+    b.Op("a", {10'000}, {}, 76'000);
+    b.Op("b", {10'000}, {}, 76'000);
+    b.Op("c", {20'000}, {0, 1});
+    const Timeline t = Simulate(b.Build(), {0, 1, 2}, options);
+    CHECK(t.outcome.step_time == 45'700);
+    CHECK(t.outcome.start[2] == 20'000);
+  }
+}
+
+TEST_CASE("a missing route is an error only where the placement needs it") {
+  ProblemBuilder b;
+  b.Device("left");
+  b.Device("right");
+  b.Op("a", {1}, {}, 8);
+  b.Op("b", {1}, {0});
+  const auto problem = b.Build(Grouping::Identity(2), ProblemChecks::kPlacementOnly);
+  CHECK(Simulate(problem, {0, 0}, kQ).outcome.step_time == 2);
+  const char* message =
+      "cluster \"test_cluster\": no route from \"left\" to \"right\", which op \"a\" needs for tensor 0 "
+      "\"a:0\" (8 B)";
+  CHECK_THROWS_WITH_AS(
+      SimulateReference(*problem, std::vector<DeviceIndex>{0, 1}, kQ), message, InputError);
+  CHECK_THROWS_WITH_AS(
+      MakeSimulator(problem, kQ)->Evaluate(Placement{{0, 1}}), message, InputError);
+}
+
+}  // namespace

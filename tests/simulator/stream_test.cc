@@ -1,0 +1,108 @@
+// S semantics by hand: one pass in issue order, streams and copies in order, one host clock.
+
+#include "framework/schedule/transfer_plan.h"
+#include "tests/simulator/simulate.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("a stream serves in issue order even when a later op is ready earlier") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("late", {9});
+  b.Op("reader_of_late", {1}, {0});
+  b.Op("early", {4});
+  b.Op("reader_of_early", {7}, {2});
+  // Issue order 0 1 2 3. On d1: reader_of_late waits for 9 (0 B copy arrives 9): 9-10; early 10-14;
+  // reader_of_early 14-21. (In Q early runs 0-4, its reader 4-11, and the reader of late, ready at 9, follows at 11.)
+  const Timeline t = Simulate(b.Build(), {0, 1, 1, 1}, kS);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 9, 10, 14});
+  CHECK(Simulate(b.Build(), {0, 1, 1, 1}, kQ).outcome.start == std::vector<Nanos>{0, 11, 0, 4});
+}
+
+TEST_CASE("copies go onto their channel in issue order, tensors ascending, control last") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  const int k = b.Channel("k", 2, kGigabytePerSecond, 3);
+  b.Route(0, 1, {k});
+  b.Op("a", {10}, {}, 5);
+  b.Op("b", {1}, {0});
+  b.Op("c", {1});
+  b.op(2).control_inputs = {0};
+  const auto problem = b.Build(Grouping::Identity(3), ProblemChecks::kPlacementOnly);
+  const Timeline t = Simulate(problem, {0, 1, 1}, kS);
+  // Tensor: wire 10-15, arrives 17, channel free 18; control: 18-18, arrives 20.
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 17, 20});
+  CHECK(t.transfers[1].tensor == kControlTensor);
+}
+
+TEST_CASE("a copy of a later op waits behind a copy of an earlier one") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.Device("d2");
+  const int shared = b.Channel("shared", 0, kGigabytePerSecond);
+  b.Route(0, 2, {shared});
+  b.Route(1, 2, {shared});
+  b.Op("slow", {50}, {}, 10);
+  b.Op("fast", {5}, {}, 10);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {1});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  // S: slow's copy 50-60 is issued first, fast's follows 60-70. x 60-61, y 70-71.
+  CHECK(Simulate(problem, {0, 1, 2, 2}, kS).outcome.start == std::vector<Nanos>{0, 0, 60, 70});
+  // Q: fast's copy is ready at 5 and goes 5-15.
+  CHECK(Simulate(problem, {0, 1, 2, 2}, kQ).outcome.start == std::vector<Nanos>{0, 0, 60, 15});
+}
+
+TEST_CASE("the host issues one command after another; launch delays each") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.kind(0).issue = 3;
+  b.kind(0).launch = 10;
+  b.kind(1).issue = 5;
+  b.kind(1).launch = 1;
+  b.Op("a", {2}, {}, 4);
+  b.Op("b", {2}, {0});
+  b.Op("c", {2});
+  // Clock 3: a may start at 13: 13-15. Clock 6: its copy (source d0) at 16: 16-20.
+  // Clock 11: b at 12, waits for the copy: 20-22. Clock 14: c on d0 at 24: 24-26.
+  const Timeline t = Simulate(b.Build(), {0, 1, 0}, kS);
+  CHECK(t.outcome.start == std::vector<Nanos>{13, 20, 24});
+  CHECK(t.outcome.step_time == 26);
+  // The costs of the host do not exist in Q.
+  CHECK(Simulate(b.Build(), {0, 1, 0}, kQ).outcome.start == std::vector<Nanos>{0, 6, 2});
+}
+
+TEST_CASE("gaps and slots as in Q") {
+  ProblemBuilder b;
+  b.Device("d0", kUnlimitedMemory, 2);
+  b.kind(0).gap = 1;
+  b.Op("a", {10});
+  b.Op("b", {4});
+  b.Op("c", {3});
+  const auto problem = b.Build();
+  // a slot 0: 0-10; b slot 1: 0-4, free 5; c slot 1: 5-8, free 9; a's slot is free at 11.
+  CHECK(Simulate(problem, {0, 0, 0}, kS).outcome.start == std::vector<Nanos>{0, 0, 5});
+  CHECK(Simulate(problem, {0, 0, 0}, {Semantics::kStream, true}).outcome.step_time == 11);
+}
+
+TEST_CASE("issue order: available ops by least id, not by listing order") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Op("last", {1});
+  b.Op("first", {1});
+  b.Op("second", {1});
+  b.op(0).inputs = {b.op(2).outputs[0]};
+  // 0 waits for 2: order 1, 2, 0.
+  CHECK(Simulate(b.Build(), {0, 0, 0}, kS).outcome.start == std::vector<Nanos>{2, 0, 1});
+}
+
+}  // namespace

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace emplace::testing {
+
+/// Root of the source tree.
+inline std::filesystem::path SourceDir() { return EMPLACE_SOURCE_DIR; }
+/// Root of the build tree.
+inline std::filesystem::path BinaryDir() { return EMPLACE_BINARY_DIR; }
+
+/// A folder of its own for one test, removed with everything in it at the end.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Message of the InputError that `f` throws; fails the test (returns "") if it throws none.
+template <class Error, class F>
+std::string MessageOf(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing was thrown)";
+}
+
+}  // namespace emplace::testing

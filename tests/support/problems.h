@@ -1,0 +1,89 @@
+#pragma once
+
+// Small problems in a few lines, and random ones by the thousand.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/base/random.h"
+#include "framework/search/problem.h"
+
+namespace emplace::testing {
+
+/// Builds graphs whose ops each make one tensor, and clusters in which every ordered pair of devices has
+/// a private channel unless said otherwise. All costs are explicit.
+class ProblemBuilder {
+ public:
+  /// Adds an op and its output tensor `name`.
+  /// @param costs   [num_devices] [ns]; one entry: the same on every device
+  /// @param inputs  ops whose output it reads
+  /// @return op id
+  int Op(const std::string& name,
+         std::vector<Nanos> costs,
+         std::vector<int> inputs = {},
+         std::int64_t output_bytes = 0);
+  // Access to refine what was added last or before.
+  emplace::Op& op(int id) { return ops_[id]; }
+  Tensor& output(int op_id, int index = 0) { return tensors_[ops_[op_id].outputs[index]]; }
+  /// A tensor without producer. @return tensor id, to be pushed to op(id).inputs
+  int Input(const std::string& name, std::int64_t bytes);
+  int AddOutput(int op_id, const std::string& name, std::int64_t bytes);
+
+  /// Adds a device of its own kind. @return device index
+  int Device(const std::string& name, std::int64_t memory = kUnlimitedMemory, int slots = 1);
+  DeviceKind& kind(int device) { return kinds_[device]; }
+  /// Adds a channel; routes name it. @return channel index
+  int Channel(const std::string& name, Nanos latency, Bandwidth bandwidth, Nanos gap = 0,
+              bool broadcast = false);
+  void Route(int from, int to, std::vector<int> channels);
+  /// Private channel for each ordered pair without a route yet.
+  void AllToAll(Nanos latency, Bandwidth bandwidth, Nanos gap = 0);
+  /// One broadcasting (or not) channel per source for every pair without a route yet.
+  void EgressBus(Nanos latency, Bandwidth bandwidth, Nanos gap, bool broadcast = true);
+
+  std::shared_ptr<const Graph> BuildGraph() const;
+  std::shared_ptr<const Cluster> BuildCluster() const;
+  /// Every op its own group.
+  std::shared_ptr<const Problem> Build() const;
+  std::shared_ptr<const Problem> Build(
+      const Grouping& grouping,
+      ProblemChecks checks = ProblemChecks::kAll) const;
+
+ private:
+  std::vector<emplace::Op> ops_;
+  std::vector<Tensor> tensors_;
+  std::vector<std::vector<Nanos>> costs_;
+  std::vector<DeviceKind> kinds_;
+  std::vector<emplace::Device> devices_;
+  std::vector<emplace::Channel> channels_;
+  struct RouteEntry { int from, to; std::vector<int> channels; };
+  std::vector<RouteEntry> routes_;
+};
+
+/// 1 B/ns.
+inline constexpr Bandwidth kGigabytePerSecond{1'000'000'000, 1};
+
+/// What random problems may contain.
+struct RandomProblemOptions {
+  int num_ops = 20;
+  int num_devices = 3;
+  bool ties = true;          ///< small integer costs, so that many times coincide
+  bool zero_costs = true;
+  bool gaps = true;
+  bool slots = true;
+  bool shared_channels = true;
+  bool hops = true;
+  bool broadcast = true;
+  bool control_edges = true;
+  bool host_costs = true;    ///< issue and launch
+  bool resident = true;      ///< parameters, graph inputs, outputs, aliases, workspaces
+  bool tight_memory = true;  ///< some placements do not fit
+  bool forbidden = false;    ///< some ops may not run on some devices
+};
+std::shared_ptr<const Problem> RandomProblem(Rng& rng, const RandomProblemOptions& options);
+
+/// A device per op, allowed everywhere. @return [num_ops]
+Placement RandomPlacement(Rng& rng, const Problem& problem);
+
+}  // namespace emplace::testing

@@ -1,0 +1,95 @@
+#include "tests/support/subprocess.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/paths.h"
+
+namespace emplace::testing {
+namespace {
+
+struct Pipe {
+  int read = -1, write = -1;
+  Pipe() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
+    read = ends[0];
+    write = ends[1];
+  }
+  ~Pipe() {
+    CloseWrite();
+    close(read);
+  }
+  void CloseWrite() {
+    if (write >= 0) close(write);
+    write = -1;
+  }
+};
+
+[[noreturn]] void Execute(const std::vector<std::string>& command,
+                          const ProcessOptions& options,
+                          const Pipe& out,
+                          const Pipe& err) {
+  dup2(out.write, STDOUT_FILENO);
+  dup2(err.write, STDERR_FILENO);
+  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> arguments;
+  for (const std::string& argument : command)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  _exit(127);
+}
+
+// Appends what is there. @return false at the end of the stream
+bool ReadSome(int file, std::string& text) {
+  char buffer[65536];
+  const ssize_t length = read(file, buffer, sizeof buffer);
+  if (length > 0) text.append(buffer, static_cast<size_t>(length));
+  return length > 0;
+}
+
+}  // namespace
+
+ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessOptions& options) {
+  Pipe out, err;
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) Execute(command, options, out, err);
+  out.CloseWrite();
+  err.CloseWrite();
+
+  ProcessResult result;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_seconds);
+  bool interrupted = options.interrupt_when.empty();
+  pollfd files[2] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
+  while (files[0].fd >= 0 || files[1].fd >= 0) {
+    poll(files, 2, 100);
+    if (files[0].revents != 0 && !ReadSome(out.read, result.out)) files[0].fd = -1;
+    if (files[1].revents != 0 && !ReadSome(err.read, result.err)) files[1].fd = -1;
+    if (!interrupted && result.err.find(options.interrupt_when) != std::string::npos) {
+      kill(child, SIGINT);
+      interrupted = true;
+    }
+    if (std::chrono::steady_clock::now() > end) kill(child, SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+ProcessResult RunEmplace(std::vector<std::string> arguments, const ProcessOptions& options) {
+  arguments.insert(arguments.begin(), (BinaryDir() / "emplace").string());
+  return RunProcess(arguments, options);
+}
+
+}  // namespace emplace::testing

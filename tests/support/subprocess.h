@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace emplace::testing {
+
+struct ProcessOptions {
+  std::filesystem::path folder;                    ///< to run in; empty: this one
+  std::map<std::string, std::string> environment;  ///< added to this process's
+  std::string interrupt_when;                      ///< SIGINT once stderr holds this text
+  int timeout_seconds = 300;                       ///< SIGKILL then
+};
+
+struct ProcessResult {
+  int exit_code = -1;    ///< 128 + signal for a killed process
+  std::string out, err;  ///< stdout and stderr, whole
+};
+
+/// Runs a program to its end. @param command  the program's path and its arguments
+ProcessResult RunProcess(const std::vector<std::string>& command,
+                         const ProcessOptions& options = {});
+
+/// Runs the `emplace` of this build.
+ProcessResult RunEmplace(std::vector<std::string> arguments, const ProcessOptions& options = {});
+
+}  // namespace emplace::testing
