@@ -306,7 +306,9 @@ std::int64_t JsonCount(const Json& value) {
   if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();
     if (number <= static_cast<std::uint64_t>(INT64_MAX)) return static_cast<std::int64_t>(number);
-  } else if (value.is_number()) {
+  } else if (value.is_number_integer()) {
+    if (value.get<std::int64_t>() >= 0) return value.get<std::int64_t>();
+  } else if (value.is_number_float()) {
     const double number = value.get<double>();
     constexpr double kLimit = 9223372036854775808.0;  // 2^63
     if (number >= 0 && number < kLimit && number == std::floor(number)) {

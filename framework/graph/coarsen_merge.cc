@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -74,6 +75,69 @@ class ConsumerSets {
   std::vector<std::unordered_set<int>> consumers_, producers_;
 };
 
+// Bytes between groups under merging, exactly as GroupEdges would count them anew: a tensor that
+// both of two merged groups read crosses once from then on.
+class SharedBytes {
+ public:
+  SharedBytes(const Graph& graph, const Grouping& grouping)
+      : graph_(graph),
+        grouping_(grouping),
+        bytes_(grouping.num_groups()),
+        reads_(grouping.num_groups()),
+        sets_(grouping.num_groups()),
+        name_of_set_(grouping.num_groups()) {
+    std::iota(name_of_set_.begin(), name_of_set_.end(), 0);
+    const internal::GroupEdges edges = internal::MakeGroupEdges(graph, grouping);
+    for (int group = 0; group < grouping.num_groups(); ++group) {
+      for (const auto& edge : edges[group]) bytes_[group].emplace(edge.neighbor, edge.bytes);
+      for (int v : grouping.members(group)) {
+        for (int t : graph.reads(v)) {
+          if (graph.tensor(t).producer >= 0) reads_[group].insert(t);
+        }
+      }
+    }
+  }
+
+  const std::unordered_map<int, std::int64_t>& neighbors(int group) const { return bytes_[group]; }
+  UnionFind& sets() { return sets_; }
+
+  // Returns the name the merged group goes by, one of the two.
+  int Merge(int kept, int gone) {
+    if (bytes_[kept].size() < bytes_[gone].size()) std::swap(kept, gone);
+    bytes_[kept].erase(gone);
+    bytes_[gone].erase(kept);
+    for (const auto& [neighbor, bytes] : bytes_[gone]) {
+      bytes_[neighbor].erase(gone);
+      Add(neighbor, kept, bytes);
+    }
+    bytes_[gone].clear();
+    sets_.Union(kept, gone);
+    name_of_set_[sets_.Find(kept)] = kept;
+
+    if (reads_[kept].size() < reads_[gone].size()) std::swap(reads_[kept], reads_[gone]);
+    for (int t : reads_[gone]) {
+      if (reads_[kept].insert(t).second) continue;
+      const int producer = grouping_.group_of(graph_.tensor(t).producer);
+      const int from = name_of_set_[sets_.Find(producer)];
+      if (from != kept) Add(from, kept, -graph_.tensor(t).bytes);
+    }
+    reads_[gone].clear();
+    return kept;
+  }
+
+ private:
+  void Add(int a, int b, std::int64_t bytes) {
+    for (auto* sum : {&bytes_[a][b], &bytes_[b][a]}) *sum = internal::SaturatingAdd(*sum, bytes);
+  }
+
+  const Graph& graph_;
+  const Grouping& grouping_;
+  std::vector<std::unordered_map<int, std::int64_t>> bytes_;  // by neighbour [B]
+  std::vector<std::unordered_set<int>> reads_;                // tensors with a producer
+  UnionFind sets_;
+  std::vector<int> name_of_set_;
+};
+
 }  // namespace
 
 Grouping MergeSingleConsumers(const Graph& graph,
@@ -118,13 +182,6 @@ Grouping MergeCheapest(const Graph& graph,
   if (num_groups < 1) {
     throw InputError(fmt::format("number of groups: got {}; expected >= 1", num_groups));
   }
-  const int count = grouping.num_groups();
-  std::vector<std::unordered_map<int, std::int64_t>> neighbors(count);
-  const internal::GroupEdges edges = internal::MakeGroupEdges(graph, grouping);
-  for (int group = 0; group < count; ++group) {
-    for (const auto& edge : edges[group]) neighbors[group].emplace(edge.neighbor, edge.bytes);
-  }
-
   // Cheapest first; among equals the one that was merged least recently, so that groups without
   // weight pair up instead of one of them swallowing the others.
   struct Candidate {
@@ -132,45 +189,37 @@ Grouping MergeCheapest(const Graph& graph,
     int stamp, group;
     auto operator<=>(const Candidate&) const = default;
   };
+  const int count = grouping.num_groups();
+  SharedBytes shared(graph, grouping);
   std::vector<double> group_weight = internal::GroupWeights(grouping, weight);
-  std::vector<int> stamp(count), least(count);
+  std::vector<int> stamp(count);
   MinHeap<Candidate> candidates;
   for (int group = 0; group < count; ++group) {
-    stamp[group] = least[group] = group;
+    stamp[group] = group;
     candidates.push({group_weight[group], group, group});
   }
-  UnionFind merged(count);
   int next_stamp = count;
   for (int left = count; left > num_groups && !candidates.empty();) {
     const Candidate cheapest = candidates.top();
     candidates.pop();
-    int gone = cheapest.group;
-    if (stamp[gone] != cheapest.stamp || neighbors[gone].empty()) continue;
-    const auto nearest = std::max_element(
-        neighbors[gone].begin(), neighbors[gone].end(), [&](const auto& a, const auto& b) {
-          return a.second != b.second ? a.second < b.second : least[a.first] > least[b.first];
+    const int group = cheapest.group;
+    const auto& neighbors = shared.neighbors(group);
+    if (stamp[group] != cheapest.stamp || neighbors.empty()) continue;
+    const auto best =
+        std::max_element(neighbors.begin(), neighbors.end(), [&](const auto& a, const auto& b) {
+          // The root of a set is its least group, and groups are numbered by their least op.
+          return a.second != b.second ? a.second < b.second
+                                      : shared.sets().Find(a.first) > shared.sets().Find(b.first);
         });
-    int kept = nearest->first;
-    if (neighbors[kept].size() < neighbors[gone].size()) std::swap(kept, gone);
-
-    neighbors[kept].erase(gone);
-    neighbors[gone].erase(kept);
-    for (const auto& [neighbor, bytes] : neighbors[gone]) {
-      neighbors[neighbor].erase(gone);
-      for (auto* sum : {&neighbors[neighbor][kept], &neighbors[kept][neighbor]}) {
-        *sum = internal::SaturatingAdd(*sum, bytes);
-      }
-    }
-    neighbors[gone].clear();
-    merged.Union(kept, gone);
-    group_weight[kept] += group_weight[gone];
-    least[kept] = std::min(least[kept], least[gone]);
-    stamp[gone] = -1;
+    const int other = best->first;
+    const int kept = shared.Merge(group, other);
+    group_weight[kept] = group_weight[group] + group_weight[other];
+    stamp[group] = stamp[other] = -1;
     stamp[kept] = next_stamp++;
     candidates.push({group_weight[kept], stamp[kept], kept});
     --left;
   }
-  return Merged(grouping, merged);
+  return Merged(grouping, shared.sets());
 }
 
 }  // namespace emplace

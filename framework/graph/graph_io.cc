@@ -330,7 +330,7 @@ class GraphReader {
     if (is_new) {
       // Only the likely meaning: the list of all keys would drown it.
       const std::string hint = ChoicesHint(key.substr(0, 60), known);
-      const bool has_guess = hint.starts_with("; did you mean");
+      const bool has_guess = key.size() > 3 && hint.starts_with("; did you mean");
       unknown_.push_back(
           {std::string(key), place(), has_guess ? hint.substr(0, hint.find('?') + 1) : "", 0});
     }

@@ -34,7 +34,7 @@ explain_missing() {
   local name
   {
     echo "emplace set-up: $1"
-    echo "missing packages:"
+    echo "packages that are needed:"
     for name in "${@:2}"; do
       grep -E "^${name//+/\\+} " "$root/scripts/lib/packages.txt" | sed 's/^/  /'
     done

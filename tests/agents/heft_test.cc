@@ -69,7 +69,7 @@ TEST_CASE("HEFT meets the published example: ranks, schedule, makespan 80") {
   const std::vector<double> ranks{108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667};
   for (int v = 0; v < 10; ++v) {
     CAPTURE(v);
-    CHECK(heft.upward_rank[v] == doctest::Approx(ranks[v]).epsilon(1e-5));
+    CHECK(heft.upward_rank[v] == doctest::Approx(ranks[v]).epsilon(1e-4));
   }
   // Figure 3a: P1 t2, t8; P2 t4, t6, t9, t10; P3 t1, t3, t5, t7.
   CHECK(heft.placement.device == std::vector<DeviceIndex>{2, 0, 2, 1, 2, 1, 2, 0, 1, 1});
@@ -90,8 +90,10 @@ TEST_CASE("the published placement in the simulator") {
   const auto problem = PublishedExample();
   const HeftSchedule heft = ComputeHeft(*problem, kAll, HeftRule::kHeft);
   const Nanos step_time = MakeSimulator(problem, {})->Evaluate(heft.placement).step_time;
-  // First come, first served, where HEFT inserts; and t1's messages queue on P3->P1 and P3->P2.
-  CHECK(step_time == 0);
+  // As in HEFT but for the messages that share a link: t1's to t6 waits for its to t4 on P3->P2
+  // [18, 32], so that t6 runs [32, 48] and its message to t8 [53, 68] behind t4's; t8 [68, 73], its
+  // message [73, 84], t10 [84, 91].
+  CHECK(step_time == 91);
 }
 
 TEST_CASE("schedules respect devices and messages, on random problems") {

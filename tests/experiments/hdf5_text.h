@@ -48,6 +48,11 @@ inline std::string ReadAsText(hid_t type, const std::vector<char>& data, size_t 
   return text.str();
 }
 
+// Frees the texts that reading a variable-length string has made.
+inline void Reclaim(hid_t type, hid_t space, std::vector<char>& data) {
+  if (H5Tis_variable_str(type) > 0) H5Dvlen_reclaim(type, space, H5P_DEFAULT, data.data());
+}
+
 inline herr_t AppendAttribute(hid_t object, const char* name, const H5A_info_t*, void* output) {
   if (std::string(name) == "seconds") return 0;
   const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
@@ -57,6 +62,7 @@ inline herr_t AppendAttribute(hid_t object, const char* name, const H5A_info_t*,
   H5Aread(attribute, type, data.data());
   static_cast<std::vector<std::string>*>(output)->push_back(std::string("@") + name + ": " +
                                                             ReadAsText(type, data, count));
+  Reclaim(type, space, data);
   H5Sclose(space);
   H5Tclose(type);
   H5Aclose(attribute);
@@ -74,6 +80,7 @@ inline herr_t AppendObject(hid_t root, const char* name, const H5O_info_t* info,
     std::vector<char> data(count * H5Tget_size(type));
     H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data());
     lines.push_back(ReadAsText(type, data, count));
+    Reclaim(type, space, data);
     H5Sclose(space);
     H5Tclose(type);
   }

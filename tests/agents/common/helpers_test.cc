@@ -127,7 +127,9 @@ TEST_CASE("moves change something, keep constraints, and do what their name says
     return std::pair{least, most};
   };
   CHECK(most_and_least({.single = 1, .swap = 0, .neighbors = 0, .block = 0}) == std::pair{1, 1});
-  CHECK(most_and_least({.single = 0, .swap = 1, .neighbors = 0, .block = 0}) == std::pair{2, 2});
+  const auto swaps = most_and_least({.single = 0, .swap = 1, .neighbors = 0, .block = 0});
+  CHECK(swaps.first >= 1);  // a pivot that cannot be exchanged moves alone
+  CHECK(swaps.second == 2);
   const auto [least, most] = most_and_least({.single = 0, .swap = 0, .neighbors = 1, .block = 0});
   CHECK(least == 1);
   CHECK(most > 1);

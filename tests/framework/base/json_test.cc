@@ -76,7 +76,7 @@ TEST_CASE("what is no JSON is refused with line, column and record") {
   CHECK(Message("\n [1]") == "f.json:2:2: not a JSON object: begins with '['; expected '{'");
   CHECK(Message("\x8f") == "f.json:1:1: not a JSON object: begins with byte 0x8f; expected '{'");
   CHECK(Message("{\"a\": 1,\n \"b\"") ==
-        "f.json:2:5: a: not valid JSON: unexpected end of input; "
+        "f.json:2:5: b: not valid JSON: unexpected end of input; "
         "expected ':'");
   CHECK(Message("{\"a\": 1} x").starts_with("f.json:1:10: not valid JSON: invalid literal"));
   CHECK(Message("{\"ops\": [{\"name\": \"conv\", \"id\": }]}")

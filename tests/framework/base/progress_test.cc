@@ -156,7 +156,7 @@ TEST_CASE("terminal: no line is wider than the window, the bar gives way first")
       CHECK(width < columns);
       start = end + 1;
     }
-    CHECK(Contains(output, "[") == (columns >= 45));
+    CHECK(Contains(output, "[") == (columns >= 30));
   }
 }
 

@@ -1,0 +1,167 @@
+#include "framework/placement/placement.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/random.h"
+#include "tests/framework/graph/random_graph.h"
+#include "tests/support/paths.h"
+
+namespace emplace {
+namespace {
+
+using testing::MessageOf;
+using testing::TempDir;
+using Devices = std::vector<DeviceIndex>;
+
+Graph Ops(const std::vector<std::string>& names) {
+  std::vector<Op> ops(names.size());
+  for (size_t v = 0; v < names.size(); ++v) ops[v].name = names[v];
+  return Graph("net", {}, ops);
+}
+
+Cluster Machine() {
+  DeviceKind kind;
+  kind.name = "k80";
+  std::vector<Device> devices(3);
+  devices[0].name = "cpu:0";
+  devices[1].name = "gpu:0";
+  devices[2].name = "gpu:1";
+  return Cluster("2xk80", {kind}, devices, {}, std::vector<std::vector<int>>(9));
+}
+
+const Graph kGraph = Ops({"load", "conv", "loss"});
+
+std::string File(const std::string& devices, const std::string& graph = "net") {
+  return "{\"format\": \"emplace-placement\", \"version\": 1, \"graph\": \"" + graph +
+         "\", \"cluster\": \"2xk80\", \"devices\": " + devices + "}";
+}
+
+std::string Message(const std::string& text) {
+  return MessageOf<InputError>([&] { ParsePlacement(text, kGraph, Machine(), "p.json"); });
+}
+
+TEST_CASE("a placement is read by names, whatever their order") {
+  const std::string text = File(R"({"loss": "gpu:1", "load": "cpu:0", "conv": "gpu:0"})");
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json", warn) == Devices{0, 1, 2});
+  CHECK(warnings.empty());
+  const TempDir dir;
+  WriteFileAtomically(dir / "p.json.gz", text);
+  CHECK(ReadPlacement(dir / "p.json.gz", kGraph, Machine()) == Devices{0, 1, 2});
+}
+
+TEST_CASE("other names of graph and cluster, and unknown keys, are warned of") {
+  std::vector<std::string> warnings;
+  const std::string text =
+      R"({"format": "emplace-placement", "version": 1, "graph": "resnet", "cluster": "4xk80",
+          "seed": 3, "devices": {"load": "cpu:0", "conv": "cpu:0", "loss": "cpu:0"}})";
+  const auto warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json", warn) == Devices{0, 0, 0});
+  CHECK(warnings ==
+        std::vector<std::string>{"p.json: unknown key \"seed\" ignored",
+                                 "p.json: graph: made for \"resnet\", used with \"net\"",
+                                 "p.json: cluster: made for \"4xk80\", used with \"2xk80\""});
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json") == Devices{0, 0, 0});
+}
+
+TEST_CASE("graph and cluster names may be missing") {
+  const std::string text =
+      R"({"format": "emplace-placement", "version": 1,
+          "devices": {"load": "cpu:0", "conv": "cpu:0", "loss": "gpu:0"}})";
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json") == Devices{0, 0, 1});
+}
+
+TEST_CASE("every op must be placed, known and there once") {
+  CHECK(Message(File(R"({"load": "cpu:0", "loss": "cpu:0"})")) ==
+        "p.json: devices: op \"conv\" has no device; expected every op of graph \"net\" once");
+  CHECK(
+      Message(File("{}")) ==
+      "p.json: devices: op \"load\" (and 2 more) has no device; expected every op of graph \"net\" "
+      "once");
+  CHECK(Message(File(R"({"load": "cpu:0", "convv": "cpu:0", "loss": "cpu:0"})")) ==
+        "p.json: devices: unknown op \"convv\"; did you mean \"conv\"? choices: load, conv, loss");
+  CHECK(Message(File(R"({"load": "cpu:0", "conv": "cpu:0", "loss": "cpu:0", "conv": "gpu:0"})")) ==
+        "p.json: devices: duplicate key \"conv\"; expected it once");
+}
+
+TEST_CASE("devices must be known by name") {
+  CHECK(Message(File(R"({"load": "cpu:0", "conv": "gpu:2", "loss": "cpu:0"})")) ==
+        "p.json: devices.conv: unknown device \"gpu:2\"; did you mean \"gpu:0\"? choices: cpu:0, "
+        "gpu:0, "
+        "gpu:1");
+  CHECK(Message(File(R"({"load": "cpu:0", "conv": 1, "loss": "cpu:0"})")) ==
+        "p.json: devices.conv: got 1; expected a name (text)");
+}
+
+TEST_CASE("what is no placement file is refused") {
+  CHECK(Message("") == "p.json: is empty; expected a JSON object");
+  CHECK(Message("[]") == "p.json:1:1: not a JSON object: begins with '['; expected '{'");
+  CHECK(Message("{}") ==
+        "p.json: required key \"format\" is missing; expected \"emplace-placement\"");
+  CHECK(Message(R"({"format": "emplace-graph"})") ==
+        "p.json: format: got \"emplace-graph\"; expected \"emplace-placement\"");
+  CHECK(Message(R"({"format": "emplace-placement"})") ==
+        "p.json: required key \"version\" is missing; expected 1");
+  CHECK(Message(R"({"format": "emplace-placement", "version": 3})") ==
+        "p.json: version: the file says 3; supported is 1");
+  CHECK(Message(R"({"format": "emplace-placement", "version": 1})") ==
+        "p.json: required key \"devices\" is missing");
+  CHECK(Message(File("[\"cpu:0\"]")) ==
+        "p.json: devices: got a list of 1; expected an object of op name -> device name");
+  CHECK(Message(R"({"format": "emplace-placement", "version": 1, "graph": 3, "devices": {}})") ==
+        "p.json: graph: got 3; expected a name (text)");
+  CHECK(Message(File("{\"load\": \"cpu:0\"").substr(0, 100))
+            .starts_with("p.json:1:101: devices: not valid "
+                         "JSON"));
+  CHECK(MessageOf<InputError>([&] { ReadPlacement("/nonexistent/p.json", kGraph, Machine()); }) ==
+        "/nonexistent/p.json: cannot be read: No such file or directory");
+}
+
+TEST_CASE("the writer lists the ops in graph order") {
+  CHECK(FormatPlacement(Devices{2, 0, 1}, kGraph, Machine()) ==
+        R"({"format":"emplace-placement",
+"version":1,
+"graph":"net",
+"cluster":"2xk80",
+"devices":{
+"load":"gpu:1",
+"conv":"cpu:0",
+"loss":"gpu:0"
+}}
+)");
+}
+
+TEST_CASE("random placements survive writing and reading, nasty op names included") {
+  const Cluster cluster = Machine();
+  for (int seed = 0; seed < 50 * EMPLACE_TEST_SCALE; ++seed) {
+    CAPTURE(seed);
+    Rng rng(seed);
+    const Graph graph = testing::RandomGraph(rng, UniformInt(rng, 30));
+    Devices devices(graph.num_ops());
+    for (DeviceIndex& device : devices) device = static_cast<DeviceIndex>(UniformInt(rng, 3));
+    CHECK(ParsePlacement(FormatPlacement(devices, graph, cluster), graph, cluster, "p.json") ==
+          devices);
+  }
+}
+
+TEST_CASE("expanding gives each op its group's device, contracting takes it back") {
+  const Grouping grouping(std::vector<int>{0, 1, 0});
+  const Placement placement{{2, 1}};
+  const Devices expanded = ExpandPlacement(placement, grouping);
+  CHECK(expanded == Devices{2, 1, 2});
+  CHECK(ContractPlacement(expanded, grouping, kGraph, Machine()) == placement);
+  CHECK(MessageOf<InputError>([&] {
+          ContractPlacement(Devices{2, 1, 0}, grouping, kGraph, Machine(), "p.json");
+        }) ==
+        "p.json: op \"load\" is on \"gpu:1\" and op \"loss\" on \"cpu:0\", but they belong to one "
+        "group; expected one device for both");
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,302 @@
+"""Random small problems (graph, cluster, placement), their files, and their text for people."""
+import json
+from decimal import Decimal
+
+# What a problem may contain; each can be switched off (differential.py --without NAME,...).
+FEATURES = {
+    "aliases": "tensors that share another's memory",
+    "broadcast": "channels where one transfer serves all destinations",
+    "colocate": "labels of ops that share a device",
+    "constraints": "ops that may run on some device kinds only",
+    "control": "control edges",
+    "copied-outputs": "tensors of role output with readers on other devices",
+    "duplicates": "ops that list a tensor or a control input twice",
+    "fractions": "costs and times that are not whole nanoseconds",
+    "gaps": "idle times after ops and transfers",
+    "globs": "routes with patterns",
+    "graph-inputs": "tensors without producer",
+    "halves": "costs and times that end in .5 ns",
+    "hops": "routes of several channels",
+    "issue": "a host clock that issues launches and copies (stream semantics)",
+    "large": "costs, bytes and capacities up to 1e15",
+    "outputs": "tensors that are never released",
+    "resident": "parameters, buffers, optimizer state",
+    "shared-channels": "channels that several pairs share",
+    "slots": "devices that run several ops at once",
+    "spread-aliases": "aliases made on another device than the tensor they share (off by default)",
+    "unordered": "ops that are not listed in topological order",
+    "workspaces": "memory that an op needs while it runs",
+    "zero-bytes": "tensors of no bytes",
+}
+OFF_BY_DEFAULT = {"spread-aliases"}
+SIZES = ((1, 4), (2, 8), (4, 14), (10, 30), (25, 60))
+
+
+def generate(rng, features):
+    """One random problem: {"graph", "cluster", "placement"} as reference.py takes them."""
+    has = {name: name in features and rng.random() < 0.7 for name in FEATURES}
+    scale = rng.choice(["ties", "ties", "small", "medium", "large" if has["large"] else "medium"])
+    cluster = _cluster(rng, has, scale)
+    graph, places = _graph(rng, has, scale, cluster)
+    for device in cluster["devices"]:  # about half of the problems fit
+        total = sum(t["bytes"] for t in graph["tensors"]) + 1
+        device["memory"] = rng.choice([total * 4 + 100, total, total // 2 + 1, total // 5 + 1])
+    placement = {"format": "emplace-placement", "version": 1, "graph": graph["name"], "cluster": cluster["name"],
+                 "devices": {op["name"]: cluster["devices"][d]["name"] for op, d in zip(graph["ops"], places)}}
+    return {"graph": graph, "cluster": cluster, "placement": placement}
+
+
+def _time(rng, has, scale):
+    """A duration [ns]: an int, or a decimal string."""
+    top = {"ties": 4, "small": 12, "medium": 3000, "large": 10**12}[scale]
+    whole = rng.randint(0, top)
+    if scale != "large" and has["fractions"] and rng.random() < 0.3:
+        parts = [".1", ".25", ".4", ".49", ".51", ".6", ".75", ".9"] + ([".5"] * 3 if has["halves"] else [])
+        return f"{whole}{rng.choice(parts)}"
+    return whole
+
+
+def _size(rng, has, scale):
+    if has["zero-bytes"] and rng.random() < 0.1:
+        return 0
+    return rng.randint(1, {"ties": 4, "small": 30, "medium": 10**6, "large": 10**15}[scale])
+
+
+def _bandwidth(rng, scale):
+    """[B/s], such that a tensor takes about as long as an op."""
+    if scale == "large":
+        return rng.randint(10**11, 10**13)
+    if scale == "medium":
+        return rng.choice([10**12, 300 * 10**9, 999999999937, rng.randint(10**11, 10**12)])
+    return rng.choice([10**9, 2 * 10**9, 5 * 10**8, 3 * 10**9, 333333333, 7600 * 10**6, 1024**3])
+
+
+def _cluster(rng, has, scale):
+    count = rng.choice([1, 2, 2, 3, 3, 4, 5, 6])
+    kinds = {}
+    for name in ["ka", "kb", "kc", "kd"][:rng.randint(1, 4)]:
+        kinds[name] = {"class": rng.choice(["cpu", "gpu"])}
+        if has["gaps"] and rng.random() < 0.7:
+            kinds[name]["gap"] = _time(rng, has, scale)
+        if has["issue"]:
+            for key in ("issue", "launch"):
+                if rng.random() < 0.7:
+                    kinds[name][key] = _time(rng, has, scale)
+        if rng.random() < 0.3:  # none of these may matter
+            kinds[name].update({"overhead": 777, "pays_transfers": rng.choice([True, False])})
+    devices, seen = [], {"cpu": 0, "gpu": 0}
+    for _ in range(count):
+        kind = rng.choice(sorted(kinds))
+        name = kinds[kind]["class"]
+        devices.append({"name": f"{name}:{seen[name]}", "kind": kind,
+                        **({"slots": rng.randint(1, 3)} if has["slots"] else {})})
+        seen[name] += 1
+
+    def channel(name=None, broadcast=False):
+        return {**({"name": name} if name else {}), "latency": _time(rng, has, scale),
+                "bandwidth": _bandwidth(rng, scale),
+                **({"gap": _time(rng, has, scale)} if has["gaps"] else {}),
+                **({"broadcast": True} if broadcast else {})}
+
+    cluster = {"name": "random", "devices": devices, "device_kinds": kinds}
+    names = [device["name"] for device in devices]
+    style = rng.choice(["all_to_all", "egress_bus", "pairs", "pairs"] + ["globs"] * has["globs"])
+    if style == "all_to_all":
+        cluster["all_to_all"] = channel()
+    elif style == "egress_bus":
+        cluster["egress_bus"] = channel(broadcast=has["broadcast"])
+    elif style == "globs":
+        cluster["channels"] = [channel("host"), channel("peer"), channel("switch")]
+        cluster["routes"] = []
+        classes = sorted({name.split(":")[0] for name in names})
+        for a in classes:
+            for b in classes:
+                if a != b or seen[a] > 1:
+                    via = ["peer" if a == b else "host"] + ["switch"] * (has["hops"] and rng.random() < 0.5)
+                    cluster["routes"].append({"from": f"{a}:*", "to": f"{b}:*", "via": via})
+    else:
+        pairs = [(a, b) for a in names for b in names if a != b]
+        shared = has["shared-channels"]
+        firsts = [f"first {i}" for i in range(rng.randint(1, 4) if shared else len(pairs))]
+        later = [f"later {i}" for i in range(rng.randint(1, 3))] if has["hops"] else []
+        cluster["channels"] = [channel(n, has["broadcast"] and rng.random() < 0.5) for n in firsts]
+        cluster["channels"] += [channel(n) for n in later]
+        cluster["routes"] = []
+        for i, (a, b) in enumerate(pairs):
+            via = [rng.choice(firsts) if shared else firsts[i]]
+            via += rng.sample(later, rng.randint(0, min(2, len(later)))) if rng.random() < 0.6 else []
+            cluster["routes"].append({"from": a, "to": b, "via": via})
+        rng.shuffle(cluster["routes"])
+    return cluster
+
+
+def _graph(rng, has, scale, cluster):
+    """The graph, and a device index per op. Built in a hidden topological order, then renumbered."""
+    n = rng.randint(*rng.choice(SIZES))
+    kinds, devices = cluster["device_kinds"], cluster["devices"]
+    device_count, reach = len(devices), rng.choice([2, 5, 60])
+    tensors, ops, places, alias_bases = [], [], [], []
+
+    def tensor(role=None):
+        tensors.append({"bytes": _size(rng, has, scale), **({"role": role} if role else {})})
+        return len(tensors) - 1
+
+    inputs = [tensor(rng.choice(["input", "parameter", None])) for _ in range(rng.randint(1, 3))] \
+        if has["graph-inputs"] else []
+    labels = [f"group {i}" for i in range(rng.randint(1, 4))] if has["colocate"] else []
+    label_place = {label: rng.randrange(device_count) for label in labels}
+    favourite = rng.randrange(device_count)
+    loyalty = rng.choice([0.0, 0.0, 0.5, 0.9])
+    for v in range(n):
+        source = has["resident"] and rng.random() < 0.15
+        recent = list(range(max(0, v - reach), v))
+        parents = [] if source else rng.sample(recent, min(len(recent), rng.randint(0, 3)))
+        reads = [rng.choice(ops[u]["outputs"]) for u in parents if ops[u]["outputs"]]
+        if inputs and not source and rng.random() < 0.3:
+            reads.append(rng.choice(inputs))
+        if has["duplicates"] and reads and rng.random() < 0.3:
+            reads.insert(rng.randint(0, len(reads)), rng.choice(reads))
+        controls = []
+        if has["control"] and recent and rng.random() < 0.3:
+            controls = rng.sample(recent, min(len(recent), rng.randint(1, 2)))
+        label = rng.choice(labels) if labels and rng.random() < 0.4 else None
+        if label is not None:
+            place = label_place[label]
+        else:
+            place = favourite if rng.random() < loyalty else rng.randrange(device_count)
+        role = rng.choice(["parameter", "buffer", "optimizer_state"]) if source else None
+        writes = [tensor(role) for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
+        for t in writes:
+            if has["outputs"] and not source and rng.random() < 0.15:
+                tensors[t]["role"] = "output"
+            elif has["aliases"] and reads and rng.random() < 0.25:
+                alias_bases.append((t, rng.choice(reads)))
+            elif has["resident"] and rng.random() < 0.05:
+                tensors[t]["role"] = "optimizer_state"
+        op = {"kind": "parameter" if source else "test.op", "inputs": reads, "outputs": writes,
+              "cost_ns": {k: 0 if source or rng.random() < 0.1 else _number(_time(rng, has, scale)) for k in kinds},
+              "depth": v}
+        if controls or rng.random() < 0.2:
+            op["control_inputs"] = controls
+        if label:
+            op["colocate"] = label
+        if has["workspaces"] and rng.random() < 0.4:
+            op["workspace_bytes"] = _size(rng, has, scale)
+        if has["constraints"] and rng.random() < 0.4:
+            own = devices[place]["kind"]
+            extra = rng.sample(sorted(kinds) + ["cpu", "gpu"], rng.randint(0, 2))
+            op["device_kinds"] = sorted({rng.choice([own, kinds[own]["class"]]), *extra})
+        ops.append(op)
+        places.append(place)
+    _add_aliases(has, tensors, ops, places, alias_bases)
+    if "copied-outputs" not in has or not has["copied-outputs"]:
+        _keep_outputs_home(tensors, ops, places)
+    return _renumbered(rng, has, tensors, ops, places)
+
+
+def _number(time):
+    return time if isinstance(time, int) else float(time)
+
+
+def _add_aliases(has, tensors, ops, places, bases):
+    home = {t: place for op, place in zip(ops, places) for t in op["outputs"]}
+    for t, base in bases:
+        if has["spread-aliases"] or base not in home or home[base] == home[t]:
+            tensors[t]["alias_of"] = base
+
+
+def _keep_outputs_home(tensors, ops, places):
+    home = {t: place for op, place in zip(ops, places) for t in op["outputs"]}
+    for op, place in zip(ops, places):
+        for t in op["inputs"]:
+            if tensors[t].get("role") == "output" and home.get(t, place) != place:
+                del tensors[t]["role"]
+
+
+def _renumbered(rng, has, tensors, ops, places):
+    op_order, tensor_order = list(range(len(ops))), list(range(len(tensors)))
+    if has["unordered"]:
+        rng.shuffle(op_order)
+        rng.shuffle(tensor_order)
+    op_id = {old: new for new, old in enumerate(op_order)}
+    tensor_id = {old: new for new, old in enumerate(tensor_order)}
+    new_tensors = []
+    for new, old in enumerate(tensor_order):
+        item = {"id": new, **tensors[old]}
+        if "alias_of" in item:
+            item["alias_of"] = tensor_id[item["alias_of"]]
+        new_tensors.append(item)
+    new_ops = []
+    for new, old in enumerate(op_order):
+        item = {"id": new, "name": f"op {ops[old]['depth']}", **ops[old]}
+        del item["depth"]
+        item["inputs"] = [tensor_id[t] for t in item["inputs"]]
+        item["outputs"] = [tensor_id[t] for t in item["outputs"]]
+        if "control_inputs" in item:
+            item["control_inputs"] = [op_id[u] for u in item["control_inputs"]]
+            if has["duplicates"] and item["control_inputs"] and rng.random() < 0.3:
+                item["control_inputs"].append(item["control_inputs"][0])
+        new_ops.append(item)
+    graph = {"format": "emplace-graph", "version": 1, "name": "random", "tensors": new_tensors, "ops": new_ops}
+    return graph, [places[old] for old in op_order]
+
+
+# Files. Quantities get a random spelling; every spelling is exact, so it must not matter.
+
+TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+BYTE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+RATE_UNITS = {"B/s": 1, "kB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9, "TB/s": 10**12, "KiB/s": 2**10,
+              "MiB/s": 2**20, "GiB/s": 2**30, "B/us": 10**6, "B/ns": 10**9, "kB/ms": 10**6}
+
+
+def spell(rng, value, units):
+    """`value` in one of the units, if it stays short there; else in the first."""
+    unit = rng.choice(list(units))
+    number = Decimal(value) / units[unit]
+    text = format(number.normalize(), "f")
+    if number * units[unit] != Decimal(value) or len(text) > 16:
+        return f"{value}{next(iter(units))}"
+    return text + unit
+
+
+def cluster_yaml(cluster, rng):
+    """The text of the cluster file."""
+    def quantity(key, value):
+        if key in ("latency", "gap", "issue", "launch", "overhead"):
+            return spell(rng, value, TIME_UNITS)
+        if key == "memory":
+            return spell(rng, value, BYTE_UNITS)
+        if key == "bandwidth":
+            return spell(rng, value, RATE_UNITS)
+        return json.dumps(value)
+
+    def flow(item):
+        return "{" + ", ".join(f"{key}: {quantity(key, value)}" for key, value in item.items()) + "}"
+
+    lines = [f"name: {cluster['name']}", "device_kinds:"]
+    lines += [f"  {name}: {flow(kind)}" for name, kind in cluster["device_kinds"].items()]
+    for key in ("devices", "channels", "routes"):
+        if cluster.get(key):
+            lines.append(f"{key}:")
+            lines += [f"  - {flow(item)}" for item in cluster[key]]
+    lines += [f"{key}: {flow(cluster[key])}" for key in ("all_to_all", "egress_bus") if key in cluster]
+    return "\n".join(lines) + "\n"
+
+
+def describe(problem):
+    """Small readable text of a problem."""
+    cluster, graph = problem["cluster"], problem["graph"]
+
+    def brief(item, skip=()):
+        return ", ".join(f"{key} {value}" for key, value in item.items() if key not in skip)
+
+    lines = [f"kind {name}: {brief(kind)}" for name, kind in cluster["device_kinds"].items()]
+    lines += [f"device {d['name']}: {brief(d, ('name',))}" for d in cluster["devices"]]
+    lines += [f"{key}: {brief(cluster[key])}" for key in ("all_to_all", "egress_bus") if key in cluster]
+    lines += [f"channel {c['name']}: {brief(c, ('name',))}" for c in cluster.get("channels", [])]
+    lines += [f"route {r['from']} -> {r['to']} via {r['via']}" for r in cluster.get("routes", [])]
+    lines += [f"tensor {t['id']}: {brief(t, ('id',))}" for t in graph["tensors"]]
+    for op in graph["ops"]:
+        lines.append(f"op {op['id']} on {problem['placement']['devices'][op['name']]}: "
+                     f"{brief(op, ('id', 'name', 'kind'))}")
+    return "\n".join(lines)
