@@ -51,9 +51,10 @@ ISSUE_ONCE_PER_COPY = True
 # second or later hop: one transfer per destination, or per set of equal routes so far? -> undecided, not generated.
 BROADCAST_FOLLOWERS_TAKE_TURNS = True
 
-# "an LP over device kinds": by op, or by co-located group? A group has one device, so both are bounds and
-# the group's is at least as high. -> by group.
-BOUND_BY_GROUP = True
+# "critical path at the best device costs", "an LP over device kinds": does a bound know that co-located ops share
+# a device (a device kind forbidden to one is then forbidden to all, and a group is assigned as one item), or does
+# it take every op by itself? Both are bounds, by group is at least as high. -> every op by itself.
+BOUND_BY_GROUP = False
 
 # The LP's value is a fraction, a step time an integer. -> rounded up.
 BOUND_ROUNDS_UP = True
@@ -432,8 +433,7 @@ def bound_range(graph, step):
         costs.append([nearest(op["cost_ns"][k]) if allowed is None or k in allowed or klass[k] in allowed
                       else None for k in kinds])
         groups.setdefault(op["colocate"] if op.get("colocate") else v, []).append(v)
-    # A group's device must be allowed to all its members.
-    for members in groups.values():
+    for members in groups.values() if BOUND_BY_GROUP else []:
         for k in range(len(kinds)):
             if any(costs[v][k] is None for v in members):
                 for v in members:

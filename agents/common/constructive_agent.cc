@@ -1,0 +1,28 @@
+#include "agents/common/constructive_agent.h"
+
+#include "agents/common/state.h"
+#include "framework/base/error.h"
+
+namespace emplace {
+
+ConstructiveAgent::ConstructiveAgent(std::string name, const AgentContext& context)
+    : name_(std::move(name)), problem_(context.problem) {
+}
+
+void ConstructiveAgent::Step(Evaluator& evaluator) {
+  if (finished_) return;
+  const std::vector<Placement> placements = Construct();
+  EMPLACE_CHECK(!placements.empty());
+  evaluator.Evaluate(placements);
+  finished_ = true;
+}
+
+void ConstructiveAgent::Save(std::ostream& out) const {
+  StateWriter(out, name_, *problem_).Int(finished_);
+}
+
+void ConstructiveAgent::Load(std::istream& in) {
+  finished_ = StateReader(in, name_, *problem_).Int("0 or 1") != 0;
+}
+
+}  // namespace emplace

@@ -1,0 +1,34 @@
+#pragma once
+
+// Base of the agents that do not search: they construct one or a few placements, have them
+// evaluated in one step, and are finished.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/search/agent.h"
+
+namespace emplace {
+
+class ConstructiveAgent : public Agent {
+ public:
+  /// @param name  names the agent in its saved state
+  ConstructiveAgent(std::string name, const AgentContext& context);
+  void Step(Evaluator& evaluator) final;
+  bool Finished() const final { return finished_; }
+  void Save(std::ostream& out) const final;
+  void Load(std::istream& in) final;
+
+ protected:
+  /// The placements, at least one; deterministic, each group on a device it is allowed on.
+  virtual std::vector<Placement> Construct() const = 0;
+  const Problem& problem() const { return *problem_; }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Problem> problem_;
+  bool finished_ = false;
+};
+
+}  // namespace emplace

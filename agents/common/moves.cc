@@ -1,0 +1,102 @@
+#include "agents/common/moves.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "agents/common/devices.h"
+#include "agents/common/setting_error.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kSwapTries = 8;
+constexpr int kMaxFollowers = 8;
+
+}  // namespace
+
+MoveProposer::MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key)
+    : problem_(problem),
+      toward_neighbors_(config.toward_neighbors),
+      position_(problem.num_groups()) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  RequireRange(key + ".single", config.single, 0, kInfinity);
+  RequireRange(key + ".swap", config.swap, 0, kInfinity);
+  RequireRange(key + ".neighbors", config.neighbors, 0, kInfinity);
+  RequireRange(key + ".block", config.block, 0, kInfinity);
+  RequireRange(key + ".toward_neighbors", config.toward_neighbors, 0, 1);
+  cumulative_ = {config.single, config.swap, config.neighbors, config.block};
+  for (std::size_t i = 1; i < cumulative_.size(); ++i) cumulative_[i] += cumulative_[i - 1];
+  if (cumulative_.back() <= 0) throw SettingError(key, "expected a weight above 0, all are 0");
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    const int choices = std::popcount(problem.allowed_devices(group));
+    if (choices > 1) movable_.push_back(group);
+    num_single_moves_ += choices - 1;
+    position_[problem.group_order()[group]] = group;
+  }
+}
+
+int MoveProposer::DrawOther(Rng& rng, int group, int device) const {
+  std::uint64_t mask = problem_.allowed_devices(group) & ~(std::uint64_t{1} << device);
+  for (int skip = UniformInt(rng, std::popcount(mask)); skip > 0; --skip) mask &= mask - 1;
+  return FirstDevice(mask);
+}
+
+int MoveProposer::DrawAim(Rng& rng, int group, const Placement& placement) const {
+  const auto neighbors = problem_.neighbors(group);
+  if (!neighbors.empty() && Uniform01(rng) < toward_neighbors_) {
+    const int neighbor = neighbors[UniformInt(rng, static_cast<int>(neighbors.size()))].neighbor;
+    const int device = placement.device[neighbor];
+    if (device != placement.device[group] && problem_.allowed(group, device)) return device;
+  }
+  return DrawOther(rng, group, placement.device[group]);
+}
+
+bool MoveProposer::Swap(Rng& rng, int pivot, Placement& placement) const {
+  for (int i = 0; i < kSwapTries; ++i) {
+    const int other = movable_[UniformInt(rng, static_cast<int>(movable_.size()))];
+    const DeviceIndex a = placement.device[pivot], b = placement.device[other];
+    if (a == b || !problem_.allowed(pivot, b) || !problem_.allowed(other, a)) continue;
+    std::swap(placement.device[pivot], placement.device[other]);
+    return true;
+  }
+  return false;
+}
+
+void MoveProposer::Propose(Rng& rng, Placement& placement) const {
+  const int pivot = movable_[UniformInt(rng, static_cast<int>(movable_.size()))];
+  const double drawn = Uniform01(rng) * cumulative_.back();
+  if (drawn >= cumulative_[0] && drawn < cumulative_[1] && Swap(rng, pivot, placement)) return;
+  const auto aim = static_cast<DeviceIndex>(DrawAim(rng, pivot, placement));
+  const auto move = [&](int group) {
+    if (problem_.allowed(group, aim)) placement.device[group] = aim;
+  };
+  move(pivot);
+  if (drawn >= cumulative_[1] && drawn < cumulative_[2]) {
+    const auto neighbors = problem_.neighbors(pivot);
+    const int count = static_cast<int>(neighbors.size());
+    for (int i = 0; i < std::min(count, kMaxFollowers); ++i) {
+      const int chosen = count <= kMaxFollowers ? i : UniformInt(rng, count);
+      if (Uniform01(rng) < 0.5) move(neighbors[chosen].neighbor);
+    }
+  } else if (drawn >= cumulative_[2]) {
+    const auto order = problem_.group_order();
+    const int count = problem_.num_groups();
+    const double half = std::log2(std::max(2.0, count / 2.0));
+    const int length = static_cast<int>(std::exp2(Uniform01(rng) * half));
+    const int first = std::max(0, position_[pivot] - UniformInt(rng, length + 1));
+    for (int i = first; i < std::min(count, first + length + 1); ++i) move(order[i]);
+  }
+}
+
+void MoveProposer::Perturb(Rng& rng, double share, Placement& placement) const {
+  const int certain = movable_[UniformInt(rng, static_cast<int>(movable_.size()))];
+  for (int group : movable_) {
+    if (group != certain && Uniform01(rng) >= share) continue;
+    placement.device[group] =
+        static_cast<DeviceIndex>(DrawOther(rng, group, placement.device[group]));
+  }
+}
+
+}  // namespace emplace

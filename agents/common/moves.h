@@ -1,0 +1,73 @@
+#pragma once
+
+// The neighbourhood of local searches: small random changes of a placement that keep every group on
+// an allowed device.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "framework/base/random.h"
+#include "framework/config/fields.h"
+#include "framework/search/problem.h"
+
+namespace emplace {
+
+/// How often each kind of move is proposed, relative to the others.
+struct MoveConfig {
+  double single = 3;
+  double swap = 0.5;
+  double neighbors = 3;
+  double block = 5;
+  double toward_neighbors = 0.5;
+  void Visit(FieldVisitor& v) {
+    v.Field("single", single, "weight of moving one group");
+    v.Field("swap", swap, "weight of exchanging the devices of two groups");
+    v.Field("neighbors", neighbors, "weight of moving a group and some of its neighbours together");
+    v.Field("block", block, "weight of moving a run of groups in topological order");
+    v.Field(
+        "toward_neighbors", toward_neighbors, "probability that a neighbour's device is the aim");
+  }
+};
+
+class MoveProposer {
+ public:
+  /// @throws SettingError below `key` for negative weights, weights that are all 0, or a
+  /// probability
+  ///   outside [0, 1]
+  MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key);
+
+  /// False if every group has but one allowed device.
+  bool any() const { return !movable_.empty(); }
+  /// Moves of one group to another of its allowed devices.
+  std::int64_t num_single_moves() const { return num_single_moves_; }
+
+  /// Changes at least one group; any() must be true. A pivot group is drawn among those with a
+  /// choice, and an aim, an allowed device other than its own: with probability `toward_neighbors`
+  /// that of a random neighbour (if it is one), else any uniformly. Then
+  /// - single: the pivot moves to the aim;
+  /// - swap: the pivot and a random group on another device exchange devices (8 tries, then
+  /// single);
+  /// - neighbors: the pivot moves, and up to 8 random neighbours each follow with probability 1/2;
+  /// - block: a run of 2^U groups around the pivot in group_order moves, U uniform up to half of
+  /// all. Groups that may not run on the aim stay.
+  void Propose(Rng& rng, Placement& placement) const;
+
+  /// Moves each group with a choice to a random other allowed device with probability `share`, at
+  /// least one of them.
+  void Perturb(Rng& rng, double share, Placement& placement) const;
+
+ private:
+  int DrawOther(Rng& rng, int group, int device) const;
+  int DrawAim(Rng& rng, int group, const Placement& placement) const;
+  bool Swap(Rng& rng, int pivot, Placement& placement) const;
+
+  const Problem& problem_;
+  double toward_neighbors_;
+  std::array<double, 4> cumulative_;  // weights of single, swap, neighbors, block
+  std::vector<int> movable_;          // groups with a choice
+  std::int64_t num_single_moves_ = 0;
+  std::vector<int> position_;  // [num_groups] in group_order
+};
+
+}  // namespace emplace

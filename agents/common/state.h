@@ -1,0 +1,54 @@
+#pragma once
+
+// The text in which agents save themselves between two steps: words separated by white space,
+// behind a line that names the agent and the problem. Floating-point numbers are written exactly.
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "framework/base/random.h"
+#include "framework/search/evaluator.h"
+
+namespace emplace {
+
+/// Number that differs between problems that differ in names, sizes, grouping, costs or bytes.
+std::uint64_t Fingerprint(const Problem& problem);
+
+class StateWriter {
+ public:
+  /// Writes "emplace-agent-state 1 <agent> <fingerprint>".
+  StateWriter(std::ostream& out, std::string_view agent, const Problem& problem);
+  void Int(std::int64_t value);
+  void Double(double value);
+  void Generator(const Rng& rng);
+  void Devices(const Placement& placement);
+  /// Step time, feasibility and devices; not the details on request.
+  void Result(const Outcome& outcome);
+
+ private:
+  std::ostream& out_;
+};
+
+/// Reads in the order of writing. Every function throws InputError "agent state: expected ..." when
+/// the text is not what was written.
+class StateReader {
+ public:
+  /// @throws InputError if the text is no state, or that of another agent or problem
+  StateReader(std::istream& in, std::string_view agent, const Problem& problem);
+  std::int64_t Int(std::string_view what);
+  double Double(std::string_view what);
+  void Generator(Rng& rng);
+  /// @throws InputError also for a device that a group may not run on
+  Placement Devices();
+  Outcome Result();
+
+ private:
+  std::string Word(std::string_view what);
+
+  std::istream& in_;
+  const Problem& problem_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,101 @@
+#include "agents/contiguous/contiguous.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "agents/common/devices.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kUnplaced = -1;
+
+/// Gives groups without a place that of the placed neighbour they share the most bytes with,
+/// spreading round by round from the placed ones until nothing changes.
+void FollowNeighbors(const Problem& problem, std::vector<int>& device) {
+  std::vector<int> placed, round_seen(problem.num_groups(), 0);
+  for (int group : problem.group_order()) {
+    if (device[group] != kUnplaced) placed.push_back(group);
+  }
+  for (int round = 1; !placed.empty(); ++round) {
+    std::vector<std::pair<int, int>> chosen;  // group, device
+    for (int source : placed) {
+      for (const Problem::Edge& reached : problem.neighbors(source)) {
+        const int group = reached.neighbor;
+        if (device[group] != kUnplaced || round_seen[group] == round) continue;
+        round_seen[group] = round;
+        std::int64_t most = -1;
+        int choice = kUnplaced;
+        for (const Problem::Edge& edge : problem.neighbors(group)) {
+          const int d = device[edge.neighbor];
+          if (d == kUnplaced || !problem.allowed(group, d) || edge.bytes <= most) continue;
+          most = edge.bytes;
+          choice = d;
+        }
+        if (choice != kUnplaced) chosen.emplace_back(group, choice);
+      }
+    }
+    placed.clear();
+    for (const auto& [group, choice] : chosen) {
+      device[group] = choice;
+      placed.push_back(group);
+    }
+  }
+}
+
+}  // namespace
+
+Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& devices) {
+  const std::uint64_t mask = MaskOf(devices);
+  const std::vector<double> speeds = DeviceSpeeds(problem, devices);
+  const int count = static_cast<int>(devices.size());
+  std::vector<int> device(problem.num_groups(), kUnplaced);
+
+  double total = 0;
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    if (problem.allowed_devices(group) & mask) total += MeanCost(problem, group, mask);
+  }
+  double running = 0, block_end = total * speeds[0] / count;
+  int block = 0;
+  for (int group : problem.group_order()) {
+    if (!(problem.allowed_devices(group) & mask)) continue;
+    const double weight = MeanCost(problem, group, mask);
+    if (weight == 0) continue;
+    const double middle = running + weight / 2;
+    running += weight;
+    while (block + 1 < count && middle >= block_end) block_end += total * speeds[++block] / count;
+    int nearest = kUnplaced;
+    for (int b = 0; b < count; ++b) {
+      if (!problem.allowed(group, devices[b])) continue;
+      if (nearest == kUnplaced || std::abs(b - block) < std::abs(nearest - block)) nearest = b;
+    }
+    device[group] = devices[nearest];
+  }
+  FollowNeighbors(problem, device);
+
+  Placement placement;
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    const int d =
+        device[group] != kUnplaced ? device[group] : FirstDevice(Candidates(problem, group, mask));
+    placement.device.push_back(static_cast<DeviceIndex>(d));
+  }
+  return placement;
+}
+
+ContiguousAgent::ContiguousAgent(const AgentContext& context, const Config& config)
+    : ConstructiveAgent("contiguous", context),
+      devices_(SelectDevices(context.problem->cluster(), "devices", config.devices)),
+      sweep_devices_(config.sweep_devices) {
+}
+
+std::vector<Placement> ContiguousAgent::Construct() const {
+  std::vector<Placement> placements;
+  for (std::size_t count = sweep_devices_ ? 1 : devices_.size(); count <= devices_.size();
+       ++count) {
+    placements.push_back(
+        ContiguousPlacement(problem(), {devices_.begin(), devices_.begin() + count}));
+  }
+  return placements;
+}
+
+}  // namespace emplace

@@ -1,0 +1,53 @@
+#pragma once
+
+// Contiguous blocks of equal cost.
+//
+// The groups in topological order (Problem::group_order) are cut into one block per device, so that
+// each block's share of the total cost is the device's share of the total speed: group g, whose
+// mean cost w_g over the devices used spans [a, a + w_g) of the running sum, goes to the device in
+// whose share the midpoint a + w_g / 2 falls. With `sweep_devices` the first 1, 2, ..., all
+// selected devices are tried, and every one of these placements is evaluated.
+//
+// Groups without work (parameters, constants) and groups that are allowed on no selected device go
+// where the neighbour stands with which they share the most bytes, if they are allowed there, else
+// to their first allowed device; groups that are not allowed on their block's device go to the
+// nearest allowed block. Knows nothing of memory or of the cut's bytes: a backward pass that is not
+// co-located with its forward pass lands on the last devices.
+//
+// Reference: the usual manual pipeline split; A. Mirhoseini et al., ICML 2017, expert placement of
+// Inception-V3 ("contiguous parts").
+
+#include <string>
+#include <vector>
+
+#include "agents/common/constructive_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct ContiguousConfig {
+  std::string devices = "gpu";
+  bool sweep_devices = true;
+  void Visit(FieldVisitor& v) {
+    v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
+    v.Field("sweep_devices", sweep_devices, "also try the first 1, 2, ... of the devices");
+  }
+};
+
+/// One block per device, in the order of `devices`.
+Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& devices);
+
+class ContiguousAgent final : public ConstructiveAgent {
+ public:
+  using Config = ContiguousConfig;
+  /// @throws SettingError if the cluster has no such devices
+  ContiguousAgent(const AgentContext& context, const Config& config);
+
+ private:
+  std::vector<Placement> Construct() const override;
+
+  std::vector<int> devices_;
+  bool sweep_devices_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,236 @@
+#include "agents/etf/etf.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <tuple>
+
+#include "agents/common/devices.h"
+#include "agents/common/list_schedule.h"
+#include "framework/base/error.h"
+#include "framework/schedule/memory_plan.h"
+
+namespace emplace {
+namespace {
+
+/// Bytes each group takes for good. @return [num_groups] [B]
+std::vector<std::int64_t> GroupBytes(const Problem& problem, bool count_outputs) {
+  const Graph& graph = problem.graph();
+  std::vector<std::int64_t> bytes(problem.num_groups(), 0), workspace(problem.num_groups(), 0);
+  for (int op = 0; op < problem.num_ops(); ++op) {
+    const int group = problem.grouping().group_of(op);
+    for (int id : graph.op(op).outputs) {
+      const Tensor& tensor = graph.tensor(id);
+      if (tensor.alias_of >= 0 || !(count_outputs || IsResident(tensor))) continue;
+      bytes[group] += tensor.bytes;
+    }
+    workspace[group] = std::max(workspace[group], graph.op(op).workspace_bytes);
+  }
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    if (count_outputs) bytes[group] += workspace[group];
+  }
+  return bytes;
+}
+
+class EtfScheduler {
+ public:
+  EtfScheduler(const Problem& problem, std::uint64_t devices, bool memory_aware, bool count_outputs)
+      : problem_(problem),
+        memory_aware_(memory_aware),
+        inputs_(problem.graph()),
+        schedule_(problem, inputs_, devices),
+        position_(problem.num_ops()),
+        waiting_for_(problem.num_ops(), 0),
+        entries_(problem.num_ops(), 0),
+        forced_(problem.num_ops(), -1),
+        is_ready_(problem.num_ops(), false),
+        fixed_(problem.num_groups(), false),
+        queues_(problem.num_devices()) {
+    const std::vector<double> level =
+        UpwardRanks(problem, inputs_, MeanOpCosts(problem, devices), MeanCommunication{});
+    order_ = OrderByRank(problem.graph(), level);
+    for (int i = 0; i < problem.num_ops(); ++i) position_[order_[i]] = i;
+    for (const Device& device : problem.cluster().devices()) free_bytes_.push_back(device.memory);
+    if (memory_aware) group_bytes_ = GroupBytes(problem, count_outputs);
+  }
+
+  const ListSchedule& Run() {
+    int left = 0;
+    for (int op : order_) {
+      if (schedule_.IsFreeSource(op)) continue;
+      ++left;
+      for (const OpInput& input : inputs_[op]) {
+        waiting_for_[op] += !schedule_.IsFreeSource(input.op);
+      }
+      if (waiting_for_[op] == 0) MakeReady(op);
+    }
+    for (; left > 0; --left) {
+      std::optional<std::tuple<Nanos, int, int>> best;  // start, position, device
+      for (int d = 0; d < problem_.num_devices(); ++d) {
+        const std::optional<std::pair<Nanos, int>> first = FirstOn(d);
+        if (!first) continue;
+        const std::tuple<Nanos, int, int> key{first->first, first->second, d};
+        if (!best || key < *best) best = key;
+      }
+      // Empty only if the last op was dropped everywhere and forced into a queue looked at before.
+      if (!best) best = FirstForced();
+      const auto [start, position, device] = *best;
+      Schedule(order_[position], device, start);
+    }
+    return schedule_;
+  }
+
+ private:
+  struct Queues {
+    // Ops whose inputs arrive later than the device is available, and ops that could start at once.
+    std::priority_queue<std::pair<Nanos, int>,
+                        std::vector<std::pair<Nanos, int>>,
+                        std::greater<>>
+        later;                                                           // (data ready, position)
+    std::priority_queue<int, std::vector<int>, std::greater<>> at_once;  // positions
+  };
+
+  void MakeReady(int op) {
+    is_ready_[op] = true;
+    for (std::uint64_t m = schedule_.CandidatesOf(op); m != 0; m &= m - 1) Push(op, FirstDevice(m));
+  }
+
+  void Push(int op, int device) {
+    ++entries_[op];
+    queues_[device].later.emplace(schedule_.DataReady(op, device), position_[op]);
+  }
+
+  /// Bytes that placing `op` on `device` takes there: its group's and those of the parameters it
+  /// brings.
+  std::int64_t NewBytes(int op, int device) const {
+    std::vector<int> groups{problem_.grouping().group_of(op)};
+    for (const OpInput& input : inputs_[op]) {
+      const int group = problem_.grouping().group_of(input.op);
+      if (!fixed_[group] && problem_.allowed(group, device)) groups.push_back(group);
+    }
+    std::sort(groups.begin(), groups.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    std::int64_t bytes = 0;
+    for (int group : groups) bytes += group_bytes_[group];
+    return bytes;
+  }
+
+  bool MayRun(int op, int device) const {
+    if (!(schedule_.CandidatesOf(op) >> device & 1)) return false;
+    if (!memory_aware_ || fixed_[problem_.grouping().group_of(op)]) return true;
+    return forced_[op] == device || NewBytes(op, device) <= free_bytes_[device];
+  }
+
+  /// An entry of `op` was taken out of a queue for want of memory or because its group is
+  /// elsewhere.
+  void Dropped(int op) {
+    if (--entries_[op] > 0 || schedule_.IsScheduled(op)) return;
+    int most = -1;
+    for (std::uint64_t m = schedule_.CandidatesOf(op); m != 0; m &= m - 1) {
+      const int d = FirstDevice(m);
+      if (most < 0 || free_bytes_[d] > free_bytes_[most]) most = d;
+    }
+    forced_[op] = most;
+    Push(op, most);
+  }
+
+  std::tuple<Nanos, int, int> FirstForced() {
+    for (int d = 0; d < problem_.num_devices(); ++d) {
+      if (const auto first = FirstOn(d)) return {first->first, first->second, d};
+    }
+    EMPLACE_CHECK(false, "no op is ready although some are left");
+    return {};
+  }
+
+  /// Earliest (start, position) on a device; removes entries that have become void.
+  std::optional<std::pair<Nanos, int>> FirstOn(int device) {
+    Queues& queues = queues_[device];
+    const Nanos available = schedule_.Available(device);
+    while (!queues.later.empty()) {
+      const auto [stored, position] = queues.later.top();
+      const int op = order_[position];
+      const bool valid = !schedule_.IsScheduled(op) && MayRun(op, device);
+      const Nanos ready = valid ? schedule_.DataReady(op, device) : 0;
+      if (valid && ready == stored && ready > available) break;
+      queues.later.pop();
+      if (!valid) {
+        Dropped(op);
+      } else if (ready <= available) {
+        queues.at_once.push(position);
+      } else {
+        queues.later.emplace(ready, position);
+      }
+    }
+    while (!queues.at_once.empty()) {
+      const int position = queues.at_once.top(), op = order_[position];
+      const bool valid = !schedule_.IsScheduled(op) && MayRun(op, device);
+      const Nanos ready = valid ? schedule_.DataReady(op, device) : 0;
+      if (valid && ready <= available) return std::pair{available, position};
+      queues.at_once.pop();
+      if (!valid) {
+        Dropped(op);
+      } else {
+        queues.later.emplace(ready, position);
+      }
+    }
+    if (queues.later.empty()) return std::nullopt;
+    const auto [ready, position] = queues.later.top();
+    return std::pair{std::max(available, ready), position};
+  }
+
+  void Schedule(int op, int device, Nanos start) {
+    schedule_.Place(op, device, start);
+    NoteFixed(problem_.grouping().group_of(op));
+    for (const OpInput& input : inputs_[op]) NoteFixed(problem_.grouping().group_of(input.op));
+    for (int next : problem_.graph().successors(op)) {
+      if (--waiting_for_[next] == 0) MakeReady(next);
+    }
+  }
+
+  /// Charges the memory of a group that has just got its device, where all its ready ops now go.
+  void NoteFixed(int group) {
+    if (fixed_[group]) return;
+    fixed_[group] = true;
+    const int device = schedule_.device_of(group);
+    if (memory_aware_) free_bytes_[device] -= group_bytes_[group];
+    for (int op : problem_.grouping().members(group)) {
+      if (is_ready_[op] && !schedule_.IsScheduled(op)) Push(op, device);
+    }
+  }
+
+  const Problem& problem_;
+  bool memory_aware_;
+  OpInputs inputs_;
+  ListSchedule schedule_;
+  std::vector<int> order_, position_;      // ops by static level and back
+  std::vector<int> waiting_for_;           // [num_ops] predecessors not yet scheduled
+  std::vector<int> entries_;               // [num_ops] entries in queues
+  std::vector<int> forced_;                // [num_ops] device that takes the op without room, or -1
+  std::vector<bool> is_ready_, fixed_;     // [num_ops], [num_groups]
+  std::vector<Queues> queues_;             // [num_devices]
+  std::vector<std::int64_t> free_bytes_;   // [num_devices] [B]
+  std::vector<std::int64_t> group_bytes_;  // [num_groups] [B]
+};
+
+}  // namespace
+
+EtfSchedule ComputeEtf(const Problem& problem,
+                       std::uint64_t devices,
+                       bool memory_aware,
+                       bool count_outputs) {
+  EtfScheduler scheduler(problem, devices, memory_aware, count_outputs);
+  const ListSchedule& schedule = scheduler.Run();
+  return {schedule.ToPlacement(), schedule.start(), schedule.finish(), schedule.makespan()};
+}
+
+EtfAgent::EtfAgent(const AgentContext& context, const Config& config)
+    : ConstructiveAgent(config.memory_aware ? "m_etf" : "etf", context),
+      devices_(MaskOf(SelectDevices(context.problem->cluster(), "devices", config.devices))),
+      config_(config) {
+}
+
+std::vector<Placement> EtfAgent::Construct() const {
+  return {ComputeEtf(problem(), devices_, config_.memory_aware, config_.count_outputs).placement};
+}
+
+}  // namespace emplace

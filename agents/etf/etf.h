@@ -1,0 +1,73 @@
+#pragma once
+
+// Earliest task first, and its memory-aware form.
+//
+// ETF: among all pairs of a ready op v and a device d, repeatedly take the one that can start
+// first,
+//   start(v, d) = max(time from which d has nothing to do, latest arrival of v's inputs on d),
+// the op of the highest static level (longest chain of mean costs to an exit) among equals, then
+// the device of least index. No insertion, and no look at how long v takes on d: made for equal
+// devices, therefore `devices: gpu` by default.
+//
+// m-ETF (`memory_aware`) also keeps what is left of every device's memory. A group takes, on its
+// device and for good, the bytes of all tensors its ops make (aliases count nothing) plus its
+// largest workspace, as Baechi counts for training: conservative, since activations are in truth
+// released; `count_outputs: false` takes only parameters, buffers and optimiser state. A pair that
+// does not fit is left out, and not looked at again; an op that fits on no device any more goes to
+// the device with the most memory left, so that there always is a placement, feasible or not.
+// Received copies and graph inputs are not counted.
+//
+// Groups are fixed by their first scheduled op, parameters by their first reader (list_schedule.h).
+// Deterministic; O(ops * devices * (inputs + log ops)).
+//
+// References: J.-J. Hwang, Y.-C. Chow, F. D. Anger, C.-Y. Lee, Scheduling Precedence Graphs in
+// Systems with Interprocessor Communication Times, SIAM J. Computing 18(2), 1989; B. Jeon et al.,
+// Baechi: Fast Device Placement of Machine Learning Graphs, SoCC 2020, section 3 (m-ETF).
+
+#include <string>
+#include <vector>
+
+#include "agents/common/constructive_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct EtfConfig {
+  std::string devices = "gpu";
+  bool memory_aware = false;
+  bool count_outputs = true;
+  void Visit(FieldVisitor& v) {
+    v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
+    v.Field("memory_aware", memory_aware, "leave out devices without memory for the group (m-ETF)");
+    v.Field(
+        "count_outputs", count_outputs, "memory-aware: count every tensor, not only parameters");
+  }
+};
+
+struct EtfSchedule {
+  Placement placement;
+  std::vector<Nanos> start, finish;  ///< [num_ops], -1 for free sources [ns]
+  Nanos makespan = 0;                ///< by the heuristic's own model [ns]
+};
+
+/// @param devices  mask of devices to use; groups allowed on none of them use all they are allowed
+/// on
+EtfSchedule ComputeEtf(const Problem& problem,
+                       std::uint64_t devices,
+                       bool memory_aware,
+                       bool count_outputs = true);
+
+class EtfAgent final : public ConstructiveAgent {
+ public:
+  using Config = EtfConfig;
+  /// @throws SettingError if the cluster has no such devices
+  EtfAgent(const AgentContext& context, const Config& config);
+
+ private:
+  std::vector<Placement> Construct() const override;
+
+  std::uint64_t devices_;
+  Config config_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,66 @@
+#pragma once
+
+// Heterogeneous earliest finish time, and critical path on a processor.
+//
+// HEFT: ops in descending order of
+//   rank_u(v) = w(v) + max over successors s of (c(v, s) + rank_u(s))
+// (mean cost w, mean communication c), each onto the device on which it finishes first, possibly in
+// an idle interval between ops already there (insertion).
+//
+// CPOP: priority(v) = rank_u(v) + rank_d(v); the ops of one critical path (from the source of
+// highest priority along the successors of highest priority) all go to the device on which they
+// cost least together; the others, taken by priority as they become ready, to the device on which
+// they finish first, with insertion.
+//
+// Messages never wait for each other here, and memory is not looked at; the simulated step is
+// therefore longer than the heuristic's own makespan as a rule. With groups, the first op of a
+// group that is scheduled decides for all: it goes to the device d that minimises its finish time
+// plus what the group's other ops cost on d. That is the classical rule when every op is its own
+// group. See list_schedule.h for groups and free sources. Ties go to the device of least index.
+// O(ops * devices * (inputs + idle intervals)).
+//
+// Reference: H. Topcuoglu, S. Hariri, M.-Y. Wu, Performance-Effective and Low-Complexity Task
+// Scheduling for Heterogeneous Computing, IEEE TPDS 13(3), 2002, sections 4 and 5.
+
+#include <string>
+#include <vector>
+
+#include "agents/common/constructive_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+enum class HeftRule : std::uint8_t { kHeft, kCpop };
+
+struct HeftSchedule {
+  Placement placement;
+  std::vector<double> upward_rank;   ///< [num_ops] [ns]
+  std::vector<Nanos> start, finish;  ///< [num_ops], -1 for free sources [ns]
+  Nanos makespan = 0;                ///< by the heuristic's own model [ns]
+};
+
+/// @param devices  mask of devices to use; groups allowed on none of them use all they are allowed
+/// on
+HeftSchedule ComputeHeft(const Problem& problem, std::uint64_t devices, HeftRule rule);
+
+struct HeftConfig {
+  std::string devices = "all";
+  void Visit(FieldVisitor& v) {
+    v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
+  }
+};
+
+template <HeftRule rule>
+class HeftAgent final : public ConstructiveAgent {
+ public:
+  using Config = HeftConfig;
+  /// @throws SettingError if the cluster has no such devices
+  HeftAgent(const AgentContext& context, const Config& config);
+
+ private:
+  std::vector<Placement> Construct() const override;
+
+  std::uint64_t devices_;
+};
+
+}  // namespace emplace

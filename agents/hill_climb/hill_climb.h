@@ -1,0 +1,86 @@
+#pragma once
+
+// Hill climbing with perturbed restarts (iterated local search).
+//
+// The first step evaluates the placements named by `start` and begins at the best of them. Every
+// further step proposes `batch` moves (common/moves.h) from the current placement x, evaluates them
+// together, and goes to
+//
+//   x' = the best of the batch (accept: best), or the first that is better than x (accept: first),
+//
+// if Better(x', x): feasible before infeasible, then less memory missing, then less time. On a
+// plateau, a candidate as good as x is taken when none is better (`sideways`), without counting as
+// an improvement. After `patience` batches without improvement of x, or once three times as many
+// moves as there are moves of single groups have brought none, the search restarts: `batch`
+// perturbations of the best placement so far, each group moved with probability
+//
+//   min(1, perturbation * 2^r),     r = restarts since the best was found,
+//
+// are evaluated, and the best of them is the new x. The longer nothing better is found, the farther
+// away the search begins anew; beyond a share of 1 it starts over with r = 0.
+//
+// Ends only when no group has a choice; otherwise the budget ends it. Memory and time enter through
+// outcomes alone, so that it works with every evaluator.
+//
+// References: H. R. Lourenco, O. C. Martin, T. Stuetzle, Iterated Local Search, Handbook of
+// Metaheuristics, 2003; N. Mladenovic, P. Hansen, Variable Neighborhood Search, Computers and
+// Operations Research 24, 1997.
+
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "framework/base/random.h"
+#include "framework/config/fields.h"
+#include "framework/search/agent.h"
+
+namespace emplace {
+
+struct HillClimbConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "random"};
+  int batch = 4;
+  std::string accept = "best";
+  bool sideways = true;
+  int patience = 100;
+  double perturbation = 0.05;
+  MoveConfig moves;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to begin at the best of");
+    v.Field("batch", batch, "candidates per step");
+    v.Field("accept", accept, "best or first improvement in a batch");
+    v.Field("sideways", sideways, "go to an equally good placement when none is better");
+    v.Field("patience", patience, "batches without improvement before a restart");
+    v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
+    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+  }
+};
+
+class HillClimbAgent final : public Agent {
+ public:
+  using Config = HillClimbConfig;
+  /// @throws SettingError for an unknown start or rule, or a number out of range
+  HillClimbAgent(const AgentContext& context, const Config& config);
+  void Step(Evaluator& evaluator) override;
+  bool Finished() const override { return started_ && !proposer_.any(); }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+ private:
+  void Begin(Evaluator& evaluator);
+  void Climb(Evaluator& evaluator);
+  void Restart(Evaluator& evaluator);
+  void MoveTo(const Placement& placement, const Outcome& outcome);
+
+  std::shared_ptr<const Problem> problem_;
+  Config config_;
+  MoveProposer proposer_;
+  Rng rng_;
+  bool started_ = false;
+  int patience_ = 0;  // batches; also bounded by the number of single moves
+  int stale_ = 0;     // batches since the current placement last improved
+  int restarts_ = 0;  // since the best was found
+  Placement current_, best_;
+  Outcome current_outcome_, best_outcome_;
+};
+
+}  // namespace emplace

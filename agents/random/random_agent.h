@@ -1,0 +1,36 @@
+#pragma once
+
+// Random search: every group on a device drawn uniformly from its allowed ones, independently of
+// all others, a batch of placements per step. The floor under every search. Goes on until the
+// budget ends. The sequence of placements depends on the seed alone, not on `batch`.
+
+#include "framework/base/random.h"
+#include "framework/config/fields.h"
+#include "framework/search/agent.h"
+
+namespace emplace {
+
+struct RandomConfig {
+  int batch = 64;
+  void Visit(FieldVisitor& v) { v.Field("batch", batch, "placements per step"); }
+};
+
+/// Draws a device for each group.
+Placement DrawPlacement(const Problem& problem, Rng& rng);
+
+class RandomAgent final : public Agent {
+ public:
+  using Config = RandomConfig;
+  /// @throws SettingError if batch < 1
+  RandomAgent(const AgentContext& context, const Config& config);
+  void Step(Evaluator& evaluator) override;
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+ private:
+  std::shared_ptr<const Problem> problem_;
+  Config config_;
+  Rng rng_;
+};
+
+}  // namespace emplace

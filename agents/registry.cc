@@ -1,0 +1,91 @@
+#include "agents/registry.h"
+
+#include "agents/common/setting_error.h"
+#include "agents/contiguous/contiguous.h"
+#include "agents/etf/etf.h"
+#include "agents/expert/expert.h"
+#include "agents/heft/heft.h"
+#include "agents/hill_climb/hill_climb.h"
+#include "agents/metis/metis_agent.h"
+#include "agents/random/random_agent.h"
+#include "agents/scotch/scotch_agent.h"
+#include "agents/simulated_annealing/simulated_annealing.h"
+#include "agents/single_device/single_device.h"
+
+namespace emplace {
+namespace {
+
+enum class Chance : bool { kNone, kSeeded };
+
+/// As MakeAgentEntry, with defaults of its own, and with the place of a setting in the run config
+/// added to what the agent's constructor says about it.
+template <class A>
+AgentEntry Entry(std::string name,
+                 std::string sentence,
+                 Chance chance,
+                 typename A::Config defaults = {}) {
+  const auto make = [defaults](const AgentContext& context,
+                               const ConfigNode& settings) -> std::unique_ptr<Agent> {
+    const auto config = ReadFields<typename A::Config>(settings, defaults);
+    try {
+      return std::make_unique<A>(context, config);
+    } catch (const SettingError& error) {
+      ConfigNode place = settings;
+      std::string key = error.key();
+      while (place.IsMap() && place.Has(key.substr(0, key.find('.')))) {
+        place = place.At(key.substr(0, key.find('.')));
+        if (key.find('.') == std::string::npos) place.Fail(error.message());
+        key.erase(0, key.find('.') + 1);
+      }
+      settings.Fail(error.what());
+    }
+  };
+  return {std::move(name),
+          std::move(sentence),
+          make,
+          [defaults] { return DescribeFields<typename A::Config>(defaults); },
+          chance == Chance::kSeeded};
+}
+
+AgentRegistry MakeRegistry() {
+  using Cpop = HeftAgent<HeftRule::kCpop>;
+  using Heft = HeftAgent<HeftRule::kHeft>;
+  constexpr Chance kNone = Chance::kNone, kSeeded = Chance::kSeeded;
+  const EtfConfig m_etf{.memory_aware = true};
+  const ScotchConfig min_cut{.devices = "gpu"};
+  const SingleDeviceConfig cpu{.device = "cpu"};
+
+  AgentRegistry registry;
+  const auto add = [&](AgentEntry entry) { registry.Add(std::move(entry)); };
+  add(Entry<ContiguousAgent>(
+      "contiguous", "Contiguous blocks of equal cost over the devices", kNone));
+  add(Entry<Cpop>("cpop", "Critical path on a processor (Topcuoglu et al. 2002)", kNone));
+  add(Entry<EtfAgent>("etf", "Earliest task first (Hwang et al. 1989)", kNone));
+  add(Entry<ExpertAgent>(
+      "expert", "Rules from op names to devices, as an expert writes them", kNone));
+  add(Entry<Heft>("heft", "Heterogeneous earliest finish time (Topcuoglu et al. 2002)", kNone));
+  add(Entry<HillClimbAgent>(
+      "hill_climb", "Batches of small moves, the best kept; perturbed restarts", kSeeded));
+  add(Entry<EtfAgent>(
+      "m_etf", "Earliest task first within the devices' memory (Jeon et al. 2020)", kNone, m_etf));
+  add(Entry<MetisAgent>("metis", "Least cut into parts of equal cost by METIS", kNone));
+  add(Entry<ScotchAgent>("min_cut", "Static mapping onto the GPUs by Scotch", kNone, min_cut));
+  add(Entry<RandomAgent>("random", "Every group on a random allowed device", kSeeded));
+  add(Entry<ScotchAgent>(
+      "scotch", "Static mapping onto all devices, CPU included, by Scotch", kNone));
+  add(Entry<AnnealingAgent>("simulated_annealing", "Simulated annealing with reheats", kSeeded));
+  add(Entry<SingleDeviceAgent>("single_cpu", "Everything on the first CPU", kNone, cpu));
+  add(Entry<SingleDeviceAgent>("single_device", "Everything on one device", kNone));
+  add(Entry<SingleDeviceAgent>(
+      "single_gpu", "Everything on the first GPU, the rest on the CPU", kNone));
+  return registry;
+}
+
+}  // namespace
+
+const AgentRegistry& AllAgents() {
+  static const AgentRegistry registry = MakeRegistry();
+  return registry;
+}
+
+}  // namespace emplace

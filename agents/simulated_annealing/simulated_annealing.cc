@@ -1,0 +1,164 @@
+#include "agents/simulated_annealing/simulated_annealing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "agents/common/setting_error.h"
+#include "agents/common/starts.h"
+#include "agents/common/state.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kDefaultTemperature = 0.01;
+
+}  // namespace
+
+AnnealingAgent::AnnealingAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem),
+      config_(config),
+      proposer_(*problem_, config.moves, "moves"),
+      rng_(context.seed) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  ValidateStarts(*problem_, "start", config.start);
+  RequireRange("chains", config.chains, 1, 1e6);
+  RequireRange("rounds", config.rounds, 1, 1e9);
+  RequireRange("samples", config.samples, 1, 1e6);
+  RequireRange("initial_acceptance", config.initial_acceptance, 1e-9, 0.999);
+  RequireRange("final_ratio", config.final_ratio, 1e-12, 1);
+  RequireRange("reheats", config.reheats, 0, 1e6);
+  RequireRange("reheat", config.reheat, 1e-9, 1);
+  RequireRange("deficit_penalty", config.deficit_penalty, 0, kInfinity);
+  RequireRange("evaluations", static_cast<double>(config.evaluations), 1, 1e15);
+  for (const Device& device : problem_->cluster().devices()) {
+    if (device.memory != kUnlimitedMemory) memory_ += static_cast<double>(device.memory);
+  }
+  memory_ = std::max(memory_, 1.0);
+}
+
+double AnnealingAgent::Energy(const Outcome& outcome) const {
+  const double energy = std::log(static_cast<double>(std::max<Nanos>(outcome.step_time, 1)));
+  if (outcome.feasible) return energy;
+  return energy + config_.deficit_penalty * (1 + static_cast<double>(outcome.deficit()) / memory_);
+}
+
+std::int64_t AnnealingAgent::CycleAt(std::int64_t used) const {
+  return static_cast<std::int64_t>(static_cast<double>(used) / static_cast<double>(planned_) *
+                                   (config_.reheats + 1));
+}
+
+double AnnealingAgent::Temperature(std::int64_t used) const {
+  const double cycles =
+      static_cast<double>(used) / static_cast<double>(planned_) * (config_.reheats + 1);
+  const double cycle = std::floor(cycles);
+  return initial_ * std::pow(config_.reheat, std::min<double>(cycle, config_.reheats)) *
+         std::pow(config_.final_ratio, cycles - cycle);
+}
+
+void AnnealingAgent::Begin(Evaluator& evaluator) {
+  planned_ = evaluator.remaining() == std::numeric_limits<std::int64_t>::max()
+                 ? config_.evaluations
+                 : std::max<std::int64_t>(1, evaluator.remaining());
+  std::vector<Placement> starts;
+  for (const std::string& name : config_.start) starts.push_back(MakeStart(*problem_, name, rng_));
+  std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < outcomes.size(); ++i) {
+    if (Better(outcomes[i], outcomes[best])) best = i;
+  }
+  best_ = {starts[best], Energy(outcomes[best])};
+  used_ = static_cast<std::int64_t>(starts.size());
+  initial_ = kDefaultTemperature;
+  if (proposer_.any()) {
+    std::vector<Placement> moves(config_.samples, best_.placement);
+    for (Placement& move : moves) proposer_.Propose(rng_, move);
+    outcomes = evaluator.Evaluate(moves);
+    used_ += config_.samples;
+    std::vector<double> worse;
+    State better = best_;
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      const double energy = Energy(outcomes[i]);
+      if (energy > best_.energy) worse.push_back(energy - best_.energy);
+      if (energy < better.energy) better = {moves[i], energy};
+    }
+    if (!worse.empty()) {
+      const auto median = worse.begin() + static_cast<std::ptrdiff_t>(worse.size() / 2);
+      std::nth_element(worse.begin(), median, worse.end());
+      initial_ = *median / std::log(1 / config_.initial_acceptance);
+    }
+    best_ = better;
+  }
+  chains_.assign(config_.chains, best_);
+  cycle_ = CycleAt(used_);
+  started_ = true;
+}
+
+void AnnealingAgent::Round(Evaluator& evaluator) {
+  if (const std::int64_t cycle = CycleAt(used_); cycle != cycle_) {
+    cycle_ = cycle;
+    chains_.assign(config_.chains, best_);
+  }
+  const double temperature = Temperature(used_);
+  const auto count =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(evaluator.remaining(), 1, config_.chains));
+  std::vector<Placement> moves;
+  for (std::size_t i = 0; i < count; ++i) {
+    moves.push_back(chains_[i].placement);
+    proposer_.Propose(rng_, moves.back());
+  }
+  const std::vector<Outcome> outcomes = evaluator.Evaluate(moves);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double energy = Energy(outcomes[i]);
+    const double drawn = Uniform01(rng_);
+    if (drawn < std::exp((chains_[i].energy - energy) / temperature))
+      chains_[i] = {moves[i], energy};
+    if (energy < best_.energy) best_ = {moves[i], energy};
+  }
+  used_ += static_cast<std::int64_t>(count);
+}
+
+void AnnealingAgent::Step(Evaluator& evaluator) {
+  if (!started_) {
+    Begin(evaluator);
+  } else if (proposer_.any()) {
+    for (int round = 0; round < config_.rounds; ++round) Round(evaluator);
+  }
+}
+
+void AnnealingAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "simulated_annealing", *problem_);
+  writer.Generator(rng_);
+  writer.Int(started_);
+  if (!started_) return;
+  writer.Double(initial_);
+  writer.Int(planned_);
+  writer.Int(used_);
+  writer.Int(cycle_);
+  writer.Devices(best_.placement);
+  writer.Double(best_.energy);
+  for (const State& chain : chains_) {
+    writer.Devices(chain.placement);
+    writer.Double(chain.energy);
+  }
+}
+
+void AnnealingAgent::Load(std::istream& in) {
+  StateReader reader(in, "simulated_annealing", *problem_);
+  reader.Generator(rng_);
+  started_ = reader.Int("0 or 1") != 0;
+  if (!started_) return;
+  initial_ = reader.Double("a temperature");
+  planned_ = reader.Int("a number of evaluations");
+  used_ = reader.Int("a number of evaluations");
+  cycle_ = reader.Int("a cycle");
+  best_.placement = reader.Devices();
+  best_.energy = reader.Double("an energy");
+  chains_.assign(config_.chains, {});
+  for (State& chain : chains_) {
+    chain.placement = reader.Devices();
+    chain.energy = reader.Double("an energy");
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,108 @@
+#pragma once
+
+// Simulated annealing with reheats.
+//
+// The energy of a placement with step time T [ns] and missing memory m [B] is
+//
+//   E = ln(max(T, 1)) + [m > 0] * deficit_penalty * (1 + m / M),     M the devices' finite memory
+//   together [B]
+//
+// so that differences are relative changes of the step time. `chains` placements are annealed side
+// by side; a round proposes one move (common/moves.h) for each, evaluates them as one batch, and
+// accepts with probability min(1, exp((E - E') / temperature)).
+//
+// Temperature. The first step evaluates the placements named by `start`, begins all chains at the
+// best of them, and evaluates `samples` moves from there: initial = (median of their positive
+// changes of E) / ln(1 / initial_acceptance), or 0.01 if no move made it worse. With p in [0, 1]
+// the share of the planned evaluations used, the run is divided into reheats + 1 cycles of equal
+// length; in cycle k, at its share q,
+//
+//   temperature = initial * reheat^k * final_ratio^q.
+//
+// A new cycle begins with all chains at the best placement so far. Planned are the evaluations that
+// the budget leaves when the search begins, or `evaluations` if it knows no such limit (a budget in
+// seconds); beyond that further cycles follow at the last one's temperature.
+//
+// Ends only when no group has a choice; otherwise the budget ends it.
+//
+// Reference: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Optimization by Simulated Annealing,
+// Science 220 (1983); the search of Z. Jia et al., FlexFlow, MLSys 2019, is its
+// constant-temperature relative.
+
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "framework/base/random.h"
+#include "framework/config/fields.h"
+#include "framework/search/agent.h"
+
+namespace emplace {
+
+struct AnnealingConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "random"};
+  int chains = 1;
+  int rounds = 64;
+  int samples = 32;
+  double initial_acceptance = 0.1;
+  double final_ratio = 0.001;
+  int reheats = 1;
+  double reheat = 0.3;
+  double deficit_penalty = 2;
+  std::int64_t evaluations = 20000;
+  MoveConfig moves;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to begin at the best of");
+    v.Field("chains", chains, "placements annealed side by side, evaluated as one batch");
+    v.Field("rounds", rounds, "moves of every chain per step");
+    v.Field("samples", samples, "moves sampled to set the initial temperature");
+    v.Field("initial_acceptance",
+            initial_acceptance,
+            "probability to accept a median worsening at the initial temperature");
+    v.Field("final_ratio", final_ratio, "temperature at a cycle's end relative to its beginning");
+    v.Field("reheats", reheats, "cycles after the first");
+    v.Field("reheat", reheat, "initial temperature of a cycle relative to that of the one before");
+    v.Field("deficit_penalty", deficit_penalty, "energy of missing memory, see the formula");
+    v.Field("evaluations", evaluations, "planned length when the budget limits no evaluations");
+    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+  }
+};
+
+class AnnealingAgent final : public Agent {
+ public:
+  using Config = AnnealingConfig;
+  /// @throws SettingError for an unknown start or a number out of range
+  AnnealingAgent(const AgentContext& context, const Config& config);
+  void Step(Evaluator& evaluator) override;
+  bool Finished() const override { return started_ && !proposer_.any(); }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+  /// E of the formula above.
+  double Energy(const Outcome& outcome) const;
+  /// Temperature after `used` evaluations.
+  double Temperature(std::int64_t used) const;
+
+ private:
+  struct State {
+    Placement placement;
+    double energy = 0;
+  };
+
+  void Begin(Evaluator& evaluator);
+  void Round(Evaluator& evaluator);
+  std::int64_t CycleAt(std::int64_t used) const;
+
+  std::shared_ptr<const Problem> problem_;
+  Config config_;
+  MoveProposer proposer_;
+  Rng rng_;
+  double memory_ = 0;  // M [B]
+  bool started_ = false;
+  double initial_ = 0;
+  std::int64_t planned_ = 0, used_ = 0, cycle_ = 0;
+  std::vector<State> chains_;
+  State best_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,109 @@
+#include "experiments/load.h"
+
+#include <algorithm>
+
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "framework/base/error.h"
+#include "framework/cluster/cluster_io.h"
+#include "framework/cost/cost_model.h"
+#include "framework/graph/graph_io.h"
+
+namespace emplace {
+namespace {
+
+// Reading the whole library of kinds takes longer than a small simulation.
+bool NamesOnlyOwnKinds(const ConfigNode& cluster) {
+  if (!cluster.IsMap() || !cluster.Has("device_kinds") || !cluster.Has("devices")) return false;
+  const ConfigNode kinds = cluster.At("device_kinds"), devices = cluster.At("devices");
+  if (!kinds.IsMap() || !devices.IsSequence()) return false;
+  const std::vector<ConfigNode> elements = devices.Elements();
+  return std::all_of(elements.begin(), elements.end(), [&](const ConfigNode& device) {
+    return device.IsMap() && device.Has("kind") && device.At("kind").IsScalar() &&
+           kinds.Has(device.At("kind").AsString());
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path) {
+  return std::make_shared<const Graph>(ReadGraph(path, PrintWarning));
+}
+
+std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {
+  const ConfigNode node = ConfigNode::FromFile(path);
+  std::map<std::string, DeviceKind> library;
+  const std::filesystem::path folder = ConfigsFolder() / "device_kinds";
+  std::error_code ignored;
+  if (!NamesOnlyOwnKinds(node) && std::filesystem::is_directory(folder, ignored)) {
+    library = ReadDeviceKinds(folder);
+  }
+  return std::make_shared<const Cluster>(ParseCluster(node, library));
+}
+
+std::vector<double> BestDeviceCosts(const Costs& costs) {
+  std::vector<double> best(costs.num_ops, 0);
+  for (int v = 0; v < costs.num_ops; ++v) {
+    Nanos least = kMaxNanos;
+    for (int d = 0; d < costs.num_devices; ++d) least = std::min(least, costs.at(v, d));
+    if (least < kMaxNanos) best[v] = static_cast<double>(least);
+  }
+  return best;
+}
+
+Costs ContractCosts(const Costs& costs, const Grouping& grouping) {
+  const int num_groups = grouping.num_groups(), num_devices = costs.num_devices;
+  Costs sums{num_groups, num_devices};
+  for (int group = 0; group < num_groups; ++group) {
+    for (int d = 0; d < num_devices; ++d) {
+      Nanos sum = 0, largest = -1;
+      double error = 0;
+      Rung rung = Rung::kFree;
+      for (int v : grouping.members(group)) {
+        const Nanos cost = costs.at(v, d);
+        sum = costs.allowed(v, d) && sum < kMaxNanos ? sum + cost : kMaxNanos;
+        error += static_cast<double>(cost) * costs.uncertainty[size_t(v) * num_devices + d];
+        if (cost > largest) {
+          largest = cost;
+          rung = costs.rung_at(v, d);
+        }
+      }
+      sums.time.push_back(sum);
+      sums.rung.push_back(rung);
+      sums.uncertainty.push_back(sum > 0 ? static_cast<float>(error / static_cast<double>(sum))
+                                         : 0);
+    }
+  }
+  return sums;
+}
+
+std::vector<DeviceIndex> LoadedProblem::Expand(const Placement& placement) const {
+  return ExpandPlacement(placement, exact->grouping());
+}
+
+LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
+                          std::shared_ptr<const Cluster> cluster,
+                          const std::vector<Pass>& passes,
+                          Objective objective,
+                          bool contracted,
+                          const std::string& where) {
+  Costs costs = ComputeCosts(*graph, *cluster, where);
+  const Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costs));
+  LoadedProblem loaded;
+  loaded.contracted = contracted;
+  if (contracted) {
+    auto small = std::make_shared<const Graph>(Contract(*graph, grouping));
+    loaded.searched = std::make_shared<const Problem>(small,
+                                                      Grouping::Identity(small->num_ops()),
+                                                      cluster,
+                                                      ContractCosts(costs, grouping),
+                                                      objective);
+  }
+  loaded.exact =
+      std::make_shared<const Problem>(graph, grouping, cluster, std::move(costs), objective);
+  if (!contracted) loaded.searched = loaded.exact;
+  EMPLACE_CHECK(loaded.searched->num_groups() == loaded.exact->num_groups());
+  return loaded;
+}
+
+}  // namespace emplace

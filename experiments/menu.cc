@@ -1,0 +1,110 @@
+#include "experiments/menu.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+// Name on the menu, or empty if the file is none of its.
+std::string NameOf(const Menu& menu, const std::string& file) {
+  const std::string prefix = menu.prefix;
+  if (!file.starts_with(prefix)) return "";
+  for (const std::string extension : menu.extensions) {
+    if (file.ends_with(extension) && file.size() > prefix.size() + extension.size()) {
+      return file.substr(prefix.size(), file.size() - prefix.size() - extension.size());
+    }
+  }
+  return "";
+}
+
+bool LooksLikePath(const Menu& menu, const std::string& text) {
+  return text.find('/') != std::string::npos ||
+         std::any_of(menu.extensions.begin(), menu.extensions.end(), [&](const char* extension) {
+           return text.ends_with(extension);
+         });
+}
+
+}  // namespace
+
+fs::path ConfigsFolder() {
+  if (const char* folder = std::getenv("EMPLACE_CONFIGS"); folder != nullptr && *folder != 0) {
+    return folder;
+  }
+  std::error_code ignored;
+  return fs::is_directory(EMPLACE_CONFIGS_DIR, ignored) ? EMPLACE_CONFIGS_DIR : "configs";
+}
+
+const Menu& GraphMenu() {
+  static const Menu menu{"graph", "graphs", "", {".json.gz", ".json"}};
+  return menu;
+}
+
+const Menu& ClusterMenu() {
+  static const Menu menu{"cluster", "clusters", "", {".yaml", ".yml"}};
+  return menu;
+}
+
+const Menu& RunMenu() {
+  static const Menu menu{"run config", "", "", {".yaml", ".yml"}};
+  return menu;
+}
+
+const Menu& ExpertRulesMenu() {
+  static const Menu menu{"expert rules", "agents", "expert_", {".yaml", ".yml"}};
+  return menu;
+}
+
+std::vector<std::string> MenuNames(const Menu& menu) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(ConfigsFolder() / menu.folder, ignored)) {
+    const std::string name = NameOf(menu, entry.path().filename().string());
+    if (!name.empty() && entry.is_regular_file(ignored)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+fs::path ResolveMenu(const Menu& menu,
+                     const std::string& text,
+                     const std::string& where,
+                     const fs::path& beside) {
+  if (LooksLikePath(menu, text)) {
+    const fs::path path = text;
+    if (!beside.empty() && path.is_relative() && !fs::exists(path) && fs::exists(beside / path)) {
+      return beside / path;
+    }
+    return path;
+  }
+  const std::vector<std::string> names = MenuNames(menu);
+  if (std::find(names.begin(), names.end(), text) == names.end()) {
+    ThrowUnknown(where, menu.what, text, names);
+  }
+  const fs::path folder = ConfigsFolder() / menu.folder;
+  for (const char* extension : menu.extensions) {
+    const fs::path path = folder / (menu.prefix + text + extension);
+    if (fs::exists(path)) return path;
+  }
+  throw InputError(where + ": the " + menu.what + " \"" + text + "\" vanished from " +
+                   folder.string());
+}
+
+std::string FirstComment(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.empty()) continue;
+    if (line[0] != '#') return "";
+    const size_t text = line.find_first_not_of("# ");
+    if (text != std::string::npos) return line.substr(text);
+  }
+  return "";
+}
+
+}  // namespace emplace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/base/time.h"
+
+namespace emplace {
+
+/// Writes to stdout. @throws RunError if it cannot be written (a full disk)
+void Print(std::string_view text);
+/// @throws RunError if what was printed cannot be written
+void FlushOutput();
+/// "emplace: warning: `message`" on stderr.
+void PrintWarning(const std::string& message);
+
+/// "41.3 ms"; four significant digits, the unit by size. @param time [ns]
+std::string FormatTime(Nanos time);
+/// "1.20 GiB". @param bytes [B]
+std::string FormatBytes(std::int64_t bytes);
+/// "2.8 TFLOP"
+std::string FormatFlops(double flops);
+
+/// Columns padded to their widest cell: the first flush left, the others flush right, two blanks
+/// between.
+/// @param rows  the header first; all of one length
+std::string FormatColumns(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace emplace

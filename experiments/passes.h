@@ -1,0 +1,46 @@
+#pragma once
+
+// Which coarsening passes to apply, as a run config or `emplace graph coarsen` says it:
+//
+//   coarsen:
+//     - colocate                            the graph's own labels; always first, listed or not
+//     - gradients                           gradient ops with their forward ops
+//     - single_consumer: {max_share: 0.1}   producers into their only consumer
+//     - scope: {depth: 2}                   by name scope
+//     - cheapest: {groups: 128}             cheapest group into its closest neighbour
+//     - heavy_edge: {groups: 128}           heavy-edge matching
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "framework/config/config_node.h"
+#include "framework/config/fields.h"
+#include "framework/graph/coarsen.h"
+
+namespace emplace {
+
+struct Pass {
+  std::string name;
+  double max_share = 1;  ///< single_consumer: a merged group's largest share of the graph's cost
+  int depth = 1;         ///< scope: how many leading scopes must agree
+  int groups = 128;      ///< cheapest, heavy_edge: stop at this many
+
+  void Visit(FieldVisitor& v);
+};
+
+/// @param list  a sequence of passes
+/// @throws InputError for an unknown pass or setting, with the choices
+std::vector<Pass> ParsePasses(const ConfigNode& list);
+/// One element of the list: a name, or a map of one name with its settings.
+Pass ParsePass(const ConfigNode& node);
+
+/// Applies the passes one after another to the grouping of single ops.
+/// @param weight  [num_ops] cost of each op, >= 0, any unit
+/// @param report  if set, called after each pass
+Grouping ApplyPasses(const Graph& graph,
+                     const std::vector<Pass>& passes,
+                     const std::vector<double>& weight,
+                     const std::function<void(const Pass&, const Grouping&)>& report = {});
+
+}  // namespace emplace

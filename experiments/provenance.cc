@@ -1,0 +1,80 @@
+#include "experiments/provenance.h"
+
+#include <ctime>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "experiments/build_info.h"
+#include "experiments/output.h"
+#include "framework/base/error.h"
+#include "framework/base/parallel.h"
+#include "profilers/device_query.h"
+
+namespace emplace {
+namespace {
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+std::string CpuName() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line, model = "unknown";
+  while (std::getline(file, line)) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      model = line.substr(colon + 2);
+      break;
+    }
+  }
+  return fmt::format("{}, {} cores", model, NumCores());
+}
+
+std::string UtcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+// A GPU that cannot be asked must not keep anyone from simulating.
+std::string GpuNames() {
+  std::string text;
+  try {
+    for (const GpuInfo& gpu : QueryGpus()) {
+      text += fmt::format("{}{} (sm {}.{}, {} SMs, {}), driver {}",
+                          text.empty() ? "" : "; ",
+                          gpu.name,
+                          gpu.compute_major,
+                          gpu.compute_minor,
+                          gpu.sm_count,
+                          FormatBytes(gpu.memory_bytes),
+                          gpu.driver);
+    }
+  } catch (const RunError& error) {
+    return fmt::format("unknown ({})", error.what());
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+Provenance CollectProvenance() {
+  return {
+      std::string(Version()), std::string(Commit()), HostName(), CpuName(), GpuNames(), UtcNow()};
+}
+
+std::string VersionText() {
+  return fmt::format("emplace {} (commit {})\nCUDA {}\nGPUs: {}",
+                     Version(),
+                     Commit(),
+                     HasCuda() ? "compiled in" : "not compiled in",
+                     GpuNames());
+}
+
+}  // namespace emplace

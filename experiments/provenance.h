@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+namespace emplace {
+
+/// Which code ran where and when: stored beside every result.
+struct Provenance {
+  std::string version, commit;
+  std::string host;  ///< host name
+  std::string cpu;   ///< "Intel(R) Xeon(R) ..., 2 cores"
+  std::string gpus;  ///< "NVIDIA H200 (sm 9.0, 132 SMs, 139.80 GiB), driver 13.0; ..." or "none"
+  std::string date;  ///< UTC, "2026-11-21T10:20:30Z"
+};
+
+Provenance CollectProvenance();
+
+/// For --version: "emplace 0.1.0 (commit ...)" and the GPUs.
+std::string VersionText();
+
+}  // namespace emplace

@@ -1,0 +1,230 @@
+#include "experiments/run_config.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "experiments/menu.h"
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::uint64_t kMaxSeeds = 100000;
+
+ConfigNode ReadWithSettings(const std::filesystem::path& path,
+                            const std::vector<std::string>& settings) {
+  ConfigNode root = ConfigNode::FromFile(path);
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError(fmt::format("--set: expected key=value, got \"{}\"", setting));
+    }
+    root.Set(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return root;
+}
+
+std::uint64_t ParseSeed(const ConfigNode& node, std::string_view text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size() || seed > INT64_MAX) {
+    node.Fail(
+        fmt::format("expected a seed >= 0 or a range such as 0:5, got \"{}\"", node.AsString()));
+  }
+  return seed;
+}
+
+void AppendSeeds(const ConfigNode& node, std::vector<std::uint64_t>& seeds) {
+  const std::string text = node.AsString();
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    seeds.push_back(ParseSeed(node, text));
+    return;
+  }
+  const std::uint64_t first = ParseSeed(node, std::string_view(text).substr(0, colon));
+  const std::uint64_t end = ParseSeed(node, std::string_view(text).substr(colon + 1));
+  if (first >= end) node.Fail(fmt::format("the range \"{}\" holds no seed", text));
+  if (end - first > kMaxSeeds) {
+    node.Fail(fmt::format("the range \"{}\" holds more than {} seeds", text, kMaxSeeds));
+  }
+  for (std::uint64_t seed = first; seed < end; ++seed) seeds.push_back(seed);
+}
+
+// "run.yaml:12:5" of a value's "run.yaml:12:5: agents.0.cooling".
+std::string PlaceOnly(const ConfigNode& node) {
+  const std::string where = node.Where();
+  return where.substr(0, where.rfind(": "));
+}
+
+// The agent's map without the keys that belong to the run; all keep their places for messages.
+ConfigNode SettingsOf(const ConfigNode& node, const std::string& agent) {
+  ConfigNode root;
+  root.Set(agent, "{}", PlaceOnly(node));
+  if (node.IsMap()) {
+    for (const std::string& key : node.Keys()) {
+      if (key == "name" || key == "label") continue;
+      const ConfigNode value = node.At(key);
+      root.Set(agent + "." + key, value.Dump(), PlaceOnly(value));
+    }
+  }
+  return root.At(agent);
+}
+
+// An expert's `rules:` may be a name on the menu; the agent itself knows paths only.
+void ResolveRules(ConfigNode& settings, const std::filesystem::path& beside) {
+  if (!settings.Has("rules") || !settings.At("rules").IsScalar()) return;
+  const ConfigNode rules = settings.At("rules");
+  const std::filesystem::path path =
+      ResolveMenu(ExpertRulesMenu(), rules.AsString(), rules.Where(), beside);
+  settings.Set("rules", QuoteYaml(path.string()), PlaceOnly(rules));
+}
+
+AgentSpec ParseAgent(const ConfigNode& node,
+                     const AgentRegistry& registry,
+                     const std::filesystem::path& beside) {
+  AgentSpec spec;
+  const ConfigNode name = node.IsMap() ? node.At("name") : node;
+  spec.entry = &registry.Find(name.AsString(), name.Where());
+  spec.label = spec.entry->name;
+  spec.settings = SettingsOf(node, spec.entry->name);
+  if (node.IsMap() && node.Has("label")) {
+    const ConfigNode label = node.At("label");
+    spec.label = label.AsString();
+    if (spec.label.empty() || spec.label.find('/') != std::string::npos) {
+      label.Fail("expected a text without '/'");
+    }
+  }
+  if (spec.entry->name == "expert") ResolveRules(spec.settings, beside);
+  return spec;
+}
+
+std::vector<AgentSpec> ParseAgents(const ConfigNode& list,
+                                   const AgentRegistry& registry,
+                                   const std::filesystem::path& beside) {
+  std::vector<AgentSpec> specs;
+  for (const ConfigNode& node : list.Elements()) {
+    AgentSpec spec = ParseAgent(node, registry, beside);
+    for (const AgentSpec& other : specs) {
+      if (other.label != spec.label) continue;
+      node.Fail(
+          fmt::format("agent \"{}\" is listed twice; give each a label of its own, as in {{name: "
+                      "{}, label: ...}}",
+                      spec.label,
+                      spec.entry->name));
+    }
+    specs.push_back(std::move(spec));
+  }
+  if (specs.empty()) list.Fail("expected at least one agent");
+  return specs;
+}
+
+// The node of a key for messages, the whole config if it is left at its default.
+ConfigNode Place(const ConfigNode& root, std::string_view key) {
+  return root.Has(key) ? root.At(key) : root;
+}
+
+Budget ParseBudget(const ConfigNode& root, const RunConfig& config) {
+  const ConfigNode place = Place(root, "budget");
+  if (config.max_evaluations < 0 || config.max_seconds < 0 || config.max_steps < 0) {
+    place.Fail("expected limits >= 0 (0: no limit)");
+  }
+  if (config.max_evaluations == 0 && config.max_seconds == 0 && config.max_steps == 0) {
+    place.Fail("expected at least one limit above 0 among evaluations, seconds and steps");
+  }
+  Budget budget;
+  if (config.max_evaluations > 0) budget.evaluations = config.max_evaluations;
+  if (config.max_seconds > 0) budget.seconds = config.max_seconds;
+  if (config.max_steps > 0) budget.steps = config.max_steps;
+  return budget;
+}
+
+Objective ParseObjective(const ConfigNode& root, const std::string& text) {
+  static const std::vector<std::string> kChoices = {"step_time", "period"};
+  if (text == "step_time") return Objective::kStepTime;
+  if (text == "period") return Objective::kPeriod;
+  ThrowUnknown(Place(root, "objective").Where(), "objective", text, kChoices);
+}
+
+}  // namespace
+
+void RunConfig::Visit(FieldVisitor& v) {
+  v.Field("graph", graph, "required: what to place, a name of `emplace list graphs` or a path");
+  v.Field("cluster",
+          cluster,
+          "required: where to place it, a name of `emplace list clusters` or a path");
+  v.Field("costs", costs, "table of measured costs; none: the graph's own and the roofline model");
+  v.Field("semantics", semantics, "queue (first come, first served) or stream (in-order streams)");
+  v.Field(
+      "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
+  v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
+  v.Field("coarsen",
+          coarsen,
+          "passes, in order: colocate (always first), gradients, single_consumer: {max_share: 1}, "
+          "scope: {depth: 1}, cheapest: {groups: 128}, heavy_edge: {groups: 128}");
+  v.Field("contracted",
+          contracted,
+          "simulate one op per group instead of every op: faster, an approximation");
+  v.Field(
+      "agents",
+      agents,
+      "required: names of `emplace list agents`, or maps {name: ..., label: ..., setting: value}");
+  v.Field("seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\"");
+  v.Group("budget", "limits for each agent and seed; 0: no limit", [this](FieldVisitor& b) {
+    b.Field("evaluations", max_evaluations, "placements simulated");
+    b.Field(
+        "seconds", max_seconds, "wall-clock time [s]; results then depend on the machine's speed");
+    b.Field("steps", max_steps, "units of search");
+  });
+  v.Field("jobs", jobs, "searches at a time; 0: one per core");
+  v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
+}
+
+std::string RunPlan::ResolvedYaml() const {
+  return WriteFields(config);
+}
+
+std::vector<std::uint64_t> ParseSeeds(const ConfigNode& node) {
+  std::vector<std::uint64_t> seeds;
+  if (node.IsSequence()) {
+    for (const ConfigNode& element : node.Elements()) AppendSeeds(element, seeds);
+  } else {
+    AppendSeeds(node, seeds);
+  }
+  if (seeds.empty()) node.Fail("expected at least one seed");
+  std::vector<std::uint64_t> sorted = seeds;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) node.Fail(fmt::format("seed {} is listed twice", *twice));
+  return seeds;
+}
+
+RunPlan ReadRunPlan(const std::filesystem::path& path,
+                    const std::vector<std::string>& settings,
+                    const AgentRegistry& registry) {
+  const ConfigNode root = ReadWithSettings(path, settings);
+  RunPlan plan;
+  plan.name = path.stem().string();
+  plan.config = ReadFields<RunConfig>(root);
+  const RunConfig& config = plan.config;
+  const std::filesystem::path beside = path.parent_path();
+  plan.graph = ResolveMenu(GraphMenu(), config.graph, root.At("graph").Where(), beside);
+  plan.cluster = ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), beside);
+  if (config.costs != "none") {
+    root.At("costs").Fail(
+        "expected none: this version reads no cost tables, it uses the graph's own "
+        "cost_ns and the roofline model");
+  }
+  plan.simulator.semantics = ParseSemantics(config.semantics, Place(root, "semantics").Where());
+  plan.simulator.count_gaps = config.count_gaps;
+  plan.objective = ParseObjective(root, config.objective);
+  plan.passes = ParsePasses(config.coarsen);
+  plan.agents = ParseAgents(root.At("agents"), registry, beside);
+  plan.seeds = ParseSeeds(config.seeds);
+  plan.budget = ParseBudget(root, config);
+  if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
+  return plan;
+}
+
+}  // namespace emplace

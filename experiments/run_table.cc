@@ -1,0 +1,171 @@
+#include "experiments/run_table.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/output.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kGibibyte = 1073741824.0;
+constexpr int kMaxDevicesShown = 8;
+
+std::string StepTimeCell(const TableRow& row, const Cluster& cluster) {
+  if (!row.median) {
+    if (row.best) return FormatDeficit(row.best->outcome, cluster);
+    return row.failed > 0 ? "failed" : "-";
+  }
+  std::string text = FormatTime(*row.median);
+  if (*row.least < *row.most) {
+    text += fmt::format(" [{} .. {}]", FormatTime(*row.least), FormatTime(*row.most));
+  }
+  if (row.fitting < row.runs) text += fmt::format(" ({} of {} fit)", row.fitting, row.runs);
+  return text;
+}
+
+// Peaks of the best placement in device order; only the largest when there are many devices.
+std::string PeakCell(const TableRow& row) {
+  if (!row.best) return "-";
+  const std::vector<DeviceOutcome>& devices = row.best->outcome.devices;
+  std::vector<std::string> peaks;
+  std::int64_t largest = 0;
+  for (const DeviceOutcome& device : devices) {
+    peaks.push_back(fmt::format("{:.2f}", static_cast<double>(device.peak) / kGibibyte));
+    largest = std::max(largest, device.peak);
+  }
+  if (devices.size() > kMaxDevicesShown) {
+    return fmt::format("max {:.2f}", static_cast<double>(largest) / kGibibyte);
+  }
+  return fmt::format("{}", fmt::join(peaks, " / "));
+}
+
+std::optional<double> SpeedUp(const TableRow& row, const TableScale& scale) {
+  if (!row.median || !scale.single_gpu || *row.median == 0) return std::nullopt;
+  return static_cast<double>(*scale.single_gpu) / static_cast<double>(*row.median);
+}
+
+std::optional<double> Gap(const TableRow& row, const TableScale& scale) {
+  if (!row.median || scale.bound == 0) return std::nullopt;
+  return static_cast<double>(*row.median) / static_cast<double>(scale.bound) - 1;
+}
+
+template <class T>
+nlohmann::ordered_json OrNull(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+TableRow SummarizeAgent(const std::string& label, const std::vector<const SearchResult*>& results) {
+  TableRow row;
+  row.label = label;
+  std::vector<Nanos> times;
+  for (const SearchResult* result : results) {
+    ++row.runs;
+    row.evaluations += static_cast<std::int64_t>(result->records.size());
+    row.seconds += result->seconds;
+    if (result->status == SearchStatus::kFailed) {
+      if (row.failed++ == 0) row.error = result->error;
+    }
+    if (!result->best) continue;
+    if (result->best->outcome.feasible) times.push_back(result->best->outcome.step_time);
+    if (!row.best || Better(result->best->outcome, row.best->outcome)) row.best = result->best;
+  }
+  row.fitting = static_cast<int>(times.size());
+  if (times.empty()) return row;
+  std::sort(times.begin(), times.end());
+  const size_t middle = times.size() / 2;
+  row.median = times.size() % 2 == 1 ? times[middle]
+                                     : times[middle - 1] + (times[middle] - times[middle - 1]) / 2;
+  row.least = times.front();
+  row.most = times.back();
+  return row;
+}
+
+void SortRows(std::vector<TableRow>& rows) {
+  const auto key = [](const TableRow& row) {
+    return std::tuple(row.median.value_or(kMaxNanos),
+                      row.best ? row.best->outcome.deficit() : INT64_MAX,
+                      row.label);
+  };
+  std::sort(rows.begin(), rows.end(), [&](const TableRow& a, const TableRow& b) {
+    return key(a) < key(b);
+  });
+}
+
+std::string FormatDeficit(const Outcome& outcome, const Cluster& cluster) {
+  int worst = 0;
+  for (int d = 1; d < cluster.num_devices(); ++d) {
+    if (outcome.devices[d].deficit > outcome.devices[worst].deficit) worst = d;
+  }
+  return fmt::format("OOM (missing {} on {})",
+                     FormatBytes(outcome.devices[worst].deficit),
+                     cluster.device(worst).name);
+}
+
+std::string FormatTable(const std::vector<TableRow>& rows,
+                        const TableScale& scale,
+                        const Cluster& cluster) {
+  std::string devices = fmt::format("{}", fmt::join(cluster.DeviceNames(), " / "));
+  if (cluster.num_devices() > kMaxDevicesShown) devices = "devices";
+  std::vector<std::vector<std::string>> cells = {{"agent",
+                                                  "step time",
+                                                  "speed-up",
+                                                  "gap",
+                                                  "peak GiB on " + devices,
+                                                  "evaluations",
+                                                  "seconds"}};
+  for (const TableRow& row : rows) {
+    const auto speed_up = SpeedUp(row, scale), gap = Gap(row, scale);
+    cells.push_back({row.label,
+                     StepTimeCell(row, cluster),
+                     speed_up ? fmt::format("{:.2f}x", *speed_up) : "-",
+                     gap ? fmt::format("{:.1f} %", 100 * *gap) : "-",
+                     PeakCell(row),
+                     std::to_string(row.evaluations),
+                     fmt::format("{:.1f}", row.seconds)});
+  }
+  std::string text = FormatColumns(cells);
+  for (const TableRow& row : rows) {
+    if (row.failed > 0) {
+      text += fmt::format("{}: {} of {} failed: {}\n", row.label, row.failed, row.runs, row.error);
+    }
+  }
+  return text;
+}
+
+std::string FormatTableJson(const std::vector<TableRow>& rows,
+                            const TableScale& scale,
+                            const Cluster& cluster) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const TableRow& row : rows) {
+    nlohmann::ordered_json peaks = nlohmann::ordered_json::object();
+    nlohmann::ordered_json deficits = nlohmann::ordered_json::object();
+    for (int d = 0; row.best && d < cluster.num_devices(); ++d) {
+      peaks[cluster.device(d).name] = row.best->outcome.devices[d].peak;
+      deficits[cluster.device(d).name] = row.best->outcome.devices[d].deficit;
+    }
+    nlohmann::ordered_json json;
+    json["agent"] = row.label;
+    json["step_time_ns"] = {
+        {"median", OrNull(row.median)}, {"min", OrNull(row.least)}, {"max", OrNull(row.most)}};
+    json["runs"] = row.runs;
+    json["fitting"] = row.fitting;
+    json["failed"] = row.failed;
+    json["speed_up"] = OrNull(SpeedUp(row, scale));
+    json["gap"] = OrNull(Gap(row, scale));
+    json["peak_bytes"] = peaks;
+    json["deficit_bytes"] = deficits;
+    json["evaluations"] = row.evaluations;
+    json["seconds"] = row.seconds;
+    if (!row.error.empty()) json["error"] = row.error;
+    list.push_back(json);
+  }
+  return list.dump(2);
+}
+
+}  // namespace emplace

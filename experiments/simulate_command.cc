@@ -1,0 +1,148 @@
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands.h"
+#include "experiments/load.h"
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/cost/cost_model.h"
+#include "simulator/bounds.h"
+#include "simulator/reference.h"
+
+namespace emplace {
+namespace {
+
+struct Options {
+  std::string graph, cluster, placement, semantics = "queue", trace;
+  bool count_gaps = false;
+};
+
+// The graph's labels bind every placement, whatever the search would have merged beyond them.
+void RequireLabelsTogether(const Graph& graph,
+                           const Cluster& cluster,
+                           const std::vector<DeviceIndex>& device_of_op,
+                           const std::string& where) {
+  std::map<std::string, int> first;
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    const std::string& label = graph.op(v).colocate;
+    if (label.empty()) continue;
+    const int other = first.emplace(label, v).first->second;
+    if (device_of_op[v] == device_of_op[other]) continue;
+    throw InputError(
+        fmt::format("{}: ops \"{}\" (on {}) and \"{}\" (on {}) have the colocate label \"{}\" and "
+                    "must share a device",
+                    where,
+                    graph.op(other).name,
+                    cluster.device(device_of_op[other]).name,
+                    graph.op(v).name,
+                    cluster.device(device_of_op[v]).name,
+                    label));
+  }
+}
+
+void RequireAllowed(const Graph& graph,
+                    const Cluster& cluster,
+                    const Costs& costs,
+                    const std::vector<DeviceIndex>& device_of_op,
+                    const std::string& where) {
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    if (costs.allowed(v, device_of_op[v])) continue;
+    std::vector<std::string> choices;
+    for (int d = 0; d < cluster.num_devices(); ++d) {
+      if (costs.allowed(v, d)) choices.push_back(cluster.device(d).name);
+    }
+    throw InputError(fmt::format("{}: op \"{}\" may not run on \"{}\"; choices: {}",
+                                 where,
+                                 graph.op(v).name,
+                                 cluster.device(device_of_op[v]).name,
+                                 fmt::join(choices, ", ")));
+  }
+}
+
+nlohmann::ordered_json ToJson(const Cluster& cluster, const Outcome& outcome, Nanos bound) {
+  nlohmann::ordered_json json, devices, channels;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const DeviceOutcome& device = outcome.devices[d];
+    devices[cluster.device(d).name] = {
+        {"busy_ns", device.busy}, {"peak_bytes", device.peak}, {"deficit_bytes", device.deficit}};
+  }
+  channels = nlohmann::ordered_json::object();
+  for (int k = 0; k < cluster.num_channels(); ++k) {
+    const ChannelOutcome& channel = outcome.channels[k];
+    channels[cluster.channel(k).name] = {
+        {"busy_ns", channel.busy}, {"transfers", channel.transfers}, {"bytes", channel.bytes}};
+  }
+  json["step_time_ns"] = outcome.step_time;
+  json["feasible"] = outcome.feasible;
+  json["devices"] = std::move(devices);
+  json["channels"] = std::move(channels);
+  json["bound_ns"] = bound;
+  return json;
+}
+
+bool SameNumbers(const Outcome& a, const Outcome& b) {
+  bool same = a.step_time == b.step_time && a.feasible == b.feasible;
+  for (size_t d = 0; d < a.devices.size(); ++d) {
+    same = same && a.devices[d].busy == b.devices[d].busy && a.devices[d].peak == b.devices[d].peak;
+  }
+  return same;
+}
+
+int Simulate(const Options& options) {
+  SimulatorOptions how;
+  how.semantics = ParseSemantics(options.semantics, "--semantics");
+  how.count_gaps = options.count_gaps;
+  const auto graph = LoadGraph(ResolveMenu(GraphMenu(), options.graph, "--graph"));
+  const auto cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
+  Placement placement{ReadPlacement(options.placement, *graph, *cluster, PrintWarning)};
+  RequireLabelsTogether(*graph, *cluster, placement.device, options.placement);
+  Costs costs = ComputeCosts(*graph, *cluster, options.graph);
+  RequireAllowed(*graph, *cluster, costs, placement.device, options.placement);
+  const auto problem = std::make_shared<const Problem>(graph,
+                                                       Grouping::Identity(graph->num_ops()),
+                                                       cluster,
+                                                       std::move(costs),
+                                                       Objective::kStepTime,
+                                                       ProblemChecks::kPlacementOnly);
+  const Outcome outcome = MakeSimulator(problem, how)->Evaluate(placement, {.channels = true});
+  if (!options.trace.empty()) {
+    const Timeline timeline = SimulateReference(*problem, placement.device, how);
+    EMPLACE_CHECK(SameNumbers(timeline.outcome, outcome), "reference and fast simulator disagree");
+    WriteFileAtomically(options.trace, FormatTrace(*problem, timeline));
+  }
+  Print(ToJson(*cluster, outcome, ComputeBounds(*problem).best()).dump(2) + "\n");
+  return 0;
+}
+
+}  // namespace
+
+void AddSimulateCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "simulate", "Simulate one placement exactly; one JSON object on stdout (times in ns)");
+  command->add_option("--graph", options->graph, "graph: a name of `emplace list graphs` or a path")
+      ->required();
+  command
+      ->add_option(
+          "--cluster", options->cluster, "cluster: a name of `emplace list clusters` or a path")
+      ->required();
+  command->add_option("--placement", options->placement, "placement file (JSON)")->required();
+  command
+      ->add_option("--semantics",
+                   options->semantics,
+                   "queue (first come, first served) or stream (in-order streams)")
+      ->capture_default_str();
+  command->add_flag("--count-gaps",
+                    options->count_gaps,
+                    "the step time counts trailing gaps, as Placeto's published simulator does");
+  command->add_option(
+      "--trace", options->trace, "write a timeline for Chrome's or Perfetto's viewer");
+  command->callback([options, &action] { action = [options] { return Simulate(*options); }; });
+}
+
+}  // namespace emplace

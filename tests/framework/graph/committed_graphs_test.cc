@@ -1,0 +1,170 @@
+// The committed graphs against published figures, and the table of configs/graphs/README.md against the
+// graphs (`scripts/update_golden` rewrites the table).
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/file.h"
+#include "framework/cost/cost_model.h"
+#include "framework/graph/coarsen.h"
+#include "framework/graph/graph_io.h"
+#include "tests/support/paths.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+const std::filesystem::path kFolder = SourceDir() / "configs" / "graphs";
+
+struct Figures {
+  std::string name, model;
+  int batch = 0, ops = 0, tensors = 0, groups = 0;
+  double parameters = 0;
+  double macs = 0;          // of matrix products and convolutions, forward, per sample
+  double forward_flops = 0; // of everything, forward, whole batch
+};
+
+Figures FiguresOf(const Graph& graph) {
+  Figures f;
+  const auto source = nlohmann::json::parse(graph.source());
+  f.name = graph.name();
+  f.model = source.at("model");
+  f.batch = source.at("batch");
+  f.ops = graph.num_ops();
+  f.tensors = graph.num_tensors();
+  f.groups = ColocateByLabel(graph, Grouping::Identity(graph.num_ops())).num_groups();
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.role != TensorRole::kParameter || tensor.alias_of >= 0) continue;
+    double size = 1;
+    for (auto extent : tensor.shape) size *= static_cast<double>(extent);
+    f.parameters += size;
+  }
+  for (const Op& op : graph.ops()) {
+    if (op.phase != Phase::kForward) continue;
+    f.forward_flops += op.flops;
+    const OpClass op_class = ClassifyOp(op.kind);
+    if (op_class == OpClass::kMatmul || op_class == OpClass::kConvolution) {
+      f.macs += op.flops / 2 / f.batch;
+    }
+  }
+  return f;
+}
+
+std::vector<std::filesystem::path> GraphFiles() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    if (entry.path().string().ends_with(".json.gz")) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Graph Read(const std::string& name) {
+  return ReadGraph(kFolder / (name + ".json.gz"));
+}
+
+// Parameters are exact; multiply-adds per sample within 2 %.
+void CheckPublished(const std::string& name, double parameters, double giga_macs) {
+  CAPTURE(name);
+  const Figures f = FiguresOf(Read(name));
+  CHECK(f.parameters == parameters);
+  CHECK(f.macs / 1e9 == doctest::Approx(giga_macs).epsilon(0.02));
+}
+
+TEST_CASE("image models match their published parameters and multiply-adds") {
+  // Szegedy et al. 2016: 5.72 GMAC at 299x299, 23.83 M parameters, with the auxiliary head 27.16 M.
+  CheckPublished("inception_v3", 27'161'264, 5.72);
+  CheckPublished("inception_v3_torch", 27'161'264, 5.72);
+  // He et al. 2016; torchvision's v1.5: 4.09 GMAC at 224x224, 25.557 M parameters.
+  CheckPublished("resnet50", 25'557'032, 4.09);
+  CheckPublished("resnet50_torch", 25'557'032, 4.09);
+  // Zoph et al. 2018, NASNet-A (4 @ 1056): 564 MMAC, 5.3 M parameters.
+  CheckPublished("nasnet", 5'289'978, 0.564);
+}
+
+TEST_CASE("recurrent models match their formulas") {
+  // Vocabulary 10,000, width h = 2048: two LSTM layers of (2h x 4h + 4h), embedding, softmax.
+  const double h = 2048, v = 10'000, layer = 2 * h * 4 * h;
+  CheckPublished(
+      "rnnlm", v * h + 2 * (layer + 4 * h) + h * v + v, 40 * (2 * layer + h * v) / 1e9);
+  // Vocabulary 32,000, width w = 1024: encoder two layers, decoder two (the first also reads the
+  // attention), additive attention (memory, query, score), combination of context and output, softmax.
+  const double w = 1024, u = 32'000, plain = 2 * w * 4 * w, fed = 3 * w * 4 * w;
+  CheckPublished(
+      "nmt",
+      2 * u * w + 3 * (plain + 4 * w) + fed + 4 * w + 2 * w * w + 2 * w * w + w + (w * u + u),
+      (40 * (3 * plain + fed) + 40 * w * w + 40 * (w * w + 40 * 2 * w + 2 * w * w + w * u)) / 1e9);
+}
+
+TEST_CASE("transformers match their formulas") {
+  // GPT-2 small (Radford et al. 2019): 12 layers, width d = 768, 1,024 tokens, tied embedding of 50,257:
+  // per token 12 d^2 a layer, attention 2 * tokens * d a layer, the head.
+  const double d = 768, gpt_tokens = 1024, bert_tokens = 128;
+  CheckPublished(
+      "gpt2_small_torch",
+      124'439'808,
+      gpt_tokens * (12 * 12 * d * d + 12 * 2 * gpt_tokens * d + 50'257 * d) / 1e9);
+  // BERT-base (Devlin et al. 2019), 128 tokens, with the masked-language head (d^2 + 30,522 d).
+  CheckPublished(
+      "bert_base_torch",
+      109'514'298,
+      bert_tokens * (12 * 12 * d * d + 12 * 2 * bert_tokens * d + d * d + 30'522 * d) / 1e9);
+}
+
+TEST_CASE("every committed graph is small, acyclic, and every op of it has a class") {
+  std::uintmax_t total = 0;
+  for (const auto& file : GraphFiles()) {
+    CAPTURE(file);
+    total += std::filesystem::file_size(file);
+    int warnings = 0;
+    const Graph graph = ReadGraph(file, [&](const std::string&) { ++warnings; });
+    CHECK(warnings == 0);
+    CHECK(graph.name() + ".json.gz" == file.filename().string());
+    int unknown = 0;
+    double backward = 0, forward = 0;
+    for (const Op& op : graph.ops()) {
+      unknown += ClassifyOp(op.kind) == OpClass::kUnknown && !op.IsStorage();
+      if (op.phase == Phase::kForward) forward += op.flops;
+      if (op.phase == Phase::kBackward) backward += op.flops;
+    }
+    CHECK(unknown == 0);
+    CHECK(backward / forward == doctest::Approx(2).epsilon(0.05));
+  }
+  CHECK(total < 25'000'000);
+}
+
+TEST_CASE("the table in configs/graphs/README.md says what the files hold") {
+  std::string table =
+      "| graph | model | batch | ops | tensors | groups | parameters | forward FLOPs | GMAC per sample |\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
+  for (const auto& file : GraphFiles()) {
+    const Figures f = FiguresOf(ReadGraph(file));
+    table += fmt::format(
+        "| `{}` | {} | {} | {} | {} | {} | {:.0f} | {:.4g} G | {:.4g} |\n",
+        f.name, f.model, f.batch, f.ops, f.tensors, f.groups, f.parameters,
+        f.forward_flops / 1e9, f.macs / 1e9);
+  }
+  const auto path = kFolder / "README.md";
+  std::string page = ReadFile(path);
+  const std::string begin_mark = "<!-- table -->\n", end_mark = "<!-- end of table -->\n";
+  const size_t begin = page.find(begin_mark), end = page.find(end_mark);
+  REQUIRE(begin != std::string::npos);
+  REQUIRE(end != std::string::npos);
+  const size_t from = begin + begin_mark.size();
+  if (std::getenv("EMPLACE_UPDATE_GOLDEN") != nullptr) {
+    page.replace(from, end - from, table);
+    WriteFileAtomically(path, page);
+  } else {
+    CHECK(page.substr(from, end - from) == table);
+  }
+}
+
+}  // namespace
