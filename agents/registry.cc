@@ -17,8 +17,9 @@ namespace {
 
 enum class Chance : bool { kNone, kSeeded };
 
-/// As MakeAgentEntry, with defaults of its own, and with the place of a setting in the run config
-/// added to what the agent's constructor says about it.
+/// Entry for an agent class with a nested `Config` (a struct with Visit) and a constructor
+/// `A(const AgentContext&, const A::Config&)`. A SettingError of the constructor gets the place of
+/// the setting in the run config.
 template <class A>
 AgentEntry Entry(std::string name,
                  std::string sentence,

@@ -93,7 +93,7 @@ int Coarsen(const Options& options) {
         rows.push_back({pass.name, std::to_string(now.num_groups())});
       });
   if (!options.dot.empty()) WriteFileAtomically(options.dot, FormatDot(*graph, grouping));
-  if (!options.output.empty()) WriteGraph(Contract(*graph, grouping), options.output);
+  if (!options.output.empty()) WriteGraph(ContractGroups(*graph, grouping).graph, options.output);
   Print(FormatColumns(rows));
   Print(fmt::format("between groups: {}\n", IsAcyclic(*graph, grouping) ? "no cycle" : "cycles"));
   return 0;

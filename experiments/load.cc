@@ -7,6 +7,7 @@
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/cost_model.h"
+#include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
 
 namespace emplace {
@@ -92,12 +93,13 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
   LoadedProblem loaded;
   loaded.contracted = contracted;
   if (contracted) {
-    auto small = std::make_shared<const Graph>(Contract(*graph, grouping));
-    loaded.searched = std::make_shared<const Problem>(small,
-                                                      Grouping::Identity(small->num_ops()),
-                                                      cluster,
-                                                      ContractCosts(costs, grouping),
-                                                      objective);
+    ContractedGraph small = ContractGroups(*graph, grouping);
+    loaded.searched =
+        std::make_shared<const Problem>(std::make_shared<const Graph>(std::move(small.graph)),
+                                        std::move(small.groups),
+                                        cluster,
+                                        ContractCosts(costs, small.parts),
+                                        objective);
   }
   loaded.exact =
       std::make_shared<const Problem>(graph, grouping, cluster, std::move(costs), objective);

@@ -98,7 +98,7 @@ std::string HeaderText(const Run& run) {
       ToString(run.plan.simulator.semantics),
       run.plan.simulator.count_gaps ? " counting trailing gaps" : "",
       run.plan.objective == Objective::kPeriod ? "period of pipelined steps" : "step time",
-      run.problem.contracted ? ", one op per group (an approximation)" : "",
+      run.problem.contracted ? ", groups contracted (an approximation)" : "",
       FormatTime(run.scale.bound),
       FormatTime(run.bounds.critical_path),
       FormatTime(run.bounds.work));

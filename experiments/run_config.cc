@@ -165,7 +165,9 @@ void RunConfig::Visit(FieldVisitor& v) {
           "scope: {depth: 1}, cheapest: {groups: 128}, heavy_edge: {groups: 128}");
   v.Field("contracted",
           contracted,
-          "simulate one op per group instead of every op: faster, an approximation");
+          "simulate each group as a few ops (as few as the order of the groups allows) instead of "
+          "op by op: "
+          "faster, an approximation");
   v.Field(
       "agents",
       agents,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Exports one training step of a PyTorch model as an emplace graph.
 
-The step (forward, loss, backward, optimiser) runs once under fake tensors, which have shapes but
-no elements: no accelerator, memory or data are needed. Every aten op that PyTorch would launch
-becomes an op of the graph; views and in-place writes alias what they share memory with.
+Forward, loss and backward are captured under fake tensors, which have shapes but no elements: no
+accelerator, memory or data are needed. By default the aten ops are those of AOTAutograd's joint
+graph; the optimiser's update follows. Views and state that is written alias what they share memory
+with.
 
 `python3 scripts/export_torch.py --help` describes the options and shows a model of one's own.
 """
@@ -26,6 +27,7 @@ from torch_models import MODELS, TrainingSetup  # noqa: E402
 
 OPTIMIZER_NAMES = ("sgd", "momentum", "adam", "adamw")
 DTYPE_NAMES = ("f32", "bf16", "f16")
+CAPTURE_NAMES = ("aot", "eager")  # the default first
 REQUIREMENTS = "scripts/requirements-torch.txt"
 EPILOG = """\
 a model of your own:
@@ -46,10 +48,17 @@ a model of your own:
 
     export_torch.py --module my_model.py --function build --optimizer adamw -o my_model.json.gz
 
+the two captures:
+  aot        for the graph that compilers and partitioners start from: AOTAutograd's joint forward
+             and backward graph, functional, without ops whose result nobody reads.
+  eager      for what PyTorch launches without a compiler, op by op, and for what the joint graph
+             cannot show: in-place ops stay in place (activations take less memory), checkpointed
+             parts are computed again, and an LSTM or GRU keeps its own dropout between layers.
+
 what is in the graph:
-  kinds      the aten names (aten.convolution); an in-place op has its plain name (aten.relu, not
-             aten.relu_) and an output that aliases its input; dropout is aten.native_dropout;
-             the update is one op a parameter, optimizer.sgd and so on
+  kinds      the aten names (aten.convolution); an op written in place has its plain name
+             (aten.relu, not aten.relu_) and an output that aliases its input; dropout is
+             aten.native_dropout; the update is one op a parameter, optimizer.sgd and so on
   names      module path / op: Mixed_5b.branch1x1.conv/convolution, and for the backward pass
              Mixed_5b.branch1x1.conv/backward/convolution_backward; attributes.module has the path,
              attributes.forward_op of a backward op names the forward op it belongs to
@@ -107,6 +116,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dtype", choices=DTYPE_NAMES,
                         help="of parameters and floating-point inputs (default: as the model "
                              "makes them; f32 for those of --list)")
+    parser.add_argument("--capture", choices=CAPTURE_NAMES, default=CAPTURE_NAMES[0],
+                        help="aot: AOTAutograd's joint graph; eager: the ops that eager PyTorch "
+                             "launches (default: %(default)s)")
     parser.add_argument("--module", metavar="FILE", help="Python file with a model of your own")
     parser.add_argument("--function", metavar="NAME", default="build",
                         help="function in that file which makes it (default: %(default)s)")
@@ -130,7 +142,7 @@ def _choose(options: argparse.Namespace) -> tuple[str, Callable[[], TrainingSetu
             raise UserError(f"give either a model ({options.model}) or --module, not both")
         name = os.path.splitext(os.path.basename(options.module))[0]
         settings = {"model": f"{os.path.basename(options.module)}:{options.function}", **given,
-                    "optimizer": options.optimizer or "momentum"}
+                    "optimizer": options.optimizer or "momentum", "capture": options.capture}
         if options.dtype is not None:
             settings["dtype"] = options.dtype
         return (name, lambda: _build_own(options.module, options.function, given), settings,
@@ -151,7 +163,7 @@ def _choose(options: argparse.Namespace) -> tuple[str, Callable[[], TrainingSetu
     chosen = {"batch": entry.batch, **({"seq": entry.seq} if entry.seq else {}), **given}
     settings = {"model": entry.sentence, **chosen,
                 "optimizer": options.optimizer or entry.optimizer,
-                "dtype": options.dtype or "f32"}
+                "dtype": options.dtype or "f32", "capture": options.capture}
     return f"{options.model}_torch", lambda: entry.build(**chosen), settings, entry.packages
 
 
@@ -201,24 +213,25 @@ def _export(name: str, build: Callable[[], TrainingSetup], settings: dict[str, A
             ) -> tuple[dict[str, Any], list[tuple[str, int, int]], list[str]]:
     """The graph's document, the kinds without known FLOP, the parameters without gradient."""
     import torch
-    from torch_export import graph, recorder, step
+    from torch_export import graph, notes, step
 
     version = torch.__version__.split("+")[0]
     source = {"framework": f"torch {version}", **settings, "exporter": "emplace export_torch.py"}
-    notes = recorder.StepRecorder()
+    taken = notes.StepNotes()
     try:
-        recording = step.record(build, settings["optimizer"], settings.get("dtype"), notes)
+        unused = step.record(build, settings["capture"], settings["optimizer"],
+                             settings.get("dtype"), taken)
     except UserError:
         raise
     except step.StepError as error:
         raise UserError(f"{name}: {error}") from error
     except Exception as error:  # whatever the model's code may throw
-        raise UserError(_explain(name, error, notes.failed_in)) from error
-    document = graph.make_graph(name, source, notes).document()
-    return document, graph.without_flops(notes), recording.unused
+        raise UserError(_explain(name, error, taken.failed_in, settings["capture"])) from error
+    document = graph.make_graph(name, source, taken).document()
+    return document, graph.without_flops(taken), unused
 
 
-def _explain(name: str, error: Exception, module: str | None) -> str:
+def _explain(name: str, error: Exception, module: str | None, capture: str) -> str:
     """What failed, where in the model, and why an op graph cannot have it."""
     from torch._subclasses import fake_tensor
 
@@ -236,7 +249,8 @@ def _explain(name: str, error: Exception, module: str | None) -> str:
     if isinstance(error, fake_tensor.UnsupportedOperatorException):
         return (f"{name}: {first}{where}: PyTorch knows no shape rule (fake kernel) for this op; "
                 "register one with torch.library.register_fake")
-    return f"{name}: {type(error).__name__}{where}: {first}"
+    hint = "" if where or capture == "eager" else "; --capture eager does without AOTAutograd"
+    return f"{name}: {type(error).__name__}{where}: {first}{hint}"
 
 
 def _place(error: Exception) -> str:

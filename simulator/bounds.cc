@@ -28,11 +28,12 @@ Nanos CriticalPath(const Problem& problem) {
 
 // The work bound by its dual. With a price p_k per ns on each kind k and sum_k slots_k p_k = 1,
 //
-//   T >= f(p) = sum_v min_k p_k c_vk                 (weak duality: every price vector gives a bound)
+//   T >= f(p) = sum_v min_k p_k c_vk                 (weak duality: every price vector gives a
+//   bound)
 //
 // and the best prices reach the optimum of the linear programme. f is concave, piecewise linear and
-// homogeneous, so Kelley's cutting planes end after a few dozen rounds: each cut is one assignment of
-// ops to kinds, the master programme has one variable per kind.
+// homogeneous, so Kelley's cutting planes end after a few dozen rounds: each cut is one assignment
+// of ops to kinds, the master programme has one variable per kind.
 class WorkBound {
  public:
   explicit WorkBound(const Problem& problem) {
@@ -75,7 +76,9 @@ class WorkBound {
   }
 
  private:
-  std::span<const Nanos> Row(size_t v) const { return {&costs_[v * num_kinds_], size_t(num_kinds_)}; }
+  std::span<const Nanos> Row(size_t v) const {
+    return {&costs_[v * num_kinds_], size_t(num_kinds_)};
+  }
   size_t num_ops() const { return costs_.size() / num_kinds_; }
 
   // Sum of the costs of the ops that are cheapest on each kind. @return [num_kinds]
@@ -119,9 +122,8 @@ class WorkBound {
   }
 
   // max t  s.t.  t <= cut * prices for every cut,  sum_k slots_k prices_k = 1,  prices >= 0.
-  double SolveMaster(
-      const std::vector<std::vector<double>>& cuts,
-      std::vector<double>& prices) const {
+  double SolveMaster(const std::vector<std::vector<double>>& cuts,
+                     std::vector<double>& prices) const {
     double unit = 0;  // keeps the coefficients near 1
     for (const auto& cut : cuts) unit = std::max(unit, *std::max_element(cut.begin(), cut.end()));
     if (unit == 0) return 0;

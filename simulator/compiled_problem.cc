@@ -33,10 +33,10 @@ void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Band
   p.route_begin.push_back(0);
   for (int from = 0; from < cluster.num_devices(); ++from) {
     for (int to = 0; to < cluster.num_devices(); ++to) {
-      if (from != to) {
-        const auto route = cluster.route(from, to);
-        p.routes.insert(p.routes.end(), route.begin(), route.end());
-      }
+      const auto route = from != to ? cluster.route(from, to) : std::span<const int>{};
+      p.routes.insert(p.routes.end(), route.begin(), route.end());
+      const bool direct = route.size() == 1 && !cluster.channel(route[0]).broadcast;
+      p.direct_channel.push_back(direct ? route[0] : -1);
       p.route_begin.push_back(static_cast<int>(p.routes.size()));
     }
   }
@@ -54,21 +54,19 @@ CompiledProblem::CompiledProblem(const Problem& problem, std::span<const int> op
   CompileMachine(problem.cluster(), *this, rates);
   num_rates = static_cast<int>(rates.size());
 
-  std::vector<int> position_of(num_ops), item_of(graph.num_tensors(), -1), control_item(num_ops, -1);
+  std::vector<int> position_of(num_ops), item_of(graph.num_tensors(), -1),
+      control_item(num_ops, -1);
   for (int position = 0; position < num_ops; ++position) position_of[op_at[position]] = position;
 
-  const auto add_item = [&](int position, std::int64_t item_bytes, std::span<const int> reading_ops) {
-    producer.push_back(position);
-    bytes.push_back(item_bytes);
-    held.push_back(0);
-    released.push_back(1);
-    alias_class.push_back(-1);
-    for (int v : reading_ops) readers.push_back(position_of[v]);
-    std::sort(readers.begin() + reader_begin.back(), readers.end());
-    reader_begin.push_back(static_cast<int>(readers.size()));
-    for (const Bandwidth& rate_value : rates) wire.push_back(WireTime(item_bytes, rate_value));
-    return num_items++;
-  };
+  const auto add_item =
+      [&](int position, std::int64_t item_bytes, std::span<const int> reading_ops) {
+        items.push_back({.bytes = item_bytes, .producer = position});
+        for (int v : reading_ops) readers.push_back(position_of[v]);
+        std::sort(readers.begin() + reader_begin.back(), readers.end());
+        reader_begin.push_back(static_cast<int>(readers.size()));
+        for (const Bandwidth& rate_value : rates) wire.push_back(WireTime(item_bytes, rate_value));
+        return num_items++;
+      };
 
   std::unordered_map<int, int> class_of_root;  // tensor -> alias class
   const auto join_class = [&](int tensor, int item) {
@@ -77,9 +75,10 @@ CompiledProblem::CompiledProblem(const Problem& problem, std::span<const int> op
         class_of_root.try_emplace(root, static_cast<int>(alias_classes.size()));
     if (is_new) {
       alias_classes.emplace_back();
-      alias_classes.back().root_resident = IsResident(graph.tensor(root));
+      alias_classes.back().root_pinned =
+          IsResident(graph.tensor(root)) || graph.tensor(root).role == TensorRole::kOutput;
     }
-    alias_class[item] = entry->second;
+    items[item].alias_class = entry->second;
     AliasClass& joined = alias_classes[entry->second];
     if (tensor == root) {
       joined.root = item;
@@ -109,13 +108,13 @@ CompiledProblem::CompiledProblem(const Problem& problem, std::span<const int> op
     for (int t : outputs) {
       const Tensor& tensor = graph.tensor(t);
       const int item = item_of[t] = add_item(position, tensor.bytes, graph.readers(t));
-      released[item] = tensor.role != TensorRole::kOutput;
       if (tensor.alias_of >= 0 || is_root[t]) join_class(t, item);
       if (tensor.alias_of >= 0) continue;
       if (IsResident(tensor)) {
         residents.push_back({position, tensor.bytes});
       } else {
-        held[item] = tensor.bytes;
+        items[item].held = tensor.bytes;
+        if (tensor.role != TensorRole::kOutput) items[item].released_bytes = tensor.bytes;
         own += tensor.bytes;
       }
     }
@@ -126,16 +125,12 @@ CompiledProblem::CompiledProblem(const Problem& problem, std::span<const int> op
     item_begin.push_back(num_items);
   }
 
-  // A tensor without producer that aliases another one pins what it shares, as anything resident does.
+  // A tensor without producer that aliases another one pins what it shares, as anything resident
+  // does.
   for (int t = 0; t < graph.num_tensors(); ++t) {
-    const Tensor& tensor = graph.tensor(t);
-    if (tensor.producer >= 0 || tensor.alias_of < 0) continue;
-    const int root_item = item_of[graph.alias_root(t)];
-    if (root_item >= 0) released[root_item] = 0;
-  }
-
-  for (int item = 0; item < num_items; ++item) {
-    released_bytes.push_back(released[item] ? held[item] : 0);
+    if (graph.tensor(t).producer >= 0 || graph.tensor(t).alias_of < 0) continue;
+    const auto shared = class_of_root.find(graph.alias_root(t));
+    if (shared != class_of_root.end()) alias_classes[shared->second].root_pinned = true;
   }
 
   read_begin.push_back(0);
@@ -173,23 +168,20 @@ void CompiledProblem::AddResidentBytes(const std::uint8_t* device, std::int64_t*
   }
 }
 
-std::uint64_t PlaceAliases(
-    const CompiledProblem& p,
-    const CompiledProblem::AliasClass& alias_class,
-    const std::uint8_t* device,
-    std::vector<int>& storage) {
+std::uint64_t PlaceAliases(const CompiledProblem& p,
+                           const CompiledProblem::AliasClass& alias_class,
+                           const std::uint8_t* device,
+                           std::vector<int>& storage) {
   const int root = alias_class.root;
-  const int home = device[p.producer[root]];
+  const int home = device[p.items[root].producer];
   std::uint64_t root_readers = 0;
   for (int r = p.reader_begin[root]; r < p.reader_begin[root + 1]; ++r) {
     root_readers |= std::uint64_t{1} << device[p.readers[r]];
   }
-  std::uint64_t pinned = p.released[root] == 0 || alias_class.root_resident
-                             ? std::uint64_t{1} << home
-                             : std::uint64_t{0};
+  std::uint64_t pinned = alias_class.root_pinned ? std::uint64_t{1} << home : std::uint64_t{0};
   storage.resize(alias_class.members.size());
   for (size_t i = 0; i < alias_class.members.size(); ++i) {
-    const int here = device[p.producer[alias_class.members[i]]];
+    const int here = device[p.items[alias_class.members[i]].producer];
     storage[i] = root_readers >> here & 1 ? here : home;
     if (alias_class.pins[i]) pinned |= std::uint64_t{1} << storage[i];
   }

@@ -29,11 +29,10 @@ void PrepareOutcome(const CompiledProblem& problem, const OutcomeDetail& detail,
   outcome.finish.resize(detail.op_times ? problem.num_ops : 0);
 }
 
-void FinishOutcome(
-    const CompiledProblem& problem,
-    const ServerState& servers,
-    const std::vector<std::int64_t>& peak,
-    Outcome& outcome) {
+void FinishOutcome(const CompiledProblem& problem,
+                   const ServerState& servers,
+                   const std::vector<std::int64_t>& peak,
+                   Outcome& outcome) {
   outcome.feasible = true;
   for (int d = 0; d < problem.num_devices; ++d) {
     DeviceOutcome& device = outcome.devices[d];

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the two fast engines share: one engine per semantics and thread, holding the compiled problem by
-// reference and every buffer that a run needs, so that a run allocates nothing.
+// What the two fast engines share: one engine per semantics and thread, holding the compiled
+// problem by reference and every buffer that a run needs, so that a run allocates nothing.
 
 #include <memory>
 #include <vector>
@@ -24,9 +24,11 @@ struct EngineOptions {
 };
 
 /// @param problem  compiled in id order; outlives the engine
-std::unique_ptr<Engine> MakeQueueEngine(const CompiledProblem& problem, const EngineOptions& options);
+std::unique_ptr<Engine> MakeQueueEngine(const CompiledProblem& problem,
+                                        const EngineOptions& options);
 /// @param problem  compiled in issue order; outlives the engine
-std::unique_ptr<Engine> MakeStreamEngine(const CompiledProblem& problem, const EngineOptions& options);
+std::unique_ptr<Engine> MakeStreamEngine(const CompiledProblem& problem,
+                                         const EngineOptions& options);
 
 /// Servers of one run: when each is free again.
 struct ServerState {
@@ -42,19 +44,18 @@ struct ServerState {
   }
   Nanos LatestFree() const;
 
-  std::vector<int> slot_begin;       ///< [num_devices + 1]
-  std::vector<Nanos> slot_free;      ///< [total slots]
-  std::vector<Nanos> channel_free;   ///< [num_channels]
-  std::vector<Nanos> busy;           ///< [num_devices]
+  std::vector<int> slot_begin;      ///< [num_devices + 1]
+  std::vector<Nanos> slot_free;     ///< [total slots]
+  std::vector<Nanos> channel_free;  ///< [num_channels]
+  std::vector<Nanos> busy;          ///< [num_devices]
 };
 
 /// Sizes the outcome's vectors and clears what is summed up.
 void PrepareOutcome(const CompiledProblem& problem, const OutcomeDetail& detail, Outcome& outcome);
 /// Copies busy times and peaks, computes deficits. @param peak  [num_devices] [B]
-void FinishOutcome(
-    const CompiledProblem& problem,
-    const ServerState& servers,
-    const std::vector<std::int64_t>& peak,
-    Outcome& outcome);
+void FinishOutcome(const CompiledProblem& problem,
+                   const ServerState& servers,
+                   const std::vector<std::int64_t>& peak,
+                   Outcome& outcome);
 
 }  // namespace emplace

@@ -7,11 +7,10 @@
 
 namespace emplace {
 
-void EvaluatePeriod(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    const OutcomeDetail& detail,
-    Outcome& outcome) {
+void EvaluatePeriod(const Problem& problem,
+                    std::span<const DeviceIndex> device_of_op,
+                    const OutcomeDetail& detail,
+                    Outcome& outcome) {
   const Graph& graph = problem.graph();
   const Cluster& cluster = problem.cluster();
   const int num_devices = cluster.num_devices();

@@ -1,10 +1,11 @@
-// Q semantics, fast. An event is 16 bytes: its time, and a rank that sorts as the contract wants it and
-// says what it is:
+// Q semantics, fast. An event is 16 bytes: its time, and a rank that sorts as the contract wants it
+// and says what it is:
 //
 //   transfer   item << 12 | destination << 6 | hop       (items are numbered by producer, tensor)
 //   op         1 << 63 | position
 //
-// Ops that wait for nothing are never queued: they stand sorted in a list that is merged with the heap.
+// Ops that wait for nothing are never queued: they stand sorted in a list that is merged with the
+// heap.
 
 #include <algorithm>
 #include <bit>
@@ -40,7 +41,8 @@ class QueueEngine final : public Engine {
       if (waits_for_.back() == 0) initial_.push_back(position);
     }
     for (size_t row = 0; row + 1 < p_.route_begin.size(); ++row) {
-      EMPLACE_CHECK(p_.route_begin[row + 1] - p_.route_begin[row] < 64, "routes of 64 hops or more");
+      EMPLACE_CHECK(p_.route_begin[row + 1] - p_.route_begin[row] < 64,
+                    "routes of 64 hops or more");
     }
   }
 
@@ -58,7 +60,8 @@ class QueueEngine final : public Engine {
     for (;;) {
       const bool initial_left = next_initial < initial_.size();
       if (initial_left) {
-        const EventHeap::Entry entry{0, kOpBit | static_cast<std::uint64_t>(initial_[next_initial])};
+        const EventHeap::Entry entry{0,
+                                     kOpBit | static_cast<std::uint64_t>(initial_[next_initial])};
         if (heap_.empty() || EventHeap::Less(entry, heap_.top())) {
           ServeOp(initial_[next_initial++], 0);
           continue;
@@ -114,7 +117,8 @@ class QueueEngine final : public Engine {
     first_hop_arrival_[item] = 0;
     while (mask != 0) {
       const int e = std::countr_zero(mask);
-      heap_.Push({time, static_cast<std::uint64_t>(item) << 12 | static_cast<std::uint64_t>(e) << 6});
+      heap_.Push(
+          {time, static_cast<std::uint64_t>(item) << 12 | static_cast<std::uint64_t>(e) << 6});
       const int channel = FirstChannel(d, e);
       mask &= p_.broadcast[channel] ? ~ServedTogether(d, mask, channel) : mask - 1;
     }
@@ -137,7 +141,7 @@ class QueueEngine final : public Engine {
   void ServeTransfer(std::uint64_t rank, Nanos ready) {
     const int item = static_cast<int>(rank >> 12), hop = static_cast<int>(rank & 63);
     const int destination = static_cast<int>(rank >> 6 & 63);
-    const int source = device_[p_.producer[item]];
+    const int source = device_[p_.items[item].producer];
     const int channel = p_.route(source, destination)[hop];
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[channel]];
     const Nanos start = std::max(servers_.channel_free[channel], ready);
@@ -146,7 +150,7 @@ class QueueEngine final : public Engine {
     latest_ = std::max(latest_, arrival);
     if (channels_ != nullptr) {
       channels_[channel].busy += wire;
-      channels_[channel].bytes += p_.bytes[item];
+      channels_[channel].bytes += p_.items[item].bytes;
       ++channels_[channel].transfers;
     }
     if (hop == 0) first_hop_arrival_[item] = std::max(first_hop_arrival_[item], arrival);
@@ -162,10 +166,10 @@ class QueueEngine final : public Engine {
 
   void FinishHop(int item, int source, int destination, int hop, Nanos start, Nanos arrival) {
     if (hop + 1 < static_cast<int>(p_.route(source, destination).size())) {
-      heap_.Push(
-          {arrival,
-           static_cast<std::uint64_t>(item) << 12 | static_cast<std::uint64_t>(destination) << 6 |
-               static_cast<std::uint64_t>(hop + 1)});
+      heap_.Push({arrival,
+                  static_cast<std::uint64_t>(item) << 12 |
+                      static_cast<std::uint64_t>(destination) << 6 |
+                      static_cast<std::uint64_t>(hop + 1)});
       return;
     }
     copy_start_[size_t(item) * p_.num_devices + destination] = start;
@@ -193,7 +197,7 @@ class QueueEngine final : public Engine {
       memory_.Allocate(start_[position], d, p_.own_bytes[position] + workspace);
       memory_.Release(finish_[position], d, workspace);
       for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
-        if (p_.bytes[item] > 0) CountItem(item, d);
+        if (p_.items[item].bytes > 0) CountItem(item, d);
       }
     }
     memory_.Sweep(used_, peak_);
@@ -201,28 +205,29 @@ class QueueEngine final : public Engine {
 
   void CountItem(int item, int d) {
     std::uint64_t remote = remote_[item];
-    if (remote == 0 && p_.held[item] == 0) return;
+    if (remote == 0 && p_.items[item].held == 0) return;
     const Nanos* alias_end = nullptr;  // [num_devices] what aliases add to the root's buffers
-    const int c = p_.alias_class[item];
-    if (c >= 0 && p_.alias_classes[c].root == item) alias_end = &root_end_[size_t(c) * p_.num_devices];
+    const int c = p_.items[item].alias_class;
+    if (c >= 0 && p_.alias_classes[c].root == item)
+      alias_end = &root_end_[size_t(c) * p_.num_devices];
 
     const Nanos own_end = LatestReaders(item, d);
     for (; remote != 0; remote &= remote - 1) {
       const int e = std::countr_zero(remote);
-      memory_.Allocate(copy_start_[size_t(item) * p_.num_devices + e], e, p_.bytes[item]);
+      memory_.Allocate(copy_start_[size_t(item) * p_.num_devices + e], e, p_.items[item].bytes);
       Nanos end = reader_end_[e];
       if (alias_end != nullptr) end = std::max(end, alias_end[e]);
-      if (end < kMaxNanos) memory_.Release(end, e, p_.bytes[item]);
+      if (end < kMaxNanos) memory_.Release(end, e, p_.items[item].bytes);
     }
-    if (p_.held[item] == 0 || !p_.released[item]) return;
+    if (p_.items[item].released_bytes == 0) return;
     const Nanos end = alias_end != nullptr ? std::max(own_end, alias_end[d]) : own_end;
-    if (end < kMaxNanos) memory_.Release(end, d, p_.held[item]);
+    if (end < kMaxNanos) memory_.Release(end, d, p_.items[item].held);
   }
 
   // End of an item's own buffer: its producer, its local readers, its first hops. Leaves the latest
   // finish of its readers on every device that has one in reader_end_.
   Nanos LatestReaders(int item, int d) {
-    reader_end_[d] = finish_[p_.producer[item]];
+    reader_end_[d] = finish_[p_.items[item].producer];
     const std::uint64_t remote = remote_[item];
     for (std::uint64_t m = remote; m != 0; m &= m - 1) reader_end_[std::countr_zero(m)] = 0;
     for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
@@ -242,7 +247,7 @@ class QueueEngine final : public Engine {
       for (size_t i = 0; i < shared.members.size(); ++i) {
         const int item = shared.members[i];
         Nanos& extended = end[storage_[i]];
-        extended = std::max(extended, LatestReaders(item, device_[p_.producer[item]]));
+        extended = std::max(extended, LatestReaders(item, device_[p_.items[item].producer]));
       }
       for (std::uint64_t m = pinned; m != 0; m &= m - 1) end[std::countr_zero(m)] = kMaxNanos;
     }
@@ -271,9 +276,8 @@ class QueueEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> MakeQueueEngine(
-    const CompiledProblem& problem,
-    const EngineOptions& options) {
+std::unique_ptr<Engine> MakeQueueEngine(const CompiledProblem& problem,
+                                        const EngineOptions& options) {
   return std::make_unique<QueueEngine>(problem, options);
 }
 

@@ -39,11 +39,10 @@ Nanos Servers::LatestFree() const {
   return latest;
 }
 
-Outcome Summarize(
-    const Problem& problem,
-    const Timeline& timeline,
-    const Servers& servers,
-    bool count_gaps) {
+Outcome Summarize(const Problem& problem,
+                  const Timeline& timeline,
+                  const Servers& servers,
+                  bool count_gaps) {
   Outcome outcome;
   outcome.devices.resize(problem.num_devices());
   outcome.channels.resize(problem.cluster().num_channels());
@@ -68,18 +67,16 @@ Outcome Summarize(
 
 }  // namespace reference
 
-Timeline SimulateReference(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    const SimulatorOptions& options) {
+Timeline SimulateReference(const Problem& problem,
+                           std::span<const DeviceIndex> device_of_op,
+                           const SimulatorOptions& options) {
   EMPLACE_CHECK(static_cast<int>(device_of_op.size()) == problem.num_ops());
   for (int v = 0; v < problem.num_ops(); ++v) {
     if (!problem.costs().allowed(v, device_of_op[v])) {
-      throw InputError(fmt::format(
-          "placement: op \"{}\" ({}) may not run on device \"{}\"",
-          problem.graph().op(v).name,
-          problem.graph().op(v).kind,
-          problem.cluster().device(device_of_op[v]).name));
+      throw InputError(fmt::format("placement: op \"{}\" ({}) may not run on device \"{}\"",
+                                   problem.graph().op(v).name,
+                                   problem.graph().op(v).kind,
+                                   problem.cluster().device(device_of_op[v]).name));
     }
   }
   const bool queue = options.semantics == Semantics::kQueue;

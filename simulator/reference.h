@@ -13,9 +13,8 @@ namespace emplace {
 
 /// @param device_of_op  [num_ops]
 /// @throws InputError naming ops and devices: a forbidden device, a missing route
-Timeline SimulateReference(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    const SimulatorOptions& options);
+Timeline SimulateReference(const Problem& problem,
+                           std::span<const DeviceIndex> device_of_op,
+                           const SimulatorOptions& options);
 
 }  // namespace emplace

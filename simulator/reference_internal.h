@@ -29,30 +29,26 @@ struct Servers {
   std::vector<Nanos> channel_free;            ///< [num_channels]
 };
 
-/// Step time and what the servers did, from a timeline's events. Memory is left to the functions below.
-Outcome Summarize(
-    const Problem& problem,
-    const Timeline& timeline,
-    const Servers& servers,
-    bool count_gaps);
+/// Step time and what the servers did, from a timeline's events. Memory is left to the functions
+/// below.
+Outcome Summarize(const Problem& problem,
+                  const Timeline& timeline,
+                  const Servers& servers,
+                  bool count_gaps);
 
-Timeline SimulateQueue(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    bool count_gaps);
-Timeline SimulateStream(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    bool count_gaps);
+Timeline SimulateQueue(const Problem& problem,
+                       std::span<const DeviceIndex> device_of_op,
+                       bool count_gaps);
+Timeline SimulateStream(const Problem& problem,
+                        std::span<const DeviceIndex> device_of_op,
+                        bool count_gaps);
 
 /// Fill timeline.memory and the peaks of its outcome: by time (Q), by issue order (S).
-void AddQueueMemory(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    Timeline& timeline);
-void AddStreamMemory(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    Timeline& timeline);
+void AddQueueMemory(const Problem& problem,
+                    std::span<const DeviceIndex> device_of_op,
+                    Timeline& timeline);
+void AddStreamMemory(const Problem& problem,
+                     std::span<const DeviceIndex> device_of_op,
+                     Timeline& timeline);
 
 }  // namespace emplace::reference

@@ -13,9 +13,7 @@ namespace {
 using Place = std::pair<int, int>;  // (tensor, device): a buffer, a tensor's own or a received copy
 
 // Role output is never released, nor is what shares memory with it or with something resident.
-std::set<Place> PinnedBuffers(
-    const Graph& graph,
-    std::span<const DeviceIndex> device_of_op) {
+std::set<Place> PinnedBuffers(const Graph& graph, std::span<const DeviceIndex> device_of_op) {
   std::set<Place> pinned;
   for (int t = 0; t < graph.num_tensors(); ++t) {
     if (graph.tensor(t).role == TensorRole::kOutput || IsResident(graph.tensor(t))) {
@@ -32,10 +30,9 @@ bool OwnsTransientMemory(const Tensor& tensor) {
 
 }  // namespace
 
-void AddQueueMemory(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    Timeline& timeline) {
+void AddQueueMemory(const Problem& problem,
+                    std::span<const DeviceIndex> device_of_op,
+                    Timeline& timeline) {
   const Graph& graph = problem.graph();
   Outcome& outcome = timeline.outcome;
 
@@ -75,7 +72,9 @@ void AddQueueMemory(
     const Storage storage = StorageOf(graph, device_of_op, t);
     const auto life = lives.find({storage.root, storage.device});
     if (life == lives.end()) continue;  // shares resident memory
-    life->second.end = std::max({life->second.end, outcome.finish[producer], first_hop_arrival[t],
+    life->second.end = std::max({life->second.end,
+                                 outcome.finish[producer],
+                                 first_hop_arrival[t],
                                  finish_of_readers(t, device_of_op[producer])});
   }
   for (const Place& place : PinnedBuffers(graph, device_of_op)) {
@@ -117,10 +116,9 @@ void AddQueueMemory(
   }
 }
 
-void AddStreamMemory(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    Timeline& timeline) {
+void AddStreamMemory(const Problem& problem,
+                     std::span<const DeviceIndex> device_of_op,
+                     Timeline& timeline) {
   const Graph& graph = problem.graph();
   Outcome& outcome = timeline.outcome;
 

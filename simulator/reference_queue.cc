@@ -78,18 +78,26 @@ class QueueRun {
     const Nanos wire = arrival - start - cluster_.channel(channel).latency;
     const std::vector<int> served =
         item.hop == 0 ? copy.destinations : std::vector<int>{item.destination};
-    timeline_.transfers.push_back({copy.producer, copy.tensor, channel, item.hop, copy.source,
-                                   served, copy.bytes, item.ready, start, wire, arrival});
+    timeline_.transfers.push_back({copy.producer,
+                                   copy.tensor,
+                                   channel,
+                                   item.hop,
+                                   copy.source,
+                                   served,
+                                   copy.bytes,
+                                   item.ready,
+                                   start,
+                                   wire,
+                                   arrival});
     for (int destination : served) {
       const int hops = static_cast<int>(cluster_.route(copy.source, destination).size());
       if (item.hop + 1 < hops) {
         queue_.push({arrival, 0, item.op, item.tensor, destination, item.hop + 1, item.copy});
       } else {
-        Arrive(
-            copy.tensor == kControlTensor ? graph_.control_readers(copy.producer)
-                                          : graph_.readers(copy.tensor),
-            destination,
-            arrival);
+        Arrive(copy.tensor == kControlTensor ? graph_.control_readers(copy.producer)
+                                             : graph_.readers(copy.tensor),
+               destination,
+               arrival);
       }
     }
   }
@@ -116,10 +124,9 @@ class QueueRun {
 
 }  // namespace
 
-Timeline SimulateQueue(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    bool count_gaps) {
+Timeline SimulateQueue(const Problem& problem,
+                       std::span<const DeviceIndex> device_of_op,
+                       bool count_gaps) {
   return QueueRun(problem, device_of_op).Run(count_gaps);
 }
 

@@ -8,10 +8,9 @@
 
 namespace emplace::reference {
 
-Timeline SimulateStream(
-    const Problem& problem,
-    std::span<const DeviceIndex> device_of_op,
-    bool count_gaps) {
+Timeline SimulateStream(const Problem& problem,
+                        std::span<const DeviceIndex> device_of_op,
+                        bool count_gaps) {
   const Graph& graph = problem.graph();
   const Cluster& cluster = problem.cluster();
   Servers servers(cluster);
@@ -58,9 +57,17 @@ Timeline SimulateStream(
           const Nanos arrival = servers.Send(channel, hop_start, copy.bytes);
           const Nanos wire = arrival - hop_start - cluster.channel(channel).latency;
           timeline.transfers.push_back(
-              {v, copy.tensor, channel, hop, d,
+              {v,
+               copy.tensor,
+               channel,
+               hop,
+               d,
                hop == 0 ? copy.destinations : std::vector<int>{destination},
-               copy.bytes, at, hop_start, wire, arrival});
+               copy.bytes,
+               at,
+               hop_start,
+               wire,
+               arrival});
           at = arrival;
           if (hop == 0) first_arrival = arrival;
         }

@@ -40,20 +40,19 @@ class Simulator final : public Evaluator {
     EMPLACE_CHECK(options.threads >= 1);
     const EngineOptions engine_options{options.count_gaps, options.memory};
     for (int i = 0; i < options.threads; ++i) {
-      workers_.push_back(
-          {options.semantics == Semantics::kQueue ? MakeQueueEngine(compiled_, engine_options)
-                                                  : MakeStreamEngine(compiled_, engine_options),
-           std::vector<std::uint8_t>(compiled_.num_ops)});
+      workers_.push_back({options.semantics == Semantics::kQueue
+                              ? MakeQueueEngine(compiled_, engine_options)
+                              : MakeStreamEngine(compiled_, engine_options),
+                          std::vector<std::uint8_t>(compiled_.num_ops)});
     }
   }
 
   const Problem& problem() const override { return *problem_; }
 
   using Evaluator::Evaluate;
-  void Evaluate(
-      std::span<const Placement> placements,
-      std::span<Outcome> outcomes,
-      const OutcomeDetail& detail) override {
+  void Evaluate(std::span<const Placement> placements,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail& detail) override {
     EMPLACE_CHECK(placements.size() == outcomes.size());
     for (const Placement& placement : placements) Validate(placement);
     const int chunks = static_cast<int>(std::min(workers_.size(), placements.size()));
@@ -77,14 +76,12 @@ class Simulator final : public Evaluator {
     std::vector<std::uint8_t> device;  // [num_ops] by position
   };
 
-  void RunOne(
-      Worker& worker,
-      const Placement& placement,
-      const OutcomeDetail& detail,
-      Outcome& outcome) const {
+  void RunOne(Worker& worker,
+              const Placement& placement,
+              const OutcomeDetail& detail,
+              Outcome& outcome) const {
     if (problem_->objective() == Objective::kPeriod) {
-      EvaluatePeriod(
-          *problem_, ExpandPlacement(placement, problem_->grouping()), detail, outcome);
+      EvaluatePeriod(*problem_, ExpandPlacement(placement, problem_->grouping()), detail, outcome);
       return;
     }
     for (int position = 0; position < compiled_.num_ops; ++position) {
@@ -95,27 +92,28 @@ class Simulator final : public Evaluator {
 
   void Validate(const Placement& placement) const {
     if (static_cast<int>(placement.device.size()) != problem_->num_groups()) {
-      throw InputError(fmt::format(
-          "placement: has {} groups; the problem has {}",
-          placement.device.size(),
-          problem_->num_groups()));
+      throw InputError(fmt::format("placement: has {} groups; the problem has {}",
+                                   placement.device.size(),
+                                   problem_->num_groups()));
     }
     for (int group = 0; group < problem_->num_groups(); ++group) {
       const int d = placement.device[group];
       if (d < problem_->num_devices() && problem_->allowed(group, d)) continue;
       const Op& op = problem_->graph().op(problem_->grouping().members(group)[0]);
-      throw InputError(fmt::format(
-          "placement: group {} (op \"{}\", {}) may not run on device {}",
-          group,
-          op.name,
-          op.kind,
-          d < problem_->num_devices() ? "\"" + problem_->cluster().device(d).name + "\""
-                                      : fmt::format("{}: there are {}", d, problem_->num_devices())));
+      throw InputError(
+          fmt::format("placement: group {} (op \"{}\", {}) may not run on device {}",
+                      group,
+                      op.name,
+                      op.kind,
+                      d < problem_->num_devices()
+                          ? "\"" + problem_->cluster().device(d).name + "\""
+                          : fmt::format("{}: there are {}", d, problem_->num_devices())));
     }
     if (all_routes_) return;
     const auto device_of_op = ExpandPlacement(placement, problem_->grouping());
     for (int v = 0; v < problem_->num_ops(); ++v) {
-      CopiesOf(problem_->graph(), problem_->cluster(), device_of_op, v);  // throws on a missing route
+      CopiesOf(
+          problem_->graph(), problem_->cluster(), device_of_op, v);  // throws on a missing route
     }
   }
 
@@ -137,9 +135,8 @@ Semantics ParseSemantics(std::string_view text, std::string_view where) {
   ThrowUnknown(where, "semantics", text, std::vector<std::string>{"queue", "stream"});
 }
 
-std::unique_ptr<Evaluator> MakeSimulator(
-    std::shared_ptr<const Problem> problem,
-    const SimulatorOptions& options) {
+std::unique_ptr<Evaluator> MakeSimulator(std::shared_ptr<const Problem> problem,
+                                         const SimulatorOptions& options) {
   return std::make_unique<Simulator>(std::move(problem), options);
 }
 

@@ -1,6 +1,6 @@
-// S semantics, fast: one pass over the ops in issue order. Memory is counted on the way: when an item is
-// made, walking over its readers in issue order leaves on each device the position behind which the
-// item (or the copy received there) is released.
+// S semantics, fast: one pass over the ops in issue order. Memory is counted on the way: when an
+// item is made, walking over its readers in issue order leaves on each device the position behind
+// which the item (or the copy received there) is released.
 
 #include <algorithm>
 #include <bit>
@@ -17,8 +17,7 @@ class StreamEngine final : public Engine {
       : p_(problem),
         options_(options),
         servers_(problem),
-        arrival_(size_t(problem.num_items) * problem.num_devices, 0),
-        last_use_(arrival_.size(), 0),
+        cells_(size_t(problem.num_items) * problem.num_devices),
         buffer_(problem.num_items, -1),
         buffers_(problem.alias_classes.size() * problem.num_devices),
         broadcast_stamp_(problem.num_channels, 0),
@@ -33,6 +32,12 @@ class StreamEngine final : public Engine {
   }
 
  private:
+  // An item on a device.
+  struct Cell {
+    Nanos arrival = 0;
+    int last_use = 0;  // position of the last reader there, or of the producer
+  };
+
   template <bool kMemory>
   void Simulate(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
     const int num_devices = p_.num_devices;
@@ -51,7 +56,7 @@ class StreamEngine final : public Engine {
       const Nanos cost = p_.cost[size_t(position) * num_devices + d];
       Nanos ready = p_.has_host ? Issue(d) : 0;
       for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
-        ready = std::max(ready, arrival_[size_t(p_.reads[r]) * num_devices + d]);
+        ready = std::max(ready, cells_[size_t(p_.reads[r]) * num_devices + d].arrival);
       }
       const int slot = p_.has_slots ? servers_.PickSlot(d) : servers_.slot_begin[d];
       const Nanos start = std::max(servers_.slot_free[slot], ready);
@@ -85,120 +90,135 @@ class StreamEngine final : public Engine {
   }
 
   template <bool kMemory>
-  void Deliver(
-      int item,
-      int position,
-      int d,
-      Nanos finish,
-      const std::uint8_t* device,
-      const OutcomeDetail& detail,
-      Outcome& outcome) {
-    const size_t row = size_t(item) * p_.num_devices;
-    arrival_[row + d] = finish;
-    if (kMemory) last_use_[row + d] = position;
+  void Deliver(int item,
+               int position,
+               int d,
+               Nanos finish,
+               const std::uint8_t* device,
+               const OutcomeDetail& detail,
+               Outcome& outcome) {
+    Cell* cells = &cells_[size_t(item) * p_.num_devices];
+    cells[d] = {finish, position};
     std::uint64_t mask = 0;
     for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
       const int reader = p_.readers[r], e = device[reader];
       mask |= std::uint64_t{1} << e;
-      if (kMemory) last_use_[row + e] = reader;  // readers ascend: the last one stays
+      if (kMemory) cells[e].last_use = reader;  // readers ascend: the last one stays
     }
     mask &= ~(std::uint64_t{1} << d);
     if (mask != 0) SendCopies<kMemory>(item, d, finish, mask, detail, outcome);
   }
 
+  // One transfer. @return arrival [ns]
+  Nanos Hop(int item, int k, Nanos ready, const OutcomeDetail& detail, Outcome& outcome) {
+    const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
+    const Nanos start = std::max(servers_.channel_free[k], ready);
+    servers_.channel_free[k] = start + wire + p_.channel_gap[k];
+    if (detail.channels) {
+      ChannelOutcome& channel = outcome.channels[k];
+      channel.busy += wire;
+      channel.bytes += p_.items[item].bytes;
+      ++channel.transfers;
+    }
+    return start + p_.latency[k] + wire;
+  }
+
+  // Hop after hop; a broadcasting first channel serves all destinations behind it at once.
+  Nanos TakeRoute(int item,
+                  int d,
+                  int e,
+                  Nanos finish,
+                  const OutcomeDetail& detail,
+                  Outcome& outcome) {
+    const auto route = p_.route(d, e);
+    const int first = route[0];
+    Nanos at = 0;
+    if (p_.broadcast[first] && broadcast_stamp_[first] == stamp_) {
+      at = broadcast_arrival_[first];
+    } else {
+      at = Hop(item, first, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
+      broadcast_stamp_[first] = stamp_;
+      broadcast_arrival_[first] = at;
+    }
+    for (size_t hop = 1; hop < route.size(); ++hop) at = Hop(item, route[hop], at, detail, outcome);
+    return at;
+  }
+
   template <bool kMemory>
-  void SendCopies(
-      int item,
-      int d,
-      Nanos finish,
-      std::uint64_t mask,
-      const OutcomeDetail& detail,
-      Outcome& outcome) {
+  void SendCopies(int item,
+                  int d,
+                  Nanos finish,
+                  std::uint64_t mask,
+                  const OutcomeDetail& detail,
+                  Outcome& outcome) {
     ++stamp_;
     for (; mask != 0; mask &= mask - 1) {
       const int e = std::countr_zero(mask);
-      const auto route = p_.route(d, e);
-      EMPLACE_DCHECK(!route.empty());
+      const int direct = p_.direct_channel[d * p_.num_devices + e];
       Nanos at = 0;
-      size_t hop = 0;
-      if (p_.broadcast[route[0]] && broadcast_stamp_[route[0]] == stamp_) {
-        at = broadcast_arrival_[route[0]];
-        hop = 1;
+      if (direct >= 0) {
+        at = Hop(item, direct, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
       } else {
-        at = p_.has_host ? std::max(finish, Issue(d)) : finish;
-      }
-      for (; hop < route.size(); ++hop) {
-        const int k = route[hop];
-        const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
-        const Nanos start = std::max(servers_.channel_free[k], at);
-        servers_.channel_free[k] = start + wire + p_.channel_gap[k];
-        at = start + p_.latency[k] + wire;
-        if (p_.broadcast[k]) {
-          broadcast_stamp_[k] = stamp_;
-          broadcast_arrival_[k] = at;
-        }
-        if (detail.channels) {
-          ChannelOutcome& channel = outcome.channels[k];
-          channel.busy += wire;
-          channel.bytes += p_.bytes[item];
-          ++channel.transfers;
-        }
+        at = TakeRoute(item, d, e, finish, detail, outcome);
       }
       latest_ = std::max(latest_, at);
-      arrival_[size_t(item) * p_.num_devices + e] = at;
+      cells_[size_t(item) * p_.num_devices + e].arrival = at;
       if (kMemory) {
-        used_[e] += p_.bytes[item];
+        used_[e] += p_.items[item].bytes;
         peak_[e] = std::max(peak_[e], used_[e]);
       }
     }
   }
 
-  // Behind an op: the inputs that no later op on its device reads, then its outputs that none does. Free
-  // of branches on the placement, which no predictor could guess.
+  // Behind an op: the inputs that no later op on its device reads, then its outputs that none does.
+  // Free of branches on the placement, which no predictor could guess.
   void Release(int position, int d, const std::uint8_t* device) {
     std::int64_t released = 0;
     for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
       const int item = p_.reads[r];
-      if (p_.alias_class[item] >= 0) {
+      if (p_.items[item].alias_class >= 0) {
         ReleaseShared(item, position, d, device);
         continue;
       }
-      const std::int64_t local = -std::int64_t{device[p_.producer[item]] == d};
-      const std::int64_t last = -std::int64_t{last_use_[size_t(item) * p_.num_devices + d] == position};
-      const std::int64_t copy_bytes = p_.bytes[item];
-      released += last & (copy_bytes ^ (local & (copy_bytes ^ p_.released_bytes[item])));
+      const std::int64_t local = -std::int64_t{device[p_.items[item].producer] == d};
+      const std::int64_t last =
+          -std::int64_t{cells_[size_t(item) * p_.num_devices + d].last_use == position};
+      const std::int64_t copy_bytes = p_.items[item].bytes;
+      released += last & (copy_bytes ^ (local & (copy_bytes ^ p_.items[item].released_bytes)));
     }
     for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
-      if (p_.alias_class[item] >= 0) {
+      if (p_.items[item].alias_class >= 0) {
         ReleaseShared(item, position, d, device);
         continue;
       }
-      const std::int64_t last = -std::int64_t{last_use_[size_t(item) * p_.num_devices + d] == position};
-      released += last & p_.released_bytes[item];
+      const std::int64_t last =
+          -std::int64_t{cells_[size_t(item) * p_.num_devices + d].last_use == position};
+      released += last & p_.items[item].released_bytes;
     }
     used_[d] -= released;
   }
 
   // A buffer that aliases share: what a class of aliases has on one device.
   struct Buffer {
-    int last_use = -1;           // position; -1: never released, or released already
+    int last_use = -1;  // position; -1: never released, or released already
     std::int64_t bytes = 0;
   };
 
-  // Finds, before the run, where the aliases live and behind which op each buffer is released: the last
-  // that makes or reads something in it.
+  // Finds, before the run, where the aliases live and behind which op each buffer is released: the
+  // last that makes or reads something in it.
   void PrepareAliases(const std::uint8_t* device) {
     for (size_t c = 0; c < p_.alias_classes.size(); ++c) {
       const auto& shared = p_.alias_classes[c];
       if (shared.root < 0) continue;  // a graph input: resident
       const std::uint64_t pinned = PlaceAliases(p_, shared, device, storage_);
       const int row = static_cast<int>(c) * p_.num_devices;
-      const int home = device[p_.producer[shared.root]];
+      const int home = device[p_.items[shared.root].producer];
       for (int e = 0; e < p_.num_devices; ++e) {
-        buffers_[row + e] = {-1, e == home ? p_.held[shared.root] : p_.bytes[shared.root]};
+        buffers_[row + e] = {-1,
+                             e == home ? p_.items[shared.root].held : p_.items[shared.root].bytes};
       }
       buffer_[shared.root] = row + home;
-      Extend(buffers_[row + home], p_.producer[shared.root]);
+      Extend(buffers_[row + home], p_.items[shared.root].producer);
       for (int r = p_.reader_begin[shared.root]; r < p_.reader_begin[shared.root + 1]; ++r) {
         Extend(buffers_[row + device[p_.readers[r]]], p_.readers[r]);
       }
@@ -206,9 +226,10 @@ class StreamEngine final : public Engine {
         const int item = shared.members[i];
         buffer_[item] = row + storage_[i];
         Buffer& buffer = buffers_[buffer_[item]];
-        Extend(buffer, p_.producer[item]);
+        Extend(buffer, p_.items[item].producer);
         for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
-          if (device[p_.readers[r]] == device[p_.producer[item]]) Extend(buffer, p_.readers[r]);
+          if (device[p_.readers[r]] == device[p_.items[item].producer])
+            Extend(buffer, p_.readers[r]);
         }
       }
       for (std::uint64_t m = pinned; m != 0; m &= m - 1) {
@@ -222,10 +243,12 @@ class StreamEngine final : public Engine {
   }
 
   void ReleaseShared(int item, int position, int d, const std::uint8_t* device) {
-    const int c = p_.alias_class[item];
-    const bool local = device[p_.producer[item]] == d;
-    if (!local && p_.alias_classes[c].root != item) {  // the copy of an alias is a buffer of its own
-      if (last_use_[size_t(item) * p_.num_devices + d] == position) used_[d] -= p_.bytes[item];
+    const int c = p_.items[item].alias_class;
+    const bool local = device[p_.items[item].producer] == d;
+    if (!local &&
+        p_.alias_classes[c].root != item) {  // the copy of an alias is a buffer of its own
+      if (cells_[size_t(item) * p_.num_devices + d].last_use == position)
+        used_[d] -= p_.items[item].bytes;
       return;
     }
     if (p_.alias_classes[c].root < 0) return;
@@ -239,10 +262,9 @@ class StreamEngine final : public Engine {
   const CompiledProblem& p_;
   const EngineOptions options_;
   ServerState servers_;
-  std::vector<Nanos> arrival_;     // [num_items, num_devices]
-  std::vector<int> last_use_;      // [num_items, num_devices] position of the last reader there
-  std::vector<int> buffer_;        // [num_items] index into buffers_, for items that share memory
-  std::vector<Buffer> buffers_;    // [alias classes, num_devices]
+  std::vector<Cell> cells_;      // [num_items, num_devices]
+  std::vector<int> buffer_;      // [num_items] index into buffers_, for items that share memory
+  std::vector<Buffer> buffers_;  // [alias classes, num_devices]
   std::vector<int> storage_;
   std::vector<std::int64_t> broadcast_stamp_;
   std::vector<Nanos> broadcast_arrival_;
@@ -253,9 +275,8 @@ class StreamEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> MakeStreamEngine(
-    const CompiledProblem& problem,
-    const EngineOptions& options) {
+std::unique_ptr<Engine> MakeStreamEngine(const CompiledProblem& problem,
+                                         const EngineOptions& options) {
   return std::make_unique<StreamEngine>(problem, options);
 }
 

@@ -33,14 +33,18 @@ class TraceWriter {
     for (const Device& device : problem.cluster().devices()) {
       first_row_.push_back(row);
       for (int slot = 0; slot < device.slots; ++slot) {
-        Name(1, row++, device.slots > 1 ? fmt::format("{} slot {}", device.name, slot) : device.name);
+        Name(1,
+             row++,
+             device.slots > 1 ? fmt::format("{} slot {}", device.name, slot) : device.name);
       }
     }
     for (int k = 0; k < problem.cluster().num_channels(); ++k) {
       Name(2, k, problem.cluster().channel(k).name);
     }
-    events_.push_back({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "devices"}}}});
-    events_.push_back({{"ph", "M"}, {"pid", 2}, {"name", "process_name"}, {"args", {{"name", "channels"}}}});
+    events_.push_back(
+        {{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "devices"}}}});
+    events_.push_back(
+        {{"ph", "M"}, {"pid", 2}, {"name", "process_name"}, {"args", {{"name", "channels"}}}});
   }
 
   std::string Write() {
@@ -53,13 +57,12 @@ class TraceWriter {
                          {"ts", Micros(event.time)},
                          {"args", {{"bytes", event.bytes}}}});
     }
-    const nlohmann::json trace = {
-        {"displayTimeUnit", "ns"},
-        {"traceEvents", std::move(events_)},
-        {"otherData",
-         {{"graph", problem_.graph().name()},
-          {"cluster", problem_.cluster().name()},
-          {"step_time_ns", t_.outcome.step_time}}}};
+    const nlohmann::json trace = {{"displayTimeUnit", "ns"},
+                                  {"traceEvents", std::move(events_)},
+                                  {"otherData",
+                                   {{"graph", problem_.graph().name()},
+                                    {"cluster", problem_.cluster().name()},
+                                    {"step_time_ns", t_.outcome.step_time}}}};
     return trace.dump() + "\n";
   }
 
@@ -67,9 +70,15 @@ class TraceWriter {
   static double Micros(Nanos time) { return static_cast<double>(time) / 1000; }
 
   void Name(int process, int row, const std::string& name) {
-    events_.push_back({{"ph", "M"}, {"pid", process}, {"tid", row}, {"name", "thread_name"},
+    events_.push_back({{"ph", "M"},
+                       {"pid", process},
+                       {"tid", row},
+                       {"name", "thread_name"},
                        {"args", {{"name", name}}}});
-    events_.push_back({{"ph", "M"}, {"pid", process}, {"tid", row}, {"name", "thread_sort_index"},
+    events_.push_back({{"ph", "M"},
+                       {"pid", process},
+                       {"tid", row},
+                       {"name", "thread_sort_index"},
                        {"args", {{"sort_index", row}}}});
   }
 
@@ -101,7 +110,12 @@ class TraceWriter {
                          {"arrival_ns", event.arrival}}}});
     if (event.hop == 0) {
       const OpEvent& producer = EventOf(event.producer);
-      Arrow(1, first_row_[producer.device] + producer.slot, producer.finish, 2, event.channel, event.start);
+      Arrow(1,
+            first_row_[producer.device] + producer.slot,
+            producer.finish,
+            2,
+            event.channel,
+            event.start);
     }
     const bool control = event.tensor == kControlTensor;
     const auto readers = control ? problem_.graph().control_readers(event.producer)
@@ -132,10 +146,21 @@ class TraceWriter {
 
   void Arrow(int from_process, int from_row, Nanos from, int to_process, int to_row, Nanos to) {
     ++num_arrows_;
-    events_.push_back({{"ph", "s"}, {"id", num_arrows_}, {"name", "data"}, {"cat", "flow"},
-                       {"pid", from_process}, {"tid", from_row}, {"ts", Micros(from)}});
-    events_.push_back({{"ph", "f"}, {"bp", "e"}, {"id", num_arrows_}, {"name", "data"}, {"cat", "flow"},
-                       {"pid", to_process}, {"tid", to_row}, {"ts", Micros(to)}});
+    events_.push_back({{"ph", "s"},
+                       {"id", num_arrows_},
+                       {"name", "data"},
+                       {"cat", "flow"},
+                       {"pid", from_process},
+                       {"tid", from_row},
+                       {"ts", Micros(from)}});
+    events_.push_back({{"ph", "f"},
+                       {"bp", "e"},
+                       {"id", num_arrows_},
+                       {"name", "data"},
+                       {"cat", "flow"},
+                       {"pid", to_process},
+                       {"tid", to_row},
+                       {"ts", Micros(to)}});
   }
 
   const Problem& problem_;
@@ -160,19 +185,22 @@ std::string FormatTimeline(const Problem& problem, const Timeline& timeline) {
   };
   std::vector<Line> lines;
   for (const OpEvent& event : timeline.ops) {
-    lines.push_back({event.start, 1, event.op,
-                     fmt::format("{:>8} {:>8}  {:<10} {} (ready {})",
-                                 event.start,
-                                 event.finish,
-                                 fmt::format("{}/{}",
-                                             problem.cluster().device(event.device).name,
-                                             event.slot),
-                                 problem.graph().op(event.op).name,
-                                 event.ready)});
+    lines.push_back(
+        {event.start,
+         1,
+         event.op,
+         fmt::format("{:>8} {:>8}  {:<10} {} (ready {})",
+                     event.start,
+                     event.finish,
+                     fmt::format("{}/{}", problem.cluster().device(event.device).name, event.slot),
+                     problem.graph().op(event.op).name,
+                     event.ready)});
   }
   for (size_t i = 0; i < timeline.transfers.size(); ++i) {
     const TransferEvent& event = timeline.transfers[i];
-    lines.push_back({event.start, 0, static_cast<int>(i),
+    lines.push_back({event.start,
+                     0,
+                     static_cast<int>(i),
                      fmt::format("{:>8} {:>8}  {:<10} {} -> {} {} B hop {} (ready {})",
                                  event.start,
                                  event.arrival,

@@ -17,11 +17,11 @@ struct OpEvent {
 };
 
 struct TransferEvent {
-  int producer = 0, tensor = 0;        ///< tensor: id or kControlTensor
+  int producer = 0, tensor = 0;  ///< tensor: id or kControlTensor
   int channel = 0, hop = 0;
-  int source = 0;                      ///< device where the route begins
-  std::vector<int> destinations;       ///< devices at the route's end
-  std::int64_t bytes = 0;              ///< [B]
+  int source = 0;                                     ///< device where the route begins
+  std::vector<int> destinations;                      ///< devices at the route's end
+  std::int64_t bytes = 0;                             ///< [B]
   Nanos ready = 0, start = 0, wire = 0, arrival = 0;  ///< [ns]
 };
 
@@ -33,14 +33,14 @@ struct MemoryEvent {
 };
 
 struct Timeline {
-  Outcome outcome;                     ///< with channels and op times
-  std::vector<OpEvent> ops;            ///< in the order of service
+  Outcome outcome;           ///< with channels and op times
+  std::vector<OpEvent> ops;  ///< in the order of service
   std::vector<TransferEvent> transfers;
-  std::vector<MemoryEvent> memory;     ///< per device ascending in time
+  std::vector<MemoryEvent> memory;  ///< per device ascending in time
 };
 
-/// Trace in Chrome's/Perfetto's JSON format: one row per device slot and channel, flow arrows for the
-/// transfers, a memory counter per device.
+/// Trace in Chrome's/Perfetto's JSON format: one row per device slot and channel, flow arrows for
+/// the transfers, a memory counter per device.
 std::string FormatTrace(const Problem& problem, const Timeline& timeline);
 
 /// One line per event in order of start: small readable text for golden tests.

@@ -121,6 +121,7 @@ void HillClimbAgent::Load(std::istream& in) {
   StateReader reader(in, "hill_climb", *problem_);
   reader.Generator(rng_);
   started_ = reader.Int("0 or 1") != 0;
+  stale_ = restarts_ = 0;
   if (!started_) return;
   stale_ = static_cast<int>(reader.Int("a number of batches"));
   restarts_ = static_cast<int>(reader.Int("a number of restarts"));

@@ -37,7 +37,7 @@
 namespace emplace {
 
 struct HillClimbConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "random"};
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
   int batch = 4;
   std::string accept = "best";
   bool sideways = true;

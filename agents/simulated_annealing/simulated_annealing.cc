@@ -56,6 +56,12 @@ double AnnealingAgent::Temperature(std::int64_t used) const {
          std::pow(config_.final_ratio, cycles - cycle);
 }
 
+void AnnealingAgent::Note(const State& state, const Outcome& outcome) {
+  if (!best_.placement.device.empty() && !Better(outcome, best_outcome_)) return;
+  best_ = state;
+  best_outcome_ = outcome;
+}
+
 void AnnealingAgent::Begin(Evaluator& evaluator) {
   planned_ = evaluator.remaining() == std::numeric_limits<std::int64_t>::max()
                  ? config_.evaluations
@@ -63,11 +69,9 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
   std::vector<Placement> starts;
   for (const std::string& name : config_.start) starts.push_back(MakeStart(*problem_, name, rng_));
   std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < outcomes.size(); ++i) {
-    if (Better(outcomes[i], outcomes[best])) best = i;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    Note({starts[i], Energy(outcomes[i])}, outcomes[i]);
   }
-  best_ = {starts[best], Energy(outcomes[best])};
   used_ = static_cast<std::int64_t>(starts.size());
   initial_ = kDefaultTemperature;
   if (proposer_.any()) {
@@ -76,18 +80,17 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
     outcomes = evaluator.Evaluate(moves);
     used_ += config_.samples;
     std::vector<double> worse;
-    State better = best_;
+    const double here = best_.energy;
     for (std::size_t i = 0; i < moves.size(); ++i) {
       const double energy = Energy(outcomes[i]);
-      if (energy > best_.energy) worse.push_back(energy - best_.energy);
-      if (energy < better.energy) better = {moves[i], energy};
+      if (energy > here) worse.push_back(energy - here);
+      Note({moves[i], energy}, outcomes[i]);
     }
     if (!worse.empty()) {
       const auto median = worse.begin() + static_cast<std::ptrdiff_t>(worse.size() / 2);
       std::nth_element(worse.begin(), median, worse.end());
       initial_ = *median / std::log(1 / config_.initial_acceptance);
     }
-    best_ = better;
   }
   chains_.assign(config_.chains, best_);
   cycle_ = CycleAt(used_);
@@ -113,7 +116,7 @@ void AnnealingAgent::Round(Evaluator& evaluator) {
     const double drawn = Uniform01(rng_);
     if (drawn < std::exp((chains_[i].energy - energy) / temperature))
       chains_[i] = {moves[i], energy};
-    if (energy < best_.energy) best_ = {moves[i], energy};
+    Note({moves[i], energy}, outcomes[i]);
   }
   used_ += static_cast<std::int64_t>(count);
 }
@@ -137,6 +140,7 @@ void AnnealingAgent::Save(std::ostream& out) const {
   writer.Int(cycle_);
   writer.Devices(best_.placement);
   writer.Double(best_.energy);
+  writer.Result(best_outcome_);
   for (const State& chain : chains_) {
     writer.Devices(chain.placement);
     writer.Double(chain.energy);
@@ -147,6 +151,7 @@ void AnnealingAgent::Load(std::istream& in) {
   StateReader reader(in, "simulated_annealing", *problem_);
   reader.Generator(rng_);
   started_ = reader.Int("0 or 1") != 0;
+  best_ = {};
   if (!started_) return;
   initial_ = reader.Double("a temperature");
   planned_ = reader.Int("a number of evaluations");
@@ -154,6 +159,7 @@ void AnnealingAgent::Load(std::istream& in) {
   cycle_ = reader.Int("a cycle");
   best_.placement = reader.Devices();
   best_.energy = reader.Double("an energy");
+  best_outcome_ = reader.Result();
   chains_.assign(config_.chains, {});
   for (State& chain : chains_) {
     chain.placement = reader.Devices();

@@ -40,7 +40,7 @@
 namespace emplace {
 
 struct AnnealingConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "random"};
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
   int chains = 1;
   int rounds = 64;
   int samples = 32;
@@ -48,7 +48,7 @@ struct AnnealingConfig {
   double final_ratio = 0.001;
   int reheats = 1;
   double reheat = 0.3;
-  double deficit_penalty = 2;
+  double deficit_penalty = 5;
   std::int64_t evaluations = 20000;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
@@ -91,6 +91,8 @@ class AnnealingAgent final : public Agent {
 
   void Begin(Evaluator& evaluator);
   void Round(Evaluator& evaluator);
+  /// Keeps the best placement by Better(), which puts every feasible one first, unlike the energy.
+  void Note(const State& state, const Outcome& outcome);
   std::int64_t CycleAt(std::int64_t used) const;
 
   std::shared_ptr<const Problem> problem_;
@@ -103,6 +105,7 @@ class AnnealingAgent final : public Agent {
   std::int64_t planned_ = 0, used_ = 0, cycle_ = 0;
   std::vector<State> chains_;
   State best_;
+  Outcome best_outcome_;
 };
 
 }  // namespace emplace

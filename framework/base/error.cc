@@ -50,11 +50,10 @@ std::string ChoicesHint(std::string_view value, std::span<const std::string> cho
   return hint;
 }
 
-void ThrowUnknown(
-    std::string_view where,
-    std::string_view what,
-    std::string_view value,
-    std::span<const std::string> choices) {
+void ThrowUnknown(std::string_view where,
+                  std::string_view what,
+                  std::string_view value,
+                  std::span<const std::string> choices) {
   throw InputError(
       fmt::format("{}: unknown {} \"{}\"{}", where, what, value, ChoicesHint(value, choices)));
 }
@@ -62,15 +61,14 @@ void ThrowUnknown(
 namespace internal {
 
 void CheckFailed(const char* file, int line, const char* condition, const std::string& details) {
-  std::fputs(
-      fmt::format("{}:{}: CHECK failed: {}{}{}\n",
-                  file,
-                  line,
-                  condition,
-                  details.empty() ? "" : ": ",
-                  details)
-          .c_str(),
-      stderr);
+  std::fputs(fmt::format("{}:{}: CHECK failed: {}{}{}\n",
+                         file,
+                         line,
+                         condition,
+                         details.empty() ? "" : ": ",
+                         details)
+                 .c_str(),
+             stderr);
   std::abort();
 }
 

@@ -14,7 +14,8 @@
 
 namespace emplace {
 
-/// The user's input is wrong. The message names file, place, value, what was expected and the choices.
+/// The user's input is wrong. The message names file, place, value, what was expected and the
+/// choices.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -26,32 +27,30 @@ class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "; did you mean \"k80\"? choices: a100, k80" for an unknown `value`; only the choices when none is near.
-/// At most 20 choices are listed, the rest counted.
+/// "; did you mean \"k80\"? choices: a100, k80" for an unknown `value`; only the choices when none
+/// is near. At most 20 choices are listed, the rest counted.
 std::string ChoicesHint(std::string_view value, std::span<const std::string> choices);
 
 /// @throws InputError "`where`: unknown `what` \"value\"; did you mean ...".
-[[noreturn]] void ThrowUnknown(
-    std::string_view where,
-    std::string_view what,
-    std::string_view value,
-    std::span<const std::string> choices);
+[[noreturn]] void ThrowUnknown(std::string_view where,
+                               std::string_view what,
+                               std::string_view value,
+                               std::span<const std::string> choices);
 
 namespace internal {
-[[noreturn]] void CheckFailed(
-    const char* file,
-    int line,
-    const char* condition,
-    const std::string& details);
+[[noreturn]] void CheckFailed(const char* file,
+                              int line,
+                              const char* condition,
+                              const std::string& details);
 }  // namespace internal
 
 }  // namespace emplace
 
 /// Aborts with file, line, condition and an optional std::string of details. On in all builds.
-#define EMPLACE_CHECK(condition, ...)                                                          \
-  (static_cast<bool>(condition)                                                                \
-       ? void()                                                                                \
-       : ::emplace::internal::CheckFailed(__FILE__, __LINE__, #condition, std::string{__VA_ARGS__}))
+#define EMPLACE_CHECK(condition, ...)                               \
+  (static_cast<bool>(condition) ? void()                            \
+                                : ::emplace::internal::CheckFailed( \
+                                      __FILE__, __LINE__, #condition, std::string{__VA_ARGS__}))
 
 /// The same in inner loops: on unless NDEBUG.
 #ifdef NDEBUG

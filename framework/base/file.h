@@ -11,13 +11,13 @@ namespace emplace {
 /// @param max_bytes  refuse more than this after decompression [B]
 /// @throws InputError if it does not exist, is a folder, cannot be read, is a truncated or corrupt
 ///   gzip stream, or exceeds `max_bytes`; names the file.
-std::string ReadFile(
-    const std::filesystem::path& path,
-    std::int64_t max_bytes = std::int64_t{1} << 31);
+std::string ReadFile(const std::filesystem::path& path,
+                     std::int64_t max_bytes = std::int64_t{1} << 31);
 
 /// Writes next to `path` and renames, so that no reader ever sees a part of it. A name that ends in
 /// ".gz" is compressed (deterministically: no time stamp).
-/// @throws RunError if the folder does not exist or cannot be written; names the file and the reason.
+/// @throws RunError if the folder does not exist or cannot be written; names the file and the
+/// reason.
 ///   Nothing is left behind then.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 

@@ -4,8 +4,9 @@
 
 namespace emplace {
 
-/// Runs body(0) .. body(count - 1) on up to `threads` threads, indices handed out in ascending order;
-/// returns when all are done. The first exception (least index) is rethrown after the others finished.
+/// Runs body(0) .. body(count - 1) on up to `threads` threads, indices handed out in ascending
+/// order; returns when all are done. The first exception (least index) is rethrown after the others
+/// finished.
 /// @param threads  0: as many as the machine has cores
 void ParallelFor(int count, int threads, const std::function<void(int)>& body);
 

@@ -20,24 +20,24 @@ namespace emplace {
 enum class DeviceClass : std::uint8_t { kCpu, kGpu };
 std::string_view ToString(DeviceClass device_class);
 
-/// What all devices of one model have in common. Only `device_class` is required when every op brings a
-/// measured cost for the kind.
+/// What all devices of one model have in common. Only `device_class` is required when every op
+/// brings a measured cost for the kind.
 struct DeviceKind {
   std::string name;
   DeviceClass device_class = DeviceClass::kGpu;
-  std::map<std::string, double> peak;    ///< [FLOP/s] by dtype ("f32", "bf16"); may be empty
-  double memory_bandwidth = 0;           ///< [B/s]; 0: unknown
-  Nanos overhead = 0;                    ///< fixed part of every modelled op cost [ns]
-  Nanos gap = 0;                         ///< idle time after an op [ns]
-  Nanos issue = 0;                       ///< host time to issue one command (S semantics) [ns]
-  Nanos launch = 0;                      ///< from issue to the earliest start (S semantics) [ns]
-  bool pays_transfers = true;            ///< throughput objective: counts its transfers
+  std::map<std::string, double> peak;  ///< [FLOP/s] by dtype ("f32", "bf16"); may be empty
+  double memory_bandwidth = 0;         ///< [B/s]; 0: unknown
+  Nanos overhead = 0;                  ///< fixed part of every modelled op cost [ns]
+  Nanos gap = 0;                       ///< idle time after an op [ns]
+  Nanos issue = 0;                     ///< host time to issue one command (S semantics) [ns]
+  Nanos launch = 0;                    ///< from issue to the earliest start (S semantics) [ns]
+  bool pays_transfers = true;          ///< throughput objective: counts its transfers
   std::map<std::string, double> efficiency;  ///< share of peak reached, by op class, in (0, 1]
-  std::string source;                    ///< where the figures were published
+  std::string source;                        ///< where the figures were published
 };
 
-/// Names that `efficiency:` and `peak:` of a kind may use: the op classes of the cost model and "memory";
-/// f32, bf16, ...
+/// Names that `efficiency:` and `peak:` of a kind may use: the op classes of the cost model and
+/// "memory"; f32, bf16, ...
 const std::vector<std::string>& EfficiencyKeys();
 const std::vector<std::string>& PeakKeys();
 
@@ -52,10 +52,10 @@ struct Device {
 
 struct Channel {
   std::string name;
-  Nanos latency = 0;                     ///< [ns]
+  Nanos latency = 0;  ///< [ns]
   Bandwidth bandwidth;
-  Nanos gap = 0;                         ///< [ns] idle after each transfer
-  bool broadcast = false;                ///< one transfer serves every destination
+  Nanos gap = 0;           ///< [ns] idle after each transfer
+  bool broadcast = false;  ///< one transfer serves every destination
 };
 
 /// Device indices fit 64-bit masks.
@@ -63,18 +63,19 @@ inline constexpr int kMaxDevices = 64;
 
 class Cluster {
  public:
-  /// @param routes  [num_devices * num_devices] channel indices of route from * num_devices + to; empty
+  /// @param routes  [num_devices * num_devices] channel indices of route from * num_devices + to;
+  /// empty
   ///   where there is no route (and on the diagonal). A broadcast channel may only be a first hop.
-  /// @throws InputError naming `where` and the device or channel: no devices, more than kMaxDevices,
-  ///   empty or duplicate names, bad indices, a negative size or time, slots < 1, a bandwidth of 0, a
-  ///   route from a device to itself, a broadcast channel on a later hop
-  Cluster(
-      std::string name,
-      std::vector<DeviceKind> kinds,
-      std::vector<Device> devices,
-      std::vector<Channel> channels,
-      std::vector<std::vector<int>> routes,
-      const std::string& where = "cluster");
+  /// @throws InputError naming `where` and the device or channel: no devices, more than
+  /// kMaxDevices,
+  ///   empty or duplicate names, bad indices, a negative size or time, slots < 1, a bandwidth of 0,
+  ///   a route from a device to itself, a broadcast channel on a later hop
+  Cluster(std::string name,
+          std::vector<DeviceKind> kinds,
+          std::vector<Device> devices,
+          std::vector<Channel> channels,
+          std::vector<std::vector<int>> routes,
+          const std::string& where = "cluster");
 
   const std::string& name() const { return name_; }
   int num_devices() const { return static_cast<int>(devices_.size()); }
@@ -86,9 +87,7 @@ class Cluster {
   std::span<const Device> devices() const { return devices_; }
   std::span<const Channel> channels() const { return channels_; }
   /// Channels to take one after another; empty: no route. `from` != `to`.
-  std::span<const int> route(int from, int to) const {
-    return routes_[from * num_devices() + to];
-  }
+  std::span<const int> route(int from, int to) const { return routes_[from * num_devices() + to]; }
   /// Device index by name, or -1.
   int FindDevice(std::string_view name) const;
   std::vector<std::string> DeviceNames() const;

@@ -23,7 +23,8 @@ class ConfigNode {
   ConfigNode(const ConfigNode&);
   ConfigNode& operator=(const ConfigNode&);
 
-  /// @throws InputError on a missing file or malformed YAML (file:line:column), duplicate keys included
+  /// @throws InputError on a missing file or malformed YAML (file:line:column), duplicate keys
+  /// included
   static ConfigNode FromFile(const std::filesystem::path& path);
   /// @param name  stands for the file in messages
   static ConfigNode FromString(const std::string& text, const std::string& name);
@@ -51,8 +52,8 @@ class ConfigNode {
   Bandwidth AsBandwidth() const;
   double AsFlopRate() const;
 
-  /// Sets `path` ("budget.seconds", "agents.0.name") to the YAML text `value`, for `--set`; adds maps on
-  /// the way. The new values' place in messages is `origin`.
+  /// Sets `path` ("budget.seconds", "agents.0.name") to the YAML text `value`, for `--set`; adds
+  /// maps on the way. The new values' place in messages is `origin`.
   /// @throws InputError if an index is out of range, a scalar is in the way or `value` is no YAML
   void Set(std::string_view path, const std::string& value, const std::string& origin = "--set");
 

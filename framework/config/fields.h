@@ -1,8 +1,8 @@
 #pragma once
 
-// A config is a plain struct with defaults beside its fields and one function that visits each field
-// once. The same visit reads YAML, writes it, lists the keys with their sentences for --help, and
-// finds unknown keys:
+// A config is a plain struct with defaults beside its fields and one function that visits each
+// field once. The same visit reads YAML, writes it, lists the keys with their sentences for --help,
+// and finds unknown keys:
 //
 //   struct AnnealingConfig {
 //     double cooling = 0.95;
@@ -32,10 +32,9 @@ class FieldVisitor {
   /// A value whose form the owner checks itself (rules, lists of maps).
   virtual void Field(const char* key, ConfigNode& value, const char* help) = 0;
   /// A nested struct: `visit` visits its fields.
-  virtual void Group(
-      const char* key,
-      const char* help,
-      const std::function<void(FieldVisitor&)>& visit) = 0;
+  virtual void Group(const char* key,
+                     const char* help,
+                     const std::function<void(FieldVisitor&)>& visit) = 0;
 };
 
 /// One documented key of a config struct.

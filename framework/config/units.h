@@ -31,10 +31,11 @@ Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth);
 /// "25us" -> 25000; units ns, us (or µs), ms, s; rounded to the nearest ns, halves up. A bare 0 is
 /// allowed.
 Nanos ParseTime(std::string_view text);
-/// "11GiB" -> 11 * 2^30; units B, kB, MB, ... KiB, MiB ... A fraction of a byte is refused. A bare 0 is
-/// allowed.
+/// "11GiB" -> 11 * 2^30; units B, kB, MB, ... KiB, MiB ... A fraction of a byte is refused. A bare
+/// 0 is allowed.
 std::int64_t ParseBytes(std::string_view text);
-/// "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s"; must be > 0. In lowest terms.
+/// "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s"; must be > 0. In lowest
+/// terms.
 Bandwidth ParseBandwidth(std::string_view text);
 /// "2.8TFLOP/s" (also TFLOPS) -> 2.8e12 FLOP/s; must be > 0.
 double ParseFlopRate(std::string_view text);

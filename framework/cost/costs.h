@@ -12,11 +12,11 @@ namespace emplace {
 
 /// Where a cost comes from, best first (the cost ladder of the design).
 enum class Rung : std::uint8_t {
-  kMeasured,    ///< `cost_ns` of the graph file, or the exact signature of a cost table
-  kNeighbour,   ///< same kind, neighbouring shapes, fitted
-  kRoofline,    ///< roofline with class efficiency from published figures
-  kDefault,     ///< nothing known about the op class: default efficiency, flagged
-  kFree,        ///< storage and views: no work by definition
+  kMeasured,   ///< `cost_ns` of the graph file, or the exact signature of a cost table
+  kNeighbour,  ///< same kind, neighbouring shapes, fitted
+  kRoofline,   ///< roofline with class efficiency from published figures
+  kDefault,    ///< nothing known about the op class: default efficiency, flagged
+  kFree,       ///< storage and views: no work by definition
 };
 inline constexpr int kNumRungs = 5;
 std::string_view ToString(Rung rung);
@@ -24,9 +24,9 @@ std::string_view ToString(Rung rung);
 /// What every op costs on every device. Entries of forbidden pairs are kMaxNanos.
 struct Costs {
   int num_ops = 0, num_devices = 0;
-  std::vector<Nanos> time;          ///< [num_ops, num_devices] [ns], >= 0
-  std::vector<Rung> rung;           ///< [num_ops, num_devices]
-  std::vector<float> uncertainty;   ///< [num_ops, num_devices] relative standard error, 0.5 = 50 %
+  std::vector<Nanos> time;         ///< [num_ops, num_devices] [ns], >= 0
+  std::vector<Rung> rung;          ///< [num_ops, num_devices]
+  std::vector<float> uncertainty;  ///< [num_ops, num_devices] relative standard error, 0.5 = 50 %
 
   Nanos at(int op, int device) const { return time[size_t(op) * num_devices + device]; }
   Rung rung_at(int op, int device) const { return rung[size_t(op) * num_devices + device]; }

@@ -63,9 +63,9 @@ Grouping MergeHeavyEdges(const Graph& graph,
                          int num_groups);
 
 /// Contracted op graph: op g stands for group g, so that Expand of a placement of it is a placement
-/// of `graph`. Only for groupings without cycles between groups; simulating it is an approximation
-/// (a group starts when ALL its inputs are there, its outputs appear when ALL its ops are done, and
-/// tensors within a group occupy no memory).
+/// of `graph`. Only for groupings without cycles between groups (else: ContractGroups); simulating
+/// it is an approximation (a group starts when ALL its inputs are there, its outputs appear when
+/// ALL its ops are done, and tensors within a group occupy no memory).
 ///
 /// - name: of the group's first op; kind: of its op with the most FLOPs (then bytes accessed),
 ///   storage only if all are; phase: the most frequent; attributes and unknown keys are dropped
@@ -79,6 +79,24 @@ Grouping MergeHeavyEdges(const Graph& graph,
 /// @throws InputError naming the groups on a cycle, or two ops whose device_kinds have nothing in
 ///   common
 Graph Contract(const Graph& graph, const Grouping& grouping);
+
+/// A finer grouping that can always be contracted: each group in as few parts as a fixed order of
+/// the groups needs. Groups are ordered by their first op in topological order; a path that steps
+/// back in that order begins a new round, and a part is what a group does in one round:
+///
+///   round(v) = max over predecessors u of round(u) + (group(v) stands before group(u))
+///
+/// So a parameter, the layer that reads it and its update become three parts of one group.
+Grouping SplitAcyclic(const Graph& graph, const Grouping& grouping);
+
+/// The graph of the parts of all groups, for groupings with cycles between groups.
+struct ContractedGraph {
+  Graph graph;      ///< Contract(original, parts); parts of one group share a colocate label
+  Grouping parts;   ///< of the original's ops: op p of `graph` stands for part p
+  Grouping groups;  ///< of the ops of `graph`: group g is group g of the original grouping
+};
+/// @param grouping  respects the graph's colocate labels (ColocateByLabel)
+ContractedGraph ContractGroups(const Graph& graph, const Grouping& grouping);
 
 /// True if merging the groups leaves the graph between groups acyclic.
 bool IsAcyclic(const Graph& graph, const Grouping& grouping);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/saturating.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/coarsen_internal.h"
 
@@ -150,7 +151,7 @@ class Contraction {
     for (int v : members) {
       const Op& member = graph_.op(v);
       op.flops += member.flops;
-      op.bytes_accessed = internal::SaturatingAdd(op.bytes_accessed, member.bytes_accessed);
+      op.bytes_accessed = SaturatingAdd(op.bytes_accessed, member.bytes_accessed);
       op.workspace_bytes = std::max(op.workspace_bytes, member.workspace_bytes);
       for (int t : graph_.reads(v)) {
         const int producer = graph_.tensor(t).producer;

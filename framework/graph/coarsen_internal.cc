@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/json.h"
+#include "framework/base/saturating.h"
 
 namespace emplace::internal {
 namespace {
@@ -35,11 +36,6 @@ std::vector<double> GroupWeights(const Grouping& grouping, const std::vector<dou
   std::vector<double> sums(grouping.num_groups(), 0.0);
   for (int v = 0; v < grouping.num_ops(); ++v) sums[grouping.group_of(v)] += weight[v];
   return sums;
-}
-
-std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
-  std::int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 GroupEdges MakeGroupEdges(const Graph& graph, const Grouping& grouping) {

@@ -2,8 +2,10 @@
 
 // What the passes of coarsen.h share.
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,8 +55,6 @@ struct GroupEdges {
   }
 };
 GroupEdges MakeGroupEdges(const Graph& graph, const Grouping& grouping);
-
-std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b);
 
 /// Groups that depend on a group through tensors or control inputs, ascending, itself left out.
 Adjacency GroupSuccessors(const Graph& graph, const Grouping& grouping);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/saturating.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/coarsen_internal.h"
 
@@ -127,7 +128,7 @@ class SharedBytes {
 
  private:
   void Add(int a, int b, std::int64_t bytes) {
-    for (auto* sum : {&bytes_[a][b], &bytes_[b][a]}) *sum = internal::SaturatingAdd(*sum, bytes);
+    for (auto* sum : {&bytes_[a][b], &bytes_[b][a]}) *sum = SaturatingAdd(*sum, bytes);
   }
 
   const Graph& graph_;

@@ -9,9 +9,12 @@
 namespace emplace {
 
 /// Vertex v is op v; an edge u -> v says that v depends on u (data or control), once.
-using DependencyGraph = boost::compressed_sparse_row_graph<
-    boost::bidirectionalS, boost::no_property, boost::no_property, boost::no_property,
-    unsigned, unsigned>;
+using DependencyGraph = boost::compressed_sparse_row_graph<boost::bidirectionalS,
+                                                           boost::no_property,
+                                                           boost::no_property,
+                                                           boost::no_property,
+                                                           unsigned,
+                                                           unsigned>;
 
 DependencyGraph MakeDependencyGraph(const Graph& graph);
 

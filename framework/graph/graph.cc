@@ -9,12 +9,13 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/saturating.h"
 
 namespace emplace {
 namespace {
 
-constexpr std::string_view kRoleNames[] = {
-    "input", "parameter", "buffer", "activation", "gradient", "optimizer_state", "output"};
+constexpr std::string_view kRoleNames[] =
+    {"input", "parameter", "buffer", "activation", "gradient", "optimizer_state", "output"};
 constexpr std::string_view kPhaseNames[] = {"forward", "backward", "update"};
 
 template <class Enum, size_t N>
@@ -58,10 +59,9 @@ class Place {
   [[noreturn]] void FailOp(const std::vector<Op>& ops, int id, std::string_view message) const {
     throw InputError(fmt::format("{}: ops[{}] \"{}\": {}", where_, id, ops[id].name, message));
   }
-  [[noreturn]] void FailTensor(
-      const std::vector<Tensor>& tensors,
-      int id,
-      std::string_view message) const {
+  [[noreturn]] void FailTensor(const std::vector<Tensor>& tensors,
+                               int id,
+                               std::string_view message) const {
     throw InputError(
         fmt::format("{}: tensors[{}] \"{}\": {}", where_, id, tensors[id].name, message));
   }
@@ -90,15 +90,13 @@ void CheckTensors(const std::vector<Tensor>& tensors, const Place& place) {
   }
 }
 
-void CheckNumber(
-    const std::vector<Op>& ops,
-    int id,
-    const std::string& field,
-    double value,
-    const Place& place) {
+void CheckNumber(const std::vector<Op>& ops,
+                 int id,
+                 const std::string& field,
+                 double value,
+                 const Place& place) {
   if (!(value >= 0) || !std::isfinite(value)) {
-    place.FailOp(
-        ops, id, fmt::format("{}: {} is not a finite number >= 0", field, value));
+    place.FailOp(ops, id, fmt::format("{}: {} is not a finite number >= 0", field, value));
   }
 }
 
@@ -131,10 +129,7 @@ void CheckOps(const std::vector<Op>& ops, int num_tensors, const Place& place) {
   }
 }
 
-void SetProducers(
-    std::vector<Tensor>& tensors,
-    const std::vector<Op>& ops,
-    const Place& place) {
+void SetProducers(std::vector<Tensor>& tensors, const std::vector<Op>& ops, const Place& place) {
   for (Tensor& tensor : tensors) tensor.producer = -1;
   for (int v = 0; v < static_cast<int>(ops.size()); ++v) {
     for (int t : ops[v].outputs) {
@@ -143,13 +138,14 @@ void SetProducers(
         place.FailTensor(
             tensors,
             t,
-            first == v ? fmt::format("is listed twice in outputs of op \"{}\"", ops[v].name)
-                       : fmt::format(
-                             "two producers: ops[{}] \"{}\" and ops[{}] \"{}\"; expected at most one",
-                             first,
-                             ops[first].name,
-                             v,
-                             ops[v].name));
+            first == v
+                ? fmt::format("is listed twice in outputs of op \"{}\"", ops[v].name)
+                : fmt::format(
+                      "two producers: ops[{}] \"{}\" and ops[{}] \"{}\"; expected at most one",
+                      first,
+                      ops[first].name,
+                      v,
+                      ops[v].name));
       }
       tensors[t].producer = v;
     }
@@ -177,10 +173,9 @@ std::vector<int> AliasRoots(const std::vector<Tensor>& tensors, const Place& pla
 }
 
 // Names up to five ops of one cycle among the ops that could not be ordered.
-std::string DescribeCycle(
-    const std::vector<Op>& ops,
-    const Adjacency& predecessors,
-    const std::vector<int>& missing) {
+std::string DescribeCycle(const std::vector<Op>& ops,
+                          const Adjacency& predecessors,
+                          const std::vector<int>& missing) {
   const auto stuck = [&](int v) { return missing[v] > 0; };
   int at = 0;
   while (!stuck(at)) ++at;
@@ -202,11 +197,10 @@ std::string DescribeCycle(
   return text + fmt::format("\"{}\"", ops[cycle[0]].name);
 }
 
-std::vector<int> TopologicalOrder(
-    const std::vector<Op>& ops,
-    const Adjacency& predecessors,
-    const Adjacency& successors,
-    const Place& place) {
+std::vector<int> TopologicalOrder(const std::vector<Op>& ops,
+                                  const Adjacency& predecessors,
+                                  const Adjacency& successors,
+                                  const Place& place) {
   std::vector<int> missing(ops.size()), order;
   std::priority_queue<int, std::vector<int>, std::greater<>> available;
   for (int v = 0; v < static_cast<int>(ops.size()); ++v) {
@@ -230,20 +224,25 @@ std::vector<int> TopologicalOrder(
 
 }  // namespace
 
-std::string_view ToString(TensorRole role) { return kRoleNames[static_cast<int>(role)]; }
-std::string_view ToString(Phase phase) { return kPhaseNames[static_cast<int>(phase)]; }
+std::string_view ToString(TensorRole role) {
+  return kRoleNames[static_cast<int>(role)];
+}
+std::string_view ToString(Phase phase) {
+  return kPhaseNames[static_cast<int>(phase)];
+}
 std::optional<TensorRole> ParseTensorRole(std::string_view text) {
   return Parse<TensorRole>(text, kRoleNames);
 }
-std::optional<Phase> ParsePhase(std::string_view text) { return Parse<Phase>(text, kPhaseNames); }
+std::optional<Phase> ParsePhase(std::string_view text) {
+  return Parse<Phase>(text, kPhaseNames);
+}
 
-Graph::Graph(
-    std::string name,
-    std::vector<Tensor> tensors,
-    std::vector<Op> ops,
-    std::string source,
-    const std::string& where,
-    std::string extra)
+Graph::Graph(std::string name,
+             std::vector<Tensor> tensors,
+             std::vector<Op> ops,
+             std::string source,
+             const std::string& where,
+             std::string extra)
     : name_(std::move(name)),
       source_(std::move(source)),
       extra_(std::move(extra)),
@@ -263,9 +262,7 @@ Graph::Graph(
   for (size_t i = 1; i < by_name_.size(); ++i) {
     if (ops_[by_name_[i - 1]].name == ops_[by_name_[i]].name) {
       place.FailOp(
-          ops_,
-          by_name_[i],
-          fmt::format("name: duplicate; ops[{}] has it, too", by_name_[i - 1]));
+          ops_, by_name_[i], fmt::format("name: duplicate; ops[{}] has it, too", by_name_[i - 1]));
     }
   }
 
@@ -274,7 +271,9 @@ Graph::Graph(
     if (op.bytes_accessed < 0) {
       op.bytes_accessed = 0;
       for (const auto* ids : {&op.inputs, &op.outputs}) {
-        for (int t : *ids) op.bytes_accessed += tensors_[t].bytes;
+        for (int t : *ids) {
+          op.bytes_accessed = SaturatingAdd(op.bytes_accessed, tensors_[t].bytes);
+        }
       }
     }
     const std::vector<int> read = SortedUnique(op.inputs);

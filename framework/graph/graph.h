@@ -15,7 +15,13 @@
 namespace emplace {
 
 enum class TensorRole : std::uint8_t {
-  kInput, kParameter, kBuffer, kActivation, kGradient, kOptimizerState, kOutput
+  kInput,
+  kParameter,
+  kBuffer,
+  kActivation,
+  kGradient,
+  kOptimizerState,
+  kOutput
 };
 enum class Phase : std::uint8_t { kForward, kBackward, kUpdate };
 
@@ -25,30 +31,30 @@ std::optional<TensorRole> ParseTensorRole(std::string_view text);
 std::optional<Phase> ParsePhase(std::string_view text);
 
 struct Tensor {
-  std::string name;                      ///< may be empty
+  std::string name;  ///< may be empty
   std::vector<std::int64_t> shape;
-  std::string dtype;                     ///< "f32", "i64", ...; may be empty
-  std::int64_t bytes = 0;                ///< [B], >= 0
+  std::string dtype;       ///< "f32", "i64", ...; may be empty
+  std::int64_t bytes = 0;  ///< [B], >= 0
   TensorRole role = TensorRole::kActivation;
-  int alias_of = -1;                     ///< tensor whose memory this one shares, or -1
-  int producer = -1;                     ///< op, or -1 for a graph input; filled in by Graph
-  std::string extra;                     ///< unknown keys of the file as a JSON object, or empty
+  int alias_of = -1;  ///< tensor whose memory this one shares, or -1
+  int producer = -1;  ///< op, or -1 for a graph input; filled in by Graph
+  std::string extra;  ///< unknown keys of the file as a JSON object, or empty
 };
 
 struct Op {
-  std::string name;                      ///< unique, not empty
-  std::string kind;                      ///< framework's op type: "Conv2D", "aten.mm", "parameter"
-  std::vector<int> inputs, outputs;      ///< tensor ids in the framework's argument order
-  std::vector<int> control_inputs;       ///< op ids that must finish before
-  double flops = 0;                      ///< [FLOP], a multiply-add counts two
-  std::int64_t bytes_accessed = -1;      ///< [B]; -1 on construction: bytes of inputs plus outputs
-  std::int64_t workspace_bytes = 0;      ///< [B]
+  std::string name;                  ///< unique, not empty
+  std::string kind;                  ///< framework's op type: "Conv2D", "aten.mm", "parameter"
+  std::vector<int> inputs, outputs;  ///< tensor ids in the framework's argument order
+  std::vector<int> control_inputs;   ///< op ids that must finish before
+  double flops = 0;                  ///< [FLOP], a multiply-add counts two
+  std::int64_t bytes_accessed = -1;  ///< [B]; -1 on construction: bytes of inputs plus outputs
+  std::int64_t workspace_bytes = 0;  ///< [B]
   Phase phase = Phase::kForward;
-  std::string colocate;                  ///< ops with the same label share a device; empty: none
-  std::vector<std::string> device_kinds; ///< classes or kind names it may run on; empty: any
+  std::string colocate;                   ///< ops with the same label share a device; empty: none
+  std::vector<std::string> device_kinds;  ///< classes or kind names it may run on; empty: any
   std::vector<std::pair<std::string, double>> cost_ns;  ///< measured cost [ns] by device kind
-  std::string attributes;                ///< JSON object text, or empty
-  std::string extra;                     ///< unknown keys of the file as a JSON object, or empty
+  std::string attributes;                               ///< JSON object text, or empty
+  std::string extra;  ///< unknown keys of the file as a JSON object, or empty
 
   /// Parameters, optimiser state and constants: a place in memory, no work.
   bool IsStorage() const { return kind == "parameter" || kind == "constant"; }
@@ -69,16 +75,16 @@ class Graph {
   /// @param where   stands for the file in messages
   /// @param source  JSON object text about the graph's origin, or empty
   /// @param extra   unknown keys of the file's outermost object as a JSON object, or empty
-  /// @throws InputError naming `where`, op or tensor, and field: two producers, a dangling id, an empty
-  ///   or duplicate op name, a negative or non-finite number, an alias cycle, a dependency cycle (the
-  ///   ops on it are named)
-  Graph(
-      std::string name,
-      std::vector<Tensor> tensors,
-      std::vector<Op> ops,
-      std::string source = "",
-      const std::string& where = "graph",
-      std::string extra = "");
+  /// @throws InputError naming `where`, op or tensor, and field: two producers, a dangling id, an
+  /// empty
+  ///   or duplicate op name, a negative or non-finite number, an alias cycle, a dependency cycle
+  ///   (the ops on it are named)
+  Graph(std::string name,
+        std::vector<Tensor> tensors,
+        std::vector<Op> ops,
+        std::string source = "",
+        const std::string& where = "graph",
+        std::string extra = "");
 
   const std::string& name() const { return name_; }
   const std::string& source() const { return source_; }

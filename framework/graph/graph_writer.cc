@@ -7,6 +7,8 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
+#include "framework/base/saturating.h"
+#include "framework/graph/coarsen_internal.h"
 #include "framework/graph/graph_io.h"
 
 namespace emplace {
@@ -85,7 +87,7 @@ void Append(std::string& text, int id, const Op& op, std::int64_t default_bytes)
 std::int64_t DefaultBytesAccessed(const Graph& graph, const Op& op) {
   std::int64_t bytes = 0;
   for (const auto* ids : {&op.inputs, &op.outputs}) {
-    for (int t : *ids) bytes += graph.tensor(t).bytes;
+    for (int t : *ids) bytes = SaturatingAdd(bytes, graph.tensor(t).bytes);
   }
   return bytes;
 }

@@ -15,7 +15,8 @@ Grouping::Grouping(std::span<const int> label_of_op) {
   std::unordered_map<int, int> number;
   group_of_op_.reserve(label_of_op.size());
   for (int label : label_of_op) {
-    group_of_op_.push_back(number.try_emplace(label, static_cast<int>(number.size())).first->second);
+    group_of_op_.push_back(
+        number.try_emplace(label, static_cast<int>(number.size())).first->second);
   }
   members_.offsets.assign(number.size() + 1, 0);
   for (int group : group_of_op_) ++members_.offsets[group + 1];

@@ -7,13 +7,14 @@
 
 namespace emplace {
 
-/// A partition of the ops into groups that are placed together. Ops are still simulated one by one, so
-/// a group may have dependencies in both directions with another one without making a cycle.
+/// A partition of the ops into groups that are placed together. Ops are still simulated one by one,
+/// so a group may have dependencies in both directions with another one without making a cycle.
 class Grouping {
  public:
   /// Every op its own group.
   static Grouping Identity(int num_ops);
-  /// @param label_of_op  [num_ops] any integers; equal labels make a group. Groups are numbered by their
+  /// @param label_of_op  [num_ops] any integers; equal labels make a group. Groups are numbered by
+  /// their
   ///   least op id.
   explicit Grouping(std::span<const int> label_of_op);
 

@@ -24,35 +24,33 @@ struct Placement {
 /// Device per op. @return [num_ops]
 std::vector<DeviceIndex> ExpandPlacement(const Placement& placement, const Grouping& grouping);
 
-/// Device per group from a device per op. @throws InputError if a group's ops disagree, naming two of them
-Placement ContractPlacement(
-    std::span<const DeviceIndex> device_of_op,
-    const Grouping& grouping,
-    const Graph& graph,
-    const Cluster& cluster,
-    const std::string& where = "placement");
+/// Device per group from a device per op. @throws InputError if a group's ops disagree, naming two
+/// of them
+Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
+                            const Grouping& grouping,
+                            const Graph& graph,
+                            const Cluster& cluster,
+                            const std::string& where = "placement");
 
 /// Reads `emplace-placement` version 1 (JSON, also gzipped).
 /// @return device per op [num_ops]
-/// A placement made for a graph or cluster of another name is taken under a warning, since op and device
-/// names decide; the keys `graph` and `cluster` may be missing.
-/// @throws InputError naming file, op, device and choices: unknown op or device, an op missing or twice
-std::vector<DeviceIndex> ReadPlacement(
-    const std::filesystem::path& path,
-    const Graph& graph,
-    const Cluster& cluster,
-    const WarningSink& warn = {});
-std::vector<DeviceIndex> ParsePlacement(
-    const std::string& json,
-    const Graph& graph,
-    const Cluster& cluster,
-    const std::string& where,
-    const WarningSink& warn = {});
+/// A placement made for a graph or cluster of another name is taken under a warning, since op and
+/// device names decide; the keys `graph` and `cluster` may be missing.
+/// @throws InputError naming file, op, device and choices: unknown op or device, an op missing or
+/// twice
+std::vector<DeviceIndex> ReadPlacement(const std::filesystem::path& path,
+                                       const Graph& graph,
+                                       const Cluster& cluster,
+                                       const WarningSink& warn = {});
+std::vector<DeviceIndex> ParsePlacement(const std::string& json,
+                                        const Graph& graph,
+                                        const Cluster& cluster,
+                                        const std::string& where,
+                                        const WarningSink& warn = {});
 
 /// `emplace-placement` version 1 text, ops in graph order.
-std::string FormatPlacement(
-    std::span<const DeviceIndex> device_of_op,
-    const Graph& graph,
-    const Cluster& cluster);
+std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
+                            const Graph& graph,
+                            const Cluster& cluster);
 
 }  // namespace emplace

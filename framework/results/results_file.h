@@ -4,20 +4,21 @@
 //
 //   /                       attributes: format "emplace-results", version 1
 //   /config                 attributes: yaml, seed(s), version, commit, host, date, gpus
-//   /problem                attributes: graph, cluster, semantics, bound_ns, critical_path_ns, work_ns;
+//   /problem                attributes: graph, cluster, semantics, bound_ns, critical_path_ns,
+//   work_ns;
 //                           datasets: op_names, device_names, group_of_op
 //   /agents/<label>/        one per agent and seed, label "hill_climb" or "hill_climb.seed2";
 //                           attributes: agent, settings, seed, evaluations, seconds, status, error
-//     evaluations           compound table: index, wall_seconds, step_time_ns, best_step_time_ns, feasible
-//     updates               compound table of the agent's own numbers, if it has any
+//     evaluations           compound table: index, wall_seconds, step_time_ns, best_step_time_ns,
+//     feasible updates               compound table of the agent's own numbers, if it has any
 //     best/placement        [num_ops] device index per op;  best/outcome: attributes step_time_ns,
 //                           feasible; datasets busy_ns, peak_bytes, deficit_bytes [num_devices];
 //                           attributes rung_measured, rung_roofline ... shares of time
 //     checkpoint            the agent's saved state (text), if it was stopped
 //   /verification           written by `emplace verify`
 //
-// The file is composed in memory and renamed into place at every Commit(), so that a process killed at
-// any moment leaves the previous or the new state readable.
+// The file is composed in memory and renamed into place at every Commit(), so that a process killed
+// at any moment leaves the previous or the new state readable.
 
 #include <cstdint>
 #include <filesystem>
@@ -39,7 +40,8 @@ struct TableColumn {
 
 class ResultsFile {
  public:
-  /// @throws RunError at once if the folder does not exist or cannot be written (before hours of search)
+  /// @throws RunError at once if the folder does not exist or cannot be written (before hours of
+  /// search)
   explicit ResultsFile(std::filesystem::path path);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;

@@ -21,10 +21,9 @@ Storage StorageOf(const Graph& graph, std::span<const DeviceIndex> device_of_op,
   return {root, home};
 }
 
-std::vector<std::int64_t> ResidentBytes(
-    const Graph& graph,
-    int num_devices,
-    std::span<const DeviceIndex> device_of_op) {
+std::vector<std::int64_t> ResidentBytes(const Graph& graph,
+                                        int num_devices,
+                                        std::span<const DeviceIndex> device_of_op) {
   std::vector<std::int64_t> bytes(num_devices, 0);
   std::vector<int> counted_for(num_devices, -1);  // last graph input counted on a device
   for (int t = 0; t < graph.num_tensors(); ++t) {

@@ -9,33 +9,30 @@
 namespace emplace {
 namespace {
 
-[[noreturn]] void ThrowMissingRoute(
-    const Graph& graph,
-    const Cluster& cluster,
-    const Copy& copy,
-    int destination) {
-  const std::string what = copy.tensor == kControlTensor
-                               ? "a control edge"
-                               : fmt::format("tensor {} \"{}\" ({} B)",
-                                             copy.tensor,
-                                             graph.tensor(copy.tensor).name,
-                                             copy.bytes);
-  throw InputError(fmt::format(
-      "cluster \"{}\": no route from \"{}\" to \"{}\", which op \"{}\" needs for {}",
-      cluster.name(),
-      cluster.device(copy.source).name,
-      cluster.device(destination).name,
-      graph.op(copy.producer).name,
-      what));
+[[noreturn]] void ThrowMissingRoute(const Graph& graph,
+                                    const Cluster& cluster,
+                                    const Copy& copy,
+                                    int destination) {
+  const std::string what =
+      copy.tensor == kControlTensor
+          ? "a control edge"
+          : fmt::format(
+                "tensor {} \"{}\" ({} B)", copy.tensor, graph.tensor(copy.tensor).name, copy.bytes);
+  throw InputError(
+      fmt::format("cluster \"{}\": no route from \"{}\" to \"{}\", which op \"{}\" needs for {}",
+                  cluster.name(),
+                  cluster.device(copy.source).name,
+                  cluster.device(destination).name,
+                  graph.op(copy.producer).name,
+                  what));
 }
 
 }  // namespace
 
-std::vector<Copy> CopiesOf(
-    const Graph& graph,
-    const Cluster& cluster,
-    std::span<const DeviceIndex> device_of_op,
-    int producer) {
+std::vector<Copy> CopiesOf(const Graph& graph,
+                           const Cluster& cluster,
+                           std::span<const DeviceIndex> device_of_op,
+                           int producer) {
   std::vector<Copy> copies;
   const int source = device_of_op[producer];
 

@@ -4,8 +4,8 @@
 //
 //   while (!agent->Finished()) agent->Step(evaluator);      // BudgetExhausted ends the loop, too
 //
-// An agent need not keep its best placement: the metered evaluator (meter.h) it is handed records every
-// outcome and the best of them.
+// An agent need not keep its best placement: the metered evaluator (meter.h) it is handed records
+// every outcome and the best of them.
 
 #include <cstdint>
 #include <functional>
@@ -23,12 +23,14 @@ namespace emplace {
 class Agent {
  public:
   virtual ~Agent() = default;
-  /// One unit of search: a policy update, a sweep of moves, the one and only construction of a heuristic.
+  /// One unit of search: a policy update, a sweep of moves, the one and only construction of a
+  /// heuristic.
   virtual void Step(Evaluator& evaluator) = 0;
   /// True when further steps cannot change anything (a heuristic after its construction).
   virtual bool Finished() const { return false; }
-  /// State between two steps, generators included: a restored agent goes on bit for bit as the saved
-  /// one would have. @throws InputError from Load if the text belongs to another problem or agent
+  /// State between two steps, generators included: a restored agent goes on bit for bit as the
+  /// saved one would have. @throws InputError from Load if the text belongs to another problem or
+  /// agent
   virtual void Save(std::ostream& out) const = 0;
   virtual void Load(std::istream& in) = 0;
 };
@@ -60,19 +62,5 @@ class AgentRegistry {
  private:
   std::vector<AgentEntry> entries_;
 };
-
-/// Entry for an agent class with a nested `Config` (a struct with Visit) and a constructor
-/// `A(const AgentContext&, const A::Config&)`.
-template <class A>
-AgentEntry MakeAgentEntry(std::string name, std::string sentence, bool uses_seed = true) {
-  return {
-      std::move(name),
-      std::move(sentence),
-      [](const AgentContext& context, const ConfigNode& settings) -> std::unique_ptr<Agent> {
-        return std::make_unique<A>(context, ReadFields<typename A::Config>(settings));
-      },
-      [] { return DescribeFields<typename A::Config>(); },
-      uses_seed};
-}
 
 }  // namespace emplace

@@ -14,9 +14,8 @@ bool Better(const Outcome& a, const Outcome& b) {
   return a.step_time < b.step_time;
 }
 
-std::vector<Outcome> Evaluator::Evaluate(
-    std::span<const Placement> placements,
-    const OutcomeDetail& detail) {
+std::vector<Outcome> Evaluator::Evaluate(std::span<const Placement> placements,
+                                         const OutcomeDetail& detail) {
   std::vector<Outcome> outcomes(placements.size());
   Evaluate(placements, outcomes, detail);
   return outcomes;

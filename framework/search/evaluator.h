@@ -1,7 +1,7 @@
 #pragma once
 
-// The one door between search and world: placements in, outcomes out. An agent never learns whether a
-// simulator or a rack of GPUs stands behind it.
+// The one door between search and world: placements in, outcomes out. An agent never learns whether
+// a simulator or a rack of GPUs stands behind it.
 
 #include <cstdint>
 #include <span>
@@ -14,24 +14,24 @@
 namespace emplace {
 
 struct DeviceOutcome {
-  Nanos busy = 0;             ///< sum of the costs of its ops [ns]
-  std::int64_t peak = 0;      ///< peak memory [B]
-  std::int64_t deficit = 0;   ///< bytes missing: max(0, peak - memory) [B]
+  Nanos busy = 0;            ///< sum of the costs of its ops [ns]
+  std::int64_t peak = 0;     ///< peak memory [B]
+  std::int64_t deficit = 0;  ///< bytes missing: max(0, peak - memory) [B]
 };
 
 struct ChannelOutcome {
-  Nanos busy = 0;             ///< sum of wire times [ns], without latency and gaps
+  Nanos busy = 0;  ///< sum of wire times [ns], without latency and gaps
   std::int64_t transfers = 0;
-  std::int64_t bytes = 0;     ///< [B]
+  std::int64_t bytes = 0;  ///< [B]
 };
 
 /// What a placement leads to. One that does not fit is an outcome with the missing bytes.
 struct Outcome {
-  Nanos step_time = 0;                    ///< the problem's objective [ns]
-  bool feasible = true;                   ///< no device has a deficit
-  std::vector<DeviceOutcome> devices;     ///< [num_devices]
-  std::vector<ChannelOutcome> channels;   ///< [num_channels], if requested
-  std::vector<Nanos> start, finish;       ///< [num_ops], if requested [ns]
+  Nanos step_time = 0;                   ///< the problem's objective [ns]
+  bool feasible = true;                  ///< no device has a deficit
+  std::vector<DeviceOutcome> devices;    ///< [num_devices]
+  std::vector<ChannelOutcome> channels;  ///< [num_channels], if requested
+  std::vector<Nanos> start, finish;      ///< [num_ops], if requested [ns]
 
   /// Sum of deficits over the devices [B].
   std::int64_t deficit() const;
@@ -50,21 +50,19 @@ class Evaluator {
   virtual ~Evaluator() = default;
   virtual const Problem& problem() const = 0;
 
-  /// Fills outcomes[i] for placements[i], reusing the outcomes' memory. The order and size of the batch
-  /// never change a result.
+  /// Fills outcomes[i] for placements[i], reusing the outcomes' memory. The order and size of the
+  /// batch never change a result.
   /// @throws InputError for a placement of the wrong size or on a forbidden device
-  virtual void Evaluate(
-      std::span<const Placement> placements,
-      std::span<Outcome> outcomes,
-      const OutcomeDetail& detail = {}) = 0;
+  virtual void Evaluate(std::span<const Placement> placements,
+                        std::span<Outcome> outcomes,
+                        const OutcomeDetail& detail = {}) = 0;
 
   /// Evaluations still allowed by the budget; a batch beyond it is cut off by BudgetExhausted.
   virtual std::int64_t remaining() const { return INT64_MAX; }
 
   // Convenience.
-  std::vector<Outcome> Evaluate(
-      std::span<const Placement> placements,
-      const OutcomeDetail& detail = {});
+  std::vector<Outcome> Evaluate(std::span<const Placement> placements,
+                                const OutcomeDetail& detail = {});
   Outcome Evaluate(const Placement& placement, const OutcomeDetail& detail = {});
 };
 

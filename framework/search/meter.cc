@@ -4,28 +4,27 @@
 
 namespace emplace {
 
-MeteredEvaluator::MeteredEvaluator(
-    Evaluator& inner,
-    const Budget& budget,
-    std::function<bool()> cancelled)
+MeteredEvaluator::MeteredEvaluator(Evaluator& inner,
+                                   const Budget& budget,
+                                   std::function<bool()> cancelled)
     : inner_(inner),
       budget_(budget),
       cancelled_(std::move(cancelled)),
-      start_(std::chrono::steady_clock::now()) {}
+      start_(std::chrono::steady_clock::now()) {
+}
 
 double MeteredEvaluator::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
 std::int64_t MeteredEvaluator::remaining() const {
-  return std::min(
-      inner_.remaining(), budget_.evaluations - static_cast<std::int64_t>(records_.size()));
+  return std::min(inner_.remaining(),
+                  budget_.evaluations - static_cast<std::int64_t>(records_.size()));
 }
 
-void MeteredEvaluator::Evaluate(
-    std::span<const Placement> placements,
-    std::span<Outcome> outcomes,
-    const OutcomeDetail& detail) {
+void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
+                                std::span<Outcome> outcomes,
+                                const OutcomeDetail& detail) {
   if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
   const size_t allowed = static_cast<size_t>(
       std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(placements.size())));

@@ -18,8 +18,8 @@ struct Budget {
   std::int64_t steps = INT64_MAX;
 };
 
-/// Thrown by a metered evaluator when the budget ends within Agent::Step; the evaluations made until
-/// then are recorded.
+/// Thrown by a metered evaluator when the budget ends within Agent::Step; the evaluations made
+/// until then are recorded.
 class BudgetExhausted : public std::exception {
  public:
   const char* what() const noexcept override { return "search budget exhausted"; }
@@ -27,9 +27,9 @@ class BudgetExhausted : public std::exception {
 
 /// Row of the results' `evaluations` table.
 struct EvaluationRecord {
-  double wall_seconds = 0;     ///< since the search began [s]
-  Nanos step_time = 0;         ///< [ns]
-  Nanos best_step_time = 0;    ///< best feasible one so far [ns]; kMaxNanos: none yet
+  double wall_seconds = 0;   ///< since the search began [s]
+  Nanos step_time = 0;       ///< [ns]
+  Nanos best_step_time = 0;  ///< best feasible one so far [ns]; kMaxNanos: none yet
   bool feasible = false;
 };
 
@@ -41,10 +41,9 @@ class MeteredEvaluator final : public Evaluator {
   MeteredEvaluator(Evaluator& inner, const Budget& budget, std::function<bool()> cancelled = {});
 
   const Problem& problem() const override { return inner_.problem(); }
-  void Evaluate(
-      std::span<const Placement> placements,
-      std::span<Outcome> outcomes,
-      const OutcomeDetail& detail = {}) override;
+  void Evaluate(std::span<const Placement> placements,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail& detail = {}) override;
   using Evaluator::Evaluate;
   std::int64_t remaining() const override;
 

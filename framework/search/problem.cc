@@ -32,30 +32,30 @@ std::vector<std::uint64_t> AllowedByOp(const Costs& costs) {
 }
 
 // The ops of a group must share a device; names the op that excludes the last one.
-std::uint64_t AllowedForGroup(
-    const Graph& graph,
-    const Cluster& cluster,
-    std::span<const int> members,
-    const std::vector<std::uint64_t>& allowed_by_op) {
+std::uint64_t AllowedForGroup(const Graph& graph,
+                              const Cluster& cluster,
+                              std::span<const int> members,
+                              const std::vector<std::uint64_t>& allowed_by_op) {
   std::uint64_t allowed = ~std::uint64_t{0};
   for (int v : members) {
     if (allowed_by_op[v] == 0) {
-      throw InputError(fmt::format(
-          "problem: op \"{}\" ({}) is allowed on no device of cluster \"{}\" ({})",
-          graph.op(v).name,
-          graph.op(v).kind,
-          cluster.name(),
-          DeviceList(cluster, ~std::uint64_t{0})));
+      throw InputError(
+          fmt::format("problem: op \"{}\" ({}) is allowed on no device of cluster \"{}\" ({})",
+                      graph.op(v).name,
+                      graph.op(v).kind,
+                      cluster.name(),
+                      DeviceList(cluster, ~std::uint64_t{0})));
     }
     if ((allowed & allowed_by_op[v]) == 0) {
-      throw InputError(fmt::format(
-          "problem: a group of {} ops shares no allowed device: op \"{}\" allows {}, the ops before "
-          "it (first \"{}\") leave only {}",
-          members.size(),
-          graph.op(v).name,
-          DeviceList(cluster, allowed_by_op[v]),
-          graph.op(members[0]).name,
-          DeviceList(cluster, allowed)));
+      throw InputError(
+          fmt::format("problem: a group of {} ops shares no allowed device: op \"{}\" allows {}, "
+                      "the ops before "
+                      "it (first \"{}\") leave only {}",
+                      members.size(),
+                      graph.op(v).name,
+                      DeviceList(cluster, allowed_by_op[v]),
+                      graph.op(members[0]).name,
+                      DeviceList(cluster, allowed)));
     }
     allowed &= allowed_by_op[v];
   }
@@ -104,10 +104,10 @@ void CheckMagnitudes(const Graph& graph, const Cluster& cluster, const Costs& co
   if (bytes >= 0x1p62) fail(fmt::format("memory of up to {:.3g} B", bytes));
 }
 
-void CheckRoutes(
-    const Graph& graph,
-    const Cluster& cluster,
-    const std::vector<std::uint64_t>& allowed_by_op) {
+void CheckRoutes(const Graph& graph,
+                 const Grouping& grouping,
+                 const Cluster& cluster,
+                 const std::vector<std::uint64_t>& allowed_by_op) {
   const int num_devices = cluster.num_devices();
   std::vector<std::uint64_t> routed(num_devices, 0);
   bool complete = true;
@@ -123,26 +123,27 @@ void CheckRoutes(
   if (complete) return;
   for (int v = 0; v < graph.num_ops(); ++v) {
     for (int next : graph.successors(v)) {
+      if (grouping.group_of(v) == grouping.group_of(next)) continue;
       for (int from = 0; from < num_devices; ++from) {
         const std::uint64_t lost = allowed_by_op[next] & ~routed[from];
         if ((allowed_by_op[v] >> from & 1) == 0 || lost == 0) continue;
-        throw InputError(fmt::format(
-            "cluster \"{}\": no route from \"{}\" to \"{}\", which op \"{}\" -> op \"{}\" may need; add "
-            "one under routes or restrict the ops' device_kinds",
-            cluster.name(),
-            cluster.device(from).name,
-            cluster.device(std::countr_zero(lost)).name,
-            graph.op(v).name,
-            graph.op(next).name));
+        throw InputError(
+            fmt::format("cluster \"{}\": no route from \"{}\" to \"{}\", which op \"{}\" -> op "
+                        "\"{}\" may need; add "
+                        "one under routes or restrict the ops' device_kinds",
+                        cluster.name(),
+                        cluster.device(from).name,
+                        cluster.device(std::countr_zero(lost)).name,
+                        graph.op(v).name,
+                        graph.op(next).name));
       }
     }
   }
 }
 
-void CheckResidentFits(
-    const Graph& graph,
-    const Cluster& cluster,
-    const std::vector<std::uint64_t>& allowed_by_op) {
+void CheckResidentFits(const Graph& graph,
+                       const Cluster& cluster,
+                       const std::vector<std::uint64_t>& allowed_by_op) {
   double total = 0, capacity = 0;
   for (const Device& device : cluster.devices()) capacity += static_cast<double>(device.memory);
   for (const Tensor& tensor : graph.tensors()) {
@@ -155,37 +156,38 @@ void CheckResidentFits(
       }
     }
     if (tensor.bytes > largest) {
-      throw InputError(fmt::format(
-          "problem: {} \"{}\" of op \"{}\" ({} B) fits nowhere: the largest device it is allowed on ({}) "
-          "has {} B",
-          ToString(tensor.role),
-          tensor.name,
-          graph.op(tensor.producer).name,
-          tensor.bytes,
-          DeviceList(cluster, allowed_by_op[tensor.producer]),
-          largest));
+      throw InputError(
+          fmt::format("problem: {} \"{}\" of op \"{}\" ({} B) fits nowhere: the largest device it "
+                      "is allowed on ({}) "
+                      "has {} B",
+                      ToString(tensor.role),
+                      tensor.name,
+                      graph.op(tensor.producer).name,
+                      tensor.bytes,
+                      DeviceList(cluster, allowed_by_op[tensor.producer]),
+                      largest));
     }
   }
   if (total > capacity) {
-    throw InputError(fmt::format(
-        "problem: the parameters, buffers and optimiser state of graph \"{}\" ({:.0f} B) fit nowhere: "
-        "all devices of cluster \"{}\" together have {:.0f} B",
-        graph.name(),
-        total,
-        cluster.name(),
-        capacity));
+    throw InputError(
+        fmt::format("problem: the parameters, buffers and optimiser state of graph \"{}\" ({:.0f} "
+                    "B) fit nowhere: "
+                    "all devices of cluster \"{}\" together have {:.0f} B",
+                    graph.name(),
+                    total,
+                    cluster.name(),
+                    capacity));
   }
 }
 
 }  // namespace
 
-Problem::Problem(
-    std::shared_ptr<const Graph> graph,
-    Grouping grouping,
-    std::shared_ptr<const Cluster> cluster,
-    Costs costs,
-    Objective objective,
-    ProblemChecks checks)
+Problem::Problem(std::shared_ptr<const Graph> graph,
+                 Grouping grouping,
+                 std::shared_ptr<const Cluster> cluster,
+                 Costs costs,
+                 Objective objective,
+                 ProblemChecks checks)
     : graph_(std::move(graph)),
       grouping_(std::move(grouping)),
       cluster_(std::move(cluster)),
@@ -203,12 +205,11 @@ Problem::Problem(
       num_devices == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << num_devices) - 1;
   for (int group = 0; group < num_groups(); ++group) {
     allowed_.push_back(
-        all_devices &
-        AllowedForGroup(*graph_, *cluster_, grouping_.members(group), allowed_by_op));
+        all_devices & AllowedForGroup(*graph_, *cluster_, grouping_.members(group), allowed_by_op));
   }
   CheckMagnitudes(*graph_, *cluster_, costs_);
   if (checks == ProblemChecks::kAll) {
-    CheckRoutes(*graph_, *cluster_, allowed_by_op);
+    CheckRoutes(*graph_, grouping_, *cluster_, allowed_by_op);
     CheckResidentFits(*graph_, *cluster_, allowed_by_op);
   }
 

@@ -21,25 +21,27 @@ enum class Objective : std::uint8_t {
 /// Which of the checks that look at more than one placement the constructor makes.
 enum class ProblemChecks : std::uint8_t {
   kAll,
-  kPlacementOnly,  ///< one given placement will be simulated: routes and sizes it does not need may miss
+  kPlacementOnly,  ///< one given placement will be simulated: routes and sizes it does not need may
+                   ///< miss
 };
 
 /// What is to be placed where: everything a search may know. Immutable and validated, shared by any
 /// number of evaluators and agents.
 class Problem {
  public:
-  /// @throws InputError: sizes that do not fit together; a group whose ops share no allowed device (names
+  /// @throws InputError: sizes that do not fit together; a group whose ops share no allowed device
+  /// (names
   ///   two ops that exclude each other); a missing route between two devices that a dependency may
   ///   need (names both devices and the dependency); costs so large that times could overflow;
-  ///   parameters that fit nowhere (more resident bytes than all allowed devices hold together, or a
-  ///   single tensor larger than every device its producer may run on: with the bytes and the choices)
-  Problem(
-      std::shared_ptr<const Graph> graph,
-      Grouping grouping,
-      std::shared_ptr<const Cluster> cluster,
-      Costs costs,
-      Objective objective = Objective::kStepTime,
-      ProblemChecks checks = ProblemChecks::kAll);
+  ///   parameters that fit nowhere (more resident bytes than all allowed devices hold together, or
+  ///   a single tensor larger than every device its producer may run on: with the bytes and the
+  ///   choices)
+  Problem(std::shared_ptr<const Graph> graph,
+          Grouping grouping,
+          std::shared_ptr<const Cluster> cluster,
+          Costs costs,
+          Objective objective = Objective::kStepTime,
+          ProblemChecks checks = ProblemChecks::kAll);
 
   const Graph& graph() const { return *graph_; }
   const Grouping& grouping() const { return grouping_; }

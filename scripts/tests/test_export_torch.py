@@ -34,6 +34,19 @@ TINY = """
 """
 
 
+def net(forward: str, init: str = "") -> str:
+    """Source of a model around `self.inner`, 4 -> 4; `init` makes more of it, separated by `;`."""
+    lines = "".join(f"        {line}\n" for line in textwrap.dedent(forward).strip().split("\n"))
+    return ("import torch\nfrom torch import nn\n"
+            "class Net(nn.Module):\n"
+            "    def __init__(self):\n"
+            "        super().__init__()\n"
+            f"        self.inner = nn.Linear(4, 4); {init}\n"
+            f"    def forward(self, x):\n{lines}"
+            "def build():\n"
+            "    return nn.Sequential(Net()), torch.empty(2, 4), lambda y: y.sum()\n")
+
+
 def run(*arguments: str) -> tuple[int, str, str]:
     """(exit code, stdout, stderr) of the program called with `arguments`."""
     out, err = io.StringIO(), io.StringIO()
@@ -48,6 +61,8 @@ def run(*arguments: str) -> tuple[int, str, str]:
 class Folder(unittest.TestCase):
     """A test with a folder of its own and a way to export the source text of a model."""
 
+    capture = "aot"
+
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -59,7 +74,8 @@ class Folder(unittest.TestCase):
     def run_model(self, source: str, *options: str) -> tuple[int, str, str]:
         with open(self.path("model.py"), "w", encoding="utf-8") as file:
             file.write(textwrap.dedent(source))
-        return run("--module", self.path("model.py"), "-o", self.path("g.json.gz"), *options)
+        return run("--module", self.path("model.py"), "-o", self.path("g.json.gz"),
+                   "--capture", self.capture, *options)
 
     def export(self, source: str, *options: str) -> dict[str, Any]:
         code, _, err = self.run_model(source, *options)
@@ -70,6 +86,13 @@ class Folder(unittest.TestCase):
         found = [op for op in document["ops"] if op["name"] == name]
         self.assertTrue(found, f"no op {name!r} in {[op['name'] for op in document['ops']]}")
         return found[0]
+
+    def written_to(self, document: dict[str, Any], state: str) -> tuple[dict, dict[str, Any]]:
+        """The tensor that overwrites the state op `state`, and the op that makes it."""
+        first = self.op(document, state)["outputs"][0]
+        tensor = next(t for t in document["tensors"]
+                      if t.get("alias_of") == first and "role" in t)  # a view has none
+        return tensor, next(op for op in document["ops"] if tensor["id"] in op["outputs"])
 
 
 class CommandLineTest(Folder):
@@ -91,6 +114,7 @@ class CommandLineTest(Folder):
                                     (("gpt2_small", "--seq", "2000"), "1024 positions"),
                                     (("resnet50", "--module", "x.py"), "not both"),
                                     (("resnet50", "--batch", "0"), "not a whole number above 0"),
+                                    (("resnet50", "--capture", "x"), "invalid choice"),
                                     (("resnet50", "--optimizer", "x"), "invalid choice")):
             code, _, err = run(*arguments)
             self.assertEqual(code, 2, arguments)
@@ -112,6 +136,8 @@ class CommandLineTest(Folder):
 
 @unittest.skipUnless(HAVE_TORCH, "needs torch")
 class GraphTest(Folder):
+    """What holds for both captures, here with the default one."""
+
     def test_two_layers(self) -> None:
         """By hand, batch 8: 2 * 8 * (6 * 5 + 5 * 3) = 720 FLOP forward; backward the same for
         the weights' gradients, and 2 * 8 * 15 = 240 for the second layer's input."""
@@ -121,19 +147,30 @@ class GraphTest(Folder):
         self.assertEqual(figures["forward_flops"], 720)
         self.assertEqual(figures["backward_flops"], 720 + 240)
         self.assertEqual(document["source"]["optimizer"], "momentum")
+        self.assertEqual(document["source"]["capture"], self.capture)
         roles = [t.get("role") for t in document["tensors"]]
         self.assertEqual((roles.count("input"), roles.count("gradient"), roles.count("output")),
                          (2, 4, 1))
 
-    def test_in_place_op_and_views_share_memory(self) -> None:
+    def test_view_shares_memory(self) -> None:
         document = self.export(TINY)
-        tensors = document["tensors"]
-        relu, addmm = self.op(document, "1/relu"), self.op(document, "0/addmm")
-        self.assertEqual(relu["kind"], "aten.relu")
-        self.assertEqual(tensors[relu["outputs"][0]]["alias_of"], addmm["outputs"][0])
         view = self.op(document, "0/t")
         self.assertEqual(view["bytes_accessed"], 0)
-        self.assertEqual(tensors[view["outputs"][0]]["alias_of"], view["inputs"][0])
+        self.assertEqual(document["tensors"][view["outputs"][0]]["alias_of"], view["inputs"][0])
+
+    def test_in_place_op(self) -> None:
+        """Its own tensor in the functional graph, its input's memory when PyTorch runs it."""
+        document = self.export(TINY)
+        relu, addmm = self.op(document, "1/relu"), self.op(document, "0/addmm")
+        self.assertEqual(relu["kind"], "aten.relu")
+        self.assertEqual(relu["inputs"], addmm["outputs"])
+        self.assertEqual(document["tensors"][relu["outputs"][0]].get("alias_of"),
+                         addmm["outputs"][0] if self.capture == "eager" else None)
+
+    def test_sum_of_gradients_belongs_to_the_last_of_them(self) -> None:
+        document = self.export(net("y = self.inner(x).sin()\nreturn y + self.b(y)",
+                                   "self.b = nn.Linear(4, 4)"))
+        self.assertEqual(self.op(document, "0.b/backward/add")["attributes"]["module"], "0.b")
 
     def test_backward_op_names_its_forward_op(self) -> None:
         document = self.export(TINY)
@@ -168,31 +205,51 @@ class GraphTest(Folder):
             def build():
                 return torch.nn.BatchNorm2d(3), torch.empty(2, 3, 4, 4), lambda y: y.sum()
         """)
-        norm = self.op(document, "model/native_batch_norm")
-        written = [document["tensors"][t] for t in norm["outputs"][-2:]]
-        self.assertEqual([t["role"] for t in written], ["buffer", "buffer"])
-        self.assertEqual(written[0]["alias_of"], self.op(document, "running_mean")["outputs"][0])
+        for name in ("running_mean", "running_var", "num_batches_tracked"):
+            tensor, writer = self.written_to(document, name)
+            self.assertEqual(tensor["role"], "buffer")
+            self.assertEqual(writer["colocate"], self.op(document, name)["colocate"])
+        self.assertIn("native_batch_norm", self.written_to(document, "running_var")[1]["kind"])
 
     def test_memory_written_through_a_view_is_read_later(self) -> None:
+        document = self.export(net("""
+            y = self.inner(x)
+            before = self.history.sum()
+            self.history[1].copy_(y.detach().mean(0))
+            return y * self.history.sum() * before
+            """, "self.register_buffer('history', torch.zeros(2, 4))"))
+        before, after = self.op(document, "0/sum"), self.op(document, "0/sum_1")
+        if self.capture == "eager":  # in memory that both sums read
+            writer = self.op(document, "0/copy")
+            self.assertEqual(after["control_inputs"], [writer["id"]])
+        else:                        # as a new value, for which the old one makes room
+            tensor, writer = self.written_to(document, "0.history")
+            self.assertEqual(writer["kind"], "aten.select_scatter")
+            self.assertEqual((tensor["role"], after["inputs"]), ("buffer", [tensor["id"]]))
+        self.assertEqual(writer["control_inputs"], [before["id"]])
+        self.assertEqual(writer["colocate"], self.op(document, "0.history")["colocate"])
+        self.assertIsNotNone(writer["colocate"])
+
+    def test_state_whose_old_value_is_still_read_is_overwritten_later(self) -> None:
+        document = self.export(net("""
+            y, before = self.inner(x), self.mean.clone()
+            self.mean.mul_(0.9).add_(y.detach().mean(0))
+            return y * self.mean * before
+            """, "self.register_buffer('mean', torch.zeros(4))"))
+        _, writer = self.written_to(document, "0.mean")
+        self.assertEqual(writer["kind"], {"eager": "aten.mul", "aot": "aten.copy"}[self.capture])
+        self.assertEqual(writer["control_inputs"], [self.op(document, "0/clone")["id"]])
+
+    def test_tensor_that_no_module_owns_is_a_constant(self) -> None:
         document = self.export("""
             import torch
-            class Memory(torch.nn.Module):
-                def __init__(self):
-                    super().__init__()
-                    self.model = torch.nn.Linear(4, 4)
-                    self.register_buffer("history", torch.zeros(2, 4))
-                def forward(self, x):
-                    y = self.model(x)
-                    before = self.history.sum()
-                    self.history[1].copy_(y.detach().mean(0))
-                    return y * self.history.sum() * before
             def build():
-                return Memory(), torch.empty(3, 4), lambda y: y.mean()
+                scale = torch.ones(3)
+                return torch.nn.Linear(4, 3), torch.empty(2, 4), lambda y: (y * scale).sum()
         """)
-        copy = self.op(document, "model/copy")
-        self.assertEqual(copy["control_inputs"], [self.op(document, "model/sum")["id"]])
-        self.assertEqual(self.op(document, "model/sum_1")["control_inputs"], [copy["id"]])
-        self.assertEqual(copy["colocate"], self.op(document, "history")["colocate"])
+        constant = self.op(document, "constant")
+        self.assertEqual(constant["kind"], "constant")
+        self.assertIn(constant["outputs"][0], self.op(document, "loss/mul")["inputs"])
 
     def test_tied_weight_is_one_parameter_and_embedding_moves_rows(self) -> None:
         document = self.export("""
@@ -221,39 +278,77 @@ class GraphTest(Folder):
             self.assertEqual(file.read(), first)
 
     def test_unknown_flops_and_unused_parameters_are_listed(self) -> None:
-        code, _, err = self.run_model("""
-            import torch
-            class Part(torch.nn.Module):
-                def __init__(self):
-                    super().__init__()
-                    self.used, self.unused = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
-                def forward(self, x):
-                    return self.used(x).tanh()
-            def build():
-                return Part(), torch.empty(2, 2), lambda y: y.sum()
-        """)
+        code, _, err = self.run_model(net("return self.inner(x).tanh()",
+                                          "self.unused = nn.Linear(4, 4)"))
         self.assertEqual(code, 0, err)
-        self.assertIn("no gradient, so no update (2): unused.weight, unused.bias", err)
-        self.assertRegex(err, r"aten\.tanh +1 +32")
+        self.assertIn("no gradient, so no update (2): 0.unused.weight, 0.unused.bias", err)
+        self.assertRegex(err, r"aten\.tanh +1 +64")
+
+
+@unittest.skipUnless(HAVE_TORCH, "needs torch")
+class EagerGraphTest(GraphTest):
+    """The same with the other capture."""
+
+    capture = "eager"
+
+
+@unittest.skipUnless(HAVE_TORCH, "needs torch")
+class CapturesAgreeTest(Folder):
+    SOURCE = """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stem = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8),
+                                          nn.ReLU(inplace=True), nn.Conv2d(8, 16, 3, groups=2))
+                self.q, self.out = nn.Linear(16, 16), nn.Linear(16, 5, bias=False)
+                self.table = nn.Embedding(5, 16)
+                self.out.weight = self.table.weight
+            def forward(self, x, tokens):
+                x = self.stem(x).flatten(2).transpose(1, 2)
+                x = x + self.table(tokens)[:, None]
+                x = nn.functional.dropout((self.q(x) @ x.transpose(1, 2)).softmax(-1), 0.1) @ x
+                return self.out(x.mean(1))
+
+        def build():
+            return (Net(), (torch.empty(2, 3, 8, 8), torch.empty(2, dtype=torch.int64)),
+                    (torch.empty(2, dtype=torch.int64),), nn.functional.cross_entropy)
+    """
+
+    def test_same_work_and_state(self) -> None:
+        found = {}
+        for self.capture in ("aot", "eager"):
+            document = self.export(self.SOURCE)
+            self.assertEqual(emplace_graph.check(document), [])  # no cycle, among others
+            work: dict[Any, float] = {}
+            for op in document["ops"]:
+                key = op.get("phase", "forward"), op["kind"]
+                if op.get("flops"):
+                    work[key] = work.get(key, 0) + op["flops"]
+            state = [(t["name"], t["shape"], t["role"]) for t in document["tensors"]
+                     if t.get("role") in emplace_graph.RESIDENT_ROLES and "alias_of" not in t]
+            self.assertNotIn("table.weight", [name for name, _, _ in state])  # tied
+            backward = [(op["name"], op["attributes"]["forward_op"].replace(
+                            "_native_batch_norm_legit_functional", "native_batch_norm"))
+                        for op in document["ops"]
+                        if op.get("phase") == "backward" and op.get("flops", 0) > 0]
+            updates = [op["name"] for op in document["ops"] if "optimizer." in op["kind"]]
+            found[self.capture] = work, state, backward, updates
+        self.assertEqual(found["aot"], found["eager"])
+        work, state, _, updates = found["aot"]
+        self.assertEqual({"aten.mm", "aten.bmm", "aten.convolution",
+                          "aten.convolution_backward"}, {kind for _, kind in work})
+        self.assertEqual(updates, [f"{name}/momentum" for name, _, role in state
+                                   if role == "parameter"])  # one update each
 
 
 @unittest.skipUnless(HAVE_TORCH, "needs torch")
 class MistakeTest(Folder):
     def test_control_flow_on_data_is_explained(self) -> None:
-        code, _, err = self.run_model("""
-            import torch
-            class Branch(torch.nn.Module):
-                def __init__(self):
-                    super().__init__()
-                    self.inner = torch.nn.Linear(4, 4)
-                def forward(self, x):
-                    y = self.inner(x)
-                    if y.sum() > 0:
-                        y = -y
-                    return y
-            def build():
-                return torch.nn.Sequential(Branch()), torch.empty(2, 4), lambda y: y.sum()
-        """)
+        code, _, err = self.run_model(net(
+            "y = self.inner(x)\nif y.sum() > 0:\n    y = -y\nreturn y"))
         self.assertEqual(code, 2)
         self.assertIn("data-dependent control flow", err)
         self.assertIn("model.py:9 (if y.sum() > 0:) in module '0'", err)
@@ -266,6 +361,25 @@ class MistakeTest(Folder):
         """)
         self.assertEqual(code, 2)
         self.assertIn("data-dependent shape", err)
+
+    def test_argument_written_through_shared_memory_points_to_the_other_capture(self) -> None:
+        code, _, err = self.run_model("""
+            import torch
+            class Shared(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.model = torch.nn.Linear(4, 4)
+                def forward(self, x, y):
+                    x.mul_(2)
+                    return self.model(x) + y
+            def build():
+                x = torch.empty(2, 4)
+                return Shared(), (x, x.view(2, 4)), (), lambda y: y.sum()
+        """)
+        if self.capture == "eager":
+            self.assertEqual(code, 0, err)
+        else:
+            self.assertEqual((code, "try --capture eager" in err), (2, True), err)
 
     def test_model_files_that_are_no_models(self) -> None:
         linear = "import torch\ndef build(): return torch.nn.Linear(4, 4), torch.empty({}), {}"
@@ -296,6 +410,13 @@ class MistakeTest(Folder):
 
 
 @unittest.skipUnless(HAVE_TORCH, "needs torch")
+class EagerMistakeTest(MistakeTest):
+    """The same with the other capture."""
+
+    capture = "eager"
+
+
+@unittest.skipUnless(HAVE_TORCH, "needs torch")
 class ModelTest(Folder):
     """Published figures: parameters, and multiply-adds [MAC] of one sample's forward pass."""
 
@@ -303,6 +424,7 @@ class ModelTest(Folder):
         code, _, err = run(*arguments, "-o", self.path("g.json.gz"))
         self.assertEqual(code, 0, err)
         document = emplace_graph.read(self.path("g.json.gz"))
+        self.assertEqual(document["source"]["capture"], "aot")
         return document, emplace_graph.statistics(document)
 
     def test_gpt2_small(self) -> None:

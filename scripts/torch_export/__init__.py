@@ -1,5 +1,6 @@
 """Recording a PyTorch training step as an emplace graph; see `export_torch.py`.
 
-`recorder` watches the dispatcher and notes every aten op, `step` runs forward, backward and update
-under it, `costs` says what an op computes and moves, `graph` turns the notes into a graph file.
+`step` builds the model and has one of two captures see its forward and backward pass: `eager`
+watches the dispatcher, `joint` walks AOTAutograd's graph. Both tell `notes` of every aten call, in
+the same words; `costs` says what a call computes and moves, `graph` makes the notes a graph file.
 """

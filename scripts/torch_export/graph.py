@@ -7,17 +7,17 @@ from typing import Any, Mapping, Sequence
 
 from emplace_graph import SOURCE_KINDS, GraphBuilder
 
-from .recorder import OpRecord, StepRecorder
+from .notes import OpRecord, StepNotes
 
 
-def make_graph(name: str, source: Mapping[str, Any], recorder: StepRecorder) -> GraphBuilder:
-    """The graph of a recorded step; ops are in the order in which PyTorch ran them."""
-    ops, values = recorder.ops, recorder.values
-    kept = [index for index, alive in enumerate(_alive(recorder)) if alive]
+def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphBuilder:
+    """The graph of a recorded step; ops are in the order of the notes."""
+    ops, values = notes.ops, notes.values
+    kept = [index for index, alive in enumerate(_alive(notes)) if alive]
     new_id = {index: position for position, index in enumerate(kept)}
     names = _unique_names(ops, kept)
-    labels = _labels(recorder)
-    controls = _needed_controls(recorder, kept)
+    labels = _labels(notes)
+    controls = _needed_controls(notes, kept)
     builder = GraphBuilder(name, source)
     tensor_of: dict[int, int] = {}
 
@@ -48,11 +48,11 @@ def make_graph(name: str, source: Mapping[str, Any], recorder: StepRecorder) -> 
     return builder
 
 
-def without_flops(recorder: StepRecorder) -> list[tuple[str, int, int]]:
+def without_flops(notes: StepNotes) -> list[tuple[str, int, int]]:
     """(kind, ops, bytes [B]) of the ops whose FLOP nobody knows, most bytes first."""
     count: collections.Counter[str] = collections.Counter()
     moved: collections.Counter[str] = collections.Counter()
-    for op, alive in zip(recorder.ops, _alive(recorder)):
+    for op, alive in zip(notes.ops, _alive(notes)):
         if alive and op.flops is None:
             count[op.kind] += 1
             moved[op.kind] += op.bytes_accessed
@@ -60,9 +60,9 @@ def without_flops(recorder: StepRecorder) -> list[tuple[str, int, int]]:
                   key=lambda row: (-row[2], row[0]))
 
 
-def _alive(recorder: StepRecorder) -> list[bool]:
+def _alive(notes: StepNotes) -> list[bool]:
     """Which ops count: all but views and allocations that no op which counts reads."""
-    ops, values = recorder.ops, recorder.values
+    ops, values = notes.ops, notes.values
     wanted = {v for v, value in enumerate(values) if value.role in ("output", "gradient")}
     alive = [True] * len(ops)
     for index in reversed(range(len(ops))):
@@ -90,7 +90,7 @@ def _unique_names(ops: Sequence[OpRecord], kept: Sequence[int]) -> dict[int, str
     return names
 
 
-def _labels(recorder: StepRecorder) -> list[str | None]:
+def _labels(notes: StepNotes) -> list[str | None]:
     """Co-location labels: only of state that is written, those tied together as one."""
     parent: dict[str, str] = {}
 
@@ -99,20 +99,20 @@ def _labels(recorder: StepRecorder) -> list[str | None]:
             label = parent[label]
         return label
 
-    for first, second in recorder.same_label:
+    for first, second in notes.same_label:
         if root(first) != root(second):
             parent[root(second)] = root(first)
-    written = {root(op.label) for op in recorder.ops if op.writes and op.label}
+    written = {root(op.label) for op in notes.ops if op.writes and op.label}
     return [root(op.label) if op.label and root(op.label) in written else None
-            for op in recorder.ops]
+            for op in notes.ops]
 
 
-def _needed_controls(recorder: StepRecorder, kept: Sequence[int]) -> dict[int, list[int]]:
+def _needed_controls(notes: StepNotes, kept: Sequence[int]) -> dict[int, list[int]]:
     """`after` without what follows from the other edges: op -> ops, ascending.
 
     The ancestors of an op are the bits of one integer; an op's predecessors come before it.
     """
-    ops, values = recorder.ops, recorder.values
+    ops, values = notes.ops, notes.values
     ancestors: dict[int, int] = {}
     controls = {}
     for index in kept:

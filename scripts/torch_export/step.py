@@ -10,7 +10,6 @@ LSTM or GRU is unrolled into the steps of its cells instead of oneDNN's one op a
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import Any, Callable, Iterator
 
 import torch
@@ -20,7 +19,12 @@ from torch.overrides import TorchFunctionMode
 
 from torch_models import TrainingSetup
 
-from .recorder import StepRecorder
+from . import eager, joint
+from .notes import StepNotes
+from .training import StepError, Training
+
+# Both see the same step; see their files for what each is for.
+CAPTURES = {"aot": joint.capture, "eager": eager.capture}
 
 # Optimiser -> the state it keeps for each parameter, and its usual settings. The update is one op
 # a parameter, of kind `optimizer.<name>`, as PyTorch's `fused=True` kernels are.
@@ -32,18 +36,6 @@ OPTIMIZERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
               {"lr": 1e-3, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01}),
 }
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-
-
-class StepError(ValueError):
-    """The model cannot be recorded; the message says what is wrong with it."""
-
-
-@dataclasses.dataclass
-class Recording:
-    """A recorded step. `unused`: parameters that want a gradient and get none."""
-
-    recorder: StepRecorder
-    unused: list[str]
 
 
 class FusedDropout(TorchFunctionMode):
@@ -60,45 +52,47 @@ class FusedDropout(TorchFunctionMode):
         return torch.native_dropout(input, p, True)[0] if training and p > 0 else input
 
 
-def record(build: Callable[[], TrainingSetup], optimizer: str, dtype: str | None,
-           recorder: StepRecorder) -> Recording:
-    """Builds the model and runs one step of training; `recorder` notes the ops.
+def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str, dtype: str | None,
+           notes: StepNotes) -> list[str]:
+    """Notes one step of training the model that `build` makes, as `capture` sees it.
 
     dtype: of all floating-point parameters, buffers and inputs; None leaves them as they are.
 
+    Returns the names of the parameters that want a gradient and get none.
     Throws StepError for a set-up that is no training step, and whatever the model's code throws.
     """
     with FakeTensorMode(allow_non_fake_inputs=True):
-        setup = build()
-        module, inputs, targets = setup.module.train(), setup.inputs, setup.targets
-        if dtype is not None:
-            _cast_module(module, DTYPES[dtype])
-            inputs = tuple(_cast(tensor, DTYPES[dtype]) for tensor in inputs)
-            targets = tuple(_cast(tensor, DTYPES[dtype]) for tensor in targets)
-        for index, tensor in enumerate(inputs):
-            recorder.add_input(tensor, _name(setup.input_names, index, "input"))
-        for index, tensor in enumerate(targets):
-            recorder.add_input(tensor, _name(setup.target_names, index, "target"))
-        parameters = dict(module.named_parameters())  # a tied one once, under its first name
-        for name, parameter in parameters.items():
-            recorder.add_state(parameter, name, "parameter", label=name)
-        for name, buffer in module.named_buffers():
-            recorder.add_state(buffer, name, "buffer", label=name.rpartition(".")[0] or name)
-        trained = {name: p for name, p in parameters.items() if p.requires_grad}
-        if not trained:
-            raise StepError("the module has no parameter that requires a gradient")
+        training = _prepare(build(), dtype, notes)
+        with _without_onednn(), FusedDropout():
+            try:
+                loss, gradients = CAPTURES[capture](training, notes)
+            except Exception as error:
+                notes.failed_in = training.failed_in(error)
+                raise
+        notes.values[notes.value_of(loss)].role = "output"
+        return _update(notes, training.trained, gradients, optimizer)
 
-        with _without_onednn(), FusedDropout(), recorder:
-            with recorder.track_modules(module):
-                output = module(*inputs)
-            recorder.area = "loss"
-            loss = setup.loss_fn(output, *targets)
-            _check_loss(loss)
-            recorder.values[recorder.value_of(loss)].role = "output"
-            recorder.phase = "backward"
-            gradients = torch.autograd.grad(loss, list(trained.values()), allow_unused=True)
-        recorder.phase = "update"
-        return Recording(recorder, _update(recorder, trained, gradients, optimizer))
+
+def _prepare(setup: TrainingSetup, dtype: str | None, notes: StepNotes) -> Training:
+    """Casts the set-up and notes what is there before the step: inputs, parameters, buffers."""
+    module, inputs, targets = setup.module.train(), setup.inputs, setup.targets
+    if dtype is not None:
+        _cast_module(module, DTYPES[dtype])
+        inputs = tuple(_cast(tensor, DTYPES[dtype]) for tensor in inputs)
+        targets = tuple(_cast(tensor, DTYPES[dtype]) for tensor in targets)
+    for index, tensor in enumerate(inputs):
+        notes.add_input(tensor, _name(setup.input_names, index, "input"))
+    for index, tensor in enumerate(targets):
+        notes.add_input(tensor, _name(setup.target_names, index, "target"))
+    training = Training(setup, inputs, targets, dict(module.named_parameters()),
+                        dict(module.named_buffers()))
+    for name, parameter in training.parameters.items():
+        notes.add_state(parameter, name, "parameter", label=name)
+    for name, buffer in training.buffers.items():
+        notes.add_state(buffer, name, "buffer", label=name.rpartition(".")[0] or name)
+    if not training.trained:
+        raise StepError("the module has no parameter that requires a gradient")
+    return training
 
 
 @contextlib.contextmanager
@@ -112,34 +106,25 @@ def _without_onednn() -> Iterator[None]:
         torch._C._set_mkldnn_enabled(before)
 
 
-def _update(recorder: StepRecorder, trained: dict[str, torch.Tensor],
-            gradients: tuple[torch.Tensor | None, ...], optimizer: str) -> list[str]:
+def _update(notes: StepNotes, trained: dict[str, torch.Tensor],
+            gradients: dict[str, torch.Tensor | None], optimizer: str) -> list[str]:
     """Adds the optimiser's ops; returns the names of the parameters without a gradient."""
     states, settings = OPTIMIZERS[optimizer]
     unused = []
-    for (name, parameter), gradient in zip(trained.items(), gradients):
+    for name, parameter in trained.items():
+        gradient = gradients[name]
         if gradient is None:
             unused.append(name)
             continue
-        value = recorder.values[recorder.value_of(gradient)]
+        value = notes.values[notes.value_of(gradient)]
         if value.role == "activation":
             value.role = "gradient"
         state = [parameter]
         for suffix in states:
             state.append(torch.empty_like(parameter))
-            recorder.add_state(state[-1], f"{name}.{suffix}", "optimizer_state", label=name)
-        recorder.add_update(optimizer, name, state, gradient, dict(settings))
+            notes.add_state(state[-1], f"{name}.{suffix}", "optimizer_state", label=name)
+        notes.add_update(optimizer, name, state, gradient, dict(settings))
     return unused
-
-
-def _check_loss(loss: Any) -> None:
-    if not isinstance(loss, torch.Tensor):
-        raise StepError(f"the loss is a {type(loss).__name__}, expected a tensor")
-    if loss.numel() != 1:
-        raise StepError(f"the loss has shape {list(loss.shape)}, expected a scalar; "
-                        "take its mean or sum")
-    if not loss.requires_grad:
-        raise StepError("the loss does not depend on any parameter that requires a gradient")
 
 
 def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -155,7 +155,7 @@ TEST_CASE("energy: the logarithm of the step time, and a penalty for missing mem
   CHECK(agent.Energy(outcome) == 0);
   outcome.feasible = false;
   outcome.devices = {{0, 500, 200}, {0, 0, 0}};
-  CHECK(agent.Energy(outcome) == doctest::Approx(2 * (1 + 200.0 / 400)));
+  CHECK(agent.Energy(outcome) == doctest::Approx(5 * (1 + 200.0 / 400)));
 }
 
 TEST_CASE("the temperature falls geometrically in each cycle, and each begins lower") {

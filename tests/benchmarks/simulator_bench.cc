@@ -1,7 +1,7 @@
-// Simulator speed: one thread, 4 devices, a pool of *varied* placements (one repeated placement teaches
-// the branch predictor and gives a false record). Graphs like the design's: each op reads one or two
-// tensors of recent ops. `per_op` is time per op and placement; "memory" computes peaks, too, as every
-// search does.
+// Simulator speed: one thread, 4 devices, a pool of *varied* placements (one repeated placement
+// teaches the branch predictor and gives a false record). Graphs like the design's: each op reads
+// one or two tensors of recent ops. `per_op` is time per op and placement; "memory" computes peaks,
+// too, as every search does.
 
 #include <algorithm>
 #include <string>
@@ -65,8 +65,7 @@ void BM_Simulate(benchmark::State& state, Semantics semantics, bool memory) {
   const auto placements = static_cast<double>(state.iterations() * pool.size());
   state.counters["placements/s"] = benchmark::Counter(placements, benchmark::Counter::kIsRate);
   state.counters["per_op"] = benchmark::Counter(
-      placements * problem->num_ops(),
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+      placements * problem->num_ops(), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 BENCHMARK_CAPTURE(BM_Simulate, queue, Semantics::kQueue, false)->Arg(1000)->Arg(10000);

@@ -159,7 +159,7 @@ TEST_CASE("a contracted run says that it is an approximation and what the placem
   const ProcessResult result =
       files.Run({"--set", "contracted=true", "--set", "coarsen=[single_consumer]"});
   CHECK(result.exit_code == 0);
-  CHECK(result.out.find("one op per group (an approximation)") != std::string::npos);
+  CHECK(result.out.find("groups contracted (an approximation)") != std::string::npos);
   CHECK(result.out.find("simulated op by op: ") != std::string::npos);
 }
 

@@ -20,15 +20,17 @@ FEATURES = {
     "issue": "a host clock that issues launches and copies (stream semantics)",
     "large": "costs, bytes and capacities up to 1e15",
     "outputs": "tensors that are never released",
+    "overlaps": "pairs with several routes: the last one counts, and an own route before a shorthand",
     "resident": "parameters, buffers, optimizer state",
+    "resident-aliases": "aliases with a resident role, of tensors that have or have not one",
     "shared-channels": "channels that several pairs share",
     "slots": "devices that run several ops at once",
-    "spread-aliases": "aliases made on another device than the tensor they share (off by default)",
+    "spread-aliases": "aliases made on another device than the tensor they share",
     "unordered": "ops that are not listed in topological order",
     "workspaces": "memory that an op needs while it runs",
     "zero-bytes": "tensors of no bytes",
 }
-OFF_BY_DEFAULT = {"spread-aliases"}
+OFF_BY_DEFAULT = set()
 SIZES = ((1, 4), (2, 8), (4, 14), (10, 30), (25, 60))
 
 
@@ -123,10 +125,18 @@ def _cluster(rng, has, scale):
         cluster["channels"] += [channel(n) for n in later]
         cluster["routes"] = []
         for i, (a, b) in enumerate(pairs):
-            via = [rng.choice(firsts) if shared else firsts[i]]
-            via += rng.sample(later, rng.randint(0, min(2, len(later)))) if rng.random() < 0.6 else []
+            via = [rng.choice(firsts + later[:1]) if shared else firsts[i]]
+            if rng.random() < 0.6:
+                rest = [name for name in later if name != via[0]]
+                via += rng.sample(rest, rng.randint(0, min(2, len(rest))))
             cluster["routes"].append({"from": a, "to": b, "via": via})
         rng.shuffle(cluster["routes"])
+    if has["overlaps"] and count > 1:
+        cluster.setdefault("channels", []).append(channel("detour"))
+        for _ in range(rng.randint(1, 2)):
+            a, b = rng.sample(names, 2)
+            route = {"from": a, "to": rng.choice([b, "*"]), "via": ["detour"]}
+            cluster.setdefault("routes", []).insert(rng.randint(0, len(cluster.get("routes", []))), route)
     return cluster
 
 
@@ -143,14 +153,18 @@ def _graph(rng, has, scale, cluster):
 
     inputs = [tensor(rng.choice(["input", "parameter", None])) for _ in range(rng.randint(1, 3))] \
         if has["graph-inputs"] else []
+    if len(inputs) > 1 and has["aliases"] and rng.random() < 0.3:
+        tensors[inputs[1]]["alias_of"] = inputs[0]
     labels = [f"group {i}" for i in range(rng.randint(1, 4))] if has["colocate"] else []
     label_place = {label: rng.randrange(device_count) for label in labels}
+    hub = rng.randrange(n) if rng.random() < 0.5 else n  # an op that many others read
     favourite = rng.randrange(device_count)
     loyalty = rng.choice([0.0, 0.0, 0.5, 0.9])
     for v in range(n):
         source = has["resident"] and rng.random() < 0.15
         recent = list(range(max(0, v - reach), v))
         parents = [] if source else rng.sample(recent, min(len(recent), rng.randint(0, 3)))
+        parents += [hub] if v > hub and not source and rng.random() < 0.5 else []
         reads = [rng.choice(ops[u]["outputs"]) for u in parents if ops[u]["outputs"]]
         if inputs and not source and rng.random() < 0.3:
             reads.append(rng.choice(inputs))
@@ -203,6 +217,8 @@ def _add_aliases(has, tensors, ops, places, bases):
     for t, base in bases:
         if has["spread-aliases"] or base not in home or home[base] == home[t]:
             tensors[t]["alias_of"] = base
+            if has["resident-aliases"] and t % 3 == 0:
+                tensors[t]["role"] = "parameter"
 
 
 def _keep_outputs_home(tensors, ops, places):

@@ -27,9 +27,23 @@ COPIES_OF_OUTPUTS_ARE_RELEASED = True
 # A copy over a channel cannot share memory with the original. -> it counts the alias's own bytes.
 COPIES_OF_ALIASES_COUNT = True
 
-# "... and prolongs the life of the one it shares": when the alias is made on another device than the tensor
-# it shares: the life of that tensor where it lives, or of nothing? -> by the letter, that tensor's.
-ALIASES_PROLONG_ACROSS_DEVICES = True
+# "... and prolongs the life of the one it shares", when the alias is made on another device than the tensor it
+# names. "original": that tensor's, wherever it lives. "root copy": follow alias_of to the tensor that is no alias;
+# prolong its received copy on the alias's device if there is one, else itself. "nearest copy": the first tensor on
+# the way there that lives, or was received, on the alias's device; else the root. They part only for aliases across
+# devices. By the letter the first, by the sense (an update in place works in what the device received) the last,
+# -> the second, which parts from the last only for an alias of an alias.
+SPREAD_ALIASES_PROLONG = "root copy"
+
+# An alias with the role parameter, buffer or optimizer_state of a tensor without: is the shared memory resident
+# "for the whole step", from the start, or from its producer's start on? "prolongs the life": an end moves, a
+# beginning does not. -> from its producer on. (An alias of role output likewise keeps what it shares.)
+RESIDENT_ALIASES_PROLONG_TO_THE_END = True
+
+# Two routes for one pair, or a route beside a shorthand that covers the pair: which one counts?
+# -> the last route; an explicit route rather than the shorthand's.
+LAST_ROUTE_COUNTS = True
+EXPLICIT_ROUTES_BEAT_SHORTHANDS = True
 
 # "(`count_gaps: true` ... counts trailing gaps too.)" The gaps of devices only, or of channels too? The golden
 # cases allow both (a channel is free 0.7 us before the last device in each). -> both.
@@ -101,27 +115,31 @@ class Machine:
         self.channels, self.routes = [], {}
         names = [device["name"] for device in self.devices]
         pairs = [(a, b) for a in range(len(names)) for b in range(len(names)) if a != b]
-        if "all_to_all" in cluster:
+        explicit = {}
+        for channel in cluster.get("channels", []):
+            self._add(channel["name"], channel)
+        index = {channel["name"]: k for k, channel in enumerate(self.channels)}
+        for route in cluster.get("routes", []):
             for a, b in pairs:
-                self._add(ALL_TO_ALL_NAME.format(source=names[a], destination=names[b]), cluster["all_to_all"])
-                self.routes[a, b] = [len(self.channels) - 1]
-        elif "egress_bus" in cluster:
-            for name in names:
-                self._add(EGRESS_BUS_NAME.format(source=name), cluster["egress_bus"])
-            self.routes = {(a, b): [a] for a, b in pairs}
+                if fnmatch.fnmatchcase(names[a], route["from"]) and fnmatch.fnmatchcase(names[b], route["to"]):
+                    if LAST_ROUTE_COUNTS or (a, b) not in explicit:
+                        explicit[a, b] = [index[name] for name in route["via"]]
+        for a, b in pairs if "all_to_all" in cluster else []:
+            name = ALL_TO_ALL_NAME.format(source=names[a], destination=names[b])
+            self.routes[a, b] = [self._add(name, cluster["all_to_all"])]
+        if "egress_bus" in cluster:
+            bus = [self._add(EGRESS_BUS_NAME.format(source=name), cluster["egress_bus"]) for name in names]
+            self.routes = {(a, b): [bus[a]] for a, b in pairs}
+        if EXPLICIT_ROUTES_BEAT_SHORTHANDS:
+            self.routes = {**self.routes, **explicit}
         else:
-            for channel in cluster.get("channels", []):
-                self._add(channel["name"], channel)
-            index = {channel["name"]: k for k, channel in enumerate(self.channels)}
-            for route in cluster.get("routes", []):
-                for a, b in pairs:
-                    if fnmatch.fnmatchcase(names[a], route["from"]) and fnmatch.fnmatchcase(names[b], route["to"]):
-                        self.routes[a, b] = [index[name] for name in route["via"]]
+            self.routes = {**explicit, **self.routes}
 
     def _add(self, name, channel):
         self.channels.append({
             "name": name, "latency": nearest(channel.get("latency", 0)), "bandwidth": channel["bandwidth"],
             "gap": nearest(channel.get("gap", 0)), "broadcast": channel.get("broadcast", False)})
+        return len(self.channels) - 1
 
 
 class Step:
@@ -169,10 +187,18 @@ class Step:
                 result.append(shared[k])
         return result
 
-    def root(self, tensor):
+    def memory_of(self, tensor):
+        """Whose memory a produced tensor lives in: (tensor, None), or (tensor, device) for a received copy."""
+        home = self.place[self.producer[tensor]]
         while self.tensors[tensor].get("alias_of") is not None:
             tensor = self.tensors[tensor]["alias_of"]
-        return tensor
+            root = self.tensors[tensor].get("alias_of") is None
+            received = tensor in self.producer and self.place[self.producer[tensor]] != home and \
+                any(self.place[r] == home for r in self.readers[tensor])
+            if received and (SPREAD_ALIASES_PROLONG == "nearest copy" or
+                             root and SPREAD_ALIASES_PROLONG == "root copy"):
+                return tensor, home
+        return tensor, None
 
 
 class Timeline:
@@ -329,19 +355,24 @@ def resident_bytes(step):
     return total
 
 
-def last_use(step, own_end):
-    """{tensor that counts and is transient: end of its life}, aliases and outputs taken in.
+def last_use(step, own_end, copy_end):
+    """{(tensor, None) or (tensor, destination) for received copies: end of life} of all that counts and is
+    transient, with aliases and outputs taken in.
 
-    own_end(t): end of t's own life on its producer's device."""
+    own_end(t): end of t's own life on its producer's device; copy_end(t, d): of the copy that d received."""
     ends = {}
-    for t in sorted(step.producer):
-        root, tensor = step.root(t), step.tensors[t]
-        if root not in step.producer or step.tensors[root].get("role") in RESIDENT_ROLES:
-            continue
-        same = step.place[step.producer[t]] == step.place[step.producer[root]]
-        if same or ALIASES_PROLONG_ACROSS_DEVICES:
-            end = NEVER if tensor.get("role") == "output" else own_end(t)
-            ends[root] = max(ends.get(root, -1), end)
+    for v, sends in enumerate(step.sends):
+        for t, remote in sends:
+            for d in remote if t != CONTROL and copy_counts(step, t) else []:
+                ends[t, d] = NEVER if copy_stays(step, t) else copy_end(t, d)
+    for t in step.producer:
+        memory = step.memory_of(t)
+        resident = memory[0] not in step.producer or step.tensors[memory[0]].get("role") in RESIDENT_ROLES
+        if memory in ends or memory[1] is None and not resident:
+            stays = step.tensors[t].get("role") == "output" or (
+                RESIDENT_ALIASES_PROLONG_TO_THE_END and step.tensors[t].get("role") in RESIDENT_ROLES)
+            end = NEVER if stays else own_end(t)
+            ends[memory] = max(ends.get(memory, -1), end)
     return ends
 
 
@@ -366,13 +397,14 @@ def queue_peaks(step, line):
         local = [line.finish[r] for r in step.readers[t] if step.place[r] == step.place[v]]
         return max([line.finish[v], line.first_arrivals.get(t, 0)] + local)
 
-    for t, end in last_use(step, own_end).items():
-        v = step.producer[t]
-        live(step.place[v], line.start[v], end, step.bytes(t))
-    for (t, d), begin in line.copy_start.items():
-        if t != CONTROL and copy_counts(step, t):
-            end = max(line.finish[r] for r in step.readers[t] if step.place[r] == d)
-            live(d, begin, NEVER if copy_stays(step, t) else end, step.bytes(t))
+    def copy_end(t, d):
+        return max(line.finish[r] for r in step.readers[t] if step.place[r] == d)
+
+    for (t, d), end in last_use(step, own_end, copy_end).items():
+        if d is None:
+            live(step.place[step.producer[t]], line.start[step.producer[t]], end, step.bytes(t))
+        else:
+            live(d, line.copy_start[t, d], end, step.bytes(t))
     for v, op in enumerate(step.ops):
         live(step.place[v], line.start[v], line.finish[v], op.get("workspace_bytes", 0))
     peaks = resident_bytes(step)
@@ -392,11 +424,14 @@ def stream_peaks(step, order):
         v = step.producer[t]
         return max([position[v]] + [position[r] for r in step.readers[t] if step.place[r] == step.place[v]])
 
-    ends = last_use(step, own_end)
+    def copy_end(t, d):
+        return max(position[r] for r in step.readers[t] if step.place[r] == d)
+
+    ends = last_use(step, own_end, copy_end)
     releases = [[] for _ in order]  # per position: (device, bytes)
-    for t, end in ends.items():
+    for (t, d), end in ends.items():
         if end != NEVER:
-            releases[end].append((step.place[step.producer[t]], step.bytes(t)))
+            releases[end].append((step.place[step.producer[t]] if d is None else d, step.bytes(t)))
     now = resident_bytes(step)
     peaks = list(now)
 
@@ -406,14 +441,12 @@ def stream_peaks(step, order):
 
     for p, v in enumerate(order):
         d, workspace = step.place[v], step.ops[v].get("workspace_bytes", 0)
-        allocate(d, workspace + sum(step.bytes(t) for t in step.ops[v]["outputs"] if t in ends))
+        allocate(d, workspace + sum(step.bytes(t) for t in step.ops[v]["outputs"] if (t, None) in ends))
         now[d] -= workspace
         for t, remote in step.sends[v]:
-            for destination in remote if t != CONTROL and copy_counts(step, t) else []:
-                allocate(destination, step.bytes(t))
-                last = max(position[r] for r in step.readers[t] if step.place[r] == destination)
-                if not copy_stays(step, t):
-                    releases[last].append((destination, step.bytes(t)))
+            for destination in remote:
+                if (t, destination) in ends:
+                    allocate(destination, step.bytes(t))
         for device, size in releases[p]:
             now[device] -= size
     return peaks

@@ -90,8 +90,8 @@ TEST_CASE("zero work") {
   CHECK(ComputeBounds(*b.Build()).best() == 0);
 }
 
-// Exhaustive reference for independent ops on two unrelated devices: the fractional optimum is between
-// the bound of any price and any integer assignment.
+// Exhaustive reference for independent ops on two unrelated devices: the fractional optimum is
+// between the bound of any price and any integer assignment.
 TEST_CASE("the work bound is below every assignment and above every price") {
   Rng rng(5);
   for (int round = 0; round < 100 * EMPLACE_TEST_SCALE; ++round) {

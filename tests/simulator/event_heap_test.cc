@@ -19,7 +19,8 @@ TEST_CASE("the heap pops like the standard one, ranks break ties") {
     return a.time != b.time ? a.time > b.time : a.rank > b.rank;
   };
   EventHeap heap;
-  std::priority_queue<EventHeap::Entry, std::vector<EventHeap::Entry>, decltype(later)> standard(later);
+  std::priority_queue<EventHeap::Entry, std::vector<EventHeap::Entry>, decltype(later)> standard(
+      later);
   std::uint64_t rank = 0;
   for (int i = 0; i < 20000; ++i) {
     if (standard.empty() || UniformInt(rng, 5) < 3) {
@@ -56,14 +57,16 @@ TEST_CASE("memory events: many of them, by radix, equal a plain count per instan
       MemoryEvents events;
       std::vector<std::pair<Nanos, Nanos>> lives;
       for (int i = 0; i < count; ++i) {
-        const auto draw = [&] { return static_cast<Nanos>(Uniform01(rng) * static_cast<double>(span)); };
+        const auto draw = [&] {
+          return static_cast<Nanos>(Uniform01(rng) * static_cast<double>(span));
+        };
         const auto [begin, end] = std::minmax({draw(), draw()});
         lives.emplace_back(begin, end);
         events.Allocate(begin, 3, i + 1);
         events.Release(end, 3, i + 1);
       }
       std::int64_t expected = 0;
-      for (int i = 0; i < count; i += count > 300 ? 17 : 1) {  // peaks happen when something begins
+      for (int i = 0; i<count; i += count> 300 ? 17 : 1) {  // peaks happen when something begins
         std::int64_t alive = 0;
         for (int j = 0; j < count; ++j) {
           if (lives[j].first <= lives[i].first && lives[i].first <= lives[j].second) alive += j + 1;

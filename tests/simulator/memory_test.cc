@@ -35,8 +35,8 @@ TEST_CASE("chain on one device: two neighbours live together") {
 }
 
 TEST_CASE("a received copy: from the start of its last hop to its last reader there") {
-  // a on d0 0-10; copy 10-110; b on d1 110-120 with the copy (100) + 10; Q: c starts at 120 before the
-  // copy goes: 111. d0 holds a until the copy has arrived: 100.
+  // a on d0 0-10; copy 10-110; b on d1 110-120 with the copy (100) + 10; Q: c starts at 120 before
+  // the copy goes: 111. d0 holds a until the copy has arrived: 100.
   CHECK(Peaks(Simulate(Chain().Build(), {0, 1, 1}, kQ)) == P{100, 111});
   CHECK(Peaks(Simulate(Chain().Build(), {0, 1, 1}, kS)) == P{100, 110});
 }
@@ -45,7 +45,8 @@ TEST_CASE("intermediate hops count nothing; Q's copy begins with the last hop") 
   ProblemBuilder b;
   b.Device("d0");
   b.Device("d1");
-  const int up = b.Channel("up", 0, kGigabytePerSecond), down = b.Channel("down", 0, kGigabytePerSecond);
+  const int up = b.Channel("up", 0, kGigabytePerSecond),
+            down = b.Channel("down", 0, kGigabytePerSecond);
   b.Route(0, 1, {up, down});
   b.Op("a", {10}, {}, 100);
   b.Op("b", {1}, {0});

@@ -1,10 +1,10 @@
 #include "simulator/period.h"
 
+#include <doctest/doctest.h>
+
 #include "framework/base/error.h"
 #include "simulator/simulator.h"
 #include "tests/support/problems.h"
-
-#include <doctest/doctest.h>
 
 namespace {
 
@@ -66,12 +66,11 @@ TEST_CASE("memory is static: every tensor on its producer's device") {
 
 TEST_CASE("a problem with the period as objective is evaluated so by the simulator") {
   const auto built = Diamond().Build();
-  const auto problem = std::make_shared<Problem>(
-      std::make_shared<Graph>(built->graph()),
-      Grouping::Identity(4),
-      std::make_shared<Cluster>(built->cluster()),
-      built->costs(),
-      Objective::kPeriod);
+  const auto problem = std::make_shared<Problem>(std::make_shared<Graph>(built->graph()),
+                                                 Grouping::Identity(4),
+                                                 std::make_shared<Cluster>(built->cluster()),
+                                                 built->costs(),
+                                                 Objective::kPeriod);
   CHECK(MakeSimulator(problem, {})->Evaluate(Placement{{0, 1, 2, 1}}).step_time == 135);
 }
 

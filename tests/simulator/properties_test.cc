@@ -13,7 +13,9 @@ using namespace emplace::testing;
 
 constexpr int kRounds = 200 * EMPLACE_TEST_SCALE;
 
-std::vector<DeviceIndex> Expand(const Placement& placement) { return placement.device; }
+std::vector<DeviceIndex> Expand(const Placement& placement) {
+  return placement.device;
+}
 
 template <class Body>
 void ForRandomProblems(std::uint64_t seed, RandomProblemOptions options, Body body) {
@@ -111,19 +113,19 @@ TEST_CASE("replaying the timeline reproduces every number") {
 
 TEST_CASE("no step is shorter than the bounds") {
   for (const SimulatorOptions& options : {kQ, kS}) {
-    ForRandomProblems(14, {.forbidden = true}, [&](const Problem& problem, const auto& devices, Rng&) {
-      const Bounds bounds = ComputeBounds(problem);
-      REQUIRE(SimulateReference(problem, devices, options).outcome.step_time >= bounds.best());
-    });
+    ForRandomProblems(
+        14, {.forbidden = true}, [&](const Problem& problem, const auto& devices, Rng&) {
+          const Bounds bounds = ComputeBounds(problem);
+          REQUIRE(SimulateReference(problem, devices, options).outcome.step_time >= bounds.best());
+        });
   }
 }
 
 // The problem with changed costs or an added control edge.
-std::shared_ptr<const Problem> Changed(
-    const Problem& problem,
-    int slower_op,
-    Nanos by,
-    std::pair<int, int> edge = {-1, -1}) {
+std::shared_ptr<const Problem> Changed(const Problem& problem,
+                                       int slower_op,
+                                       Nanos by,
+                                       std::pair<int, int> edge = {-1, -1}) {
   const Graph& graph = problem.graph();
   std::vector<Op> ops(graph.ops().begin(), graph.ops().end());
   if (edge.first >= 0) ops[edge.second].control_inputs.push_back(edge.first);
@@ -135,10 +137,9 @@ std::shared_ptr<const Problem> Changed(
     }
   }
   return std::make_shared<Problem>(
-      std::make_shared<Graph>(
-          graph.name(),
-          std::vector<Tensor>(graph.tensors().begin(), graph.tensors().end()),
-          std::move(ops)),
+      std::make_shared<Graph>(graph.name(),
+                              std::vector<Tensor>(graph.tensors().begin(), graph.tensors().end()),
+                              std::move(ops)),
       problem.grouping(),
       std::make_shared<Cluster>(problem.cluster()),
       std::move(costs),
@@ -151,7 +152,8 @@ TEST_CASE("S: slowing an op never shortens the step") {
   const RandomProblemOptions options{.zero_costs = false, .slots = false};
   ForRandomProblems(15, options, [&](const Problem& problem, const auto& devices, Rng& rng) {
     const Nanos before = SimulateReference(problem, devices, kS).outcome.step_time;
-    const auto slower = Changed(problem, UniformInt(rng, problem.num_ops()), 1 + UniformInt(rng, 20));
+    const auto slower =
+        Changed(problem, UniformInt(rng, problem.num_ops()), 1 + UniformInt(rng, 20));
     REQUIRE(SimulateReference(*slower, devices, kS).outcome.step_time >= before);
   });
 }
@@ -180,8 +182,8 @@ TEST_CASE("permuting op ids changes nothing when no ties exist") {
   ForRandomProblems(17, options, [&](const Problem& problem, const auto& devices, Rng& rng) {
     const Graph& graph = problem.graph();
     const int n = graph.num_ops();
-    // Ops without predecessors are all ready at 0, a tie: give each its own time by a chain of control
-    // edges through them, in id order.
+    // Ops without predecessors are all ready at 0, a tie: give each its own time by a chain of
+    // control edges through them, in id order.
     std::vector<int> sources;
     for (int v = 0; v < n; ++v) {
       if (graph.predecessors(v).empty()) sources.push_back(v);
@@ -201,10 +203,9 @@ TEST_CASE("permuting op ids changes nothing when no ties exist") {
       }
     }
     const Problem other(
-        std::make_shared<Graph>(
-            "permuted",
-            std::vector<Tensor>(graph.tensors().begin(), graph.tensors().end()),
-            std::move(ops)),
+        std::make_shared<Graph>("permuted",
+                                std::vector<Tensor>(graph.tensors().begin(), graph.tensors().end()),
+                                std::move(ops)),
         Grouping::Identity(n),
         std::make_shared<Cluster>(problem.cluster()),
         costs,
@@ -212,8 +213,8 @@ TEST_CASE("permuting op ids changes nothing when no ties exist") {
         ProblemChecks::kPlacementOnly);
     const Timeline a = SimulateReference(problem, devices, kQ);
     const Timeline b = SimulateReference(other, permuted, kQ);
-    // Two outputs of one op leave together and two destinations of one tensor, too; their order is by
-    // tensor and device, which did not change.
+    // Two outputs of one op leave together and two destinations of one tensor, too; their order is
+    // by tensor and device, which did not change.
     std::map<std::pair<int, Nanos>, int> at;
     for (const OpEvent& e : a.ops) ++at[{e.device, e.ready}];
     for (const auto& [key, count] : at) {

@@ -16,7 +16,8 @@ TEST_CASE("ops of one device follow one another, least id first at equal ready t
   b.Op("b", {5});
   b.Op("c", {1}, {0});
   const Timeline t = Simulate(b.Build(), {0, 0, 0}, kQ);
-  // a and b are ready at 0, a has the lesser id: a 0-10, b 10-15; c is ready at 10, behind b: 15-16.
+  // a and b are ready at 0, a has the lesser id: a 0-10, b 10-15; c is ready at 10, behind b:
+  // 15-16.
   CHECK(t.outcome.start == std::vector<Nanos>{0, 10, 15});
   CHECK(t.outcome.step_time == 16);
   CHECK(t.outcome.devices[0].busy == 16);
@@ -31,8 +32,8 @@ TEST_CASE("first come, first served by ready time, whatever the id") {
   b.Op("early", {4});
   b.Op("reader_of_late", {1}, {late});
   b.Op("reader_of_early", {7}, {1});
-  // On d1: early 0-4, reader_of_early ready 4. late on d0 0-9, so reader_of_late is ready on d1 at 9,
-  // while reader_of_early runs 4-11; it starts at 11.
+  // On d1: early 0-4, reader_of_early ready 4. late on d0 0-9, so reader_of_late is ready on d1 at
+  // 9, while reader_of_early runs 4-11; it starts at 11.
   const Timeline t = Simulate(b.Build(), {0, 1, 1, 1}, kQ);
   CHECK(t.outcome.start == std::vector<Nanos>{0, 0, 11, 4});
   CHECK(t.outcome.step_time == 12);
@@ -69,7 +70,8 @@ TEST_CASE("slots: the slot that is free first, the lowest on ties") {
   CHECK(t.outcome.step_time == 10);
 }
 
-TEST_CASE("a transfer takes latency + ceil(bytes / bandwidth); the channel is free after wire and gap") {
+TEST_CASE(
+    "a transfer takes latency + ceil(bytes / bandwidth); the channel is free after wire and gap") {
   ProblemBuilder b;
   b.Device("d0");
   b.Device("d1");
@@ -99,7 +101,8 @@ TEST_CASE("step time counts an arrival that nobody is faster than") {
   b.Op("a", {10}, {}, 5);
   b.Op("b", {0}, {0});
   const auto problem = b.Build();
-  // Copy 10-15 on the wire, arrives 65; b 65-65. With gaps the channel is free at 24: no difference.
+  // Copy 10-15 on the wire, arrives 65; b 65-65. With gaps the channel is free at 24: no
+  // difference.
   CHECK(Simulate(problem, {0, 1}, kQ).outcome.step_time == 65);
   CHECK(Simulate(problem, {0, 1}, {Semantics::kQueue, true}).outcome.step_time == 65);
 }
@@ -153,7 +156,8 @@ TEST_CASE("a route of several channels is taken hop after hop, store and forward
   ProblemBuilder b;
   b.Device("d0");
   b.Device("d1");
-  const int up = b.Channel("up", 1, kGigabytePerSecond), nic = b.Channel("nic", 5, {500'000'000, 1});
+  const int up = b.Channel("up", 1, kGigabytePerSecond),
+            nic = b.Channel("nic", 5, {500'000'000, 1});
   b.Route(0, 1, {up, nic});
   b.Op("a", {10}, {}, 20);
   b.Op("b", {1}, {0});
@@ -300,7 +304,8 @@ TEST_CASE("a missing route is an error only where the placement needs it") {
   const auto problem = b.Build(Grouping::Identity(2), ProblemChecks::kPlacementOnly);
   CHECK(Simulate(problem, {0, 0}, kQ).outcome.step_time == 2);
   const char* message =
-      "cluster \"test_cluster\": no route from \"left\" to \"right\", which op \"a\" needs for tensor 0 "
+      "cluster \"test_cluster\": no route from \"left\" to \"right\", which op \"a\" needs for "
+      "tensor 0 "
       "\"a:0\" (8 B)";
   CHECK_THROWS_WITH_AS(
       SimulateReference(*problem, std::vector<DeviceIndex>{0, 1}, kQ), message, InputError);

@@ -11,10 +11,9 @@
 namespace emplace::testing {
 
 /// Timeline of the reference; fails the test if the fast engine disagrees on time or peaks.
-inline Timeline Simulate(
-    const std::shared_ptr<const Problem>& problem,
-    const std::vector<DeviceIndex>& device_of_op,
-    const SimulatorOptions& options) {
+inline Timeline Simulate(const std::shared_ptr<const Problem>& problem,
+                         const std::vector<DeviceIndex>& device_of_op,
+                         const SimulatorOptions& options) {
   Timeline timeline = SimulateReference(*problem, device_of_op, options);
   const Outcome fast = MakeSimulator(problem, options)->Evaluate(Placement{device_of_op});
   CHECK(fast.step_time == timeline.outcome.step_time);

@@ -18,7 +18,8 @@ TEST_CASE("a stream serves in issue order even when a later op is ready earlier"
   b.Op("early", {4});
   b.Op("reader_of_early", {7}, {2});
   // Issue order 0 1 2 3. On d1: reader_of_late waits for 9 (0 B copy arrives 9): 9-10; early 10-14;
-  // reader_of_early 14-21. (In Q early runs 0-4, its reader 4-11, and the reader of late, ready at 9, follows at 11.)
+  // reader_of_early 14-21. (In Q early runs 0-4, its reader 4-11, and the reader of late, ready at
+  // 9, follows at 11.)
   const Timeline t = Simulate(b.Build(), {0, 1, 1, 1}, kS);
   CHECK(t.outcome.start == std::vector<Nanos>{0, 9, 10, 14});
   CHECK(Simulate(b.Build(), {0, 1, 1, 1}, kQ).outcome.start == std::vector<Nanos>{0, 11, 0, 4});

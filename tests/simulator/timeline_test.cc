@@ -1,10 +1,10 @@
-// Golden timelines as text, and the Perfetto trace. `scripts/update_golden` rewrites the golden files;
-// review the diff.
+// Golden timelines as text, and the Perfetto trace. `scripts/update_golden` rewrites the golden
+// files; review the diff.
 
 #include "simulator/timeline.h"
 
-#include <cstdlib>
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -85,7 +85,8 @@ TEST_CASE("golden: a random problem with hops, slots and broadcasts") {
   CheckGolden("random_stream", FormatTimeline(*problem, Simulate(problem, placement.device, kS)));
 }
 
-TEST_CASE("the trace is JSON with a row per slot and channel, flows in pairs, and memory counters") {
+TEST_CASE(
+    "the trace is JSON with a row per slot and channel, flows in pairs, and memory counters") {
   const auto problem = TrainingStep();
   const Timeline t = Simulate(problem, kSplit, kQ);
   const auto trace = nlohmann::json::parse(FormatTrace(*problem, t));

@@ -6,9 +6,13 @@
 namespace emplace::testing {
 
 /// Root of the source tree.
-inline std::filesystem::path SourceDir() { return EMPLACE_SOURCE_DIR; }
+inline std::filesystem::path SourceDir() {
+  return EMPLACE_SOURCE_DIR;
+}
 /// Root of the build tree.
-inline std::filesystem::path BinaryDir() { return EMPLACE_BINARY_DIR; }
+inline std::filesystem::path BinaryDir() {
+  return EMPLACE_BINARY_DIR;
+}
 
 /// A folder of its own for one test, removed with everything in it at the end.
 class TempDir {

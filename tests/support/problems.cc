@@ -6,11 +6,10 @@
 
 namespace emplace::testing {
 
-int ProblemBuilder::Op(
-    const std::string& name,
-    std::vector<Nanos> costs,
-    std::vector<int> inputs,
-    std::int64_t output_bytes) {
+int ProblemBuilder::Op(const std::string& name,
+                       std::vector<Nanos> costs,
+                       std::vector<int> inputs,
+                       std::int64_t output_bytes) {
   const int id = static_cast<int>(ops_.size());
   emplace::Op op;
   op.name = name;
@@ -46,12 +45,11 @@ int ProblemBuilder::Device(const std::string& name, std::int64_t memory, int slo
   return static_cast<int>(devices_.size()) - 1;
 }
 
-int ProblemBuilder::Channel(
-    const std::string& name,
-    Nanos latency,
-    Bandwidth bandwidth,
-    Nanos gap,
-    bool broadcast) {
+int ProblemBuilder::Channel(const std::string& name,
+                            Nanos latency,
+                            Bandwidth bandwidth,
+                            Nanos gap,
+                            bool broadcast) {
   channels_.push_back({name, latency, bandwidth, gap, broadcast});
   return static_cast<int>(channels_.size()) - 1;
 }
@@ -105,14 +103,14 @@ std::shared_ptr<const Problem> ProblemBuilder::Build() const {
   return Build(Grouping::Identity(static_cast<int>(ops_.size())));
 }
 
-std::shared_ptr<const Problem> ProblemBuilder::Build(
-    const Grouping& grouping,
-    ProblemChecks checks) const {
+std::shared_ptr<const Problem> ProblemBuilder::Build(const Grouping& grouping,
+                                                     ProblemChecks checks) const {
   Costs costs;
   costs.num_ops = static_cast<int>(ops_.size());
   costs.num_devices = static_cast<int>(devices_.size());
   for (const auto& row : costs_) {
-    for (int d = 0; d < costs.num_devices; ++d) costs.time.push_back(row.size() == 1 ? row[0] : row[d]);
+    for (int d = 0; d < costs.num_devices; ++d)
+      costs.time.push_back(row.size() == 1 ? row[0] : row[d]);
   }
   costs.rung.assign(costs.time.size(), Rung::kMeasured);
   costs.uncertainty.assign(costs.time.size(), 0.0f);
@@ -141,7 +139,9 @@ class Generator {
   Nanos Duration(int small) {
     return o_.ties ? UniformInt(rng_, small) : UniformInt(rng_, 1'000'000'000) + 1;
   }
-  std::int64_t Bytes() { return o_.ties ? UniformInt(rng_, 8) * 10 : UniformInt(rng_, 100'000'000); }
+  std::int64_t Bytes() {
+    return o_.ties ? UniformInt(rng_, 8) * 10 : UniformInt(rng_, 100'000'000);
+  }
 
   void MakeDevices() {
     for (int d = 0; d < o_.num_devices; ++d) {
@@ -159,8 +159,10 @@ class Generator {
 
   int MakeChannel(bool broadcast) {
     const Bandwidth bandwidth{UniformInt(rng_, 20) * 500'000'000LL + 1'000'000'007, 1};
-    const Nanos latency = Chance(0.5) ? Duration(6) : 0, gap = o_.gaps && Chance(0.5) ? Duration(6) : 0;
-    return builder_.Channel(fmt::format("k{}", num_channels_++), latency, bandwidth, gap, broadcast);
+    const Nanos latency = Chance(0.5) ? Duration(6) : 0,
+                gap = o_.gaps && Chance(0.5) ? Duration(6) : 0;
+    return builder_.Channel(
+        fmt::format("k{}", num_channels_++), latency, bandwidth, gap, broadcast);
   }
 
   void MakeLinks() {
@@ -228,10 +230,14 @@ class Generator {
     if (Chance(0.3)) op.workspace_bytes = Bytes();
     Tensor& output = builder_.output(v);
     const double choice = Uniform01(rng_);
-    if (choice < 0.1) output.role = TensorRole::kParameter;
-    else if (choice < 0.15) output.role = TensorRole::kOptimizerState;
-    else if (choice < 0.25) output.role = TensorRole::kOutput;
-    else if (choice < 0.45 && !op.inputs.empty()) output.alias_of = op.inputs[0];
+    if (choice < 0.1)
+      output.role = TensorRole::kParameter;
+    else if (choice < 0.15)
+      output.role = TensorRole::kOptimizerState;
+    else if (choice < 0.25)
+      output.role = TensorRole::kOutput;
+    else if (choice < 0.45 && !op.inputs.empty())
+      output.alias_of = op.inputs[0];
   }
 
   Rng& rng_;

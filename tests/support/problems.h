@@ -11,8 +11,8 @@
 
 namespace emplace::testing {
 
-/// Builds graphs whose ops each make one tensor, and clusters in which every ordered pair of devices has
-/// a private channel unless said otherwise. All costs are explicit.
+/// Builds graphs whose ops each make one tensor, and clusters in which every ordered pair of
+/// devices has a private channel unless said otherwise. All costs are explicit.
 class ProblemBuilder {
  public:
   /// Adds an op and its output tensor `name`.
@@ -34,7 +34,10 @@ class ProblemBuilder {
   int Device(const std::string& name, std::int64_t memory = kUnlimitedMemory, int slots = 1);
   DeviceKind& kind(int device) { return kinds_[device]; }
   /// Adds a channel; routes name it. @return channel index
-  int Channel(const std::string& name, Nanos latency, Bandwidth bandwidth, Nanos gap = 0,
+  int Channel(const std::string& name,
+              Nanos latency,
+              Bandwidth bandwidth,
+              Nanos gap = 0,
               bool broadcast = false);
   void Route(int from, int to, std::vector<int> channels);
   /// Private channel for each ordered pair without a route yet.
@@ -46,9 +49,8 @@ class ProblemBuilder {
   std::shared_ptr<const Cluster> BuildCluster() const;
   /// Every op its own group.
   std::shared_ptr<const Problem> Build() const;
-  std::shared_ptr<const Problem> Build(
-      const Grouping& grouping,
-      ProblemChecks checks = ProblemChecks::kAll) const;
+  std::shared_ptr<const Problem> Build(const Grouping& grouping,
+                                       ProblemChecks checks = ProblemChecks::kAll) const;
 
  private:
   std::vector<emplace::Op> ops_;
@@ -57,7 +59,10 @@ class ProblemBuilder {
   std::vector<DeviceKind> kinds_;
   std::vector<emplace::Device> devices_;
   std::vector<emplace::Channel> channels_;
-  struct RouteEntry { int from, to; std::vector<int> channels; };
+  struct RouteEntry {
+    int from, to;
+    std::vector<int> channels;
+  };
   std::vector<RouteEntry> routes_;
 };
 
@@ -68,7 +73,7 @@ inline constexpr Bandwidth kGigabytePerSecond{1'000'000'000, 1};
 struct RandomProblemOptions {
   int num_ops = 20;
   int num_devices = 3;
-  bool ties = true;          ///< small integer costs, so that many times coincide
+  bool ties = true;  ///< small integer costs, so that many times coincide
   bool zero_costs = true;
   bool gaps = true;
   bool slots = true;

@@ -1,10 +1,12 @@
 #include "framework/base/file.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "framework/base/error.h"
@@ -156,6 +158,24 @@ TEST_CASE("what cannot be written is named with the reason and leaves nothing be
   CHECK(message(dir / (std::string(300, 'n') + ".json")).find(": File name too long") !=
         std::string::npos);
   CHECK(NumEntries(dir.path()) == 2);
+}
+
+TEST_CASE("a write that fails half way keeps the old content and leaves nothing behind") {
+  const TempDir dir;
+  WriteFileAtomically(dir / "out.txt", "old");
+  // Files may grow to 100 kB only, which stands for a full disk.
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  getrlimit(RLIMIT_FSIZE, &old_limit);
+  const rlimit limit{100'000, old_limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const std::string message = MessageOf<RunError>(
+      [&] { WriteFileAtomically(dir / "out.txt", std::string(1'000'000, 'x')); });
+  setrlimit(RLIMIT_FSIZE, &old_limit);
+  std::signal(SIGXFSZ, old_handler);
+  CHECK(message == (dir / "out.txt").string() + ": cannot be written: File too large");
+  CHECK(ReadFile(dir / "out.txt") == "old");
+  CHECK(NumEntries(dir.path()) == 1);
 }
 
 TEST_CASE("replacing keeps the old content until the new is complete, the mode, and links") {

@@ -270,4 +270,61 @@ TEST_CASE("random graphs: sums, bytes between groups and cuts of expanded placem
 }
 
 }  // namespace
+// w -> h -> loss -> dw -> update(w): w, h, dw and update form a group around the loss.
+TEST_CASE("a group with a cycle through another one is split into rounds") {
+  std::vector<Tensor> tensors(4);
+  std::vector<Op> ops(5);
+  const char* names[] = {"w", "h", "loss", "dw", "update"};
+  for (int v = 0; v < 5; ++v) {
+    ops[v].name = names[v];
+    ops[v].kind = v == 0 ? "parameter" : "test";
+    ops[v].flops = 1 << v;
+    if (v < 4) {
+      ops[v].outputs = {v};
+      tensors[v].bytes = 10;
+      ops[v + 1].inputs = {v};
+    }
+  }
+  ops[4].inputs.push_back(0);
+  const Graph graph("cycle", tensors, ops);
+  const Grouping grouping(std::vector<int>{0, 0, 1, 0, 0});
+  CHECK_FALSE(IsAcyclic(graph, grouping));
+  CHECK_THROWS_AS(Contract(graph, grouping), InputError);
+  // Rounds: w 0, h 0, loss 0 (a later group), dw 1 (back in the first group), update 1.
+  const Grouping parts = SplitAcyclic(graph, grouping);
+  CHECK(std::vector<int>(parts.group_of_op().begin(), parts.group_of_op().end()) ==
+        std::vector<int>{0, 0, 1, 2, 2});
+  const ContractedGraph contracted = ContractGroups(graph, grouping);
+  REQUIRE(contracted.graph.num_ops() == 3);
+  CHECK(contracted.graph.op(0).flops == 1 + 2);
+  CHECK(contracted.graph.op(2).flops == 8 + 16);
+  CHECK(contracted.graph.op(0).colocate == contracted.graph.op(2).colocate);
+  CHECK(contracted.graph.op(1).colocate.empty());
+  CHECK(contracted.groups.num_groups() == 2);
+  CHECK(contracted.groups.group_of(2) == 0);
+}
+
+TEST_CASE("random groupings: the parts are acyclic, refine the groups and keep their numbers") {
+  Rng rng(21);
+  for (int trial = 0; trial < 100 * EMPLACE_TEST_SCALE; ++trial) {
+    const Graph graph = RandomGraph(rng, 1 + UniformInt(rng, 40));
+    std::vector<int> label(graph.num_ops());
+    for (int& value : label) value = UniformInt(rng, 6);
+    const Grouping grouping = ColocateByLabel(graph, Grouping(label));
+    const Grouping parts = SplitAcyclic(graph, grouping);
+    REQUIRE(IsAcyclic(graph, parts));
+    const Grouping single = SplitAcyclic(graph, Grouping::Identity(graph.num_ops()));
+    REQUIRE(single.num_groups() == graph.num_ops());
+    std::vector<int> group_of_part;
+    for (int p = 0; p < parts.num_groups(); ++p) {
+      for (int v : parts.members(p)) {
+        REQUIRE(grouping.group_of(v) == grouping.group_of(parts.members(p)[0]));
+      }
+      group_of_part.push_back(grouping.group_of(parts.members(p)[0]));
+    }
+    const Grouping groups(group_of_part);
+    for (int p = 0; p < parts.num_groups(); ++p) REQUIRE(groups.group_of(p) == group_of_part[p]);
+  }
+}
+
 }  // namespace emplace

@@ -1,5 +1,5 @@
-// The committed graphs against published figures, and the table of configs/graphs/README.md against the
-// graphs (`scripts/update_golden` rewrites the table).
+// The committed graphs against published figures, and the table of configs/graphs/README.md against
+// the graphs (`scripts/update_golden` rewrites the table).
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,8 +28,8 @@ struct Figures {
   std::string name, model;
   int batch = 0, ops = 0, tensors = 0, groups = 0;
   double parameters = 0;
-  double macs = 0;          // of matrix products and convolutions, forward, per sample
-  double forward_flops = 0; // of everything, forward, whole batch
+  double macs = 0;           // of matrix products and convolutions, forward, per sample
+  double forward_flops = 0;  // of everything, forward, whole batch
 };
 
 Figures FiguresOf(const Graph& graph) {
@@ -93,10 +93,10 @@ TEST_CASE("image models match their published parameters and multiply-adds") {
 TEST_CASE("recurrent models match their formulas") {
   // Vocabulary 10,000, width h = 2048: two LSTM layers of (2h x 4h + 4h), embedding, softmax.
   const double h = 2048, v = 10'000, layer = 2 * h * 4 * h;
-  CheckPublished(
-      "rnnlm", v * h + 2 * (layer + 4 * h) + h * v + v, 40 * (2 * layer + h * v) / 1e9);
+  CheckPublished("rnnlm", v * h + 2 * (layer + 4 * h) + h * v + v, 40 * (2 * layer + h * v) / 1e9);
   // Vocabulary 32,000, width w = 1024: encoder two layers, decoder two (the first also reads the
-  // attention), additive attention (memory, query, score), combination of context and output, softmax.
+  // attention), additive attention (memory, query, score), combination of context and output,
+  // softmax.
   const double w = 1024, u = 32'000, plain = 2 * w * 4 * w, fed = 3 * w * 4 * w;
   CheckPublished(
       "nmt",
@@ -105,13 +105,12 @@ TEST_CASE("recurrent models match their formulas") {
 }
 
 TEST_CASE("transformers match their formulas") {
-  // GPT-2 small (Radford et al. 2019): 12 layers, width d = 768, 1,024 tokens, tied embedding of 50,257:
-  // per token 12 d^2 a layer, attention 2 * tokens * d a layer, the head.
+  // GPT-2 small (Radford et al. 2019): 12 layers, width d = 768, 1,024 tokens, tied embedding of
+  // 50,257: per token 12 d^2 a layer, attention 2 * tokens * d a layer, the head.
   const double d = 768, gpt_tokens = 1024, bert_tokens = 128;
-  CheckPublished(
-      "gpt2_small_torch",
-      124'439'808,
-      gpt_tokens * (12 * 12 * d * d + 12 * 2 * gpt_tokens * d + 50'257 * d) / 1e9);
+  CheckPublished("gpt2_small_torch",
+                 124'439'808,
+                 gpt_tokens * (12 * 12 * d * d + 12 * 2 * gpt_tokens * d + 50'257 * d) / 1e9);
   // BERT-base (Devlin et al. 2019), 128 tokens, with the masked-language head (d^2 + 30,522 d).
   CheckPublished(
       "bert_base_torch",
@@ -143,14 +142,21 @@ TEST_CASE("every committed graph is small, acyclic, and every op of it has a cla
 
 TEST_CASE("the table in configs/graphs/README.md says what the files hold") {
   std::string table =
-      "| graph | model | batch | ops | tensors | groups | parameters | forward FLOPs | GMAC per sample |\n"
+      "| graph | model | batch | ops | tensors | groups | parameters | forward FLOPs | GMAC per "
+      "sample |\n"
       "|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& file : GraphFiles()) {
     const Figures f = FiguresOf(ReadGraph(file));
-    table += fmt::format(
-        "| `{}` | {} | {} | {} | {} | {} | {:.0f} | {:.4g} G | {:.4g} |\n",
-        f.name, f.model, f.batch, f.ops, f.tensors, f.groups, f.parameters,
-        f.forward_flops / 1e9, f.macs / 1e9);
+    table += fmt::format("| `{}` | {} | {} | {} | {} | {} | {:.0f} | {:.4g} G | {:.4g} |\n",
+                         f.name,
+                         f.model,
+                         f.batch,
+                         f.ops,
+                         f.tensors,
+                         f.groups,
+                         f.parameters,
+                         f.forward_flops / 1e9,
+                         f.macs / 1e9);
   }
   const auto path = kFolder / "README.md";
   std::string page = ReadFile(path);

@@ -12,6 +12,7 @@
 
 #include "framework/base/random.h"
 #include "framework/graph/graph.h"
+#include "framework/graph/grouping.h"
 
 namespace emplace::testing {
 
@@ -84,6 +85,20 @@ inline Graph RandomGraph(Rng& rng, int num_ops, const RandomGraphOptions& option
   }
   return Graph(
       RandomText(rng), std::move(tensors), std::move(ops), chance(2) ? "{\"batch\":32}" : "");
+}
+
+/// "ab c" for groups {a, b} and {c}.
+inline std::string Groups(const Graph& graph, const Grouping& grouping) {
+  std::string text;
+  for (int g = 0; g < grouping.num_groups(); ++g) {
+    if (g > 0) text += ' ';
+    for (int v : grouping.members(g)) text += graph.op(v).name;
+  }
+  return text;
+}
+
+inline Grouping Identity(const Graph& graph) {
+  return Grouping::Identity(graph.num_ops());
 }
 
 inline void CheckEqual(const Graph& a, const Graph& b) {

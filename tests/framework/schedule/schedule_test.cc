@@ -70,8 +70,10 @@ TEST_CASE("resident bytes: parameters at home, inputs wherever they are read, al
   b.op(1).inputs.push_back(x);
   b.op(2).inputs.push_back(x);
   const auto graph = b.BuildGraph();
-  CHECK(ResidentBytes(*graph, 2, std::vector<DeviceIndex>{0, 1, 0}) == std::vector<std::int64_t>{105, 5});
-  CHECK(ResidentBytes(*graph, 2, std::vector<DeviceIndex>{0, 0, 0}) == std::vector<std::int64_t>{105, 0});
+  CHECK(ResidentBytes(*graph, 2, std::vector<DeviceIndex>{0, 1, 0}) ==
+        std::vector<std::int64_t>{105, 5});
+  CHECK(ResidentBytes(*graph, 2, std::vector<DeviceIndex>{0, 0, 0}) ==
+        std::vector<std::int64_t>{105, 0});
 }
 
 TEST_CASE("storage of aliases: at home, in the received copy, or with the graph input") {

@@ -17,10 +17,9 @@ class SumEvaluator final : public Evaluator {
   explicit SumEvaluator(std::shared_ptr<const Problem> problem) : problem_(std::move(problem)) {}
   const Problem& problem() const override { return *problem_; }
   using Evaluator::Evaluate;
-  void Evaluate(
-      std::span<const Placement> placements,
-      std::span<Outcome> outcomes,
-      const OutcomeDetail&) override {
+  void Evaluate(std::span<const Placement> placements,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail&) override {
     for (size_t i = 0; i < placements.size(); ++i) {
       outcomes[i] = {};
       for (DeviceIndex d : placements[i].device) outcomes[i].step_time += d;
@@ -111,16 +110,20 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
     b.AllToAll(0, kGigabytePerSecond);
     b.Op("left", {1, kMaxNanos});
     b.Op("right", {kMaxNanos, 1});
-    CHECK(MessageOf<InputError>([&] { b.Build(Grouping(std::vector<int>{0, 0})); }) ==
-          "problem: a group of 2 ops shares no allowed device: op \"right\" allows d1, the ops before it "
+    CHECK(MessageOf<InputError>([&] {
+            b.Build(Grouping(std::vector<int>{0, 0}));
+          }) ==
+          "problem: a group of 2 ops shares no allowed device: op \"right\" allows d1, the ops "
+          "before it "
           "(first \"left\") leave only d0");
   }
   SUBCASE("an op without a device") {
     ProblemBuilder b;
     b.Device("d0");
     b.Op("nowhere", {kMaxNanos});
-    CHECK(MessageOf<InputError>([&] { b.Build(); }) ==
-          "problem: op \"nowhere\" (test) is allowed on no device of cluster \"test_cluster\" (d0)");
+    CHECK(
+        MessageOf<InputError>([&] { b.Build(); }) ==
+        "problem: op \"nowhere\" (test) is allowed on no device of cluster \"test_cluster\" (d0)");
   }
   SUBCASE("a missing route that some placement needs") {
     ProblemBuilder b;
@@ -129,8 +132,17 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
     b.Op("a", {1});
     b.Op("b", {1}, {0});
     CHECK(MessageOf<InputError>([&] { b.Build(); }) ==
-          "cluster \"test_cluster\": no route from \"d0\" to \"d1\", which op \"a\" -> op \"b\" may need; "
+          "cluster \"test_cluster\": no route from \"d0\" to \"d1\", which op \"a\" -> op \"b\" "
+          "may need; "
           "add one under routes or restrict the ops' device_kinds");
+  }
+  SUBCASE("no route is needed within a group") {
+    ProblemBuilder b;
+    b.Device("d0");
+    b.Device("d1");
+    b.Op("a", {1});
+    b.Op("b", {1}, {0});
+    CHECK_NOTHROW(b.Build(Grouping(std::vector<int>{0, 0})));
   }
   SUBCASE("no route is needed where nothing can cross") {
     ProblemBuilder b;
@@ -146,7 +158,8 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
     b.Op("w", {0}, {}, 100);
     b.output(0).role = TensorRole::kParameter;
     CHECK(MessageOf<InputError>([&] { b.Build(); }) ==
-          "problem: parameter \"w:0\" of op \"w\" (100 B) fits nowhere: the largest device it is allowed "
+          "problem: parameter \"w:0\" of op \"w\" (100 B) fits nowhere: the largest device it is "
+          "allowed "
           "on (d0) has 99 B");
   }
   SUBCASE("parameters larger than all devices together") {
@@ -155,9 +168,10 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
     b.Op("w", {0}, {}, 100);
     b.Op("v", {0}, {}, 100);
     b.output(0).role = b.output(1).role = TensorRole::kParameter;
-    CHECK(MessageOf<InputError>([&] { b.Build(); }) ==
-          "problem: the parameters, buffers and optimiser state of graph \"test_graph\" (200 B) fit "
-          "nowhere: all devices of cluster \"test_cluster\" together have 150 B");
+    CHECK(
+        MessageOf<InputError>([&] { b.Build(); }) ==
+        "problem: the parameters, buffers and optimiser state of graph \"test_graph\" (200 B) fit "
+        "nowhere: all devices of cluster \"test_cluster\" together have 150 B");
   }
   SUBCASE("costs that overflow") {
     ProblemBuilder b;

@@ -1,9 +1,9 @@
-"""Notes every aten op that PyTorch dispatches, with its tensors, as one training step runs.
+"""What one training step does, as a list of ops and values: the form that every capture fills.
 
-`StepRecorder` sits below autograd and above the (fake) kernels, so it sees what eager PyTorch
-would launch: the same ops, in the same order, with the same in-place updates.
+A capture tells `StepNotes` of each aten call, in order, with its tensors and its `Origin`; what
+that means for memory, names and work is decided here, once for all captures.
 
-What it keeps apart
+What the notes keep apart
 - *values*: a tensor at one point in time. An in-place write makes a new value which aliases the
   old one; so does a view. What changes nothing makes none: `detach`, a view of the same layout,
   a transpose of a transpose.
@@ -18,12 +18,11 @@ Not supported: sparse tensors, and tensors whose memory is exchanged (`set_`, `.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from typing import Any, Iterator, Sequence
+from typing import Any, Mapping, Sequence
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from emplace_graph import RESIDENT_ROLES, SOURCE_KINDS
 
 from . import costs
 
@@ -64,18 +63,29 @@ class OpRecord:
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-class StepRecorder(TorchDispatchMode):
-    """Enter it, run the step, read `ops` and `values`; `phase` and `area` are for the caller."""
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where a call comes from.
+
+    module: path of the module whose forward() makes the call, forward only; "": none or the root.
+    area: names what belongs to no module, "model" or "loss".
+    sequence_nr: forward, of the newest autograd node; backward, of the running one, if any.
+    """
+
+    phase: str
+    module: str = ""
+    area: str = "loss"
+    sequence_nr: int | None = None
+
+
+class StepNotes:
+    """The notes of one step: `ops` in the order of their calls, and the `values` between them."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.ops: list[OpRecord] = []
         self.values: list[Value] = []
-        self.phase = "forward"
-        self.area = "model"              # names what belongs to no module: "model" or "loss"
-        self.failed_in: str | None = None  # module or area that called the op which raised
+        self.failed_in: str | None = None  # module or area whose code raised
         self.same_label: list[tuple[str, str]] = []  # labels that one op ties together
-        self._scope = [""]               # paths of the modules that run, innermost last
         self._alive: list[torch.Tensor] = []   # keeps the ids below from being used again
         self._value_of: dict[int, int] = {}    # id of tensor -> value
         self._layouts: list[tuple[Any, ...]] = []  # value -> where its elements are in memory
@@ -85,7 +95,7 @@ class StepRecorder(TorchDispatchMode):
         self._readers: dict[int, list[int]] = {}  # storage -> ops that read it since then
         self._op_of_sequence_nr: dict[int, int] = {}
 
-    # --- what the caller says -----------------------------------------------------------------
+    # --- what is there before the step, and its end -------------------------------------------
 
     def add_input(self, tensor: torch.Tensor, name: str) -> int:
         """A tensor that is there when the step begins, on every device."""
@@ -100,7 +110,7 @@ class StepRecorder(TorchDispatchMode):
                    gradient: torch.Tensor, attributes: dict[str, Any]) -> None:
         """Parameter `name`'s update: reads `gradient`, overwrites `state` (parameter first)."""
         moved = costs.nbytes(gradient) + 2 * sum(map(costs.nbytes, state))
-        self._add_op(f"{name}/{optimizer}", f"optimizer.{optimizer}",
+        self._add_op(f"{name}/{optimizer}", f"optimizer.{optimizer}", "update",
                      [state[0], gradient, *state[1:]], state, state, bytes_accessed=moved,
                      module=name.rpartition(".")[0], attributes=attributes)
 
@@ -113,43 +123,46 @@ class StepRecorder(TorchDispatchMode):
             self._remember(tensor, latest)  # autograd's own handle of a saved tensor
         return self._value_of[id(tensor)]
 
-    @contextlib.contextmanager
-    def track_modules(self, module: torch.nn.Module) -> Iterator[None]:
-        """Notes the path of the module whose forward() runs, as long as the context lasts."""
-        def enter(path: str):
-            return lambda *_: self._scope.append(path)
+    # --- what the step calls ------------------------------------------------------------------
 
-        def leave(*_: Any) -> None:
-            self._scope.pop()
-
-        hooks = []
-        for path, child in module.named_modules():
-            if path:
-                hooks.append(child.register_forward_pre_hook(enter(path)))
-                hooks.append(child.register_forward_hook(leave, always_call=True))
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
-
-    # --- what PyTorch says --------------------------------------------------------------------
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        try:
-            result = func(*args, **kwargs)
-        except Exception:
-            self.failed_in = self.failed_in or self._scope[-1] or self.area
-            raise
+    def add_call(self, func: torch._ops.OpOverload, args: Sequence[Any],
+                 kwargs: Mapping[str, Any], result: Any, origin: Origin) -> None:
+        """One call of an aten op that returned `result`."""
         returned = list(costs.tensors_in(result))
         given = costs.arguments(func, args, kwargs)
         written = self._written(func, given)
         if costs.op_name(func) in _NO_OPS and returned:
             self._remember(returned[0], self.value_of(args[0]))
         elif returned or written:
-            self._record(func, args, kwargs, given, result, written)
-        return result
+            self._record(func, args, kwargs, given, result, written, origin)
+
+    def store(self, state: torch.Tensor, new: torch.Tensor, module: str) -> None:
+        """`state` holds the value `new` from now on, as a functional graph returns it.
+
+        The op that made `new` becomes one that writes in place, if it read `state` and no later
+        op reads the old value; otherwise a copy, noted under `module`, overwrites `state`.
+        """
+        if new is state:
+            return
+        old, value = self.value_of(state), self.value_of(new)
+        before, memory = _storage(state), _storage(new)
+        index, readers = self.values[value].producer, self._readers.get(before, [])
+        op = None if index is None else self.ops[index]
+        in_place = (op is not None and op.kind not in SOURCE_KINDS and old in op.inputs
+                    and max(readers, default=-1) <= index
+                    and self.values[value].alias_of is None
+                    and self.values[value].role == "activation"
+                    and self._layouts[value] == self._layouts[old])
+        if not in_place:
+            self.add_call(torch.ops.aten.copy_.default, (state, new), {}, state,
+                          Origin("forward", module, "model"))
+            return
+        self._overwrite(op, index, before)
+        self.values[value].alias_of = old
+        if self.values[old].role in RESIDENT_ROLES:
+            self.values[value].role = self.values[old].role
+        self._readers[before] = list(self._readers.get(memory, ()))
+        self._remember(state, value)
 
     def _written(self, func, given) -> list[torch.Tensor]:
         hidden: Sequence[str] = ()
@@ -159,7 +172,7 @@ class StepRecorder(TorchDispatchMode):
                 if argument.name in hidden
                 or argument.alias_info is not None and argument.alias_info.is_write]
 
-    def _record(self, func, args, kwargs, given, result, written) -> None:
+    def _record(self, func, args, kwargs, given, result, written, origin: Origin) -> None:
         inputs = [tensor for _, value in given for tensor in costs.tensors_in(value)]
         fresh = [t for t in costs.tensors_in(result) if not any(t is w for w in written)]
         outputs = fresh + written
@@ -171,15 +184,16 @@ class StepRecorder(TorchDispatchMode):
                 self._remember(fresh[0], same)
                 return
         name = costs.op_name(func)
-        prefix, module, forward_op = self._origin()
+        prefix, module, forward_op = self._place(origin)
         index = self._add_op(
-            f"{prefix}/{name}", f"{func.namespace}.{name}", inputs, outputs, written,
-            module=module, forward_op=forward_op, is_view=is_view,
+            f"{prefix}/{name}", f"{func.namespace}.{name}", origin.phase, inputs, outputs,
+            written, module=module, forward_op=forward_op, is_view=is_view,
             flops=0 if is_view else costs.flops(func, args, kwargs, result),
             bytes_accessed=0 if is_view else costs.traffic(name, given, outputs),
             attributes=costs.attributes(given))
-        if self.phase == "forward":  # the node that autograd made for this op, if it made one
-            self._op_of_sequence_nr.setdefault(torch.autograd._get_sequence_nr() - 1, index)
+        if origin.phase == "forward" and origin.sequence_nr is not None:
+            # The first op with this number is the one for which autograd made the node.
+            self._op_of_sequence_nr.setdefault(origin.sequence_nr, index)
 
     def _undone_view(self, value: int | None, view: torch.Tensor) -> int | None:
         """`value`, or what it is a view of, if that lies in memory exactly as `view` does."""
@@ -192,25 +206,24 @@ class StepRecorder(TorchDispatchMode):
             value = self.values[value].alias_of
         return None
 
-    def _origin(self) -> tuple[str, str, int | None]:
-        """Prefix of the running op's name, its module, and the forward op it is backward of."""
-        if self.phase == "forward":
-            return self._scope[-1] or self.area, self._scope[-1], None
-        node = torch._C._current_autograd_node()
-        forward_op = self._op_of_sequence_nr.get(node._sequence_nr()) if node else None
+    def _place(self, origin: Origin) -> tuple[str, str, int | None]:
+        """Prefix of the op's name, its module, and the forward op it is backward of."""
+        if origin.phase == "forward":
+            return origin.module or origin.area, origin.module, None
+        forward_op = self._op_of_sequence_nr.get(origin.sequence_nr)
         if forward_op is None:
-            return f"{self.area}/backward", "", None
+            return f"{origin.area}/backward", "", None
         forward = self.ops[forward_op]
         return forward.stem.rpartition("/")[0] + "/backward", forward.module, forward_op
 
     # --- notes --------------------------------------------------------------------------------
 
-    def _add_op(self, stem: str, kind: str, inputs: Sequence[torch.Tensor],
+    def _add_op(self, stem: str, kind: str, phase: str, inputs: Sequence[torch.Tensor],
                 outputs: Sequence[torch.Tensor], written: Sequence[torch.Tensor],
                 is_view: bool = False, **details: Any) -> int:
         read = [self.value_of(t) for t in inputs]  # may add constants, so before our index
         index = len(self.ops)
-        op = OpRecord(stem, kind, read, [], self.phase, writes=bool(written), **details)
+        op = OpRecord(stem, kind, read, [], phase, **details)
         self.ops.append(op)
         for tensor, value in zip(inputs, read):
             storage = _storage(tensor)
@@ -221,24 +234,26 @@ class StepRecorder(TorchDispatchMode):
             if not is_view:
                 self._readers.setdefault(storage, []).append(index)
         for tensor in written:
-            storage = _storage(tensor)
-            op.after.update(reader for reader in self._readers.get(storage, ())
-                            if reader != index)
-            self._readers[storage], self._writer[storage] = [], index
-            label = self._label_of.get(storage)
-            if label and op.label and label != op.label:
-                self.same_label.append((op.label, label))
-            op.label = op.label or label
+            self._overwrite(op, index, _storage(tensor))
         origin = {_storage(t): v for t, v in zip(reversed(inputs), reversed(read))}
         for tensor in outputs:
             overwritten = any(tensor is w for w in written)
             before = self.value_of(tensor) if overwritten else origin.get(_storage(tensor))
             role = "activation"
-            if overwritten and self.values[before].role in ("parameter", "buffer",
-                                                            "optimizer_state"):
+            if overwritten and self.values[before].role in RESIDENT_ROLES:
                 role = self.values[before].role
             op.outputs.append(self._new_value(tensor, index, role=role, alias_of=before))
         return index
+
+    def _overwrite(self, op: OpRecord, index: int, storage: int) -> None:
+        """Notes that `op` writes `storage`: after its readers, with the state that lives there."""
+        op.writes = True
+        op.after.update(reader for reader in self._readers.get(storage, ()) if reader != index)
+        self._readers[storage], self._writer[storage] = [], index
+        label = self._label_of.get(storage)
+        if label and op.label and label != op.label:
+            self.same_label.append((op.label, label))
+        op.label = op.label or label
 
     def _add_source(self, tensor: torch.Tensor, name: str, kind: str, role: str) -> int:
         index, label = len(self.ops), self._label_of.get(_storage(tensor))

@@ -1,0 +1,50 @@
+"""Capture by running the step: every aten op that eager PyTorch would launch, in its order.
+
+`_Watch` sits below autograd and above the (fake) kernels, so that in-place ops stay in place and
+ops whose result nobody reads are there too.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .notes import Origin, StepNotes
+from .training import Training
+
+
+class _Watch(TorchDispatchMode):
+    """Notes every call while it is entered; `phase` and `module` are for the caller to set."""
+
+    def __init__(self, training: Training, notes: StepNotes) -> None:
+        super().__init__()
+        self.phase, self.module = "forward", ""
+        self._training, self._notes = training, notes
+
+    def moved(self, running: list[str]) -> None:
+        self.module = running[-1] if running else ""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        self._notes.add_call(func, args, kwargs or {}, result, self._origin())
+        return result
+
+    def _origin(self) -> Origin:
+        if self.phase == "forward":
+            return Origin("forward", self.module, self._training.area,
+                          torch.autograd._get_sequence_nr() - 1)
+        node = torch._C._current_autograd_node()
+        return Origin("backward", sequence_nr=node._sequence_nr() if node else None)
+
+
+def capture(training: Training, notes: StepNotes
+            ) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
+    """Notes forward and backward; returns the loss and the gradient of each trained parameter."""
+    watch = _Watch(training, notes)
+    with watch:
+        with training.track_modules(watch.moved):
+            loss = training.loss(training.inputs, training.targets)
+        watch.phase = "backward"
+        trained = training.trained
+        gradients = torch.autograd.grad(loss, list(trained.values()), allow_unused=True)
+    return loss, dict(zip(trained, gradients))

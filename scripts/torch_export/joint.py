@@ -1,0 +1,151 @@
+"""Capture by AOTAutograd: the joint graph of forward and backward that compilers start from.
+
+The graph is functional: an in-place op appears as its plain form, and state that the step changes
+(running statistics) is returned as one more output. Ops whose result nobody reads are gone. Nothing
+is decomposed that PyTorch does not always decompose. The graph is walked once under fake tensors,
+and each node noted as the call it is:
+
+    node.target, args            the aten op; a getitem only names one output of its op
+    meta["partitioner_tag"]      forward or backward
+    meta["nn_module_stack"]      the modules that ran, for which `track_modules` puts it there
+    meta["seq_nr"]               autograd's sequence number, which pairs backward with forward
+    meta["desc"]                 what an input or output of the graph is
+
+Not in the graph: what activation checkpointing computes again (AOTAutograd sees no saved-tensor
+hooks), and dropout between the layers of an LSTM or GRU (PyTorch's decomposition of those drops
+it). Not supported: arguments that share memory of which one is written, and `torch.cond` and kin.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from typing import Any
+from unittest import mock
+
+import torch
+import torch.fx.traceback as fx_traceback
+from torch._functorch._aot_autograd import descriptors
+from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
+
+from .notes import Origin, StepNotes
+from .training import StepError, Training
+
+
+def capture(training: Training, notes: StepNotes
+            ) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
+    """Notes forward and backward; returns the loss and the gradient of each trained parameter."""
+    state = {**training.parameters, **training.buffers}
+    arguments = [*state.values(), *training.inputs, *training.targets]
+    with contextlib.ExitStack() as stack:
+        module = _trace(stack, training, list(state), arguments)
+    with torch.no_grad():
+        return _Walk(module, notes, arguments, list(state)).run()
+
+
+def _trace(stack: contextlib.ExitStack, training: Training, names: list[str],
+           arguments: list[torch.Tensor]) -> torch.fx.GraphModule:
+    """The joint graph of the loss as a function of `arguments`: state `names`, inputs, targets."""
+    class Forward(torch.nn.Module):  # has no parameters of its own: all of them are arguments
+        def forward(self, *flat: torch.Tensor) -> torch.Tensor:
+            inputs = flat[len(names):len(names) + len(training.inputs)]
+            targets = flat[len(names) + len(training.inputs):]
+            return training.loss(inputs, targets, dict(zip(names, flat)))
+
+    def moved(running: list[str]) -> None:
+        meta = fx_traceback.get_current_meta()
+        meta["nn_module_stack"] = {path: (path, "") for path in running}
+
+    stack.enter_context(fx_traceback.preserve_node_meta())
+    stack.enter_context(training.track_modules(moved))
+    # Tensors that are neither arguments nor real would be an accident elsewhere; here they are the
+    # constants of a model made under fake tensors.
+    stack.enter_context(mock.patch("torch._dynamo.utils.assert_no_fake_params_or_buffers"))
+    return aot_export_joint_with_descriptors(
+        stack, Forward(), tuple(arguments), decompositions={}).graph_module
+
+
+class _Walk:
+    """One pass over the joint graph, which computes every node and notes it."""
+
+    def __init__(self, module: torch.fx.GraphModule, notes: StepNotes,
+                 arguments: list[torch.Tensor], names: list[str]) -> None:
+        self._module, self._notes = module, notes
+        self._arguments, self._names = arguments, names
+        self._results: dict[torch.fx.Node, Any] = {}
+        self._backward_nr: int | None = None  # sequence number of the last backward node
+        self._outputs = self._described_outputs()
+
+    def run(self) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
+        loss = next(node for node, desc in self._outputs
+                    if isinstance(desc, descriptors.PlainAOTOutput))
+        tangents = []
+        for node in self._module.graph.nodes:
+            if node.op == "placeholder":
+                if isinstance(node.meta["desc"], descriptors.TangentAOTInput):
+                    tangents.append(node)
+                else:
+                    self._results[node] = self._arguments[_position(node.meta["desc"])]
+            elif node.op == "get_attr":
+                self._results[node] = operator.attrgetter(node.target)(self._module)
+            elif node.op == "call_function":
+                self._results[node] = self._call(node)
+            if node is loss:
+                seed = self._seed(self._results[loss])
+                self._results.update((tangent, seed) for tangent in tangents)
+        return self._results[loss], self._finish()
+
+    def _described_outputs(self) -> list[tuple[torch.fx.Node | None, Any]]:
+        output = self._module.graph.output_node()
+        return list(zip(output.args[0], output.meta["desc"]))
+
+    def _call(self, node: torch.fx.Node) -> Any:
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._results.__getitem__)
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            raise StepError(f"{node.target} runs a graph of its own, which has no place in an "
+                            "emplace graph; call the ops themselves, or torch.where")
+        result = node.target(*args, **kwargs)
+        if isinstance(node.target, torch._ops.OpOverload):
+            self._notes.add_call(node.target, args, kwargs, result, self._origin(node))
+        return result
+
+    def _origin(self, node: torch.fx.Node) -> Origin:
+        sequence_nr = node.meta.get("seq_nr")
+        if not node.meta.get("partitioner_tag", "is_forward").endswith("backward"):
+            running = list(node.meta.get("nn_module_stack") or ())
+            return Origin("forward", running[-1] if running else "",
+                          "model" if running else "loss", sequence_nr)
+        if node.meta.get("is_gradient_acc"):  # between two autograd nodes: has no number
+            sequence_nr = self._backward_nr
+        self._backward_nr = sequence_nr
+        return Origin("backward", sequence_nr=sequence_nr)
+
+    def _seed(self, loss: torch.Tensor) -> torch.Tensor:
+        """The gradient that backward begins with: ones, which the graph takes as an input."""
+        func = torch.ops.aten.ones_like.default
+        seed = func(loss)
+        self._notes.add_call(func, (loss,), {}, seed, Origin("backward"))
+        return seed
+
+    def _finish(self) -> dict[str, torch.Tensor | None]:
+        """Stores the changed state; returns the gradient of each argument that wants one."""
+        gradients: dict[str, torch.Tensor | None] = {}
+        for node, desc in self._outputs:
+            result = None if node is None else self._results[node]
+            if isinstance(desc, descriptors.InputMutationAOTOutput):
+                position = _position(desc.mutated_input)
+                owner = self._names[position] if position < len(self._names) else ""
+                self._notes.store(self._arguments[position], result, owner.rpartition(".")[0])
+            elif isinstance(desc, descriptors.GradAOTOutput):
+                position = _position(desc.grad_of)
+                if position < len(self._names) and self._arguments[position].requires_grad:
+                    gradients[self._names[position]] = result
+        return gradients
+
+
+def _position(desc: Any) -> int:
+    """Which of the arguments a description is of."""
+    if not isinstance(desc, descriptors.PlainAOTInput):
+        raise StepError("arguments that share memory, of which one is written, have no joint "
+                        f"graph with one input each ({desc.expr()}); try --capture eager")
+    return desc.idx

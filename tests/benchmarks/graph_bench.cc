@@ -1,0 +1,87 @@
+// What a run on a committed graph costs: reading it, compiling and simulating it. Placements are
+// varied: contiguous blocks with a tenth of the groups elsewhere.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+#include "framework/base/random.h"
+#include "framework/cluster/cluster_io.h"
+#include "framework/cost/cost_model.h"
+#include "framework/graph/coarsen.h"
+#include "framework/graph/graph_io.h"
+#include "simulator/bounds.h"
+#include "simulator/simulator.h"
+#include "tests/support/paths.h"
+
+namespace {
+
+using namespace emplace;
+using emplace::testing::SourceDir;
+
+std::filesystem::path GraphPath(const std::string& name) {
+  return SourceDir() / "configs" / "graphs" / (name + ".json.gz");
+}
+
+std::shared_ptr<const Problem> CommittedProblem(const std::string& name) {
+  const auto graph = std::make_shared<Graph>(ReadGraph(GraphPath(name)));
+  const auto cluster = std::make_shared<Cluster>(
+      ReadCluster(SourceDir() / "configs" / "clusters" / "4xk80.yaml",
+                  ReadDeviceKinds(SourceDir() / "configs" / "device_kinds")));
+  return std::make_shared<Problem>(graph,
+                                   ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())),
+                                   cluster,
+                                   ComputeCosts(*graph, *cluster));
+}
+
+void BM_ReadGraph(benchmark::State& state, const std::string& name) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(ReadGraph(GraphPath(name)).num_ops());
+  }
+}
+
+void BM_SimulateGraph(benchmark::State& state, const std::string& name, Semantics semantics) {
+  const auto problem = CommittedProblem(name);
+  const auto simulator = MakeSimulator(problem, {.semantics = semantics});
+  Rng rng(3);
+  std::vector<Placement> pool(32);
+  for (Placement& placement : pool) {
+    placement.device.resize(problem->num_groups());
+    const int offset = UniformInt(rng, 4);
+    for (int i = 0; i < problem->num_groups(); ++i) {
+      const int block = static_cast<int>(std::int64_t{i} * 4 / problem->num_groups());
+      const int device = Uniform01(rng) < 0.1 ? UniformInt(rng, 4) : (block + offset) % 4;
+      placement.device[problem->group_order()[i]] = static_cast<DeviceIndex>(1 + device);
+    }
+  }
+  std::vector<Outcome> outcomes(pool.size());
+  for (auto _ : state) {
+    simulator->Evaluate(pool, outcomes);
+    benchmark::DoNotOptimize(outcomes.data());
+  }
+  state.counters["per_op"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * pool.size()) * problem->num_ops(),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void BM_Bounds(benchmark::State& state, const std::string& name) {
+  const auto problem = CommittedProblem(name);
+  for (auto _ : state) benchmark::DoNotOptimize(ComputeBounds(*problem).best());
+}
+
+BENCHMARK_CAPTURE(BM_ReadGraph, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_SimulateGraph,
+                  inception_v3_queue,
+                  std::string("inception_v3"),
+                  Semantics::kQueue);
+BENCHMARK_CAPTURE(BM_SimulateGraph,
+                  inception_v3_stream,
+                  std::string("inception_v3"),
+                  Semantics::kStream);
+BENCHMARK_CAPTURE(BM_SimulateGraph, nmt_queue, std::string("nmt"), Semantics::kQueue);
+BENCHMARK_CAPTURE(BM_SimulateGraph, nmt_stream, std::string("nmt"), Semantics::kStream);
+BENCHMARK_CAPTURE(BM_Bounds, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
+
+}  // namespace
