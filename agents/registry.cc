@@ -45,6 +45,9 @@ AgentEntry Entry(std::string name,
           std::move(sentence),
           make,
           [defaults] { return DescribeFields<typename A::Config>(defaults); },
+          [defaults](const ConfigNode& settings) {
+            return WriteFields(ReadFields<typename A::Config>(settings, defaults));
+          },
           chance == Chance::kSeeded};
 }
 

@@ -78,6 +78,8 @@ void WriteRunHeader(ResultsFile& file,
                     const LoadedProblem& problem,
                     const Bounds& bounds,
                     const Provenance& provenance) {
+  file.SetAttribute("/", "format", "emplace-results");
+  file.SetAttribute("/", "version", std::int64_t{1});
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", plan.ResolvedYaml());
   file.SetAttribute("/config", "version", provenance.version);
@@ -113,7 +115,7 @@ void WriteSearch(ResultsFile& file,
   const std::string group = "/agents/" + result.label;
   file.SetAttribute(group, "agent", spec.entry->name);
   file.SetAttribute(group, "label", spec.label);
-  file.SetAttribute(group, "settings", spec.settings.Dump());
+  file.SetAttribute(group, "settings", spec.entry->resolve_settings(spec.settings));
   file.SetAttribute(group, "uses_seed", std::int64_t{spec.entry->uses_seed});
   file.SetAttribute(group, "seed", static_cast<std::int64_t>(result.seed));
   file.SetAttribute(group, "evaluations", static_cast<std::int64_t>(result.records.size()));

@@ -47,6 +47,8 @@ struct AgentEntry {
   /// @param settings  the agent's map in the run config without "name"; validated here
   std::function<std::unique_ptr<Agent>(const AgentContext&, const ConfigNode& settings)> make;
   std::function<std::vector<FieldHelp>()> describe_settings;
+  /// YAML text of all settings: those given, and the defaults of the others.
+  std::function<std::string(const ConfigNode& settings)> resolve_settings;
   bool uses_seed = true;  ///< false: the same result for every seed, run once
 };
 

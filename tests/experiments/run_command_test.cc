@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -85,6 +87,14 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
 
   CHECK(Hdf5Text(files.folder / "results/small.h5", "/agents/hill_climb.seed1/best").size() > 0);
   CHECK(Hdf5Text(files.folder / "results/small.h5", "/agents/heft").size() > 0);
+  const auto contains = [](const std::vector<std::string>& lines, const std::string& part) {
+    return std::ranges::any_of(
+        lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  };
+  // The file says what it is, and an agent's settings with their defaults filled in.
+  const auto all = Hdf5Text(files.folder / "results/small.h5", "/");
+  CHECK(contains(all, "@format: emplace-results"));
+  CHECK(contains(all, "patience: "));
   const ProcessResult simulated = RunEmplace({"simulate",
                                               "--graph",
                                               "g.json",

@@ -37,6 +37,10 @@ SIZES = ((1, 4), (2, 8), (4, 14), (10, 30), (25, 60))
 def generate(rng, features):
     """One random problem: {"graph", "cluster", "placement"} as reference.py takes them."""
     has = {name: name in features and rng.random() < 0.7 for name in FEATURES}
+    # One problem in ten: an op whose outputs fan out over a broadcast channel to many devices and then part.
+    fan = {"broadcast", "hops", "shared-channels"}
+    has["fan"] = fan <= set(features) and rng.random() < 0.1
+    has.update({name: True for name in fan if has["fan"]})
     scale = rng.choice(["ties", "ties", "small", "medium", "large" if has["large"] else "medium"])
     cluster = _cluster(rng, has, scale)
     graph, places = _graph(rng, has, scale, cluster)
@@ -74,7 +78,7 @@ def _bandwidth(rng, scale):
 
 
 def _cluster(rng, has, scale):
-    count = rng.choice([1, 2, 2, 3, 3, 4, 5, 6])
+    count = rng.choice([4, 5, 6] if has["fan"] else [1, 2, 2, 3, 3, 4, 4, 5, 6])
     kinds = {}
     for name in ["ka", "kb", "kc", "kd"][:rng.randint(1, 4)]:
         kinds[name] = {"class": rng.choice(["cpu", "gpu"])}
@@ -103,6 +107,8 @@ def _cluster(rng, has, scale):
     cluster = {"name": "random", "devices": devices, "device_kinds": kinds}
     names = [device["name"] for device in devices]
     style = rng.choice(["all_to_all", "egress_bus", "pairs", "pairs"] + ["globs"] * has["globs"])
+    if has["fan"]:
+        style = "pairs"
     if style == "all_to_all":
         cluster["all_to_all"] = channel()
     elif style == "egress_bus":
@@ -119,16 +125,17 @@ def _cluster(rng, has, scale):
     else:
         pairs = [(a, b) for a in names for b in names if a != b]
         shared = has["shared-channels"]
-        firsts = [f"first {i}" for i in range(rng.randint(1, 4) if shared else len(pairs))]
-        later = [f"later {i}" for i in range(rng.randint(1, 3))] if has["hops"] else []
-        cluster["channels"] = [channel(n, has["broadcast"] and rng.random() < 0.5) for n in firsts]
+        firsts = [f"first {i}" for i in range(rng.randint(1, 2 if has["fan"] else 3) if shared else len(pairs))]
+        later = [f"later {i}" for i in range(1 if has["fan"] else rng.randint(1, 3))] if has["hops"] else []
+        onward = rng.choice([0.3, 0.6, 0.9])
+        cluster["channels"] = [channel(n, has["broadcast"] and rng.random() < 0.7) for n in firsts]
         cluster["channels"] += [channel(n) for n in later]
         cluster["routes"] = []
         for i, (a, b) in enumerate(pairs):
             via = [rng.choice(firsts + later[:1]) if shared else firsts[i]]
-            if rng.random() < 0.6:
+            if rng.random() < onward:
                 rest = [name for name in later if name != via[0]]
-                via += rng.sample(rest, rng.randint(0, min(2, len(rest))))
+                via += rng.sample(rest, min(rng.randint(1, 2), len(rest)))
             cluster["routes"].append({"from": a, "to": b, "via": via})
         rng.shuffle(cluster["routes"])
     if has["overlaps"] and count > 1:
@@ -142,7 +149,7 @@ def _cluster(rng, has, scale):
 
 def _graph(rng, has, scale, cluster):
     """The graph, and a device index per op. Built in a hidden topological order, then renumbered."""
-    n = rng.randint(*rng.choice(SIZES))
+    n = rng.randint(*(SIZES[2] if has["fan"] else rng.choice(SIZES)))
     kinds, devices = cluster["device_kinds"], cluster["devices"]
     device_count, reach = len(devices), rng.choice([2, 5, 60])
     tensors, ops, places, alias_bases = [], [], [], []
@@ -157,14 +164,14 @@ def _graph(rng, has, scale, cluster):
         tensors[inputs[1]]["alias_of"] = inputs[0]
     labels = [f"group {i}" for i in range(rng.randint(1, 4))] if has["colocate"] else []
     label_place = {label: rng.randrange(device_count) for label in labels}
-    hub = rng.randrange(n) if rng.random() < 0.5 else n  # an op that many others read
+    hub = 0 if has["fan"] else rng.randrange(2 * n)  # an op that many others read
     favourite = rng.randrange(device_count)
-    loyalty = rng.choice([0.0, 0.0, 0.5, 0.9])
+    loyalty = 0.0 if has["fan"] else rng.choice([0.0, 0.0, 0.5, 0.9])
     for v in range(n):
-        source = has["resident"] and rng.random() < 0.15
+        source = has["resident"] and v != hub and rng.random() < 0.15
         recent = list(range(max(0, v - reach), v))
         parents = [] if source else rng.sample(recent, min(len(recent), rng.randint(0, 3)))
-        parents += [hub] if v > hub and not source and rng.random() < 0.5 else []
+        parents += [hub] if v > hub and not source and rng.random() < (0.9 if has["fan"] else 0.5) else []
         reads = [rng.choice(ops[u]["outputs"]) for u in parents if ops[u]["outputs"]]
         if inputs and not source and rng.random() < 0.3:
             reads.append(rng.choice(inputs))
@@ -179,7 +186,7 @@ def _graph(rng, has, scale, cluster):
         else:
             place = favourite if rng.random() < loyalty else rng.randrange(device_count)
         role = rng.choice(["parameter", "buffer", "optimizer_state"]) if source else None
-        writes = [tensor(role) for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
+        writes = [tensor(role) for _ in range(rng.choice([0, 1, 1, 1, 2, 3] if v != hub else [2, 3]))]
         for t in writes:
             if has["outputs"] and not source and rng.random() < 0.15:
                 tensors[t]["role"] = "output"

@@ -184,7 +184,7 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
 
 TEST_CASE("the registry is sorted and answers an unknown name with the choices") {
   AgentRegistry registry;
-  for (const char* name : {"zeta", "alpha"}) registry.Add({name, "a sentence", {}, {}});
+  for (const char* name : {"zeta", "alpha"}) registry.Add({name, "a sentence", {}, {}, {}});
   CHECK(registry.entries()[0].name == "alpha");
   CHECK(registry.Find("zeta", "x").sentence == "a sentence");
   CHECK(MessageOf<InputError>([&] { registry.Find("alpa", "run.yaml:3:5"); }) ==
