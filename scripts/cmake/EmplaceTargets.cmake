@@ -14,7 +14,7 @@ if(EMPLACE_CCACHE)
 endif()
 
 # "checked": optimised, all assertions on (DCHECK, libstdc++'s bounds checks), debug symbols.
-set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
 
 add_library(emplace_flags INTERFACE)
 target_compile_options(emplace_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers
