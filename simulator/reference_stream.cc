@@ -40,39 +40,39 @@ Timeline SimulateStream(const Problem& problem,
     for (int t : graph.op(v).outputs) arrivals[{v, t, d}] = finish;
     arrivals[{v, kControlTensor, d}] = finish;
 
-    for (const Copy& copy : CopiesOf(graph, cluster, device_of_op, v)) {
-      const Nanos copy_ready = std::max(finish, issue(d));
-      Nanos first_arrival = 0;
-      for (size_t i = 0; i < copy.destinations.size(); ++i) {
-        const int destination = copy.destinations[i];
-        const auto route = cluster.route(d, destination);
-        Nanos at = copy_ready;
-        for (int hop = 0; hop < static_cast<int>(route.size()); ++hop) {
-          if (hop == 0 && i > 0) {  // came with the broadcast
-            at = first_arrival;
-            continue;
-          }
-          const int channel = route[hop];
-          const Nanos hop_start = std::max(servers.channel_free[channel], at);
-          const Nanos arrival = servers.Send(channel, hop_start, copy.bytes);
-          const Nanos wire = arrival - hop_start - cluster.channel(channel).latency;
-          timeline.transfers.push_back(
-              {v,
-               copy.tensor,
-               channel,
-               hop,
-               d,
-               hop == 0 ? copy.destinations : std::vector<int>{destination},
-               copy.bytes,
-               at,
-               hop_start,
-               wire,
-               arrival});
-          at = arrival;
-          if (hop == 0) first_arrival = arrival;
-        }
-        arrivals[{v, copy.tensor, destination}] = at;
-      }
+    // Each output in id order, each destination in its turn, whether or not its first hop was
+    // shared.
+    const std::vector<Copy> copies = CopiesOf(graph, cluster, device_of_op, v);
+    std::map<std::pair<int, int>, const Copy*> turns;  // (tensor, destination)
+    for (const Copy& copy : copies) {
+      for (int destination : copy.destinations) turns[{copy.tensor, destination}] = &copy;
+    }
+    std::map<const Copy*, Nanos> first_arrival;
+    for (const auto& [turn, copy] : turns) {
+      const int destination = turn.second;
+      const auto route = cluster.route(d, destination);
+      const auto send = [&](int hop, Nanos hop_ready) {
+        const int channel = route[hop];
+        const Nanos hop_start = std::max(servers.channel_free[channel], hop_ready);
+        const Nanos arrival = servers.Send(channel, hop_start, copy->bytes);
+        timeline.transfers.push_back(
+            {.producer = v,
+             .tensor = copy->tensor,
+             .channel = channel,
+             .hop = hop,
+             .source = d,
+             .destinations = hop == 0 ? copy->destinations : std::vector<int>{destination},
+             .bytes = copy->bytes,
+             .ready = hop_ready,
+             .start = hop_start,
+             .wire = arrival - hop_start - cluster.channel(channel).latency,
+             .arrival = arrival});
+        return arrival;
+      };
+      if (!first_arrival.contains(copy)) first_arrival[copy] = send(0, std::max(finish, issue(d)));
+      Nanos at = first_arrival[copy];
+      for (int hop = 1; hop < static_cast<int>(route.size()); ++hop) at = send(hop, at);
+      arrivals[{v, copy->tensor, destination}] = at;
     }
   }
   timeline.outcome = Summarize(problem, timeline, servers, count_gaps);

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Compares `emplace simulate` with the independent reference, number by number, on random problems.
 
-    differential.py --program PATH [--count N] [--seed S] [--without FEATURE,...] [--with FEATURE,...]
-    differential.py --program PATH --replay FOLDER       compares the files of a kept mismatch once more
+    differential.py --program PATH [--count N] [--seed S] [--without FEATURE,...] [--with ...]
+    differential.py --program PATH --replay FOLDER    compares a kept mismatch once more
 
-Every problem runs in queue and stream semantics, with and without --count-gaps. The first mismatch of each sort
-is made smaller (ops, edges, devices dropped while it stays), printed, and its files are kept. Exit code 1 then.
+Every problem runs in queue and stream semantics, with and without --count-gaps, and the timelines
+are compared too. The first mismatch of each sort is made smaller (ops, edges, devices dropped while
+it stays), printed, and its files are kept. Exit code 1 then.
 """
+
 import argparse
 import concurrent.futures
-import copy
 import json
 import os
 import pathlib
@@ -19,8 +20,10 @@ import subprocess
 import sys
 import tempfile
 
+import files
 import problems
 import reference
+import smaller
 
 MODES = [(semantics, gaps) for semantics in ("queue", "stream") for gaps in (False, True)]
 
@@ -29,26 +32,62 @@ class Refused(Exception):
     """The program did not accept a problem; carries its message."""
 
 
-def write(problem, folder, rng):
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "graph.json").write_text(json.dumps(problem["graph"]))
-    (folder / "cluster.yaml").write_text(problems.cluster_yaml(problem["cluster"], rng))
-    (folder / "placement.json").write_text(json.dumps(problem["placement"]))
-
-
-def program_says(program, folder, semantics, count_gaps):
-    command = [program, "simulate", "--graph", str(folder / "graph.json"), "--cluster", str(folder / "cluster.yaml"),
-               "--placement", str(folder / "placement.json"), "--semantics", semantics]
-    done = subprocess.run(command + ["--count-gaps"] * count_gaps, capture_output=True, text=True, timeout=60)
+def program_says(program, graph, semantics, count_gaps):
+    folder = graph.parent
+    command = [
+        program,
+        "simulate",
+        "--graph",
+        str(graph),
+        "--cluster",
+        str(folder / "cluster.yaml"),
+        "--placement",
+        str(folder / "placement.json"),
+        "--semantics",
+        semantics,
+    ]
+    trace = folder / "trace.json"
+    command += ["--count-gaps"] if count_gaps else ["--trace", str(trace)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if done.returncode != 0:
         raise Refused(f"exit code {done.returncode}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+    return json.loads(done.stdout), None if count_gaps else read_trace(trace)
+
+
+def read_trace(path):
+    """A Chrome trace file in the form of reference.simulate(): its "X" events, of process 1
+    (devices) and process 2 (channels)."""
+    events = json.loads(path.read_text())["traceEvents"]
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    result = {}
+    for event in sorted((e for e in events if e["ph"] == "X"), key=lambda e: (e["ts"], e["dur"])):
+        name, details = rows[event["pid"], event["tid"]], event["args"]
+        start, duration = round(event["ts"] * 1000), round(event["dur"] * 1000)
+        if event["pid"] == 1:
+            device, _, slot = name.partition(" slot ")
+            result[f"op {details['id']}"] = (device, int(slot or 0), start, duration)
+        else:
+            result.setdefault(name, []).append(
+                (
+                    start,
+                    duration,
+                    details["arrival_ns"],
+                    details["bytes"],
+                    details["hop"],
+                    details["to"],
+                )
+            )
+    return {
+        key: sorted(value) if isinstance(value, list) else value for key, value in result.items()
+    }
 
 
 def flatten(value, path=()):
     if not isinstance(value, dict):
         return {path: value}
-    return {key: x for name, item in value.items() for key, x in flatten(item, path + (name,)).items()}
+    return {
+        key: x for name, item in value.items() for key, x in flatten(item, path + (name,)).items()
+    }
 
 
 def differences(expected, found):
@@ -70,18 +109,27 @@ def differences(expected, found):
 
 def compare(program, problem, folder, seed, modes=MODES):
     """All differences: [(mode, path, expected, found)], and the number of comparisons."""
-    write(problem, folder, random.Random(seed))
+    graph = files.write(problem, folder, random.Random(seed))
     result, count = [], 0
     for semantics, gaps in modes:
         mode = semantics + (" count-gaps" if gaps else "")
         try:
-            found = program_says(program, folder, semantics, gaps)
+            found, found_trace = program_says(program, graph, semantics, gaps)
         except Refused as refusal:
             return [(mode, ("refused",), "accepted", str(refusal))], 1
-        expected = reference.simulate(problem["graph"], problem["cluster"], problem["placement"], semantics, gaps)
+        expected, trace = reference.simulate(
+            problem["graph"], problem["cluster"], problem["placement"], semantics, gaps
+        )
         differing, fields = differences(expected, found)
         result += [(mode, *item) for item in differing]
         count += fields
+        if found_trace is not None:
+            result += [
+                (mode, ("trace", key), trace.get(key), found_trace.get(key))
+                for key in sorted(set(trace) | set(found_trace))
+                if trace.get(key) != found_trace.get(key)
+            ]
+            count += len(trace)
     return result, count
 
 
@@ -90,138 +138,22 @@ def sort_of(difference):
     mode, path, _, found = difference
     if path == ("refused",):
         return ("refused", found.split("\n")[0][:30])
-    return (mode.split()[0], path[0], path[-1])
-
-
-# Making a problem smaller. Each candidate is a changed copy; an invalid one is refused and so not taken.
-
-def _drop_op(problem, v):
-    small = copy.deepcopy(problem)
-    graph = small["graph"]
-    gone = graph["ops"].pop(v)
-    del small["placement"]["devices"][gone["name"]]
-    dead = set(gone["outputs"])
-    tensor_id, kept = {}, []
-    for t in graph["tensors"]:
-        if t["id"] not in dead:
-            tensor_id[t["id"]] = len(kept)
-            kept.append(t)
-    for t in kept:
-        t["id"] = tensor_id[t["id"]]
-        if "alias_of" in t:
-            t["alias_of"] = tensor_id.get(t["alias_of"])
-            if t["alias_of"] is None:
-                del t["alias_of"]
-    graph["tensors"] = kept
-    for i, op in enumerate(graph["ops"]):
-        op["id"] = i
-        op["inputs"] = [tensor_id[t] for t in op["inputs"] if t in tensor_id]
-        op["outputs"] = [tensor_id[t] for t in op["outputs"]]
-        if "control_inputs" in op:
-            op["control_inputs"] = [u - (u > v) for u in op["control_inputs"] if u != v]
-    return small
-
-
-def _drop_tensor(problem, t):
-    small = copy.deepcopy(problem)
-    graph = small["graph"]
-    del graph["tensors"][t]
-    for tensor in graph["tensors"]:
-        tensor["id"] -= tensor["id"] > t
-        if tensor.get("alias_of") == t:
-            del tensor["alias_of"]
-        elif "alias_of" in tensor:
-            tensor["alias_of"] -= tensor["alias_of"] > t
-    for op in graph["ops"]:
-        for key in ("inputs", "outputs"):
-            op[key] = [x - (x > t) for x in op[key] if x != t]
-    return small
-
-
-def _drop_device(problem, d):
-    small = copy.deepcopy(problem)
-    name = small["cluster"]["devices"].pop(d)["name"]
-    if "routes" in small["cluster"]:
-        small["cluster"]["routes"] = [r for r in small["cluster"]["routes"] if name not in (r["from"], r["to"])]
-    return small
-
-
-def _change(problem, *path, value=None):
-    """A copy with the value at `path` replaced, or removed where `value` is None."""
-    small = copy.deepcopy(problem)
-    item = small
-    for key in path[:-1]:
-        item = item[key]
-    if value is None:
-        del item[path[-1]]
-    else:
-        item[path[-1]] = value
-    return small
-
-
-def candidates(problem):
-    graph, cluster = problem["graph"], problem["cluster"]
-    for v in reversed(range(len(graph["ops"]))):
-        yield lambda v=v: _drop_op(problem, v)
-    for t in reversed(range(len(graph["tensors"]))):
-        yield lambda t=t: _drop_tensor(problem, t)
-    for d in reversed(range(len(cluster["devices"]))):
-        yield lambda d=d: _drop_device(problem, d)
-    places = [("graph", "ops", v, key, i) for v, op in enumerate(graph["ops"])
-              for key in ("inputs", "control_inputs") for i in range(len(op.get(key, [])))]
-    optional = ("role", "alias_of", "workspace_bytes", "device_kinds", "colocate", "control_inputs", "gap", "issue",
-                "launch", "slots", "broadcast", "overhead", "pays_transfers")
-    for room in (("graph", "ops"), ("graph", "tensors"), ("cluster", "devices"), ("cluster", "channels")):
-        for i, item in enumerate(problem[room[0]].get(room[1], [])):
-            places += [(*room, i, key) for key in item if key in optional]
-    places += [("cluster", "device_kinds", name, key) for name, kind in cluster["device_kinds"].items()
-               for key in kind if key in optional]
-    places += [("cluster", name, key) for name in ("all_to_all", "egress_bus") for key in cluster.get(name, {})
-               if key in optional]
-    places += [("cluster", key, i) for key in ("routes", "channels") for i in range(len(cluster.get(key, [])))]
-    places += [("cluster", "device_kinds", name) for name in cluster["device_kinds"]]
-    places += [("graph", "ops", v, "cost_ns", k) for v, op in enumerate(graph["ops"]) for k in op["cost_ns"]
-               if k not in cluster["device_kinds"]]
-    for path in places:
-        yield lambda path=path: _change(problem, *path)
-    numbers = [("graph", "ops", v, "cost_ns", k) for v, op in enumerate(graph["ops"]) for k in op["cost_ns"]]
-    numbers += [("graph", "tensors", t, "bytes") for t in range(len(graph["tensors"]))]
-    numbers += [("cluster", "channels", k, "latency") for k in range(len(cluster.get("channels", [])))]
-    numbers += [("cluster", name, "latency") for name in ("all_to_all", "egress_bus") if name in cluster]
-    for path in numbers:
-        item = problem
-        for key in path:
-            item = item[key]
-        for value in (0, 1, 10):
-            if float(item) > value:
-                yield lambda path=path, value=value: _change(problem, *path, value=value)
-
-
-def minimise(program, problem, sort, mode, folder, most_tries=3000):
-    modes = [(mode.split()[0], "count-gaps" in mode)]
-    tries, shrunk = 0, True
-    while shrunk and tries < most_tries:
-        shrunk = False
-        for candidate in candidates(problem):
-            tries += 1
-            try:
-                small = candidate()
-                found, _ = compare(program, small, folder, 0, modes)
-            except (KeyError, ValueError, IndexError):
-                continue  # not a problem any more
-            if any(sort_of(difference) == sort for difference in found):
-                problem, shrunk = small, True
-                break
-    return problem
+    return (mode.split()[0], path[0], "" if path[0] == "trace" else path[-1])
 
 
 def report(program, problem, found, keep, title):
     """Prints the least problem that shows the same sort of mismatch; keeps its files."""
-    small = minimise(program, problem, sort_of(found[0]), found[0][0], keep)
+    sort, mode = sort_of(found), found[0]
+    modes = [(mode.split()[0], "count-gaps" in mode)]
+
+    def still(candidate):
+        return any(sort_of(x) == sort for x in compare(program, candidate, keep, 0, modes)[0])
+
+    small = smaller.minimise(problem, still)
     left, _ = compare(program, small, keep, 0)
     (keep / "problem.json").write_text(json.dumps(small, indent=1))
     print(f"\nMISMATCH {title}, files in {keep}")
-    print(problems.describe(small))
+    print(files.describe(small))
     for mode, path, expected, value in left[:12]:
         print(f"  {mode}: {' / '.join(path)}: reference {expected}, program {value}")
     sys.stdout.flush()
@@ -232,11 +164,19 @@ def main():
     parser.add_argument("--program", required=True, type=os.path.abspath, help="path of emplace")
     parser.add_argument("--count", type=int, default=200, help="problems")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--without", default="", help="features to leave out: " + ", ".join(problems.FEATURES))
-    parser.add_argument("--with", dest="also", default="", help="features to add that are off by default")
-    parser.add_argument("--keep", help="folder for the files of mismatches (default: a new temporary one)")
+    parser.add_argument(
+        "--without", default="", help="features to leave out: " + ", ".join(problems.FEATURES)
+    )
+    parser.add_argument(
+        "--with", dest="also", default="", help="features to add that are off by default"
+    )
+    parser.add_argument(
+        "--keep", help="folder for the files of mismatches (default: a new temporary one)"
+    )
     parser.add_argument("--replay", help="folder of a kept mismatch")
-    parser.add_argument("--most-sorts", type=int, default=5, help="stop after this many sorts of mismatch")
+    parser.add_argument(
+        "--most-sorts", type=int, default=5, help="stop after this many sorts of mismatch"
+    )
     arguments = parser.parse_args()
     named = [set(filter(None, text.split(","))) for text in (arguments.without, arguments.also)]
     for name in named[0] | named[1]:
@@ -249,10 +189,17 @@ def main():
         tasks = [json.loads((pathlib.Path(arguments.replay) / "problem.json").read_text())]
     else:
         # One generator per problem: problem i of a seed is the same whatever the count.
-        tasks = [problems.generate(random.Random(f"{arguments.seed}/{i}"), features) for i in range(arguments.count)]
+        tasks = [
+            problems.generate(random.Random(f"{arguments.seed}/{i}"), features)
+            for i in range(arguments.count)
+        ]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(
-            lambda task: compare(arguments.program, task[1], work / str(task[0]), task[0]), enumerate(tasks)))
+        results = list(
+            pool.map(
+                lambda task: compare(arguments.program, task[1], work / str(task[0]), task[0]),
+                enumerate(tasks),
+            )
+        )
     sorts = {}
     for i, (found, _) in enumerate(results):
         for sort in {sort_of(difference): difference for difference in found}.items():
@@ -260,7 +207,7 @@ def main():
     for number, (sort, (i, difference)) in enumerate(sorted(sorts.items(), key=str)):
         if number < arguments.most_sorts:
             title = f"{' '.join(sort)} (seed {arguments.seed}, problem {i})"
-            report(arguments.program, tasks[i], [difference], keep / str(number), title)
+            report(arguments.program, tasks[i], difference, keep / str(number), title)
     failed = sum(1 for found, _ in results if found)
     compared = sum(count for _, count in results)
     if not failed:

@@ -1,12 +1,19 @@
-"""The work bound: least T such that all work fits, work being divisible, into T on every device kind.
+"""Lower bounds of a step: the critical path at the best costs, and the work bound, the least T such
+that all work, being divisible, fits into T on every device kind:
 
-  minimise T  subject to  sum_k x[i][k] = 1 for every item i,  sum_i cost[i][k] x[i][k] <= T capacity[k]
+  minimise T  subject to  sum_k x[i][k] = 1             for every item i,
+                          sum_i cost[i][k] x[i][k] <= T capacity[k]   for every kind k
 
-solved exactly in fractions. The items do not see each other, so a point of the LP is a mixture of whole
-assignments; the simplex method below holds only len(capacity) + 1 rows, and the best whole assignment for given
-prices is found item by item (column generation).
+solved exactly in fractions. The items do not see each other, so a point of the LP is a mixture of
+whole assignments; the simplex method below holds only len(capacity) + 1 rows, and the best whole
+assignment for given prices is found item by item (column generation).
 """
+
+import math
 from fractions import Fraction
+
+import readings
+from model import cost_of, issue_order
 
 
 def _cheapest(costs, prices):
@@ -21,7 +28,10 @@ def _cheapest(costs, prices):
 
 def _invert(matrix):
     n = len(matrix)
-    rows = [[Fraction(x) for x in row] + [Fraction(i == j) for j in range(n)] for i, row in enumerate(matrix)]
+    rows = [
+        [Fraction(x) for x in row] + [Fraction(i == j) for j in range(n)]
+        for i, row in enumerate(matrix)
+    ]
     for i in range(n):
         p = next(r for r in range(i, n) if rows[r][i] != 0)
         rows[i], rows[p] = rows[p], rows[i]
@@ -34,12 +44,13 @@ def _invert(matrix):
 
 
 def fractional_assignment(costs, capacity, most_pivots=200):
-    """costs: per item and kind [ns], None where forbidden. Returns (low, high) with low <= optimum <= high;
-    the two are equal unless `most_pivots` did not suffice."""
+    """costs: per item and kind [ns], None where forbidden. Returns (low, high), low <= optimum <=
+    high; the two are equal unless `most_pivots` did not suffice."""
     kinds = len(capacity)
     if not costs:
         return Fraction(0), Fraction(0)
-    # Rows: load_k - capacity_k T + slack_k = 0, and sum of weights = 1. Columns: T, slacks, assignments.
+    # Rows: load_k - capacity_k T + slack_k = 0, and sum of weights = 1.
+    # Columns: T, slacks, assignments.
     loads, _ = _cheapest(costs, [Fraction(1, kinds)] * kinds)
     tight = max(range(kinds), key=lambda k: Fraction(loads[k], capacity[k]))
     time = [-c for c in capacity] + [0]
@@ -52,8 +63,8 @@ def fractional_assignment(costs, capacity, most_pivots=200):
     for _ in range(most_pivots):
         inverse = _invert([list(row) for row in zip(*columns)])
         amounts = [row[kinds] for row in inverse]  # right-hand side (0, ..., 0, 1)
-        high, duals = amounts[0], inverse[0]       # the objective is T, the first column
-        prices = [-x for x in duals[:kinds]]       # sum of prices * capacity = 1
+        high, duals = amounts[0], inverse[0]  # the objective is T, the first column
+        prices = [-x for x in duals[:kinds]]  # sum of prices * capacity = 1
         worst = min(range(kinds), key=lambda k: prices[k])
         if prices[worst] < 0:
             entering = slack(worst)
@@ -67,3 +78,45 @@ def fractional_assignment(costs, capacity, most_pivots=200):
         ratios = [(amounts[i] / direction[i], i) for i in range(1, kinds + 1) if direction[i] > 0]
         columns[min(ratios)[1]] = entering
     return low, high
+
+
+def bound_range(graph, step):
+    """(least, greatest) value that bound_ns may have; equal unless the LP was left early."""
+    devices, kinds = step.machine.devices, []
+    for device in devices:
+        if device["kind"] not in kinds:
+            kinds.append(device["kind"])
+    capacity = [sum(d["slots"] for d in devices if d["kind"] == kind) for kind in kinds]
+    klass = {d["kind"]: d["class"] for d in devices}
+    costs, groups = [], {}
+    for v, op in enumerate(step.ops):
+        allowed = op.get("device_kinds")
+        costs.append(
+            [
+                cost_of(op, k) if allowed is None or k in allowed or klass[k] in allowed else None
+                for k in kinds
+            ]
+        )
+        groups.setdefault(op["colocate"] if op.get("colocate") else v, []).append(v)
+    for members in groups.values() if readings.BOUND_BY_GROUP else []:
+        for k in range(len(kinds)):
+            if any(costs[v][k] is None for v in members):
+                for v in members:
+                    costs[v][k] = None
+    finish = {}
+    for v in issue_order(step):
+        finish[v] = max([finish[u] for u, _ in step.waits_for[v]], default=0)
+        finish[v] += min(c for c in costs[v] if c is not None)
+    path = max(finish.values(), default=0)
+    items = costs
+    if readings.BOUND_BY_GROUP:
+        items = [
+            [
+                None if costs[members[0]][k] is None else sum(costs[v][k] for v in members)
+                for k in range(len(kinds))
+            ]
+            for members in groups.values()
+        ]
+    low, high = fractional_assignment(items, capacity)
+    whole = math.ceil if readings.BOUND_ROUNDS_UP else math.floor
+    return max(path, whole(low)), max(path, whole(high))

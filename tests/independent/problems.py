@@ -1,17 +1,18 @@
-"""Random small problems (graph, cluster, placement), their files, and their text for people."""
-import json
-from decimal import Decimal
+"""Random small problems: graph, cluster, placement."""
 
 # What a problem may contain; each can be switched off (differential.py --without NAME,...).
 FEATURES = {
     "aliases": "tensors that share another's memory",
     "broadcast": "channels where one transfer serves all destinations",
+    "broadcast-hops": "routes that go on after a broadcast channel (off by default: "
+    "BROADCAST_FOLLOWERS_TAKE_TURNS in readings.py)",
+    "bare": "ops without costs where they may not run, and parameters without any",
     "colocate": "labels of ops that share a device",
     "constraints": "ops that may run on some device kinds only",
     "control": "control edges",
     "copied-outputs": "tensors of role output with readers on other devices",
     "duplicates": "ops that list a tensor or a control input twice",
-    "fractions": "costs and times that are not whole nanoseconds",
+    "fractions": "costs and times that are not whole ns, bandwidths that are not whole B/s",
     "gaps": "idle times after ops and transfers",
     "globs": "routes with patterns",
     "graph-inputs": "tensors without producer",
@@ -20,7 +21,7 @@ FEATURES = {
     "issue": "a host clock that issues launches and copies (stream semantics)",
     "large": "costs, bytes and capacities up to 1e15",
     "outputs": "tensors that are never released",
-    "overlaps": "pairs with several routes: the last one counts, and an own route before a shorthand",
+    "overlaps": "pairs with several routes, and routes beside a shorthand",
     "resident": "parameters, buffers, optimizer state",
     "resident-aliases": "aliases with a resident role, of tensors that have or have not one",
     "shared-channels": "channels that several pairs share",
@@ -37,8 +38,8 @@ SIZES = ((1, 4), (2, 8), (4, 14), (10, 30), (25, 60))
 def generate(rng, features):
     """One random problem: {"graph", "cluster", "placement"} as reference.py takes them."""
     has = {name: name in features and rng.random() < 0.7 for name in FEATURES}
-    # One problem in ten: an op whose outputs fan out over a broadcast channel to many devices and then part.
-    fan = {"broadcast", "hops", "shared-channels"}
+    # One problem in ten: outputs that fan out over a broadcast channel and then part.
+    fan = {"broadcast", "broadcast-hops", "hops", "shared-channels"}
     has["fan"] = fan <= set(features) and rng.random() < 0.1
     has.update({name: True for name in fan if has["fan"]})
     scale = rng.choice(["ties", "ties", "small", "medium", "large" if has["large"] else "medium"])
@@ -47,8 +48,15 @@ def generate(rng, features):
     for device in cluster["devices"]:  # about half of the problems fit
         total = sum(t["bytes"] for t in graph["tensors"]) + 1
         device["memory"] = rng.choice([total * 4 + 100, total, total // 2 + 1, total // 5 + 1])
-    placement = {"format": "emplace-placement", "version": 1, "graph": graph["name"], "cluster": cluster["name"],
-                 "devices": {op["name"]: cluster["devices"][d]["name"] for op, d in zip(graph["ops"], places)}}
+    placement = {
+        "format": "emplace-placement",
+        "version": 1,
+        "graph": graph["name"],
+        "cluster": cluster["name"],
+        "devices": {
+            op["name"]: cluster["devices"][d]["name"] for op, d in zip(graph["ops"], places)
+        },
+    }
     return {"graph": graph, "cluster": cluster, "placement": placement}
 
 
@@ -57,7 +65,9 @@ def _time(rng, has, scale):
     top = {"ties": 4, "small": 12, "medium": 3000, "large": 10**12}[scale]
     whole = rng.randint(0, top)
     if scale != "large" and has["fractions"] and rng.random() < 0.3:
-        parts = [".1", ".25", ".4", ".49", ".51", ".6", ".75", ".9"] + ([".5"] * 3 if has["halves"] else [])
+        parts = [".1", ".25", ".4", ".49", ".51", ".6", ".75", ".9"] + (
+            [".5"] * 3 if has["halves"] else []
+        )
         return f"{whole}{rng.choice(parts)}"
     return whole
 
@@ -68,8 +78,10 @@ def _size(rng, has, scale):
     return rng.randint(1, {"ties": 4, "small": 30, "medium": 10**6, "large": 10**15}[scale])
 
 
-def _bandwidth(rng, scale):
-    """[B/s], such that a tensor takes about as long as an op."""
+def _bandwidth(rng, has, scale):
+    """[B/s], such that a tensor takes about as long as an op: an int, or a decimal string."""
+    if scale in ("ties", "small") and has["fractions"] and rng.random() < 0.3:
+        return rng.choice(["1181116006.4", "333333333.3", "2684354.56", "750000000.5"])
     if scale == "large":
         return rng.randint(10**11, 10**13)
     if scale == "medium":
@@ -80,7 +92,7 @@ def _bandwidth(rng, scale):
 def _cluster(rng, has, scale):
     count = rng.choice([4, 5, 6] if has["fan"] else [1, 2, 2, 3, 3, 4, 4, 5, 6])
     kinds = {}
-    for name in ["ka", "kb", "kc", "kd"][:rng.randint(1, 4)]:
+    for name in ["ka", "kb", "kc", "kd"][: rng.randint(1, 4)]:
         kinds[name] = {"class": rng.choice(["cpu", "gpu"])}
         if has["gaps"] and rng.random() < 0.7:
             kinds[name]["gap"] = _time(rng, has, scale)
@@ -94,15 +106,23 @@ def _cluster(rng, has, scale):
     for _ in range(count):
         kind = rng.choice(sorted(kinds))
         name = kinds[kind]["class"]
-        devices.append({"name": f"{name}:{seen[name]}", "kind": kind,
-                        **({"slots": rng.randint(1, 3)} if has["slots"] else {})})
+        devices.append(
+            {
+                "name": f"{name}:{seen[name]}",
+                "kind": kind,
+                **({"slots": rng.randint(1, 3)} if has["slots"] else {}),
+            }
+        )
         seen[name] += 1
 
     def channel(name=None, broadcast=False):
-        return {**({"name": name} if name else {}), "latency": _time(rng, has, scale),
-                "bandwidth": _bandwidth(rng, scale),
-                **({"gap": _time(rng, has, scale)} if has["gaps"] else {}),
-                **({"broadcast": True} if broadcast else {})}
+        return {
+            **({"name": name} if name else {}),
+            "latency": _time(rng, has, scale),
+            "bandwidth": _bandwidth(rng, has, scale),
+            **({"gap": _time(rng, has, scale)} if has["gaps"] else {}),
+            **({"broadcast": True} if broadcast else {}),
+        }
 
     cluster = {"name": "random", "devices": devices, "device_kinds": kinds}
     names = [device["name"] for device in devices]
@@ -120,20 +140,32 @@ def _cluster(rng, has, scale):
         for a in classes:
             for b in classes:
                 if a != b or seen[a] > 1:
-                    via = ["peer" if a == b else "host"] + ["switch"] * (has["hops"] and rng.random() < 0.5)
+                    via = ["peer" if a == b else "host"] + ["switch"] * (
+                        has["hops"] and rng.random() < 0.5
+                    )
                     cluster["routes"].append({"from": f"{a}:*", "to": f"{b}:*", "via": via})
     else:
         pairs = [(a, b) for a in names for b in names if a != b]
         shared = has["shared-channels"]
-        firsts = [f"first {i}" for i in range(rng.randint(1, 2 if has["fan"] else 3) if shared else len(pairs))]
-        later = [f"later {i}" for i in range(1 if has["fan"] else rng.randint(1, 3))] if has["hops"] else []
+        firsts = [
+            f"first {i}"
+            for i in range(rng.randint(1, 2 if has["fan"] else 3) if shared else len(pairs))
+        ]
+        later = (
+            [f"later {i}" for i in range(1 if has["fan"] else rng.randint(1, 3))]
+            if has["hops"]
+            else []
+        )
         onward = rng.choice([0.3, 0.6, 0.9])
         cluster["channels"] = [channel(n, has["broadcast"] and rng.random() < 0.7) for n in firsts]
         cluster["channels"] += [channel(n) for n in later]
+        last = {
+            c["name"] for c in cluster["channels"] if "broadcast" in c and not has["broadcast-hops"]
+        }
         cluster["routes"] = []
         for i, (a, b) in enumerate(pairs):
             via = [rng.choice(firsts + later[:1]) if shared else firsts[i]]
-            if rng.random() < onward:
+            if via[0] not in last and rng.random() < onward:
                 rest = [name for name in later if name != via[0]]
                 via += rng.sample(rest, min(rng.randint(1, 2), len(rest)))
             cluster["routes"].append({"from": a, "to": b, "via": via})
@@ -143,12 +175,14 @@ def _cluster(rng, has, scale):
         for _ in range(rng.randint(1, 2)):
             a, b = rng.sample(names, 2)
             route = {"from": a, "to": rng.choice([b, "*"]), "via": ["detour"]}
-            cluster.setdefault("routes", []).insert(rng.randint(0, len(cluster.get("routes", []))), route)
+            cluster.setdefault("routes", []).insert(
+                rng.randint(0, len(cluster.get("routes", []))), route
+            )
     return cluster
 
 
 def _graph(rng, has, scale, cluster):
-    """The graph, and a device index per op. Built in a hidden topological order, then renumbered."""
+    """The graph, and a device per op. Built in a hidden topological order, then renumbered."""
     n = rng.randint(*(SIZES[2] if has["fan"] else rng.choice(SIZES)))
     kinds, devices = cluster["device_kinds"], cluster["devices"]
     device_count, reach = len(devices), rng.choice([2, 5, 60])
@@ -158,8 +192,11 @@ def _graph(rng, has, scale, cluster):
         tensors.append({"bytes": _size(rng, has, scale), **({"role": role} if role else {})})
         return len(tensors) - 1
 
-    inputs = [tensor(rng.choice(["input", "parameter", None])) for _ in range(rng.randint(1, 3))] \
-        if has["graph-inputs"] else []
+    inputs = (
+        [tensor(rng.choice(["input", "parameter", None])) for _ in range(rng.randint(1, 3))]
+        if has["graph-inputs"]
+        else []
+    )
     if len(inputs) > 1 and has["aliases"] and rng.random() < 0.3:
         tensors[inputs[1]]["alias_of"] = inputs[0]
     labels = [f"group {i}" for i in range(rng.randint(1, 4))] if has["colocate"] else []
@@ -171,7 +208,9 @@ def _graph(rng, has, scale, cluster):
         source = has["resident"] and v != hub and rng.random() < 0.15
         recent = list(range(max(0, v - reach), v))
         parents = [] if source else rng.sample(recent, min(len(recent), rng.randint(0, 3)))
-        parents += [hub] if v > hub and not source and rng.random() < (0.9 if has["fan"] else 0.5) else []
+        parents += (
+            [hub] if v > hub and not source and rng.random() < (0.9 if has["fan"] else 0.5) else []
+        )
         reads = [rng.choice(ops[u]["outputs"]) for u in parents if ops[u]["outputs"]]
         if inputs and not source and rng.random() < 0.3:
             reads.append(rng.choice(inputs))
@@ -186,7 +225,9 @@ def _graph(rng, has, scale, cluster):
         else:
             place = favourite if rng.random() < loyalty else rng.randrange(device_count)
         role = rng.choice(["parameter", "buffer", "optimizer_state"]) if source else None
-        writes = [tensor(role) for _ in range(rng.choice([0, 1, 1, 1, 2, 3] if v != hub else [2, 3]))]
+        writes = [
+            tensor(role) for _ in range(rng.choice([0, 1, 1, 1, 2, 3] if v != hub else [2, 3]))
+        ]
         for t in writes:
             if has["outputs"] and not source and rng.random() < 0.15:
                 tensors[t]["role"] = "output"
@@ -194,9 +235,18 @@ def _graph(rng, has, scale, cluster):
                 alias_bases.append((t, rng.choice(reads)))
             elif has["resident"] and rng.random() < 0.05:
                 tensors[t]["role"] = "optimizer_state"
-        op = {"kind": "parameter" if source else "test.op", "inputs": reads, "outputs": writes,
-              "cost_ns": {k: 0 if source or rng.random() < 0.1 else _number(_time(rng, has, scale)) for k in kinds},
-              "depth": v}
+        op = {
+            "kind": "parameter" if source else "test.op",
+            "inputs": reads,
+            "outputs": writes,
+            "cost_ns": {
+                k: 0 if source or rng.random() < 0.1 else _number(_time(rng, has, scale))
+                for k in kinds
+            },
+            "depth": v,
+        }
+        if has["bare"] and source and rng.random() < 0.5:
+            del op["cost_ns"]
         if controls or rng.random() < 0.2:
             op["control_inputs"] = controls
         if label:
@@ -207,6 +257,9 @@ def _graph(rng, has, scale, cluster):
             own = devices[place]["kind"]
             extra = rng.sample(sorted(kinds) + ["cpu", "gpu"], rng.randint(0, 2))
             op["device_kinds"] = sorted({rng.choice([own, kinds[own]["class"]]), *extra})
+            for kind in sorted(kinds) if has["bare"] else []:
+                if not {kind, kinds[kind]["class"]} & set(op["device_kinds"]):
+                    op.get("cost_ns", {}).pop(kind, None)
         ops.append(op)
         places.append(place)
     _add_aliases(has, tensors, ops, places, alias_bases)
@@ -260,66 +313,11 @@ def _renumbered(rng, has, tensors, ops, places):
             if has["duplicates"] and item["control_inputs"] and rng.random() < 0.3:
                 item["control_inputs"].append(item["control_inputs"][0])
         new_ops.append(item)
-    graph = {"format": "emplace-graph", "version": 1, "name": "random", "tensors": new_tensors, "ops": new_ops}
+    graph = {
+        "format": "emplace-graph",
+        "version": 1,
+        "name": "random",
+        "tensors": new_tensors,
+        "ops": new_ops,
+    }
     return graph, [places[old] for old in op_order]
-
-
-# Files. Quantities get a random spelling; every spelling is exact, so it must not matter.
-
-TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
-BYTE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-RATE_UNITS = {"B/s": 1, "kB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9, "TB/s": 10**12, "KiB/s": 2**10,
-              "MiB/s": 2**20, "GiB/s": 2**30, "B/us": 10**6, "B/ns": 10**9, "kB/ms": 10**6}
-
-
-def spell(rng, value, units):
-    """`value` in one of the units, if it stays short there; else in the first."""
-    unit = rng.choice(list(units))
-    number = Decimal(value) / units[unit]
-    text = format(number.normalize(), "f")
-    if number * units[unit] != Decimal(value) or len(text) > 16:
-        return f"{value}{next(iter(units))}"
-    return text + unit
-
-
-def cluster_yaml(cluster, rng):
-    """The text of the cluster file."""
-    def quantity(key, value):
-        if key in ("latency", "gap", "issue", "launch", "overhead"):
-            return spell(rng, value, TIME_UNITS)
-        if key == "memory":
-            return spell(rng, value, BYTE_UNITS)
-        if key == "bandwidth":
-            return spell(rng, value, RATE_UNITS)
-        return json.dumps(value)
-
-    def flow(item):
-        return "{" + ", ".join(f"{key}: {quantity(key, value)}" for key, value in item.items()) + "}"
-
-    lines = [f"name: {cluster['name']}", "device_kinds:"]
-    lines += [f"  {name}: {flow(kind)}" for name, kind in cluster["device_kinds"].items()]
-    for key in ("devices", "channels", "routes"):
-        if cluster.get(key):
-            lines.append(f"{key}:")
-            lines += [f"  - {flow(item)}" for item in cluster[key]]
-    lines += [f"{key}: {flow(cluster[key])}" for key in ("all_to_all", "egress_bus") if key in cluster]
-    return "\n".join(lines) + "\n"
-
-
-def describe(problem):
-    """Small readable text of a problem."""
-    cluster, graph = problem["cluster"], problem["graph"]
-
-    def brief(item, skip=()):
-        return ", ".join(f"{key} {value}" for key, value in item.items() if key not in skip)
-
-    lines = [f"kind {name}: {brief(kind)}" for name, kind in cluster["device_kinds"].items()]
-    lines += [f"device {d['name']}: {brief(d, ('name',))}" for d in cluster["devices"]]
-    lines += [f"{key}: {brief(cluster[key])}" for key in ("all_to_all", "egress_bus") if key in cluster]
-    lines += [f"channel {c['name']}: {brief(c, ('name',))}" for c in cluster.get("channels", [])]
-    lines += [f"route {r['from']} -> {r['to']} via {r['via']}" for r in cluster.get("routes", [])]
-    lines += [f"tensor {t['id']}: {brief(t, ('id',))}" for t in graph["tensors"]]
-    for op in graph["ops"]:
-        lines.append(f"op {op['id']} on {problem['placement']['devices'][op['name']]}: "
-                     f"{brief(op, ('id', 'name', 'kind'))}")
-    return "\n".join(lines)

@@ -106,4 +106,21 @@ TEST_CASE("issue order: available ops by least id, not by listing order") {
   CHECK(Simulate(b.Build(), {0, 0, 0}, kS).outcome.start == std::vector<Nanos>{2, 0, 1});
 }
 
+TEST_CASE("destinations of a broadcast take their further hops in device order") {
+  ProblemBuilder b;
+  for (const char* name : {"g0", "g1", "g2", "g3"}) b.Device(name);
+  const int bus = b.Channel("bus", 1, kGigabytePerSecond, 0, true);
+  const int x = b.Channel("x", 3, {10'000'000'000, 1}), m = b.Channel("m", 1, kGigabytePerSecond);
+  b.Route(0, 1, {bus});
+  b.Route(0, 2, {x, m});
+  b.Route(0, 3, {bus, m});
+  b.Op("a", {10}, {}, 5);
+  for (const char* name : {"r1", "r2", "r3"}) b.Op(name, {10}, {0});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  const Timeline t = Simulate(problem, {0, 1, 2, 3}, kS);
+  // bus 10-15, arrives 16. g2 comes before g3: x 10-11, arrives 14; m 14-19, arrives 20. g3 on m
+  // 19-24, arrives 25.
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 16, 20, 25});
+}
+
 }  // namespace

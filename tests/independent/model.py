@@ -1,0 +1,180 @@
+"""The problem as the contract sees it: devices and channels, ops that wait and send."""
+
+import fnmatch
+import heapq
+from fractions import Fraction
+
+import readings
+
+RESIDENT_ROLES = ("parameter", "buffer", "optimizer_state")
+CONTROL = float("inf")  # tensor id of a control edge: after every tensor
+
+
+def nearest(value):
+    """A number, or a decimal string, to the nearest integer."""
+    exact = Fraction(repr(value) if isinstance(value, float) else value)
+    if readings.HALVES_ROUND_UP:
+        return (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
+    return round(exact)
+
+
+def cost_of(op, kind):
+    """[ns]; ops of kind parameter and constant are free unless they bring a cost."""
+    if op["kind"] in ("parameter", "constant") and kind not in op.get("cost_ns", {}):
+        return 0
+    return nearest(op["cost_ns"][kind])
+
+
+class Machine:
+    """The cluster with kinds, globs and shorthands resolved; devices and channels by index."""
+
+    def __init__(self, cluster):
+        kinds = cluster["device_kinds"]
+        self.devices = []
+        for device in cluster["devices"]:
+            kind = kinds[device["kind"]]
+            self.devices.append(
+                {
+                    "name": device["name"],
+                    "kind": device["kind"],
+                    "class": kind["class"],
+                    "memory": device["memory"],
+                    "slots": device.get("slots", 1),
+                    "gap": nearest(kind.get("gap", 0)),
+                    "issue": nearest(kind.get("issue", 0)),
+                    "launch": nearest(kind.get("launch", 0)),
+                }
+            )
+        self.channels, self.routes = [], {}
+        names = [device["name"] for device in self.devices]
+        pairs = [(a, b) for a in range(len(names)) for b in range(len(names)) if a != b]
+        explicit = {}
+        for channel in cluster.get("channels", []):
+            self._add(channel["name"], channel)
+        index = {channel["name"]: k for k, channel in enumerate(self.channels)}
+        for route in cluster.get("routes", []):
+            for a, b in pairs:
+                if fnmatch.fnmatchcase(names[a], route["from"]) and fnmatch.fnmatchcase(
+                    names[b], route["to"]
+                ):
+                    if readings.LAST_ROUTE_COUNTS or (a, b) not in explicit:
+                        explicit[a, b] = [index[name] for name in route["via"]]
+        for a, b in pairs if "all_to_all" in cluster else []:
+            name = readings.ALL_TO_ALL_NAME.format(source=names[a], destination=names[b])
+            self.routes[a, b] = [self._add(name, cluster["all_to_all"])]
+        if "egress_bus" in cluster:
+            bus = [
+                self._add(readings.EGRESS_BUS_NAME.format(source=name), cluster["egress_bus"])
+                for name in names
+            ]
+            self.routes = {(a, b): [bus[a]] for a, b in pairs}
+        if readings.EXPLICIT_ROUTES_BEAT_SHORTHANDS:
+            self.routes = {**self.routes, **explicit}
+        else:
+            self.routes = {**explicit, **self.routes}
+
+    def _add(self, name, channel):
+        self.channels.append(
+            {
+                "name": name,
+                "latency": nearest(channel.get("latency", 0)),
+                "bandwidth": Fraction(channel["bandwidth"]),
+                "gap": nearest(channel.get("gap", 0)),
+                "broadcast": channel.get("broadcast", False),
+            }
+        )
+        return len(self.channels) - 1
+
+
+class Step:
+    """The problem as both semantics see it: who depends on whom, and which copies leave each op."""
+
+    def __init__(self, graph, machine, placement):
+        self.ops, self.tensors, self.machine = graph["ops"], graph["tensors"], machine
+        index = {device["name"]: d for d, device in enumerate(machine.devices)}
+        self.place = [index[placement["devices"][op["name"]]] for op in self.ops]
+        self.cost = [cost_of(op, machine.devices[d]["kind"]) for op, d in zip(self.ops, self.place)]
+        self.producer = {t: v for v, op in enumerate(self.ops) for t in op["outputs"]}
+        self.readers = {t: [] for t in range(len(self.tensors))}
+        self.waits_for = []  # per op: set of (producer op, tensor id or CONTROL)
+        control_readers = [[] for _ in self.ops]
+        for v, op in enumerate(self.ops):
+            for t in set(op["inputs"]):
+                self.readers[t].append(v)
+            for u in set(op.get("control_inputs") or []):
+                control_readers[u].append(v)
+            self.waits_for.append(
+                {(self.producer[t], t) for t in op["inputs"] if t in self.producer}
+                | {(u, CONTROL) for u in op.get("control_inputs") or []}
+            )
+        # sends[v]: (tensor, [remote devices]) in tensor-id order, control last
+        self.sends, self.followers = [], [[] for _ in self.ops]
+        for v, op in enumerate(self.ops):
+            items = [(t, self.readers[t]) for t in sorted(op["outputs"])] + [
+                (CONTROL, control_readers[v])
+            ]
+            self.sends.append(
+                [
+                    (t, sorted({self.place[r] for r in readers} - {self.place[v]}))
+                    for t, readers in items
+                ]
+            )
+            self.followers[v] = [(t, r) for t, readers in items for r in readers]
+
+    def bytes(self, tensor):
+        return 0 if tensor == CONTROL else self.tensors[tensor]["bytes"]
+
+    def route(self, source, destination):
+        return self.machine.routes[source, destination]
+
+    def parties(self, source, destinations):
+        """Destinations by shared first hop: lists of devices, each served by one first transfer."""
+        shared, result = {}, []
+        for d in destinations:
+            k = self.route(source, d)[0]
+            if self.machine.channels[k]["broadcast"] and k in shared:
+                shared[k].append(d)
+            else:
+                shared[k] = [d]
+                result.append(shared[k])
+        return result
+
+    def memory_of(self, tensor):
+        """Where a produced tensor lives: (tensor, None), or (tensor, device) for its copy there."""
+        home = self.place[self.producer[tensor]]
+        while self.tensors[tensor].get("alias_of") is not None:
+            tensor = self.tensors[tensor]["alias_of"]
+            root = self.tensors[tensor].get("alias_of") is None
+            received = (
+                tensor in self.producer
+                and self.place[self.producer[tensor]] != home
+                and any(self.place[r] == home for r in self.readers[tensor])
+            )
+            if received and (
+                readings.SPREAD_ALIASES_PROLONG == "nearest copy"
+                or root
+                and readings.SPREAD_ALIASES_PROLONG == "root copy"
+            ):
+                return tensor, home
+        return tensor, None
+
+
+def issue_order(step):
+    """Repeatedly the least id among the ops whose predecessors are all issued."""
+    before = [{u for u, _ in waits} for waits in step.waits_for]
+    after = [[] for _ in step.ops]
+    for v, producers in enumerate(before):
+        for u in producers:
+            after[u].append(v)
+    missing = [len(producers) for producers in before]
+    heap = [v for v, count in enumerate(missing) if count == 0]
+    heapq.heapify(heap)
+    order = []
+    while heap:
+        u = heapq.heappop(heap)
+        order.append(u)
+        for v in after[u]:
+            missing[v] -= 1
+            if missing[v] == 0:
+                heapq.heappush(heap, v)
+    return order
