@@ -11,7 +11,27 @@
 namespace emplace {
 namespace {
 
-constexpr double kGibibyte = 1073741824.0;
+/// The column's unit: GiB, or a smaller one where the largest peak would show as 0.0x.
+struct MemoryUnit {
+  const char* name;
+  double bytes;
+};
+
+MemoryUnit UnitOf(const std::vector<TableRow>& rows) {
+  constexpr MemoryUnit kUnits[] = {{"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"B", 1}};
+  std::int64_t largest = 0;
+  for (const TableRow& row : rows) {
+    if (!row.best) continue;
+    for (const DeviceOutcome& device : row.best->outcome.devices) {
+      largest = std::max(largest, device.peak);
+    }
+  }
+  for (const MemoryUnit& unit : kUnits) {
+    if (static_cast<double>(largest) >= 0.1 * unit.bytes) return unit;
+  }
+  return kUnits[0];
+}
+
 constexpr int kMaxDevicesShown = 8;
 
 std::string StepTimeCell(const TableRow& row, const Cluster& cluster) {
@@ -28,17 +48,17 @@ std::string StepTimeCell(const TableRow& row, const Cluster& cluster) {
 }
 
 // Peaks of the best placement in device order; only the largest when there are many devices.
-std::string PeakCell(const TableRow& row) {
+std::string PeakCell(const TableRow& row, const MemoryUnit& unit) {
   if (!row.best) return "-";
   const std::vector<DeviceOutcome>& devices = row.best->outcome.devices;
   std::vector<std::string> peaks;
   std::int64_t largest = 0;
   for (const DeviceOutcome& device : devices) {
-    peaks.push_back(fmt::format("{:.2f}", static_cast<double>(device.peak) / kGibibyte));
+    peaks.push_back(fmt::format("{:.2f}", static_cast<double>(device.peak) / unit.bytes));
     largest = std::max(largest, device.peak);
   }
   if (devices.size() > kMaxDevicesShown) {
-    return fmt::format("max {:.2f}", static_cast<double>(largest) / kGibibyte);
+    return fmt::format("max {:.2f}", static_cast<double>(largest) / unit.bytes);
   }
   return fmt::format("{}", fmt::join(peaks, " / "));
 }
@@ -112,11 +132,12 @@ std::string FormatTable(const std::vector<TableRow>& rows,
                         const Cluster& cluster) {
   std::string devices = fmt::format("{}", fmt::join(cluster.DeviceNames(), " / "));
   if (cluster.num_devices() > kMaxDevicesShown) devices = "devices";
+  const MemoryUnit unit = UnitOf(rows);
   std::vector<std::vector<std::string>> cells = {{"agent",
                                                   "step time",
                                                   "speed-up",
                                                   "gap",
-                                                  "peak GiB on " + devices,
+                                                  fmt::format("peak {} on {}", unit.name, devices),
                                                   "evaluations",
                                                   "seconds"}};
   for (const TableRow& row : rows) {
@@ -125,7 +146,7 @@ std::string FormatTable(const std::vector<TableRow>& rows,
                      StepTimeCell(row, cluster),
                      speed_up ? fmt::format("{:.2f}x", *speed_up) : "-",
                      gap ? fmt::format("{:.1f} %", 100 * *gap) : "-",
-                     PeakCell(row),
+                     PeakCell(row, unit),
                      std::to_string(row.evaluations),
                      fmt::format("{:.1f}", row.seconds)});
   }

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "agents/common/devices.h"
-#include "agents/common/glob.h"
 #include "agents/common/list_schedule.h"
 #include "agents/common/setting_error.h"
 #include "agents/single_device/single_device.h"
 #include "framework/base/error.h"
+#include "framework/base/glob.h"
 
 namespace emplace {
 namespace {

@@ -7,33 +7,13 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/glob.h"
 #include "framework/cluster/device_kind_io.h"
 
 namespace emplace {
 namespace {
 
 constexpr int kMaxSlots = 65536;
-
-// `*` stands for any text, `?` for one character.
-bool MatchesGlob(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0;
-  size_t star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p, ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 void RequireKeys(const ConfigNode& node, const std::vector<std::string>& known) {
   node.RequireKnownKeys(known);

@@ -89,6 +89,16 @@ TEST_CASE("the table for people") {
         "              0.50 / 3.20           10      0.5\n");
 }
 
+TEST_CASE("small peaks are shown in a smaller unit") {
+  SearchResult small = Result(40);
+  small.best->outcome.devices[0].peak = 3 << 19;
+  small.best->outcome.devices[1].peak = 1 << 18;
+  const std::string table = FormatTable(
+      {SummarizeAgent("climb", {&small})}, {.single_gpu = 40, .bound = 40}, *TwoDevices());
+  CHECK(table.find("peak MiB on gpu:0 / gpu:1") != std::string::npos);
+  CHECK(table.find("1.50 / 0.25") != std::string::npos);
+}
+
 TEST_CASE("the table for programs keeps nanoseconds and says null for what is not there") {
   const SearchResult a = Result(40), oom = Result(1, 7);
   const auto cluster = TwoDevices();

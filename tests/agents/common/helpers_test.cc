@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "agents/common/devices.h"
-#include "agents/common/glob.h"
 #include "agents/common/list_schedule.h"
 #include "agents/common/moves.h"
 #include "agents/common/partition_graph.h"
@@ -24,18 +23,6 @@ namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-TEST_CASE("globs") {
-  CHECK(MatchesGlob("*", ""));
-  CHECK(MatchesGlob("gpu:*", "gpu:12"));
-  CHECK(MatchesGlob("*lstm0/*", "gradients/encoder/lstm0/t1/mul"));
-  CHECK(MatchesGlob("a*b*c", "a_b_b_c"));
-  CHECK(MatchesGlob("?b", "ab"));
-  CHECK_FALSE(MatchesGlob("?", ""));
-  CHECK_FALSE(MatchesGlob("lstm0/*", "x/lstm0/t1"));
-  CHECK_FALSE(MatchesGlob("a*b", "a_b_c"));
-  CHECK_FALSE(MatchesGlob("", "a"));
-}
 
 TEST_CASE("idle times: insertion into the first interval that is long enough") {
   IdleTimes idle;

@@ -1,4 +1,4 @@
-#include "agents/common/glob.h"
+#include "framework/base/glob.h"
 
 namespace emplace {
 
