@@ -17,6 +17,7 @@ CLUSTER = CONFIG + ["framework/cluster/"]
 COST = GRAPH + ["framework/cluster/", "framework/cost/"]
 PLACEMENT = GRAPH + ["framework/cluster/", "framework/placement/"]
 SCHEDULE = PLACEMENT + ["framework/cost/", "framework/schedule/"]
+EXECUTOR = ["framework/", "profilers/statistics/", "profilers/kernels/", "profilers/executor/"]
 ALLOWED = [
     ("framework/base/", BASE),
     ("framework/config/", CONFIG),
@@ -31,6 +32,12 @@ ALLOWED = [
     ("framework/", ["framework/"]),
     ("simulator/", ["framework/", "simulator/"]),
     ("agents/", ["framework/", "agents/"]),
+    ("profilers/statistics/", ["framework/", "profilers/statistics/"]),
+    ("profilers/kernels/", ["framework/", "profilers/kernels/"]),
+    ("profilers/executor/", EXECUTOR),
+    ("profilers/measure/", EXECUTOR + ["profilers/measure/"]),
+    ("profilers/cpu/", EXECUTOR + ["profilers/cpu/"]),
+    ("profilers/cuda/", EXECUTOR + ["profilers/cpu/", "profilers/cuda/", "profilers/device_query.h"]),
     ("profilers/", ["framework/", "profilers/"]),
     ("experiments/", ["framework/", "simulator/", "agents/", "profilers/", "experiments/"]),
     ("tests/", [""]),

@@ -43,12 +43,23 @@ std::vector<std::string> OpClassNames();
 /// TensorFlow and ATen op names -> class; kUnknown for a name never heard of.
 OpClass ClassifyOp(std::string_view kind);
 
+struct CostTable;
+
+/// Where costs may come from besides the graph file and the model.
+struct CostSources {
+  const CostTable* table = nullptr;  ///< measured ops; nullptr: none
+  bool prefer_in_situ = true;        ///< false: isolated timings, for the ablation
+};
+
 /// The whole table. Ops that may not run on a device (device_kinds) get kMaxNanos there.
 /// @throws InputError naming op and device: a kind without peak or memory bandwidth while the op
 /// has no
 ///   `cost_ns` for it; a cost beyond kMaxNanos / num_ops; an op allowed on no device of the cluster
 ///   (with what it allows and what the cluster has)
-Costs ComputeCosts(const Graph& graph, const Cluster& cluster, const std::string& where = "costs");
+Costs ComputeCosts(const Graph& graph,
+                   const Cluster& cluster,
+                   const std::string& where = "costs",
+                   const CostSources& sources = {});
 
 /// Which share of sum over ops of cost(v, device_of_op[v]) came from which rung.
 /// @param device_of_op  [num_ops]

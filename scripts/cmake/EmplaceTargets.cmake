@@ -31,11 +31,16 @@ endif()
 # emplace_library(NAME LINK library... PRIVATE_LINK library...): all sources of this folder and the
 # folders below it (CUDA apart), the headers checked to compile alone. PRIVATE_LINK stays out of headers.
 function(emplace_library name)
-  cmake_parse_arguments(arg "" "" "LINK;PRIVATE_LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
   list(FILTER sources EXCLUDE REGEX "/cuda/|main\\.cc$")
   list(FILTER headers EXCLUDE REGEX "/cuda/")
+  emplace_library_of(${name} "${sources}" "${headers}" ${ARGN})
+endfunction()
+
+# The same from given lists of sources and headers.
+function(emplace_library_of name sources headers)
+  cmake_parse_arguments(arg "" "" "LINK;PRIVATE_LINK" ${ARGN})
   add_library(${name} STATIC ${sources})
   target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)

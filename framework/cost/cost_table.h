@@ -1,0 +1,122 @@
+#pragma once
+
+// What was measured on a machine, as a file: `emplace-costs` version 1 (JSON, gzipped if the name
+// ends in .gz). Written by `emplace profile`, read by every command that takes `costs`.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/base/time.h"
+#include "framework/cluster/cluster.h"
+#include "framework/cost/cost_model.h"
+
+namespace emplace {
+
+/// A robust statistic of repeated timings.
+struct Timing {
+  double median = 0, low = 0, high = 0;  ///< median and its 95 % interval [ns]
+  std::int64_t samples = 0;
+  bool operator==(const Timing&) const = default;
+};
+
+/// One op signature on one device kind.
+struct OpMeasurement {
+  std::string signature;  ///< OpSignature()
+  std::string kind;       ///< the op's kind
+  OpClass op_class = OpClass::kUnknown;
+  double flops = 0;                               ///< [FLOP]
+  std::int64_t bytes = 0;                         ///< bytes accessed [B]
+  bool is_proxy = false;                          ///< measured with a stand-in kernel
+  std::optional<Timing> isolated, cold, in_situ;  ///< warm caches, flushed caches, in whole steps
+
+  /// In situ if seen and wanted, else isolated, else cold. @throws nothing; nullptr without timing
+  const Timing* Best(bool prefer_in_situ = true) const;
+};
+
+/// t = t0 + max(F / (P e(F)), B / (W e(B))), e(x) = x / (x + x_half), fitted in log time.
+struct RooflineFit {
+  double overhead_ns = 0;       ///< t0 [ns]
+  double flops_per_second = 0;  ///< P [FLOP/s]; 0: no FLOPs seen
+  double flops_half = 0;        ///< FLOPs at which half of P is reached [FLOP]
+  double bytes_per_second = 0;  ///< W [B/s]
+  double bytes_half = 0;        ///< [B]
+  std::int64_t samples = 0;     ///< signatures behind the fit
+  double error = 0;             ///< leave-one-signature-out median relative error
+  double error_p90 = 0;         ///< its 90th percentile
+  bool operator==(const RooflineFit&) const = default;
+};
+
+/// Everything measured of one device kind.
+struct KindCosts {
+  DeviceKind kind;                              ///< with fitted issue, launch, gap, overhead
+  std::vector<OpMeasurement> ops;               ///< sorted by signature
+  std::map<std::string, RooflineFit> by_op;     ///< rung 2: op kind ("aten.mm") -> fit
+  std::map<std::string, RooflineFit> by_class;  ///< rung 3: op class ("matmul") -> fit
+
+  const OpMeasurement* Find(std::string_view signature) const;
+};
+
+/// t(n) = latency + n / bandwidth for sizes from `from_bytes` on.
+struct LinkRange {
+  std::int64_t from_bytes = 0;  ///< [B]
+  double latency_ns = 0;        ///< [ns]
+  double bytes_per_second = 0;  ///< [B/s]
+  bool operator==(const LinkRange&) const = default;
+};
+
+struct LinkMeasurement {
+  std::string from, to;                                 ///< device names
+  std::string memory;                                   ///< "pinned", "pageable", "device", "peer"
+  std::vector<std::pair<std::int64_t, Timing>> points;  ///< size [B] -> time
+  std::vector<LinkRange> ranges;                        ///< piecewise fit, ascending
+  double max_relative_error = 0;                        ///< of the fit over the points
+};
+
+/// How much slower `victim` gets while `aggressor` runs beside it: 1.3 = 30 % slower.
+struct Slowdown {
+  std::string victim, aggressor;  ///< "cpu:0->cpu:1" for links, "gpu:0 matmul" for ops
+  double factor = 1;
+};
+
+struct DispatchCosts {
+  std::string device_kind;
+  double null_kernel_ns = 0;   ///< an empty kernel on the device
+  double launch_ns = 0;        ///< from the host's issue to the start, eager
+  double issue_ns = 0;         ///< host time per command, eager
+  double graph_launch_ns = 0;  ///< per command of a captured graph
+  double wait_ns = 0;          ///< extra start delay after an event of another stream
+};
+
+struct CostTable {
+  std::string machine;  ///< host name and devices, for people
+  std::map<std::string, std::string>
+      properties;  ///< cpu, gpu, driver, libraries, date, clocks, ...
+  std::vector<KindCosts> kinds;
+  std::vector<LinkMeasurement> links;
+  std::vector<DispatchCosts> dispatch;
+  std::vector<Slowdown> link_contention, interference;
+  std::vector<std::string> warnings;  ///< what the profiler flagged (clocks moved by 7 %, ...)
+  bool complete = true;               ///< false: a profile that was cut off and can be resumed
+
+  const KindCosts* Find(std::string_view device_kind) const;
+};
+
+/// Reads `emplace-costs` version 1. Unknown extra keys are ignored.
+/// @throws InputError naming file, record and field
+CostTable ReadCostTable(const std::filesystem::path& path);
+CostTable ParseCostTable(const std::string& json, const std::string& where);
+std::string FormatCostTable(const CostTable& table);
+
+/// Fits rungs 2 (per op kind with at least 4 signatures) and 3 (per op class with at least 3) of
+/// every device kind from its measured ops, with leave-one-signature-out errors; replaces by_op and
+/// by_class. Proxy measurements stay out.
+void FitLadder(CostTable& table, bool prefer_in_situ = true);
+
+/// What a fit says. @return [ns]
+double Predict(const RooflineFit& fit, double flops, double bytes);
+
+}  // namespace emplace

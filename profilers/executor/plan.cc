@@ -1,0 +1,1 @@
+#include "profilers/executor/plan.h"

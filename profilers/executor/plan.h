@@ -1,0 +1,91 @@
+#pragma once
+
+// A placed graph compiled to a flat program: per stream the commands in order, with every address,
+// wait and layout fixed, so that a step allocates nothing and decides nothing. The order is that of
+// S semantics, from the same functions (IssueOrder, CopiesOf) as the simulator's.
+//
+// Streams: 0 .. num_devices - 1 are the devices, num_devices + k is channel k.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "framework/search/problem.h"
+#include "profilers/kernels/op_work.h"
+
+namespace emplace {
+
+/// A place in the arena of a device; device kStaging is the host's staging area, where a copy of
+/// several hops rests in between.
+struct Address {
+  int device = 0;
+  std::int64_t offset = 0;  ///< [B]
+  bool operator==(const Address&) const = default;
+};
+inline constexpr int kStaging = -1;
+inline constexpr std::int64_t kArenaAlignment = 256;  ///< of every buffer [B]
+
+struct PlanCommand {
+  enum class Type : std::uint8_t { kOp, kCopy };
+  Type type = Type::kOp;
+  int stream = 0;
+  int op = 0;  ///< the op, or the producer of what is copied
+  // Copies only: one hop of one copy.
+  int tensor = -1;  ///< tensor id or kControlTensor
+  int hop = 0;
+  std::int64_t bytes = 0;             ///< [B]; 0 for control edges: nothing moves
+  TensorView layout;                  ///< how the source's elements lie; the destination is packed
+  Address source;                     ///< start of the source's storage
+  std::vector<Address> destinations;  ///< several over a broadcast channel
+  /// Commands of other streams, by index, that must finish before this one starts, ascending; those
+  /// that follow from others are left out.
+  std::vector<int> waits;
+  bool is_awaited = false;  ///< some command of another stream waits for this one
+};
+
+/// What an op's kernels get.
+struct PlannedOp {
+  OpWork work;
+  std::vector<Address> inputs, outputs;  ///< starts of the tensors' storage, as many as the op's
+};
+
+/// Bytes to be set before the first step: what no op of the graph computes.
+struct InitialValue {
+  enum class Fill : std::uint8_t { kRandom, kIndices, kScalar, kZero };
+  Address address;
+  std::int64_t bytes = 0;  ///< [B]
+  Fill fill = Fill::kRandom;
+  int tensor = -1;  ///< seeds the numbers, so that every placement starts from the same
+};
+
+enum class MemoryReuse : std::uint8_t {
+  kNoWaits,  ///< memory is reused where the program's own order makes it safe
+  kTight,    ///< also where that takes additional waits: the smallest arena
+};
+
+struct ExecutionPlan {
+  int num_devices = 0, num_channels = 0;
+  std::vector<PlanCommand> commands;  ///< in issue order
+  std::vector<PlannedOp> ops;         ///< [num_ops]
+  std::vector<InitialValue> initial_values;
+  /// The most bytes alive at once by S semantics' rules, counted over this program [num_devices]
+  std::vector<std::int64_t> peak_bytes;
+  /// What the arenas take: peak plus alignment, fragmentation and buffers kept until it is safe to
+  /// reuse them [num_devices] [B]
+  std::vector<std::int64_t> arena_bytes;
+  std::int64_t staging_bytes = 0;  ///< of the host's staging area [B]
+  int added_waits = 0;             ///< by MemoryReuse::kTight
+
+  int num_streams() const { return num_devices + num_channels; }
+  /// Indices into `commands` per stream, ascending.
+  std::vector<std::vector<int>> CommandsByStream() const;
+};
+
+/// @param device_of_op  [num_ops]
+/// @throws InputError naming op and device: a forbidden device, a missing route, an alias whose
+/// storage is on another device than the op that makes it
+ExecutionPlan CompilePlan(const Problem& problem,
+                          std::span<const DeviceIndex> device_of_op,
+                          MemoryReuse reuse = MemoryReuse::kNoWaits);
+
+}  // namespace emplace

@@ -1,0 +1,1 @@
+#include "profilers/kernels/kernel_call.h"

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profilers/executor/backend.h"
+
+namespace emplace {
+
+/// Opens devices of this machine:
+///   cpu:0, cpu:1    the cores this process may use, divided evenly among the cpu devices named
+///   gpu:0           a whole GPU
+///   gpu:0/4         four equal partitions of it, named gpu:0.0 .. gpu:0.3
+///   gpu:0/64+32+32  partitions of so many SMs
+/// Devices keep the order of `names`.
+/// @throws InputError naming the device and what this machine has; RunError if a device fails
+std::shared_ptr<Backend> OpenMachine(const std::vector<std::string>& names);
+
+/// Every GPU and a CPU device; without GPU two CPU devices (one on a single core).
+std::vector<std::string> DefaultDevices();
+
+}  // namespace emplace

@@ -1,0 +1,1 @@
+#include "profilers/measure/draw_placements.h"

@@ -1,0 +1,1 @@
+#include "profilers/statistics/sampling.h"
