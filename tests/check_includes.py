@@ -49,7 +49,7 @@ SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 HEAVY = re.compile(
     r"^(yaml-cpp/|nlohmann/(?!json_fwd\.hpp)|hdf5|H5|CLI/|zlib\.h|metis\.h|scotch\.h|cuda|"
     r"boost/graph/(?!compressed_sparse_row_graph\.hpp|graph_traits\.hpp))")
-HEAVY_ALLOWED = ("tests/", "profilers/cuda/cuda_check.h")  # the latter for .cu files only
+HEAVY_ALLOWED = ("tests/", "profilers/cuda/")  # the latter is only known to itself and machine.cc
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
