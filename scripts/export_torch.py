@@ -85,11 +85,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         name, build, settings, packages = _choose(options)
         _require(packages)
-        document, unknown, unused = _export(name, build, settings)
+        path = options.output or f"{name}.json.gz"
+        stem = os.path.basename(path).removesuffix(".gz").removesuffix(".json")
+        document, unknown, unused = _export(stem or name, build, settings)
     except UserError as error:
         print(f"export_torch.py: {error}", file=sys.stderr)
         return 2
-    path = options.output or f"{name}.json.gz"
     try:
         emplace_graph.write(document, path)
     except OSError as error:
@@ -108,7 +109,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Export one training step of a PyTorch model as an emplace graph.")
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a name that --list shows")
     parser.add_argument("-o", "--output", metavar="FILE",
-                        help="graph file, .json or .json.gz (default: <name>.json.gz)")
+                        help="graph file, .json or .json.gz (default: <name>.json.gz); the graph is "
+                             "named after it")
     parser.add_argument("--batch", type=_positive, metavar="N", help="samples in a step")
     parser.add_argument("--seq", type=_positive, metavar="N", help="tokens in a sample")
     parser.add_argument("--optimizer", choices=OPTIMIZER_NAMES,

@@ -100,13 +100,13 @@ class CommandLineTest(Folder):
         code, out, _ = run("--list")
         self.assertEqual(code, 0)
         self.assertEqual([line.split()[0] for line in out.splitlines()],
-                         ["bert_base", "gpt2_small", "inception_v3", "resnet50"])
+                         ["bert_base", "gpt2_mini", "gpt2_small", "inception_v3", "resnet50"])
 
     def test_wrong_name_suggests_the_right_one(self) -> None:
         code, _, err = run("inception_v4")
         self.assertEqual(code, 2)
         self.assertIn("did you mean 'inception_v3'?", err)
-        self.assertIn("bert_base, gpt2_small, inception_v3, resnet50", err)
+        self.assertIn("bert_base, gpt2_mini, gpt2_small, inception_v3, resnet50", err)
 
     def test_options_that_do_not_fit(self) -> None:
         for arguments, expected in (((), "which model?"),

@@ -52,8 +52,11 @@ MODELS: dict[str, ModelEntry] = {
     "bert_base": ModelEntry(
         "bert", "build", "BERT-base, masked-language-model head: 12 layers, width 768 (110 M)",
         32, 128, "adamw", max_seq=512),
+    "gpt2_mini": ModelEntry(
+        "gpt2", "build_mini", "GPT-2 of 4 layers, width 256, 8,192 words (5.5 M), for small machines",
+        4, 128, "adamw", max_seq=1024),
     "gpt2_small": ModelEntry(
-        "gpt2", "build", "GPT-2 small, tied embedding: 12 layers, width 768, 12 heads (124 M)",
+        "gpt2", "build_small", "GPT-2 small, tied embedding: 12 layers, width 768, 12 heads (124 M)",
         8, 1024, "adamw", max_seq=1024),
     "inception_v3": ModelEntry(
         "vision", "build_inception_v3", "Inception-V3 with auxiliary classifier, 299x299 (27.2 M)",

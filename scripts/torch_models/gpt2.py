@@ -1,4 +1,4 @@
-"""GPT-2 small: a pre-norm decoder with learned positions and a tied output embedding.
+"""GPT-2: a pre-norm decoder with learned positions and a tied output embedding.
 
 Radford et al., "Language Models are Unsupervised Multitask Learners", 2019. Attention is written
 out (two batched products, mask, softmax), not as one fused kernel: each part can then be placed.
@@ -6,6 +6,7 @@ out (two batched products, mask, softmax), not as one fused kernel: each part ca
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import torch
@@ -14,42 +15,56 @@ from torch import nn
 
 from . import TrainingSetup
 
-VOCABULARY, POSITIONS = 50257, 1024
-WIDTH, HEADS, LAYERS = 768, 12, 12
 DROPOUT = 0.1
 
 
-class CausalSelfAttention(nn.Module):
-    """[batch, seq, WIDTH] -> the same; a token sees itself and those before it."""
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Words, most tokens of a text, and the decoder's dimensions."""
 
-    def __init__(self) -> None:
+    vocabulary: int
+    positions: int
+    width: int
+    heads: int
+    layers: int
+
+
+SMALL = Size(50257, 1024, 768, 12, 12)
+MINI = Size(8192, 1024, 256, 4, 4)
+
+
+class CausalSelfAttention(nn.Module):
+    """[batch, seq, width] -> the same; a token sees itself and those before it."""
+
+    def __init__(self, size: Size) -> None:
         super().__init__()
-        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
-        self.proj = nn.Linear(WIDTH, WIDTH)
+        self.width, self.heads = size.width, size.heads
+        self.qkv = nn.Linear(size.width, 3 * size.width)
+        self.proj = nn.Linear(size.width, size.width)
         self.attention_dropout = nn.Dropout(DROPOUT)
         self.output_dropout = nn.Dropout(DROPOUT)
-        future = torch.ones(POSITIONS, POSITIONS, dtype=torch.bool).triu(1)
+        future = torch.ones(size.positions, size.positions, dtype=torch.bool).triu(1)
         self.register_buffer("future", future, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, seq, _ = x.shape
-        # [batch, seq, WIDTH] -> [batch, HEADS, seq, WIDTH / HEADS]
-        q, k, v = (part.view(batch, seq, HEADS, -1).transpose(1, 2)
-                   for part in self.qkv(x).split(WIDTH, dim=2))
-        scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH // HEADS)
+        # [batch, seq, width] -> [batch, heads, seq, width / heads]
+        q, k, v = (part.view(batch, seq, self.heads, -1).transpose(1, 2)
+                   for part in self.qkv(x).split(self.width, dim=2))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.width // self.heads)
         scores = scores.masked_fill(self.future[:seq, :seq], -math.inf)
         weights = self.attention_dropout(scores.softmax(-1))
-        y = (weights @ v).transpose(1, 2).reshape(batch, seq, WIDTH)
+        y = (weights @ v).transpose(1, 2).reshape(batch, seq, self.width)
         return self.output_dropout(self.proj(y))
 
 
 class FeedForward(nn.Module):
-    """[batch, seq, WIDTH] -> the same, through 4 * WIDTH."""
+    """[batch, seq, width] -> the same, through 4 * width."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: Size) -> None:
         super().__init__()
-        self.fc = nn.Linear(WIDTH, 4 * WIDTH)
-        self.proj = nn.Linear(4 * WIDTH, WIDTH)
+        self.fc = nn.Linear(size.width, 4 * size.width)
+        self.proj = nn.Linear(4 * size.width, size.width)
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -59,12 +74,12 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """Attention and feed-forward, each normalised before and added to what came in."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: Size) -> None:
         super().__init__()
-        self.ln_1 = nn.LayerNorm(WIDTH)
-        self.attn = CausalSelfAttention()
-        self.ln_2 = nn.LayerNorm(WIDTH)
-        self.mlp = FeedForward()
+        self.ln_1 = nn.LayerNorm(size.width)
+        self.attn = CausalSelfAttention(size)
+        self.ln_2 = nn.LayerNorm(size.width)
+        self.mlp = FeedForward(size)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x + self.attn(self.ln_1(x))
@@ -72,16 +87,16 @@ class Block(nn.Module):
 
 
 class Gpt2(nn.Module):
-    """Token ids [batch, seq] -> logits [batch, seq, VOCABULARY]."""
+    """Token ids [batch, seq] -> logits [batch, seq, vocabulary]."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: Size) -> None:
         super().__init__()
-        self.wte = nn.Embedding(VOCABULARY, WIDTH)
-        self.wpe = nn.Embedding(POSITIONS, WIDTH)
+        self.wte = nn.Embedding(size.vocabulary, size.width)
+        self.wpe = nn.Embedding(size.positions, size.width)
         self.dropout = nn.Dropout(DROPOUT)
-        self.h = nn.ModuleList(Block() for _ in range(LAYERS))
-        self.ln_f = nn.LayerNorm(WIDTH)
-        self.lm_head = nn.Linear(WIDTH, VOCABULARY, bias=False)
+        self.h = nn.ModuleList(Block(size) for _ in range(size.layers))
+        self.ln_f = nn.LayerNorm(size.width)
+        self.lm_head = nn.Linear(size.width, size.vocabulary, bias=False)
         self.lm_head.weight = self.wte.weight
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -94,11 +109,19 @@ class Gpt2(nn.Module):
 
 def next_token_loss(logits: torch.Tensor, next_tokens: torch.Tensor) -> torch.Tensor:
     """Mean cross-entropy; `next_tokens` [batch, seq] is the text shifted by one."""
-    return F.cross_entropy(logits.view(-1, VOCABULARY), next_tokens.view(-1))
+    return F.cross_entropy(logits.view(-1, logits.shape[-1]), next_tokens.view(-1))
 
 
-def build(batch: int, seq: int) -> TrainingSetup:
-    """Inputs: tokens [batch, seq]; targets: the tokens that follow; seq <= POSITIONS."""
+def build_small(batch: int, seq: int) -> TrainingSetup:
+    return _build(SMALL, batch, seq)
+
+
+def build_mini(batch: int, seq: int) -> TrainingSetup:
+    return _build(MINI, batch, seq)
+
+
+def _build(size: Size, batch: int, seq: int) -> TrainingSetup:
+    """Inputs: tokens [batch, seq]; targets: the tokens that follow; seq <= size.positions."""
     tokens, next_tokens = (torch.empty(batch, seq, dtype=torch.int64) for _ in range(2))
-    return TrainingSetup(Gpt2(), (tokens,), (next_tokens,), next_token_loss,
+    return TrainingSetup(Gpt2(size), (tokens,), (next_tokens,), next_token_loss,
                          ("tokens",), ("next_tokens",))

@@ -83,39 +83,56 @@ TEST_CASE("image models match their published parameters and multiply-adds") {
   // Szegedy et al. 2016: 5.72 GMAC at 299x299, 23.83 M parameters, with the auxiliary head 27.16 M.
   CheckPublished("inception_v3", 27'161'264, 5.72);
   CheckPublished("inception_v3_torch", 27'161'264, 5.72);
+  CheckPublished("inception_v3_b1", 27'161'264, 5.72);
   // He et al. 2016; torchvision's v1.5: 4.09 GMAC at 224x224, 25.557 M parameters.
   CheckPublished("resnet50", 25'557'032, 4.09);
   CheckPublished("resnet50_torch", 25'557'032, 4.09);
+  CheckPublished("resnet50_b1_torch", 25'557'032, 4.09);
   // Zoph et al. 2018, NASNet-A (4 @ 1056): 564 MMAC, 5.3 M parameters.
   CheckPublished("nasnet", 5'289'978, 0.564);
 }
 
-TEST_CASE("recurrent models match their formulas") {
-  // Vocabulary 10,000, width h = 2048: two LSTM layers of (2h x 4h + 4h), embedding, softmax.
-  const double h = 2048, v = 10'000, layer = 2 * h * 4 * h;
-  CheckPublished("rnnlm", v * h + 2 * (layer + 4 * h) + h * v + v, 40 * (2 * layer + h * v) / 1e9);
-  // Vocabulary 32,000, width w = 1024: encoder two layers, decoder two (the first also reads the
-  // attention), additive attention (memory, query, score), combination of context and output,
-  // softmax.
-  const double w = 1024, u = 32'000, plain = 2 * w * 4 * w, fed = 3 * w * 4 * w;
+// Two LSTM layers of (2h x 4h + 4h), embedding, softmax, over `steps` words.
+void CheckRnnlm(const std::string& name, double h, double words, double steps) {
+  const double layer = 2 * h * 4 * h;
+  CheckPublished(name,
+                 words * h + 2 * (layer + 4 * h) + h * words + words,
+                 steps * (2 * layer + h * words) / 1e9);
+}
+
+// Encoder two layers, decoder two (the first also reads the attention), additive attention (memory,
+// query, score), combination of context and output, softmax; width w.
+void CheckNmt(const std::string& name, double w, double words, double steps) {
+  const double plain = 2 * w * 4 * w, fed = 3 * w * 4 * w;
   CheckPublished(
-      "nmt",
-      2 * u * w + 3 * (plain + 4 * w) + fed + 4 * w + 2 * w * w + 2 * w * w + w + (w * u + u),
-      (40 * (3 * plain + fed) + 40 * w * w + 40 * (w * w + 40 * 2 * w + 2 * w * w + w * u)) / 1e9);
+      name,
+      2 * words * w + 3 * (plain + 4 * w) + fed + 4 * w + 2 * w * w + 2 * w * w + w +
+          (w * words + words),
+      steps * (3 * plain + fed + w * w + w * w + steps * 2 * w + 2 * w * w + w * words) / 1e9);
+}
+
+TEST_CASE("recurrent models match their formulas") {
+  CheckRnnlm("rnnlm", 2048, 10'000, 40);
+  CheckRnnlm("rnnlm_h384", 384, 10'000, 20);
+  CheckNmt("nmt", 1024, 32'000, 40);
+  CheckNmt("nmt_h256", 256, 8'000, 12);
+}
+
+// GPT-2 (Radford et al. 2019) of width d with a tied embedding: per token 12 d^2 a layer, attention
+// 2 * tokens * d a layer, the head.
+double Gpt2Macs(double layers, double d, double tokens, double words) {
+  return tokens * (layers * 12 * d * d + layers * 2 * tokens * d + words * d) / 1e9;
 }
 
 TEST_CASE("transformers match their formulas") {
-  // GPT-2 small (Radford et al. 2019): 12 layers, width d = 768, 1,024 tokens, tied embedding of
-  // 50,257: per token 12 d^2 a layer, attention 2 * tokens * d a layer, the head.
-  const double d = 768, gpt_tokens = 1024, bert_tokens = 128;
-  CheckPublished("gpt2_small_torch",
-                 124'439'808,
-                 gpt_tokens * (12 * 12 * d * d + 12 * 2 * gpt_tokens * d + 50'257 * d) / 1e9);
+  CheckPublished("gpt2_small_torch", 124'439'808, Gpt2Macs(12, 768, 1024, 50'257));
+  // Embeddings (8192 + 1024) d, a layer 12 d^2 + 13 d, the last norm 2 d; d = 256.
+  CheckPublished("gpt2_mini_torch", 5'518'848, Gpt2Macs(4, 256, 128, 8'192));
   // BERT-base (Devlin et al. 2019), 128 tokens, with the masked-language head (d^2 + 30,522 d).
-  CheckPublished(
-      "bert_base_torch",
-      109'514'298,
-      bert_tokens * (12 * 12 * d * d + 12 * 2 * bert_tokens * d + d * d + 30'522 * d) / 1e9);
+  const double d = 768, tokens = 128;
+  CheckPublished("bert_base_torch",
+                 109'514'298,
+                 tokens * (12 * 12 * d * d + 12 * 2 * tokens * d + d * d + 30'522 * d) / 1e9);
 }
 
 TEST_CASE("every committed graph is small, acyclic, and every op of it has a class") {
