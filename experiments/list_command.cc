@@ -12,6 +12,7 @@
 #include "experiments/output.h"
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
+#include "framework/cost/cost_table.h"
 
 namespace emplace {
 namespace {
@@ -36,6 +37,14 @@ std::vector<Item> Clusters() {
   std::vector<Item> items;
   for (const std::string& name : MenuNames(ClusterMenu())) {
     items.push_back({name, FirstComment(ResolveMenu(ClusterMenu(), name, "list"))});
+  }
+  return items;
+}
+
+std::vector<Item> CostTables() {
+  std::vector<Item> items;
+  for (const std::string& name : MenuNames(CostsMenu())) {
+    items.push_back({name, ReadCostTable(ResolveMenu(CostsMenu(), name, "list")).machine});
   }
   return items;
 }
@@ -92,6 +101,7 @@ struct Shelf {
 };
 constexpr Shelf kShelves[] = {{"agents", Agents},
                               {"clusters", Clusters},
+                              {"costs", CostTables},
                               {"device-kinds", DeviceKinds},
                               {"graphs", Graphs}};
 
@@ -150,7 +160,7 @@ int List(const Options& options) {
 void AddListCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "Names on the menus, with one sentence each");
-  command->add_option("what", options->what, "agents, clusters, device-kinds or graphs")
+  command->add_option("what", options->what, "agents, clusters, costs, device-kinds or graphs")
       ->required();
   command->add_option("name", options->name, "only this one; of an agent also its settings");
   command->add_flag("--json", options->json, "as a JSON object");

@@ -42,6 +42,15 @@ std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {
   return std::make_shared<const Cluster>(ParseCluster(node, library));
 }
 
+std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path) {
+  auto table = std::make_shared<const CostTable>(ReadCostTable(path));
+  if (!table->complete) {
+    PrintWarning(path.string() +
+                 ": the profile was cut off; costs of ops that it did not reach are fitted");
+  }
+  return table;
+}
+
 std::vector<double> BestDeviceCosts(const Costs& costs) {
   std::vector<double> best(costs.num_ops, 0);
   for (int v = 0; v < costs.num_ops; ++v) {
@@ -87,8 +96,9 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           const std::vector<Pass>& passes,
                           Objective objective,
                           bool contracted,
-                          const std::string& where) {
-  Costs costs = ComputeCosts(*graph, *cluster, where);
+                          const std::string& where,
+                          const CostTable* table) {
+  Costs costs = ComputeCosts(*graph, *cluster, where, {.table = table, .warn = PrintWarning});
   const Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costs));
   LoadedProblem loaded;
   loaded.contracted = contracted;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/passes.h"
+#include "framework/cost/cost_table.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
@@ -17,6 +18,9 @@ std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path);
 /// Reads a cluster with the device kinds of ConfigsFolder(). The folder is left unread when the
 /// file defines every kind that it names.
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path);
+
+/// Reads measured costs; warns on stderr if the profile behind them was cut off.
+std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path);
 
 /// What an op costs on its best device [ns]: the weight that coarsening goes by. @return [num_ops]
 std::vector<double> BestDeviceCosts(const Costs& costs);
@@ -40,12 +44,15 @@ struct LoadedProblem {
 };
 
 /// @param where  stands for the run in messages about costs
+/// @param table  measured costs, or nullptr; a warning goes to stderr if it does not know a device
+///   kind of the cluster
 /// @throws InputError as Graph, ComputeCosts, Contract and Problem do
 LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           std::shared_ptr<const Cluster> cluster,
                           const std::vector<Pass>& passes,
                           Objective objective,
                           bool contracted,
-                          const std::string& where);
+                          const std::string& where,
+                          const CostTable* table = nullptr);
 
 }  // namespace emplace

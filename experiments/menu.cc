@@ -49,6 +49,11 @@ const Menu& ClusterMenu() {
   return menu;
 }
 
+const Menu& CostsMenu() {
+  static const Menu menu{"cost table", "costs", "", {".json.gz", ".json"}};
+  return menu;
+}
+
 const Menu& RunMenu() {
   static const Menu menu{"run config", "", "", {".yaml", ".yml"}};
   return menu;

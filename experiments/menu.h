@@ -21,6 +21,7 @@ struct Menu {
 };
 const Menu& GraphMenu();        ///< graphs/NAME.json.gz or .json
 const Menu& ClusterMenu();      ///< clusters/NAME.yaml
+const Menu& CostsMenu();        ///< costs/NAME.json.gz or .json
 const Menu& RunMenu();          ///< NAME.yaml
 const Menu& ExpertRulesMenu();  ///< agents/expert_NAME.yaml
 

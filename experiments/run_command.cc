@@ -170,16 +170,6 @@ std::vector<TableRow> MakeRows(const Run& run) {
   return rows;
 }
 
-std::string SharesText(const RungShares& shares) {
-  std::vector<std::string> parts;
-  for (int rung = 0; rung < kNumRungs; ++rung) {
-    if (shares[rung] == 0) continue;
-    parts.push_back(
-        fmt::format("{} {:.1f} %", ToString(static_cast<Rung>(rung)), 100 * shares[rung]));
-  }
-  return parts.empty() ? "no work" : fmt::format("{}", fmt::join(parts, ", "));
-}
-
 // Where the best placement's time comes from, and what it is when simulated op by op.
 std::string BestText(const Run& run, const TableRow& row, const fs::path& placement_path) {
   const Cluster& cluster = run.problem.exact->cluster();
@@ -188,7 +178,7 @@ std::string BestText(const Run& run, const TableRow& row, const fs::path& placem
                                  best.outcome.feasible ? FormatTime(best.outcome.step_time)
                                                        : FormatDeficit(best.outcome, cluster),
                                  row.label,
-                                 SharesText(SharesOf(run.problem, best.placement)));
+                                 FormatShares(SharesOf(run.problem, best.placement)));
   if (run.problem.contracted) {
     const Outcome exact =
         MakeSimulator(run.problem.exact, run.plan.simulator)->Evaluate(best.placement);
@@ -259,12 +249,15 @@ int RunConfigured(const Options& options) {
   run.plan =
       ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), options.settings, AllAgents());
   if (options.jobs >= 0) run.plan.config.jobs = options.jobs;
-  run.problem = MakeProblem(LoadGraph(run.plan.graph),
-                            LoadCluster(run.plan.cluster),
-                            run.plan.passes,
-                            run.plan.objective,
-                            run.plan.config.contracted,
-                            run.plan.graph.string());
+  const auto costs = run.plan.costs.empty() ? nullptr : LoadCosts(run.plan.costs);
+  run.problem =
+      MakeProblem(LoadGraph(run.plan.graph),
+                  LoadCluster(run.plan.cluster),
+                  run.plan.passes,
+                  run.plan.objective,
+                  run.plan.config.contracted,
+                  run.plan.graph.string() + (costs ? " with costs " + run.plan.costs.string() : ""),
+                  costs.get());
   RequireAgents(run);
   run.bounds = ComputeBounds(*run.problem.exact);
   run.scale = {SingleGpuTime(run), BoundFor(run.plan.objective, run.bounds)};

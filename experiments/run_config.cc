@@ -154,7 +154,10 @@ void RunConfig::Visit(FieldVisitor& v) {
   v.Field("cluster",
           cluster,
           "required: where to place it, a name of `emplace list clusters` or a path");
-  v.Field("costs", costs, "table of measured costs; none: the graph's own and the roofline model");
+  v.Field("costs",
+          costs,
+          "measured costs of the machine, a name of `emplace list costs` or a path; none: the "
+          "graph's own and the roofline model");
   v.Field("semantics", semantics, "queue (first come, first served) or stream (in-order streams)");
   v.Field(
       "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
@@ -214,9 +217,7 @@ RunPlan ReadRunPlan(const std::filesystem::path& path,
   plan.graph = ResolveMenu(GraphMenu(), config.graph, root.At("graph").Where(), beside);
   plan.cluster = ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), beside);
   if (config.costs != "none") {
-    root.At("costs").Fail(
-        "expected none: this version reads no cost tables, it uses the graph's own "
-        "cost_ns and the roofline model");
+    plan.costs = ResolveMenu(CostsMenu(), config.costs, root.At("costs").Where(), beside);
   }
   plan.simulator.semantics = ParseSemantics(config.semantics, Place(root, "semantics").Where());
   plan.simulator.count_gaps = config.count_gaps;

@@ -47,6 +47,7 @@ struct RunPlan {
   RunConfig config;
   std::string name;  ///< of the config file, without extension
   std::filesystem::path graph, cluster;
+  std::filesystem::path costs;  ///< empty: none
   SimulatorOptions simulator;
   Objective objective = Objective::kStepTime;
   std::vector<Pass> passes;

@@ -18,7 +18,7 @@ namespace emplace {
 namespace {
 
 struct Options {
-  std::string graph, cluster, placement, semantics = "queue", trace;
+  std::string graph, cluster, placement, costs = "none", semantics = "queue", trace;
   bool count_gaps = false;
 };
 
@@ -101,7 +101,14 @@ int Simulate(const Options& options) {
   const auto cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
   Placement placement{ReadPlacement(options.placement, *graph, *cluster, PrintWarning)};
   RequireLabelsTogether(*graph, *cluster, placement.device, options.placement);
-  Costs costs = ComputeCosts(*graph, *cluster, options.graph);
+  std::shared_ptr<const CostTable> table;
+  if (options.costs != "none") {
+    table = LoadCosts(ResolveMenu(CostsMenu(), options.costs, "--costs"));
+  }
+  Costs costs = ComputeCosts(*graph,
+                             *cluster,
+                             options.graph + (table ? " with costs " + options.costs : ""),
+                             {.table = table.get(), .warn = PrintWarning});
   RequireAllowed(*graph, *cluster, costs, placement.device, options.placement);
   const auto problem = std::make_shared<const Problem>(graph,
                                                        Grouping::Identity(graph->num_ops()),
@@ -132,6 +139,13 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
           "--cluster", options->cluster, "cluster: a name of `emplace list clusters` or a path")
       ->required();
   command->add_option("--placement", options->placement, "placement file (JSON)")->required();
+  command
+      ->add_option(
+          "--costs",
+          options->costs,
+          "measured costs: a name of `emplace list costs` or a path; none: the graph's own "
+          "and the roofline model")
+      ->capture_default_str();
   command
       ->add_option("--semantics",
                    options->semantics,

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/cost/cost_table.h"
+#include "framework/cost/op_signature.h"
 
 namespace emplace {
 namespace {
@@ -35,7 +38,7 @@ constexpr std::array<double, kNumClasses> kDefaultEfficiency{
 // sheet.
 constexpr double kDefaultMemoryEfficiency = 0.70;
 
-// Relative standard error by rung [ours], until a calibration measures it: timers and clocks vary
+// Relative standard error by rung [ours] where no measurement tells: timers and clocks vary
 // by a few percent, fits of neighbouring shapes by 15 %, rooflines with published figures are known
 // to miss by a third, and a class of which nothing is known by a factor.
 constexpr std::array<float, kNumRungs> kUncertainty{0.05F, 0.15F, 0.35F, 0.70F, 0.0F};
@@ -46,6 +49,7 @@ constexpr int kF32 = 1;
 // One device kind with everything looked up.
 struct Rates {
   const DeviceKind* kind;
+  const KindCosts* measured = nullptr;
   std::array<double, kFloatTypes.size()> peak{};  // [FLOP/s]; 0: not told
   std::array<double, kNumClasses> efficiency{};   // with the defaults filled in
   std::array<bool, kNumClasses> is_told{};
@@ -109,6 +113,11 @@ bool MayRunOn(const Op& op, const DeviceKind& kind) {
 struct Cost {
   double nanos;
   Rung rung;
+  float uncertainty;
+
+  Cost(double nanos, Rung rung) : Cost(nanos, rung, kUncertainty[static_cast<int>(rung)]) {}
+  Cost(double nanos, Rung rung, double uncertainty)
+      : nanos(nanos), rung(rung), uncertainty(static_cast<float>(uncertainty)) {}
 };
 
 [[noreturn]] void RefuseKind(const std::string& where,
@@ -126,12 +135,47 @@ struct Cost {
                   missing));
 }
 
+std::optional<Cost> OwnCost(const Op& op, const DeviceKind& kind) {
+  for (const auto& [name, nanos] : op.cost_ns) {
+    if (name == kind.name) return Cost(nanos, Rung::kMeasured);
+  }
+  return std::nullopt;
+}
+
+// Standard error of a median with that 95 % interval; one sample has none to tell.
+double RelativeError(const Timing& timing) {
+  if (timing.samples < 2 || !(timing.median > 0)) {
+    return kUncertainty[static_cast<int>(Rung::kMeasured)];
+  }
+  return (timing.high - timing.low) / (2 * 1.96 * timing.median);
+}
+
+// The standard deviation of normal errors whose median absolute value is the fit's.
+double RelativeError(const RooflineFit& fit) {
+  return 1.4826 * fit.error;
+}
+
+std::optional<Cost> TimedCost(const KindCosts& measured,
+                              const std::string& signature,
+                              bool prefer_in_situ) {
+  const OpMeasurement* op = measured.Find(signature);
+  const Timing* timing = op != nullptr ? op->Best(prefer_in_situ) : nullptr;
+  if (timing == nullptr) return std::nullopt;
+  return Cost(timing->median, Rung::kMeasured, RelativeError(*timing));
+}
+
+std::optional<Cost> FittedCost(const KindCosts& measured, const Op& op, OpClass op_class) {
+  const auto bytes = static_cast<double>(op.bytes_accessed);
+  if (const auto fit = measured.by_op.find(op.kind); fit != measured.by_op.end()) {
+    return Cost(
+        Predict(fit->second, op.flops, bytes), Rung::kNeighbour, RelativeError(fit->second));
+  }
+  const auto fit = measured.by_class.find(std::string(ToString(op_class)));
+  if (fit == measured.by_class.end()) return std::nullopt;
+  return Cost(Predict(fit->second, op.flops, bytes), Rung::kRoofline, RelativeError(fit->second));
+}
+
 Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::string& where) {
-  const auto measured = std::find_if(op.cost_ns.begin(), op.cost_ns.end(), [&](const auto& entry) {
-    return entry.first == rates.kind->name;
-  });
-  if (measured != op.cost_ns.end()) return {measured->second, Rung::kMeasured};
-  if (work.op_class == OpClass::kView) return {0, Rung::kFree};
   const double peak = rates.peak[work.dtype];
   if (!(peak > 0)) {
     RefuseKind(where, op, *rates.kind, fmt::format("peak for {}", kFloatTypes[work.dtype]));
@@ -163,9 +207,45 @@ Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::st
       fmt::join(devices, ", ")));
 }
 
+// A table of another machine would be ignored op by op.
+void RequireCommonKind(const CostTable& table, const Cluster& cluster, const std::string& where) {
+  std::vector<std::string> measured, wanted;
+  for (const KindCosts& kind : table.kinds) measured.push_back(kind.kind.name);
+  for (const DeviceKind& kind : cluster.kinds()) {
+    if (table.Find(kind.name) != nullptr) return;
+    wanted.push_back(kind.name);
+  }
+  throw InputError(
+      fmt::format("{}: the cost table of machine \"{}\" has device kinds [{}], and cluster \"{}\" "
+                  "has [{}]; expected a table that measured at least one of them",
+                  where,
+                  table.machine,
+                  fmt::join(measured, ", "),
+                  cluster.name(),
+                  fmt::join(wanted, ", ")));
+}
+
+void WarnOfUnmeasured(const CostSources& sources,
+                      const DeviceKind& kind,
+                      int num_ops,
+                      const std::string& where) {
+  if (num_ops == 0 || !sources.warn) return;
+  sources.warn(
+      fmt::format("{}: the cost table of machine \"{}\" does not know device kind \"{}\": {} ops "
+                  "cost there what the roofline model says",
+                  where,
+                  sources.table->machine,
+                  kind.name,
+                  num_ops));
+}
+
 }  // namespace
 
-Costs ComputeCosts(const Graph& graph, const Cluster& cluster, const std::string& where) {
+Costs ComputeCosts(const Graph& graph,
+                   const Cluster& cluster,
+                   const std::string& where,
+                   const CostSources& sources) {
+  if (sources.table != nullptr) RequireCommonKind(*sources.table, cluster, where);
   Costs costs;
   costs.num_ops = graph.num_ops();
   costs.num_devices = cluster.num_devices();
@@ -175,21 +255,40 @@ Costs ComputeCosts(const Graph& graph, const Cluster& cluster, const std::string
   costs.uncertainty.reserve(size);
 
   std::vector<Rates> kinds;
-  for (const DeviceKind& kind : cluster.kinds()) kinds.push_back(MakeRates(kind));
+  for (const DeviceKind& kind : cluster.kinds()) {
+    kinds.push_back(MakeRates(kind));
+    if (sources.table != nullptr) kinds.back().measured = sources.table->Find(kind.name);
+  }
+  std::vector<int> num_modelled(kinds.size(), 0);
   std::unordered_map<std::string_view, OpClass> classes;
   const double limit = static_cast<double>(kMaxNanos / std::max(1, costs.num_ops));
-  constexpr Cost kForbidden{static_cast<double>(kMaxNanos), Rung::kFree};
-  std::vector<Cost> cost_on_kind(kinds.size());
-  for (const Op& op : graph.ops()) {
+  const Cost forbidden_cost(static_cast<double>(kMaxNanos), Rung::kFree);
+  std::vector<Cost> cost_on_kind(kinds.size(), forbidden_cost);
+  std::string signature;
+  for (int v = 0; v < costs.num_ops; ++v) {
+    const Op& op = graph.op(v);
+    signature.clear();  // written when first wanted
     const auto [entry, is_new] = classes.emplace(op.kind, OpClass::kUnknown);
     if (is_new) entry->second = ClassifyOp(op.kind);
     const Work work{entry->second, FindDtype(graph, op)};
     for (size_t k = 0; k < kinds.size(); ++k) {
       if (!MayRunOn(op, *kinds[k].kind)) {
-        cost_on_kind[k] = kForbidden;
+        cost_on_kind[k] = forbidden_cost;
         continue;
       }
-      cost_on_kind[k] = ModelCost(op, work, kinds[k], where);
+      const KindCosts* measured = kinds[k].measured;
+      std::optional<Cost> cost = OwnCost(op, *kinds[k].kind);
+      if (!cost && measured != nullptr) {
+        if (signature.empty()) signature = OpSignature(graph, v);
+        cost = TimedCost(*measured, signature, sources.prefer_in_situ);
+      }
+      if (!cost && work.op_class == OpClass::kView) cost = Cost(0, Rung::kFree);
+      if (!cost && measured != nullptr) cost = FittedCost(*measured, op, work.op_class);
+      if (!cost) {
+        cost = ModelCost(op, work, kinds[k], where);
+        ++num_modelled[k];
+      }
+      cost_on_kind[k] = *cost;
       if (!(cost_on_kind[k].nanos < limit)) {
         throw InputError(fmt::format(
             "{}: op \"{}\" costs {:.4g} ns on device kind \"{}\", expected less than {:.4g} "
@@ -205,13 +304,18 @@ Costs ComputeCosts(const Graph& graph, const Cluster& cluster, const std::string
     bool is_allowed = false;
     for (const Device& device : cluster.devices()) {
       const Cost& cost = cost_on_kind[device.kind];
-      const bool forbidden = cost.nanos >= kForbidden.nanos;
+      const bool forbidden = cost.nanos >= forbidden_cost.nanos;
       is_allowed |= !forbidden;
       costs.time.push_back(forbidden ? kMaxNanos : std::llround(cost.nanos));
       costs.rung.push_back(cost.rung);
-      costs.uncertainty.push_back(kUncertainty[static_cast<int>(cost.rung)]);
+      costs.uncertainty.push_back(cost.uncertainty);
     }
     if (!is_allowed) RefuseEverywhere(where, op, cluster);
+  }
+  for (size_t k = 0; sources.table != nullptr && k < kinds.size(); ++k) {
+    if (kinds[k].measured == nullptr) {
+      WarnOfUnmeasured(sources, *kinds[k].kind, num_modelled[k], where);
+    }
   }
   return costs;
 }

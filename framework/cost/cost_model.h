@@ -1,17 +1,27 @@
 #pragma once
 
-// Costs without measurements: a roofline per op class.
+// What ops cost, by the cost ladder; the first rung that knows an op and a device kind decides:
 //
-//   cost(v, d) = overhead_d + max(F_v / (P_d * e_d[class v]), B_v / (W_d * e_d["memory"]))
+//   measured   `cost_ns` of the graph file for the kind, as it is
+//   free       storage ops and views (reshape, identity: op class "view") that no table timed
+//   measured   the op's signature in the cost table, as it was timed
+//   neighbour  the table's fit for the op's kind ("aten.mm"), else
+//   roofline   its fit for the op's class ("matmul")
+//   roofline   without a table that knows the device kind, a roofline of published figures:
 //
-// F FLOPs, B bytes accessed, P peak of the op's dtype, W memory bandwidth, e efficiency. A
-// `cost_ns` for the device's kind beats the model and is taken as it is (no overhead added).
-// Storage ops and views (reshape, identity: op class "view") are free. The dtype is that of the
-// op's largest floating tensor, f32 without one; a kind without a peak for it uses its f32 peak.
-// Times are rounded to the nearest ns. An efficiency that the kind does not tell comes from the
-// class defaults (one table in cost_model.cc); a cost is flagged Rung::kDefault when such a default
-// decides it, or when the op class is unknown, and Rung::kRoofline otherwise.
+//     cost(v, d) = overhead_d + max(F_v / (P_d * e_d[class v]), B_v / (W_d * e_d["memory"]))
+//
+// F FLOPs, B bytes accessed, P peak of the op's dtype, W memory bandwidth, e efficiency. Only this
+// last model adds the kind's overhead. The dtype is that of the op's largest floating tensor, f32
+// without one; a kind without a peak for it uses its f32 peak. Times are rounded to the nearest ns.
+// An efficiency that the kind does not tell comes from the class defaults (one table in
+// cost_model.cc); a cost is flagged Rung::kDefault when such a default decides it, or when the op
+// class is unknown, and Rung::kRoofline otherwise.
+//
+// Uncertainties: of a timing its 95 % interval, of a fit its leave-one-signature-out error (as a
+// standard error), of everything else a default per rung.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,13 +59,16 @@ struct CostTable;
 struct CostSources {
   const CostTable* table = nullptr;  ///< measured ops; nullptr: none
   bool prefer_in_situ = true;        ///< false: isolated timings, for the ablation
+  /// Called for each device kind of the cluster that the table does not know, if ops cost there
+  /// what the model says. Give one wherever a person sees the results.
+  std::function<void(const std::string&)> warn = {};
 };
 
 /// The whole table. Ops that may not run on a device (device_kinds) get kMaxNanos there.
-/// @throws InputError naming op and device: a kind without peak or memory bandwidth while the op
-/// has no
-///   `cost_ns` for it; a cost beyond kMaxNanos / num_ops; an op allowed on no device of the cluster
-///   (with what it allows and what the cluster has)
+/// @throws InputError naming op and device: a kind without peak or memory bandwidth while an op
+///   falls to the model there; a cost beyond kMaxNanos / num_ops; an op allowed on no device of the
+///   cluster (with what it allows and what the cluster has); a table that knows no kind of the
+///   cluster (with its machine)
 Costs ComputeCosts(const Graph& graph,
                    const Cluster& cluster,
                    const std::string& where = "costs",

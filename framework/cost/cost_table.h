@@ -2,6 +2,13 @@
 
 // What was measured on a machine, as a file: `emplace-costs` version 1 (JSON, gzipped if the name
 // ends in .gz). Written by `emplace profile`, read by every command that takes `costs`.
+//
+// The file is one object. `machine`, `properties`, `complete` and `warnings` say what was measured;
+// `device_kinds`, `dispatch`, `fits`, `ops`, `links`, `link_contention` and `interference` are
+// lists of records, one per line, flat but for timings {median_ns, low_ns, high_ns, samples}, so
+// that `pandas.json_normalize(json.load(file)["ops"])` is a table. Ops and fits name their
+// `device_kind`; a fit's `scope` is "op" (rung 2) or "class" (rung 3). Times are in ns, rates per
+// second. Only `format`, `version`, `machine`, `device_kinds` and `ops` are required.
 
 #include <cstdint>
 #include <filesystem>
@@ -33,20 +40,26 @@ struct OpMeasurement {
   bool is_proxy = false;                          ///< measured with a stand-in kernel
   std::optional<Timing> isolated, cold, in_situ;  ///< warm caches, flushed caches, in whole steps
 
-  /// In situ if seen and wanted, else isolated, else cold. @throws nothing; nullptr without timing
+  /// In situ if seen and wanted, else isolated, else cold, else in situ though unwanted; nullptr
+  /// without timing
   const Timing* Best(bool prefer_in_situ = true) const;
 };
 
-/// t = t0 + max(F / (P e(F)), B / (W e(B))), e(x) = x / (x + x_half), fitted in log time.
+/// t = t0 + max(F / (P e(F)), B / (W e(B)), (B - C) / S), e(x) = x / (x + x_half), fitted in log
+/// time. The last term is what caches do not hold; it is there only if the timings ask for it. A
+/// term without FLOPs or bytes is 0. Of t0 and the halves, which time cannot tell apart, t0 is the
+/// largest possible: one of the halves is 0. A rate that never decides is the least that does not.
 struct RooflineFit {
-  double overhead_ns = 0;       ///< t0 [ns]
-  double flops_per_second = 0;  ///< P [FLOP/s]; 0: no FLOPs seen
-  double flops_half = 0;        ///< FLOPs at which half of P is reached [FLOP]
-  double bytes_per_second = 0;  ///< W [B/s]
-  double bytes_half = 0;        ///< [B]
-  std::int64_t samples = 0;     ///< signatures behind the fit
-  double error = 0;             ///< leave-one-signature-out median relative error
-  double error_p90 = 0;         ///< its 90th percentile
+  double overhead_ns = 0;             ///< t0 [ns]
+  double flops_per_second = 0;        ///< P [FLOP/s]; 0: no FLOPs seen
+  double flops_half = 0;              ///< FLOPs at which half of P is reached [FLOP]
+  double bytes_per_second = 0;        ///< W [B/s]; 0: no bytes seen
+  double bytes_half = 0;              ///< [B]
+  double spill_bytes = 0;             ///< C [B]
+  double spill_bytes_per_second = 0;  ///< S [B/s]; 0: no such term
+  std::int64_t samples = 0;           ///< signatures behind the fit
+  double error = 0;                   ///< leave-one-signature-out median relative error
+  double error_p90 = 0;               ///< its 90th percentile
   bool operator==(const RooflineFit&) const = default;
 };
 
@@ -105,15 +118,18 @@ struct CostTable {
   const KindCosts* Find(std::string_view device_kind) const;
 };
 
-/// Reads `emplace-costs` version 1. Unknown extra keys are ignored.
-/// @throws InputError naming file, record and field
+/// Reads `emplace-costs` version 1, plain or gzipped. Unknown extra keys are ignored, keys and
+/// records may stand in any order.
+/// @throws InputError naming file, record and field; a kind, signature or fit given twice
 CostTable ReadCostTable(const std::filesystem::path& path);
 CostTable ParseCostTable(const std::string& json, const std::string& where);
+/// Every number in the fewest digits that read back equal; the same table gives the same text.
 std::string FormatCostTable(const CostTable& table);
 
 /// Fits rungs 2 (per op kind with at least 4 signatures) and 3 (per op class with at least 3) of
 /// every device kind from its measured ops, with leave-one-signature-out errors; replaces by_op and
-/// by_class. Proxy measurements stay out.
+/// by_class. Proxies, views and timings of 0 stay out, and unknown ops out of the classes. Among
+/// more than 200 signatures not one at a time is left out, but every 200th together. Deterministic.
 void FitLadder(CostTable& table, bool prefer_in_situ = true);
 
 /// What a fit says. @return [ns]

@@ -14,7 +14,7 @@ namespace emplace {
 enum class Rung : std::uint8_t {
   kMeasured,   ///< `cost_ns` of the graph file, or the exact signature of a cost table
   kNeighbour,  ///< same kind, neighbouring shapes, fitted
-  kRoofline,   ///< roofline with class efficiency from published figures
+  kRoofline,   ///< same op class, fitted; or a roofline with efficiencies from published figures
   kDefault,    ///< nothing known about the op class: default efficiency, flagged
   kFree,       ///< storage and views: no work by definition
 };

@@ -269,7 +269,7 @@ TEST_CASE("run configs") {
   SUBCASE("choices") {
     CheckRefused(files.Run({"--set", "semantics=fifo"}), 2, {"--set", "fifo", "queue, stream"});
     CheckRefused(files.Run({"--set", "objective=tme"}), 2, {"--set", "tme", "step_time, period"});
-    CheckRefused(files.Run({"--set", "costs=table.json"}), 2, {"--set", "costs", "none"});
+    CheckRefused(files.Run({"--set", "costs=table"}), 2, {"--set", "unknown cost table"});
     CheckRefused(files.Run({"--set", "novalue"}), 2, {"--set", "key=value", "novalue"});
     CheckRefused(files.Run({"--set", "graph=g"}), 2, {"--set", "unknown graph \"g\""});
   }

@@ -11,6 +11,8 @@
 
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
+#include "framework/cost/cost_table.h"
+#include "framework/cost/op_signature.h"
 #include "framework/graph/graph_io.h"
 #include "tests/support/paths.h"
 
@@ -190,6 +192,146 @@ TEST_CASE("shares of a placement's time by rung") {
 TEST_CASE("rungs have names") {
   CHECK(ToString(Rung::kMeasured) == "measured");
   CHECK(ToString(Rung::kDefault) == "default");
+}
+
+// What the ladder's tests measured of kind "fast": products by every rung, and one view.
+CostTable MakeTable() {
+  const auto op = [](const char* signature, const char* kind) {
+    return OpMeasurement{.signature = signature, .kind = kind, .op_class = ClassifyOp(kind)};
+  };
+  KindCosts fast;
+  fast.kind.name = "fast";
+  fast.ops = {op("MatMul() -> () {} 0 FLOP, 8 B", "MatMul"),
+              op("MatMul() -> () {} 1000000 FLOP, 8 B", "MatMul"),
+              op("Reshape() -> () {} 0 FLOP, 8 B", "Reshape")};
+  fast.ops[1].isolated = Timing{2000, 1902, 2098, 20};
+  fast.ops[1].in_situ = Timing{3000.4, 3000, 3001, 1};
+  fast.ops[2].isolated = Timing{70, 70, 70, 10};
+  // 100 ns + F / 1 GFLOP/s, and 200 ns + F / 1 GFLOP/s.
+  fast.by_op["MatMul"] = {.overhead_ns = 100, .flops_per_second = 1e9, .error = 0.1};
+  fast.by_class["matmul"] = {.overhead_ns = 200, .flops_per_second = 1e9, .error = 0.2};
+  CostTable table;
+  table.machine = "box";
+  table.kinds = {fast};
+  return table;
+}
+
+struct LadderCase {
+  Op op;
+  double nanos;
+  Rung rung;
+  double uncertainty;
+};
+
+TEST_CASE("the first rung that knows an op decides") {
+  const CostTable table = MakeTable();
+  std::vector<LadderCase> cases{
+      // The 95 % interval is +- 1.96 standard errors: 196 / (2 * 1.96 * 2000).
+      {MakeOp("timed", "MatMul", 1e6, 8), 2000, Rung::kMeasured, 0.025},
+      // Known without a timing: the kind's fit, 100 + 0, standard error 1.4826 * median error.
+      {MakeOp("untimed", "MatMul", 0, 8), 100, Rung::kNeighbour, 0.14826},
+      {MakeOp("neighbour", "MatMul", 500, 8), 600, Rung::kNeighbour, 0.14826},
+      {MakeOp("class", "BatchMatMul", 500, 8), 700, Rung::kRoofline, 0.29652},
+      // Nothing fits: 5 us + 1e6 / 1e11 s = 15 us, the published memory figure decides.
+      {MakeOp("model", "AddV2", 0, 1'000'000), 15'000, Rung::kRoofline, 0.35},
+      {MakeOp("unknown", "Frobnicate", 0, 1'000'000), 15'000, Rung::kDefault, 0.70},
+      {MakeOp("free", "Reshape", 0, 9), 0, Rung::kFree, 0},
+      {MakeOp("timed view", "Reshape", 0, 8), 70, Rung::kMeasured, 0},
+      {MakeOp("own", "MatMul", 1e6, 8), 5, Rung::kMeasured, 0.05},
+  };
+  cases.back().op.cost_ns = {{"fast", 5.0}};
+  std::vector<Op> ops;
+  for (const LadderCase& c : cases) ops.push_back(c.op);
+  const Graph graph("g", {}, ops);
+  const Costs costs = ComputeCosts(graph, MakeCluster(), "g", {&table, false});
+  const Costs without = ComputeCosts(graph, MakeCluster(), "g");
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    const LadderCase& c = cases[v];
+    CAPTURE(c.op.name);
+    for (const int fast : {0, 2}) {
+      CHECK(costs.at(v, fast) == Nanos(c.nanos));
+      CHECK(costs.rung_at(v, fast) == c.rung);
+      CHECK(costs.uncertainty[v * 3 + fast] == doctest::Approx(c.uncertainty).epsilon(1e-4));
+    }
+    // The table does not know kind "slow": as without it.
+    CHECK(costs.at(v, 1) == without.at(v, 1));
+    CHECK(costs.rung_at(v, 1) == without.rung_at(v, 1));
+  }
+  // In situ beats isolated unless told otherwise; of a single sample nothing tells the error.
+  const Costs in_situ = ComputeCosts(graph, MakeCluster(), "g", {&table});
+  CHECK(in_situ.at(0, 0) == 3000);
+  CHECK(in_situ.uncertainty[0] == doctest::Approx(0.05));
+}
+
+TEST_CASE("ops without published figures need none where the table knows them") {
+  const CostTable table = MakeTable();
+  const Cluster bare = ParseCluster(
+      ConfigNode::FromString(
+          "name: c\ndevice_kinds: {fast: {class: gpu}}\ndevices: [{name: d, kind: fast}]\n", "c"),
+      {});
+  const auto compute = [&](const Op& op) {
+    return ComputeCosts(Graph("g", {}, {op}), bare, "g.json", {&table});
+  };
+  CHECK(compute(MakeOp("a", "MatMul", 1e6, 8)).at(0, 0) == 3000);
+  CHECK(compute(MakeOp("a", "MatMul", 500, 8)).at(0, 0) == 600);
+  CheckRefused([&] { compute(MakeOp("a", "AddV2", 500, 8)); },
+               "g.json: op \"a\" (AddV2) has no cost_ns for device kind \"fast\", and that kind "
+               "has no peak for f32");
+}
+
+TEST_CASE("a table of another machine is refused, one of a part of the machine warns") {
+  CostTable table = MakeTable();
+  const Graph graph("g", {}, {MakeOp("a", "MatMul", 1e6, 8), MakeOp("b", "AddV2", 1e6, 8)});
+  std::vector<std::string> warnings;
+  CostSources sources{&table};
+  sources.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  ComputeCosts(graph, MakeCluster(), "g.json", sources);
+  CHECK(warnings == std::vector<std::string>{
+                        "g.json: the cost table of machine \"box\" does not know device kind "
+                        "\"slow\": 2 ops cost there what the roofline model says"});
+  // Nobody asks the model where all ops bring their cost.
+  warnings.clear();
+  Op own = MakeOp("a", "MatMul", 1e6, 8);
+  own.cost_ns = {{"slow", 1.0}};
+  ComputeCosts(Graph("g", {}, {own}), MakeCluster(), "g.json", sources);
+  CHECK(warnings.empty());
+
+  table.kinds[0].kind.name = "h100";
+  table.kinds.push_back({.kind = {.name = "epyc"}});
+  CheckRefused([&] { ComputeCosts(graph, MakeCluster(), "g.json", sources); },
+               "g.json: the cost table of machine \"box\" has device kinds [h100, epyc], and "
+               "cluster \"pair\" has [fast, slow]; expected a table that measured at least one of "
+               "them");
+}
+
+// Every committed op, timed by its signature: all costs but those of free ops come from the table.
+TEST_CASE("a table of all signatures of a graph covers the graph") {
+  const Cluster cluster = MakeCluster();
+  for (const char* name : {"resnet50_torch", "resnet50"}) {
+    const Graph graph =
+        ReadGraph(testing::SourceDir() / "configs" / "graphs" / fmt::format("{}.json.gz", name));
+    std::map<std::string, double> timings;
+    for (int v = 0; v < graph.num_ops(); ++v) {
+      if (ClassifyOp(graph.op(v).kind) == OpClass::kView) continue;
+      const double next = 100.0 + static_cast<double>(timings.size());
+      timings.emplace(OpSignature(graph, v), next);
+    }
+    CostTable table;
+    table.kinds.resize(1);
+    table.kinds[0].kind.name = "fast";
+    for (const auto& [signature, nanos] : timings) {
+      table.kinds[0].ops.push_back(
+          {.signature = signature, .isolated = Timing{nanos, nanos, nanos, 10}});
+    }
+    const Costs costs = ComputeCosts(graph, cluster, name, {&table});
+    int wrong = 0;
+    for (int v = 0; v < graph.num_ops(); ++v) {
+      const bool is_free = ClassifyOp(graph.op(v).kind) == OpClass::kView;
+      wrong += costs.rung_at(v, 0) != (is_free ? Rung::kFree : Rung::kMeasured);
+      wrong += costs.at(v, 0) != (is_free ? 0 : Nanos(timings.at(OpSignature(graph, v))));
+    }
+    CHECK(wrong == 0);
+  }
 }
 
 std::vector<std::filesystem::path> Files(const char* folder, const char* extension) {
