@@ -1,1 +1,156 @@
 #include "profilers/statistics/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+std::vector<double> Sorted(std::span<const double> values) {
+  EMPLACE_CHECK(!values.empty());
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+double QuantileOfSorted(const std::vector<double>& sorted, double q) {
+  EMPLACE_CHECK(q >= 0 && q <= 1, std::to_string(q));
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  // std::lerp is exact at both ends and for equal values.
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
+// How many order statistics lie outside the 95 % interval on each side: the most k with
+// P(Binomial(n, 1/2) < k) <= 2.5 %, less one; the interval is then [x_(k), x_(n + 1 - k)].
+size_t OutsideInterval(size_t n) {
+  // P(Binomial = i), summed in logarithms because 2^-n underflows.
+  const double log_half_n = -static_cast<double>(n) * std::log(2.0);
+  double log_choose = 0, below = 0;
+  size_t k = 0;
+  while (k < n) {
+    below += std::exp(log_choose + log_half_n);
+    if (below > 0.025) break;
+    log_choose += std::log(static_cast<double>(n - k)) - std::log(static_cast<double>(k + 1));
+    ++k;
+  }
+  return k == 0 ? 0 : k - 1;
+}
+
+void RequireRule(const StoppingRule& rule) {
+  if (!(rule.precision >= 0) || rule.min_samples < 1 || rule.slow_samples < 1 ||
+      rule.max_samples < rule.min_samples || !(rule.max_seconds > 0)) {
+    throw InputError(
+        fmt::format("stopping rule: precision {}, samples {} to {} ({} if slow), {} s; expected a "
+                    "precision >= 0, 1 <= min_samples <= max_samples, slow_samples >= 1 and "
+                    "max_seconds > 0",
+                    rule.precision,
+                    rule.min_samples,
+                    rule.max_samples,
+                    rule.slow_samples,
+                    rule.max_seconds));
+  }
+}
+
+bool IsPrecise(const Timing& timing, double precision) {
+  const double slack = precision * timing.median;
+  return timing.high - timing.median <= slack && timing.median - timing.low <= slack;
+}
+
+}  // namespace
+
+std::string_view ToString(StopReason reason) {
+  switch (reason) {
+    case StopReason::kPrecise:
+      return "precise";
+    case StopReason::kMaxSamples:
+      return "max_samples";
+    case StopReason::kMaxSeconds:
+      return "max_seconds";
+  }
+  EMPLACE_CHECK(false);
+  return {};
+}
+
+double Median(std::span<const double> values) {
+  return QuantileOfSorted(Sorted(values), 0.5);
+}
+
+double Quantile(std::span<const double> values, double q) {
+  return QuantileOfSorted(Sorted(values), q);
+}
+
+double MedianAbsoluteDeviation(std::span<const double> values) {
+  const double median = Median(values);
+  std::vector<double> deviations(values.begin(), values.end());
+  for (double& deviation : deviations) deviation = std::abs(deviation - median);
+  return 1.4826 * Median(deviations);
+}
+
+Timing Summarize(std::span<const double> timings) {
+  const std::vector<double> sorted = Sorted(timings);
+  const size_t outside = OutsideInterval(sorted.size());
+  return {.median = QuantileOfSorted(sorted, 0.5),
+          .low = sorted[outside],
+          .high = sorted[sorted.size() - 1 - outside],
+          .samples = static_cast<std::int64_t>(sorted.size())};
+}
+
+Sampled MeasureUntilStable(
+    const std::function<void(int count, std::vector<double>& timings)>& sampler,
+    const StoppingRule& rule) {
+  RequireRule(rule);
+  Sampled sampled;
+  std::vector<double>& samples = sampled.samples;
+  const double budget = rule.max_seconds * 1e9;
+  double spent = 0;
+  const auto sample = [&](std::int64_t count) {
+    const size_t before = samples.size();
+    sampler(static_cast<int>(count), samples);
+    EMPLACE_CHECK(samples.size() == before + static_cast<size_t>(count),
+                  fmt::format("{} timings instead of {}", samples.size() - before, count));
+    for (size_t i = before; i < samples.size(); ++i) {
+      if (!(samples[i] >= 0) || !std::isfinite(samples[i])) {
+        throw RunError(fmt::format("a timing of {} ns, expected a number >= 0", samples[i]));
+      }
+      spent += samples[i];
+    }
+  };
+
+  std::int64_t batch = 1;
+  while (true) {
+    sample(batch);
+    const auto count = static_cast<std::int64_t>(samples.size());
+    sampled.timing = Summarize(samples);
+    const std::int64_t slow = std::min(rule.slow_samples, rule.max_samples);
+    if (count >= rule.min_samples && IsPrecise(sampled.timing, rule.precision)) {
+      sampled.reason = StopReason::kPrecise;
+      return sampled;
+    }
+    if (count >= rule.max_samples) {
+      sampled.reason = StopReason::kMaxSamples;
+      return sampled;
+    }
+    if (spent >= budget && count >= slow) {
+      sampled.reason = StopReason::kMaxSeconds;
+      return sampled;
+    }
+    batch =
+        count < rule.min_samples ? rule.min_samples - count : std::max<std::int64_t>(5, count / 4);
+    batch = std::min(batch, rule.max_samples - count);
+    const double fitting = sampled.timing.median > 0
+                               ? std::floor(std::max(0.0, budget - spent) / sampled.timing.median)
+                               : static_cast<double>(batch);
+    const std::int64_t least = std::max<std::int64_t>(1, slow - count);
+    if (fitting < static_cast<double>(batch)) {
+      batch = std::max(static_cast<std::int64_t>(fitting), std::min(least, batch));
+    }
+  }
+}
+
+}  // namespace emplace
