@@ -46,42 +46,65 @@ struct Argument {
   TensorView view;
 };
 
+/// What is computed. Accumulations and statistics are those of f32 arithmetic; unless said
+/// otherwise floating data is f32. Outputs are written whole, whatever was in them before. An
+/// output may share the storage of an input under the same view (in place) for kElementwise,
+/// kSelect, dropout, batch norm's running statistics, kScatterAdd's table and the optimisers; those
+/// whose output is no alias read the inputs and write the outputs all the same. Argument::is_output
+/// tells where the bytes are, the position in `inputs` or `outputs` what an argument is for:
+/// TensorFlow's optimisers update state that is only an input of the op, so `outputs` may name op
+/// inputs. Indices and labels (i32 or i64) are taken modulo the number of rows or classes, to 0 <=
+/// index < count also for negative ones.
 enum class KernelKind : std::uint8_t {
   // in: A [b, m, k], B [b, k, n], optional bias [b, m, n] (strides 0); out: C [b, m, n] = A B +
   // bias
   kMatmul,
   // Convolution; groups > 1 and depthwise included. x [n, c, h, w], w [k, c / groups, r, s],
-  // y [n, k, p, q]; forward in: x, w, optional bias [k]; out: y
+  // y [n, k, p, q]; forward in: x, w, optional bias [k]; out: y. Rows and columns at the end that
+  // no window reaches count for nothing (their gradient is 0)
   kConvForward,
   kConvBackwardData,    // in: dy, w; out: dx
   kConvBackwardFilter,  // in: x, dy; out: dw
-  // Pooling of [n, c, h, w] windows. forward in: x; out: y (max may have a second output: i64 index
-  // of the maximum in its plane, h * W + w; the first maximum wins)
+  // Pooling of [n, c, h, w] windows, dilation 1, every window holds an element. forward in: x; out:
+  // y (max may have a second output: i64 index of the maximum in its plane, h * W + w; the first
+  // maximum in row-major order wins). Average: over the window's elements, padding not counted
+  // unless window.count_include_pad
   kMaxPoolForward,
   kMaxPoolBackward,         // in: x, y, dy; out: dx (the first maximum of a window gets it all)
   kMaxPoolBackwardIndices,  // in: dy, indices; out: dx
   kAvgPoolForward,
   kAvgPoolBackward,  // in: dy; out: dx
   // Training-mode batch norm over [n, c, h, w] per c. forward in: x, scale [c], offset [c],
-  // optional
-  // running mean and variance [c]; out: y, mean [c], second statistic [c] (params: variance or
-  // 1 / sqrt(variance + epsilon)), optional updated running mean and variance [c]
+  // optional running mean and variance [c]; out: y, mean [c], second statistic [c] (params:
+  // variance over n h w, or 1 / sqrt(variance + epsilon)), optional updated running mean and
+  // variance [c]. The running variance takes variance * count / max(1, count - 1). With updated
+  // statistics as outputs but none as inputs they are the batch's own, as if momentum were 1
   kBatchNormForward,
-  kBatchNormBackward,  // in: dy, x, scale, mean, second statistic; out: dx, dscale, doffset
-  // Rows [rows, width]. forward in: x, scale, offset; out: y, mean [rows], 1 / std [rows]
+  // in: dy, x, scale, mean, second statistic; out: dx, dscale, doffset. With s = 1 / sqrt(variance
+  // + epsilon), z = (x - mean) s: doffset = sum dy, dscale = sum dy z,
+  // dx = scale s (dy - doffset / count - z dscale / count)
+  kBatchNormBackward,
+  // Rows [rows, width]. forward in: x, scale [width], offset [width]; out: y, mean [rows],
+  // 1 / std [rows] = 1 / sqrt(variance + epsilon)
   kLayerNormForward,
-  kLayerNormBackward,   // in: dy, x, mean, 1 / std, scale; out: dx, dscale, doffset
+  // in: dy, x, mean, 1 / std, scale; out: dx, dscale, doffset; with z = (x - mean) / std,
+  // g = dy scale: dx = (g - row mean of g - z (row mean of g z)) / std
+  kLayerNormBackward,
   kSoftmax,             // in: x [rows, width]; out: y
   kLogSoftmax,          // likewise
-  kSoftmaxBackward,     // in: dy, y; out: dx
-  kLogSoftmaxBackward,  // likewise
+  kSoftmaxBackward,     // in: dy, y; out: dx = y (dy - row sum of dy y)
+  kLogSoftmaxBackward,  // likewise: dx = dy - exp(y) (row sum of dy)
   kSparseCrossEntropy,  // in: logits [rows, width], labels [rows]; out: loss [rows], dlogits
+                        // [rows, width] = softmax - one hot
   kNllLossForward,      // in: log-probabilities [rows, width], labels [rows]; out: mean loss [],
-                        // total weight []
-  kNllLossBackward,     // in: dloss [], labels [rows], total weight []; out: dx [rows, width]
+                        // total weight [] (the number of rows)
+  kNllLossBackward,     // in: dloss [], labels [rows], total weight []; out: dx [rows, width]:
+                        // -dloss / weight at the label, else 0
   kElementwise,      // in: up to 2 (kAdd: any number) views of the output's shape; params: function
-  kSelect,           // in: condition (bool), a, b; out: condition ? a : b
-  kDropoutForward,   // in: x; out: y, mask (bool); params: alpha = probability of a zero
+  kSelect,           // in: condition (bool), a, b; out: condition ? a : b. With two inputs only
+                     // (condition, b), as masked_fill has them: condition ? alpha : b
+  kDropoutForward,   // in: x; out: y = mask ? x / (1 - alpha) : 0, mask (bool), counter-based;
+                     // params: alpha = probability of a zero
   kDropoutBackward,  // in: dy, mask; out: dx = dy * mask * alpha
   kRandomUniform,    // out: uniform in [0, 1), counter-based, the same every time
   kFill,             // out: alpha everywhere
@@ -89,17 +112,26 @@ enum class KernelKind : std::uint8_t {
   kGather,           // in: table [v, width], indices [n] (modulo v); out: [n, width]
   kScatterAdd,       // in: rows [n, width], indices [n] (modulo v); out: table [v, width]
                      // += alpha * rows, zeroed before if params.zero_output
-  kCopy,             // any number of pairs: out[i] = in[i], same shapes, any strides
-  kMomentum,         // in: w, gradient, velocity; out: w, velocity (in place)
-  kRmsProp,          // in: w, mean square, momentum, gradient; out: w, mean square, momentum
-  kAdam,             // in: w, gradient, m, v; out: w, m, v (in place)
-  kGradientDescent,  // in: w, gradient; out: w
+  kCopy,             // any number of pairs: out[i] = in[i], same shapes and dtypes, any strides
+  // Optimisers, element by element over equal shapes. With g the gradient:
+  kMomentum,         // in: w, gradient, velocity; out: w, velocity. g += weight_decay w;
+                     // velocity = momentum velocity + g; w -= learning_rate velocity
+  kRmsProp,          // in: w, mean square s, momentum m, gradient; out: w, s, m. s = beta2 s +
+                     // (1 - beta2) g g; m = momentum m + learning_rate g / sqrt(s + epsilon);
+                     // w -= m
+  kAdam,             // in: w, gradient, m, v; out: w, m, v. m = beta1 m + (1 - beta1) g;
+                     // v = beta2 v + (1 - beta2) g g;
+                     // w = w (1 - learning_rate weight_decay) - learning_rate m / (sqrt(v) +
+                     // epsilon); bias corrections are part of the learning rate
+  kGradientDescent,  // in: w, gradient; out: w. w -= learning_rate (g + weight_decay w)
   kProxy,            // any arguments: reads every input and writes every output byte once, and
                      // does alpha FLOPs: for ops that no kernel implements
 };
 std::string_view ToString(KernelKind kind);
 
-/// y = f(a, b); a unary function ignores b; a missing b is `alpha`.
+/// y = f(a, b); a unary function ignores b; a missing b is `alpha`. Arithmetic works on f32, i32
+/// and i64 (a and b alike), the rest on f32; kCast between any two dtypes (to integers: towards
+/// zero, to bool: != 0).
 enum class Function : std::uint8_t {
   kNone,
   kAdd,  // sum of all inputs, alpha if there is only one
@@ -145,8 +177,9 @@ struct KernelParams {
   Window window;
   std::int64_t groups = 1;
   double alpha = 0;       ///< the kernel's scalar, see KernelKind
-  double epsilon = 0;     ///< norms
-  double momentum = 0.1;  ///< batch norm: running = (1 - momentum) * running + momentum * batch
+  double epsilon = 0;     ///< norms, kRmsProp, kAdam
+  double momentum = 0.1;  ///< batch norm: running = (1 - momentum) * running + momentum * batch;
+                          ///< kMomentum, kRmsProp
   bool saves_inverse_std = false;  ///< batch norm: second statistic is 1 / sqrt(variance + epsilon)
   bool zero_output = false;        ///< kScatterAdd
   double learning_rate = 1e-6, beta1 = 0.9, beta2 = 0.999, weight_decay = 0;  ///< optimisers

@@ -1,0 +1,118 @@
+#include "profilers/kernels/op_work.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "framework/cost/cost_model.h"
+#include "profilers/kernels/check_call.h"
+#include "profilers/kernels/op_reader.h"
+
+namespace emplace {
+namespace {
+
+using internal::NoKernel;
+using internal::OpReader;
+using internal::WorkRule;
+using std::int64_t;
+
+bool HasWork(const Op& op) {
+  return !op.IsStorage() && ClassifyOp(op.kind) != OpClass::kView;
+}
+
+const WorkRule* FindRule(std::span<const WorkRule> rules, std::string_view name) {
+  const auto found = std::ranges::lower_bound(rules, name, {}, &WorkRule::name);
+  return found != rules.end() && found->name == name ? &*found : nullptr;
+}
+
+const WorkRule* FindRule(std::string_view kind) {
+  for (const std::string_view prefix : {"aten.", "aten::"}) {
+    if (!kind.starts_with(prefix)) continue;
+    std::string_view name = kind.substr(prefix.size());
+    name = name.substr(0, name.find('.'));  // the overload: "add.Tensor"
+    const WorkRule* rule = FindRule(internal::AtenWork(), name);
+    if (rule == nullptr && name.ends_with('_')) {  // in place: "relu_"
+      name.remove_suffix(1);
+      rule = FindRule(internal::AtenWork(), name);
+    }
+    return rule;
+  }
+  if (kind.starts_with("optimizer.")) return FindRule(internal::OptimizerWork(), kind);
+  return FindRule(internal::TensorFlowWork(), kind);
+}
+
+// The op's calls. @throws NoKernel
+OpWork KernelWork(const Graph& graph, int op_id, const std::vector<bool>& dense_input) {
+  const Op& op = graph.op(op_id);
+  const WorkRule* rule = FindRule(op.kind);
+  if (rule == nullptr) throw NoKernel{fmt::format("no kernel for kind \"{}\"", op.kind)};
+  OpReader reader(graph, op_id, dense_input);
+  rule->emit(reader);
+  OpWork work = reader.TakeWork();
+  for (const KernelCall& call : work.calls) {
+    std::string error = WhyMalformed(call);
+    if (!error.empty()) throw NoKernel{std::move(error)};
+  }
+  return work;
+}
+
+// The bytes a tensor has, in one piece; where it starts if that is known.
+Argument Bytes(const Graph& graph, const Op& op, bool is_output, int index, bool is_dense) {
+  const int id = (is_output ? op.outputs : op.inputs)[index];
+  const int64_t bytes = graph.tensor(id).bytes;
+  Argument argument{
+      .is_output = is_output, .index = index, .view = ContiguousView(DType::kBool, {bytes})};
+  if (is_dense) return argument;
+  const TensorView layout = LayoutOf(graph, id);
+  const int64_t storage = graph.tensor(graph.alias_root(id)).bytes;
+  argument.view.shape[0] = std::min(bytes, storage);
+  argument.view.offset =
+      std::min(layout.offset * SizeOf(layout.dtype), storage - argument.view.shape[0]);
+  return argument;
+}
+
+OpWork ProxyWork(const Graph& graph, const Op& op, const std::vector<bool>& dense_input) {
+  KernelCall call;
+  call.kind = KernelKind::kProxy;
+  call.params.alpha = op.flops;
+  for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
+    const bool is_dense = i < static_cast<int>(dense_input.size()) && dense_input[i];
+    call.inputs.push_back(Bytes(graph, op, false, i, is_dense));
+  }
+  for (int i = 0; i < static_cast<int>(op.outputs.size()); ++i) {
+    call.outputs.push_back(Bytes(graph, op, true, i, false));
+  }
+  const auto drop_empty = [](std::vector<Argument>& arguments) {
+    std::erase_if(arguments, [](const Argument& a) { return a.view.num_elements() == 0; });
+  };
+  drop_empty(call.inputs);
+  drop_empty(call.outputs);
+  return OpWork{.calls = {std::move(call)}};
+}
+
+}  // namespace
+
+bool OpWork::is_proxy() const {
+  return std::ranges::any_of(calls, &KernelCall::is_proxy);
+}
+
+OpWork WorkOf(const Graph& graph, int op, const std::vector<bool>& dense_input) {
+  if (!HasWork(graph.op(op))) return {};
+  try {
+    return KernelWork(graph, op, dense_input);
+  } catch (const NoKernel&) {
+    return ProxyWork(graph, graph.op(op), dense_input);
+  }
+}
+
+std::string WhyProxy(const Graph& graph, int op) {
+  if (!HasWork(graph.op(op))) return "";
+  try {
+    KernelWork(graph, op, {});
+    return "";
+  } catch (const NoKernel& error) {
+    return error.reason;
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,108 @@
+// Updates: "optimizer.*" of the PyTorch exporter and TensorFlow's Apply* (tensorflow_work.cc lists
+// them).
+
+#include "profilers/kernels/optimizer_work.h"
+
+namespace emplace::internal {
+namespace {
+
+// PyTorch: (w, gradient, state...) -> (w, state...).
+void EmitUpdate(OpReader& r, KernelKind kind, int num_state, KernelParams params) {
+  std::vector<Argument> inputs, outputs;
+  for (int i = 0; i < 2 + num_state; ++i) inputs.push_back(r.In(i));
+  for (int i = 0; i < 1 + num_state; ++i) outputs.push_back(r.Out(i));
+  r.Emit(kind, std::move(inputs), std::move(outputs), params);
+}
+
+KernelParams WithDecay(const OpReader& r) {
+  KernelParams params;
+  params.weight_decay = r.attributes().Number("weight_decay", 0);
+  return params;
+}
+
+void EmitAdam(OpReader& r, bool is_decoupled) {
+  const Attributes& attributes = r.attributes();
+  KernelParams params = WithDecay(r);
+  Require(is_decoupled || params.weight_decay == 0, "Adam with weight decay in the gradient");
+  Require(!attributes.Bool("amsgrad", false), "amsgrad");
+  params.epsilon = attributes.Number("eps", 1e-8);
+  EmitUpdate(r, KernelKind::kAdam, 2, params);
+}
+
+void Adam(OpReader& r) {
+  EmitAdam(r, false);
+}
+
+void AdamW(OpReader& r) {
+  EmitAdam(r, true);
+}
+
+void Momentum(OpReader& r) {
+  Require(!r.attributes().Bool("nesterov", false), "Nesterov's momentum");
+  Require(r.attributes().Number("dampening", 0) == 0, "momentum with dampening");
+  KernelParams params = WithDecay(r);
+  params.momentum = r.attributes().Number("momentum", 0.9);
+  EmitUpdate(r, KernelKind::kMomentum, 1, params);
+}
+
+void Sgd(OpReader& r) {
+  if (r.num_inputs() == 3) return Momentum(r);
+  EmitUpdate(r, KernelKind::kGradientDescent, 0, WithDecay(r));
+}
+
+// The state of TensorFlow's updates is an input that changes in place; only w is an output.
+// @param state  positions of the state in the op's inputs
+void EmitApply(OpReader& r,
+               KernelKind kind,
+               std::vector<Argument> inputs,
+               std::initializer_list<int> state,
+               const KernelParams& params) {
+  std::vector<Argument> outputs{r.Out(0)};
+  for (const int position : state) outputs.push_back(r.In(position));
+  r.Emit(kind, std::move(inputs), std::move(outputs), params);
+}
+
+constexpr WorkRule kRules[] = {
+    {"optimizer.adam", Adam},
+    {"optimizer.adamw", AdamW},
+    {"optimizer.momentum", Momentum},
+    {"optimizer.sgd", Sgd},
+};
+
+}  // namespace
+
+std::span<const WorkRule> OptimizerWork() {
+  return kRules;
+}
+
+// (w, m, v, beta1 power, beta2 power, rate, beta1, beta2, epsilon, gradient)
+void ApplyAdam(OpReader& r) {
+  Require(!r.attributes().Bool("use_nesterov", false), "Nesterov's momentum");
+  KernelParams params;
+  params.epsilon = 1e-8;
+  EmitApply(r, KernelKind::kAdam, {r.In(0), r.In(9), r.In(1), r.In(2)}, {1, 2}, params);
+}
+
+// (w, rate, gradient)
+void ApplyGradientDescent(OpReader& r) {
+  EmitApply(r, KernelKind::kGradientDescent, {r.In(0), r.In(2)}, {}, {});
+}
+
+// (w, velocity, rate, gradient, momentum)
+void ApplyMomentum(OpReader& r) {
+  Require(!r.attributes().Bool("use_nesterov", false), "Nesterov's momentum");
+  KernelParams params;
+  params.momentum = 0.9;
+  EmitApply(r, KernelKind::kMomentum, {r.In(0), r.In(3), r.In(1)}, {1}, params);
+}
+
+// (w, mean square, momentum, rate, rho, momentum, epsilon, gradient)
+void ApplyRmsProp(OpReader& r) {
+  KernelParams params;
+  params.beta2 = 0.9;
+  params.momentum = 0.9;
+  params.epsilon = 1;
+  EmitApply(r, KernelKind::kRmsProp, {r.In(0), r.In(1), r.In(2), r.In(7)}, {1, 2}, params);
+}
+
+}  // namespace emplace::internal

@@ -1,0 +1,110 @@
+// Every op of every committed graph: kernels for all but the named kinds, and no view outside of
+// its storage.
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "framework/cost/cost_model.h"
+#include "framework/graph/graph_io.h"
+#include "profilers/kernels/check_call.h"
+#include "profilers/kernels/op_work.h"
+#include "tests/support/paths.h"
+
+namespace emplace {
+namespace {
+
+using std::int64_t;
+
+// Kinds without kernels: shape arithmetic on a few integers, and one search for duplicates.
+const std::set<std::string> kProxies{"ConcatOffset", "FloorMod", "Unique", "aten.arange"};
+const std::map<std::string, std::set<std::string>> kProxiesOf{
+    {"bert_base_torch", {"aten.arange"}},
+    {"gpt2_small_torch", {"aten.arange"}},
+    {"inception_v3", {"ConcatOffset", "FloorMod"}},
+    {"inception_v3_torch", {}},
+    {"nasnet", {"ConcatOffset", "FloorMod"}},
+    {"nmt", {"ConcatOffset", "FloorMod", "Unique"}},
+    {"resnet50", {}},
+    {"resnet50_torch", {}},
+    {"rnnlm", {"ConcatOffset", "FloorMod"}},
+};
+constexpr double kProxyBytes = 1e-5;  // their share of all bytes accessed
+
+int64_t EndOf(const TensorView& view) {
+  if (view.num_elements() == 0) return 0;
+  int64_t last = view.offset;
+  for (size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
+  return (last + 1) * SizeOf(view.dtype);
+}
+
+// @param is_dense  all inputs are packed copies
+void CheckInside(const Graph& graph, const Op& op, bool is_dense, const OpWork& work) {
+  for (const KernelCall& call : work.calls) {
+    CHECK_EQ(WhyMalformed(call), "");
+    for (const auto* arguments : {&call.inputs, &call.outputs}) {
+      for (const Argument& argument : *arguments) {
+        const auto& tensors = argument.is_output ? op.outputs : op.inputs;
+        REQUIRE(argument.index < static_cast<int>(tensors.size()));
+        const int tensor = tensors[argument.index];
+        const bool is_packed = is_dense && !argument.is_output;
+        const int64_t bytes = graph.tensor(is_packed ? tensor : graph.alias_root(tensor)).bytes;
+        CHECK_MESSAGE(EndOf(argument.view) <= bytes, op.name);
+        CHECK(argument.view.offset >= 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("committed graphs: kernels for all but the known kinds, views inside of their storage") {
+  std::set<std::string> found;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(testing::SourceDir() / "configs" / "graphs")) {
+    if (entry.path().extension() != ".gz") continue;
+    const Graph graph = ReadGraph(entry.path());
+    CAPTURE(graph.name());
+    found.insert(graph.name());
+    std::set<std::string> proxies;
+    double bytes = 0, proxy_bytes = 0, proxy_flops = 0;
+    for (int id = 0; id < graph.num_ops(); ++id) {
+      const Op& op = graph.op(id);
+      const OpWork work = WorkOf(graph, id);
+      CheckInside(graph, op, false, work);
+      CheckInside(graph, op, true, WorkOf(graph, id, std::vector<bool>(op.inputs.size(), true)));
+      CHECK(work.is_proxy() == !WhyProxy(graph, id).empty());
+      if (op.IsStorage() || ClassifyOp(op.kind) == OpClass::kView) {
+        CHECK(work.calls.empty());
+        continue;
+      }
+      CHECK_MESSAGE(!work.calls.empty(), op.name);
+      bytes += static_cast<double>(op.bytes_accessed);
+      if (!work.is_proxy()) continue;
+      proxies.insert(op.kind);
+      proxy_bytes += static_cast<double>(op.bytes_accessed);
+      proxy_flops += op.flops;
+    }
+    for (int tensor = 0; tensor < graph.num_tensors(); ++tensor) {
+      const TensorView layout = LayoutOf(graph, tensor);
+      CHECK(EndOf(layout) <= graph.tensor(graph.alias_root(tensor)).bytes);
+      CHECK(layout.num_elements() * SizeOf(layout.dtype) == graph.tensor(tensor).bytes);
+    }
+    CHECK(proxy_flops == 0);
+    CHECK(proxy_bytes <= kProxyBytes * bytes);
+    const auto expected = kProxiesOf.find(graph.name());
+    if (expected != kProxiesOf.end()) {
+      CHECK(fmt::format("{}", proxies) == fmt::format("{}", expected->second));
+    } else {
+      CHECK(std::includes(kProxies.begin(), kProxies.end(), proxies.begin(), proxies.end()));
+    }
+  }
+  for (const auto& [name, proxies] : kProxiesOf) CHECK_MESSAGE(found.contains(name), name);
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,50 @@
+#include "profilers/kernels/kernel_call.h"
+
+#include <set>
+
+#include <doctest/doctest.h>
+
+namespace emplace {
+namespace {
+
+TEST_CASE("dtypes") {
+  for (const DType dtype : {DType::kF32, DType::kI32, DType::kI64, DType::kBool}) {
+    CHECK(ParseDType(ToString(dtype)) == dtype);
+  }
+  CHECK(ParseDType("f16") == std::nullopt);
+  CHECK(SizeOf(DType::kF32) == 4);
+  CHECK(SizeOf(DType::kI32) == 4);
+  CHECK(SizeOf(DType::kI64) == 8);
+  CHECK(SizeOf(DType::kBool) == 1);
+}
+
+TEST_CASE("names are all different") {
+  std::set<std::string_view> names;
+  const int kinds = static_cast<int>(KernelKind::kProxy) + 1;
+  for (int kind = 0; kind < kinds; ++kind) names.insert(ToString(static_cast<KernelKind>(kind)));
+  CHECK(static_cast<int>(names.size()) == kinds);
+  names.clear();
+  const int functions = static_cast<int>(Function::kHalfSumOfSquares) + 1;
+  for (int f = 0; f < functions; ++f) names.insert(ToString(static_cast<Function>(f)));
+  CHECK(static_cast<int>(names.size()) == functions);
+}
+
+TEST_CASE("views") {
+  const TensorView view = ContiguousView(DType::kF32, {2, 3, 4});
+  CHECK(view.strides == std::vector<std::int64_t>{12, 4, 1});
+  CHECK(view.num_elements() == 24);
+  CHECK(view.is_contiguous());
+  CHECK(ContiguousView(DType::kF32, {}).num_elements() == 1);
+  CHECK(ContiguousView(DType::kF32, {}).is_contiguous());
+  TensorView transposed = view;
+  std::swap(transposed.strides[0], transposed.strides[2]);
+  CHECK_FALSE(transposed.is_contiguous());
+  TensorView shifted = view;  // where it starts does not matter
+  shifted.offset = 7;
+  CHECK(shifted.is_contiguous());
+  const TensorView ones{.dtype = DType::kF32, .shape = {1, 3, 1}, .strides = {0, 1, 99}};
+  CHECK(ones.is_contiguous());
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profilers/kernels/kernel_call.h"
+
+namespace emplace::testing::internal {
+
+/// Where each element of a view lies, row-major, in elements from the storage's start.
+std::vector<std::int64_t> ElementOffsets(const TensorView& view);
+
+}  // namespace emplace::testing::internal

@@ -1,0 +1,766 @@
+#include "tests/profilers/reference_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "framework/base/error.h"
+#include "tests/profilers/reference_internal.h"
+
+namespace emplace::testing {
+namespace {
+
+using internal::ElementOffsets;
+using std::int64_t;
+
+// All elements of a view, row-major, and its shape.
+struct Dense {
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+
+  Dense() = default;
+  explicit Dense(const std::vector<int64_t>& shape, double fill = 0)
+      : shape(shape),
+        values(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()), fill) {
+  }
+
+  template <typename... Index>
+  double& operator()(Index... index) {
+    EMPLACE_CHECK(sizeof...(index) == shape.size());
+    size_t flat = 0;
+    [[maybe_unused]] size_t axis = 0;
+    ((EMPLACE_CHECK(index >= 0 && index < shape[axis]), flat = flat * shape[axis++] + index), ...);
+    return values[flat];
+  }
+  template <typename... Index>
+  double operator()(Index... index) const {
+    return const_cast<Dense&>(*this)(index...);
+  }
+};
+
+double Unit(std::uint64_t counter) {  // splitmix64
+  std::uint64_t z = (counter + 1) * 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return static_cast<double>((z ^ (z >> 31)) >> 40) * 0x1p-24;
+}
+
+int64_t Modulo(double index, int64_t count) {
+  const auto i = static_cast<int64_t>(index);
+  return ((i % count) + count) % count;
+}
+
+double NormalCdf(double x) {
+  return 0.5 * std::erfc(-x / std::numbers::sqrt2);
+}
+
+double Sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+double Evaluate(Function function, double a, double b, double threshold) {
+  // sqrt(2 / pi) (x + 0.044715 x^3) and its derivative
+  const auto inner = [](double x) {
+    return std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+  };
+  switch (function) {
+    case Function::kAdd:
+      return a + b;
+    case Function::kSub:
+      return a - b;
+    case Function::kReverseSub:
+      return b - a;
+    case Function::kMul:
+      return a * b;
+    case Function::kDiv:
+      return a / b;
+    case Function::kMinimum:
+      return std::min(a, b);
+    case Function::kMaximum:
+      return std::max(a, b);
+    case Function::kGreaterEqual:
+      return a >= b ? 1 : 0;
+    case Function::kNeg:
+      return -a;
+    case Function::kSqrt:
+      return std::sqrt(a);
+    case Function::kExp:
+      return std::exp(a);
+    case Function::kLog:
+      return std::log(a);
+    case Function::kCast:
+      return a;
+    case Function::kRelu:
+      return std::max(a, 0.0);
+    case Function::kReluGrad:
+      return b > threshold ? a : 0;
+    case Function::kSigmoid:
+      return Sigmoid(a);
+    case Function::kSigmoidGrad:
+      return b * a * (1 - a);
+    case Function::kTanh:
+      return std::tanh(a);
+    case Function::kTanhGrad:
+      return b * (1 - a * a);
+    case Function::kGelu:
+      return a * NormalCdf(a);
+    case Function::kGeluGrad:
+      return a * (NormalCdf(b) + b * std::exp(-b * b / 2) / std::sqrt(2 * std::numbers::pi));
+    case Function::kGeluTanh:
+      return 0.5 * a * (1 + std::tanh(inner(a)));
+    case Function::kGeluTanhGrad: {
+      const double t = std::tanh(inner(b));
+      const double slope = std::sqrt(2 / std::numbers::pi) * (1 + 3 * 0.044715 * b * b);
+      return a * (0.5 * (1 + t) + 0.5 * b * (1 - t * t) * slope);
+    }
+    case Function::kNone:
+    case Function::kSum:
+    case Function::kMean:
+    case Function::kHalfSumOfSquares:
+      break;
+  }
+  EMPLACE_CHECK(false, "no elementwise function: " + std::string(ToString(function)));
+}
+
+// Calls visit(window row, window column, input row, input column) for the window of (p, q).
+template <typename Visit>
+void ForWindow(const Window& w, int64_t p, int64_t q, int64_t height, int64_t width, Visit visit) {
+  for (int64_t r = 0; r < w.size[0]; ++r) {
+    for (int64_t s = 0; s < w.size[1]; ++s) {
+      const int64_t h = p * w.stride[0] - w.pad_begin[0] + r * w.dilation[0];
+      const int64_t v = q * w.stride[1] - w.pad_begin[1] + s * w.dilation[1];
+      if (h >= 0 && h < height && v >= 0 && v < width) visit(r, s, h, v);
+    }
+  }
+}
+
+template <typename Visit>
+void For4(const std::vector<int64_t>& shape, Visit visit) {
+  for (int64_t a = 0; a < shape[0]; ++a) {
+    for (int64_t b = 0; b < shape[1]; ++b) {
+      for (int64_t c = 0; c < shape[2]; ++c) {
+        for (int64_t d = 0; d < shape[3]; ++d) visit(a, b, c, d);
+      }
+    }
+  }
+}
+
+class Reference {
+ public:
+  Reference(const KernelCall& call, void* const* inputs, void* const* outputs)
+      : call_(call), params_(call.params), op_inputs_(inputs), op_outputs_(outputs) {}
+
+  void Run() {
+    if (call_.kind == KernelKind::kCopy) return Copy();
+    for (const Argument& argument : call_.inputs) in_.push_back(Read(argument));
+    for (const Argument& argument : call_.outputs) out_.emplace_back(argument.view.shape);
+    Compute();
+    for (size_t i = 0; i < out_.size(); ++i) {
+      const Argument& argument = call_.outputs[i];
+      WriteElements(argument.view, out_[i].values, Storage(argument));
+    }
+  }
+
+ private:
+  void* Storage(const Argument& argument) const {
+    return (argument.is_output ? op_outputs_ : op_inputs_)[argument.index];
+  }
+  Dense Read(const Argument& argument) const {
+    Dense dense;
+    dense.shape = argument.view.shape;
+    dense.values = ReadElements(argument.view, Storage(argument));
+    return dense;
+  }
+  void CheckCounts(size_t min_inputs, size_t max_inputs, size_t min_outputs, size_t max_outputs) {
+    EMPLACE_CHECK(in_.size() >= min_inputs && in_.size() <= max_inputs &&
+                      out_.size() >= min_outputs && out_.size() <= max_outputs,
+                  std::string(ToString(call_.kind)));
+  }
+
+  void Compute() {
+    switch (call_.kind) {
+      case KernelKind::kMatmul:
+        return Matmul();
+      case KernelKind::kConvForward:
+        CheckCounts(2, 3, 1, 1);
+        ForConv(in_[0].shape, in_[1].shape, out_[0].shape, [&](auto x, auto w, auto y) {
+          out_[0].values[y] += in_[0].values[x] * in_[1].values[w];
+        });
+        if (in_.size() > 2) {
+          For4(out_[0].shape,
+               [&](auto n, auto k, auto p, auto q) { out_[0](n, k, p, q) += in_[2](k); });
+        }
+        return;
+      case KernelKind::kConvBackwardData:
+        CheckCounts(2, 2, 1, 1);
+        return ForConv(out_[0].shape, in_[1].shape, in_[0].shape, [&](auto x, auto w, auto y) {
+          out_[0].values[x] += in_[0].values[y] * in_[1].values[w];
+        });
+      case KernelKind::kConvBackwardFilter:
+        CheckCounts(2, 2, 1, 1);
+        return ForConv(in_[0].shape, out_[0].shape, in_[1].shape, [&](auto x, auto w, auto y) {
+          out_[0].values[w] += in_[1].values[y] * in_[0].values[x];
+        });
+      case KernelKind::kMaxPoolForward:
+        return MaxPoolForward();
+      case KernelKind::kMaxPoolBackward:
+        return MaxPoolBackward();
+      case KernelKind::kMaxPoolBackwardIndices:
+        return MaxPoolBackwardIndices();
+      case KernelKind::kAvgPoolForward:
+        return AvgPoolForward();
+      case KernelKind::kAvgPoolBackward:
+        return AvgPoolBackward();
+      case KernelKind::kBatchNormForward:
+        return BatchNormForward();
+      case KernelKind::kBatchNormBackward:
+        return BatchNormBackward();
+      case KernelKind::kLayerNormForward:
+        return LayerNormForward();
+      case KernelKind::kLayerNormBackward:
+        return LayerNormBackward();
+      case KernelKind::kSoftmax:
+      case KernelKind::kLogSoftmax:
+        return Softmax();
+      case KernelKind::kSoftmaxBackward:
+      case KernelKind::kLogSoftmaxBackward:
+        return SoftmaxBackward();
+      case KernelKind::kSparseCrossEntropy:
+        return SparseCrossEntropy();
+      case KernelKind::kNllLossForward:
+        return NllLossForward();
+      case KernelKind::kNllLossBackward:
+        return NllLossBackward();
+      case KernelKind::kElementwise:
+        return Elementwise();
+      case KernelKind::kSelect:
+        return Select();
+      case KernelKind::kDropoutForward:
+        return DropoutForward();
+      case KernelKind::kDropoutBackward:
+        CheckCounts(2, 2, 1, 1);
+        for (size_t i = 0; i < out_[0].values.size(); ++i) {
+          out_[0].values[i] = in_[1].values[i] != 0 ? in_[0].values[i] * params_.alpha : 0;
+        }
+        return;
+      case KernelKind::kRandomUniform:
+        CheckCounts(0, 0, 1, 1);
+        for (size_t i = 0; i < out_[0].values.size(); ++i) out_[0].values[i] = Unit(i);
+        return;
+      case KernelKind::kFill:
+        CheckCounts(0, 0, 1, 1);
+        std::ranges::fill(out_[0].values, params_.alpha);
+        return;
+      case KernelKind::kReduce:
+        return Reduce();
+      case KernelKind::kGather:
+        return Gather();
+      case KernelKind::kScatterAdd:
+        return ScatterAdd();
+      case KernelKind::kMomentum:
+      case KernelKind::kRmsProp:
+      case KernelKind::kAdam:
+      case KernelKind::kGradientDescent:
+        return Update();
+      case KernelKind::kCopy:
+      case KernelKind::kProxy:
+        return;
+    }
+  }
+
+  // Bytes, which need not be numbers.
+  void Copy() {
+    EMPLACE_CHECK(call_.inputs.size() == call_.outputs.size());
+    for (size_t i = 0; i < call_.inputs.size(); ++i) {
+      const Argument &from = call_.inputs[i], &to = call_.outputs[i];
+      EMPLACE_CHECK(from.view.shape == to.view.shape && from.view.dtype == to.view.dtype);
+      const int64_t size = SizeOf(from.view.dtype);
+      const std::vector<int64_t> sources = ElementOffsets(from.view);
+      const std::vector<int64_t> targets = ElementOffsets(to.view);
+      for (size_t k = 0; k < sources.size(); ++k) {
+        std::memcpy(static_cast<std::byte*>(Storage(to)) + targets[k] * size,
+                    static_cast<const std::byte*>(Storage(from)) + sources[k] * size,
+                    static_cast<size_t>(size));
+      }
+    }
+  }
+
+  void Matmul() {
+    CheckCounts(2, 3, 1, 1);
+    Dense& c = out_[0];
+    for (int64_t b = 0; b < c.shape[0]; ++b) {
+      for (int64_t i = 0; i < c.shape[1]; ++i) {
+        for (int64_t j = 0; j < c.shape[2]; ++j) {
+          double sum = in_.size() > 2 ? in_[2](b, i, j) : 0;
+          for (int64_t k = 0; k < in_[0].shape[2]; ++k) sum += in_[0](b, i, k) * in_[1](b, k, j);
+          c(b, i, j) = sum;
+        }
+      }
+    }
+  }
+
+  // visit(flat index of x, of w, of y) for every multiplication of a convolution.
+  template <typename Visit>
+  void ForConv(const std::vector<int64_t>& x,
+               const std::vector<int64_t>& w,
+               const std::vector<int64_t>& y,
+               Visit visit) {
+    EMPLACE_CHECK(x[0] == y[0] && w[0] == y[1] && x[1] == w[1] * params_.groups &&
+                  w[0] % params_.groups == 0 && params_.window.size[0] == w[2] &&
+                  params_.window.size[1] == w[3]);
+    const int64_t per_group = w[0] / params_.groups;
+    For4(y, [&](auto n, auto k, auto p, auto q) {
+      for (int64_t c = 0; c < w[1]; ++c) {
+        const int64_t channel = k / per_group * w[1] + c;
+        ForWindow(params_.window, p, q, x[2], x[3], [&](auto r, auto s, auto h, auto v) {
+          visit(((n * x[1] + channel) * x[2] + h) * x[3] + v,
+                ((k * w[1] + c) * w[2] + r) * w[3] + s,
+                ((n * y[1] + k) * y[2] + p) * y[3] + q);
+        });
+      }
+    });
+  }
+
+  // The first maximum of a window as h * width + w.
+  int64_t FirstMaximum(const Dense& x, int64_t n, int64_t c, int64_t p, int64_t q) {
+    int64_t best = -1;
+    ForWindow(params_.window, p, q, x.shape[2], x.shape[3], [&](auto, auto, auto h, auto w) {
+      if (best < 0 || x(n, c, h, w) > x(n, c, best / x.shape[3], best % x.shape[3])) {
+        best = h * x.shape[3] + w;
+      }
+    });
+    EMPLACE_CHECK(best >= 0, "a pooling window without elements");
+    return best;
+  }
+
+  void MaxPoolForward() {
+    CheckCounts(1, 1, 1, 2);
+    const Dense& x = in_[0];
+    For4(out_[0].shape, [&](auto n, auto c, auto p, auto q) {
+      const int64_t best = FirstMaximum(x, n, c, p, q);
+      out_[0](n, c, p, q) = x(n, c, best / x.shape[3], best % x.shape[3]);
+      if (out_.size() > 1) out_[1](n, c, p, q) = static_cast<double>(best);
+    });
+  }
+
+  void MaxPoolBackward() {
+    CheckCounts(3, 3, 1, 1);
+    const Dense& x = in_[0];
+    const Dense& dy = in_[2];
+    For4(dy.shape, [&](auto n, auto c, auto p, auto q) {
+      const int64_t best = FirstMaximum(x, n, c, p, q);
+      out_[0](n, c, best / x.shape[3], best % x.shape[3]) += dy(n, c, p, q);
+    });
+  }
+
+  void MaxPoolBackwardIndices() {
+    CheckCounts(2, 2, 1, 1);
+    For4(in_[0].shape, [&](auto n, auto c, auto p, auto q) {
+      const auto best = static_cast<int64_t>(in_[1](n, c, p, q));
+      const int64_t width = out_[0].shape[3];
+      out_[0](n, c, best / width, best % width) += in_[0](n, c, p, q);
+    });
+  }
+
+  // Elements an average divides by.
+  double Count(int64_t p, int64_t q, int64_t height, int64_t width) {
+    const Window& window = params_.window;
+    if (window.count_include_pad) return static_cast<double>(window.size[0] * window.size[1]);
+    double count = 0;
+    ForWindow(window, p, q, height, width, [&](auto, auto, auto, auto) { ++count; });
+    EMPLACE_CHECK(count > 0, "a pooling window without elements");
+    return count;
+  }
+
+  void AvgPoolForward() {
+    CheckCounts(1, 1, 1, 1);
+    const Dense& x = in_[0];
+    For4(out_[0].shape, [&](auto n, auto c, auto p, auto q) {
+      double& y = out_[0](n, c, p, q);
+      ForWindow(params_.window, p, q, x.shape[2], x.shape[3], [&](auto, auto, auto h, auto w) {
+        y += x(n, c, h, w);
+      });
+      y /= Count(p, q, x.shape[2], x.shape[3]);
+    });
+  }
+
+  void AvgPoolBackward() {
+    CheckCounts(1, 1, 1, 1);
+    Dense& dx = out_[0];
+    For4(in_[0].shape, [&](auto n, auto c, auto p, auto q) {
+      const double share = in_[0](n, c, p, q) / Count(p, q, dx.shape[2], dx.shape[3]);
+      ForWindow(params_.window, p, q, dx.shape[2], dx.shape[3], [&](auto, auto, auto h, auto w) {
+        dx(n, c, h, w) += share;
+      });
+    });
+  }
+
+  void BatchNormForward() {
+    CheckCounts(3, 5, 3, 5);
+    EMPLACE_CHECK(in_.size() != 4 && out_.size() != 4 && in_.size() <= out_.size());
+    const Dense& x = in_[0];
+    const auto count = static_cast<double>(x.shape[0] * x.shape[2] * x.shape[3]);
+    Dense mean({x.shape[1]}), variance({x.shape[1]});
+    For4(x.shape, [&](auto n, auto c, auto h, auto w) { mean(c) += x(n, c, h, w) / count; });
+    For4(x.shape, [&](auto n, auto c, auto h, auto w) {
+      variance(c) += std::pow(x(n, c, h, w) - mean(c), 2) / count;
+    });
+    For4(x.shape, [&](auto n, auto c, auto h, auto w) {
+      const double z = (x(n, c, h, w) - mean(c)) / std::sqrt(variance(c) + params_.epsilon);
+      out_[0](n, c, h, w) = z * in_[1](c) + in_[2](c);
+    });
+    for (int64_t c = 0; c < x.shape[1]; ++c) {
+      out_[1](c) = mean(c);
+      out_[2](c) =
+          params_.saves_inverse_std ? 1 / std::sqrt(variance(c) + params_.epsilon) : variance(c);
+      if (out_.size() == 3) continue;
+      const double unbiased = variance(c) * count / std::max(1.0, count - 1);
+      const bool has_running = in_.size() == 5;
+      const double m = has_running ? params_.momentum : 1;
+      out_[3](c) = (has_running ? (1 - m) * in_[3](c) : 0) + m * mean(c);
+      out_[4](c) = (has_running ? (1 - m) * in_[4](c) : 0) + m * unbiased;
+    }
+  }
+
+  void BatchNormBackward() {
+    CheckCounts(5, 5, 3, 3);
+    const Dense &dy = in_[0], &x = in_[1];
+    const auto count = static_cast<double>(x.shape[0] * x.shape[2] * x.shape[3]);
+    const auto inverse_std = [&](int64_t c) {
+      return params_.saves_inverse_std ? in_[4](c) : 1 / std::sqrt(in_[4](c) + params_.epsilon);
+    };
+    const auto z = [&](auto n, auto c, auto h, auto w) {
+      return (x(n, c, h, w) - in_[3](c)) * inverse_std(c);
+    };
+    For4(x.shape, [&](auto n, auto c, auto h, auto w) {
+      out_[1](c) += dy(n, c, h, w) * z(n, c, h, w);
+      out_[2](c) += dy(n, c, h, w);
+    });
+    For4(x.shape, [&](auto n, auto c, auto h, auto w) {
+      out_[0](n, c, h, w) =
+          in_[2](c) * inverse_std(c) *
+          (dy(n, c, h, w) - out_[2](c) / count - z(n, c, h, w) * out_[1](c) / count);
+    });
+  }
+
+  void LayerNormForward() {
+    CheckCounts(3, 3, 3, 3);
+    const Dense& x = in_[0];
+    const auto width = static_cast<double>(x.shape[1]);
+    for (int64_t r = 0; r < x.shape[0]; ++r) {
+      double mean = 0, variance = 0;
+      for (int64_t i = 0; i < x.shape[1]; ++i) mean += x(r, i) / width;
+      for (int64_t i = 0; i < x.shape[1]; ++i) variance += std::pow(x(r, i) - mean, 2) / width;
+      const double inverse_std = 1 / std::sqrt(variance + params_.epsilon);
+      for (int64_t i = 0; i < x.shape[1]; ++i) {
+        out_[0](r, i) = (x(r, i) - mean) * inverse_std * in_[1](i) + in_[2](i);
+      }
+      out_[1](r) = mean;
+      out_[2](r) = inverse_std;
+    }
+  }
+
+  void LayerNormBackward() {
+    CheckCounts(5, 5, 3, 3);
+    const Dense &dy = in_[0], &x = in_[1];
+    const auto width = static_cast<double>(x.shape[1]);
+    for (int64_t r = 0; r < x.shape[0]; ++r) {
+      double mean_g = 0, mean_gz = 0;
+      for (int64_t i = 0; i < x.shape[1]; ++i) {
+        const double z = (x(r, i) - in_[2](r)) * in_[3](r), g = dy(r, i) * in_[4](i);
+        mean_g += g / width;
+        mean_gz += g * z / width;
+        out_[1](i) += dy(r, i) * z;
+        out_[2](i) += dy(r, i);
+      }
+      for (int64_t i = 0; i < x.shape[1]; ++i) {
+        const double z = (x(r, i) - in_[2](r)) * in_[3](r), g = dy(r, i) * in_[4](i);
+        out_[0](r, i) = (g - mean_g - z * mean_gz) * in_[3](r);
+      }
+    }
+  }
+
+  // log sum exp of a row
+  static double LogSum(const Dense& x, int64_t row) {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (int64_t i = 0; i < x.shape[1]; ++i) largest = std::max(largest, x(row, i));
+    for (int64_t i = 0; i < x.shape[1]; ++i) sum += std::exp(x(row, i) - largest);
+    return largest + std::log(sum);
+  }
+
+  void Softmax() {
+    CheckCounts(1, 1, 1, 1);
+    for (int64_t r = 0; r < in_[0].shape[0]; ++r) {
+      const double log_sum = LogSum(in_[0], r);
+      for (int64_t i = 0; i < in_[0].shape[1]; ++i) {
+        const double log_y = in_[0](r, i) - log_sum;
+        out_[0](r, i) = call_.kind == KernelKind::kSoftmax ? std::exp(log_y) : log_y;
+      }
+    }
+  }
+
+  void SoftmaxBackward() {
+    CheckCounts(2, 2, 1, 1);
+    const Dense &dy = in_[0], &y = in_[1];
+    const bool is_log = call_.kind == KernelKind::kLogSoftmaxBackward;
+    for (int64_t r = 0; r < y.shape[0]; ++r) {
+      double sum = 0;
+      for (int64_t i = 0; i < y.shape[1]; ++i) sum += is_log ? dy(r, i) : dy(r, i) * y(r, i);
+      for (int64_t i = 0; i < y.shape[1]; ++i) {
+        out_[0](r, i) = is_log ? dy(r, i) - std::exp(y(r, i)) * sum : y(r, i) * (dy(r, i) - sum);
+      }
+    }
+  }
+
+  void SparseCrossEntropy() {
+    CheckCounts(2, 2, 2, 2);
+    const Dense& logits = in_[0];
+    for (int64_t r = 0; r < logits.shape[0]; ++r) {
+      const double log_sum = LogSum(logits, r);
+      const int64_t label = Modulo(in_[1](r), logits.shape[1]);
+      out_[0](r) = log_sum - logits(r, label);
+      for (int64_t i = 0; i < logits.shape[1]; ++i) {
+        out_[1](r, i) = std::exp(logits(r, i) - log_sum) - (i == label ? 1 : 0);
+      }
+    }
+  }
+
+  void NllLossForward() {
+    CheckCounts(2, 2, 2, 2);
+    const int64_t rows = in_[0].shape[0];
+    for (int64_t r = 0; r < rows; ++r) {
+      out_[0]() -= in_[0](r, Modulo(in_[1](r), in_[0].shape[1])) / static_cast<double>(rows);
+    }
+    out_[1]() = static_cast<double>(rows);
+  }
+
+  void NllLossBackward() {
+    CheckCounts(3, 3, 1, 1);
+    for (int64_t r = 0; r < out_[0].shape[0]; ++r) {
+      out_[0](r, Modulo(in_[1](r), out_[0].shape[1])) = -in_[0]() / in_[2]();
+    }
+  }
+
+  void Elementwise() {
+    const bool is_sum = params_.function == Function::kAdd;
+    CheckCounts(1, is_sum ? std::numeric_limits<size_t>::max() : 2, 1, 1);
+    for (size_t i = 0; i < out_[0].values.size(); ++i) {
+      double value = in_[0].values[i];
+      if (in_.size() == 1) value = Evaluate(params_.function, value, params_.alpha, params_.alpha);
+      for (size_t k = 1; k < in_.size(); ++k) {
+        value = Evaluate(params_.function, value, in_[k].values[i], params_.alpha);
+      }
+      out_[0].values[i] = value;
+    }
+  }
+
+  void Select() {
+    CheckCounts(2, 3, 1, 1);
+    for (size_t i = 0; i < out_[0].values.size(); ++i) {
+      const double a = in_.size() == 3 ? in_[1].values[i] : params_.alpha;
+      out_[0].values[i] = in_[0].values[i] != 0 ? a : in_.back().values[i];
+    }
+  }
+
+  void DropoutForward() {
+    CheckCounts(1, 1, 2, 2);
+    for (size_t i = 0; i < out_[0].values.size(); ++i) {
+      out_[1].values[i] = Unit(i) >= params_.alpha ? 1 : 0;
+      out_[0].values[i] = out_[1].values[i] * in_[0].values[i] / (1 - params_.alpha);
+    }
+  }
+
+  void Reduce() {
+    CheckCounts(1, 1, 1, 1);
+    // The output seen with the input's shape: stride 0 along reduced axes.
+    TensorView target = ContiguousView(DType::kF32, out_[0].shape);
+    EMPLACE_CHECK(in_[0].shape.size() == target.shape.size());
+    for (size_t axis = 0; axis < target.shape.size(); ++axis) {
+      EMPLACE_CHECK(target.shape[axis] == 1 || target.shape[axis] == in_[0].shape[axis]);
+      if (target.shape[axis] == 1) target.strides[axis] = 0;
+    }
+    target.shape = in_[0].shape;
+    const std::vector<int64_t> offsets = ElementOffsets(target);
+    const double terms =
+        static_cast<double>(in_[0].values.size()) / static_cast<double>(out_[0].values.size());
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      const double x = in_[0].values[i];
+      double& y = out_[0].values[offsets[i]];
+      if (params_.function == Function::kSum) {
+        y += x;
+      } else if (params_.function == Function::kMean) {
+        y += x / terms;
+      } else {
+        EMPLACE_CHECK(params_.function == Function::kHalfSumOfSquares);
+        y += x * x / 2;
+      }
+    }
+  }
+
+  void Gather() {
+    CheckCounts(2, 2, 1, 1);
+    for (int64_t i = 0; i < out_[0].shape[0]; ++i) {
+      const int64_t row = Modulo(in_[1](i), in_[0].shape[0]);
+      for (int64_t k = 0; k < out_[0].shape[1]; ++k) out_[0](i, k) = in_[0](row, k);
+    }
+  }
+
+  void ScatterAdd() {
+    CheckCounts(2, 2, 1, 1);
+    if (!params_.zero_output) out_[0] = Read(call_.outputs[0]);
+    for (int64_t i = 0; i < in_[0].shape[0]; ++i) {
+      const int64_t row = Modulo(in_[1](i), out_[0].shape[0]);
+      for (int64_t k = 0; k < out_[0].shape[1]; ++k) {
+        out_[0](row, k) += params_.alpha * in_[0](i, k);
+      }
+    }
+  }
+
+  void Update() {
+    const KernelParams& p = params_;
+    const double rate = p.learning_rate;
+    for (size_t i = 0; i < in_[0].values.size(); ++i) {
+      const auto in = [&](int k) { return in_[k].values[i]; };
+      const auto out = [&](int k) -> double& { return out_[k].values[i]; };
+      switch (call_.kind) {
+        case KernelKind::kMomentum:
+          CheckCounts(3, 3, 2, 2);
+          out(1) = p.momentum * in(2) + in(1) + p.weight_decay * in(0);
+          out(0) = in(0) - rate * out(1);
+          break;
+        case KernelKind::kRmsProp:
+          CheckCounts(4, 4, 3, 3);
+          out(1) = p.beta2 * in(1) + (1 - p.beta2) * in(3) * in(3);
+          out(2) = p.momentum * in(2) + rate * in(3) / std::sqrt(out(1) + p.epsilon);
+          out(0) = in(0) - out(2);
+          break;
+        case KernelKind::kAdam:
+          CheckCounts(4, 4, 3, 3);
+          out(1) = p.beta1 * in(2) + (1 - p.beta1) * in(1);
+          out(2) = p.beta2 * in(3) + (1 - p.beta2) * in(1) * in(1);
+          out(0) =
+              in(0) * (1 - rate * p.weight_decay) - rate * out(1) / (std::sqrt(out(2)) + p.epsilon);
+          break;
+        default:
+          CheckCounts(2, 2, 1, 1);
+          out(0) = in(0) - rate * (in(1) + p.weight_decay * in(0));
+      }
+    }
+  }
+
+  const KernelCall& call_;
+  const KernelParams& params_;
+  void* const* op_inputs_;
+  void* const* op_outputs_;
+  std::vector<Dense> in_, out_;
+};
+
+template <typename T>
+double Load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return static_cast<double>(value);
+}
+
+template <typename T>
+void Store(double value, std::byte* to) {
+  const T rounded = static_cast<T>(value);
+  std::memcpy(to, &rounded, sizeof(T));
+}
+
+}  // namespace
+
+namespace internal {
+
+std::vector<int64_t> ElementOffsets(const TensorView& view) {
+  EMPLACE_CHECK(view.shape.size() == view.strides.size());
+  std::vector<int64_t> offsets{view.offset};
+  for (size_t axis = 0; axis < view.shape.size(); ++axis) {
+    std::vector<int64_t> next;
+    next.reserve(offsets.size() * view.shape[axis]);
+    for (const int64_t offset : offsets) {
+      for (int64_t i = 0; i < view.shape[axis]; ++i)
+        next.push_back(offset + i * view.strides[axis]);
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+}  // namespace internal
+
+std::vector<void*> OpBuffers::inputs() {
+  std::vector<void*> pointers;
+  for (Buffer& buffer : input_storage) pointers.push_back(buffer.data());
+  return pointers;
+}
+
+std::vector<void*> OpBuffers::outputs() {
+  std::vector<void*> pointers;
+  for (size_t i = 0; i < output_storage.size(); ++i) {
+    pointers.push_back(output(static_cast<int>(i)).data());
+  }
+  return pointers;
+}
+
+Buffer& OpBuffers::output(int index) {
+  return shared[index] >= 0 ? input_storage[shared[index]] : output_storage[index];
+}
+
+std::vector<double> ReadElements(const TensorView& view, const void* storage) {
+  std::vector<double> values;
+  const int64_t size = SizeOf(view.dtype);
+  for (const int64_t offset : ElementOffsets(view)) {
+    const std::byte* from = static_cast<const std::byte*>(storage) + offset * size;
+    switch (view.dtype) {
+      case DType::kF32:
+        values.push_back(Load<float>(from));
+        break;
+      case DType::kI32:
+        values.push_back(Load<std::int32_t>(from));
+        break;
+      case DType::kI64:
+        values.push_back(Load<std::int64_t>(from));
+        break;
+      case DType::kBool:
+        values.push_back(Load<std::uint8_t>(from));
+        break;
+    }
+  }
+  return values;
+}
+
+void WriteElements(const TensorView& view, const std::vector<double>& values, void* storage) {
+  const std::vector<int64_t> offsets = ElementOffsets(view);
+  EMPLACE_CHECK(offsets.size() == values.size());
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    std::byte* to = static_cast<std::byte*>(storage) + offsets[i] * SizeOf(view.dtype);
+    switch (view.dtype) {
+      case DType::kF32:
+        Store<float>(values[i], to);
+        break;
+      case DType::kI32:
+        Store<std::int32_t>(values[i], to);
+        break;
+      case DType::kI64:
+        Store<std::int64_t>(values[i], to);
+        break;
+      case DType::kBool:
+        Store<std::uint8_t>(values[i] != 0 ? 1 : 0, to);
+        break;
+    }
+  }
+}
+
+void RunReference(const KernelCall& call, void* const* inputs, void* const* outputs) {
+  Reference(call, inputs, outputs).Run();
+}
+
+void RunReference(const KernelCall& call, OpBuffers& buffers) {
+  RunReference(call, buffers.inputs().data(), buffers.outputs().data());
+}
+
+}  // namespace emplace::testing

@@ -1,0 +1,856 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "tests/profilers/reference_internal.h"
+#include "tests/profilers/reference_kernels.h"
+
+namespace emplace::testing {
+namespace {
+
+using std::int64_t;
+using Shape = std::vector<int64_t>;
+using Order = std::vector<int>;  // axes from the slowest to the fastest in memory
+
+constexpr KernelKind kLastKind = KernelKind::kProxy;
+constexpr int kRandomCallsPerKind = 10;
+constexpr double kLarge = 0.2;  // share of calls that keep several blocks of a parallel kernel busy
+
+const std::vector<Function>& ElementwiseFunctions() {
+  static const std::vector<Function> functions = [] {
+    std::vector<Function> all;
+    for (int f = static_cast<int>(Function::kAdd); f <= static_cast<int>(Function::kGeluTanhGrad);
+         ++f) {
+      all.push_back(static_cast<Function>(f));
+    }
+    return all;
+  }();
+  return functions;
+}
+
+constexpr Function kReductions[] = {Function::kSum, Function::kMean, Function::kHalfSumOfSquares};
+
+// Functions that also work on integers.
+bool IsArithmetic(Function function) {
+  switch (function) {
+    case Function::kAdd:
+    case Function::kSub:
+    case Function::kReverseSub:
+    case Function::kMul:
+    case Function::kMinimum:
+    case Function::kMaximum:
+    case Function::kGreaterEqual:
+    case Function::kNeg:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsUnary(Function function) {
+  switch (function) {
+    case Function::kNeg:
+    case Function::kSqrt:
+    case Function::kExp:
+    case Function::kLog:
+    case Function::kCast:
+    case Function::kRelu:
+    case Function::kSigmoid:
+    case Function::kTanh:
+    case Function::kGelu:
+    case Function::kGeluTanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A gradient needs both of its inputs.
+bool NeedsTwo(Function function) {
+  switch (function) {
+    case Function::kReluGrad:
+    case Function::kSigmoidGrad:
+    case Function::kTanhGrad:
+    case Function::kGeluGrad:
+    case Function::kGeluTanhGrad:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Builder {
+ public:
+  Builder(KernelKind kind, Rng& rng) : rng_(rng) { sample_.call.kind = kind; }
+
+  KernelParams& params() { return sample_.call.params; }
+  int Int(int low, int high) { return low + UniformInt(rng_, high - low + 1); }
+  bool Chance(double probability) { return Uniform01(rng_) < probability; }
+
+  void Say(const std::string& word) { words_ += " " + word; }
+
+  SampleCall Finish() {
+    sample_.name = fmt::format("{}:{}", ToString(sample_.call.kind), words_);
+    return std::move(sample_);
+  }
+
+  // A view of `shape` whose axes lie in `order`, sometimes as a slice of something larger.
+  TensorView View(DType dtype, const Shape& shape, Order order, bool may_have_holes = true) {
+    TensorView view{.dtype = dtype, .shape = shape, .strides = Shape(shape.size(), 1)};
+    const bool has_holes = may_have_holes && Chance(0.25);
+    const int sliced =
+        has_holes && shape.size() > 1 ? Int(1, static_cast<int>(shape.size()) - 1) : 0;
+    int64_t stride = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      view.strides[order[i]] = stride;
+      stride *= shape[order[i]] + (sliced > 0 && static_cast<int>(i) == sliced ? Int(1, 3) : 0);
+    }
+    if (has_holes) view.offset = Int(1, 5);
+    return view;
+  }
+  TensorView Dense(DType dtype, const Shape& shape) { return ContiguousView(dtype, shape); }
+
+  Order RandomOrder(size_t rank) {
+    Order order(rank);
+    for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int>(i);
+    for (size_t i = rank; i > 1; --i)
+      std::swap(order[i - 1], order[UniformInt(rng_, static_cast<int>(i))]);
+    return order;
+  }
+  Order RowMajor(size_t rank) {
+    Order order(rank);
+    for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int>(i);
+    return order;
+  }
+  Shape RandomShape(int min_rank, int max_rank, int max_size) {
+    Shape shape(Int(min_rank, max_rank));
+    for (int64_t& size : shape) size = Int(1, max_size);
+    return shape;
+  }
+
+  static int64_t SpanBytes(const TensorView& view) {
+    int64_t last = view.offset;
+    for (size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
+    return (last + 1) * SizeOf(view.dtype);
+  }
+
+  // A tensor of the op as a further input or output of the call.
+  int In(const TensorView& view) {
+    const int index = AddInput(view);
+    sample_.call.inputs.push_back({.is_output = false, .index = index, .view = view});
+    return index;
+  }
+  int AddInput(const TensorView& view) {
+    sample_.input_bytes.push_back(SpanBytes(view) + Slack());
+    return static_cast<int>(sample_.input_bytes.size()) - 1;
+  }
+  int Out(const TensorView& view) {
+    const int index = AddOutput(view);
+    sample_.call.outputs.push_back({.is_output = true, .index = index, .view = view});
+    return index;
+  }
+  int AddOutput(const TensorView& view) {
+    sample_.output_bytes.push_back(SpanBytes(view) + Slack());
+    sample_.shared.push_back(-1);
+    return static_cast<int>(sample_.output_bytes.size()) - 1;
+  }
+  // An output that has the storage of an op's input: as an alias, or (TensorFlow's state) with no
+  // output of the op at all.
+  void InPlace(int input, const TensorView& view, bool as_op_output) {
+    if (!as_op_output) {
+      sample_.call.outputs.push_back({.is_output = false, .index = input, .view = view});
+      return;
+    }
+    sample_.output_bytes.push_back(0);
+    sample_.shared.push_back(input);
+    sample_.call.outputs.push_back(
+        {.is_output = true, .index = static_cast<int>(sample_.shared.size()) - 1, .view = view});
+  }
+  KernelCall& call() { return sample_.call; }
+
+ private:
+  int64_t Slack() { return Chance(0.5) ? 8 * Int(1, 8) : 0; }
+
+  Rng& rng_;
+  SampleCall sample_;
+  std::string words_;
+};
+
+Order ImageOrder(Builder& b) {
+  const bool nhwc = b.Chance(0.5);
+  b.Say(nhwc ? "nhwc" : "nchw");
+  return nhwc ? Order{0, 2, 3, 1} : Order{0, 1, 2, 3};
+}
+
+std::string Text(const Shape& values) {
+  std::string text;
+  for (const int64_t value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
+  return "[" + text + "]";
+}
+
+void MakeMatmul(Builder& b) {
+  const int most = b.Chance(kLarge) ? 160 : 18;
+  const int64_t batch = b.Chance(0.5) ? 1 : b.Int(2, 4), m = b.Int(1, most), k = b.Int(1, most),
+                n = b.Int(1, most);
+  b.Say(fmt::format("{} x {} x {} x {}", batch, m, k, n));
+  const auto order = [&](const char* name) {
+    const int which = b.Int(0, 3);
+    if (which == 3) return b.Say(fmt::format("{} transposed", name)), Order{0, 2, 1};
+    if (which == 2) return b.Say(fmt::format("{} with inner batch", name)), Order{1, 0, 2};
+    return Order{0, 1, 2};
+  };
+  b.In(b.View(DType::kF32, {batch, m, k}, order("a")));
+  TensorView right = b.View(DType::kF32, {batch, k, n}, order("b"));
+  if (batch > 1 && b.Chance(0.15)) {
+    right.strides[0] = 0;
+    b.Say("b shared by the batch");
+  }
+  b.In(right);
+  if (b.Chance(0.4)) {
+    TensorView bias = b.Dense(DType::kF32, {n});
+    bias.shape = {batch, m, n};
+    bias.strides = {0, 0, 1};
+    b.In(bias);
+    b.Say("bias");
+  }
+  b.Out(b.Dense(DType::kF32, {batch, m, n}));
+}
+
+// Sizes of a window over [h, w] and what comes out of it.
+Shape MakeWindow(Builder& b, Shape image, bool is_pool) {
+  Window& w = b.params().window;
+  Shape out(2);
+  for (int i = 0; i < 2; ++i) {
+    w.size[i] = b.Int(1, 4);
+    w.stride[i] = b.Int(1, 3);
+    w.dilation[i] = is_pool || b.Chance(0.7) ? 1 : 2;
+    const int64_t reach = (w.size[i] - 1) * w.dilation[i] + 1;
+    w.pad_begin[i] = b.Chance(0.4) ? 0 : b.Int(0, static_cast<int>(w.size[i]) - 1);
+    w.pad_end[i] = b.Chance(0.5) ? w.pad_begin[i] : b.Int(0, static_cast<int>(w.size[i]) - 1);
+    while (image[i] + w.pad_begin[i] + w.pad_end[i] < reach) ++w.pad_end[i];
+    out[i] = (image[i] + w.pad_begin[i] + w.pad_end[i] - reach) / w.stride[i] + 1;
+  }
+  b.Say(fmt::format("window {} stride {} pads {} {} dilation {}",
+                    Text(w.size),
+                    Text(w.stride),
+                    Text(w.pad_begin),
+                    Text(w.pad_end),
+                    Text(w.dilation)));
+  return out;
+}
+
+void MakeConv(Builder& b, KernelKind kind) {
+  const Order order = ImageOrder(b);
+  const int side = b.Chance(kLarge) ? 40 : 11;
+  const int64_t height = b.Int(4, side), width = b.Int(4, side), batch = b.Int(1, 3);
+  int64_t c = b.Int(1, 9), k = b.Int(1, 9);
+  if (b.Chance(0.25)) {
+    b.params().groups = c;
+    k = c * b.Int(1, 2);
+    b.Say(fmt::format("depthwise {}", c));
+  } else if (b.Chance(0.25)) {
+    b.params().groups = b.Int(2, 3);
+    c = b.params().groups * b.Int(1, 3);
+    k = b.params().groups * b.Int(1, 3);
+    b.Say(fmt::format("groups {}", b.params().groups));
+  }
+  const Shape out = MakeWindow(b, {height, width}, false);
+  const Window& window = b.params().window;
+  const Shape shapes[] = {{batch, c, height, width},
+                          {k, c / b.params().groups, window.size[0], window.size[1]},
+                          {batch, k, out[0], out[1]}};
+  b.Say(fmt::format("x {} w {}", Text(shapes[0]), Text(shapes[1])));
+  const Order filter = order[1] == 1 ? Order{0, 1, 2, 3} : Order{2, 3, 1, 0};
+  const auto view = [&](int which, bool may_have_holes) {
+    return b.View(
+        DType::kF32, shapes[which], which == 1 ? filter : order, may_have_holes && which != 1);
+  };
+  const bool holes = b.Chance(0.4);
+  if (kind == KernelKind::kConvForward) {
+    b.In(view(0, holes));
+    b.In(view(1, false));
+    if (b.Chance(0.3)) {
+      b.In(b.Dense(DType::kF32, {k}));
+      b.Say("bias");
+    }
+    b.Out(view(2, false));
+  } else if (kind == KernelKind::kConvBackwardData) {
+    b.In(view(2, holes));
+    b.In(view(1, false));
+    b.Out(view(0, false));
+  } else {
+    b.In(view(0, holes));
+    b.In(view(2, holes));
+    b.Out(view(1, false));
+  }
+}
+
+void MakePool(Builder& b, KernelKind kind) {
+  const Order order = ImageOrder(b);
+  const int side = b.Chance(kLarge) ? 60 : 11;
+  const Shape image{b.Int(4, side), b.Int(4, side)};
+  const Shape out = MakeWindow(b, image, true);
+  const int64_t batch = b.Int(1, 3), c = b.Int(1, 9);
+  const Shape x{batch, c, image[0], image[1]}, y{batch, c, out[0], out[1]};
+  b.Say("x " + Text(x));
+  b.params().window.count_include_pad = b.Chance(0.5);
+  if (kind == KernelKind::kAvgPoolForward || kind == KernelKind::kAvgPoolBackward) {
+    b.Say(b.params().window.count_include_pad ? "counts padding" : "leaves padding out");
+  }
+  const auto f32 = [&](const Shape& shape) { return b.View(DType::kF32, shape, order); };
+  const auto dense = [&](DType type, const Shape& shape) {
+    return b.View(type, shape, order, false);
+  };
+  switch (kind) {
+    case KernelKind::kMaxPoolForward:
+      b.In(f32(x));
+      b.Out(dense(DType::kF32, y));
+      if (b.Chance(0.5)) {
+        b.Out(dense(DType::kI64, y));
+        b.Say("indices");
+      }
+      break;
+    case KernelKind::kAvgPoolForward:
+      b.In(f32(x));
+      b.Out(dense(DType::kF32, y));
+      break;
+    case KernelKind::kMaxPoolBackward:
+      b.In(f32(x));
+      b.In(f32(y));
+      b.In(f32(y));
+      b.Out(dense(DType::kF32, x));
+      break;
+    case KernelKind::kMaxPoolBackwardIndices:
+      b.In(f32(y));
+      b.In(dense(DType::kI64, y));
+      b.Out(dense(DType::kF32, x));
+      break;
+    default:
+      b.In(f32(y));
+      b.Out(dense(DType::kF32, x));
+  }
+}
+
+void MakeBatchNorm(Builder& b, bool forward) {
+  const Order order = ImageOrder(b);
+  const int side = b.Chance(kLarge) ? 40 : 5;
+  const Shape x{b.Int(2, 4), b.Int(1, 9), b.Int(1, side), b.Int(2, side)}, c{x[1]};
+  b.Say(Text(x));
+  b.params().epsilon = 1e-3;
+  b.params().momentum = 0.1 + 0.2 * b.Int(0, 2);
+  b.params().saves_inverse_std = b.Chance(0.5);
+  if (b.params().saves_inverse_std) b.Say("saves 1 / std");
+  const TensorView vector = b.Dense(DType::kF32, c);
+  const auto image = [&](bool holes) { return b.View(DType::kF32, x, order, holes); };
+  if (!forward) {
+    b.In(image(true));
+    b.In(image(true));
+    for (int i = 0; i < 3; ++i) b.In(vector);
+    b.Out(image(false));
+    for (int i = 0; i < 2; ++i) b.Out(vector);
+    return;
+  }
+  b.In(image(true));
+  for (int i = 0; i < 2; ++i) b.In(vector);
+  const int running = b.Int(0, 3);
+  if (running >= 2) {
+    for (int i = 0; i < 2; ++i) b.In(vector);
+  }
+  b.Out(image(false));
+  for (int i = 0; i < 2; ++i) b.Out(vector);
+  if (running == 0) return;
+  b.Say(running == 1 ? "batch statistics" : running == 2 ? "running" : "running in place");
+  for (int i = 0; i < 2; ++i) {
+    if (running == 3) {
+      b.InPlace(3 + i, vector, true);
+    } else {
+      b.Out(vector);
+    }
+  }
+}
+
+void MakeRows(Builder& b, KernelKind kind) {
+  const bool is_large = b.Chance(kLarge);
+  const Shape x{b.Int(1, is_large ? 300 : 9), b.Int(2, is_large ? 3000 : 70)};
+  const Shape rows{x[0]}, width{x[1]};
+  b.Say(Text(x));
+  b.params().epsilon = 1e-3;
+  const auto matrix = [&](bool holes = true) { return b.View(DType::kF32, x, {0, 1}, holes); };
+  const auto f32 = [&](const Shape& shape) { return b.Dense(DType::kF32, shape); };
+  const TensorView labels = b.Dense(b.Chance(0.5) ? DType::kI32 : DType::kI64, rows);
+  switch (kind) {
+    case KernelKind::kLayerNormForward:
+      b.In(matrix());
+      b.In(f32(width));
+      b.In(f32(width));
+      b.Out(matrix(false));
+      b.Out(f32(rows));
+      b.Out(f32(rows));
+      break;
+    case KernelKind::kLayerNormBackward:
+      b.In(matrix());
+      b.In(matrix());
+      b.In(f32(rows));
+      b.In(f32(rows));
+      b.In(f32(width));
+      b.Out(matrix(false));
+      b.Out(f32(width));
+      b.Out(f32(width));
+      break;
+    case KernelKind::kSoftmax:
+    case KernelKind::kLogSoftmax:
+      b.In(matrix());
+      b.Out(matrix(false));
+      break;
+    case KernelKind::kSoftmaxBackward:
+    case KernelKind::kLogSoftmaxBackward:
+      b.In(matrix());
+      b.In(matrix());
+      b.Out(matrix(false));
+      break;
+    case KernelKind::kSparseCrossEntropy:
+      b.In(matrix());
+      b.In(labels);
+      b.Out(f32(rows));
+      b.Out(matrix(false));
+      break;
+    case KernelKind::kNllLossForward:
+      b.In(matrix());
+      b.In(labels);
+      b.Out(f32({}));
+      b.Out(f32({}));
+      break;
+    default:
+      b.In(f32({}));
+      b.In(labels);
+      b.In(f32({}));
+      b.Out(matrix(false));
+  }
+}
+
+TensorView Operand(Builder& b, DType dtype, const Shape& shape) {
+  if (b.Chance(0.3)) {
+    TensorView view = b.View(dtype, shape, b.RandomOrder(shape.size()), false);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (b.Chance(0.5)) view.strides[i] = 0;
+    }
+    b.Say("broadcast");
+    return view;
+  }
+  if (b.Chance(0.3)) {
+    b.Say("permuted");
+    return b.View(dtype, shape, b.RandomOrder(shape.size()));
+  }
+  return b.View(dtype, shape, b.RowMajor(shape.size()));
+}
+
+void MakeElementwise(Builder& b, Function function) {
+  b.params().function = function;
+  b.params().alpha = function == Function::kReluGrad ? 0.25 * b.Int(0, 1) : 0.5 + b.Int(1, 3);
+  const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(0, 5, 7);
+  b.Say(fmt::format("{} {}", ToString(function), Text(shape)));
+  constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kBool};
+  DType in = DType::kF32, out = DType::kF32;
+  if (IsArithmetic(function) && b.Chance(0.25)) in = out = kTypes[b.Int(1, 2)];
+  if (in != DType::kF32) b.params().alpha = b.Int(1, 3);
+  if (function == Function::kGreaterEqual) out = DType::kBool;
+  if (function == Function::kCast) {
+    in = kTypes[b.Int(0, 3)];
+    out = kTypes[b.Int(0, 3)];
+  }
+  b.Say(fmt::format("{} -> {}", ToString(in), ToString(out)));
+  int count = IsUnary(function) ? 1 : NeedsTwo(function) || b.Chance(0.7) ? 2 : 1;
+  if (function == Function::kAdd && b.Chance(0.3)) count = b.Int(3, 9);
+  const bool in_place = in == out && b.Chance(0.25);
+  const TensorView target = b.View(out, shape, b.RowMajor(shape.size()));
+  for (int i = 0; i < count; ++i) b.In(in_place && i == 0 ? target : Operand(b, in, shape));
+  if (count == 1) b.Say("alone");
+  if (in_place) {
+    b.Say("in place");
+    b.InPlace(0, target, true);
+  } else {
+    b.Out(target);
+  }
+}
+
+void MakeSelect(Builder& b) {
+  const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(0, 4, 7);
+  b.Say(Text(shape));
+  const int count = b.Int(1, 2);
+  b.In(Operand(b, DType::kBool, shape));
+  for (int i = 0; i < count; ++i) b.In(Operand(b, DType::kF32, shape));
+  b.params().alpha = b.Chance(0.5) ? -std::numeric_limits<double>::infinity() : 0.5;
+  if (count == 1) b.Say("scalar");
+  b.Out(b.Dense(DType::kF32, shape));
+}
+
+void MakeDropout(Builder& b, bool forward) {
+  const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(1, 3, 11);
+  b.Say(Text(shape));
+  b.In(b.View(DType::kF32, shape, b.RowMajor(shape.size())));
+  if (forward) {
+    b.params().alpha = 0.25 * b.Int(0, 3);
+    b.Out(b.Dense(DType::kF32, shape));
+    b.Out(b.Dense(DType::kBool, shape));
+  } else {
+    b.params().alpha = 1.25;
+    b.In(b.Dense(DType::kBool, shape));
+    b.Out(b.Dense(DType::kF32, shape));
+  }
+}
+
+void MakeReduce(Builder& b, Function function) {
+  b.params().function = function;
+  const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 3, 100) : b.RandomShape(1, 4, 9);
+  Shape reduced = shape;
+  const bool all = b.Chance(0.2);
+  const int one = b.Int(0, static_cast<int>(shape.size()) - 1);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (all || static_cast<int>(i) == one || b.Chance(0.4)) reduced[i] = 1;
+  }
+  b.Say(fmt::format("{} {} -> {}", ToString(function), Text(shape), Text(reduced)));
+  b.In(b.View(
+      DType::kF32, shape, b.Chance(0.5) ? b.RowMajor(shape.size()) : b.RandomOrder(shape.size())));
+  b.Out(b.Dense(DType::kF32, reduced));
+}
+
+void MakeGather(Builder& b) {
+  const int most = b.Chance(kLarge) ? 500 : 25;
+  const int64_t v = b.Int(1, 20), width = b.Int(1, most), n = b.Int(1, most);
+  b.Say(fmt::format("{} of {} x {}", n, v, width));
+  b.In(b.View(DType::kF32, {v, width}, {0, 1}));
+  b.In(b.Dense(b.Chance(0.5) ? DType::kI32 : DType::kI64, {n}));
+  b.Out(b.Dense(DType::kF32, {n, width}));
+}
+
+void MakeScatterAdd(Builder& b) {
+  const int most = b.Chance(kLarge) ? 500 : 25;
+  const int64_t v = b.Int(1, 20), width = b.Int(1, most), n = b.Int(1, most);
+  b.params().alpha = b.Chance(0.5) ? 1 : -0.5;
+  const TensorView table = b.Dense(DType::kF32, {v, width});
+  const bool in_place = b.Chance(0.6);
+  b.params().zero_output = !in_place;
+  b.Say(fmt::format("{} into {} x {}{}", n, v, width, in_place ? " in place" : " zeroed"));
+  const int storage = in_place ? b.AddInput(table) : -1;
+  b.In(b.View(DType::kF32, {n, width}, {0, 1}));
+  b.In(b.Dense(b.Chance(0.5) ? DType::kI32 : DType::kI64, {n}));
+  if (in_place) {
+    b.InPlace(storage, table, b.Chance(0.5));
+  } else {
+    b.Out(table);
+  }
+}
+
+// Parts of one tensor along an axis on one side, tensors of their own on the other.
+void MakeCopy(Builder& b) {
+  constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kBool};
+  const DType dtype = kTypes[b.Int(0, 3)];
+  const bool is_concat = b.Chance(0.6);
+  const int parts = b.Chance(0.2) ? 20 : b.Int(1, 5);
+  Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 3, 60) : b.RandomShape(1, 4, 5);
+  const int axis = b.Int(0, static_cast<int>(shape.size()) - 1);
+  std::vector<int64_t> sizes(parts);
+  shape[axis] = 0;
+  for (int64_t& size : sizes) shape[axis] += size = b.Int(1, 4);
+  b.Say(fmt::format("{} {} {} parts of {} along {}",
+                    ToString(dtype),
+                    is_concat ? "concat" : "split",
+                    parts,
+                    Text(shape),
+                    axis));
+  const TensorView whole = b.View(dtype, shape, b.RandomOrder(shape.size()));
+  const int index = is_concat ? b.AddOutput(whole) : b.AddInput(whole);
+  int64_t start = 0;
+  for (const int64_t size : sizes) {
+    TensorView window = whole;
+    window.shape[axis] = size;
+    window.offset += start * whole.strides[axis];
+    start += size;
+    if (is_concat) {
+      b.In(Operand(b, dtype, window.shape));
+      b.call().outputs.push_back({.is_output = true, .index = index, .view = window});
+    } else {
+      b.call().inputs.push_back({.is_output = false, .index = index, .view = window});
+      b.Out(b.View(dtype, window.shape, b.RandomOrder(shape.size())));
+    }
+  }
+}
+
+void MakeUpdate(Builder& b, KernelKind kind) {
+  const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(1, 4, 8);
+  b.Say(Text(shape));
+  KernelParams& p = b.params();
+  p.learning_rate = 0.125;
+  p.momentum = 0.75;
+  p.beta1 = 0.75;
+  p.beta2 = 0.875;
+  p.epsilon = 1e-3;
+  p.weight_decay = kind != KernelKind::kRmsProp && b.Chance(0.5) ? 0.25 : 0;
+  const TensorView view = b.Dense(DType::kF32, shape);
+  // Positions of what is updated among the inputs; the rest is the gradient.
+  const std::vector<int> updated = kind == KernelKind::kMomentum  ? std::vector<int>{0, 2}
+                                   : kind == KernelKind::kRmsProp ? std::vector<int>{0, 1, 2}
+                                   : kind == KernelKind::kAdam    ? std::vector<int>{0, 2, 3}
+                                                                  : std::vector<int>{0};
+  const int inputs = static_cast<int>(updated.size()) + 1;
+  for (int i = 0; i < inputs; ++i) b.In(view);
+  const int style = b.Int(0, 2);
+  b.Say(style == 0 ? "all aliases" : style == 1 ? "state without outputs" : "not in place");
+  for (const int input : updated) {
+    if (style == 2) {
+      b.Out(view);
+    } else {
+      b.InPlace(input, view, style == 0 || input == 0);
+    }
+  }
+}
+
+void MakeProxy(Builder& b) {
+  for (int i = b.Int(0, 3); i > 0; --i) {
+    b.In(b.Dense(b.Chance(0.5) ? DType::kBool : DType::kF32, b.RandomShape(0, 3, 20)));
+  }
+  for (int i = b.Int(1, 2); i > 0; --i) b.Out(b.Dense(DType::kI64, b.RandomShape(0, 3, 20)));
+  b.params().alpha = 1000.0 * b.Int(0, 10);
+}
+
+SampleCall Make(KernelKind kind, Function function, Rng& rng) {
+  Builder b(kind, rng);
+  switch (kind) {
+    case KernelKind::kMatmul:
+      MakeMatmul(b);
+      break;
+    case KernelKind::kConvForward:
+    case KernelKind::kConvBackwardData:
+    case KernelKind::kConvBackwardFilter:
+      MakeConv(b, kind);
+      break;
+    case KernelKind::kMaxPoolForward:
+    case KernelKind::kMaxPoolBackward:
+    case KernelKind::kMaxPoolBackwardIndices:
+    case KernelKind::kAvgPoolForward:
+    case KernelKind::kAvgPoolBackward:
+      MakePool(b, kind);
+      break;
+    case KernelKind::kBatchNormForward:
+    case KernelKind::kBatchNormBackward:
+      MakeBatchNorm(b, kind == KernelKind::kBatchNormForward);
+      break;
+    case KernelKind::kLayerNormForward:
+    case KernelKind::kLayerNormBackward:
+    case KernelKind::kSoftmax:
+    case KernelKind::kLogSoftmax:
+    case KernelKind::kSoftmaxBackward:
+    case KernelKind::kLogSoftmaxBackward:
+    case KernelKind::kSparseCrossEntropy:
+    case KernelKind::kNllLossForward:
+    case KernelKind::kNllLossBackward:
+      MakeRows(b, kind);
+      break;
+    case KernelKind::kElementwise:
+      MakeElementwise(b, function);
+      break;
+    case KernelKind::kSelect:
+      MakeSelect(b);
+      break;
+    case KernelKind::kDropoutForward:
+    case KernelKind::kDropoutBackward:
+      MakeDropout(b, kind == KernelKind::kDropoutForward);
+      break;
+    case KernelKind::kRandomUniform:
+      b.Out(b.Dense(DType::kF32,
+                    b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(1, 3, 15)));
+      break;
+    case KernelKind::kFill: {
+      const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(0, 4, 7);
+      b.params().alpha = b.Int(0, 3);
+      b.Out(b.View(static_cast<DType>(b.Int(0, 2)), shape, b.RandomOrder(shape.size())));
+      break;
+    }
+    case KernelKind::kReduce:
+      MakeReduce(b, function);
+      break;
+    case KernelKind::kGather:
+      MakeGather(b);
+      break;
+    case KernelKind::kScatterAdd:
+      MakeScatterAdd(b);
+      break;
+    case KernelKind::kCopy:
+      MakeCopy(b);
+      break;
+    case KernelKind::kMomentum:
+    case KernelKind::kRmsProp:
+    case KernelKind::kAdam:
+    case KernelKind::kGradientDescent:
+      MakeUpdate(b, kind);
+      break;
+    case KernelKind::kProxy:
+      MakeProxy(b);
+      break;
+  }
+  return b.Finish();
+}
+
+// Rows or classes that input `position` counts in, or 0 if it holds no indices.
+int64_t IndexRange(const KernelCall& call, size_t position) {
+  if (position != 1) return 0;
+  switch (call.kind) {
+    case KernelKind::kGather:
+      return call.inputs[0].view.shape[0];
+    case KernelKind::kScatterAdd:
+      return call.outputs[0].view.shape[0];
+    case KernelKind::kSparseCrossEntropy:
+    case KernelKind::kNllLossForward:
+      return call.inputs[0].view.shape[1];
+    case KernelKind::kNllLossBackward:
+      return call.outputs[0].view.shape[1];
+    default:
+      return 0;
+  }
+}
+
+bool MustBePositive(const KernelCall& call, size_t position) {
+  const Function function = call.params.function;
+  switch (call.kind) {
+    case KernelKind::kBatchNormForward:
+    case KernelKind::kBatchNormBackward:
+      return position == 4;
+    case KernelKind::kLayerNormBackward:
+    case KernelKind::kAdam:
+      return position == 3;
+    case KernelKind::kRmsProp:
+      return position == 1;
+    case KernelKind::kNllLossBackward:
+      return position == 2;
+    case KernelKind::kElementwise:
+      return (function == Function::kDiv && position == 1) ||
+             ((function == Function::kSqrt || function == Function::kLog) && position == 0);
+    default:
+      return false;
+  }
+}
+
+std::vector<double> RandomValues(const KernelCall& call, size_t position, Rng& rng) {
+  const TensorView& view = call.inputs[position].view;
+  const bool is_cast =
+      call.kind == KernelKind::kElementwise && call.params.function == Function::kCast;
+  const bool is_max_pool =
+      call.kind == KernelKind::kMaxPoolForward || call.kind == KernelKind::kMaxPoolBackward;
+  const int64_t range = IndexRange(call, position);
+  std::vector<double> values(view.num_elements());
+  for (double& value : values) {
+    const double unit = Uniform01(rng);
+    if (view.dtype == DType::kBool) {
+      value = UniformInt(rng, 2);
+    } else if (range > 0) {
+      value = UniformInt(rng, static_cast<int>(4 * range)) - static_cast<double>(2 * range);
+    } else if (view.dtype != DType::kF32) {
+      value = UniformInt(rng, 201) - 100;
+    } else if (MustBePositive(call, position)) {
+      value = 0.5 + unit;
+    } else if (is_cast) {
+      value = 200 * unit - 100;
+    } else if (is_max_pool && position == 0) {
+      value = std::floor(8 * unit) / 4 - 1;  // with ties
+    } else {
+      value = 2 * unit - 1;
+    }
+  }
+  return values;
+}
+
+// Indices of a max pooling: any element of each window.
+void WriteWindowIndices(const KernelCall& call, OpBuffers& buffers, Rng& rng) {
+  const Window& window = call.params.window;
+  const Shape &y = call.inputs[1].view.shape, &x = call.outputs[0].view.shape;
+  std::vector<double> indices;
+  for (int64_t i = 0; i < call.inputs[1].view.num_elements(); ++i) {
+    const int64_t position[] = {i / y[3] % y[2], i % y[3]};
+    int64_t picked[2];
+    for (int axis = 0; axis < 2; ++axis) {
+      const int64_t start = position[axis] * window.stride[axis] - window.pad_begin[axis];
+      const int64_t first = std::max<int64_t>(0, start);
+      const int64_t last = std::min(start + window.size[axis], x[2 + axis]);
+      picked[axis] = first + UniformInt(rng, static_cast<int>(last - first));
+    }
+    indices.push_back(static_cast<double>(picked[0] * x[3] + picked[1]));
+  }
+  WriteElements(call.inputs[1].view, indices, buffers.inputs()[call.inputs[1].index]);
+}
+
+Buffer RandomBytes(int64_t size, Rng& rng) {
+  Buffer buffer(size);
+  for (std::byte& byte : buffer) byte = static_cast<std::byte>(UniformInt(rng, 256));
+  return buffer;
+}
+
+}  // namespace
+
+SampleCall RandomCall(KernelKind kind, Rng& rng) {
+  const std::vector<Function>& functions = ElementwiseFunctions();
+  const Function function = kind == KernelKind::kReduce
+                                ? kReductions[UniformInt(rng, 3)]
+                                : functions[UniformInt(rng, static_cast<int>(functions.size()))];
+  return Make(kind, function, rng);
+}
+
+std::vector<SampleCall> SampleCalls(std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<SampleCall> samples;
+  for (int kind = 0; kind <= static_cast<int>(kLastKind); ++kind) {
+    for (int i = 0; i < kRandomCallsPerKind; ++i) {
+      samples.push_back(RandomCall(static_cast<KernelKind>(kind), rng));
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    for (const Function function : ElementwiseFunctions()) {
+      samples.push_back(Make(KernelKind::kElementwise, function, rng));
+    }
+    for (const Function function : kReductions) {
+      samples.push_back(Make(KernelKind::kReduce, function, rng));
+    }
+  }
+  return samples;
+}
+
+OpBuffers RandomBuffers(const SampleCall& sample, Rng& rng) {
+  const KernelCall& call = sample.call;
+  OpBuffers buffers;
+  buffers.shared = sample.shared;
+  for (const int64_t bytes : sample.input_bytes) {
+    buffers.input_storage.push_back(RandomBytes(bytes, rng));
+  }
+  for (const int64_t bytes : sample.output_bytes) {
+    buffers.output_storage.push_back(RandomBytes(bytes, rng));
+  }
+  // What is updated without being an argument that is read: kScatterAdd's table.
+  for (const Argument& argument : call.outputs) {
+    if (call.kind != KernelKind::kScatterAdd) break;
+    std::vector<double> values(argument.view.num_elements());
+    for (double& value : values) value = Uniform01(rng);
+    void* const storage = argument.is_output ? buffers.output(argument.index).data()
+                                             : buffers.inputs()[argument.index];
+    WriteElements(argument.view, values, storage);
+  }
+  if (call.kind == KernelKind::kCopy || call.kind == KernelKind::kProxy) return buffers;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    WriteElements(
+        call.inputs[i].view, RandomValues(call, i, rng), buffers.inputs()[call.inputs[i].index]);
+  }
+  if (call.kind == KernelKind::kMaxPoolBackwardIndices) WriteWindowIndices(call, buffers, rng);
+  if (call.kind == KernelKind::kMaxPoolBackward) {
+    KernelCall forward = call;
+    forward.kind = KernelKind::kMaxPoolForward;
+    forward.inputs = {call.inputs[0]};
+    forward.outputs = {call.inputs[1]};
+    RunReference(forward, buffers);
+  }
+  return buffers;
+}
+
+}  // namespace emplace::testing
