@@ -1,0 +1,229 @@
+// Convolutions by oneDNN, forward and both gradients. The activations' layout decides the
+// algorithm: NHWC is taken as it is and only the filter is reordered into oneDNN's blocks; NCHW is
+// taken as it is by 1x1 convolutions (matrix products), else reordered into blocks and back, which
+// costs less than the im2col that oneDNN would fall back to.
+
+#include <algorithm>
+
+#include "profilers/cpu/kernels/onednn_program.h"
+
+namespace emplace::cpu {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+using Desc = dnnl::memory::desc;
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+// Dense in the order of dimensions `order`, outermost first; dimensions of size 1 do not count.
+bool IsDense(const TensorView& view, const std::vector<int>& order) {
+  std::int64_t stride = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    if (view.shape[*d] != 1 && view.strides[*d] != stride) return false;
+    stride *= view.shape[*d];
+  }
+  return true;
+}
+bool IsNhwc(const TensorView& view) {
+  return IsDense(view, {0, 2, 3, 1});
+}
+bool IsNchw(const TensorView& view) {
+  return IsDense(view, {0, 1, 2, 3});
+}
+
+// oneDNN recognises a layout by all its strides, also those of dimensions of size 1.
+Desc ActivationDesc(const TensorView& view, bool nhwc) {
+  if (nhwc && IsNhwc(view)) return {view.shape, kF32, Tag::nhwc};
+  if (!nhwc && IsNchw(view)) return {view.shape, kF32, Tag::nchw};
+  return OnednnDesc(view);
+}
+
+// [k, c / g, r, s], or [g, k / g, c / g, r, s] if there are groups.
+Desc FilterDesc(const TensorView& view, std::int64_t groups) {
+  if (groups == 1) return OnednnDesc(view);
+  std::vector<std::int64_t> shape = view.shape, strides = view.strides;
+  shape[0] /= groups;
+  shape.insert(shape.begin(), groups);
+  strides.insert(strides.begin(), strides[0] * shape[1]);
+  return OnednnDesc(shape, strides);
+}
+
+// Descriptors of the three tensors: as the caller has them, and as oneDNN shall have them.
+struct Problem {
+  Desc x, w, y;                    // as they are
+  Desc asked_x, asked_w, asked_y;  // `any` where oneDNN may choose
+  std::vector<std::int64_t> stride, dilation, pad_begin, pad_end;
+};
+
+Problem Describe(const KernelCall& call,
+                 const TensorView& x,
+                 const TensorView& w,
+                 const TensorView& y) {
+  const Window& window = call.params.window;
+  const std::int64_t groups = call.params.groups;
+  Require(call,
+          x.shape.size() == 4 && w.shape.size() == 4 && y.shape.size() == 4,
+          "expected x [n, c, h, w], w [k, c / groups, r, s], y [n, k, p, q]");
+  Require(call,
+          groups >= 1 && x.shape[1] == groups * w.shape[1] && w.shape[0] % groups == 0 &&
+              y.shape[1] == w.shape[0] && y.shape[0] == x.shape[0],
+          "channels, groups or batch do not fit");
+  Problem problem;
+  for (int d = 0; d < 2; ++d) {
+    const std::int64_t extent = (w.shape[2 + d] - 1) * window.dilation[d] + 1;
+    const std::int64_t room = x.shape[2 + d] + window.pad_begin[d] - extent;
+    const std::int64_t last = (y.shape[2 + d] - 1) * window.stride[d];
+    // Less than the given padding if it would make room for a further window.
+    const std::int64_t pad_end = std::min(window.pad_end[d], last - room + window.stride[d] - 1);
+    Require(call, pad_end >= last - room, "the output is larger than the window allows");
+    problem.pad_end.push_back(pad_end);
+    problem.dilation.push_back(window.dilation[d] - 1);
+  }
+  problem.stride = window.stride;
+  problem.pad_begin = window.pad_begin;
+
+  const bool nhwc = IsNhwc(x) && IsNhwc(y);
+  const bool is_1x1 = w.shape[2] == 1 && w.shape[3] == 1 && window.stride[0] == 1 &&
+                      window.stride[1] == 1 && groups == 1;
+  const bool keeps =
+      nhwc || (IsNchw(x) && IsNchw(y) && is_1x1 && call.kind != KernelKind::kConvBackwardFilter);
+  problem.x = ActivationDesc(x, nhwc);
+  problem.y = ActivationDesc(y, nhwc);
+  problem.w = FilterDesc(w, groups);
+  // oneDNN has no fast filter gradient of grouped blocks with odd channels, but one of NHWC.
+  const bool asks_nhwc = groups > 1 && call.kind == KernelKind::kConvBackwardFilter;
+  const Tag tag = asks_nhwc ? Tag::nhwc : Tag::any;
+  problem.asked_x = keeps ? problem.x : Desc(x.shape, kF32, tag);
+  problem.asked_y = keeps ? problem.y : Desc(y.shape, kF32, tag);
+  problem.asked_w = Desc(problem.w.dims(), kF32, Tag::any);
+  return problem;
+}
+
+dnnl::convolution_forward::primitive_desc ForwardDesc(const Problem& p, const Desc* bias) {
+  constexpr auto kKind = dnnl::prop_kind::forward_training;
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  const auto operation = bias != nullptr ? dnnl::convolution_forward::desc(kKind,
+                                                                           kDirect,
+                                                                           p.asked_x,
+                                                                           p.asked_w,
+                                                                           *bias,
+                                                                           p.asked_y,
+                                                                           p.stride,
+                                                                           p.dilation,
+                                                                           p.pad_begin,
+                                                                           p.pad_end)
+                                         : dnnl::convolution_forward::desc(kKind,
+                                                                           kDirect,
+                                                                           p.asked_x,
+                                                                           p.asked_w,
+                                                                           p.asked_y,
+                                                                           p.stride,
+                                                                           p.dilation,
+                                                                           p.pad_begin,
+                                                                           p.pad_end);
+  return {operation, OnednnAttributes(), OnednnEngine()};
+}
+
+std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
+  const Problem p = Describe(call, call.inputs[0].view, call.inputs[1].view, call.outputs[0].view);
+  auto program = std::make_unique<OnednnProgram>();
+  const bool has_bias = call.inputs.size() == 3;
+  Desc bias;
+  if (has_bias) {
+    Require(call,
+            call.inputs[2].view.shape == std::vector{call.outputs[0].view.shape[1]},
+            "expected a bias [k]");
+    bias = Desc(call.inputs[2].view.shape, kF32, Tag::x);
+  }
+  const auto desc = ForwardDesc(p, has_bias ? &bias : nullptr);
+  const Place x_in{Place::kInput, 0}, w_in{Place::kInput, 1}, y_out{Place::kOutput, 0};
+  const Place x = program->Import(p.x, x_in, desc.src_desc());
+  const Place w = program->Import(p.w, w_in, desc.weights_desc());
+  const Place y = program->Target(p.y, y_out, desc.dst_desc());
+  if (has_bias)
+    program->Append(dnnl::convolution_forward(desc),
+                    desc,
+                    {{DNNL_ARG_SRC, {desc.src_desc(), x}},
+                     {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
+                     {DNNL_ARG_BIAS, {bias, {Place::kInput, 2}}},
+                     {DNNL_ARG_DST, {desc.dst_desc(), y}}});
+  else
+    program->Append(dnnl::convolution_forward(desc),
+                    desc,
+                    {{DNNL_ARG_SRC, {desc.src_desc(), x}},
+                     {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
+                     {DNNL_ARG_DST, {desc.dst_desc(), y}}});
+  program->Export(desc.dst_desc(), y, p.y, y_out);
+  return program;
+}
+
+std::unique_ptr<ViewKernel> MakeBackwardData(const KernelCall& call) {
+  const Problem p = Describe(call, call.outputs[0].view, call.inputs[1].view, call.inputs[0].view);
+  auto program = std::make_unique<OnednnProgram>();
+  const dnnl::convolution_backward_data::primitive_desc desc({dnnl::algorithm::convolution_direct,
+                                                              p.asked_x,
+                                                              p.asked_w,
+                                                              p.asked_y,
+                                                              p.stride,
+                                                              p.dilation,
+                                                              p.pad_begin,
+                                                              p.pad_end},
+                                                             OnednnAttributes(),
+                                                             OnednnEngine(),
+                                                             ForwardDesc(p, nullptr));
+  const Place dx_out{Place::kOutput, 0};
+  const Place dy = program->Import(p.y, {Place::kInput, 0}, desc.diff_dst_desc());
+  const Place w = program->Import(p.w, {Place::kInput, 1}, desc.weights_desc());
+  const Place dx = program->Target(p.x, dx_out, desc.diff_src_desc());
+  program->Append(dnnl::convolution_backward_data(desc),
+                  desc,
+                  {{DNNL_ARG_DIFF_DST, {desc.diff_dst_desc(), dy}},
+                   {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
+                   {DNNL_ARG_DIFF_SRC, {desc.diff_src_desc(), dx}}});
+  program->Export(desc.diff_src_desc(), dx, p.x, dx_out);
+  return program;
+}
+
+std::unique_ptr<ViewKernel> MakeBackwardFilter(const KernelCall& call) {
+  const Problem p = Describe(call, call.inputs[0].view, call.outputs[0].view, call.inputs[1].view);
+  auto program = std::make_unique<OnednnProgram>();
+  const dnnl::convolution_backward_weights::primitive_desc desc(
+      {dnnl::algorithm::convolution_direct,
+       p.asked_x,
+       p.asked_w,
+       p.asked_y,
+       p.stride,
+       p.dilation,
+       p.pad_begin,
+       p.pad_end},
+      OnednnAttributes(),
+      OnednnEngine(),
+      ForwardDesc(p, nullptr));
+  const Place dw_out{Place::kOutput, 0};
+  const Place x = program->Import(p.x, {Place::kInput, 0}, desc.src_desc());
+  const Place dy = program->Import(p.y, {Place::kInput, 1}, desc.diff_dst_desc());
+  const Place dw = program->Target(p.w, dw_out, desc.diff_weights_desc());
+  program->Append(dnnl::convolution_backward_weights(desc),
+                  desc,
+                  {{DNNL_ARG_SRC, {desc.src_desc(), x}},
+                   {DNNL_ARG_DIFF_DST, {desc.diff_dst_desc(), dy}},
+                   {DNNL_ARG_DIFF_WEIGHTS, {desc.diff_weights_desc(), dw}}});
+  program->Export(desc.diff_weights_desc(), dw, p.w, dw_out);
+  return program;
+}
+
+}  // namespace
+
+std::unique_ptr<ViewKernel> MakeConvolution(const KernelCall& call, int threads) {
+  RequireF32(call);
+  if (auto packed = PackUnless(&IsInjective, &MakeConvolution, call, threads)) return packed;
+  switch (call.kind) {
+    case KernelKind::kConvForward:
+      return MakeForward(call);
+    case KernelKind::kConvBackwardData:
+      return MakeBackwardData(call);
+    default:
+      return MakeBackwardFilter(call);
+  }
+}
+
+}  // namespace emplace::cpu

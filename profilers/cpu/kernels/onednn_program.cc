@@ -1,0 +1,126 @@
+#include "profilers/cpu/kernels/onednn_program.h"
+
+#include <string>
+
+#include <oneapi/dnnl/dnnl_debug.h>
+
+#include "framework/base/error.h"
+
+namespace emplace::cpu {
+
+const dnnl::engine& OnednnEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::primitive_attr OnednnAttributes() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+dnnl::memory::desc OnednnDesc(const std::vector<std::int64_t>& shape,
+                              const std::vector<std::int64_t>& strides) {
+  std::vector<std::int64_t> harmless = strides;
+  for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d)
+    if (shape[d] == 1)
+      harmless[d] = d + 1 < static_cast<int>(shape.size()) ? harmless[d + 1] * shape[d + 1] : 1;
+  return {shape, dnnl::memory::data_type::f32, harmless};
+}
+
+dnnl::memory::desc OnednnDesc(const TensorView& view) {
+  return OnednnDesc(view.shape, view.strides);
+}
+
+OnednnProgram::OnednnProgram() : stream_(OnednnEngine()) {
+}
+
+Place OnednnProgram::Reserve(std::int64_t bytes) {
+  const Place place{Place::kScratch, scratch_bytes_};
+  scratch_bytes_ += Aligned(bytes);
+  return place;
+}
+
+Place OnednnProgram::Reserve(const dnnl::memory::desc& desc) {
+  return Reserve(static_cast<std::int64_t>(desc.get_size()));
+}
+
+dnnl::memory OnednnProgram::Bind(const dnnl::memory::desc& desc, Place place) {
+  dnnl::memory memory(desc, OnednnEngine(), DNNL_MEMORY_NONE);
+  bound_.push_back({memory, place});
+  return memory;
+}
+
+void OnednnProgram::Append(const dnnl::primitive& primitive,
+                           const dnnl::primitive_desc_base& desc,
+                           Bindings bindings) {
+  Step step{primitive, {}};
+  for (const auto& [argument, bound] : bindings)
+    step.arguments.push_back({argument, Bind(bound.first, bound.second).get()});
+  const dnnl::memory::desc scratchpad = desc.query_md(dnnl::query::scratchpad_md);
+  if (scratchpad.get_size() > 0)
+    step.arguments.push_back({DNNL_ARG_SCRATCHPAD, Bind(scratchpad, Reserve(scratchpad)).get()});
+  steps_.push_back(std::move(step));
+}
+
+void OnednnProgram::AppendReorder(const dnnl::memory::desc& from_desc,
+                                  Place from,
+                                  const dnnl::memory::desc& to_desc,
+                                  Place to) {
+  const dnnl::reorder::primitive_desc desc(
+      OnednnEngine(), from_desc, OnednnEngine(), to_desc, OnednnAttributes());
+  Append(dnnl::reorder(desc),
+         desc,
+         {{DNNL_ARG_FROM, {from_desc, from}}, {DNNL_ARG_TO, {to_desc, to}}});
+}
+
+Place OnednnProgram::Import(const dnnl::memory::desc& desc,
+                            Place place,
+                            const dnnl::memory::desc& chosen) {
+  if (desc == chosen) return place;
+  const Place imported = Reserve(chosen);
+  AppendReorder(desc, place, chosen, imported);
+  return imported;
+}
+
+Place OnednnProgram::Target(const dnnl::memory::desc& desc,
+                            Place place,
+                            const dnnl::memory::desc& chosen) {
+  return desc == chosen ? place : Reserve(chosen);
+}
+
+void OnednnProgram::Export(const dnnl::memory::desc& chosen,
+                           Place from,
+                           const dnnl::memory::desc& desc,
+                           Place place) {
+  if (desc != chosen) AppendReorder(chosen, from, desc, place);
+}
+
+void OnednnProgram::Run(void* const* in, void* const* out, void* scratch) {
+  for (const Bound& bound : bound_) {
+    void* pointer = nullptr;
+    switch (bound.place.base) {
+      case Place::kInput:
+        pointer = in[bound.place.index];
+        break;
+      case Place::kOutput:
+        pointer = out[bound.place.index];
+        break;
+      case Place::kScratch:
+        pointer = At(scratch, bound.place.index);
+        break;
+    }
+    // Without a stream, so that no padding is written: the reorders and primitives do that.
+    dnnl_memory_set_data_handle(bound.memory.get(), pointer);
+  }
+  for (const Step& step : steps_) {
+    const dnnl_status_t status = dnnl_primitive_execute(step.primitive.get(),
+                                                        stream_.get(),
+                                                        static_cast<int>(step.arguments.size()),
+                                                        step.arguments.data());
+    if (status != dnnl_success)
+      throw RunError("a oneDNN primitive failed: " + std::string(dnnl_status2str(status)));
+  }
+}
+
+}  // namespace emplace::cpu

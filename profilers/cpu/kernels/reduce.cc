@@ -1,0 +1,179 @@
+// Sums over axes. The input is walked in its own order: where the fast dimension is reduced, rows
+// are summed; where it is kept, rows are added to a piece of sums that stays in the cache. Partial
+// sums are f32 and short, totals are double.
+
+#include <algorithm>
+#include <cmath>
+
+#include "profilers/cpu/kernels/loops.h"
+#include "profilers/cpu/kernels/view_kernel.h"
+
+namespace emplace::cpu {
+namespace {
+
+constexpr std::int64_t kPiece = 512;       // sums of a piece of kept positions
+constexpr std::int64_t kPartialRows = 64;  // rows added in f32 before the double total takes over
+
+struct Identity {
+  float operator()(float x) const { return x; }
+};
+struct Square {
+  float operator()(float x) const { return x * x; }
+};
+
+// The loops over the input, kept and reduced dimensions apart.
+struct Reduction {
+  std::vector<std::int64_t> kept_shape, kept_x, kept_y;  // strides of x and y
+  std::vector<std::int64_t> reduced_shape, reduced_x;
+  bool sums_rows = false;  // the input's fast dimension is a reduced one
+  std::int64_t num_kept = 1, num_reduced = 1;
+};
+
+Reduction MakeReduction(const TensorView& x, const TensorView& y) {
+  const TensorView y_of_x = BroadcastTo(y, x.shape);
+  const TensorView* const views[] = {&x, &y_of_x};
+  const Loops loops = MergeLoops(views);
+  Reduction reduction;
+  for (int d = 0; d < loops.num_dims(); ++d) {
+    const std::int64_t size = loops.shape[d];
+    if (loops.strides[1][d] == 0 && size > 1) {
+      reduction.reduced_shape.push_back(size);
+      reduction.reduced_x.push_back(loops.strides[0][d]);
+      reduction.num_reduced *= size;
+    } else {
+      reduction.kept_shape.push_back(size);
+      reduction.kept_x.push_back(loops.strides[0][d]);
+      reduction.kept_y.push_back(loops.strides[1][d]);
+      reduction.num_kept *= size;
+    }
+    reduction.sums_rows = loops.strides[1][d] == 0 && size > 1;
+  }
+  if (reduction.reduced_shape.empty()) {  // nothing to sum: rows of one element
+    reduction.reduced_shape = {1};
+    reduction.reduced_x = {0};
+  }
+  if (reduction.kept_shape.empty()) {
+    reduction.kept_shape = {1};
+    reduction.kept_x = reduction.kept_y = {0};
+  }
+  return reduction;
+}
+
+// Sum of a row: f32 lanes over pieces of it, each short enough to stay accurate however the
+// compiler orders the additions; pieces are added in double.
+template <typename Map>
+double SumRow(const float* x, std::int64_t stride, std::int64_t count, const Map& map) {
+  constexpr int kLanes = 32;
+  double total = 0;
+  std::int64_t i = 0;
+  while (stride == 1 && i + kLanes <= count) {
+    float lanes[kLanes] = {};
+    const std::int64_t end = std::min(count - kLanes + 1, i + 4096);
+    for (; i < end; i += kLanes) {
+#pragma omp simd
+      for (int j = 0; j < kLanes; ++j) lanes[j] += map(x[i + j]);
+    }
+    double piece = 0;
+    for (const float lane : lanes) piece += lane;
+    total += piece;
+  }
+  for (; i < count; ++i) total += map(x[i * stride]);
+  return total;
+}
+
+template <typename Map>
+void SumRows(const Reduction& r, int threads, const float* x, float* y, double scale, Map map) {
+  const int kept_dims = static_cast<int>(r.kept_shape.size());
+  const int outer_dims = static_cast<int>(r.reduced_shape.size()) - 1;
+  const std::int64_t row = r.reduced_shape.back(), rows = r.num_reduced / row;
+  ParallelRanges(threads, r.num_kept, [&](std::int64_t begin, std::int64_t end) {
+    Odometer<2> kept(r.kept_shape.data(), {r.kept_x.data(), r.kept_y.data()}, kept_dims, begin);
+    for (std::int64_t k = begin; k < end; ++k, kept.Step()) {
+      double total = 0;
+      Odometer<1> reduced(r.reduced_shape.data(), {r.reduced_x.data()}, outer_dims, 0);
+      for (std::int64_t i = 0; i < rows; ++i, reduced.Step())
+        total += SumRow(x + kept.offsets()[0] + reduced.offsets()[0], r.reduced_x.back(), row, map);
+      y[kept.offsets()[1]] = static_cast<float>(total * scale);
+    }
+  });
+}
+
+template <typename Map>
+void AddRows(const Reduction& r, int threads, const float* x, float* y, double scale, Map map) {
+  const int kept_dims = static_cast<int>(r.kept_shape.size()) - 1;
+  const int reduced_dims = static_cast<int>(r.reduced_shape.size());
+  const std::int64_t row = r.kept_shape.back(), rows = r.num_kept / row;
+  const std::int64_t pieces = (row + kPiece - 1) / kPiece;
+  const std::int64_t x_stride = r.kept_x.back(), y_stride = r.kept_y.back();
+  ParallelRanges(threads, rows * pieces, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t item = begin; item < end; ++item) {
+      const Odometer<2> kept(
+          r.kept_shape.data(), {r.kept_x.data(), r.kept_y.data()}, kept_dims, item / pieces);
+      const std::int64_t first = item % pieces * kPiece, count = std::min(kPiece, row - first);
+      float partial[kPiece];
+      double total[kPiece];
+      std::fill_n(partial, count, 0.F);
+      std::fill_n(total, count, 0.0);
+      const auto flush = [&] {
+        for (std::int64_t j = 0; j < count; ++j) total[j] += partial[j];
+        std::fill_n(partial, count, 0.F);
+      };
+      const float* x_first = x + kept.offsets()[0] + first * x_stride;
+      Odometer<1> reduced(r.reduced_shape.data(), {r.reduced_x.data()}, reduced_dims, 0);
+      for (std::int64_t i = 0; i < r.num_reduced; ++i, reduced.Step()) {
+        const float* from = x_first + reduced.offsets()[0];
+        if (x_stride == 1) {
+#pragma omp simd
+          for (std::int64_t j = 0; j < count; ++j) partial[j] += map(from[j]);
+        } else {
+          for (std::int64_t j = 0; j < count; ++j) partial[j] += map(from[j * x_stride]);
+        }
+        if (i % kPartialRows == kPartialRows - 1) flush();
+      }
+      flush();
+      float* to = y + kept.offsets()[1] + first * y_stride;
+      for (std::int64_t j = 0; j < count; ++j)
+        to[j * y_stride] = static_cast<float>(total[j] * scale);
+    }
+  });
+}
+
+template <typename Map>
+std::unique_ptr<ViewKernel> MakeSum(const KernelCall& call, int threads, double scale, Map map) {
+  return MakeKernel(
+      [reduction = MakeReduction(call.inputs[0].view, call.outputs[0].view), threads, scale, map](
+          void* const* in, void* const* out, void*) {
+        if (reduction.sums_rows)
+          SumRows(reduction, threads, As<float>(in[0]), As<float>(out[0]), scale, map);
+        else
+          AddRows(reduction, threads, As<float>(in[0]), As<float>(out[0]), scale, map);
+      });
+}
+
+}  // namespace
+
+std::unique_ptr<ViewKernel> MakeReduce(const KernelCall& call, int threads) {
+  RequireF32(call);
+  const TensorView &x = call.inputs[0].view, &y = call.outputs[0].view;
+  Require(call, x.shape.size() == y.shape.size(), "expected an output of the input's rank");
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    Require(call,
+            y.shape[d] == 1 || y.shape[d] == x.shape[d],
+            "expected output dimensions of size 1 or the input's");
+  Require(call, x.num_elements() > 0, "expected a non-empty input");
+  switch (call.params.function) {
+    case Function::kSum:
+      return MakeSum(call, threads, 1, Identity{});
+    case Function::kMean:
+      return MakeSum(call,
+                     threads,
+                     static_cast<double>(y.num_elements()) / static_cast<double>(x.num_elements()),
+                     Identity{});
+    case Function::kHalfSumOfSquares:
+      return MakeSum(call, threads, 0.5, Square{});
+    default:
+      Refuse(call, "\"" + std::string(ToString(call.params.function)) + "\" is no reduction");
+  }
+}
+
+}  // namespace emplace::cpu

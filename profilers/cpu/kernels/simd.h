@@ -1,0 +1,89 @@
+#pragma once
+
+// Own loops for the vector units of whatever processor the program meets: Vectorised(body) runs a
+// copy of `body` that was compiled for the widest instruction set the processor has. Everything
+// inside is inlined into that copy. Other compilers and processors get the baseline alone.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace emplace::cpu {
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+
+enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
+
+inline InstructionSet WidestInstructionSet() {
+  static const InstructionSet widest = [] {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+      return InstructionSet::kAvx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      return InstructionSet::kAvx2;
+    return InstructionSet::kBaseline;
+  }();
+  return widest;
+}
+
+template <typename Body>
+[[gnu::flatten, gnu::noinline, gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]] void
+RunAvx512(const Body& body) {
+  body();
+}
+
+template <typename Body>
+[[gnu::flatten, gnu::noinline, gnu::target("avx2,fma")]] void RunAvx2(const Body& body) {
+  body();
+}
+
+template <typename Body>
+void Vectorised(const Body& body) {
+  switch (WidestInstructionSet()) {
+    case InstructionSet::kAvx512:
+      return RunAvx512(body);
+    case InstructionSet::kAvx2:
+      return RunAvx2(body);
+    case InstructionSet::kBaseline:
+      return body();
+  }
+}
+
+#else
+
+template <typename Body>
+void Vectorised(const Body& body) {
+  body();
+}
+
+#endif
+
+/// call(f, i) for i in [0, threads), each on an OpenMP thread of its own.
+void RunOnThreads(int threads, void (*call)(const void* f, int i), const void* f);
+
+/// body(begin, end) over a partition of [0, n) into one range per thread, each vectorised. With one
+/// thread no parallel region is entered.
+template <typename Body>
+void ParallelRanges(int threads, std::int64_t n, const Body& body) {
+  if (threads <= 1 || n <= 1) {
+    if (n > 0) Vectorised([&] { body(std::int64_t{0}, n); });
+    return;
+  }
+  const std::int64_t ranges = std::min<std::int64_t>(threads, n);
+  const auto run = [&](std::int64_t i) {
+    Vectorised([&] { body(n * i / ranges, n * (i + 1) / ranges); });
+  };
+  RunOnThreads(
+      static_cast<int>(ranges),
+      [](const void* f, int i) { (*static_cast<const decltype(run)*>(f))(i); },
+      &run);
+}
+
+/// f(begin, end) over pieces of at most `piece` of [0, n), spread over the threads.
+template <typename F>
+void ParallelPieces(int threads, std::int64_t n, std::int64_t piece, const F& f) {
+  ParallelRanges(threads, (n + piece - 1) / piece, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i * piece, std::min(n, (i + 1) * piece));
+  });
+}
+
+}  // namespace emplace::cpu

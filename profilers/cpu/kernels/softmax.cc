@@ -1,0 +1,55 @@
+// Softmax, log-softmax and their gradients by oneDNN, over rows [rows, width].
+
+#include "profilers/cpu/kernels/onednn_program.h"
+
+namespace emplace::cpu {
+namespace {
+
+std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
+  const auto x = OnednnDesc(call.inputs[0].view), y = OnednnDesc(call.outputs[0].view);
+  const auto algorithm = call.kind == KernelKind::kSoftmax ? dnnl::algorithm::softmax_accurate
+                                                           : dnnl::algorithm::softmax_log;
+  const dnnl::softmax_v2_forward::primitive_desc desc(
+      {dnnl::prop_kind::forward_inference, algorithm, x, y, 1}, OnednnAttributes(), OnednnEngine());
+  auto program = std::make_unique<OnednnProgram>();
+  program->Append(
+      dnnl::softmax_v2_forward(desc),
+      desc,
+      {{DNNL_ARG_SRC, {x, {Place::kInput, 0}}}, {DNNL_ARG_DST, {y, {Place::kOutput, 0}}}});
+  return program;
+}
+
+std::unique_ptr<ViewKernel> MakeBackward(const KernelCall& call) {
+  const auto dy = OnednnDesc(call.inputs[0].view), y = OnednnDesc(call.inputs[1].view),
+             dx = OnednnDesc(call.outputs[0].view);
+  const auto algorithm = call.kind == KernelKind::kSoftmaxBackward
+                             ? dnnl::algorithm::softmax_accurate
+                             : dnnl::algorithm::softmax_log;
+  const dnnl::softmax_v2_forward::primitive_desc forward(
+      {dnnl::prop_kind::forward_training, algorithm, y, y, 1}, OnednnAttributes(), OnednnEngine());
+  const dnnl::softmax_v2_backward::primitive_desc desc(
+      {algorithm, dx, dy, y, 1}, OnednnAttributes(), OnednnEngine(), forward);
+  auto program = std::make_unique<OnednnProgram>();
+  program->Append(dnnl::softmax_v2_backward(desc),
+                  desc,
+                  {{DNNL_ARG_DIFF_DST, {dy, {Place::kInput, 0}}},
+                   {DNNL_ARG_DST, {y, {Place::kInput, 1}}},
+                   {DNNL_ARG_DIFF_SRC, {dx, {Place::kOutput, 0}}}});
+  return program;
+}
+
+}  // namespace
+
+std::unique_ptr<ViewKernel> MakeSoftmax(const KernelCall& call, int threads) {
+  RequireF32(call);
+  for (const Argument& input : call.inputs)
+    RequireSameShape(call, input.view, call.outputs[0].view);
+  Require(call, call.outputs[0].view.shape.size() == 2, "expected [rows, width]");
+  if (call.outputs[0].view.num_elements() == 0) return MakeKernel([](auto, auto, auto) {});
+  // oneDNN's fast implementations know rows without holes only.
+  if (auto packed = PackUnless(&IsContiguous, &MakeSoftmax, call, threads)) return packed;
+  const bool is_forward = call.kind == KernelKind::kSoftmax || call.kind == KernelKind::kLogSoftmax;
+  return is_forward ? MakeForward(call) : MakeBackward(call);
+}
+
+}  // namespace emplace::cpu

@@ -1,0 +1,94 @@
+#pragma once
+
+// What the files of this folder implement, one function per family of kernels, and what they share:
+// refusing a call, packing arguments whose layout an implementation does not take.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profilers/kernels/kernel_call.h"
+
+namespace emplace::cpu {
+
+/// A CpuKernel (cpu_kernel.h) with resolved arguments: in[i] points at the first element of the
+/// view of call.inputs[i], out[i] of call.outputs[i].
+class ViewKernel {
+ public:
+  virtual ~ViewKernel() = default;
+  virtual std::int64_t scratch_bytes() const { return 0; }
+  virtual void Run(void* const* in, void* const* out, void* scratch) = 0;
+};
+
+/// A kernel from a function run(in, out, scratch).
+template <typename Function>
+std::unique_ptr<ViewKernel> MakeKernel(Function run, std::int64_t scratch_bytes = 0) {
+  class FunctionKernel : public ViewKernel {
+   public:
+    FunctionKernel(Function run, std::int64_t scratch_bytes)
+        : run_(std::move(run)), scratch_bytes_(scratch_bytes) {}
+    std::int64_t scratch_bytes() const override { return scratch_bytes_; }
+    void Run(void* const* in, void* const* out, void* scratch) override { run_(in, out, scratch); }
+
+   private:
+    Function run_;
+    std::int64_t scratch_bytes_;
+  };
+  return std::make_unique<FunctionKernel>(std::move(run), scratch_bytes);
+}
+
+/// @throws RunError "no CPU kernel for matmul(f32[2,3]) -> (f32[2,2]): `why`"
+[[noreturn]] void Refuse(const KernelCall& call, std::string_view why);
+inline void Require(const KernelCall& call, bool condition, std::string_view why) {
+  if (!condition) Refuse(call, why);
+}
+/// Every input and output must be f32.
+void RequireF32(const KernelCall& call);
+/// a and b have equal shapes.
+void RequireSameShape(const KernelCall& call, const TensorView& a, const TensorView& b);
+
+/// @throws RunError if the call's arguments do not fit its kind. The number of arguments has been
+/// checked before.
+using Factory = std::unique_ptr<ViewKernel>(const KernelCall& call, int threads);
+
+Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, MakeSoftmax,
+    MakeSparseCrossEntropy, MakeNllLoss, MakeElementwise, MakeSelect, MakeDropout,
+    MakeRandomUniform, MakeFill, MakeReduce, MakeGather, MakeScatterAdd, MakeCopy, MakeOptimizer,
+    MakeProxy;
+
+/// The call of a kernel that is part of another; arguments are numbered as they stand here.
+KernelCall PartCall(KernelKind kind,
+                    const std::vector<TensorView>& inputs,
+                    const std::vector<TensorView>& outputs,
+                    Function function = Function::kNone);
+
+/// nullptr if `suits(view)` for every argument. Else `make` of the same call on row-major copies of
+/// the others, packed into scratch before and unpacked after.
+std::unique_ptr<ViewKernel> PackUnless(bool (*suits)(const TensorView&),
+                                       Factory make,
+                                       const KernelCall& call,
+                                       int threads);
+
+/// Rows [rows, width] whose elements lie side by side (any distance between rows).
+bool HasDenseRows(const TensorView& view);
+/// No element is seen twice.
+bool IsInjective(const TensorView& view);
+bool IsContiguous(const TensorView& view);
+
+/// `bytes` up to the next multiple of 64: how areas are laid out in scratch [B].
+inline std::int64_t Aligned(std::int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+inline void* At(void* base, std::int64_t bytes) {
+  return static_cast<std::byte*>(base) + bytes;
+}
+
+template <typename T>
+T* As(void* pointer) {
+  return static_cast<T*>(pointer);
+}
+
+}  // namespace emplace::cpu
