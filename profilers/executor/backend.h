@@ -86,6 +86,7 @@ class Backend {
   /// and each step starts from whatever the one before left in memory; initial values are set at
   /// every Load.
   /// @param plan  device d of the plan is devices()[d]; kept alive by the program
+  /// @throws InputError for a dispatch mode that the devices do not know (CPU devices: eager)
   /// @throws RunError naming device and bytes if memory runs out, op and device if a kernel cannot
   /// be prepared
   virtual std::unique_ptr<Program> Load(std::shared_ptr<const ExecutionPlan> plan,

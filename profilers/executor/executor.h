@@ -16,11 +16,12 @@ namespace emplace {
 struct ExecutorOptions {
   int warmup = 2;         ///< steps before the first that counts
   int rounds = 10;        ///< steps per placement, one per round, all placements in every round
-  int traced_rounds = 3;  ///< further rounds with the times of every command
+  int traced_rounds = 3;  ///< further rounds, spread among these, with the times of every command
   DispatchMode mode = DispatchMode::kGraph;
   MemoryReuse reuse = MemoryReuse::kNoWaits;
   /// Called after every step with how many of how many are done; returning false ends the
-  /// measurement after the round. May be empty.
+  /// measurement after the round, though not before each placement has one step that counts (what
+  /// was not traced then has no traces and no busy times). May be empty.
   std::function<bool(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -38,16 +39,18 @@ struct StepMeasurement {
 
 class Executor : public Evaluator {
  public:
-  /// @throws InputError if a device of the problem's cluster is none of the backend's, with choices
+  /// The cluster's devices are found among the backend's by name.
+  /// @throws InputError if a device of the problem's cluster is none of the backend's, with
+  /// choices; if the objective is not the step time
   Executor(std::shared_ptr<const Problem> problem,
            std::shared_ptr<Backend> backend,
            ExecutorOptions options = {});
 
   const Problem& problem() const override { return *problem_; }
   /// Interleaved: round after round over all placements, in an order shuffled anew each round, so
-  /// that drift of the machine hits all alike. @throws RunError
+  /// that drift of the machine hits all alike. @throws RunError, InputError as CompilePlan
   std::vector<StepMeasurement> Measure(std::span<const Placement> placements);
-  /// Measure() as outcomes: step time is the median.
+  /// Measure() as outcomes: step time is the median, op times are those of the last traced step.
   void Evaluate(std::span<const Placement> placements,
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override;

@@ -6,8 +6,10 @@
 //
 // Streams: 0 .. num_devices - 1 are the devices, num_devices + k is channel k.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "framework/search/problem.h"
@@ -33,7 +35,8 @@ struct PlanCommand {
   // Copies only: one hop of one copy.
   int tensor = -1;  ///< tensor id or kControlTensor
   int hop = 0;
-  std::int64_t bytes = 0;             ///< [B]; 0 for control edges: nothing moves
+  std::int64_t bytes = 0;             ///< [B]; 0 for control edges: nothing moves, and of the
+                                      ///< addresses only the devices mean something
   TensorView layout;                  ///< how the source's elements lie; the destination is packed
   Address source;                     ///< start of the source's storage
   std::vector<Address> destinations;  ///< several over a broadcast channel
@@ -45,6 +48,7 @@ struct PlanCommand {
 
 /// What an op's kernels get.
 struct PlannedOp {
+  std::string name;  ///< for messages
   OpWork work;
   std::vector<Address> inputs, outputs;  ///< starts of the tensors' storage, as many as the op's
 };
@@ -55,8 +59,13 @@ struct InitialValue {
   Address address;
   std::int64_t bytes = 0;  ///< [B]
   Fill fill = Fill::kRandom;
-  int tensor = -1;  ///< seeds the numbers, so that every placement starts from the same
+  DType dtype = DType::kF32;  ///< of the elements
+  int tensor = -1;            ///< seeds the numbers, so that every placement starts from the same
 };
+
+/// The bytes themselves, the same on every machine: uniform in [-0.1, 0.1), integers in [0,
+/// 100003), 1e-3 everywhere, or zeros. @return [bytes]
+std::vector<std::byte> InitialBytes(const InitialValue& value);
 
 enum class MemoryReuse : std::uint8_t {
   kNoWaits,  ///< memory is reused where the program's own order makes it safe
@@ -75,15 +84,20 @@ struct ExecutionPlan {
   std::vector<std::int64_t> arena_bytes;
   std::int64_t staging_bytes = 0;  ///< of the host's staging area [B]
   int added_waits = 0;             ///< by MemoryReuse::kTight
+  /// Waits that no edge of the graph asks for: an op that writes in place (an alias with a kernel)
+  /// behind readers or copies of the old content on other streams. S semantics has none of them.
+  int hazard_waits = 0;
 
   int num_streams() const { return num_devices + num_channels; }
   /// Indices into `commands` per stream, ascending.
   std::vector<std::vector<int>> CommandsByStream() const;
 };
 
+/// A view of a received copy (an alias made on another device than what it views) is a view of that
+/// copy there; what such a copy takes beyond its last reader is in arena_bytes, not in peak_bytes.
 /// @param device_of_op  [num_ops]
-/// @throws InputError naming op and device: a forbidden device, a missing route, an alias whose
-/// storage is on another device than the op that makes it
+/// @throws InputError naming op and device: a forbidden device, a missing route, a device with more
+/// than one slot, an alias of storage on another device that its op does not read
 ExecutionPlan CompilePlan(const Problem& problem,
                           std::span<const DeviceIndex> device_of_op,
                           MemoryReuse reuse = MemoryReuse::kNoWaits);

@@ -1,0 +1,278 @@
+#include "profilers/cpu/cpu_samplers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "framework/base/error.h"
+#include "profilers/cpu/cpu_program.h"
+#include "profilers/cpu/packed_copy.h"
+
+namespace emplace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double NanosSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+// Shortest span that is timed in one piece [ns].
+constexpr double kShortestTiming = 20'000;
+
+std::int64_t Extent(const TensorView& view) {
+  if (view.num_elements() == 0) return 0;
+  std::int64_t last = view.offset;
+  for (size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
+  return (last + 1) * SizeOf(view.dtype);
+}
+
+class OpBench {
+ public:
+  OpBench(std::shared_ptr<CpuMachine> machine,
+          int device,
+          const OpWork& work,
+          std::span<const std::int64_t> input_bytes,
+          std::span<const std::int64_t> output_bytes,
+          CacheState cache)
+      : machine_(std::move(machine)), device_(device), cache_(cache) {
+    machine_->workers.RunOn(device_, [&] { Prepare(work, input_bytes, output_bytes); });
+  }
+
+  void Sample(int count, std::vector<double>& timings) {
+    machine_->workers.RunOn(device_, [&] {
+      for (int i = 0; i < count; ++i) {
+        timings.push_back(cache_ == CacheState::kCold ? TimeCold() : TimeWarm());
+      }
+    });
+  }
+
+ private:
+  void Prepare(const OpWork& work,
+               std::span<const std::int64_t> input_bytes,
+               std::span<const std::int64_t> output_bytes) {
+    struct Wanted {
+      std::int64_t bytes = 0, offset = 0;
+      DType dtype = DType::kBool;
+    };
+    std::vector<Wanted> inputs, outputs;
+    for (std::int64_t bytes : input_bytes) inputs.push_back({bytes});
+    for (std::int64_t bytes : output_bytes) outputs.push_back({bytes});
+    for (const KernelCall& call : work.calls) {
+      for (const auto* side : {&call.inputs, &call.outputs}) {
+        for (const Argument& a : *side) {
+          Wanted& wanted = (a.is_output ? outputs : inputs).at(a.index);
+          wanted.bytes = std::max(wanted.bytes, Extent(a.view));
+          wanted.dtype = a.view.dtype;
+        }
+      }
+      kernels_.push_back(machine_->devices[device_]->Kernel(
+          call, static_cast<int>(machine_->groups[device_].cores.size())));
+    }
+    std::int64_t total = 0;
+    for (auto* side : {&inputs, &outputs}) {
+      for (Wanted& wanted : *side) {
+        wanted.offset = total;
+        total += (wanted.bytes + kArenaAlignment) / kArenaAlignment * kArenaAlignment;
+      }
+    }
+    memory_ = std::make_unique<ReservedMemory>(total);
+    memory_->Touch(total);
+    int tensor = 0;
+    for (auto* side : {&inputs, &outputs}) {
+      for (const Wanted& wanted : *side) {
+        using Fill = InitialValue::Fill;
+        const Fill fill = wanted.dtype == DType::kF32    ? Fill::kRandom
+                          : wanted.dtype == DType::kBool ? Fill::kZero
+                                                         : Fill::kIndices;
+        const InitialValue value{
+            .bytes = wanted.bytes, .fill = fill, .dtype = wanted.dtype, .tensor = tensor++};
+        std::ranges::copy(InitialBytes(value), memory_->data() + wanted.offset);
+        (side == &inputs ? inputs_ : outputs_).push_back(memory_->data() + wanted.offset);
+      }
+    }
+    if (cache_ == CacheState::kCold) {
+      flush_ = std::make_unique<ReservedMemory>(2 * LastLevelCacheBytes());
+      flush_->Touch(flush_->size());
+    }
+    Run();  // first calls allocate inside of libraries
+    const auto start = Clock::now();
+    Run();
+    const double once = std::max(NanosSince(start), 1.0);
+    batch_ = std::clamp(static_cast<int>(kShortestTiming / once), 1, 1000);
+  }
+
+  void Run() {
+    const auto& scratch = machine_->devices[device_]->scratch;
+    for (CpuKernel* kernel : kernels_) {
+      kernel->Run(inputs_.data(), outputs_.data(), scratch ? scratch->data() : nullptr);
+    }
+  }
+
+  double TimeWarm() {
+    const auto start = Clock::now();
+    for (int i = 0; i < batch_; ++i) Run();
+    return NanosSince(start) / batch_;
+  }
+
+  double TimeCold() {
+    for (std::int64_t i = 0; i < flush_->size(); i += 64) {
+      flush_->data()[i] ^= std::byte{1};
+    }
+    const auto start = Clock::now();
+    Run();
+    return NanosSince(start);
+  }
+
+  std::shared_ptr<CpuMachine> machine_;
+  const int device_;
+  const CacheState cache_;
+  std::vector<CpuKernel*> kernels_;
+  std::unique_ptr<ReservedMemory> memory_, flush_;
+  std::vector<void*> inputs_, outputs_;
+  int batch_ = 1;
+};
+
+// A source on one group's memory and a destination on another's.
+struct LinkBuffers {
+  LinkBuffers(CpuMachine& machine, const BackendLink& link, std::int64_t size)
+      : bytes(size), source(size), destination(size), copy(ContiguousView(DType::kBool, {size})) {
+    machine.workers.RunOnAll([&](int worker) {
+      if (worker == link.from) source.Touch(size);
+      if (worker == link.to) destination.Touch(size);
+    });
+  }
+
+  void Copy() {
+    for (std::int64_t at = 0; at < bytes;) {
+      at = copy.Copy(source.data(), destination.data(), at, std::int64_t{128} << 10);
+    }
+  }
+
+  std::int64_t bytes;
+  ReservedMemory source, destination;
+  PackedCopy copy;
+};
+
+class CopyBench {
+ public:
+  CopyBench(std::shared_ptr<CpuMachine> machine,
+            const BackendLink& link,
+            std::int64_t bytes,
+            const BackendLink* beside)
+      : machine_(std::move(machine)), link_(link), buffers_(*machine_, link, bytes) {
+    if (beside == nullptr) return;
+    // Long enough copies for the caches not to keep them.
+    beside_ =
+        std::make_unique<LinkBuffers>(*machine_, *beside, std::max(bytes, std::int64_t{4} << 20));
+    for (int worker : {beside->to, beside->from, link_.from}) {
+      if (worker != link_.to && beside_worker_ < 0) beside_worker_ = worker;
+    }
+  }
+
+  void Sample(int count, std::vector<double>& timings) {
+    const bool writes = beside_worker_ != link_.from;
+    std::atomic<int> turn{0};  // 2 i: to be written, 2 i + 1: to be copied
+    std::atomic<bool> busy{beside_ == nullptr}, over{false};
+    machine_->workers.RunOnAll([&](int worker) {
+      SpinWait spin;
+      if (worker == link_.to) {
+        while (!busy.load()) spin.Turn();
+        for (int i = 0; i < count; ++i) {
+          while (writes && turn.load() != 2 * i + 1) spin.Turn();
+          const auto start = Clock::now();
+          buffers_.Copy();
+          timings.push_back(NanosSince(start));
+          turn.store(2 * i + 2);
+        }
+        over.store(true);
+      } else if (worker == beside_worker_) {
+        while (!over.load()) {
+          beside_->Copy();
+          busy.store(true);
+        }
+      } else if (worker == link_.from) {
+        for (int i = 0; i < count; ++i) {
+          while (turn.load() != 2 * i) spin.Turn();
+          std::memset(buffers_.source.data(), i, static_cast<size_t>(buffers_.bytes));
+          turn.store(2 * i + 1);
+        }
+      }
+    });
+  }
+
+ private:
+  std::shared_ptr<CpuMachine> machine_;
+  const BackendLink link_;
+  LinkBuffers buffers_;
+  std::unique_ptr<LinkBuffers> beside_;
+  int beside_worker_ = -1;
+};
+
+// `count` empty ops, op i on device_of(i); each waits for the one before if that is elsewhere.
+std::shared_ptr<const ExecutionPlan> EmptyOps(const CpuMachine& machine,
+                                              int count,
+                                              const std::function<int(int)>& device_of) {
+  auto plan = std::make_shared<ExecutionPlan>();
+  plan->num_devices = static_cast<int>(machine.devices.size());
+  plan->arena_bytes.assign(plan->num_devices, 0);
+  plan->ops.resize(count);
+  for (int i = 0; i < count; ++i) {
+    plan->commands.push_back({.stream = device_of(i), .op = i});
+    if (i == 0 || device_of(i - 1) == device_of(i)) continue;
+    plan->commands[i].waits = {i - 1};
+    plan->commands[i - 1].is_awaited = true;
+  }
+  return plan;
+}
+
+}  // namespace
+
+Sampler MakeCpuOpSampler(std::shared_ptr<CpuMachine> machine,
+                         int device,
+                         const OpWork& work,
+                         std::span<const std::int64_t> input_bytes,
+                         std::span<const std::int64_t> output_bytes,
+                         CacheState cache) {
+  auto bench =
+      std::make_shared<OpBench>(std::move(machine), device, work, input_bytes, output_bytes, cache);
+  return [bench](int count, std::vector<double>& timings) { bench->Sample(count, timings); };
+}
+
+Sampler MakeCpuCopySampler(std::shared_ptr<CpuMachine> machine,
+                           const BackendLink& link,
+                           std::int64_t bytes,
+                           const BackendLink* beside) {
+  auto bench = std::make_shared<CopyBench>(std::move(machine), link, bytes, beside);
+  return [bench](int count, std::vector<double>& timings) { bench->Sample(count, timings); };
+}
+
+std::optional<Sampler> MakeCpuDispatchSampler(std::shared_ptr<CpuMachine> machine,
+                                              int device,
+                                              DispatchQuantity quantity) {
+  constexpr int kOps = 1000;
+  const int num_devices = static_cast<int>(machine->devices.size());
+  auto alone = std::make_shared<CpuProgram>(
+      machine, EmptyOps(*machine, kOps, [device](int) { return device; }));
+  const auto null_op = [alone] { return static_cast<double>(alone->Step(false).step_time) / kOps; };
+  if (quantity == DispatchQuantity::kNullKernel) {
+    return [null_op](int count, std::vector<double>& timings) {
+      for (int i = 0; i < count; ++i) timings.push_back(null_op());
+    };
+  }
+  if (quantity != DispatchQuantity::kWait || num_devices < 2) return std::nullopt;
+  const int other = (device + 1) % num_devices;
+  auto in_turns = std::make_shared<CpuProgram>(
+      machine, EmptyOps(*machine, kOps, [=](int i) { return i % 2 ? device : other; }));
+  return [null_op, in_turns](int count, std::vector<double>& timings) {
+    for (int i = 0; i < count; ++i) {
+      const double turn = static_cast<double>(in_turns->Step(false).step_time) / kOps;
+      timings.push_back(std::max(0.0, turn - null_op()));
+    }
+  };
+}
+
+}  // namespace emplace

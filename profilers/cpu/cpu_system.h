@@ -1,0 +1,48 @@
+#pragma once
+
+// What the operating system says about the processor, and what is asked of it: pinning, memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace emplace {
+
+/// Pins the calling thread, and all that it starts from now on, to these cores.
+/// @throws RunError naming the cores
+void PinThisThread(std::span<const int> cores);
+
+/// Denormal numbers count as zero in this thread, as they do on GPUs: a step's time must not depend
+/// on how far weights have shrunk.
+void FlushDenormalsInThisThread();
+
+std::string CpuModel();                                      ///< "AMD EPYC 9654 96-Core Processor"
+std::string CpuKindName(std::string_view model, int cores);  ///< "amd_epyc_9654_8c"
+std::string KernelRelease();                                 ///< "Linux 6.1.0"
+double ClockMhz(int core);                                   ///< now; 0: not readable
+std::int64_t PhysicalMemory();                               ///< [B]
+std::int64_t LastLevelCacheBytes();                          ///< [B], 32 MiB if not readable
+
+/// Address space that becomes memory where it is touched: pointers into it stay valid while what is
+/// used of it grows.
+class ReservedMemory {
+ public:
+  /// @throws RunError if the address space is refused
+  explicit ReservedMemory(std::int64_t bytes);
+  ~ReservedMemory();
+  ReservedMemory(const ReservedMemory&) = delete;
+  ReservedMemory& operator=(const ReservedMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::int64_t size() const { return size_; }
+  /// Writes zeros to what was never touched of the first `bytes`, so that no page is missing later.
+  void Touch(std::int64_t bytes);
+
+ private:
+  std::byte* data_ = nullptr;
+  std::int64_t size_ = 0, touched_ = 0;
+};
+
+}  // namespace emplace

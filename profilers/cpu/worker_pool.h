@@ -1,0 +1,54 @@
+#pragma once
+
+// Pinned threads that wait for jobs: a short spin, then asleep.
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace emplace {
+
+/// One turn of a loop that waits for another core: pauses, and now and then lets another thread of
+/// this core run, in case there is one.
+class SpinWait {
+ public:
+  void Turn();
+
+ private:
+  int turns_ = 0;
+};
+
+class WorkerPool {
+ public:
+  /// @param cores  per worker, what it and its OpenMP threads are pinned to
+  /// @throws RunError if a thread cannot be pinned
+  explicit WorkerPool(std::vector<std::vector<int>> cores);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()); }
+  /// Runs job(worker) on all workers at once; the caller sleeps until the last has returned.
+  /// Rethrows the first exception of a job. One call at a time.
+  void RunOnAll(const std::function<void(int)>& job);
+  /// The same on one worker.
+  void RunOn(int worker, const std::function<void()>& job);
+
+ private:
+  void Loop(int worker, const std::vector<int>& cores);
+  void Stop();
+
+  std::vector<std::thread> threads_;
+  const std::function<void(int)>* job_ = nullptr;
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};
+  alignas(64) std::atomic<int> running_{0};
+  bool stop_ = false;
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,52 @@
+// What the first step finds in memory: numbers that depend on the tensor and on nothing else.
+
+#include <cstring>
+
+#include "framework/base/error.h"
+#include "profilers/executor/plan.h"
+
+namespace emplace {
+namespace {
+
+// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) as a hash.
+std::uint64_t Hash(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+template <class T, class F>
+std::vector<std::byte> Filled(std::int64_t bytes, F&& value_of) {
+  std::vector<std::byte> result(bytes);
+  for (std::int64_t i = 0; (i + 1) * std::int64_t{sizeof(T)} <= bytes; ++i) {
+    const T value = value_of(i);
+    std::memcpy(result.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::byte> InitialBytes(const InitialValue& value) {
+  using Fill = InitialValue::Fill;
+  const std::uint64_t seed = Hash(static_cast<std::uint64_t>(value.tensor) + 1);
+  const auto index = [seed](std::int64_t i) { return Hash(seed + i) % 100003; };
+  switch (value.fill) {
+    case Fill::kZero:
+      return std::vector<std::byte>(value.bytes);
+    case Fill::kScalar:
+      return Filled<float>(value.bytes, [](std::int64_t) { return 1e-3f; });
+    case Fill::kRandom:
+      return Filled<float>(value.bytes, [seed](std::int64_t i) {
+        return (static_cast<float>(Hash(seed + i) >> 40) * 0x1p-24f - 0.5f) * 0.2f;
+      });
+    case Fill::kIndices:
+      if (value.dtype == DType::kI64) return Filled<std::int64_t>(value.bytes, index);
+      EMPLACE_CHECK(value.dtype == DType::kI32);
+      return Filled<std::int32_t>(value.bytes, index);
+  }
+  EMPLACE_CHECK(false);
+}
+
+}  // namespace emplace
