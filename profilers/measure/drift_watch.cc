@@ -1,0 +1,107 @@
+#include "profilers/measure/drift_watch.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "profilers/statistics/sampling.h"
+
+namespace emplace {
+namespace {
+
+// Small enough to be quick on one core, large enough to run at the full clock.
+constexpr std::int64_t kSize = 256;
+
+OpWork ReferenceProduct() {
+  const TensorView matrix = ContiguousView(DType::kF32, {1, kSize, kSize});
+  KernelCall call;
+  call.kind = KernelKind::kMatmul;
+  call.inputs = {{false, 0, matrix}, {false, 1, matrix}};
+  call.outputs = {{true, 0, matrix}};
+  return {.calls = {std::move(call)}};
+}
+
+std::string Describe(const ClockReading& clock) {
+  std::string text = clock.mhz > 0 ? fmt::format("{:.0f} MHz", clock.mhz) : "clock not readable";
+  if (clock.temperature) text += fmt::format(", {:.0f} C", *clock.temperature);
+  return text;
+}
+
+}  // namespace
+
+DriftWatch::DriftWatch(Backend& backend, std::vector<int> devices)
+    : backend_(backend), devices_(std::move(devices)) {
+}
+
+double DriftWatch::TimeProduct(int device) {
+  constexpr std::int64_t kBytes = kSize * kSize * 4;
+  constexpr std::array<std::int64_t, 2> kInputs{kBytes, kBytes};
+  constexpr std::array<std::int64_t, 1> kOutputs{kBytes};
+  const Sampler sampler =
+      backend_.OpSampler(device, ReferenceProduct(), kInputs, kOutputs, CacheState::kWarm);
+  return MeasureUntilStable(sampler, {.max_seconds = 0.1}).timing.median;
+}
+
+double DriftWatch::TimeOrThrow(const std::string& when, int device) {
+  try {
+    return TimeProduct(device);
+  } catch (const std::runtime_error& error) {
+    throw RunError(fmt::format("{}: device \"{}\" cannot do the reference product: {}",
+                               when,
+                               backend_.devices()[device].name,
+                               error.what()));
+  }
+}
+
+void DriftWatch::Check(const std::string& when, std::vector<std::string>& warnings) {
+  for (const int device : devices_) {
+    const double time = TimeOrThrow(when, device);
+    const auto [first, is_new] = first_time_.emplace(device, time);
+    if (is_new || !(first->second > 0)) continue;
+    const double change = time / first->second - 1;
+    if (std::abs(change) <= kTolerance) continue;
+    warnings.push_back(
+        fmt::format("{}: the reference product on {} takes {:.1f} us, {:+.1f} % against the start",
+                    when,
+                    backend_.devices()[device].name,
+                    time / 1e3,
+                    change * 100));
+  }
+  last_clocks_ = backend_.ReadClocks();
+  if (first_clocks_.empty()) first_clocks_ = last_clocks_;
+  for (size_t i = 0; i < std::min(first_clocks_.size(), last_clocks_.size()); ++i) {
+    const double before = first_clocks_[i].mhz, now = last_clocks_[i].mhz;
+    if (!(before > 0 && now > 0) || std::abs(now / before - 1) <= kTolerance) continue;
+    warnings.push_back(fmt::format("{}: the clock of {} reads {:.0f} MHz, {:.0f} MHz at the start",
+                                   when,
+                                   last_clocks_[i].device,
+                                   now,
+                                   before));
+  }
+}
+
+void DriftWatch::Describe(std::map<std::string, std::string>& properties) const {
+  for (const ClockReading& clock : first_clocks_) {
+    properties["clock at start, " + clock.device] = emplace::Describe(clock);
+  }
+  for (const ClockReading& clock : last_clocks_) {
+    properties["clock at end, " + clock.device] = emplace::Describe(clock);
+  }
+}
+
+std::string DriftWatch::WhyBroken(int device) {
+  try {
+    TimeProduct(device);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace emplace

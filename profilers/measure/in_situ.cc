@@ -1,0 +1,198 @@
+#include "profilers/measure/in_situ.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "framework/cost/op_signature.h"
+#include "profilers/measure/cost_table_entries.h"
+#include "profilers/statistics/sampling.h"
+
+namespace emplace {
+namespace {
+
+bool HasWork(const ExecutionPlan& plan, const PlanCommand& command) {
+  return command.type == PlanCommand::Type::kCopy ? command.bytes > 0
+                                                  : !plan.ops[command.op].work.calls.empty();
+}
+
+// Mean of the lower nine tenths.
+double TrimmedMean(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  values.resize(std::max<size_t>(1, values.size() * 9 / 10));
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// The last command with work on a stream, and when the commands behind it were ready.
+struct StreamState {
+  int last = -1;
+  bool is_new = true;
+  Nanos ready = 0;  // of commands without work since then
+};
+
+}  // namespace
+
+void InSituTimings::Add(const Problem& problem,
+                        std::span<const DeviceIndex> device_of_op,
+                        const StepMeasurement& measurement) {
+  EMPLACE_CHECK(measurement.plan != nullptr &&
+                device_of_op.size() == static_cast<size_t>(problem.num_ops()));
+  const ExecutionPlan& plan = *measurement.plan;
+  const Graph& graph = problem.graph();
+  const Cluster& cluster = problem.cluster();
+
+  // Where each command's times go; nullptr: nowhere.
+  std::vector<std::vector<double>*> timings(plan.commands.size(), nullptr);
+  for (size_t c = 0; c < plan.commands.size(); ++c) {
+    const PlanCommand& command = plan.commands[c];
+    if (!HasWork(plan, command)) continue;
+    if (command.type == PlanCommand::Type::kCopy) {
+      ChannelSamples& channel = copies_[cluster.channel(command.stream - plan.num_devices).name];
+      const auto name_of = [&](const Address& address) {
+        return address.device == kStaging ? "" : cluster.device(address.device).name;
+      };
+      channel.ends.insert({name_of(command.source), name_of(command.destinations.at(0))});
+      timings[c] = &channel.timings[command.bytes];
+      continue;
+    }
+    std::string signature = OpSignature(graph, command.op);
+    OpSamples& samples =
+        ops_[{cluster.kind_of(device_of_op[command.op]).name, std::move(signature)}];
+    if (samples.timings.empty()) {
+      samples.op = NewMeasurement(graph, command.op);
+      samples.op.is_proxy = plan.ops[command.op].work.is_proxy();
+    }
+    timings[c] = &samples.timings;
+  }
+  for (const Device& device : cluster.devices()) {
+    const DeviceKind& kind = cluster.kinds()[device.kind];
+    kinds_.try_emplace(kind.name).first->second.kind = kind;
+  }
+
+  for (const StepRecord& trace : measurement.traces) {
+    EMPLACE_CHECK(
+        trace.start.size() == plan.commands.size() && trace.finish.size() == plan.commands.size(),
+        fmt::format("{} of {} commands traced", trace.start.size(), plan.commands.size()));
+    for (size_t c = 0; c < plan.commands.size(); ++c) {
+      if (timings[c] == nullptr) continue;
+      timings[c]->push_back(static_cast<double>(trace.finish[c] - trace.start[c]));
+    }
+    AddBetween(problem, plan, trace);
+  }
+}
+
+void InSituTimings::AddBetween(const Problem& problem,
+                               const ExecutionPlan& plan,
+                               const StepRecord& trace) {
+  std::vector<StreamState> streams(plan.num_streams());
+  for (size_t c = 0; c < plan.commands.size(); ++c) {
+    const PlanCommand& command = plan.commands[c];
+    StreamState& stream = streams[command.stream];
+    const bool is_copy = command.type == PlanCommand::Type::kCopy;
+    const int device = is_copy ? command.source.device : command.stream;
+    Nanos ready = 0;
+    for (const int other : command.waits) ready = std::max(ready, trace.finish[other]);
+    const bool was_new = std::exchange(stream.is_new, false);
+    if (device != kStaging) {
+      KindSamples& kind = kinds_.at(problem.cluster().kind_of(device).name);
+      const double start = static_cast<double>(trace.start[c]);
+      if (was_new && !is_copy && command.waits.empty()) kind.starts.push_back(start);
+      if (HasWork(plan, command)) {
+        const Nanos all_ready = std::max(ready, stream.ready);
+        const bool follows = stream.last >= 0;
+        if (follows && !is_copy && all_ready <= trace.start[stream.last]) {
+          kind.gaps.push_back(start - static_cast<double>(trace.finish[stream.last]));
+        } else if (!command.waits.empty() && ready == all_ready &&
+                   (!follows || ready >= trace.finish[stream.last])) {
+          const double free = follows ? static_cast<double>(ready - trace.finish[stream.last])
+                                      : std::numeric_limits<double>::infinity();
+          kind.waits.emplace_back(free, start - static_cast<double>(ready));
+        }
+      }
+    }
+    if (HasWork(plan, command)) {
+      stream.last = static_cast<int>(c);
+      stream.ready = 0;
+    } else {
+      stream.ready = std::max(stream.ready, ready);
+    }
+  }
+}
+
+void InSituTimings::WriteOps(CostTable& table) const {
+  for (const auto& [key, samples] : ops_) {
+    if (samples.timings.empty()) continue;
+    KindCosts& costs = KindIn(table, kinds_.at(key.first).kind);
+    OpMeasurement& op = OpIn(costs, samples.op);
+    op.in_situ = Summarize(samples.timings);
+  }
+}
+
+void InSituTimings::WriteCopies(CostTable& table) const {
+  for (const auto& [name, channel] : copies_) {
+    // Hops through the staging area are told from the direct copies of the same channel.
+    std::vector<std::pair<std::string, std::string>> ends;
+    std::copy_if(
+        channel.ends.begin(), channel.ends.end(), std::back_inserter(ends), [](const auto& pair) {
+          return !pair.first.empty() && !pair.second.empty();
+        });
+    if (ends.size() != 1) continue;
+    const auto& [from, to] = ends.front();
+    LinkMeasurement link{.from = from, .to = to, .memory = kInSituMemory};
+    for (const auto& [bytes, timings] : channel.timings) {
+      if (!timings.empty()) link.points.emplace_back(bytes, Summarize(timings));
+    }
+    if (link.points.size() >= 2) {
+      const std::vector<LinkPoint> points = CopiesOn(name);
+      link.ranges = {FitChannel(points)};
+      link.max_relative_error = MaxRelativeError(link.ranges, points);
+    }
+    LinkMeasurement* const known = FindLink(table, link.from, link.to, link.memory);
+    if (known != nullptr) {
+      *known = std::move(link);
+    } else if (!link.points.empty()) {
+      table.links.push_back(std::move(link));
+    }
+  }
+}
+
+void InSituTimings::WriteGaps(CostTable& table) const {
+  for (const auto& [name, samples] : kinds_) {
+    KindCosts& costs = KindIn(table, samples.kind);
+    double gap = static_cast<double>(costs.kind.gap);
+    if (samples.gaps.size() >= kMinSeen) {
+      gap = std::max(0.0, TrimmedMean(samples.gaps));
+      costs.kind.gap = std::llround(gap);
+    }
+    if (samples.starts.size() >= kMinSeen) {
+      costs.kind.launch = std::llround(std::max(0.0, Median(samples.starts)));
+    }
+    std::vector<double> waits;
+    for (const auto& [free, wait] : samples.waits) {
+      if (free >= gap) waits.push_back(wait);
+    }
+    if (waits.size() >= kMinSeen) DispatchIn(table, name).wait_ns = std::max(0.0, Median(waits));
+  }
+}
+
+std::vector<LinkPoint> InSituTimings::CopiesOn(const std::string& channel) const {
+  std::vector<LinkPoint> points;
+  const auto found = copies_.find(channel);
+  if (found == copies_.end()) return points;
+  for (const auto& [bytes, timings] : found->second.timings) {
+    if (timings.empty()) continue;
+    points.push_back({static_cast<double>(bytes),
+                      std::max(1.0, Median(timings)),  // a clock may be too coarse for less
+                      static_cast<double>(timings.size())});
+  }
+  return points;
+}
+
+}  // namespace emplace

@@ -1,0 +1,130 @@
+#include "profilers/measure/op_phase.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "framework/cost/op_signature.h"
+#include "profilers/kernels/op_work.h"
+#include "profilers/measure/cost_table_entries.h"
+
+namespace emplace {
+namespace {
+
+bool MayRunOn(const Op& op, const DeviceKind& kind) {
+  return op.device_kinds.empty() ||
+         std::any_of(op.device_kinds.begin(), op.device_kinds.end(), [&](const std::string& name) {
+           return name == ToString(kind.device_class) || name == kind.name;
+         });
+}
+
+std::vector<std::int64_t> StorageBytes(const Graph& graph, const std::vector<int>& tensors) {
+  std::vector<std::int64_t> bytes;
+  for (const int tensor : tensors) bytes.push_back(graph.tensor(graph.alias_root(tensor)).bytes);
+  return bytes;
+}
+
+void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
+  const Graph& graph = *item.graph;
+  KindCosts& costs = KindIn(session.table(), session.kind_of(item.device));
+  const OpMeasurement* known = costs.Find(item.signature);
+  const bool needs_warm = known == nullptr || !known->isolated;
+  const bool needs_cold = session.options().cold && (known == nullptr || !known->cold);
+  if (!needs_warm && !needs_cold) return;
+
+  const OpWork work = WorkOf(graph, item.op);
+  const std::vector<std::int64_t> inputs = StorageBytes(graph, graph.op(item.op).inputs);
+  const std::vector<std::int64_t> outputs = StorageBytes(graph, graph.op(item.op).outputs);
+  const auto time = [&](CacheState cache) {
+    const Sampler sampler = session.backend().OpSampler(item.device, work, inputs, outputs, cache);
+    return MeasureUntilStable(sampler, session.options().rule).timing;
+  };
+  OpMeasurement measured = NewMeasurement(graph, item.op);
+  measured.is_proxy = work.is_proxy();
+  if (needs_warm) measured.isolated = time(CacheState::kWarm);
+  if (needs_cold) measured.cold = time(CacheState::kCold);
+  OpMeasurement& op = OpIn(costs, measured);
+  if (needs_warm) op.isolated = measured.isolated;
+  if (needs_cold) op.cold = measured.cold;
+}
+
+}  // namespace
+
+OpItems FindOps(const ProfilingSession& session,
+                std::span<const std::shared_ptr<const Graph>> graphs) {
+  OpItems ops;
+  std::set<SignatureOnDevice> seen;
+  std::unordered_map<std::string, bool> has_work;
+  for (const auto& graph : graphs) {
+    std::set<SignatureOnDevice>& of_graph = ops.of_graph.emplace_back();
+    for (int op = 0; op < graph->num_ops(); ++op) {
+      const std::string signature = OpSignature(*graph, op);
+      const auto [works, is_new] = has_work.emplace(signature, false);
+      if (is_new) works->second = !WorkOf(*graph, op).calls.empty();
+      if (!works->second) continue;
+      for (const int device : session.representatives()) {
+        if (!MayRunOn(graph->op(op), session.kind_of(device))) continue;
+        of_graph.insert({signature, device});
+        if (seen.insert({signature, device}).second) {
+          ops.items.push_back({device, graph, op, signature});
+        }
+      }
+    }
+  }
+  std::stable_sort(ops.items.begin(), ops.items.end(), [](const auto& a, const auto& b) {
+    return a.device < b.device;
+  });
+  return ops;
+}
+
+std::set<SignatureOnDevice> MeasureOps(ProfilingSession& session, const OpItems& ops) {
+  std::set<SignatureOnDevice> failed;
+  for (size_t i = 0; i < ops.items.size() && !session.IsStopped(); ++i) {
+    const OpItems::Item& item = ops.items[i];
+    session.Advance("ops",
+                    i,
+                    ops.items.size(),
+                    item.graph->op(item.op).kind + " on " + session.name_of(item.device));
+    const bool is_done =
+        session.Try({item.device}, "op " + item.signature, [&] { MeasureOp(session, item); });
+    if (!is_done) failed.insert({item.signature, item.device});
+  }
+  return failed;
+}
+
+void MeasureDispatch(ProfilingSession& session) {
+  CostTable& table = session.table();
+  for (const int device : session.representatives()) {
+    if (session.IsStopped()) return;
+    const DeviceKind& kind = session.kind_of(device);
+    const bool is_known = std::any_of(
+        table.dispatch.begin(), table.dispatch.end(), [&](const DispatchCosts& dispatch) {
+          return dispatch.device_kind == kind.name;
+        });
+    if (is_known) continue;
+    session.Report("dispatch on " + session.name_of(device));
+    DispatchCosts costs{.device_kind = kind.name};
+    const std::pair<DispatchQuantity, double*> quantities[] = {
+        {DispatchQuantity::kNullKernel, &costs.null_kernel_ns},
+        {DispatchQuantity::kLaunch, &costs.launch_ns},
+        {DispatchQuantity::kIssue, &costs.issue_ns},
+        {DispatchQuantity::kGraphLaunch, &costs.graph_launch_ns},
+        {DispatchQuantity::kWait, &costs.wait_ns},
+    };
+    const bool is_done = session.Try({device}, "dispatch", [&] {
+      for (const auto& [quantity, nanos] : quantities) {
+        const std::optional<Sampler> sampler = session.backend().DispatchSampler(device, quantity);
+        if (!sampler) continue;
+        *nanos = MeasureUntilStable(*sampler, session.options().rule).timing.median;
+      }
+    });
+    if (!is_done) continue;
+    DeviceKind& measured = KindIn(table, kind).kind;
+    measured.issue = std::llround(costs.issue_ns);
+    measured.launch = std::llround(costs.launch_ns);
+    table.dispatch.push_back(costs);
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,69 @@
+#include "profilers/measure/profile.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "framework/base/error.h"
+#include "profilers/measure/link_phase.h"
+#include "profilers/measure/op_phase.h"
+#include "profilers/measure/profiling_session.h"
+#include "profilers/measure/step_phase.h"
+
+namespace emplace {
+namespace {
+
+// Before anything is measured: what the rule allows at most, and a guess for the steps [s].
+void ExpectPhases(ProfilingSession& session, size_t num_items, size_t num_graphs) {
+  const ProfileOptions& options = session.options();
+  constexpr double kSizes = 31, kSecondsPerGraph = 20;
+  session.Expect("ops", static_cast<double>(num_items) * options.rule.max_seconds);
+  session.Expect("links",
+                 static_cast<double>(session.backend().links().size()) * kSizes *
+                     options.rule.max_seconds / 2);
+  if (options.in_situ_placements > 0) {
+    session.Expect("steps", kSecondsPerGraph * static_cast<double>(num_graphs));
+  }
+}
+
+}  // namespace
+
+std::string DescribeMachine(const Backend& backend) {
+  char host[256] = "";
+  if (gethostname(host, sizeof host - 1) != 0) throw RunError("the host's name cannot be read");
+  std::vector<std::string> devices;
+  for (const BackendDevice& device : backend.devices()) {
+    devices.push_back(fmt::format("{} ({})", device.name, device.description));
+  }
+  return fmt::format("{}: {}", host, fmt::join(devices, ", "));
+}
+
+CostTable ProfileMachine(std::shared_ptr<Backend> backend,
+                         std::span<const std::shared_ptr<const Graph>> graphs,
+                         const ProfileOptions& options,
+                         const CostTable& resume,
+                         const ProfileEvents& events) {
+  ProfilingSession session(std::move(backend), options, events, resume);
+  const OpItems ops = FindOps(session, graphs);
+  ExpectPhases(session, ops.items.size(), graphs.size());
+  session.Report("clocks");
+  CostTable& table = session.table();
+  session.drift().Check("at the start", table.warnings);
+
+  std::set<SignatureOnDevice> failed;
+  session.RunPhase("ops", [&] { failed = MeasureOps(session, ops); });
+  if (options.dispatch) session.RunPhase("dispatch", [&] { MeasureDispatch(session); });
+  session.RunPhase("links", [&] { MeasureLinks(session); });
+  if (options.in_situ_placements > 0) {
+    session.RunPhase("steps", [&] { MeasureSteps(session, graphs, ops, failed); });
+  }
+
+  session.drift().Describe(table.properties);
+  FitLadder(table);
+  table.complete = !session.IsStopped();
+  session.Report(table.complete ? "done" : "stopped");
+  return std::move(table);
+}
+
+}  // namespace emplace

@@ -1,0 +1,158 @@
+#include "profilers/measure/step_phase.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "framework/graph/coarsen.h"
+#include "framework/search/problem.h"
+#include "profilers/executor/executor.h"
+#include "profilers/measure/calibrate.h"
+#include "profilers/measure/draw_placements.h"
+#include "profilers/measure/in_situ.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kLeastPlacements = 3;
+constexpr int kWarmup = 1, kUntracedRounds = 1;
+
+// Everything on the slowest device [s].
+double LongestStep(const Problem& problem) {
+  double longest = 0;
+  for (int d = 0; d < problem.num_devices(); ++d) {
+    double sum = 0;
+    for (int op = 0; op < problem.num_ops(); ++op) {
+      if (problem.costs().allowed(op, d)) sum += static_cast<double>(problem.costs().at(op, d));
+    }
+    longest = std::max(longest, sum * 1e-9);
+  }
+  return longest;
+}
+
+// As many placements as the time allows.
+int CountPlacements(ProfilingSession& session, const Problem& problem) {
+  const ProfileOptions& options = session.options();
+  const double step = LongestStep(problem);
+  const double per_placement = step * (kWarmup + kUntracedRounds + options.in_situ_rounds);
+  const int wanted = options.in_situ_placements;
+  if (per_placement * wanted <= options.in_situ_seconds) return wanted;
+  const int fitting = static_cast<int>(options.in_situ_seconds / per_placement);
+  const int count = std::min(wanted, std::max(kLeastPlacements, fitting));
+  if (count < wanted) {
+    session.Warn(
+        fmt::format("graph \"{}\": whole steps of {} instead of {} placements, since a "
+                    "step takes up to {:.2f} s and all of them may take {:.0f} s",
+                    problem.graph().name(),
+                    count,
+                    wanted,
+                    step,
+                    options.in_situ_seconds));
+  }
+  return count;
+}
+
+// Drawn placements that fit the devices' memory.
+std::vector<Placement> DrawFitting(ProfilingSession& session, const Problem& problem) {
+  std::vector<Placement> placements;
+  const int count = CountPlacements(session, problem);
+  for (DrawnPlacement& drawn : DrawPlacements(problem, count, session.options().seed)) {
+    const ExecutionPlan plan =
+        CompilePlan(problem, ExpandPlacement(drawn.placement, problem.grouping()));
+    bool fits = true;
+    for (int d = 0; d < problem.num_devices() && fits; ++d) {
+      const Device& device = problem.cluster().device(d);
+      fits = plan.arena_bytes[d] <= device.memory;
+      if (fits) continue;
+      session.Warn(fmt::format(
+          "graph \"{}\": placement \"{}\" left out: it takes {} B on {}, which has {} B",
+          problem.graph().name(),
+          drawn.label,
+          plan.arena_bytes[d],
+          device.name,
+          device.memory));
+    }
+    if (fits) placements.push_back(std::move(drawn.placement));
+  }
+  return placements;
+}
+
+std::shared_ptr<const Problem> MakeProblem(ProfilingSession& session,
+                                           const std::shared_ptr<const Graph>& graph) {
+  FitLadder(session.table());  // for ops whose kernels failed
+  const auto cluster = std::make_shared<const Cluster>(
+      CalibratedCluster(session.table(), session.backend(), "profile", session.options().mode));
+  CostSources sources;
+  sources.table = &session.table();
+  sources.warn = [&](const std::string& warning) { session.Warn(warning); };
+  return std::make_shared<const Problem>(
+      graph,
+      ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())),
+      cluster,
+      ComputeCosts(*graph, *cluster, "profile", sources));
+}
+
+void MeasureGraph(ProfilingSession& session,
+                  const std::shared_ptr<const Graph>& graph,
+                  double seconds_for_others,
+                  InSituTimings& timings) {
+  const auto problem = MakeProblem(session, graph);
+  const std::vector<Placement> placements = DrawFitting(session, *problem);
+  if (placements.empty()) return;
+  const double begin = session.Elapsed();
+  ExecutorOptions options{.warmup = kWarmup,
+                          .rounds = kUntracedRounds,
+                          .traced_rounds = session.options().in_situ_rounds,
+                          .mode = session.options().mode};
+  options.progress = [&](std::int64_t done, std::int64_t total) {
+    const double per_step =
+        (session.Elapsed() - begin) / static_cast<double>(std::max<std::int64_t>(done, 1));
+    session.Expect("steps", seconds_for_others + per_step * static_cast<double>(total - done));
+    session.Report(fmt::format("steps of {} ({} of {})", graph->name(), done, total));
+    return !session.IsStopped();
+  };
+  const std::vector<StepMeasurement> measurements =
+      Executor(problem, session.shared_backend(), options).Measure(placements);
+  for (size_t i = 0; i < measurements.size(); ++i) {
+    timings.Add(*problem, ExpandPlacement(placements[i], problem->grouping()), measurements[i]);
+  }
+}
+
+}  // namespace
+
+void MeasureSteps(ProfilingSession& session,
+                  std::span<const std::shared_ptr<const Graph>> graphs,
+                  const OpItems& ops,
+                  const std::set<SignatureOnDevice>& failed) {
+  CostTable& table = session.table();
+  const auto is_seen = [&](const SignatureOnDevice& key) {
+    const OpMeasurement* op = table.Find(session.kind_of(key.second).name)->Find(key.first);
+    return failed.contains(key) || (op != nullptr && op->in_situ);
+  };
+  InSituTimings timings;
+  const double begin = session.Elapsed();
+  int graphs_run = 0;
+  for (size_t g = 0; g < graphs.size() && !session.IsStopped(); ++g) {
+    session.Advance("steps", g, graphs.size(), "steps of " + graphs[g]->name());
+    if (std::all_of(ops.of_graph[g].begin(), ops.of_graph[g].end(), is_seen)) continue;
+    const double per_graph = graphs_run == 0 ? 0 : (session.Elapsed() - begin) / graphs_run;
+    const double seconds_for_others = per_graph * static_cast<double>(graphs.size() - g - 1);
+    try {
+      MeasureGraph(session, graphs[g], seconds_for_others, timings);
+    } catch (const std::runtime_error& error) {
+      // Here an InputError means that the graph cannot be placed on these devices as a whole: its
+      // ops stay as they were timed alone.
+      session.HandleFailure(session.representatives(),
+                            fmt::format("whole steps of graph \"{}\"", graphs[g]->name()),
+                            error);
+    }
+    ++graphs_run;
+    timings.WriteOps(table);
+    timings.WriteCopies(table);
+    if (session.options().mode == DispatchMode::kGraph) timings.WriteGaps(table);
+    table.properties[kDispatchProperty] = ToString(session.options().mode);
+    session.Checkpoint();
+  }
+}
+
+}  // namespace emplace
