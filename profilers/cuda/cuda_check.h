@@ -1,8 +1,8 @@
 #pragma once
 
-// The one way to call CUDA; for .cu files only.
+// The one way to call CUDA's runtime. cuBLAS and cuDNN: kernels/library_check.h.
 
-#include <cuda_runtime.h>
+#include <cuda_runtime_api.h>
 
 #include "profilers/cuda/cuda_error.h"
 

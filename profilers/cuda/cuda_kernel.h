@@ -1,7 +1,6 @@
 #pragma once
 
-// Kernel calls on a GPU: cuBLASLt for products, cuDNN for convolution, pooling and batch norm, own
-// kernels for the rest.
+// Kernel calls on a GPU: cuBLASLt for products, cuDNN for convolution, own kernels for the rest.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +12,8 @@
 
 namespace emplace::cuda {
 
-/// A kernel call prepared for one GPU or partition: algorithm, descriptors and plan are fixed.
+/// A kernel call prepared for one GPU or partition: algorithm, descriptors and plan are fixed. One
+/// thread at a time.
 class CudaKernel {
  public:
   virtual ~CudaKernel() = default;
@@ -21,7 +21,8 @@ class CudaKernel {
   virtual std::int64_t scratch_bytes() const { return 0; }
   /// Enqueues on `stream`: no allocation, no query, no synchronisation, and allowed while the
   /// stream is being captured.
-  /// @param inputs, outputs  of the op, device pointers where each tensor's storage starts
+  /// @param inputs, outputs  of the op, device pointers where each tensor's storage starts,
+  /// 256-byte aligned    @param scratch  scratch_bytes(), likewise @throws CudaError
   virtual void Launch(void* const* inputs,
                       void* const* outputs,
                       void* scratch,
@@ -38,6 +39,7 @@ class CudaKernelFactory {
   CudaKernelFactory(const CudaKernelFactory&) = delete;
   CudaKernelFactory& operator=(const CudaKernelFactory&) = delete;
 
+  /// A convolution's algorithm is run once on memory of its own, so that this waits for the GPU.
   /// @throws CudaError naming the library call; RunError naming the call if no algorithm fits
   std::unique_ptr<CudaKernel> Prepare(const KernelCall& call);
   /// "cuBLASLt 13.1, cuDNN 9.1"

@@ -1,9 +1,11 @@
 #include "profilers/cuda/cuda_check.h"
 #include "profilers/cuda/device_query.h"
+#include "profilers/cuda/handles.h"
 
 namespace emplace::cuda {
 
 std::vector<GpuInfo> QueryGpus() {
+  PrepareEnvironment();
   int count = 0;
   const cudaError_t found = cudaGetDeviceCount(&count);
   if (found == cudaErrorNoDevice || found == cudaErrorInsufficientDriver) return {};

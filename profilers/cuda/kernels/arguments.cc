@@ -1,0 +1,151 @@
+#include "profilers/cuda/kernels/arguments.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "framework/base/error.h"
+
+namespace emplace::cuda {
+namespace {
+
+std::string DescribeAll(const std::vector<Argument>& arguments) {
+  std::vector<std::string> texts;
+  for (const Argument& argument : arguments) {
+    texts.push_back(fmt::format(
+        "{} [{}]", ToString(argument.view.dtype), fmt::join(argument.view.shape, ", ")));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// Strides of dimensions of size 1 say nothing.
+bool HasLayout(const TensorView& view, const TensorView& wanted) {
+  if (view.num_elements() == 0) return true;
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    if (view.shape[d] != 1 && view.strides[d] != wanted.strides[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string Describe(const KernelCall& call) {
+  return fmt::format(
+      "{} {} -> {}", ToString(call.kind), DescribeAll(call.inputs), DescribeAll(call.outputs));
+}
+
+void RequireCounts(const KernelCall& call,
+                   std::size_t min_inputs,
+                   std::size_t max_inputs,
+                   std::size_t min_outputs,
+                   std::size_t max_outputs) {
+  const std::size_t inputs = call.inputs.size(), outputs = call.outputs.size();
+  if (inputs >= min_inputs && inputs <= max_inputs && outputs >= min_outputs &&
+      outputs <= max_outputs) {
+    return;
+  }
+  const auto range = [](std::size_t from, std::size_t to) {
+    return from == to ? std::to_string(from) : fmt::format("{} to {}", from, to);
+  };
+  throw RunError(fmt::format("it has {} inputs and {} outputs, expected {} and {}",
+                             inputs,
+                             outputs,
+                             range(min_inputs, max_inputs),
+                             range(min_outputs, max_outputs)));
+}
+
+std::int64_t AlignmentOf(const TensorView& view) {
+  constexpr std::int64_t kStorage = 256;  // that tensors' storage is aligned to
+  return std::gcd(kStorage, view.offset * SizeOf(view.dtype));
+}
+
+void* LaunchContext::Pointer(const Argument& argument) const {
+  void* storage = (argument.is_output ? outputs : inputs)[argument.index];
+  return static_cast<char*>(storage) + argument.view.offset * SizeOf(argument.view.dtype);
+}
+
+std::int64_t ScratchLayout::Take(std::int64_t bytes) {
+  constexpr std::int64_t kAlignment = 256;
+  const std::int64_t offset = bytes_;
+  bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return offset;
+}
+
+LaidOutArgument::LaidOutArgument(const Argument& argument,
+                                 const TensorView& wanted,
+                                 ScratchLayout& scratch,
+                                 std::int64_t alignment)
+    : argument_(argument) {
+  EMPLACE_CHECK(argument.view.shape == wanted.shape && wanted.offset == 0);
+  if (HasLayout(argument.view, wanted) && AlignmentOf(argument.view) >= alignment) return;
+  scratch_offset_ = scratch.Take(wanted.num_elements() * SizeOf(wanted.dtype));
+  in_ = PlanCopy(wanted, argument.view);
+  out_ = PlanCopy(argument.view, wanted);
+}
+
+LaidOutArgument::LaidOutArgument(const Argument& argument, ScratchLayout& scratch)
+    : LaidOutArgument(argument, ContiguousView(argument.view.dtype, argument.view.shape), scratch) {
+}
+
+void* LaidOutArgument::Pointer(const LaunchContext& context) const {
+  return is_copied() ? context.Scratch(scratch_offset_) : context.Pointer(argument_);
+}
+
+CopyJob LaidOutArgument::CopyIn(const LaunchContext& context) const {
+  CopyJob job = in_;
+  job.destination = Pointer(context);
+  job.source = context.Pointer(argument_);
+  return job;
+}
+
+CopyJob LaidOutArgument::CopyOut(const LaunchContext& context) const {
+  CopyJob job = out_;
+  job.destination = context.Pointer(argument_);
+  job.source = Pointer(context);
+  return job;
+}
+
+DenseArguments::DenseArguments(const KernelCall& call,
+                               ScratchLayout& scratch,
+                               const Options& options)
+    : reads_outputs_(options.reads_outputs) {
+  const auto add = [&](const std::vector<Argument>& arguments,
+                       const std::vector<int>& strided,
+                       std::vector<LaidOutArgument>& to) {
+    for (int i = 0; i < static_cast<int>(arguments.size()); ++i) {
+      if (std::ranges::count(strided, i) > 0) {
+        TensorView as_it_is = arguments[i].view;
+        as_it_is.offset = 0;
+        to.emplace_back(arguments[i], as_it_is, scratch);
+      } else {
+        to.emplace_back(arguments[i], scratch);
+      }
+    }
+  };
+  add(call.inputs, options.strided_inputs, inputs_);
+  add(call.outputs, options.strided_outputs, outputs_);
+  jobs_.reserve(inputs_.size() + outputs_.size());
+}
+
+void DenseArguments::CopyIn(const LaunchContext& context) {
+  jobs_.clear();
+  for (const LaidOutArgument& input : inputs_) {
+    if (input.is_copied()) jobs_.push_back(input.CopyIn(context));
+  }
+  for (const LaidOutArgument& output : outputs_) {
+    if (reads_outputs_ && output.is_copied()) jobs_.push_back(output.CopyIn(context));
+  }
+  LaunchCopies(jobs_, context.stream);
+}
+
+void DenseArguments::CopyOut(const LaunchContext& context) {
+  jobs_.clear();
+  for (const LaidOutArgument& output : outputs_) {
+    if (output.is_copied()) jobs_.push_back(output.CopyOut(context));
+  }
+  LaunchCopies(jobs_, context.stream);
+}
+
+}  // namespace emplace::cuda

@@ -1,0 +1,45 @@
+#pragma once
+
+// A matmul call in the terms of BLAS: column-major matrices with leading dimensions, transposed or
+// not. Plain C++, no CUDA.
+
+#include <cstdint>
+#include <optional>
+
+#include "profilers/kernels/kernel_call.h"
+
+namespace emplace::cuda {
+
+/// One operand of D = op(L) op(R), D being `rows` x `columns`.
+struct GemmOperand {
+  bool is_transposed = false;          ///< op: of the column-major matrix in memory
+  std::int64_t rows = 0, columns = 0;  ///< as it lies in memory, column-major
+  std::int64_t leading = 0;            ///< elements from a column to the next
+  std::int64_t batch_stride = 0;       ///< elements from a matrix to the next; 0: shared by all
+};
+
+enum class GemmBias : std::uint8_t {
+  kNone,
+  kRows,  ///< a vector with an entry for each row of D: what BLAS epilogues add
+  kFull,  ///< any other broadcast: copied to D before, D = L R + D
+};
+
+/// C = A B + bias of a call. A row-major C is the column-major D = C^T = B^T A^T: then L is B.
+struct GemmLayout {
+  std::int64_t rows = 0, columns = 0, depth = 0, batch = 0;
+  bool is_swapped = false;  ///< L is B and R is A; else L is A and R is B
+  GemmOperand left, right, result;
+  /// Arguments that no leading dimension describes: the layout is for a row-major copy of them.
+  bool copies_a = false, copies_b = false, copies_c = false;
+  GemmBias bias = GemmBias::kNone;
+};
+
+/// @param a, b, c  [batch, m, k], [batch, k, n], [batch, m, n]    @param bias  [batch, m, n] or
+/// null
+/// @throws RunError if shapes do not fit or a dtype is not f32
+GemmLayout PlanGemm(const TensorView& a,
+                    const TensorView& b,
+                    const TensorView& c,
+                    const TensorView* bias);
+
+}  // namespace emplace::cuda

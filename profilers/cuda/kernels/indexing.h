@@ -1,0 +1,35 @@
+#pragma once
+
+// Rows by index: gather and scatter-add. All tensors row-major without holes; indices are taken
+// modulo the table's rows.
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "profilers/kernels/kernel_call.h"
+
+namespace emplace::cuda {
+
+/// out [n, row_bytes] = table[indices [n]].
+struct GatherJob {
+  std::int64_t table_rows = 0, n = 0, row_bytes = 0;
+  DType index_dtype = DType::kI64;
+  const void *table = nullptr, *indices = nullptr;
+  void* out = nullptr;
+};
+void LaunchGather(const GatherJob& job, cudaStream_t stream);
+
+/// table [v, width] += alpha * rows [n, width] at indices [n]. Additions are atomic, in no fixed
+/// order.
+struct ScatterAddJob {
+  std::int64_t table_rows = 0, n = 0, width = 0;
+  DType index_dtype = DType::kI64;
+  float alpha = 1;
+  const float* rows = nullptr;
+  const void* indices = nullptr;
+  float* table = nullptr;
+};
+void LaunchScatterAdd(const ScatterAddJob& job, cudaStream_t stream);
+
+}  // namespace emplace::cuda

@@ -1,0 +1,65 @@
+#pragma once
+
+// The one way to call cuBLASLt and cuDNN, and to own what they hand out.
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+#include "profilers/cuda/cuda_error.h"
+
+/// Runs a cuBLASLt call. @throws emplace::cuda::CudaError with call, file, line and status name
+#define EMPLACE_CUBLAS_CHECK(call)                                                      \
+  do {                                                                                  \
+    const cublasStatus_t emplace_cublas_result = (call);                                \
+    if (emplace_cublas_result != CUBLAS_STATUS_SUCCESS) {                               \
+      throw ::emplace::cuda::CudaError(#call,                                           \
+                                       __FILE__,                                        \
+                                       __LINE__,                                        \
+                                       static_cast<int>(emplace_cublas_result),         \
+                                       cublasLtGetStatusName(emplace_cublas_result),    \
+                                       cublasLtGetStatusString(emplace_cublas_result)); \
+    }                                                                                   \
+  } while (false)
+
+/// Runs a cuDNN call. @throws emplace::cuda::CudaError with call, file, line and what cuDNN says
+#define EMPLACE_CUDNN_CHECK(call)                                                       \
+  do {                                                                                  \
+    const cudnnStatus_t emplace_cudnn_result = (call);                                  \
+    if (emplace_cudnn_result != CUDNN_STATUS_SUCCESS) {                                 \
+      throw ::emplace::cuda::CudaError(#call,                                           \
+                                       __FILE__,                                        \
+                                       __LINE__,                                        \
+                                       static_cast<int>(emplace_cudnn_result),          \
+                                       cudnnGetErrorString(emplace_cudnn_result),       \
+                                       ::emplace::cuda::internal::CudnnText().c_str()); \
+    }                                                                                   \
+  } while (false)
+
+namespace emplace::cuda {
+
+/// A handle of a library, given back by kDestroy.
+template <auto kDestroy>
+struct Destroyer {
+  template <class T>
+  void operator()(T* object) const {
+    kDestroy(object);
+  }
+};
+template <class Handle, auto kDestroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<kDestroy>>;
+
+namespace internal {
+
+/// What cuDNN says of the last error of this thread.
+inline std::string CudnnText() {
+  char text[512] = "";
+  cudnnGetLastErrorString(text, sizeof text);
+  return text;
+}
+
+}  // namespace internal
+}  // namespace emplace::cuda

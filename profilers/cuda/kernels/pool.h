@@ -1,0 +1,42 @@
+#pragma once
+
+// Pooling over windows of [n, c, h, w]. Own kernels rather than cuDNN's, whose padding is
+// symmetric, which gives no indices, and which leaves open who gets the gradient among equal
+// maxima. Gradients are gathered: a thread per element of dx looks at the windows that hold it, so
+// that sums have a fixed order and nothing is zeroed before.
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "profilers/kernels/kernel_call.h"
+
+namespace emplace::cuda {
+
+/// By value into the kernel; the pointers are set at launch.
+struct PoolJob {
+  std::uint32_t n = 0, c = 0;
+  std::int32_t h = 0, w = 0;  ///< of x and dx
+  std::int32_t p = 0, q = 0;  ///< of y, dy and indices
+  std::int32_t size[2], stride[2], pad[2];
+  bool count_include_pad = true;
+  /// The written tensor lies as NHWC: neighbouring threads take neighbouring channels.
+  bool channels_last = false;
+  DType index_dtype = DType::kI64;
+  std::int64_t x_strides[4] = {}, y_strides[4] = {};  ///< of x or dx, of y or dy
+  std::int64_t index_strides[4] = {};
+  // Backward of the maximum needs both sides of both.
+  std::int64_t dx_strides[4] = {}, dy_strides[4] = {};
+  const float *x = nullptr, *dy = nullptr;
+  float *y = nullptr, *dx = nullptr;
+  const float* y_in = nullptr;
+  void* indices = nullptr;  ///< kMaxPoolForward: written, or null; kMaxPoolBackwardIndices: read
+};
+
+/// @param call  a pooling kind    @throws RunError if the shapes do not fit
+PoolJob PlanPool(const KernelCall& call);
+
+/// Launches the kernel of `kind`, one of the five pooling kinds.
+void LaunchPool(KernelKind kind, const PoolJob& job, cudaStream_t stream);
+
+}  // namespace emplace::cuda

@@ -1,0 +1,55 @@
+#pragma once
+
+// Reductions over any axes: sum, mean, half the sum of squares.
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "profilers/cuda/kernels/strided.h"
+
+namespace emplace::cuda {
+
+enum class ReducePath : std::uint8_t {
+  kRows,     ///< a group of threads per output walks its inputs: those lie side by side
+  kColumns,  ///< a thread per output: outputs' inputs lie side by side
+};
+
+/// How to walk a reduction of `reduced.count` inputs to each of `kept.count` outputs. What is left
+/// of the input after splitting goes to partial results in scratch, [splits, outputs].
+struct ReduceShape {
+  ReducePath path = ReducePath::kRows;
+  int group = 32;               ///< kRows: threads per output, 32 or 256
+  std::uint32_t splits = 1;     ///< parts that the inputs of an output are cut into
+  std::uint32_t per_split = 0;  ///< inputs of a part
+};
+
+/// @param kept_runs, reduced_runs  whether the input has stride 1 along the innermost of the
+/// dimensions that are kept and of those that are reduced
+ReduceShape ChooseReduceShape(std::int64_t num_outputs,
+                              std::int64_t num_reduced,
+                              bool kept_runs,
+                              bool reduced_runs);
+
+/// By value into the kernel; the pointers are set at launch.
+struct ReduceJob {
+  Function function = Function::kSum;
+  ReduceShape shape;
+  bool is_wide = false;  ///< with integers: computed in f64
+  DType output_dtype = DType::kF32, input_dtype = DType::kF32;
+  Strided<2> kept{};     ///< operand 0: output, 1: input
+  Strided<1> reduced{};  ///< input
+  void* output = nullptr;
+  const void* input = nullptr;
+  void* partial = nullptr;  ///< scratch_bytes()
+
+  std::int64_t scratch_bytes() const;
+};
+
+/// @param output  of the input's rank, size 1 along reduced axes
+/// @throws RunError if shapes do not fit or the function is none of a reduction
+ReduceJob PlanReduce(Function function, const TensorView& output, const TensorView& input);
+
+void LaunchReduce(const ReduceJob& job, cudaStream_t stream);
+
+}  // namespace emplace::cuda

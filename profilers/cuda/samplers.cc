@@ -1,0 +1,411 @@
+#include "profilers/cuda/samplers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "profilers/cuda/cuda_check.h"
+#include "profilers/cuda/driver_api.h"
+#include "profilers/cuda/probes.h"
+
+namespace emplace::cuda {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double HostNanos(SteadyClock::duration time) {
+  return std::chrono::duration<double, std::nano>(time).count();
+}
+
+/// Launches that may wait behind a latch: streams take about a thousand before the host must wait,
+/// and then it could not open the latch any more.
+constexpr int kMostLaunches = 256;
+/// Ops have several launches each, at most so many together with their libraries' own.
+constexpr int kLaunchesPerCall = 4;
+
+/// Timings [ns] of `count` pieces of work on one stream, each between two events.
+void TimePieces(cudaStream_t stream,
+                int count,
+                int launches_per_piece,
+                const std::function<void()>& enqueue,
+                std::vector<double>& timings) {
+  const int most = std::max(1, kMostLaunches / (launches_per_piece + 1));
+  std::vector<Event> events;
+  while (count > 0) {
+    const int pieces = std::min(count, most);
+    while (static_cast<int>(events.size()) < pieces + 1) events.push_back(MakeEvent(true));
+    {
+      Latch latch;
+      latch.Close(stream);
+      EMPLACE_CUDA_CHECK(cudaEventRecord(events[0].get(), stream));
+      for (int i = 0; i < pieces; ++i) {
+        enqueue();
+        EMPLACE_CUDA_CHECK(cudaEventRecord(events[i + 1].get(), stream));
+      }
+      latch.Open();
+      EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
+    }
+    for (int i = 0; i < pieces; ++i) {
+      timings.push_back(NanosBetween(events[i].get(), events[i + 1].get()));
+    }
+    count -= pieces;
+  }
+}
+
+/// Median time of a few empty kernels in a row [ns].
+double NullKernelNanos(cudaStream_t stream) {
+  constexpr int kBatch = 64;
+  std::vector<double> timings;
+  TimePieces(
+      stream,
+      5,
+      kBatch,
+      [&] {
+        for (int i = 0; i < kBatch; ++i) LaunchNull(stream);
+      },
+      timings);
+  std::sort(timings.begin(), timings.end());
+  return timings[timings.size() / 2] / kBatch;
+}
+
+/// What an op's launches need, alive as long as its sampler.
+struct PreparedOp {
+  std::vector<CudaKernel*> kernels;
+  std::vector<Memory> memory;
+  std::vector<void*> inputs, outputs;
+  Memory scratch;
+  cudaStream_t stream = nullptr;
+  int gpu = 0;
+  Memory flush;
+  size_t flush_bytes = 0;
+
+  void Enqueue() const {
+    for (CudaKernel* kernel : kernels) {
+      kernel->Launch(inputs.data(), outputs.data(), scratch.get(), stream);
+    }
+  }
+};
+
+/// The data type that an op's calls see in its input or output `index`.
+DType DTypeOf(const OpWork& work, bool is_output, int index) {
+  for (const KernelCall& call : work.calls) {
+    for (const std::vector<Argument>* arguments : {&call.inputs, &call.outputs}) {
+      for (const Argument& argument : *arguments) {
+        if (argument.is_output == is_output && argument.index == index) return argument.view.dtype;
+      }
+    }
+  }
+  return DType::kF32;
+}
+
+}  // namespace
+
+Latch::Latch() {
+  // Kept, because taking and freeing page-locked memory makes the GPU stop.
+  thread_local const Memory memory = AllocatePinned(sizeof(Counter), "latch");
+  counter_ = reinterpret_cast<Counter*>(memory.get());
+  *counter_ = Counter{};
+}
+
+Latch::~Latch() {
+  Open();
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+}
+
+void Latch::Close(cudaStream_t stream) {
+  EMPLACE_DRIVER_CHECK(Driver().StreamWaitValue64(
+      stream, reinterpret_cast<CUdeviceptr>(counter_), kFinished, CU_STREAM_WAIT_VALUE_GEQ));
+  stream_ = stream;
+}
+
+void Latch::Open() {
+  SetFinished(*counter_);
+}
+
+Sampler MakeOpSampler(Devices& devices,
+                      int device,
+                      const OpWork& work,
+                      std::span<const std::int64_t> input_bytes,
+                      std::span<const std::int64_t> output_bytes,
+                      CacheState cache) {
+  const auto op = std::make_shared<PreparedOp>();
+  Device& where = devices[device];
+  op->gpu = *where.gpu;
+  op->stream = where.stream.get();
+  SelectGpu(op->gpu);
+  for (size_t i = 0; i < input_bytes.size(); ++i) {
+    InitialValue value;
+    value.bytes = input_bytes[i];
+    value.dtype = DTypeOf(work, false, static_cast<int>(i));
+    value.fill =
+        value.dtype == DType::kF32 ? InitialValue::Fill::kRandom : InitialValue::Fill::kIndices;
+    value.tensor = static_cast<int>(i);
+    op->memory.push_back(AllocateOnGpu(value.bytes, where.name));
+    op->inputs.push_back(op->memory.back().get());
+    if (value.bytes == 0) continue;
+    const std::vector<std::byte>& bytes = devices.initial_bytes(value);
+    EMPLACE_CUDA_CHECK(
+        cudaMemcpy(op->inputs.back(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+  }
+  for (std::int64_t bytes : output_bytes) {
+    op->memory.push_back(AllocateOnGpu(bytes, where.name));
+    op->outputs.push_back(op->memory.back().get());
+    // NaN everywhere: what a kernel forgets to write does not look like a result.
+    EMPLACE_CUDA_CHECK(cudaMemset(
+        op->outputs.back(), 0xff, static_cast<size_t>(std::max<std::int64_t>(bytes, 1))));
+  }
+  std::int64_t scratch = 0;
+  for (const KernelCall& call : work.calls) {
+    op->kernels.push_back(devices.gpu_kernel(device, call).kernel.get());
+    scratch = std::max(scratch, op->kernels.back()->scratch_bytes());
+  }
+  Devices::Grow(where.scratch, scratch, where.gpu, where.name);
+  op->scratch = where.scratch.memory;
+  EMPLACE_CUDA_CHECK(cudaDeviceSynchronize());
+  op->Enqueue();
+  EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
+
+  const int launches = kLaunchesPerCall * static_cast<int>(std::max<size_t>(1, op->kernels.size()));
+  if (cache == CacheState::kCold) {
+    int l2_bytes = 0;
+    EMPLACE_CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, op->gpu));
+    op->flush_bytes = static_cast<size_t>(2) * std::max(l2_bytes, 1 << 20);
+    op->flush = AllocateOnGpu(static_cast<std::int64_t>(op->flush_bytes), where.name);
+    return [op](int count, std::vector<double>& timings) {
+      SelectGpu(op->gpu);
+      const Event start = MakeEvent(true), end = MakeEvent(true);
+      for (int i = 0; i < count; ++i) {
+        Latch latch;
+        latch.Close(op->stream);
+        EMPLACE_CUDA_CHECK(cudaMemsetAsync(op->flush.get(), i & 0xff, op->flush_bytes, op->stream));
+        EMPLACE_CUDA_CHECK(cudaEventRecord(start.get(), op->stream));
+        op->Enqueue();
+        EMPLACE_CUDA_CHECK(cudaEventRecord(end.get(), op->stream));
+        latch.Open();
+        EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
+        timings.push_back(NanosBetween(start.get(), end.get()));
+      }
+    };
+  }
+
+  // Short ops in batches of about 100 us, beside which the events' own time does not count.
+  std::vector<double> once;
+  TimePieces(
+      op->stream, 1, launches, [&] { op->Enqueue(); }, once);
+  const int most = std::max(1, kMostLaunches / launches);
+  const int batch = std::clamp(static_cast<int>(std::ceil(1e5 / std::max(once[0], 1.0))), 1, most);
+  return [op, batch, launches](int count, std::vector<double>& timings) {
+    SelectGpu(op->gpu);
+    std::vector<double> batches;
+    TimePieces(
+        op->stream,
+        count,
+        batch * launches,
+        [&] {
+          for (int i = 0; i < batch; ++i) op->Enqueue();
+        },
+        batches);
+    for (double nanos : batches) timings.push_back(nanos / batch);
+  };
+}
+
+Sampler MakeDispatchSampler(Devices& devices, int device, DispatchQuantity quantity) {
+  Device& where = devices[device];
+  const int gpu = *where.gpu;
+  SelectGpu(gpu);
+  const cudaStream_t stream = where.stream.get();
+  LaunchNull(stream);
+  EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
+
+  switch (quantity) {
+    case DispatchQuantity::kNullKernel:
+      return [stream, gpu](int count, std::vector<double>& timings) {
+        SelectGpu(gpu);
+        for (int i = 0; i < count; ++i) timings.push_back(NullKernelNanos(stream));
+      };
+
+    case DispatchQuantity::kIssue:
+      return [stream, gpu](int count, std::vector<double>& timings) {
+        SelectGpu(gpu);
+        constexpr int kBatch = 64;
+        for (int i = 0; i < count; ++i) {
+          const auto start = SteadyClock::now();
+          for (int k = 0; k < kBatch; ++k) LaunchNull(stream);
+          timings.push_back(HostNanos(SteadyClock::now() - start) / kBatch);
+          EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
+        }
+      };
+
+    case DispatchQuantity::kLaunch: {
+      const Memory flag = AllocatePinned(sizeof(Counter), where.name);
+      LaunchStamp(reinterpret_cast<std::uint64_t*>(flag.get()), 0, stream);
+      EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
+      return [stream, gpu, flag](int count, std::vector<double>& timings) {
+        SelectGpu(gpu);
+        auto* const value = reinterpret_cast<std::uint64_t*>(flag.get());
+        for (int i = 0; i < count; ++i) {
+          __atomic_store_n(value, 0, __ATOMIC_RELEASE);
+          LaunchStamp(value, 1, stream);
+          const auto issued = SteadyClock::now();
+          auto seen = SteadyClock::now();
+          while (__atomic_load_n(value, __ATOMIC_ACQUIRE) == 0) {
+            seen = SteadyClock::now();
+            if (seen - issued > std::chrono::seconds(10)) {
+              throw RunError("a kernel that was launched did not start for 10 seconds");
+            }
+          }
+          EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
+          timings.push_back(std::max(1.0, HostNanos(seen - issued)));
+        }
+      };
+    }
+
+    case DispatchQuantity::kGraphLaunch: {
+      constexpr int kNodes = 256;
+      cudaGraph_t captured = nullptr;
+      EMPLACE_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+      for (int i = 0; i < kNodes; ++i) LaunchNull(stream);
+      EMPLACE_CUDA_CHECK(cudaStreamEndCapture(stream, &captured));
+      const Graph graph(captured);
+      cudaGraphExec_t executable = nullptr;
+      EMPLACE_CUDA_CHECK(cudaGraphInstantiate(&executable, captured, 0));
+      const auto chain = std::make_shared<GraphExec>(executable);
+      EMPLACE_CUDA_CHECK(cudaGraphLaunch(executable, stream));
+      EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
+      return [stream, gpu, chain](int count, std::vector<double>& timings) {
+        SelectGpu(gpu);
+        std::vector<double> launches;
+        TimePieces(
+            stream,
+            count,
+            kMostLaunches,
+            [&] { EMPLACE_CUDA_CHECK(cudaGraphLaunch(chain->get(), stream)); },
+            launches);
+        for (double nanos : launches) timings.push_back(nanos / kNodes);
+      };
+    }
+
+    case DispatchQuantity::kWait: {
+      // A ball between two streams: what a hop takes beyond the kernel it is played with.
+      const auto other = std::make_shared<Stream>(MakeStream());
+      constexpr int kHops = 32;
+      const auto events = std::make_shared<std::vector<Event>>();
+      for (int i = 0; i < 2 * kHops; ++i) events->push_back(MakeEvent(false));
+      return [stream, gpu, other, events](int count, std::vector<double>& timings) {
+        SelectGpu(gpu);
+        const double null_kernel = NullKernelNanos(stream);
+        std::vector<double> rounds;
+        TimePieces(
+            stream,
+            count,
+            4 * kHops,
+            [&] {
+              for (int i = 0; i < kHops; ++i) {
+                const cudaEvent_t there = (*events)[2 * i].get(), back = (*events)[2 * i + 1].get();
+                LaunchNull(stream);
+                EMPLACE_CUDA_CHECK(cudaEventRecord(there, stream));
+                EMPLACE_CUDA_CHECK(cudaStreamWaitEvent(other->get(), there, 0));
+                LaunchNull(other->get());
+                EMPLACE_CUDA_CHECK(cudaEventRecord(back, other->get()));
+                EMPLACE_CUDA_CHECK(cudaStreamWaitEvent(stream, back, 0));
+              }
+            },
+            rounds);
+        for (double nanos : rounds) {
+          timings.push_back(std::max(0.0, nanos / (2 * kHops) - null_kernel));
+        }
+      };
+    }
+  }
+  EMPLACE_CHECK(false, "no such dispatch quantity");
+  return {};
+}
+
+CopyPair::CopyPair(std::optional<int> from_gpu,
+                   std::optional<int> to_gpu,
+                   std::int64_t bytes,
+                   const std::string& name)
+    : from_gpu_(from_gpu), to_gpu_(to_gpu), bytes_(bytes) {
+  const auto take = [&](std::optional<int> gpu) {
+    if (gpu) SelectGpu(*gpu);
+    Memory memory = gpu ? AllocateOnGpu(bytes, name) : AllocatePinned(bytes, name);
+    const auto size = static_cast<size_t>(std::max<std::int64_t>(bytes, 1));
+    if (gpu) {
+      EMPLACE_CUDA_CHECK(cudaMemset(memory.get(), 1, size));
+      EMPLACE_CUDA_CHECK(cudaDeviceSynchronize());
+    } else {
+      std::memset(memory.get(), 1, size);
+    }
+    return memory;
+  };
+  from_ = take(from_gpu);
+  to_ = take(to_gpu);
+  if (is_on_host()) return;
+  SelectGpu(gpu());
+  stream_ = MakeStream();
+  Enqueue();
+  EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream()));
+}
+
+void CopyPair::Enqueue() {
+  const auto size = static_cast<size_t>(bytes_);
+  if (from_gpu_ && to_gpu_ && *from_gpu_ != *to_gpu_) {
+    EMPLACE_CUDA_CHECK(
+        cudaMemcpyPeerAsync(to_.get(), *to_gpu_, from_.get(), *from_gpu_, size, stream()));
+  } else {
+    EMPLACE_CUDA_CHECK(cudaMemcpyAsync(to_.get(), from_.get(), size, cudaMemcpyDefault, stream()));
+  }
+}
+
+void CopyPair::CopyOnHost() const {
+  std::memcpy(to_.get(), from_.get(), static_cast<size_t>(bytes_));
+}
+
+BusyLink::BusyLink(std::unique_ptr<CopyPair> copies)
+    : copies_(std::move(copies)), thread_([this] { Loop(); }) {
+}
+
+BusyLink::~BusyLink() {
+  stop_ = true;
+  thread_.join();
+}
+
+void BusyLink::Loop() {
+  try {
+    if (copies_->is_on_host()) {
+      while (!stop_) copies_->CopyOnHost();
+      return;
+    }
+    // Two batches in flight: one runs while the other is enqueued.
+    SelectGpu(copies_->gpu());
+    constexpr int kBatch = 4;
+    Event done[2] = {MakeEvent(false), MakeEvent(false)};
+    for (int turn = 0; !stop_; turn = 1 - turn) {
+      EMPLACE_CUDA_CHECK(cudaEventSynchronize(done[turn].get()));
+      for (int i = 0; i < kBatch; ++i) copies_->Enqueue();
+      EMPLACE_CUDA_CHECK(cudaEventRecord(done[turn].get(), copies_->stream()));
+    }
+    EMPLACE_CUDA_CHECK(cudaStreamSynchronize(copies_->stream()));
+  } catch (const std::runtime_error&) {
+    has_failed_ = true;
+  }
+}
+
+void BusyLink::CheckAlive() const {
+  if (has_failed_) throw RunError("the copies beside the timed ones failed");
+}
+
+Sampler MakeCopySampler(std::shared_ptr<CopyPair> copies) {
+  return [copies = std::move(copies)](int count, std::vector<double>& timings) {
+    SelectGpu(copies->gpu());
+    TimePieces(
+        copies->stream(), count, 4, [&] { copies->Enqueue(); }, timings);
+  };
+}
+
+}  // namespace emplace::cuda
