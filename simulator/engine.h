@@ -21,6 +21,7 @@ class Engine {
 struct EngineOptions {
   bool count_gaps = false;
   bool memory = true;
+  bool channel_contention = true;
 };
 
 /// @param problem  compiled in id order; outlives the engine

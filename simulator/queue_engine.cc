@@ -144,9 +144,10 @@ class QueueEngine final : public Engine {
     const int source = device_[p_.items[item].producer];
     const int channel = p_.route(source, destination)[hop];
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[channel]];
-    const Nanos start = std::max(servers_.channel_free[channel], ready);
+    Nanos& free = servers_.channel_free[channel];
+    const Nanos start = options_.channel_contention ? std::max(free, ready) : ready;
     const Nanos arrival = start + p_.latency[channel] + wire;
-    servers_.channel_free[channel] = start + wire + p_.channel_gap[channel];
+    free = std::max(free, start + wire + p_.channel_gap[channel]);
     latest_ = std::max(latest_, arrival);
     if (channels_ != nullptr) {
       channels_[channel].busy += wire;

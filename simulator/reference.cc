@@ -10,7 +10,8 @@
 namespace emplace {
 namespace reference {
 
-Servers::Servers(const Cluster& c) : cluster(c), channel_free(c.num_channels(), 0) {
+Servers::Servers(const Cluster& c, bool contention)
+    : cluster(c), channel_contention(contention), channel_free(c.num_channels(), 0) {
   for (const Device& device : c.devices()) slot_free.emplace_back(device.slots, 0);
 }
 
@@ -25,10 +26,14 @@ Nanos Servers::Run(int device, int slot, Nanos start, Nanos cost) {
   return finish;
 }
 
+Nanos Servers::ChannelStart(int channel, Nanos ready) const {
+  return channel_contention ? std::max(channel_free[channel], ready) : ready;
+}
+
 Nanos Servers::Send(int channel, Nanos start, std::int64_t bytes) {
   const Channel& c = cluster.channel(channel);
   const Nanos wire = WireTime(bytes, c.bandwidth);
-  channel_free[channel] = start + wire + c.gap;
+  channel_free[channel] = std::max(channel_free[channel], start + wire + c.gap);
   return start + c.latency + wire;
 }
 
@@ -80,8 +85,8 @@ Timeline SimulateReference(const Problem& problem,
     }
   }
   const bool queue = options.semantics == Semantics::kQueue;
-  Timeline timeline = queue ? reference::SimulateQueue(problem, device_of_op, options.count_gaps)
-                            : reference::SimulateStream(problem, device_of_op, options.count_gaps);
+  Timeline timeline = queue ? reference::SimulateQueue(problem, device_of_op, options)
+                            : reference::SimulateStream(problem, device_of_op, options);
   if (options.memory) {
     if (queue) {
       reference::AddQueueMemory(problem, device_of_op, timeline);

@@ -22,16 +22,19 @@ struct Item {
 
 class QueueRun {
  public:
-  QueueRun(const Problem& problem, std::span<const DeviceIndex> device_of_op)
+  QueueRun(const Problem& problem,
+           std::span<const DeviceIndex> device_of_op,
+           const SimulatorOptions& options)
       : problem_(problem),
         graph_(problem.graph()),
         cluster_(problem.cluster()),
         device_of_op_(device_of_op),
-        servers_(cluster_),
+        options_(options),
+        servers_(cluster_, options.channel_contention),
         ready_(problem.num_ops(), 0),
         missing_(problem.num_ops(), 0) {}
 
-  Timeline Run(bool count_gaps) {
+  Timeline Run() {
     for (int v = 0; v < graph_.num_ops(); ++v) {
       missing_[v] = CountArrivals(v);
       if (missing_[v] == 0) queue_.push({0, 1, v});
@@ -41,7 +44,7 @@ class QueueRun {
       queue_.pop();
       item.kind == 1 ? ServeOp(item) : ServeTransfer(item);
     }
-    timeline_.outcome = Summarize(problem_, timeline_, servers_, count_gaps);
+    timeline_.outcome = Summarize(problem_, timeline_, servers_, options_.count_gaps);
     return std::move(timeline_);
   }
 
@@ -73,7 +76,7 @@ class QueueRun {
     const Copy copy = copies_[item.copy];
     const auto route = cluster_.route(copy.source, item.destination);
     const int channel = route[item.hop];
-    const Nanos start = std::max(servers_.channel_free[channel], item.ready);
+    const Nanos start = servers_.ChannelStart(channel, item.ready);
     const Nanos arrival = servers_.Send(channel, start, copy.bytes);
     const Nanos wire = arrival - start - cluster_.channel(channel).latency;
     const std::vector<int> served =
@@ -114,6 +117,7 @@ class QueueRun {
   const Graph& graph_;
   const Cluster& cluster_;
   std::span<const DeviceIndex> device_of_op_;
+  const SimulatorOptions options_;
   Servers servers_;
   std::vector<Nanos> ready_;
   std::vector<int> missing_;
@@ -126,8 +130,8 @@ class QueueRun {
 
 Timeline SimulateQueue(const Problem& problem,
                        std::span<const DeviceIndex> device_of_op,
-                       bool count_gaps) {
-  return QueueRun(problem, device_of_op).Run(count_gaps);
+                       const SimulatorOptions& options) {
+  return QueueRun(problem, device_of_op, options).Run();
 }
 
 }  // namespace emplace::reference

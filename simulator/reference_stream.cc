@@ -10,10 +10,10 @@ namespace emplace::reference {
 
 Timeline SimulateStream(const Problem& problem,
                         std::span<const DeviceIndex> device_of_op,
-                        bool count_gaps) {
+                        const SimulatorOptions& options) {
   const Graph& graph = problem.graph();
   const Cluster& cluster = problem.cluster();
-  Servers servers(cluster);
+  Servers servers(cluster, options.channel_contention);
   Timeline timeline;
   Nanos host = 0;
   std::map<std::tuple<int, int, int>, Nanos> arrivals;  // (producer, tensor, device)
@@ -53,7 +53,7 @@ Timeline SimulateStream(const Problem& problem,
       const auto route = cluster.route(d, destination);
       const auto send = [&](int hop, Nanos hop_ready) {
         const int channel = route[hop];
-        const Nanos hop_start = std::max(servers.channel_free[channel], hop_ready);
+        const Nanos hop_start = servers.ChannelStart(channel, hop_ready);
         const Nanos arrival = servers.Send(channel, hop_start, copy->bytes);
         timeline.transfers.push_back(
             {.producer = v,
@@ -75,7 +75,7 @@ Timeline SimulateStream(const Problem& problem,
       arrivals[{v, copy->tensor, destination}] = at;
     }
   }
-  timeline.outcome = Summarize(problem, timeline, servers, count_gaps);
+  timeline.outcome = Summarize(problem, timeline, servers, options.count_gaps);
   return timeline;
 }
 

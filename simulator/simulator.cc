@@ -38,7 +38,8 @@ class Simulator final : public Evaluator {
         compiled_(*problem_, OrderFor(*problem_, options.semantics)),
         all_routes_(HasAllRoutes(problem_->cluster())) {
     EMPLACE_CHECK(options.threads >= 1);
-    const EngineOptions engine_options{options.count_gaps, options.memory};
+    const EngineOptions engine_options{
+        options.count_gaps, options.memory, options.channel_contention};
     for (int i = 0; i < options.threads; ++i) {
       workers_.push_back({options.semantics == Semantics::kQueue
                               ? MakeQueueEngine(compiled_, engine_options)

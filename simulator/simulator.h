@@ -33,6 +33,9 @@ struct SimulatorOptions {
   bool memory = true;
   /// Threads for a batch of placements.
   int threads = 1;
+  /// false: a transfer never waits for its channel, however many are on it (for measuring what
+  /// contention explains).
+  bool channel_contention = true;
 };
 
 /// @throws InputError if the sums of costs could overflow

@@ -112,8 +112,9 @@ class StreamEngine final : public Engine {
   // One transfer. @return arrival [ns]
   Nanos Hop(int item, int k, Nanos ready, const OutcomeDetail& detail, Outcome& outcome) {
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
-    const Nanos start = std::max(servers_.channel_free[k], ready);
-    servers_.channel_free[k] = start + wire + p_.channel_gap[k];
+    Nanos& free = servers_.channel_free[k];
+    const Nanos start = options_.channel_contention ? std::max(free, ready) : ready;
+    free = std::max(free, start + wire + p_.channel_gap[k]);
     if (detail.channels) {
       ChannelOutcome& channel = outcome.channels[k];
       channel.busy += wire;

@@ -14,66 +14,20 @@
 
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/results/hdf5_handle.h"
+#include "framework/results/results_reader.h"
 
 namespace emplace {
 namespace {
+
+using internal::Hdf5Lock;
+using internal::LastHdf5Error;
+using Handle = internal::Hdf5Handle;
 
 constexpr hsize_t kCompressFrom = 4096;  // rows; shorter datasets stay contiguous
 constexpr hsize_t kChunkRows = 16384;
 constexpr unsigned kDeflateLevel = 4;
 constexpr size_t kGrowth = size_t{1} << 20;  // of the file in memory [B]
-
-// The packaged HDF5 is not thread-safe: one lock around every use of it, by whichever file. HDF5's
-// own printing of errors is off meanwhile.
-class Hdf5Lock {
- public:
-  Hdf5Lock() : lock_(Mutex()) {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Hdf5Lock() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
-  Hdf5Lock(const Hdf5Lock&) = delete;
-  Hdf5Lock& operator=(const Hdf5Lock&) = delete;
-
- private:
-  static std::mutex& Mutex() {
-    static std::mutex mutex;
-    return mutex;
-  }
-
-  std::lock_guard<std::mutex> lock_;
-  H5E_auto2_t print_ = nullptr;
-  void* print_data_ = nullptr;
-};
-
-// Owns an identifier of HDF5.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  Handle& operator=(Handle&&) = delete;
-  operator hid_t() const { return id_; }  // NOLINT: HDF5's functions take it everywhere
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-// "evaluations: unable to create dataset", from the bottom of HDF5's error stack.
-std::string LastHdf5Error() {
-  std::string reason;
-  const auto take = [](unsigned, const H5E_error2_t* error, void* text) -> herr_t {
-    if (error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
-    return 0;
-  };
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, take, &reason);
-  return reason.empty() ? "unknown reason" : reason;
-}
 
 // Type of a column: fixed in the file, whatever the machine.
 template <class T>
@@ -105,14 +59,7 @@ struct ResultsFile::Impl {
     if (status < 0) Fail(what, LastHdf5Error());
   }
 
-  // Is there a link of this path? Every group above it has to exist for HDF5's own question.
-  bool Exists(const std::string& path) const {
-    for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-      const std::string part = path.substr(0, slash);
-      if (!part.empty() && H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
-      if (slash == std::string::npos) return true;
-    }
-  }
+  bool Exists(const std::string& path) const { return internal::Hdf5PathExists(file, path); }
 
   Handle OpenGroup(const std::string& path) const {
     if (path.empty() || path == "/") {
@@ -141,21 +88,27 @@ struct ResultsFile::Impl {
     return text.c_str();
   }
 
-  // Writes `rows` elements as the dataset `path`, in the place of an old one.
+  // Writes `rows` elements as the dataset `path`, in the place of an old one; in rows of `columns`
+  // if that is not 0.
   void WriteDataset(const std::string& path,
                     hid_t file_type,
                     hid_t memory_type,
                     hsize_t rows,
-                    const void* data) const {
+                    const void* data,
+                    hsize_t columns = 0) const {
     if (Exists(path)) {
       const Handle old = Own(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose, path);
       EMPLACE_CHECK(H5Iget_type(old) == H5I_DATASET, path + " is a group");
       Require(H5Ldelete(file, path.c_str(), H5P_DEFAULT), path);
     }
-    const Handle space = Own(H5Screate_simple(1, &rows, nullptr), H5Sclose, path);
+    const hsize_t matrix[] = {columns > 0 ? rows / columns : 0, columns};
+    const Handle space = Own(
+        columns > 0 ? H5Screate_simple(2, matrix, nullptr) : H5Screate_simple(1, &rows, nullptr),
+        H5Sclose,
+        path);
     const Handle layout = Own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, path);
     Require(H5Pset_obj_track_times(layout, false), path);  // equal runs give equal bytes
-    if (rows >= kCompressFrom && H5Tis_variable_str(file_type) <= 0) {
+    if (columns == 0 && rows >= kCompressFrom && H5Tis_variable_str(file_type) <= 0) {
       const hsize_t chunk = std::min(rows, kChunkRows);
       Require(H5Pset_chunk(layout, 1, &chunk), path);
       if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) {
@@ -174,9 +127,10 @@ struct ResultsFile::Impl {
   }
 };
 
-ResultsFile::ResultsFile(std::filesystem::path path)
+ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
     : path_(std::move(path)), impl_(std::make_unique<Impl>()) {
   impl_->name = path_.string();
+  if (mode == ResultsMode::kExtend) ResultsReader{path_};  // refuses what is no results file
   std::error_code ignored;
   if (path_.filename().empty() || std::filesystem::is_directory(path_, ignored)) {
     throw RunError(fmt::format("{}: cannot write results: it is a folder", impl_->name));
@@ -190,10 +144,15 @@ ResultsFile::ResultsFile(std::filesystem::path path)
   close(descriptor);
   unlink(probe.c_str());
 
+  const std::string content = mode == ResultsMode::kExtend ? ReadFile(path_, INT64_MAX) : "";
   const Hdf5Lock lock;
-  const Handle access = impl_->Own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the file");
-  impl_->Require(H5Pset_fapl_core(access, kGrowth, false), "the file");
-  impl_->file = H5Fcreate(impl_->name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  if (mode == ResultsMode::kExtend) {
+    impl_->file = internal::OpenHdf5Image(content, true);
+  } else {
+    const Handle access = impl_->Own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the file");
+    impl_->Require(H5Pset_fapl_core(access, kGrowth, false), "the file");
+    impl_->file = H5Fcreate(impl_->name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  }
   if (impl_->file < 0) impl_->Fail("the file", LastHdf5Error());
 }
 
@@ -234,6 +193,19 @@ void ResultsFile::WriteInts(const std::string& dataset, const std::vector<std::i
   const Hdf5Lock lock;
   impl_->WriteDataset(
       dataset, FileType<std::int64_t>(), MemoryType<std::int64_t>(), values.size(), values.data());
+}
+
+void ResultsFile::WriteIntMatrix(const std::string& dataset,
+                                 const std::vector<std::int64_t>& values,
+                                 std::size_t columns) {
+  EMPLACE_CHECK(columns > 0 && values.size() % columns == 0, dataset);
+  const Hdf5Lock lock;
+  impl_->WriteDataset(dataset,
+                      FileType<std::int64_t>(),
+                      MemoryType<std::int64_t>(),
+                      values.size(),
+                      values.data(),
+                      columns);
 }
 
 void ResultsFile::WriteDoubles(const std::string& dataset, const std::vector<double>& values) {
@@ -280,6 +252,11 @@ void ResultsFile::WriteTable(const std::string& dataset, const std::vector<Table
         columns[c].values);
   }
   impl_->WriteDataset(dataset, file_type, memory_type, rows, data.data());
+}
+
+void ResultsFile::Remove(const std::string& path) {
+  const Hdf5Lock lock;
+  if (impl_->Exists(path)) impl_->Require(H5Ldelete(impl_->file, path.c_str(), H5P_DEFAULT), path);
 }
 
 void ResultsFile::Commit() {

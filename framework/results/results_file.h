@@ -3,23 +3,27 @@
 // One HDF5 file per run, readable by h5py and pandas without our code:
 //
 //   /                       attributes: format "emplace-results", version 1
-//   /config                 attributes: yaml, seed(s), version, commit, host, date, gpus
+//   /config                 attributes: yaml, seed(s), version, commit, host, date, gpus, and the
+//                           absolute paths graph_path, cluster_path, costs_path ("" without)
 //   /problem                attributes: graph, cluster, semantics, bound_ns, critical_path_ns,
-//   work_ns;
-//                           datasets: op_names, device_names, group_of_op
+//                           work_ns; datasets: op_names, device_names, group_of_op
 //   /agents/<label>/        one per agent and seed, label "hill_climb" or "hill_climb.seed2";
 //                           attributes: agent, settings, seed, evaluations, seconds, status, error
 //     evaluations           compound table: index, wall_seconds, step_time_ns, best_step_time_ns,
-//     feasible updates               compound table of the agent's own numbers, if it has any
+//                           feasible
+//     updates               compound table of the agent's own numbers, if it has any
 //     best/placement        [num_ops] device index per op;  best/outcome: attributes step_time_ns,
 //                           feasible; datasets busy_ns, peak_bytes, deficit_bytes [num_devices];
 //                           attributes rung_measured, rung_roofline ... shares of time
 //     checkpoint            the agent's saved state (text), if it was stopped
-//   /verification           written by `emplace verify`
+//   /verification           written by `emplace verify`, laid out as experiments/fidelity_results.h
+//                           tells
+//   /validation/<graph>/    the same, written by `emplace validate`
 //
 // The file is composed in memory and renamed into place at every Commit(), so that a process killed
 // at any moment leaves the previous or the new state readable.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -38,11 +42,16 @@ struct TableColumn {
   std::variant<std::vector<std::int64_t>, std::vector<double>> values;
 };
 
+enum class ResultsMode : std::uint8_t {
+  kCreate,  ///< an empty file in the place of whatever is there
+  kExtend,  ///< what is there stays
+};
+
 class ResultsFile {
  public:
   /// @throws RunError at once if the folder does not exist or cannot be written (before hours of
-  /// search)
-  explicit ResultsFile(std::filesystem::path path);
+  /// search); kExtend: InputError as ResultsReader does
+  explicit ResultsFile(std::filesystem::path path, ResultsMode mode = ResultsMode::kCreate);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;
   ResultsFile& operator=(const ResultsFile&) = delete;
@@ -50,9 +59,15 @@ class ResultsFile {
   // Groups are created on the way; writing an existing dataset or attribute replaces it.
   void SetAttribute(const std::string& group, const std::string& name, const AttributeValue& value);
   void WriteInts(const std::string& dataset, const std::vector<std::int64_t>& values);
+  /// A dataset of two dimensions [values.size() / columns, columns], row by row.
+  void WriteIntMatrix(const std::string& dataset,
+                      const std::vector<std::int64_t>& values,
+                      std::size_t columns);
   void WriteDoubles(const std::string& dataset, const std::vector<double>& values);
   void WriteStrings(const std::string& dataset, const std::vector<std::string>& values);
   void WriteTable(const std::string& dataset, const std::vector<TableColumn>& columns);
+  /// Removes a group with all that is in it, or a dataset, if it is there.
+  void Remove(const std::string& path);
   /// Makes everything written so far visible under the path. @throws RunError (disk full, ...)
   void Commit();
 

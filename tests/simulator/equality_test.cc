@@ -35,13 +35,13 @@ std::string Difference(const Outcome& fast, const Outcome& reference) {
   return "";
 }
 
-void CompareOnRandomProblems(Semantics semantics, bool count_gaps, RandomProblemOptions options) {
-  Rng rng(semantics == Semantics::kQueue ? 1 : 2);
+void CompareOnRandomProblems(const SimulatorOptions& simulator_options,
+                             RandomProblemOptions options) {
+  Rng rng(simulator_options.semantics == Semantics::kQueue ? 1 : 2);
   for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
     options.num_ops = 1 + UniformInt(rng, 40);
     options.num_devices = 1 + UniformInt(rng, 5);
     const auto problem = RandomProblem(rng, options);
-    const SimulatorOptions simulator_options{semantics, count_gaps};
     const auto simulator = MakeSimulator(problem, simulator_options);
     for (int i = 0; i < 4; ++i) {
       const Placement placement = RandomPlacement(rng, *problem);
@@ -59,7 +59,11 @@ TEST_CASE("the fast engines equal the reference on random problems full of ties"
   for (Semantics semantics : {Semantics::kQueue, Semantics::kStream}) {
     for (bool count_gaps : {false, true}) {
       CAPTURE(ToString(semantics));
-      CompareOnRandomProblems(semantics, count_gaps, {.forbidden = true});
+      for (bool contention : {true, false}) {
+        CompareOnRandomProblems(
+            {.semantics = semantics, .count_gaps = count_gaps, .channel_contention = contention},
+            {.forbidden = true});
+      }
     }
   }
 }
@@ -67,7 +71,7 @@ TEST_CASE("the fast engines equal the reference on random problems full of ties"
 TEST_CASE("the fast engines equal the reference on random problems without ties") {
   for (Semantics semantics : {Semantics::kQueue, Semantics::kStream}) {
     CAPTURE(ToString(semantics));
-    CompareOnRandomProblems(semantics, false, {.ties = false});
+    CompareOnRandomProblems({semantics}, {.ties = false});
   }
 }
 

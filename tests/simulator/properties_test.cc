@@ -158,6 +158,19 @@ TEST_CASE("S: slowing an op never shortens the step") {
   });
 }
 
+TEST_CASE("S: without contention on the channels no step is longer") {
+  SimulatorOptions alone = kS;
+  alone.channel_contention = false;
+  int shorter = 0;
+  ForRandomProblems(18, {}, [&](const Problem& problem, const auto& devices, Rng&) {
+    const Nanos with = SimulateReference(problem, devices, kS).outcome.step_time;
+    const Nanos without = SimulateReference(problem, devices, alone).outcome.step_time;
+    REQUIRE(without <= with);
+    shorter += without < with;
+  });
+  CHECK(shorter > 0);
+}
+
 TEST_CASE("S: a further dependency that agrees with the issue order never shortens the step") {
   const RandomProblemOptions options{.slots = false};
   ForRandomProblems(16, options, [&](const Problem& problem, const auto& devices, Rng& rng) {

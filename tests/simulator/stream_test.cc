@@ -123,4 +123,31 @@ TEST_CASE("destinations of a broadcast take their further hops in device order")
   CHECK(t.outcome.start == std::vector<Nanos>{0, 16, 20, 25});
 }
 
+TEST_CASE("without contention a transfer never waits for its channel") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  const int k = b.Channel("k", 2, kGigabytePerSecond, 3);
+  b.Route(0, 1, {k});
+  b.Op("a", {10}, {}, 5);
+  b.Op("b", {1}, {}, 20);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {1});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  // a's copy 10-15, arrives 17, channel free 18; b's, ready at 11, goes 18-38, arrives 40. Alone it
+  // goes 11-31 and arrives 33.
+  for (const Semantics semantics : {Semantics::kStream, Semantics::kQueue}) {
+    SimulatorOptions options{semantics};
+    CHECK(Simulate(problem, {0, 0, 1, 1}, options).outcome.start ==
+          std::vector<Nanos>{0, 10, 17, 40});
+    options.channel_contention = false;
+    const Timeline alone = Simulate(problem, {0, 0, 1, 1}, options);
+    CHECK(alone.outcome.start == std::vector<Nanos>{0, 10, 17, 33});
+    CHECK(alone.outcome.step_time == 34);
+    CHECK(alone.outcome.channels[k].busy == 25);
+    options.count_gaps = true;  // the channel is free at 34
+    CHECK(Simulate(problem, {0, 0, 1, 1}, options).outcome.step_time == 34);
+  }
+}
+
 }  // namespace

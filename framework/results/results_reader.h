@@ -1,0 +1,50 @@
+#pragma once
+
+// Reads what ResultsFile has written.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/results/results_file.h"
+
+namespace emplace {
+
+/// A results file as it was when it was opened: all of it is in memory, so that the file may be
+/// replaced meanwhile. Everything that is asked for and is not there, or is of another type, is an
+/// InputError that names file and place: the file is not of our making, or of another version.
+class ResultsReader {
+ public:
+  /// @throws InputError if there is no such file, it is not HDF5, or not "emplace-results" version
+  /// 1
+  explicit ResultsReader(const std::filesystem::path& path);
+  ~ResultsReader();
+  ResultsReader(const ResultsReader&) = delete;
+  ResultsReader& operator=(const ResultsReader&) = delete;
+
+  /// Is there a group or dataset of this path?
+  bool Has(const std::string& path) const;
+  bool HasAttribute(const std::string& object, const std::string& name) const;
+  /// Names of the groups and datasets right below a group, sorted; empty if there is no such group.
+  std::vector<std::string> Children(const std::string& group) const;
+
+  std::string Text(const std::string& object, const std::string& attribute) const;
+  std::int64_t Int(const std::string& object, const std::string& attribute) const;
+  double Double(const std::string& object, const std::string& attribute) const;
+
+  std::vector<std::int64_t> Ints(const std::string& dataset) const;
+  /// [rows][columns]
+  std::vector<std::vector<std::int64_t>> IntMatrix(const std::string& dataset) const;
+  std::vector<double> Doubles(const std::string& dataset) const;
+  std::vector<std::string> Strings(const std::string& dataset) const;
+  /// The columns of a compound table, in the file's order.
+  std::vector<TableColumn> Table(const std::string& dataset) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace emplace
