@@ -18,5 +18,8 @@ void AddRunCommand(CLI::App& app, Action& action);
 void AddSimulateCommand(CLI::App& app, Action& action);
 void AddGraphCommand(CLI::App& app, Action& action);
 void AddListCommand(CLI::App& app, Action& action);
+void AddProfileCommand(CLI::App& app, Action& action);
+void AddVerifyCommand(CLI::App& app, Action& action);
+void AddValidateCommand(CLI::App& app, Action& action);
 
 }  // namespace emplace

@@ -90,6 +90,9 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddSimulateCommand(app, action);
   AddGraphCommand(app, action);
   AddListCommand(app, action);
+  AddProfileCommand(app, action);
+  AddVerifyCommand(app, action);
+  AddValidateCommand(app, action);
 
   RequireKnownCommands(app, argc, argv);
   try {

@@ -82,6 +82,13 @@ void WriteRunHeader(ResultsFile& file,
   file.SetAttribute("/", "version", std::int64_t{1});
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", plan.ResolvedYaml());
+  const auto absolute = [](const std::filesystem::path& path) {
+    return path.empty() ? std::string()
+                        : std::filesystem::absolute(path).lexically_normal().string();
+  };
+  file.SetAttribute("/config", "graph_path", absolute(plan.graph));
+  file.SetAttribute("/config", "cluster_path", absolute(plan.cluster));
+  file.SetAttribute("/config", "costs_path", absolute(plan.costs));
   file.SetAttribute("/config", "version", provenance.version);
   file.SetAttribute("/config", "commit", provenance.commit);
   file.SetAttribute("/config", "host", provenance.host);

@@ -189,4 +189,15 @@ std::string FormatTableJson(const std::vector<TableRow>& rows,
   return list.dump(2);
 }
 
+std::string FormatShares(const RungShares& shares) {
+  constexpr double kShown = 5e-4;  // less would show as 0.0 %
+  std::vector<std::string> parts;
+  for (int rung = 0; rung < kNumRungs; ++rung) {
+    if (shares[rung] < kShown) continue;
+    parts.push_back(
+        fmt::format("{} {:.1f} %", ToString(static_cast<Rung>(rung)), 100 * shares[rung]));
+  }
+  return parts.empty() ? "no work" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
 }  // namespace emplace

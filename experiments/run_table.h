@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/search_run.h"
+#include "framework/cost/costs.h"
 
 namespace emplace {
 
@@ -45,5 +46,8 @@ std::string FormatTableJson(const std::vector<TableRow>& rows,
 
 /// "OOM (missing 1.20 GiB on gpu:0)", the device that misses most.
 std::string FormatDeficit(const Outcome& outcome, const Cluster& cluster);
+
+/// "measured 99.2 %, roofline 0.8 %": where the time of a placement's ops comes from.
+std::string FormatShares(const RungShares& shares);
 
 }  // namespace emplace
