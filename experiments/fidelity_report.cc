@@ -65,6 +65,7 @@ ordered_json FidelityJson(const Fidelity& f) {
           {"max_error", NumberOrNull(f.max_error)},
           {"bias", NumberOrNull(f.bias)},
           {"kendall_tau", NumberOrNull(f.kendall_tau)},
+          {"repeat_tau", NumberOrNull(f.repeat_tau)},
           {"pair_accuracy", NumberOrNull(f.pair_accuracy)},
           {"clear_pairs", f.clear_pairs},
           {"top_regret", NumberOrNull(f.top_regret)},
@@ -108,7 +109,8 @@ ordered_json PlacementJson(const VerifiedPlacement& placement, const Cluster& cl
 
 // What a row of the Markdown table shows of one graph, as numbers that can be averaged.
 struct RowFigures {
-  double noise = 0, mape = 0, max_error = 0, bias = 0, tau = 0, pairs = 0, top = 0, best = 0;
+  double noise = 0, mape = 0, max_error = 0, bias = 0, tau = 0, repeat_tau = 0, pairs = 0, top = 0,
+         best = 0;
   double busy = 0, arena = 0, proxy = 0, measured = 0;
   int placements = 0, equal_peaks = 0;
 };
@@ -120,6 +122,7 @@ RowFigures FiguresOf(const GraphFidelity& graph) {
           .max_error = f.max_error,
           .bias = f.bias,
           .tau = f.kendall_tau,
+          .repeat_tau = f.repeat_tau,
           .pairs = f.pair_accuracy,
           .top = f.top_regret,
           .best = f.best_regret,
@@ -139,6 +142,7 @@ std::vector<std::string> Cells(const std::string& name, const RowFigures& f) {
           FormatShare(f.max_error),
           FormatShare(f.bias),
           FormatTau(f.tau),
+          FormatTau(f.repeat_tau),
           FormatShare(f.pairs, 1),
           FormatShare(f.top),
           FormatShare(f.best),
@@ -175,6 +179,7 @@ RowFigures Total(const std::vector<RowFigures>& rows) {
                    .max_error = Largest(rows, &RowFigures::max_error),
                    .bias = Mean(rows, &RowFigures::bias),
                    .tau = Mean(rows, &RowFigures::tau),
+                   .repeat_tau = Mean(rows, &RowFigures::repeat_tau),
                    .pairs = Mean(rows, &RowFigures::pairs),
                    .top = Largest(rows, &RowFigures::top),
                    .best = Largest(rows, &RowFigures::best),
@@ -281,10 +286,13 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
                      FormatShare(f.bias),
                      f.placements));
     line("order",
-         fmt::format("Kendall's tau {}, {} of the {} pairs that differ by more than 5 % in order",
-                     FormatTau(f.kendall_tau),
-                     FormatShare(f.pair_accuracy, 1),
-                     f.clear_pairs));
+         fmt::format(
+             "Kendall's tau {} (of the repeats among themselves {}), {} of the {} pairs that "
+             "differ by more than 5 % in order",
+             FormatTau(f.kendall_tau),
+             FormatTau(f.repeat_tau),
+             FormatShare(f.pair_accuracy, 1),
+             f.clear_pairs));
     line("regret",
          fmt::format("{} for the best simulated, {} for the best of the simulated top 10",
                      FormatShare(f.best_regret),
@@ -326,6 +334,7 @@ std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs) {
                                            "largest error",
                                            "bias",
                                            "Kendall's tau",
+                                           "tau of repeats",
                                            "pairs in order",
                                            "top-10 regret",
                                            "best regret",

@@ -29,6 +29,7 @@ void WriteFigures(ResultsFile& file, const std::string& group, const Verificatio
   if (summary.fidelity) {
     file.SetAttribute(group, "repeat_noise", summary.fidelity->repeat_noise);
     file.SetAttribute(group, "median_noise", summary.fidelity->median_noise);
+    file.SetAttribute(group, "repeat_tau", summary.fidelity->repeat_tau);
     WriteErrors(file, group, *summary.fidelity);
   }
   file.SetAttribute(group, "equal_peaks", std::int64_t{summary.equal_peaks});

@@ -15,9 +15,9 @@ namespace emplace {
 ///
 ///   <group>              attributes: graph, cluster, mode, rounds, seconds, date, host, cpu, gpus,
 ///                        version, commit; placements, repeat_noise, median_noise, mape,
-///                        max_error, bias, kendall_tau, pair_accuracy, clear_pairs, top_regret,
-///                        best_regret (a single placement has mape and max_error only; NaN where
-///                        nothing can be said); equal_peaks, arena_overhead, proxy_share,
+///                        max_error, bias, kendall_tau, repeat_tau, pair_accuracy, clear_pairs,
+///                        top_regret, best_regret (a single placement has mape and max_error only;
+///                        NaN where nothing can be said); equal_peaks, arena_overhead, proxy_share,
 ///                        rung_measured, rung_..., busy_ratio, reference_drift, clock_change
 ///     labels, warnings, unfitting, device_names    texts
 ///     steps              table: simulated_ns, searched_ns (what the run saw; -1 without),

@@ -31,7 +31,7 @@ constexpr const char* kJsonToStdout = "-";
 struct Options {
   std::vector<std::string> graphs, devices;
   std::string costs, cluster, output, json, svg;
-  int placements = 30, rounds = 10;
+  int placements = 30, rounds = 10, calibrate = 17;
   std::uint64_t seed = 2;
   double seconds = 5;
   bool eager = false, quiet = false;
@@ -72,15 +72,38 @@ std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph
       graph, std::move(grouping), model.cluster, std::move(costs));
 }
 
-// The placements that the costs were calibrated on, drawn again as the profiler drew them.
-std::vector<Placement> CalibrationPlacements(const Problem& problem, const CostTable& table) {
+// The placements that the costs were calibrated on, drawn again as the profiler drew them; at least
+// as many as shall calibrate now.
+std::vector<Placement> CalibrationPlacements(const Problem& problem,
+                                             const CostTable& table,
+                                             int at_least) {
   std::vector<Placement> placements;
   const auto count = static_cast<int>(NumberOf(table, kPlacementsProperty));
-  const auto seed = static_cast<std::uint64_t>(NumberOf(table, kSeedProperty));
-  for (DrawnPlacement& drawn : DrawPlacements(problem, count, seed)) {
+  const auto seed =
+      count > 0 ? static_cast<std::uint64_t>(NumberOf(table, kSeedProperty)) : kCalibrationSeed;
+  for (DrawnPlacement& drawn : DrawPlacements(problem, std::max(count, at_least), seed)) {
     placements.push_back(std::move(drawn.placement));
   }
   return placements;
+}
+
+// The model with ops, copies and gaps as the calibration placements showed them.
+Model Recalibrated(const Model& model,
+                   const InSituTimings& timings,
+                   const Backend& backend,
+                   DispatchMode mode) {
+  auto table = std::make_shared<CostTable>(*model.table);
+  timings.WriteOps(*table);
+  timings.WriteCopies(*table);
+  if (mode == DispatchMode::kGraph) timings.WriteGaps(*table);
+  FitLadder(*table);
+  Model fresh;
+  fresh.cluster = std::make_shared<const Cluster>(
+      CalibratedCluster(*table, backend, model.cluster->name(), mode));
+  fresh.isolated = WithIsolatedFits(*table);
+  fresh.table = std::move(table);
+  fresh.where = model.where;
+  return fresh;
 }
 
 void RequireOtherSeed(const Options& options, const CostTable& table) {
@@ -126,11 +149,12 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
                             const Options& options,
                             DispatchMode mode) {
   const auto problem = MakeTestProblem(graph, model, true);
-  TestPlacementOptions which{.count = options.placements,
-                             .seed = options.seed,
-                             .search_seconds = options.seconds,
-                             .known = CalibrationPlacements(*problem, *model.table),
-                             .stop = StopRequest::requested};
+  TestPlacementOptions which{
+      .count = options.placements,
+      .seed = options.seed,
+      .search_seconds = options.seconds,
+      .known = CalibrationPlacements(*problem, *model.table, options.calibrate),
+      .stop = StopRequest::requested};
   const std::vector<Candidate> candidates = TestPlacements(problem, which);
   if (candidates.size() < 2) {
     throw InputError(fmt::format(
@@ -145,11 +169,20 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
         candidate.label);
   }
   VerificationOptions how{.rounds = options.rounds, .mode = mode, .stop = StopRequest::requested};
+  how.calibration = which.known;
+  how.calibration.resize(std::min<size_t>(how.calibration.size(), options.calibrate));
   GraphFidelity result;
   result.verification =
       VerifyWithProgress(problem, machine.backend, candidates, how, !options.quiet);
+  if (result.verification.calibration_placements == 0) {
+    result.ablations = Ablate(result.verification, MakeTestProblem(graph, model, false));
+  } else {
+    const Model fresh =
+        Recalibrated(model, result.verification.calibration, *machine.backend, mode);
+    SimulateAgain(result.verification, MakeTestProblem(graph, fresh, true));
+    result.ablations = Ablate(result.verification, MakeTestProblem(graph, fresh, false), problem);
+  }
   result.summary = Summarize(result.verification);
-  result.ablations = Ablate(result.verification, MakeTestProblem(graph, model, false));
   return result;
 }
 
@@ -276,6 +309,14 @@ void AddValidateCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--rounds", options->rounds, "steps of each placement")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--calibrate",
+          options->calibrate,
+          "other placements executed between these, which calibrate the model anew; 0: the "
+          "costs and the cluster as given")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the placements; not that of the calibration")
       ->capture_default_str();

@@ -98,7 +98,30 @@ std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Probl
       ProblemChecks::kPlacementOnly);
 }
 
+// Why a placement cannot be executed; empty if it can.
+std::string WhyUnfitting(Evaluator& simulator, const Placement& placement) {
+  const Problem& problem = simulator.problem();
+  const Outcome outcome = simulator.Evaluate(placement);
+  if (!outcome.feasible) return FormatDeficit(outcome, problem.cluster());
+  try {
+    CompilePlan(problem, ExpandPlacement(placement, problem.grouping()));
+  } catch (const InputError& error) {  // views across devices that no executor can lay out
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
+
+void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem) {
+  const auto simulator = MakeSimulator(problem, kAsExecuted);
+  for (VerifiedPlacement& placement : verification.placements) {
+    placement.simulated = simulator->Evaluate(placement.candidate.placement);
+    placement.shares = ComputeRungShares(
+        problem->costs(), ExpandPlacement(placement.candidate.placement, problem->grouping()));
+  }
+  verification.problem = std::move(problem);
+}
 
 Verification Verify(std::shared_ptr<const Problem> problem,
                     std::shared_ptr<Backend> backend,
@@ -112,28 +135,24 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   const auto simulator = MakeSimulator(problem, kAsExecuted);
   std::vector<Placement> placements;
   for (const Candidate& candidate : candidates) {
-    Outcome outcome = simulator->Evaluate(candidate.placement);
-    if (!outcome.feasible) {
-      result.unfitting.push_back(
-          fmt::format("{}: {}", candidate.label, FormatDeficit(outcome, problem->cluster())));
-      continue;
+    const std::string why = WhyUnfitting(*simulator, candidate.placement);
+    if (why.empty()) {
+      placements.push_back(candidate.placement);
+      result.placements.push_back({.candidate = candidate});
+    } else {
+      result.unfitting.push_back(fmt::format("{}: {}", candidate.label, why));
     }
-    const std::vector<DeviceIndex> device_of_op =
-        ExpandPlacement(candidate.placement, problem->grouping());
-    try {
-      CompilePlan(*problem, device_of_op);
-    } catch (const InputError& error) {  // views across devices that no executor can lay out
-      result.unfitting.push_back(fmt::format("{}: {}", candidate.label, error.what()));
-      continue;
-    }
-    const RungShares shares = ComputeRungShares(problem->costs(), device_of_op);
-    placements.push_back(candidate.placement);
-    result.placements.push_back({candidate, std::move(outcome), {}, shares});
   }
   if (placements.empty()) {
     throw InputError(
         fmt::format("no placement can be executed: {}", fmt::join(result.unfitting, "; ")));
   }
+
+  SimulateAgain(result, problem);
+  for (const Placement& placement : options.calibration) {
+    if (WhyUnfitting(*simulator, placement).empty()) placements.push_back(placement);
+  }
+  result.calibration_placements = static_cast<int>(placements.size() - result.placements.size());
 
   result.clocks_before = backend->ReadClocks();
   const double first = MeasureAlone(problem, backend, placements[0], options);
@@ -149,7 +168,11 @@ Verification Verify(std::shared_ptr<const Problem> problem,
       Executor(problem, backend, executor_options).Measure(placements);
   RequireNotStopped(options);
   EMPLACE_CHECK(measured.size() == placements.size());
-  for (size_t i = 0; i < measured.size(); ++i) {
+  for (size_t i = result.placements.size(); i < measured.size(); ++i) {
+    result.calibration.Add(
+        *problem, ExpandPlacement(placements[i], problem->grouping()), measured[i]);
+  }
+  for (size_t i = 0; i < result.placements.size(); ++i) {
     measured[i].plan.reset();
     measured[i].traces.clear();
     result.placements[i].measured = std::move(measured[i]);
@@ -249,7 +272,8 @@ VerificationSummary Summarize(const Verification& verification) {
 }
 
 std::vector<Ablation> Ablate(const Verification& verification,
-                             std::shared_ptr<const Problem> isolated) {
+                             std::shared_ptr<const Problem> isolated,
+                             std::shared_ptr<const Problem> earlier) {
   const auto figures = [&](std::string name,
                            const std::shared_ptr<const Problem>& problem,
                            const SimulatorOptions& options) {
@@ -265,6 +289,9 @@ std::vector<Ablation> Ablate(const Verification& verification,
   if (isolated != nullptr) {
     EMPLACE_CHECK(isolated->num_groups() == verification.problem->num_groups());
     ablations.push_back(figures("isolated op costs", isolated, kAsExecuted));
+  }
+  if (earlier != nullptr) {
+    ablations.push_back(figures("calibrated before", earlier, kAsExecuted));
   }
   return ablations;
 }

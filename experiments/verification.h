@@ -12,6 +12,7 @@
 
 #include "framework/search/evaluator.h"
 #include "profilers/executor/executor.h"
+#include "profilers/measure/in_situ.h"
 #include "profilers/statistics/fidelity.h"
 #include "simulator/simulator.h"
 
@@ -28,6 +29,9 @@ struct VerificationOptions {
   int rounds = 10;        ///< steps of each placement, interleaved
   int traced_rounds = 3;  ///< further ones with the times of every op
   int warmup = 2;
+  /// Executed between the others, round by round, for what their steps tell of ops and copies while
+  /// the machine is as it is for the others too. Those that do not fit are left out.
+  std::vector<Placement> calibration;
   DispatchMode mode = DispatchMode::kGraph;
   /// Steps done of steps planned. May be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
@@ -47,6 +51,8 @@ struct Verification {
   DispatchMode mode = DispatchMode::kGraph;
   int rounds = 0;
   std::vector<VerifiedPlacement> placements;  ///< those that can be executed, in the given order
+  InSituTimings calibration;                  ///< from VerificationOptions::calibration
+  int calibration_placements = 0;             ///< of them executed
   std::vector<std::string> unfitting;         ///< "random 3: OOM (missing 1.20 GiB on gpu:0)"
   std::vector<ClockReading> clocks_before, clocks_after;
   /// The first placement alone, at the end and at the beginning: median(end) / median(beginning)
@@ -63,7 +69,11 @@ Verification Verify(std::shared_ptr<const Problem> problem,
                     std::span<const Candidate> candidates,
                     const VerificationOptions& options);
 
-/// The same with a progress bar on stderr. @param options  without progress of its own
+/// Simulates the executed placements anew. @param problem  same graph, groups and devices; other
+/// costs or channels
+void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem);
+
+/// Verify() with a progress bar on stderr. @param options  without progress of its own
 Verification VerifyWithProgress(std::shared_ptr<const Problem> problem,
                                 std::shared_ptr<Backend> backend,
                                 std::span<const Candidate> candidates,
@@ -103,10 +113,12 @@ struct Ablation {
 };
 
 /// "no host cost" (issue = launch = 0), "no channel contention", and, where `isolated` has the same
-/// problem with costs of isolated timings only, "isolated op costs".
-/// @param isolated  nullptr: without this one
+/// problem with costs of isolated timings only, "isolated op costs", and, where `earlier` has it
+/// with what was calibrated before, "calibrated before".
+/// @param isolated, earlier  nullptr: without this one
 std::vector<Ablation> Ablate(const Verification& verification,
-                             std::shared_ptr<const Problem> isolated);
+                             std::shared_ptr<const Problem> isolated,
+                             std::shared_ptr<const Problem> earlier = nullptr);
 
 /// The machine's properties that a cost file must share for its costs to mean anything here.
 /// @return a warning per property (cpu, gpu) that differs, naming both machines

@@ -22,7 +22,7 @@ struct ProfileOptions {
   bool links = true;  ///< all sizes and contention; false: three sizes, enough for a channel
   std::int64_t max_link_bytes = std::int64_t{1} << 30;  ///< largest copy timed [B]
   bool dispatch = true;                                 ///< null kernel, launch, issue, wait
-  int in_situ_placements = 12;   ///< whole steps of each graph under this many drawn placements
+  int in_situ_placements = 17;   ///< whole steps of each graph under this many drawn placements
   int in_situ_rounds = 4;        ///< traced steps of each
   double in_situ_seconds = 120;  ///< per graph; where steps are slower there are fewer placements
                                  ///< (3 at least), which becomes a warning [s]

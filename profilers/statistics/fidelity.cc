@@ -1,6 +1,7 @@
 #include "profilers/statistics/fidelity.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -82,6 +83,14 @@ void AddNoise(std::span<const FidelityPoint> points, Fidelity& fidelity) {
     median_noise.push_back(std::abs(Median(repeats.first(half)) - Median(repeats.last(half))) /
                            median);
   }
+  std::array<std::vector<double>, 2> medians;  // of the repeats with even and with odd numbers
+  for (const FidelityPoint& point : points) {
+    std::array<std::vector<double>, 2> halves;
+    for (size_t i = 0; i < point.repeats.size(); ++i) halves[i % 2].push_back(point.repeats[i]);
+    if (halves[1].empty()) continue;
+    for (size_t i = 0; i < 2; ++i) medians[i].push_back(Median(halves[i]));
+  }
+  fidelity.repeat_tau = medians[0].size() < 2 ? kNaN : KendallTau(medians[0], medians[1]);
   fidelity.repeat_noise = repeat_noise.empty() ? kNaN : Median(repeat_noise);
   fidelity.median_noise = MeanOr(median_noise, kNaN);
 }

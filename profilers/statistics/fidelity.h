@@ -29,6 +29,8 @@ struct Fidelity {
   double max_error = 0;
   double bias = 0;           ///< median of (simulated - measured) / measured
   double kendall_tau = 0;    ///< tau-b
+  double repeat_tau = 0;     ///< tau-b of the medians of every other repeat against those between:
+                             ///< how well measurements agree on the order among themselves
   double pair_accuracy = 0;  ///< share of the pairs measured > `clear` apart that are in order; a
                              ///< pair simulated as equal is not
   std::int64_t clear_pairs = 0;

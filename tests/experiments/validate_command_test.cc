@@ -67,7 +67,8 @@ TEST_CASE("a validation with a profile's costs") {
                            "\n| all | 24 |",
                            "no host cost",
                            "no channel contention",
-                           "isolated op costs"}) {
+                           "isolated op costs",
+                           "calibrated before"}) {
     CAPTURE(part);
     CHECK(Contains(result.out, part));
   }
@@ -79,10 +80,11 @@ TEST_CASE("a validation with a profile's costs") {
   for (const auto& graph : json["graphs"]) {
     const std::string group = "/validation/" + graph["graph"].get<std::string>();
     CHECK(graph["fidelity"]["placements"] == 12);
-    CHECK(graph["ablations"].size() == 3);
+    CHECK(graph["ablations"].size() == 4);
     CHECK(reader.Double(group, "mape") == graph["fidelity"]["mape"].get<double>());
     CHECK(reader.Children(group + "/ablations") ==
-          std::vector<std::string>{"isolated op costs", "no channel contention", "no host cost"});
+          std::vector<std::string>{
+              "calibrated before", "isolated op costs", "no channel contention", "no host cost"});
     const auto placements = reader.IntMatrix(group + "/placement");
     CHECK(std::set(placements.begin(), placements.end()).size() == 12);  // all differ
     for (size_t i = 0; i < 12; ++i) {

@@ -75,6 +75,8 @@ TEST_CASE("all figures by hand") {
   CHECK(f.repeat_noise == doctest::Approx(1.4826 * 1 / 100));
   // Halves: a: 99 and 101; b equal; d: 400 and 440.
   CHECK(f.median_noise == doctest::Approx((2.0 / 100 + 0 + 40.0 / 420) / 3));
+  // Even repeats a 100, b 200, d 420, odd ones a 100, b 200, d 420: the same order.
+  CHECK(f.repeat_tau == 1);
   // Measured a < b < c < d, simulated a < d < b < c: 4 pairs in order, 2 not.
   CHECK(f.kendall_tau == doctest::Approx((4.0 - 2) / 6));
   CHECK(f.clear_pairs == 5);
@@ -100,6 +102,7 @@ TEST_CASE("what was not given is NaN, and a pair simulated as equal is not in or
   Fidelity f = ComputeFidelity(points);
   CHECK(std::isnan(f.repeat_noise));
   CHECK(std::isnan(f.median_noise));
+  CHECK(std::isnan(f.repeat_tau));
   CHECK(f.clear_pairs == 0);
   CHECK(std::isnan(f.pair_accuracy));
   CHECK(std::isnan(f.kendall_tau));
@@ -107,6 +110,13 @@ TEST_CASE("what was not given is NaN, and a pair simulated as equal is not in or
   f = ComputeFidelity(points);
   CHECK(f.clear_pairs == 1);
   CHECK(f.pair_accuracy == 0);
+}
+
+TEST_CASE("repeats that disagree about the order say so") {
+  // Even repeats: a 1, b 2, c 3; odd ones: a 1, c 2, b 3: one pair of three is the other way round.
+  const std::vector<FidelityPoint> points{
+      {"a", 1, 1, {1, 1}}, {"b", 2, 2, {2, 3}}, {"c", 3, 3, {3, 2, 3}}};
+  CHECK(ComputeFidelity(points).repeat_tau == doctest::Approx((2.0 - 1) / 3));
 }
 
 TEST_CASE("figures do not depend on the unit or the order of distinct placements") {
