@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -55,17 +56,17 @@ GraphTime Account(const Graph& graph, const KindCosts& kind) {
   std::map<const OpMeasurement*, OpShare> shares;
   for (int v = 0; v < graph.num_ops(); ++v) {
     const OpMeasurement* op = kind.Find(OpSignature(graph, v));
-    const Timing* timing = op != nullptr ? op->Best() : nullptr;
-    if (timing == nullptr) continue;
+    const std::optional<double> time = op != nullptr ? op->Time() : std::nullopt;
+    if (!time) continue;
     ++account.ops;
-    account.total += timing->median;
+    account.total += *time;
     OpShare& share = shares[op];
     share.op = op;
     ++share.count;
-    share.time += timing->median;
+    share.time += *time;
     if (!op->is_proxy) continue;
-    account.proxy += timing->median;
-    account.proxy_of[op->kind] += timing->median;
+    account.proxy += *time;
+    account.proxy_of[op->kind] += *time;
   }
   for (const auto& [op, share] : shares) account.shares.push_back(share);
   std::sort(account.shares.begin(), account.shares.end(), [](const OpShare& a, const OpShare& b) {

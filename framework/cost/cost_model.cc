@@ -161,7 +161,7 @@ std::optional<Cost> TimedCost(const KindCosts& measured,
   const OpMeasurement* op = measured.Find(signature);
   const Timing* timing = op != nullptr ? op->Best(prefer_in_situ) : nullptr;
   if (timing == nullptr) return std::nullopt;
-  return Cost(timing->median, Rung::kMeasured, RelativeError(*timing));
+  return Cost(*op->Time(prefer_in_situ), Rung::kMeasured, RelativeError(*timing));
 }
 
 std::optional<Cost> FittedCost(const KindCosts& measured, const Op& op, OpClass op_class) {

@@ -45,6 +45,9 @@ class Record {
   Record& Value(std::string_view key, T value) {
     return Raw(key, Number(value));
   }
+  Record& Mean(const Timing& timing) {
+    return timing.mean > 0 ? Value("mean_ns", timing.mean) : *this;
+  }
   Record& Flag(std::string_view key, bool value) { return Raw(key, value ? "true" : "false"); }
   Record& Times(std::string_view key, const std::optional<Timing>& timing) {
     if (!timing) return *this;
@@ -53,6 +56,7 @@ class Record {
                    .Value("median_ns", timing->median)
                    .Value("low_ns", timing->low)
                    .Value("high_ns", timing->high)
+                   .Mean(*timing)
                    .Value("samples", timing->samples)
                    .Close());
   }
@@ -138,6 +142,7 @@ std::string FormatLink(const LinkMeasurement& link) {
                          .Value("median_ns", timing.median)
                          .Value("low_ns", timing.low)
                          .Value("high_ns", timing.high)
+                         .Mean(timing)
                          .Value("samples", timing.samples)
                          .Close());
   }
@@ -184,6 +189,12 @@ const Timing* OpMeasurement::Best(bool prefer_in_situ) const {
   if (isolated) return &*isolated;
   if (cold) return &*cold;
   return in_situ ? &*in_situ : nullptr;
+}
+
+std::optional<double> OpMeasurement::Time(bool prefer_in_situ) const {
+  const Timing* timing = Best(prefer_in_situ);
+  if (timing == nullptr) return std::nullopt;
+  return in_situ && timing == &*in_situ ? timing->Additive() : timing->median;
 }
 
 const OpMeasurement* KindCosts::Find(std::string_view signature) const {

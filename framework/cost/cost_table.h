@@ -5,10 +5,10 @@
 //
 // The file is one object. `machine`, `properties`, `complete` and `warnings` say what was measured;
 // `device_kinds`, `dispatch`, `fits`, `ops`, `links`, `link_contention` and `interference` are
-// lists of records, one per line, flat but for timings {median_ns, low_ns, high_ns, samples}, so
-// that `pandas.json_normalize(json.load(file)["ops"])` is a table. Ops and fits name their
-// `device_kind`; a fit's `scope` is "op" (rung 2) or "class" (rung 3). Times are in ns, rates per
-// second. Only `format`, `version`, `machine`, `device_kinds` and `ops` are required.
+// lists of records, one per line, flat but for timings {median_ns, low_ns, high_ns, mean_ns,
+// samples}, so that `pandas.json_normalize(json.load(file)["ops"])` is a table. Ops and fits name
+// their `device_kind`; a fit's `scope` is "op" (rung 2) or "class" (rung 3). Times are in ns, rates
+// per second. Only `format`, `version`, `machine`, `device_kinds` and `ops` are required.
 
 #include <cstdint>
 #include <filesystem>
@@ -27,6 +27,10 @@ namespace emplace {
 struct Timing {
   double median = 0, low = 0, high = 0;  ///< median and its 95 % interval [ns]
   std::int64_t samples = 0;
+  double mean = 0;  ///< of the lower nine tenths: interruptions stay out; 0: not told [ns]
+
+  /// What such timings add up to, one by one: the mean if told, else the median. [ns]
+  double Additive() const { return mean > 0 ? mean : median; }
   bool operator==(const Timing&) const = default;
 };
 
@@ -43,6 +47,9 @@ struct OpMeasurement {
   /// In situ if seen and wanted, else isolated, else cold, else in situ though unwanted; nullptr
   /// without timing
   const Timing* Best(bool prefer_in_situ = true) const;
+  /// Best() as one number: in situ, where an op finds other caches in every step and placement,
+  /// what its times add up to; else the median. nullopt without timing. [ns]
+  std::optional<double> Time(bool prefer_in_situ = true) const;
 };
 
 /// t = t0 + max(F / (P e(F)), B / (W e(B)), (B - C) / S), e(x) = x / (x + x_half), fitted in log

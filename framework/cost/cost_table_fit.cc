@@ -311,10 +311,10 @@ void FitLadder(CostTable& table, bool prefer_in_situ) {
   for (KindCosts& kind : table.kinds) {
     Groups by_op, by_class;
     for (const OpMeasurement& op : kind.ops) {
-      const Timing* timing = op.Best(prefer_in_situ);
-      if (timing == nullptr || !(timing->median > 0)) continue;
+      const std::optional<double> time = op.Time(prefer_in_situ);
+      if (!time || !(*time > 0)) continue;
       if (op.is_proxy || op.op_class == OpClass::kView) continue;
-      const Sample sample{op.flops, static_cast<double>(op.bytes), timing->median};
+      const Sample sample{op.flops, static_cast<double>(op.bytes), *time};
       by_op[op.kind].push_back(sample);
       if (op.op_class == OpClass::kUnknown) continue;
       by_class[std::string(ToString(op.op_class))].push_back(sample);

@@ -151,7 +151,8 @@ Timing ReadTiming(const Reader& timing) {
   Timing read{timing.Amount("median_ns"),
               timing.Amount("low_ns"),
               timing.Amount("high_ns"),
-              timing.Count("samples")};
+              timing.Count("samples"),
+              timing.Get("mean_ns", 0.0, JsonAmount)};
   if (!(read.low <= read.median && read.median <= read.high)) {
     timing.Fail(fmt::format("got low_ns {}, median_ns {}, high_ns {}; expected them to ascend",
                             read.low,

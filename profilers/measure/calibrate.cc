@@ -69,7 +69,7 @@ LinkRange FitMeasured(const CostTable& table,
   }
   std::vector<LinkPoint> points;
   for (const auto& [bytes, timing] : link->points) {
-    const double nanos = std::max(1.0, timing.median);
+    const double nanos = std::max(1.0, use_in_situ ? timing.Additive() : timing.median);
     const double weight = use_in_situ ? static_cast<double>(timing.samples) : 1 / nanos;
     points.push_back({static_cast<double>(bytes), nanos, weight});
   }
@@ -84,10 +84,10 @@ struct Reached {
 Reached BestRates(const KindCosts& costs) {
   Reached reached;
   for (const OpMeasurement& op : costs.ops) {
-    const Timing* timing = op.Best();
-    if (timing == nullptr || !(timing->median > 0) || op.is_proxy) continue;
-    reached.flops = std::max(reached.flops, op.flops / timing->median * 1e9);
-    reached.bytes = std::max(reached.bytes, static_cast<double>(op.bytes) / timing->median * 1e9);
+    const std::optional<double> time = op.Time();
+    if (!time || !(*time > 0) || op.is_proxy) continue;
+    reached.flops = std::max(reached.flops, op.flops / *time * 1e9);
+    reached.bytes = std::max(reached.bytes, static_cast<double>(op.bytes) / *time * 1e9);
   }
   return reached;
 }

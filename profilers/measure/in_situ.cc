@@ -23,13 +23,6 @@ bool HasWork(const ExecutionPlan& plan, const PlanCommand& command) {
                                                   : !plan.ops[command.op].work.calls.empty();
 }
 
-// Mean of the lower nine tenths.
-double TrimmedMean(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  values.resize(std::max<size_t>(1, values.size() * 9 / 10));
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 // The last command with work on a stream, and when the commands behind it were ready.
 struct StreamState {
   int last = -1;
@@ -168,7 +161,7 @@ void InSituTimings::WriteGaps(CostTable& table) const {
     KindCosts& costs = KindIn(table, samples.kind);
     double gap = static_cast<double>(costs.kind.gap);
     if (samples.gaps.size() >= kMinSeen) {
-      gap = std::max(0.0, TrimmedMean(samples.gaps));
+      gap = std::max(0.0, LowerMean(samples.gaps));
       costs.kind.gap = std::llround(gap);
     }
     if (samples.starts.size() >= kMinSeen) {
@@ -189,7 +182,7 @@ std::vector<LinkPoint> InSituTimings::CopiesOn(const std::string& channel) const
   for (const auto& [bytes, timings] : found->second.timings) {
     if (timings.empty()) continue;
     points.push_back({static_cast<double>(bytes),
-                      std::max(1.0, Median(timings)),  // a clock may be too coarse for less
+                      std::max(1.0, LowerMean(timings)),  // a clock may be too coarse for less
                       static_cast<double>(timings.size())});
   }
   return points;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -92,13 +93,20 @@ double MedianAbsoluteDeviation(std::span<const double> values) {
   return 1.4826 * Median(deviations);
 }
 
+double LowerMean(std::span<const double> values) {
+  std::vector<double> sorted = Sorted(values);
+  sorted.resize(std::max<size_t>(1, sorted.size() * 9 / 10));
+  return std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
+}
+
 Timing Summarize(std::span<const double> timings) {
   const std::vector<double> sorted = Sorted(timings);
   const size_t outside = OutsideInterval(sorted.size());
   return {.median = QuantileOfSorted(sorted, 0.5),
           .low = sorted[outside],
           .high = sorted[sorted.size() - 1 - outside],
-          .samples = static_cast<std::int64_t>(sorted.size())};
+          .samples = static_cast<std::int64_t>(sorted.size()),
+          .mean = LowerMean(sorted)};
 }
 
 Sampled MeasureUntilStable(

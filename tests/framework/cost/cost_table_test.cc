@@ -206,9 +206,10 @@ TEST_CASE("the text is for people: a record per line") {
   table.kinds.push_back({.kind = {.name = "c1", .device_class = DeviceClass::kCpu}});
   table.kinds[0].ops.push_back({.signature = "s", .kind = "k", .flops = 0.5, .bytes = 3});
   table.kinds[0].ops.push_back(
-      {.signature = "t", .kind = "k", .is_proxy = true, .cold = Timing{2.5, 1, 3, 9}});
-  CHECK(FormatCostTable(table) ==
-        R"({"format": "emplace-costs",
+      {.signature = "t", .kind = "k", .is_proxy = true, .cold = Timing{2.5, 1, 3, 9, 2}});
+  CHECK(
+      FormatCostTable(table) ==
+      R"({"format": "emplace-costs",
 "version": 1,
 "machine": "box",
 "complete": true,
@@ -218,14 +219,14 @@ TEST_CASE("the text is for people: a record per line") {
 "warnings": [],
 "device_kinds": [
 {"name": "c1", "class": "cpu", "peak": {}, "memory_bandwidth": 0, "overhead_ns": 0, "gap_ns": 0, )"
-        R"("issue_ns": 0, "launch_ns": 0, "pays_transfers": true, "efficiency": {}}
+      R"("issue_ns": 0, "launch_ns": 0, "pays_transfers": true, "efficiency": {}}
 ],
 "dispatch": [],
 "fits": [],
 "ops": [
 {"device_kind": "c1", "signature": "s", "kind": "k", "class": "unknown", "flops": 0.5, "bytes": 3},
 {"device_kind": "c1", "signature": "t", "kind": "k", "class": "unknown", "flops": 0, "bytes": 0, )"
-        R"("proxy": true, "cold": {"median_ns": 2.5, "low_ns": 1, "high_ns": 3, "samples": 9}}
+      R"("proxy": true, "cold": {"median_ns": 2.5, "low_ns": 1, "high_ns": 3, "mean_ns": 2, "samples": 9}}
 ],
 "links": [],
 "link_contention": [],
@@ -272,6 +273,13 @@ TEST_CASE("kinds and ops are found by name; the timing by rank") {
   op.isolated = Timing{3, 3, 3, 1};
   CHECK(op.Best(true) == &*op.in_situ);
   CHECK(op.Best(false) == &*op.isolated);
+  CHECK(op.Time(false) == 3);
+  CHECK(op.Time() == 1);
+  op.in_situ->mean = 1.5;  // in situ what adds up counts, alone the median
+  op.isolated->mean = 3.5;
+  CHECK(op.Time() == 1.5);
+  CHECK(op.Time(false) == 3);
+  CHECK(OpMeasurement{}.Time() == std::nullopt);
 }
 
 // A small valid file with one place changed.

@@ -91,13 +91,13 @@ TEST_CASE("op times: the median per signature and device kind, ops without work 
   REQUIRE(cpu != nullptr);
   const OpMeasurement* a = cpu->Find(OpSignature(f.problem->graph(), 0));
   REQUIRE(a != nullptr);
-  CHECK(*a->in_situ == Timing{12, 10, 18, 3});
+  CHECK(*a->in_situ == Timing{12, 10, 18, 3, 11});
   CHECK(a->kind == "aten.relu");
   CHECK(a->op_class == OpClass::kElementwise);
   CHECK_FALSE(a->is_proxy);
   const OpMeasurement* d = table.Find("gpu")->Find(OpSignature(f.problem->graph(), 4));
   REQUIRE(d != nullptr);
-  CHECK(*d->in_situ == Timing{8, 8, 8, 3});
+  CHECK(*d->in_situ == Timing{8, 8, 8, 3, 8});
   CHECK(d->is_proxy);  // its kernel is the stand-in
   // b and c: c reads v, which is 32 B as b's input is nothing; two signatures, one of v not there.
   CHECK(cpu->ops.size() == 3);
@@ -146,7 +146,7 @@ TEST_CASE("copies: by channel and size, control edges left out") {
   CHECK(table.links[0].memory == kInSituMemory);
   REQUIRE(table.links[0].points.size() == 1);
   CHECK(table.links[0].points[0].first == 64);
-  CHECK(table.links[0].points[0].second == Timing{30, 30, 30, 2});
+  CHECK(table.links[0].points[0].second == Timing{30, 30, 30, 2, 30});
   CHECK(table.links[0].ranges.empty());  // one size makes no line
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("hops through the staging area count as copies of their channel") {
   CHECK(table.links[0].from == "cpu:0");
   CHECK(table.links[0].to == "gpu:0");
   REQUIRE(table.links[0].points.size() == 2);
-  CHECK(table.links[0].points[0] == std::pair<std::int64_t, Timing>{32, {1, 1, 1, 1}});
+  CHECK(table.links[0].points[0] == std::pair<std::int64_t, Timing>{32, {1, 1, 1, 1, 1}});
   // 32 B in 1 ns and 64 B in 30 ns: a line through both would begin below 0. Through the origin
   // and the second point 30 / 64 ns per B are 14 ns off for the first; flat 1 ns is 29 off.
   REQUIRE(table.links[0].ranges.size() == 1);

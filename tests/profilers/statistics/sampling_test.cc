@@ -17,6 +17,13 @@ namespace {
 using namespace emplace;
 using emplace::testing::MessageOf;
 
+TEST_CASE("the lower mean leaves the largest tenth out") {
+  CHECK(LowerMean(std::vector<double>{5}) == 5);
+  CHECK(LowerMean(std::vector<double>{3, 1}) == 1);  // nine tenths of two: one
+  CHECK(LowerMean(std::vector<double>{1000, 1, 2, 3, 4, 5, 6, 7, 8, 9}) == 5);
+  CHECK(Summarize(std::vector<double>{1000, 1, 2, 3, 4, 5, 6, 7, 8, 9}).mean == 5);
+}
+
 TEST_CASE("median, quantiles and deviation by hand") {
   const std::vector<double> odd{5, 1, 9}, even{4, 1, 10, 3};
   CHECK(Median(odd) == 5);
@@ -106,7 +113,7 @@ TEST_CASE("constant timings stop at min_samples: precise") {
   Script script{[](size_t) { return 1000.0; }, {}};
   const Sampled sampled = MeasureUntilStable(script.Sampler(), {});
   CHECK(sampled.reason == StopReason::kPrecise);
-  CHECK(sampled.timing == Timing{1000, 1000, 1000, 10});
+  CHECK(sampled.timing == Timing{1000, 1000, 1000, 10, 1000});
   CHECK(script.batches == std::vector{1, 9});
   CHECK(ToString(sampled.reason) == "precise");
 }
@@ -129,7 +136,7 @@ TEST_CASE("slow timings stop when the time is over, but not before slow_samples"
   Script slow = alternating(1e8);
   Sampled sampled = MeasureUntilStable(slow.Sampler(), {});
   CHECK(sampled.reason == StopReason::kMaxSeconds);
-  CHECK(sampled.timing == Timing{1e8, 1e8, 1.5e8, 3});
+  CHECK(sampled.timing == Timing{1e8, 1e8, 1.5e8, 3, 1e8});
   CHECK(ToString(sampled.reason) == "max_seconds");
   // One timing beyond the time: still three.
   Script slower = alternating(1e9);
