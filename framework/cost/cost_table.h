@@ -27,7 +27,7 @@ namespace emplace {
 struct Timing {
   double median = 0, low = 0, high = 0;  ///< median and its 95 % interval [ns]
   std::int64_t samples = 0;
-  double mean = 0;  ///< of the lower nine tenths: interruptions stay out; 0: not told [ns]
+  double mean = 0;  ///< without the longest fiftieth (interruptions); 0: not told [ns]
 
   /// What such timings add up to, one by one: the mean if told, else the median. [ns]
   double Additive() const { return mean > 0 ? mean : median; }

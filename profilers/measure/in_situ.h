@@ -41,8 +41,8 @@ class InSituTimings {
   /// Copies per channel into CostTable::links, memory kInSituMemory: a point per size, and the one
   /// range of FitChannel. Only of channels between two devices; what the table had is replaced.
   void WriteCopies(CostTable& table) const;
-  /// What passes between commands: into every kind's `gap` (after an op: mean of the lower nine
-  /// tenths, so that commands without work in between count and interruptions do not) and `launch`
+  /// What passes between commands: into every kind's `gap` (after an op: LowerMean, so
+  /// that commands without work in between count and long interruptions do not) and `launch`
   /// (from the step's start to the first command's, median), and DispatchCosts::wait_ns (median; a
   /// copy's wait counts under its source's kind). What was not seen at least kMinSeen times stays.
   /// Steps dispatched eagerly tell nothing of this kind: there the host may be what is late.

@@ -95,7 +95,8 @@ double MedianAbsoluteDeviation(std::span<const double> values) {
 
 double LowerMean(std::span<const double> values) {
   std::vector<double> sorted = Sorted(values);
-  sorted.resize(std::max<size_t>(1, sorted.size() * 9 / 10));
+  const size_t longest = (sorted.size() + 49) / 50;
+  sorted.resize(std::max<size_t>(1, sorted.size() - longest));
   return std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
 }
 

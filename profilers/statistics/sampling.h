@@ -26,7 +26,8 @@ struct StoppingRule {
 double Median(std::span<const double> values);
 /// Linear interpolation between order statistics, q in [0, 1].
 double Quantile(std::span<const double> values, double q);
-/// Mean of the lower nine tenths: adds up like a mean, without the interruptions of a busy machine.
+/// Mean without the longest fiftieth, at least one of several: adds up like a mean, short
+/// interruptions of a busy machine included, long ones not.
 double LowerMean(std::span<const double> values);
 /// Median absolute deviation from the median, times 1.4826 (a standard deviation for normal noise).
 double MedianAbsoluteDeviation(std::span<const double> values);

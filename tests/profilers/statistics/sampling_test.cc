@@ -17,11 +17,16 @@ namespace {
 using namespace emplace;
 using emplace::testing::MessageOf;
 
-TEST_CASE("the lower mean leaves the largest tenth out") {
+TEST_CASE("the lower mean leaves the largest fiftieth out, at least one of several") {
   CHECK(LowerMean(std::vector<double>{5}) == 5);
-  CHECK(LowerMean(std::vector<double>{3, 1}) == 1);  // nine tenths of two: one
+  CHECK(LowerMean(std::vector<double>{3, 1}) == 1);  // one of two left out
   CHECK(LowerMean(std::vector<double>{1000, 1, 2, 3, 4, 5, 6, 7, 8, 9}) == 5);
   CHECK(Summarize(std::vector<double>{1000, 1, 2, 3, 4, 5, 6, 7, 8, 9}).mean == 5);
+  std::vector<double> hundred(100, 7);  // two left out
+  hundred[3] = hundred[50] = 1e9;
+  CHECK(LowerMean(hundred) == 7);
+  hundred[99] = 1e3;
+  CHECK(LowerMean(hundred) == doctest::Approx((97 * 7 + 1e3) / 98));
 }
 
 TEST_CASE("median, quantiles and deviation by hand") {
