@@ -1,6 +1,5 @@
 #include "agents/registry.h"
 
-#include "agents/common/setting_error.h"
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
@@ -11,6 +10,7 @@
 #include "agents/scotch/scotch_agent.h"
 #include "agents/simulated_annealing/simulated_annealing.h"
 #include "agents/single_device/single_device.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/setting_error.h"
 #include "framework/base/glob.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 

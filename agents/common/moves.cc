@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "agents/common/devices.h"
-#include "agents/common/setting_error.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "agents/common/devices.h"
 #include "agents/common/list_schedule.h"
-#include "agents/common/setting_error.h"
 #include "agents/single_device/single_device.h"
 #include "framework/base/error.h"
 #include "framework/base/glob.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {

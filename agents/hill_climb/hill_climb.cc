@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/setting_error.h"
 #include "agents/common/starts.h"
 #include "agents/common/state.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "agents/common/devices.h"
-#include "agents/common/setting_error.h"
 #include "agents/common/state.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 

@@ -9,7 +9,7 @@
 
 #include "agents/common/devices.h"
 #include "agents/common/partition_graph.h"
-#include "agents/common/setting_error.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {

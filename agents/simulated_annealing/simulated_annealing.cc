@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "agents/common/setting_error.h"
 #include "agents/common/starts.h"
 #include "agents/common/state.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {

@@ -1,4 +1,4 @@
-#include "agents/common/setting_error.h"
+#include "framework/config/setting_error.h"
 
 #include <limits>
 
