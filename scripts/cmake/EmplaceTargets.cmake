@@ -16,7 +16,34 @@ endif()
 # "checked": optimised, all assertions on (DCHECK, libstdc++'s bounds checks), debug symbols.
 set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
 
+# One instruction set for everything that we compile, so that inline functions of libraries are the same in
+# every object. "auto": the best level of this machine; the program checks at its start that it may run.
+set(EMPLACE_ARCH "auto" CACHE STRING "Instruction set: auto, native, x86-64, x86-64-v3, x86-64-v4, ... (-march)")
+set(EMPLACE_ARCH_FLAG ${EMPLACE_ARCH})
+if(EMPLACE_ARCH STREQUAL "auto")
+  set(EMPLACE_ARCH_FLAG "")
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND EXISTS /proc/cpuinfo)
+    file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
+    string(REGEX MATCHALL "avx2|fma|bmi2|avx512f|avx512dq|avx512bw|avx512vl" cpu_features "${cpu_flags} ")
+    list(REMOVE_DUPLICATES cpu_features)
+    list(LENGTH cpu_features num_features)
+    if(num_features EQUAL 7)
+      set(EMPLACE_ARCH_FLAG x86-64-v4)
+    elseif("avx2" IN_LIST cpu_features AND "fma" IN_LIST cpu_features AND "bmi2" IN_LIST cpu_features)
+      set(EMPLACE_ARCH_FLAG x86-64-v3)
+    endif()
+  endif()
+endif()
+message(STATUS "Instruction set: ${EMPLACE_ARCH_FLAG}")
+
 add_library(emplace_flags INTERFACE)
+if(EMPLACE_ARCH_FLAG)
+  target_compile_options(emplace_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=${EMPLACE_ARCH_FLAG}>)
+endif()
+# Products and sums are not contracted: costs and times must not depend on the instruction set. GCC 12 takes
+# the undefined registers of its own AVX-512 functions, which Eigen calls, for mistakes (GCC bug 105593).
+target_compile_options(emplace_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -Wno-uninitialized -Wno-maybe-uninitialized>)
 target_compile_options(emplace_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers
   -Wno-restrict)  # GCC 12 reports it for "literal" + std::string (GCC bug 105651)
 if(EMPLACE_WERROR)
@@ -28,14 +55,20 @@ if(EMPLACE_SANITIZE)
   target_link_options(emplace_flags INTERFACE -fsanitize=${EMPLACE_SANITIZE})
 endif()
 
-# emplace_library(NAME LINK library... PRIVATE_LINK library...): all sources of this folder and the
-# folders below it (CUDA apart), the headers checked to compile alone. PRIVATE_LINK stays out of headers.
+# emplace_library(NAME LINK library... PRIVATE_LINK library... EXCLUDE regex): all sources of this folder and
+# the folders below it (CUDA and what EXCLUDE matches apart), the headers checked to compile alone.
+# PRIVATE_LINK stays out of headers.
 function(emplace_library name)
+  cmake_parse_arguments(arg "" "EXCLUDE" "" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
   list(FILTER sources EXCLUDE REGEX "/cuda/|main\\.cc$")
   list(FILTER headers EXCLUDE REGEX "/cuda/")
-  emplace_library_of(${name} "${sources}" "${headers}" ${ARGN})
+  if(arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${arg_EXCLUDE}")
+    list(FILTER headers EXCLUDE REGEX "${arg_EXCLUDE}")
+  endif()
+  emplace_library_of(${name} "${sources}" "${headers}" ${arg_UNPARSED_ARGUMENTS})
 endfunction()
 
 # The same from given lists of sources and headers.

@@ -1,0 +1,66 @@
+#include "framework/learn/layers.h"
+
+#include <cmath>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+
+Linear::Linear(ParameterSet& parameters, const std::string& name, int in, int out, Rng& rng)
+    : weights_(&parameters.AddGlorot(name + ".weights", in, out, rng)),
+      bias_(&parameters.Add(name + ".bias", 1, out)) {
+}
+
+Var Linear::operator()(Tape& tape, Var x) const {
+  return Affine(tape, x, tape.Use(*weights_), tape.Use(*bias_));
+}
+
+Embedding::Embedding(ParameterSet& parameters,
+                     const std::string& name,
+                     int count,
+                     int width,
+                     Rng& rng)
+    : table_(&parameters.AddUniform(name + ".table", count, width, 0.1F, rng)) {
+}
+
+Var Embedding::operator()(Tape& tape, std::vector<int> index) const {
+  return Gather(tape, tape.Use(*table_), std::move(index));
+}
+
+Lstm::Lstm(ParameterSet& parameters, const std::string& name, int in, int hidden, Rng& rng)
+    : hidden_(hidden) {
+  EMPLACE_CHECK(hidden > 0);
+  const float bound = 1 / std::sqrt(static_cast<float>(hidden));
+  weights_ = &parameters.AddUniform(name + ".weights", in, 4 * hidden, bound, rng);
+  recurrent_ = &parameters.AddUniform(name + ".recurrent", hidden, 4 * hidden, bound, rng);
+  bias_ = &parameters.AddUniform(name + ".bias", 1, 4 * hidden, bound, rng);
+  bias_->value.middleCols(hidden, hidden).setOnes();
+}
+
+LstmState Lstm::Zero(Tape& tape, int rows) const {
+  return {tape.Constant(Matrix::Zero(rows, hidden_)), tape.Constant(Matrix::Zero(rows, hidden_))};
+}
+
+LstmState Lstm::Step(Tape& tape, Var x, const LstmState& state) const {
+  return StepFromGates(tape, InputGates(tape, x), state);
+}
+
+LstmState Lstm::StepFromGates(Tape& tape, Var x_gates, const LstmState& state) const {
+  const Var gates = AddMatMul(tape, x_gates, state.hidden, tape.Use(*recurrent_));
+  return LstmCell(tape, gates, state.cell);
+}
+
+Var Lstm::InputGates(Tape& tape, Var x) const {
+  return Affine(tape, x, tape.Use(*weights_), tape.Use(*bias_));
+}
+
+Var Lstm::Sequence(Tape& tape, Var x, bool backward_in_time) const {
+  return SequenceFromGates(tape, InputGates(tape, x), backward_in_time);
+}
+
+Var Lstm::SequenceFromGates(Tape& tape, Var x_gates, bool backward_in_time) const {
+  return LstmSequence(tape, x_gates, tape.Use(*recurrent_), backward_in_time);
+}
+
+}  // namespace emplace

@@ -1,0 +1,55 @@
+#pragma once
+
+// Layers: a few parameters and the operations on them.
+
+#include <string>
+
+#include "framework/learn/ops.h"
+
+namespace emplace {
+
+/// y = x W + b. Weights Glorot-uniform, bias zero.
+class Linear {
+ public:
+  Linear(ParameterSet& parameters, const std::string& name, int in, int out, Rng& rng);
+  Var operator()(Tape& tape, Var x) const;
+
+ private:
+  Parameter* weights_;  // [in, out]
+  Parameter* bias_;     // [1, out]
+};
+
+/// A table of vectors, uniform in [-0.1, 0.1].
+class Embedding {
+ public:
+  Embedding(ParameterSet& parameters, const std::string& name, int count, int width, Rng& rng);
+  /// @param index  -1: zeros         @return [index.size(), width]
+  Var operator()(Tape& tape, std::vector<int> index) const;
+
+ private:
+  Parameter* table_;
+};
+
+/// LSTM weights: gates = x W + h U + b; uniform in +-1/sqrt(hidden), forget bias 1.
+class Lstm {
+ public:
+  Lstm(ParameterSet& parameters, const std::string& name, int in, int hidden, Rng& rng);
+  int hidden() const { return hidden_; }
+  LstmState Zero(Tape& tape, int rows) const;
+  /// One step: x [n, in], state [n, H].
+  LstmState Step(Tape& tape, Var x, const LstmState& state) const;
+  /// The same step from input gates x W + b made before: [n, 4H].
+  LstmState StepFromGates(Tape& tape, Var x_gates, const LstmState& state) const;
+  /// x W + b: [n, in] -> [n, 4H]
+  Var InputGates(Tape& tape, Var x) const;
+  /// Sequence of batch 1, x [T, in] -> [T, 2H] hidden and cell (ops.h: LstmSequence).
+  Var Sequence(Tape& tape, Var x, bool backward_in_time = false) const;
+  /// The same from input gates x W + b made before: [T, 4H].
+  Var SequenceFromGates(Tape& tape, Var x_gates, bool backward_in_time = false) const;
+
+ private:
+  int hidden_;
+  Parameter *weights_, *recurrent_, *bias_;  // [in, 4H], [H, 4H], [1, 4H]
+};
+
+}  // namespace emplace

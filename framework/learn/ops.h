@@ -1,0 +1,105 @@
+#pragma once
+
+// Differentiable operations on matrices. Each checks its shapes (EMPLACE_CHECK with both), computes
+// its value, and records one node. Rows and columns may be 0. Shapes in brackets: [rows, cols].
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <Eigen/SparseCore>
+
+#include "framework/learn/tape.h"
+
+namespace emplace {
+
+// Products and sums.
+
+/// a [n, k] * b [k, m] -> [n, m]
+Var MatMul(Tape& tape, Var a, Var b);
+/// c [n, m] + a [n, k] * b [k, m] -> [n, m], as one node.
+Var AddMatMul(Tape& tape, Var c, Var a, Var b);
+/// sparse [n, k], constant, * x [k, m] -> [n, m]; neighbours' sums of a graph.
+using SparseMatrix = Eigen::SparseMatrix<float, Eigen::RowMajor>;
+Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x);
+/// x [n, in] * weights [in, out] + bias [1, out] -> [n, out], as one node.
+Var Affine(Tape& tape, Var x, Var weights, Var bias);
+/// Elementwise with broadcast: b has a's shape, or one row, or one column, or is [1, 1].
+Var Add(Tape& tape, Var a, Var b);
+Var Subtract(Tape& tape, Var a, Var b);
+Var Multiply(Tape& tape, Var a, Var b);
+Var Scale(Tape& tape, Var x, float factor);
+Var AddScalar(Tape& tape, Var x, float summand);
+
+// Elementwise.
+
+Var Sigmoid(Tape& tape, Var x);
+Var Tanh(Tape& tape, Var x);
+Var Relu(Tape& tape, Var x);
+Var Exp(Tape& tape, Var x);
+/// Natural logarithm. @pre positive entries
+Var Log(Tape& tape, Var x);
+Var Square(Tape& tape, Var x);
+/// Smaller and larger of two of one shape; the gradient of equals goes to a.
+Var Minimum(Tape& tape, Var a, Var b);
+Var Maximum(Tape& tape, Var a, Var b);
+/// Into [low, high]; no gradient where it cuts.
+Var Clamp(Tape& tape, Var x, float low, float high);
+
+// Sums.
+
+Var SumAll(Tape& tape, Var x);       ///< [n, m] -> [1, 1]
+Var MeanAll(Tape& tape, Var x);      ///< [n, m] -> [1, 1]; of no entries: 0
+Var SumOverRows(Tape& tape, Var x);  ///< [n, m] -> [1, m]
+Var SumOverCols(Tape& tape, Var x);  ///< [n, m] -> [n, 1]
+/// y[s] = sum of the rows i with segment[i] == s. x [n, m] -> [num_segments, m]; -1: to none
+Var SegmentSum(Tape& tape, Var x, std::vector<int> segment, int num_segments);
+
+// Shapes.
+
+Var Transpose(Tape& tape, Var x);
+Var ConcatCols(Tape& tape, const std::vector<Var>& parts);  ///< [n, a], [n, b] -> [n, a + b]
+Var ConcatRows(Tape& tape, const std::vector<Var>& parts);  ///< [a, m], [b, m] -> [a + b, m]
+Var SliceCols(Tape& tape, Var x, int begin, int count);
+Var SliceRows(Tape& tape, Var x, int begin, int count);
+/// y[i] = x[index[i]]: rows of a table (embedding), or one row many times. -1: a row of zeros
+Var Gather(Tape& tape, Var x, std::vector<int> index);
+
+// Distributions over the columns of each row.
+
+/// With `allowed` [n, m] or [1, m] (nonzero: allowed; at least one per row), the others get
+/// -infinity.
+Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed = nullptr);
+Var Softmax(Tape& tape, Var logits);
+/// y[i] = x[i, col[i]]: [n, m] -> [n, 1]
+Var Pick(Tape& tape, Var x, std::vector<int> col);
+/// -sum_j p log p of each row: log-probabilities [n, m] -> [n, 1] in nats; -infinity counts 0.
+Var Entropy(Tape& tape, Var log_probabilities);
+/// Pick(LogSoftmax(logits), col) without keeping log-probabilities: for very many rows.
+Var LogProbability(Tape& tape, Var logits, std::vector<int> col);
+
+// Networks.
+
+/// (x - mean) / sqrt(variance + epsilon) of each row, times gain [1, m] plus bias [1, m] (Ba et al.
+/// 2016).
+Var LayerNorm(Tape& tape, Var x, Var gain, Var bias, float epsilon = 1e-5F);
+
+struct LstmState {
+  Var hidden, cell;  ///< [n, H] each
+};
+/// One step of an LSTM (Hochreiter and Schmidhuber 1997; no peepholes) from its gates before their
+/// non-linearities, [n, 4H] in the order input, forget, candidate, output:
+///   c' = sigmoid(f) c + sigmoid(i) tanh(g),   h' = sigmoid(o) tanh(c')
+LstmState LstmCell(Tape& tape, Var gates, Var cell);
+/// A whole sequence of batch 1 in one node: gates_t = x_gates[t] + h_{t-1} * recurrent, from zeros.
+/// @param x_gates  [T, 4H] inputs times weights plus bias   @param recurrent  [H, 4H]
+/// @param backward_in_time  from the last row to the first
+/// @return [T, 2H]: hidden and cell of each step, in the order of the rows of x_gates
+Var LstmSequence(Tape& tape, Var x_gates, Var recurrent, bool backward_in_time = false);
+
+/// Attention weights softmax_s(sum_a v[a] tanh(query[n, a] + keys[s, a])) (Bahdanau et al. 2015):
+/// query [n, A], keys [S, A], v [1, A] -> [n, S]. The tanh is computed again in the backward pass
+/// instead of being kept. Entries of query and keys count as at most 43 in size.
+Var AdditiveAttention(Tape& tape, Var query, Var keys, Var v);
+
+}  // namespace emplace

@@ -1,0 +1,130 @@
+// Distributions over the columns of each row.
+
+#include <cmath>
+#include <limits>
+
+#include "framework/learn/op_support.h"
+#include "framework/learn/ops.h"
+
+namespace emplace {
+namespace {
+
+using Eigen::Index;
+using internal::CheckShape;
+using internal::CheckShapes;
+
+using Row = Eigen::Array<float, 1, Eigen::Dynamic>;
+constexpr float kMasked = -std::numeric_limits<float>::infinity();  // its exp() is exactly 0
+
+void CheckColumns(const char* op, const Matrix& x, const std::vector<int>& col) {
+  CheckShape(x.rows() == std::ssize(col), op, x, std::ssize(col));
+  for (const int c : col) CheckShape(c >= 0 && c < x.cols(), op, x, c);
+}
+
+}  // namespace
+
+Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed) {
+  Matrix y = tape.value(logits);
+  if (allowed != nullptr) {
+    const bool one_row = allowed->rows() == 1;
+    CheckShapes(allowed->cols() == y.cols() && (one_row || allowed->rows() == y.rows()),
+                "log_softmax",
+                y,
+                *allowed);
+    for (Index i = 0; i < y.rows(); ++i) {
+      const auto mask = allowed->row(one_row ? 0 : i).array();
+      CheckShape((mask != 0).any(), "log_softmax: no column is allowed", y, i);
+      y.row(i) = (mask != 0).select(y.row(i).array(), kMasked).matrix();
+    }
+  }
+  for (Index i = 0; y.cols() > 0 && i < y.rows(); ++i) {
+    auto row = y.row(i).array();
+    row -= row.maxCoeff();
+    row -= std::log(row.exp().sum());
+  }
+  const Var out = internal::Next(tape);
+  return tape.Record("log_softmax", std::move(y), {logits}, [=](Tape& t, const Matrix& g) {
+    Matrix& dx = t.MutableGradient(logits);
+    Row dy(g.cols());
+    for (Index i = 0; i < g.rows(); ++i) {
+      const auto row = t.value(out).row(i).array();
+      dy = (row == kMasked).select(0.0F, g.row(i).array());
+      dx.row(i).array() += dy - dy.sum() * row.exp();
+    }
+  });
+}
+
+Var Softmax(Tape& tape, Var logits) {
+  Matrix y = tape.value(logits);
+  for (Index i = 0; y.cols() > 0 && i < y.rows(); ++i) {
+    auto row = y.row(i).array();
+    row = (row - row.maxCoeff()).exp();
+    row /= row.sum();
+  }
+  const Var out = internal::Next(tape);
+  return tape.Record("softmax", std::move(y), {logits}, [=](Tape& t, const Matrix& g) {
+    Matrix& dx = t.MutableGradient(logits);
+    for (Index i = 0; i < g.rows(); ++i) {
+      const auto p = t.value(out).row(i);
+      dx.row(i).array() += p.array() * (g.row(i).array() - g.row(i).dot(p));
+    }
+  });
+}
+
+Var Pick(Tape& tape, Var x, std::vector<int> col) {
+  const Matrix& in = tape.value(x);
+  CheckColumns("pick", in, col);
+  Matrix y(in.rows(), 1);
+  for (Index i = 0; i < in.rows(); ++i) y(i, 0) = in(i, col[i]);
+  return tape.Record(
+      "pick", std::move(y), {x}, [x, col = std::move(col)](Tape& t, const Matrix& g) {
+        Matrix& dx = t.MutableGradient(x);
+        for (Index i = 0; i < g.rows(); ++i) dx(i, col[i]) += g(i, 0);
+      });
+}
+
+Var Entropy(Tape& tape, Var log_probabilities) {
+  const Matrix& x = tape.value(log_probabilities);
+  Matrix y(x.rows(), 1);
+  Row p(x.cols());
+  for (Index i = 0; i < x.rows(); ++i) {
+    const auto row = x.row(i).array();
+    p = row.exp();  // not within select(), which is not vectorised
+    y(i, 0) = -(row == kMasked).select(0.0F, p * row).sum();
+  }
+  return tape.Record("entropy", std::move(y), {log_probabilities}, [=](Tape& t, const Matrix& g) {
+    Matrix& dx = t.MutableGradient(log_probabilities);
+    Row p(dx.cols());
+    for (Index i = 0; i < g.rows(); ++i) {
+      const auto row = t.value(log_probabilities).row(i).array();
+      p = row.exp();
+      dx.row(i).array() -= (row == kMasked).select(0.0F, g(i, 0) * p * (row + 1));
+    }
+  });
+}
+
+Var LogProbability(Tape& tape, Var logits, std::vector<int> col) {
+  const Matrix& x = tape.value(logits);
+  CheckColumns("log_probability", x, col);
+  Matrix y(x.rows(), 1);
+  for (Index i = 0; i < x.rows(); ++i) {
+    const auto row = x.row(i).array();
+    const float largest = row.maxCoeff();
+    y(i, 0) = row(col[i]) - largest - std::log((row - largest).exp().sum());
+  }
+  return tape.Record("log_probability",
+                     std::move(y),
+                     {logits},
+                     [logits, col = std::move(col)](Tape& t, const Matrix& g) {
+                       Matrix& dx = t.MutableGradient(logits);
+                       Row p(dx.cols());
+                       for (Index i = 0; i < g.rows(); ++i) {
+                         const auto row = t.value(logits).row(i).array();
+                         p = (row - row.maxCoeff()).exp();
+                         dx.row(i).array() -= g(i, 0) / p.sum() * p;
+                         dx(i, col[i]) += g(i, 0);
+                       }
+                     });
+}
+
+}  // namespace emplace

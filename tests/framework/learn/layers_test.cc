@@ -1,0 +1,183 @@
+#include "framework/learn/layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace emplace;
+
+Matrix Random(int rows, int cols, Rng& rng) {
+  Matrix matrix(rows, cols);
+  for (float& entry : matrix.reshaped()) entry = static_cast<float>(2 * Uniform01(rng) - 1);
+  return matrix;
+}
+
+float Sigmoid(float x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+const Matrix& ValueOf(const ParameterSet& parameters, const std::string& name) {
+  const auto found = std::ranges::find(parameters.all(), name, &Parameter::name);
+  REQUIRE(found != parameters.all().end());
+  return found->value;
+}
+
+bool Near(const Matrix& a, const Matrix& b, float tolerance = 1e-5F) {
+  return a.rows() == b.rows() && a.cols() == b.cols() &&
+         (a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= tolerance);
+}
+
+TEST_CASE("linear: Glorot weights, no bias at first, x W + b") {
+  Rng rng(1);
+  ParameterSet parameters;
+  const Linear linear(parameters, "output", 20, 10, rng);
+  const Matrix& weights = ValueOf(parameters, "output.weights");
+  CHECK(weights.rows() == 20);
+  CHECK(weights.cols() == 10);
+  const float bound = std::sqrt(6.0F / 30);
+  CHECK(weights.cwiseAbs().maxCoeff() <= bound);
+  CHECK(weights.maxCoeff() > 0.9F * bound);
+  CHECK(weights.minCoeff() < -0.9F * bound);
+  CHECK(ValueOf(parameters, "output.bias").isZero());
+
+  for (Parameter& parameter : parameters.all())
+    parameter.value = Random(parameter.value.rows(), 10, rng);
+  for (int rows : {0, 1, 5}) {
+    Tape tape;
+    const Matrix x = Random(rows, 20, rng);
+    const Matrix y = (x * weights).rowwise() + ValueOf(parameters, "output.bias").row(0);
+    CHECK(Near(tape.value(linear(tape, tape.Constant(x))), y));
+  }
+}
+
+TEST_CASE("embedding: rows of its table, zeros for -1; gradients add up") {
+  Rng rng(2);
+  ParameterSet parameters;
+  const Embedding embedding(parameters, "device", 3, 4, rng);
+  const Matrix& table = ValueOf(parameters, "device.table");
+  CHECK(table.cwiseAbs().maxCoeff() <= 0.1F);
+  Tape tape;
+  const Var y = embedding(tape, {2, -1, 0, 2});
+  CHECK(tape.value(y).row(0) == table.row(2));
+  CHECK(tape.value(y).row(1).isZero());
+  CHECK(tape.value(y).row(2) == table.row(0));
+  tape.Backward(SumAll(tape, y));
+  CHECK(parameters.all()[0].gradient.col(3) == Eigen::Vector3f(1, 0, 2));
+}
+
+TEST_CASE("lstm: what it begins with") {
+  Rng rng(3);
+  ParameterSet parameters;
+  const Lstm lstm(parameters, "encoder", 5, 16, rng);
+  CHECK(lstm.hidden() == 16);
+  REQUIRE(parameters.all().size() == 3);
+  for (const Parameter& parameter : parameters.all()) {
+    CHECK(parameter.value.cols() == 64);
+    Matrix others = parameter.value;
+    if (parameter.name == "encoder.bias") {
+      CHECK(parameter.value.middleCols(16, 16).isOnes());
+      others.middleCols(16, 16).setZero();
+    }
+    CHECK(others.cwiseAbs().maxCoeff() <= 0.25F);  // 1 / sqrt(16)
+    CHECK(others.cwiseAbs().maxCoeff() > 0.2F);
+  }
+  CHECK(ValueOf(parameters, "encoder.weights").rows() == 5);
+  CHECK(ValueOf(parameters, "encoder.recurrent").rows() == 16);
+}
+
+// The equations of ops.h, entry by entry.
+void PlainStep(const ParameterSet& parameters, const Matrix& x, Matrix& h, Matrix& c) {
+  const Matrix gates =
+      ((x * ValueOf(parameters, "l.weights") + h * ValueOf(parameters, "l.recurrent")).rowwise() +
+       ValueOf(parameters, "l.bias").row(0));
+  const auto n = h.cols();
+  for (Eigen::Index row = 0; row < h.rows(); ++row) {
+    for (Eigen::Index j = 0; j < n; ++j) {
+      c(row, j) = Sigmoid(gates(row, n + j)) * c(row, j) +
+                  Sigmoid(gates(row, j)) * std::tanh(gates(row, 2 * n + j));
+      h(row, j) = Sigmoid(gates(row, 3 * n + j)) * std::tanh(c(row, j));
+    }
+  }
+}
+
+TEST_CASE("lstm: steps, steps from gates, and the sequence in both directions agree") {
+  Rng rng(4);
+  for (const int steps : {0, 1, 7}) {
+    ParameterSet parameters;
+    const int in = 1 + UniformInt(rng, 4), hidden = 1 + UniformInt(rng, 9);
+    const Lstm lstm(parameters, "l", in, hidden, rng);
+    const Matrix x = Random(steps, in, rng);
+    for (const bool backward : {false, true}) {
+      Tape tape;
+      LstmState state = lstm.Zero(tape, 1), from_gates = state;
+      Matrix h = Matrix::Zero(1, hidden), c = h, expected(steps, 2 * hidden);
+      const Var gates = lstm.InputGates(tape, tape.ConstantView(x));
+      for (int i = 0; i < steps; ++i) {
+        const int t = backward ? steps - 1 - i : i;
+        PlainStep(parameters, x.row(t), h, c);
+        expected.row(t) << h, c;
+        state = lstm.Step(tape, tape.Constant(x.row(t)), state);
+        from_gates = lstm.StepFromGates(tape, SliceRows(tape, gates, t, 1), from_gates);
+        CHECK(Near(tape.value(state.hidden), h));
+        CHECK(Near(tape.value(from_gates.hidden), h));
+        CHECK(Near(tape.value(state.cell), c));
+      }
+      CHECK(Near(tape.value(lstm.Sequence(tape, tape.ConstantView(x), backward)), expected));
+      CHECK(Near(tape.value(lstm.SequenceFromGates(tape, gates, backward)), expected));
+    }
+  }
+}
+
+TEST_CASE("lstm: the rows of a batch do not see each other") {
+  Rng rng(6);
+  ParameterSet parameters;
+  const Lstm lstm(parameters, "l", 3, 4, rng);
+  const Matrix x = Random(5, 3, rng);
+  Matrix h = Random(5, 4, rng), c = Random(5, 4, rng);
+  Tape tape;
+  const LstmState next = lstm.Step(tape, tape.Constant(x), {tape.Constant(h), tape.Constant(c)});
+  for (int row = 0; row < 5; ++row) {
+    Matrix h_row = h.row(row), c_row = c.row(row);
+    PlainStep(parameters, x.row(row), h_row, c_row);
+    CHECK(Near(tape.value(next.hidden).row(row), h_row));
+    CHECK(Near(tape.value(next.cell).row(row), c_row));
+  }
+}
+
+TEST_CASE("lstm: gradients of the sequence are those of its steps") {
+  Rng rng(7);
+  for (const bool backward : {false, true}) {
+    ParameterSet parameters;
+    const Lstm lstm(parameters, "l", 3, 5, rng);
+    const Matrix x = Random(6, 3, rng), weights = Random(6, 10, rng);
+    std::vector<Matrix> gradients;
+    for (const bool fused : {true, false}) {
+      Tape tape;
+      Var y{};
+      if (fused) {
+        y = lstm.Sequence(tape, tape.ConstantView(x), backward);
+      } else {
+        LstmState state = lstm.Zero(tape, 1);
+        std::vector<Var> rows(6);
+        for (int i = 0; i < 6; ++i) {
+          const int t = backward ? 5 - i : i;
+          state = lstm.Step(tape, tape.Constant(x.row(t)), state);
+          rows[t] = ConcatCols(tape, {state.hidden, state.cell});
+        }
+        y = ConcatRows(tape, rows);
+      }
+      tape.Backward(SumAll(tape, Multiply(tape, y, tape.ConstantView(weights))));
+      for (Parameter& parameter : parameters.all()) gradients.push_back(parameter.gradient);
+      parameters.ClearGradients();
+    }
+    for (int i = 0; i < 3; ++i) {
+      CHECK(gradients[i].cwiseAbs().maxCoeff() > 0.01F);
+      CHECK(Near(gradients[i], gradients[3 + i], 2e-5F));
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,210 @@
+// The part of framework/learn/ops.h on distributions.
+
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "framework/learn/ops.h"
+#include "tests/support/death.h"
+#include "tests/support/gradients.h"
+
+namespace {
+
+using namespace emplace;
+using testing::CheckGradients;
+using testing::Distance;
+using testing::MessageOfAbort;
+using testing::RandomMatrix;
+using Vars = std::vector<Var>;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+const std::vector<std::pair<int, int>> kShapes =
+    {{0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 6}, {5, 1}, {4, 7}, {3, 33}};
+
+// Logarithms of probabilities in plain loops, in double; -infinity where allowed(i, j) is 0.
+Matrix PlainLogSoftmax(const Matrix& logits, const Matrix& allowed) {
+  Matrix y(logits.rows(), logits.cols());
+  for (int i = 0; i < y.rows(); ++i) {
+    double sum = 0;
+    for (int j = 0; j < y.cols(); ++j)
+      sum += allowed(i, j) != 0 ? std::exp(double{logits(i, j)}) : 0;
+    for (int j = 0; j < y.cols(); ++j) {
+      y(i, j) = allowed(i, j) != 0 ? static_cast<float>(logits(i, j) - std::log(sum)) : -kInfinity;
+    }
+  }
+  return y;
+}
+
+// With the masked entries, which have to agree, set to 0.
+double DistanceOfMasked(const Matrix& a, const Matrix& b) {
+  REQUIRE(((a.array() == -kInfinity) == (b.array() == -kInfinity)).all());
+  return Distance((a.array() == -kInfinity).select(0, a), (b.array() == -kInfinity).select(0, b));
+}
+
+std::vector<int> RandomColumns(int n, int m, Rng& rng) {
+  std::vector<int> col(n);
+  for (int& c : col) c = UniformInt(rng, m);
+  return col;
+}
+
+TEST_CASE("softmax, log-softmax, log-probability, entropy") {
+  Rng rng(1);
+  for (const auto& [n, m] : kShapes) {
+    CAPTURE(n);
+    CAPTURE(m);
+    const Matrix logits = RandomMatrix(n, m, rng, -2, 2);
+    const Matrix expected = PlainLogSoftmax(logits, Matrix::Ones(n, m));
+    Tape tape;
+    const Var x = tape.Constant(logits), y = LogSoftmax(tape, x);
+    CHECK(Distance(tape.value(y), expected) <= 2e-6);
+    CHECK(Distance(tape.value(Softmax(tape, x)), expected.array().exp().matrix()) <= 2e-6);
+    Matrix entropy = Matrix::Zero(n, 1);
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < m; ++j) entropy(i, 0) -= std::exp(expected(i, j)) * expected(i, j);
+    }
+    CHECK(Distance(tape.value(Entropy(tape, y)), entropy) <= 1e-5);
+    CheckGradients([](Tape& t, const Vars& v) { return LogSoftmax(t, v[0]); }, {logits});
+    CheckGradients([](Tape& t, const Vars& v) { return Softmax(t, v[0]); }, {logits});
+    CheckGradients([](Tape& t, const Vars& v) { return Entropy(t, v[0]); }, {expected});
+    CheckGradients([](Tape& t, const Vars& v) { return Entropy(t, LogSoftmax(t, v[0])); },
+                   {logits});
+    if (n > 0 && m == 0) continue;  // nothing to pick
+    const std::vector<int> col = RandomColumns(n, m, rng);
+    Matrix picked(n, 1);
+    for (int i = 0; i < n; ++i) picked(i, 0) = expected(i, col[i]);
+    CHECK(Distance(tape.value(Pick(tape, y, col)), picked) <= 2e-6);
+    CHECK(Distance(tape.value(LogProbability(tape, x, col)), picked) <= 2e-6);
+    CheckGradients([&](Tape& t, const Vars& v) { return Pick(t, v[0], col); }, {logits});
+    CheckGradients([&](Tape& t, const Vars& v) { return LogProbability(t, v[0], col); }, {logits});
+  }
+}
+
+TEST_CASE("large logits neither overflow nor vanish") {
+  Matrix logits(2, 3);
+  logits << 1000, 999, -1000, -3e38F, -3e38F, -3e38F;
+  // log(1 / (1 + e^-1)) = -0.313262
+  Matrix expected(2, 3);
+  expected << -0.313262F, -1.313262F, -2000.313262F, -1.098612F, -1.098612F, -1.098612F;
+  Tape tape;
+  const Var x = tape.Constant(logits);
+  CHECK(Distance(tape.value(LogSoftmax(tape, x)), expected) <= 1e-4);
+  CHECK(Distance(tape.value(Softmax(tape, x)), expected.array().exp().matrix()) <= 1e-6);
+  CHECK(Distance(tape.value(LogProbability(tape, x, {1, 2})),
+                 (Matrix(2, 1) << -1.313262F, -1.098612F).finished()) <= 1e-5);
+}
+
+TEST_CASE("masked columns: -infinity, no gradient, not a NaN anywhere") {
+  Rng rng(2);
+  for (const bool one_row : {false, true}) {
+    for (const auto& [n, m] : {std::pair{0, 3}, {1, 1}, {1, 4}, {6, 5}, {3, 40}}) {
+      Matrix allowed = Matrix::Zero(one_row ? 1 : n, m);
+      std::vector<int> col(n);
+      for (int i = 0; i < allowed.rows(); ++i) {
+        for (int j = 0; j < m; ++j) allowed(i, j) = Uniform01(rng) < 0.5 ? 3 : 0;
+        allowed(i, UniformInt(rng, m)) = 1;
+      }
+      const Matrix mask = one_row ? Matrix(allowed.replicate(n, 1)) : allowed;
+      for (int i = 0; i < n; ++i) {
+        do {
+          col[i] = UniformInt(rng, m);
+        } while (mask(i, col[i]) == 0);
+      }
+      const Matrix logits = RandomMatrix(n, m, rng, -2, 2);
+      const Matrix expected = PlainLogSoftmax(logits, mask);
+      Tape tape;
+      const Var y = LogSoftmax(tape, tape.Constant(logits), &allowed);
+      CHECK(DistanceOfMasked(tape.value(y), expected) <= 2e-6);
+      Matrix entropy = Matrix::Zero(n, 1);
+      for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < m; ++j) {
+          if (mask(i, j) != 0) entropy(i, 0) -= std::exp(expected(i, j)) * expected(i, j);
+        }
+      }
+      CHECK(Distance(tape.value(Entropy(tape, y)), entropy) <= 1e-5);
+
+      const testing::Operation sum = [&](Tape& t, const Vars& v) {
+        const Var log_probabilities = LogSoftmax(t, v[0], &allowed);
+        return Add(t, Entropy(t, log_probabilities), Pick(t, log_probabilities, col));
+      };
+      CheckGradients(sum, {logits});
+      ParameterSet parameters;
+      Parameter& w = parameters.Add("logits", n, m);
+      w.value = logits;
+      Tape recorded;
+      recorded.Backward(SumAll(recorded, sum(recorded, {recorded.Use(w)})));
+      CHECK((mask.array() == 0).select(w.gradient, 0).isZero(0));
+      CHECK(recorded.FirstNonFinite() == "");
+      // A gradient that comes to what is masked goes no further: dx = w - p sum(w) over the others.
+      const Matrix outside = RandomMatrix(n, m, rng);
+      ParameterSet others;
+      Parameter& other = others.Add("logits", n, m);
+      other.value = logits;
+      recorded.Clear();
+      const Var masked = LogSoftmax(recorded, recorded.Use(other), &allowed);
+      recorded.Backward(SumAll(recorded, Multiply(recorded, masked, recorded.Constant(outside))));
+      const Matrix w_allowed = (mask.array() == 0).select(0, outside);
+      const Matrix p = expected.array().exp();
+      const Matrix dx =
+          w_allowed - (p.array().colwise() * w_allowed.rowwise().sum().array()).matrix();
+      CHECK(Distance(other.gradient, dx) <= 1e-5);
+      CHECK((mask.array() == 0).select(other.gradient, 0).isZero(0));
+    }
+  }
+}
+
+TEST_CASE("logits of -infinity are masked too") {
+  ParameterSet parameters;
+  Parameter& w = parameters.Add("logits", 1, 3);
+  w.value << 0, -kInfinity, 0;
+  Tape tape;
+  const Var logits = tape.Use(w), y = LogSoftmax(tape, logits);
+  CHECK(tape.value(y)(0, 1) == -kInfinity);
+  CHECK(tape.value(y)(0, 0) == doctest::Approx(-std::log(2)));
+  CHECK(tape.value(LogProbability(tape, logits, {1}))(0, 0) == -kInfinity);
+  const Var loss = Add(tape, LogProbability(tape, logits, {2}), Entropy(tape, y));
+  CHECK(tape.value(loss)(0, 0) == doctest::Approx(0));
+  tape.Backward(loss);
+  // d log p_2 = [-1/2, 0, 1/2]; the entropy is at its largest.
+  CHECK(Distance(w.gradient, (Matrix(1, 3) << -0.5F, 0, 0.5F).finished()) <= 1e-6);
+  CHECK(w.gradient(0, 1) == 0);
+}
+
+TEST_CASE("log-probability of very many rows keeps one matrix besides the logits") {
+  const int n = 20000, m = 64;
+  Rng rng(3);
+  ParameterSet parameters;
+  Parameter& w = parameters.AddUniform("w", 1, m, 1, rng);
+  Tape tape;
+  const Var x = Affine(
+      tape, tape.Constant(Matrix::Ones(n, 1)), tape.Use(w), tape.Constant(Matrix::Zero(1, m)));
+  const Var loss = SumAll(tape, LogProbability(tape, x, RandomColumns(n, m, rng)));
+  tape.Backward(loss);
+  const std::int64_t matrix = 4LL * n * m;
+  CHECK(tape.bytes() <= 2 * matrix + 4LL * (4 * n + 4 * m));
+}
+
+TEST_CASE("distributions: broken promises") {
+  const auto message = [](auto op) {
+    return MessageOfAbort([op] {
+      Tape tape;
+      op(tape, tape.Constant(Matrix::Zero(2, 3)));
+    });
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(message([](Tape& t, Var x) { Pick(t, x, {0}); }), "pick: [2, 3] and 1"));
+  CHECK(has(message([](Tape& t, Var x) { Pick(t, x, {0, 3}); }), "pick: [2, 3] and 3"));
+  CHECK(has(message([](Tape& t, Var x) {
+              LogProbability(t, x, {-1, 0});
+            }),
+            "log_probability: [2, 3] and -1"));
+  const Matrix wrong = Matrix::Ones(2, 4), nothing = (Matrix(2, 3) << 1, 0, 0, 0, 0, 0).finished();
+  CHECK(has(message([&](Tape& t, Var x) { LogSoftmax(t, x, &wrong); }),
+            "log_softmax: [2, 3] and [2, 4]"));
+  CHECK(has(message([&](Tape& t, Var x) { LogSoftmax(t, x, &nothing); }),
+            "log_softmax: no column is allowed: [2, 3] and 1"));
+}
+
+}  // namespace

@@ -1,0 +1,221 @@
+// The part of framework/learn/ops.h on layer normalisation, LSTM and attention, against plain
+// loops.
+
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "framework/learn/ops.h"
+#include "tests/support/death.h"
+#include "tests/support/gradients.h"
+
+namespace {
+
+using namespace emplace;
+using testing::CheckGradients;
+using testing::Distance;
+using testing::MessageOfAbort;
+using testing::RandomMatrix;
+using Vars = std::vector<Var>;
+
+double PlainSigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+TEST_CASE("layer norm") {
+  Rng rng(1);
+  for (const auto& [n, m] : {std::pair{0, 3}, {3, 0}, {1, 1}, {1, 6}, {4, 7}, {2, 40}}) {
+    const Matrix x = RandomMatrix(n, m, rng), gain = RandomMatrix(1, m, rng),
+                 bias = RandomMatrix(1, m, rng);
+    const float epsilon = 0.01F;
+    Matrix expected(n, m);
+    for (int i = 0; i < n; ++i) {
+      double mean = 0, variance = 0;
+      for (int j = 0; j < m; ++j) mean += double{x(i, j)} / m;
+      for (int j = 0; j < m; ++j) variance += (x(i, j) - mean) * (x(i, j) - mean) / m;
+      for (int j = 0; j < m; ++j) {
+        expected(i, j) = static_cast<float>(
+            (x(i, j) - mean) / std::sqrt(variance + epsilon) * gain(0, j) + bias(0, j));
+      }
+    }
+    const testing::Operation op = [=](Tape& t, const Vars& v) {
+      return LayerNorm(t, v[0], v[1], v[2], epsilon);
+    };
+    Tape tape;
+    const Var y = op(tape, {tape.Constant(x), tape.Constant(gain), tape.Constant(bias)});
+    CHECK(Distance(tape.value(y), expected) <= 1e-5);
+    CheckGradients(op, {x, gain, bias}, {.step = 5e-3, .tolerance = 5e-3});
+  }
+}
+
+struct PlainState {
+  std::vector<double> hidden, cell;
+};
+
+// One row of LstmCell. @param gates  [4H]
+PlainState PlainCell(const std::vector<double>& gates, const std::vector<double>& cell) {
+  const size_t width = cell.size();
+  PlainState next{cell, cell};
+  for (size_t j = 0; j < width; ++j) {
+    const double i = PlainSigmoid(gates[j]), f = PlainSigmoid(gates[width + j]),
+                 g = std::tanh(gates[2 * width + j]), o = PlainSigmoid(gates[3 * width + j]);
+    next.cell[j] = f * cell[j] + i * g;
+    next.hidden[j] = o * std::tanh(next.cell[j]);
+  }
+  return next;
+}
+
+TEST_CASE("LSTM cell") {
+  Rng rng(2);
+  for (const auto& [n, width] : {std::pair{0, 3}, {2, 0}, {1, 1}, {1, 5}, {5, 4}, {3, 19}}) {
+    const Matrix gates = RandomMatrix(n, 4 * width, rng, -2, 2), cell = RandomMatrix(n, width, rng);
+    Matrix hidden_and_cell(n, 2 * width);
+    for (int row = 0; row < n; ++row) {
+      std::vector<double> in(4 * width), before(width);
+      for (int j = 0; j < 4 * width; ++j) in[j] = gates(row, j);
+      for (int j = 0; j < width; ++j) before[j] = cell(row, j);
+      const PlainState next = PlainCell(in, before);
+      for (int j = 0; j < width; ++j) {
+        hidden_and_cell(row, j) = static_cast<float>(next.hidden[j]);
+        hidden_and_cell(row, width + j) = static_cast<float>(next.cell[j]);
+      }
+    }
+    const testing::Operation both = [](Tape& t, const Vars& v) {
+      const LstmState state = LstmCell(t, v[0], v[1]);
+      return ConcatCols(t, {state.hidden, state.cell});
+    };
+    Tape tape;
+    const Var y = both(tape, {tape.Constant(gates), tape.Constant(cell)});
+    CHECK(Distance(tape.value(y), hidden_and_cell) <= 1e-5);
+    CheckGradients(both, {gates, cell});
+    CheckGradients([](Tape& t, const Vars& v) { return LstmCell(t, v[0], v[1]).hidden; },
+                   {gates, cell});
+    CheckGradients([](Tape& t, const Vars& v) { return LstmCell(t, v[0], v[1]).cell; },
+                   {gates, cell});
+  }
+}
+
+TEST_CASE("LSTM sequence: equals its steps, in both directions") {
+  Rng rng(3);
+  for (const bool backward_in_time : {false, true}) {
+    for (const auto& [steps, width] :
+         {std::pair{0, 2}, {3, 0}, {1, 1}, {1, 3}, {2, 3}, {6, 2}, {4, 17}}) {
+      CAPTURE(backward_in_time);
+      CAPTURE(steps);
+      CAPTURE(width);
+      const Matrix gates = RandomMatrix(steps, 4 * width, rng, -2, 2),
+                   recurrent = RandomMatrix(width, 4 * width, rng);
+      Matrix expected(steps, 2 * width);
+      PlainState state{std::vector<double>(width), std::vector<double>(width)};
+      for (int step = 0; step < steps; ++step) {
+        const int row = backward_in_time ? steps - 1 - step : step;
+        std::vector<double> in(4 * width);
+        for (int j = 0; j < 4 * width; ++j) {
+          in[j] = gates(row, j);
+          for (int h = 0; h < width; ++h) in[j] += state.hidden[h] * recurrent(h, j);
+        }
+        state = PlainCell(in, state.cell);
+        for (int j = 0; j < width; ++j) {
+          expected(row, j) = static_cast<float>(state.hidden[j]);
+          expected(row, width + j) = static_cast<float>(state.cell[j]);
+        }
+      }
+      const testing::Operation op = [=](Tape& t, const Vars& v) {
+        return LstmSequence(t, v[0], v[1], backward_in_time);
+      };
+      Tape tape;
+      const Var y = op(tape, {tape.Constant(gates), tape.Constant(recurrent)});
+      CHECK(Distance(tape.value(y), expected) <= 1e-5);
+      CheckGradients(op, {gates, recurrent});
+    }
+  }
+}
+
+TEST_CASE("additive attention") {
+  Rng rng(4);
+  for (const auto& [n, s, width] : {std::tuple{0, 3, 2},
+                                    {2, 0, 3},
+                                    {2, 3, 0},
+                                    {1, 1, 1},
+                                    {1, 4, 5},
+                                    {3, 1, 2},
+                                    {4, 5, 3},
+                                    {3, 6, 37}}) {
+    CAPTURE(n);
+    CAPTURE(s);
+    CAPTURE(width);
+    const Matrix query = RandomMatrix(n, width, rng, -2, 2),
+                 keys = RandomMatrix(s, width, rng, -2, 2), v = RandomMatrix(1, width, rng);
+    Matrix expected(n, s);
+    for (int i = 0; i < n; ++i) {
+      double sum = 0;
+      std::vector<double> weights(s);
+      for (int j = 0; j < s; ++j) {
+        double score = 0;
+        for (int a = 0; a < width; ++a)
+          score += v(0, a) * std::tanh(double{query(i, a)} + keys(j, a));
+        sum += weights[j] = std::exp(score);
+      }
+      for (int j = 0; j < s; ++j) expected(i, j) = static_cast<float>(weights[j] / sum);
+    }
+    const testing::Operation op = [](Tape& t, const Vars& x) {
+      return AdditiveAttention(t, x[0], x[1], x[2]);
+    };
+    Tape tape;
+    const Var y = op(tape, {tape.Constant(query), tape.Constant(keys), tape.Constant(v)});
+    CHECK(Distance(tape.value(y), expected) <= 1e-5);
+    CheckGradients(op, {query, keys, v});
+  }
+}
+
+TEST_CASE("additive attention: tanh that saturates, large terms that cancel, the largest terms") {
+  // One column, v = 1: the weights are those of the scores tanh(q + k), both within +-43.
+  const std::pair<double, std::vector<double>> cases[] = {
+      {0, {0, 500, -500}},
+      {1.5, {-1.5, 41, -41, 2}},
+      {30, {-30, -29.5, 1e6, -42}},
+      {-40, {40, 41, 39.5, -1e6}},
+      {43, {-43, -42, -42.5, 500}},
+      {-1e6, {1e-3, -1e6, 20, 1e6}},
+      {1e6, {-1e6, 1e6, 0}},
+  };
+  for (const auto& [q, k] : cases) {
+    Matrix keys(k.size(), 1), expected(1, k.size());
+    for (size_t i = 0; i < k.size(); ++i) {
+      keys(i, 0) = static_cast<float>(k[i]);
+      expected(0, i) = static_cast<float>(
+          std::exp(std::tanh(std::clamp(q, -43.0, 43.0) + std::clamp(k[i], -43.0, 43.0))));
+    }
+    expected /= expected.sum();
+    Tape tape;
+    const Var query = tape.Constant(Matrix::Constant(1, 1, static_cast<float>(q)));
+    const Var y =
+        AdditiveAttention(tape, query, tape.Constant(keys), tape.Constant(Matrix::Ones(1, 1)));
+    CHECK(Distance(tape.value(y), expected) <= 1e-5);
+  }
+}
+
+TEST_CASE("networks: broken promises") {
+  const auto message = [](auto op) {
+    return MessageOfAbort([op] {
+      Tape tape;
+      op(tape, tape.Constant(Matrix::Zero(2, 8)), tape.Constant(Matrix::Zero(1, 3)));
+    });
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(message([](Tape& t, Var a, Var b) { LayerNorm(t, a, b, b); }),
+            "layer_norm: [2, 8] and [1, 3]"));
+  CHECK(has(message([](Tape& t, Var a, Var b) { LstmCell(t, a, b); }),
+            "lstm_cell: [2, 8] and [1, 3]"));
+  CHECK(has(message([](Tape& t, Var a, Var b) { LstmSequence(t, a, b); }),
+            "lstm_sequence: [2, 8] and [1, 3]"));
+  CHECK(has(message([](Tape& t, Var a, Var b) { AdditiveAttention(t, a, b, b); }),
+            "additive_attention: [2, 8] and [1, 3]"));
+  CHECK(has(message([](Tape& t, Var a, Var b) { AdditiveAttention(t, a, a, b); }),
+            "additive_attention: [2, 8] and [1, 3]"));
+}
+
+}  // namespace

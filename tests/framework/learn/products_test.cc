@@ -1,0 +1,65 @@
+#include "framework/learn/products.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/gradients.h"
+
+namespace {
+
+using namespace emplace;
+using testing::Distance;
+using testing::RandomMatrix;
+
+// y + x w in plain loops, in double.
+Matrix Plain(const Matrix& x, const Matrix& w, const Matrix& y) {
+  Matrix sum = y;
+  for (Eigen::Index i = 0; i < x.rows(); ++i) {
+    for (Eigen::Index j = 0; j < w.cols(); ++j) {
+      double entry = y(i, j);
+      for (Eigen::Index l = 0; l < x.cols(); ++l) entry += double{x(i, l)} * double{w(l, j)};
+      sum(i, j) = static_cast<float>(entry);
+    }
+  }
+  return sum;
+}
+
+TEST_CASE("products: every number of rows, widths that fill vectors and that do not") {
+  Rng rng(1);
+  for (int n = 0; n <= 40; ++n) {
+    for (int k : {0, 1, 7, 16, 40}) {
+      for (int m : {0, 1, 5, 16, 31, 32, 64, 83, 101}) {
+        CAPTURE(n);
+        CAPTURE(k);
+        CAPTURE(m);
+        const Matrix x = RandomMatrix(n, k, rng), w = RandomMatrix(k, m, rng);
+        Matrix y = RandomMatrix(n, m, rng);
+        const Matrix expected = Plain(x, w, y);
+        AddProduct(x, w, y);
+        CHECK(Distance(y, expected) <= 1e-5);
+
+        const Matrix dy = RandomMatrix(n, m, rng);
+        Matrix dx = RandomMatrix(n, k, rng);
+        const Matrix expected_dx = Plain(dy, w.transpose(), dx);
+        AddProductTransposed(dy, w, dx);
+        CHECK(Distance(dx, expected_dx) <= 1e-5);
+      }
+    }
+  }
+}
+
+TEST_CASE("products: what is not a number stays so") {
+  for (int n : {1, 2, 8, 40}) {
+    Matrix x = Matrix::Ones(n, 20), w = Matrix::Ones(20, 40), y = Matrix::Zero(n, 40);
+    x(n - 1, 19) = std::numeric_limits<float>::quiet_NaN();
+    AddProduct(x, w, y);
+    CHECK(y.row(n - 1).array().isNaN().all());
+    CHECK(y.topRows(n - 1).isConstant(20));
+    Matrix dx = Matrix::Zero(n, 20);
+    w(3, 39) = std::numeric_limits<float>::quiet_NaN();
+    AddProductTransposed(Matrix::Ones(n, 40), w, dx);
+    CHECK(dx.col(3).array().isNaN().all());
+    CHECK(dx.leftCols(3).isConstant(40));
+  }
+}
+
+}  // namespace
