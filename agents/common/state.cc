@@ -2,11 +2,13 @@
 
 #include <bit>
 #include <charconv>
+#include <cstring>
 #include <istream>
 #include <ostream>
 
 #include <fmt/format.h>
 
+#include "agents/common/base64.h"
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -22,6 +24,45 @@ void Mix(std::uint64_t& hash, std::uint64_t value) {
 void Mix(std::uint64_t& hash, std::string_view text) {
   Mix(hash, text.size());
   for (unsigned char c : text) Mix(hash, c);
+}
+
+static_assert(std::endian::native == std::endian::little);
+
+template <class Number>
+std::string Packed(std::int64_t rows, std::int64_t cols, const Number* numbers) {
+  const std::span span(numbers, static_cast<std::size_t>(rows * cols));
+  return fmt::format("{}x{}:{}\n", rows, cols, EncodeBase64(std::as_bytes(span)));
+}
+
+// Rows, columns and base64 of a packed word; rows is -1 if it is none.
+struct PackedWord {
+  std::int64_t rows = -1, cols = -1;
+  std::string_view base64;
+};
+
+PackedWord SplitPacked(std::string_view word) {
+  PackedWord split;
+  const char* end = word.data() + word.size();
+  const auto [x, rows_error] = std::from_chars(word.data(), end, split.rows);
+  if (rows_error != std::errc() || x == end || *x != 'x') return {};
+  const auto [colon, cols_error] = std::from_chars(x + 1, end, split.cols);
+  if (cols_error != std::errc() || colon == end || *colon != ':') return {};
+  split.base64 = {colon + 1, static_cast<std::size_t>(end - colon - 1)};
+  return split;
+}
+
+// @throws InputError unless the base64 is that of `count` numbers
+template <class Number>
+void Unpack(std::string_view what, std::string_view base64, std::int64_t count, Number* numbers) {
+  const auto bytes = DecodeBase64(base64);
+  const std::size_t expected = static_cast<std::size_t>(count) * sizeof(Number);
+  if (!bytes || bytes->size() != expected) {
+    throw InputError(fmt::format("agent state: expected {} bytes in base64 for {}, got {}",
+                                 expected,
+                                 what,
+                                 bytes ? std::to_string(bytes->size()) : "other characters"));
+  }
+  if (expected > 0) std::memcpy(numbers, bytes->data(), expected);
 }
 
 }  // namespace
@@ -68,6 +109,23 @@ void StateWriter::Result(const Outcome& outcome) {
   }
 }
 
+void StateWriter::Name(std::string_view name) {
+  EMPLACE_CHECK(!name.empty() && name.find_first_of(" \t\r\n\v\f") == name.npos, std::string(name));
+  out_ << name << '\n';
+}
+
+void StateWriter::Matrix(const emplace::Matrix& matrix) {
+  out_ << Packed(matrix.rows(), matrix.cols(), matrix.data());
+}
+
+void StateWriter::Table(const UpdateTable& table) {
+  const auto cols = static_cast<std::int64_t>(table.columns.size());
+  EMPLACE_CHECK(static_cast<std::int64_t>(table.values.size()) == table.num_rows() * cols);
+  Int(cols);
+  for (const std::string& column : table.columns) Name(column);
+  out_ << Packed(table.num_rows(), cols, table.values.data());
+}
+
 StateReader::StateReader(std::istream& in, std::string_view agent, const Problem& problem)
     : in_(in), problem_(problem) {
   if (Word("the header") != kMagic) {
@@ -81,13 +139,16 @@ StateReader::StateReader(std::istream& in, std::string_view agent, const Problem
     throw InputError(
         fmt::format("agent state: expected that of agent {}, got that of agent {}", agent, name));
   }
-  if (Word("a fingerprint") != fmt::format("{:016x}", Fingerprint(problem))) {
-    throw InputError(fmt::format(
-        "agent state: it was saved for another problem than graph \"{}\" with {} groups on "
-        "cluster \"{}\"",
-        problem.graph().name(),
-        problem.num_groups(),
-        problem.cluster().name()));
+  const std::string expected = fmt::format("{:016x}", Fingerprint(problem));
+  if (const std::string found = Word("a fingerprint"); found != expected) {
+    throw InputError(
+        fmt::format("agent state: it was saved for another problem: expected {} (graph \"{}\" with "
+                    "{} groups on cluster \"{}\"), got {}",
+                    expected,
+                    problem.graph().name(),
+                    problem.num_groups(),
+                    problem.cluster().name(),
+                    found));
   }
 }
 
@@ -154,6 +215,45 @@ Outcome StateReader::Result() {
     device.deficit = Int("a deficit");
   }
   return outcome;
+}
+
+void StateReader::Name(std::string_view what, std::string_view expected) {
+  if (const std::string name = Word(what); name != expected) {
+    throw InputError(fmt::format("agent state: expected {} {}, got {}", what, expected, name));
+  }
+}
+
+void StateReader::Matrix(std::string_view what, emplace::Matrix& matrix) {
+  const std::string word = Word(what);
+  const auto [rows, cols, base64] = SplitPacked(word);
+  if (rows < 0) throw InputError(fmt::format("agent state: expected a matrix for {}", what));
+  if (rows != matrix.rows() || cols != matrix.cols()) {
+    throw InputError(fmt::format("agent state: {} [{}, {}] expected, got [{}, {}]",
+                                 what,
+                                 matrix.rows(),
+                                 matrix.cols(),
+                                 rows,
+                                 cols));
+  }
+  Unpack(what, base64, matrix.size(), matrix.data());
+}
+
+void StateReader::Table(UpdateTable& table) {
+  const auto num_columns = static_cast<std::int64_t>(table.columns.size());
+  if (const std::int64_t count = Int("a number of columns"); count != num_columns) {
+    throw InputError(fmt::format("agent state: expected {} columns, got {}", num_columns, count));
+  }
+  for (const std::string& column : table.columns) Name("a column", column);
+  const std::string word = Word("a table");
+  const auto [rows, cols, base64] = SplitPacked(word);
+  // Before the memory for it is taken: the text is long enough.
+  if (rows < 0 || cols != num_columns ||
+      (cols > 0 && rows > static_cast<std::int64_t>(base64.size()) / cols)) {
+    throw InputError(fmt::format("agent state: expected a table of {} columns", num_columns));
+  }
+  std::vector<double> values(static_cast<std::size_t>(rows * cols));
+  Unpack("the table", base64, rows * cols, values.data());
+  table.values = std::move(values);
 }
 
 }  // namespace emplace

@@ -1,7 +1,9 @@
 #pragma once
 
 // The text in which agents save themselves between two steps: words separated by white space,
-// behind a line that names the agent and the problem. Floating-point numbers are written exactly.
+// behind a line that names the agent and the problem. Floating-point numbers are written exactly:
+// single ones as hexadecimal bits, many in one word as their shape and the base64 of their bytes,
+// little-endian: "8x32:AACAPw...".
 
 #include <cstdint>
 #include <iosfwd>
@@ -9,7 +11,9 @@
 #include <string_view>
 
 #include "framework/base/random.h"
+#include "framework/learn/matrix.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/update_table.h"
 
 namespace emplace {
 
@@ -26,6 +30,10 @@ class StateWriter {
   void Devices(const Placement& placement);
   /// Step time, feasibility and devices; not the details on request.
   void Result(const Outcome& outcome);
+  /// @param name  at least one character, no white space
+  void Name(std::string_view name);
+  void Matrix(const emplace::Matrix& matrix);
+  void Table(const UpdateTable& table);
 
  private:
   std::ostream& out_;
@@ -35,7 +43,8 @@ class StateWriter {
 /// the text is not what was written.
 class StateReader {
  public:
-  /// @throws InputError if the text is no state, or that of another agent or problem
+  /// @throws InputError if the text is no state, or that of another version, agent or problem:
+  ///   naming what was expected and what was found
   StateReader(std::istream& in, std::string_view agent, const Problem& problem);
   std::int64_t Int(std::string_view what);
   double Double(std::string_view what);
@@ -43,6 +52,13 @@ class StateReader {
   /// @throws InputError also for a device that a group may not run on
   Placement Devices();
   Outcome Result();
+  /// @throws InputError unless it is `expected`   @param what  "a parameter"
+  void Name(std::string_view what, std::string_view expected);
+  /// Overwrites a matrix of the shape that was written.
+  /// @throws InputError naming the expected and the found shape     @param what  its name
+  void Matrix(std::string_view what, emplace::Matrix& matrix);
+  /// @param table  has the columns that were written; gets the rows
+  void Table(UpdateTable& table);
 
  private:
   std::string Word(std::string_view what);

@@ -4,17 +4,23 @@
 //
 //   /                       attributes: format "emplace-results", version 1
 //   /config                 attributes: yaml, seed(s), version, commit, host, date, gpus, and the
-//                           absolute paths graph_path, cluster_path, costs_path ("" without)
+//                           absolute paths graph_path, cluster_path, costs_path ("" without);
+//                           resumed: date of the last `--resume`, if there was one
 //   /problem                attributes: graph, cluster, semantics, bound_ns, critical_path_ns,
 //                           work_ns; datasets: op_names, device_names, group_of_op
 //   /agents/<label>/        one per agent and seed, label "hill_climb" or "hill_climb.seed2";
-//                           attributes: agent, settings, seed, evaluations, seconds, status, error
+//                           attributes: agent, label, settings, uses_seed, seed, evaluations,
+//                           steps (of the agent), seconds, hardware_seconds (what measuring the
+//                           evaluated placements would have taken, those that do not fit left out)
+//                           at steps_per_measurement, status, error
 //     evaluations           compound table: index, wall_seconds, step_time_ns, best_step_time_ns,
 //                           feasible
-//     updates               compound table of the agent's own numbers, if it has any
+//     updates               compound table of the agent's own numbers, if it has any: doubles, one
+//                           row per update, NaN where an update tells nothing
 //     best/placement        [num_ops] device index per op;  best/outcome: attributes step_time_ns,
-//                           feasible; datasets busy_ns, peak_bytes, deficit_bytes [num_devices];
-//                           attributes rung_measured, rung_roofline ... shares of time
+//                           feasible, evaluation (its index); datasets busy_ns, peak_bytes,
+//                           deficit_bytes [num_devices]; attributes rung_measured, rung_roofline
+//                           ... shares of time
 //     checkpoint            the agent's saved state (text), if it was stopped
 //   /verification           written by `emplace verify`, laid out as experiments/fidelity_results.h
 //                           tells

@@ -17,6 +17,7 @@
 #include "framework/config/config_node.h"
 #include "framework/config/fields.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/update_table.h"
 
 namespace emplace {
 
@@ -28,6 +29,9 @@ class Agent {
   virtual void Step(Evaluator& evaluator) = 0;
   /// True when further steps cannot change anything (a heuristic after its construction).
   virtual bool Finished() const { return false; }
+  /// What it recorded of its updates; nullptr for an agent that does not learn. Part of the saved
+  /// state.
+  virtual const UpdateTable* updates() const { return nullptr; }
   /// State between two steps, generators included: a restored agent goes on bit for bit as the
   /// saved one would have. @throws InputError from Load if the text belongs to another problem or
   /// agent

@@ -1,6 +1,9 @@
 #include "framework/search/meter.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "framework/base/error.h"
 
 namespace emplace {
 
@@ -11,6 +14,17 @@ MeteredEvaluator::MeteredEvaluator(Evaluator& inner,
       budget_(budget),
       cancelled_(std::move(cancelled)),
       start_(std::chrono::steady_clock::now()) {
+}
+
+void MeteredEvaluator::Restore(std::optional<Best> best,
+                               std::vector<EvaluationRecord> records,
+                               double seconds) {
+  EMPLACE_CHECK(records_.empty());
+  best_ = std::move(best);
+  records_ = std::move(records);
+  if (!records_.empty()) best_feasible_ = records_.back().best_step_time;
+  start_ -= std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(seconds));
 }
 
 double MeteredEvaluator::seconds() const {

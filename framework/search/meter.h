@@ -52,6 +52,11 @@ class MeteredEvaluator final : public Evaluator {
     Outcome outcome;
     std::int64_t index = 0;  ///< evaluation that found it, from 0
   };
+  /// Goes on where an earlier part of the same search ended: its evaluations and seconds count
+  /// towards the budget. To be called before the first evaluation.
+  /// @param seconds  that the earlier part took [s]
+  void Restore(std::optional<Best> best, std::vector<EvaluationRecord> records, double seconds);
+
   /// The best by Better(); the first of equals. Empty before the first evaluation.
   const std::optional<Best>& best() const { return best_; }
   const std::vector<EvaluationRecord>& records() const { return records_; }

@@ -80,6 +80,33 @@ TEST_CASE("time and cancellation end a search, too") {
   CHECK_THROWS_AS(meter.Evaluate(Placement{{0, 0}}), BudgetExhausted);
 }
 
+TEST_CASE("a restored meter goes on as if it had never stopped") {
+  SumEvaluator inner(TwoOps());
+  const std::vector<Placement> batch{{{2, 0}}, {{1, 1}}, {{0, 1}}, {{1, 0}}, {{0, 0}}};
+  MeteredEvaluator whole(inner, {.evaluations = 4});
+  CHECK_THROWS_AS(whole.Evaluate(batch), BudgetExhausted);
+
+  MeteredEvaluator first(inner, {.evaluations = 4}), second(inner, {.evaluations = 4});
+  first.Evaluate(std::span(batch).first(2));
+  second.Restore(first.best(), first.records(), 100);
+  CHECK(second.remaining() == 2);
+  CHECK(second.seconds() >= 100);
+  CHECK_THROWS_AS(second.Evaluate(std::span(batch).subspan(2)), BudgetExhausted);
+  REQUIRE(second.records().size() == 4);
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(second.records()[i].step_time == whole.records()[i].step_time);
+    CHECK(second.records()[i].best_step_time == whole.records()[i].best_step_time);
+    CHECK(second.records()[i].feasible == whole.records()[i].feasible);
+  }
+  CHECK(second.records()[2].wall_seconds >= 100);
+  CHECK(second.best()->placement == whole.best()->placement);
+  CHECK(second.best()->index == 2);
+
+  MeteredEvaluator late(inner, {.seconds = 50});
+  late.Restore({}, {}, 50);
+  CHECK_THROWS_AS(late.Evaluate(batch), BudgetExhausted);
+}
+
 TEST_CASE("Better: feasible first, then the lesser deficit, then the lesser time") {
   Outcome good{.step_time = 10}, slow{.step_time = 11};
   Outcome bad{.step_time = 1, .feasible = false, .devices = {{0, 9, 4}}};

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// RFC 4648, section 4: four characters for three bytes, padded with '='.
+std::string EncodeBase64(std::span<const std::byte> bytes);
+/// @return nothing if the text is not what EncodeBase64 makes
+std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
+
+}  // namespace emplace

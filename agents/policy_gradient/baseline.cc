@@ -1,0 +1,58 @@
+#include "agents/policy_gradient/baseline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+void RequireChoice(const std::string& key,
+                   const std::string& value,
+                   const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  throw SettingError(key, fmt::format("expected {}, got \"{}\"", JoinChoices(choices), value));
+}
+
+}  // namespace
+
+void BaselineConfig::Visit(FieldVisitor& v) {
+  v.Field("method", method, "moving_average, leave_one_out or none");
+  v.Field("decay", decay, "share of the old moving average that stays with each update");
+  v.Field("start", start, "the moving average starts at the first mean or at the failing signal");
+}
+
+Baseline::Baseline(const BaselineConfig& config, double failing_cost, const std::string& key)
+    : config_(config),
+      value_(config.method == "moving_average" && config.start == "failing"
+                 ? failing_cost
+                 : std::numeric_limits<double>::quiet_NaN()) {
+  RequireChoice(key + ".method", config.method, {"leave_one_out", "moving_average", "none"});
+  RequireRange(key + ".decay", config.decay, 0, 1);
+  RequireChoice(key + ".start", config.start, {"failing", "first"});
+}
+
+std::vector<double> Baseline::Advantages(std::span<const double> costs) {
+  std::vector<double> advantages(costs.begin(), costs.end());
+  if (costs.empty()) return advantages;
+  const auto count = static_cast<double>(costs.size());
+  const double mean = std::accumulate(costs.begin(), costs.end(), 0.0) / count;
+  if (config_.method == "moving_average") {
+    if (std::isnan(value_)) value_ = mean;
+    for (double& advantage : advantages) advantage -= value_;
+    value_ = config_.decay * value_ + (1 - config_.decay) * mean;
+  } else if (config_.method == "leave_one_out") {
+    // costs[i] minus the mean of the others; a single one has no others and no advantage.
+    const double factor = costs.size() > 1 ? count / (count - 1) : 0;
+    for (double& advantage : advantages) advantage = (advantage - mean) * factor;
+    value_ = mean;
+  }
+  return advantages;
+}
+
+}  // namespace emplace

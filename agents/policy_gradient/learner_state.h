@@ -1,0 +1,19 @@
+#pragma once
+
+// What a learner carries from one update to the next: its parameters, and the optimiser's moments
+// and number of updates. Gradients are zero between updates.
+
+#include "agents/common/state.h"
+#include "framework/learn/optimizer.h"
+#include "framework/learn/parameter.h"
+
+namespace emplace {
+
+void SaveLearner(StateWriter& writer, const ParameterSet& parameters, const Optimizer& optimizer);
+
+/// @param parameters, optimizer  made with the settings of those that were saved
+/// @throws InputError naming the parameter or setting if they are not: "agent state:
+///   parameter encoder.weights [8, 32] expected, got [8, 16]". What was read until then stays.
+void LoadLearner(StateReader& reader, ParameterSet& parameters, Optimizer& optimizer);
+
+}  // namespace emplace

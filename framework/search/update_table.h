@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+/// An agent's own numbers, one row per update of what it learns: loss, entropy, learning rate, ...
+struct UpdateTable {
+  std::vector<std::string> columns;
+  std::vector<double> values;  ///< [num_rows, columns.size()], row by row; NaN: not told
+
+  std::int64_t num_rows() const {
+    return columns.empty() ? 0 : static_cast<std::int64_t>(values.size() / columns.size());
+  }
+};
+
+}  // namespace emplace

@@ -1,0 +1,103 @@
+#include "agents/policy_gradient/learner_state.h"
+
+#include <optional>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "tests/support/paths.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+std::shared_ptr<const Problem> OneOp() {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Op("a", {1});
+  return builder.Build();
+}
+
+struct Learner {
+  explicit Learner(const std::string& method = "adam",
+                   int width = 4,
+                   const std::string& bias = "encoder.bias") {
+    parameters.AddUniform("encoder.weights", 3, width, 1, rng);
+    parameters.AddUniform(bias, 1, width, 1, rng);
+    optimizer.emplace(OptimizerConfig{.method = method, .momentum = 0.5}, parameters, "optimizer");
+  }
+  void Update() {
+    for (Parameter& parameter : parameters.all()) {
+      for (float& gradient : parameter.gradient.reshaped()) {
+        gradient = static_cast<float>(Uniform01(rng) - 0.5);
+      }
+    }
+    optimizer->Step();
+  }
+  std::string Saved() const {
+    std::ostringstream out;
+    StateWriter writer(out, "test", *OneOp());
+    SaveLearner(writer, parameters, *optimizer);
+    return out.str();
+  }
+  void Load(const std::string& text) {
+    std::istringstream in(text);
+    const auto problem = OneOp();
+    StateReader reader(in, "test", *problem);
+    LoadLearner(reader, parameters, *optimizer);
+  }
+
+  Rng rng{4};
+  ParameterSet parameters;
+  std::optional<Optimizer> optimizer;
+};
+
+TEST_CASE("learners go on as if they had not been saved, for every method") {
+  for (const char* method : {"adam", "rmsprop", "sgd"}) {
+    Learner learner(method), restored(method);
+    for (int i = 0; i < 3; ++i) learner.Update();
+    restored.parameters.all()[0].gradient.setOnes();
+    restored.Load(learner.Saved());
+    CHECK(restored.parameters.GradientNorm() == 0);
+    CHECK(restored.optimizer->updates() == 3);
+    restored.rng = learner.rng;
+    for (int i = 0; i < 3; ++i) {
+      learner.Update();
+      restored.Update();
+    }
+    CHECK(restored.Saved() == learner.Saved());
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(restored.parameters.all()[i].value == learner.parameters.all()[i].value);
+    }
+  }
+}
+
+TEST_CASE("learners with other parameters or another optimizer are refused by name") {
+  const std::string saved = Learner().Saved();
+  const auto refusal = [&](Learner learner, std::string text) {
+    return MessageOf<InputError>([&] { learner.Load(text); });
+  };
+  const auto replaced = [&](const std::string& old, const std::string& with) {
+    std::string text = saved;
+    REQUIRE(text.find(old) != text.npos);
+    return text.replace(text.find(old), old.size(), with);
+  };
+  CHECK(refusal(Learner("adam", 5), saved) ==
+        "agent state: parameter encoder.weights [3, 5] expected, got [3, 4]");
+  CHECK(refusal(Learner("adam", 4, "decoder.bias"), saved) ==
+        "agent state: expected parameter decoder.bias, got encoder.bias");
+  CHECK(refusal(Learner("sgd"), saved) == "agent state: expected the optimizer sgd, got adam");
+  CHECK(refusal(Learner(), replaced("\n2\nencoder", "\n3\nencoder")) ==
+        "agent state: expected 2 parameters, got 3");
+  CHECK(refusal(Learner(), replaced("adam\n0\n4\n", "adam\n0\n2\n")) ==
+        "agent state: expected 4 moments of the optimizer, got 2");
+  CHECK(refusal(Learner(), replaced("adam\n0\n", "adam\n-1\n")) ==
+        "agent state: expected a number of updates, got -1");
+  CHECK(refusal(Learner(), saved.substr(0, saved.rfind("1x4:"))) ==
+        "agent state: expected a moment, it ends there");
+}
+
+}  // namespace

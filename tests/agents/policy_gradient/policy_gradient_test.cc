@@ -1,0 +1,302 @@
+#include "agents/policy_gradient/policy_gradient.h"
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "framework/learn/ops.h"
+#include "framework/search/meter.h"
+#include "tests/agents/policy_gradient/logits_learner.h"
+#include "tests/support/paths.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+// softmax of each row
+std::vector<std::vector<double>> Probabilities(const Matrix& logits) {
+  std::vector<std::vector<double>> p(kGroups, std::vector<double>(kDevices));
+  for (int g = 0; g < kGroups; ++g) {
+    double sum = 0;
+    for (int d = 0; d < kDevices; ++d) sum += p[g][d] = std::exp(double{logits(g, d)});
+    for (int d = 0; d < kDevices; ++d) p[g][d] /= sum;
+  }
+  return p;
+}
+
+// The gradient of  sum_i weight_i log p(P_i) - entropy_weight * entropy  with respect to the
+// logits: d log p / d logit[g, d] = [P(g) = d] - p[g, d], d entropy / d logit[g, d] = -p[g, d] (log
+// p[g, d] + entropy[g]).
+void CheckGradient(const Matrix& before,
+                   const Matrix& after,
+                   const std::vector<Placement>& placements,
+                   const std::vector<double>& weights,
+                   double entropy_weight = 0) {
+  const auto p = Probabilities(before);
+  for (int g = 0; g < kGroups; ++g) {
+    double entropy = 0;
+    for (int d = 0; d < kDevices; ++d) entropy -= p[g][d] * std::log(p[g][d]);
+    for (int d = 0; d < kDevices; ++d) {
+      double gradient = entropy_weight * p[g][d] * (std::log(p[g][d]) + entropy);
+      for (std::size_t i = 0; i < placements.size(); ++i) {
+        gradient += weights[i] * ((placements[i].device[g] == d) - p[g][d]);
+      }
+      CHECK(after(g, d) == doctest::Approx(before(g, d) - 0.5 * gradient).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("an update is the policy gradient with costs less baseline") {
+  Learner plain(Plain());
+  const Matrix before = plain.logits();
+  plain.Update(kTwo);
+  CheckGradient(before, plain.logits(), kTwo, {2 / 2.0, 4 / 2.0});
+  CHECK(plain.tape.num_nodes() == 0);
+
+  PolicyGradientConfig config = Plain();
+  config.baseline.method = "leave_one_out";
+  Learner others(config);
+  others.Update(kTwo);
+  CheckGradient(before, others.logits(), kTwo, {-2 / 2.0, 2 / 2.0});
+
+  config.normalize_advantages = true;  // -2 and 2 have the root mean square 2
+  Learner normalized(config);
+  normalized.Update(kTwo);
+  CheckGradient(before, normalized.logits(), kTwo, {-1 / 2.0, 1 / 2.0});
+
+  config.per_decision = true;
+  Learner shared(config);
+  shared.Update(kTwo);
+  CheckGradient(before, shared.logits(), kTwo, {-1 / 6.0, 1 / 6.0});
+}
+
+TEST_CASE("equal costs have no normalised advantage, whatever their rounding") {
+  PolicyGradientConfig config = Plain();
+  config.samples = 3;
+  config.reward.transform = "sqrt";
+  config.baseline.method = "leave_one_out";
+  config.normalize_advantages = true;
+  Learner learner(config);
+  const Matrix before = learner.logits();
+  learner.Update({{{0, 1, 0}}, {{1, 0, 0}}, {{0, 0, 1}}});  // all 2 s
+  CHECK(learner.logits() == before);
+}
+
+TEST_CASE("the entropy bonus falls linearly to nothing") {
+  PolicyGradientConfig config = Plain();
+  config.entropy_weight = 0.8;
+  config.entropy_updates = 4;
+  Learner learner(config);
+  for (double weight : {0.8, 0.6, 0.4, 0.2, 0.0, 0.0}) {
+    const Matrix before = learner.logits();
+    learner.Update(kTwo);
+    CheckGradient(before, learner.logits(), kTwo, {1, 2}, weight);
+  }
+  config.entropy_updates = 0;
+  Learner constant(config);
+  for (int update = 0; update < 3; ++update) {
+    const Matrix before = constant.logits();
+    constant.Update(kTwo);
+    CheckGradient(before, constant.logits(), kTwo, {1, 2}, 0.8);
+  }
+}
+
+TEST_CASE("imitation pulls towards the best placement of earlier updates") {
+  PolicyGradientConfig config = Plain();
+  config.imitation_weight = 0.3;
+  Learner learner(config);
+  CHECK(learner.learning->ToImitate() == nullptr);
+  learner.Update(kTwo);
+  REQUIRE(learner.learning->ToImitate() != nullptr);
+  CHECK(*learner.learning->ToImitate() == kTwo[0]);
+  const Matrix before = learner.logits();
+  learner.Update({{{0, 0, 0}}, {{1, 1, 1}}});  // 1 s and 4 s; -0.3 log p of the earlier best
+  CheckGradient(
+      before, learner.logits(), {{{0, 0, 0}}, {{1, 1, 1}}, kTwo[0]}, {1 / 2.0, 4 / 2.0, -0.3});
+  CHECK(*learner.learning->ToImitate() == Placement{{0, 0, 0}});
+  Learner without(Plain());
+  without.Update(kTwo);
+  CHECK(without.learning->ToImitate() == nullptr);
+}
+
+TEST_CASE("after some updates only placements that fit count") {
+  PolicyGradientConfig config = Plain();
+  config.valid_only_after = 1;
+  Learner learner(config, 1);
+  Matrix before = learner.logits();
+  learner.Update(kTwo);  // the second does not fit: 10 s
+  CheckGradient(before, learner.logits(), kTwo, {2 / 2.0, 10 / 2.0});
+  CHECK(learner.Column("feasible") == 0.5);
+  CHECK(learner.Column("mean_cost") == 6);
+  before = learner.logits();
+  learner.Update(kTwo);
+  CheckGradient(before, learner.logits(), kTwo, {2, 0});
+  before = learner.logits();
+  learner.Update({kTwo[1], kTwo[1]});
+  CHECK(learner.logits() == before);
+}
+
+TEST_CASE("the table tells of each update") {
+  PolicyGradientConfig config = Plain();
+  config.baseline = {.method = "moving_average", .decay = 0.5};
+  Learner learner(config, 1);
+  const Matrix before = learner.logits();
+  const auto p = Probabilities(before);
+  learner.Update({kTwo[1], kTwo[1]});
+  CHECK(std::isnan(learner.Column("best_step_time_ns")));
+  CHECK(learner.Column("feasible") == 0);
+  learner.Update(kTwo);
+  CHECK(learner.learning->updates() == 2);
+  CHECK(learner.learning->table().num_rows() == 2);
+  CHECK(learner.Column("evaluations") == 4);
+  CHECK(learner.Column("best_step_time_ns") == 2e9);
+  CHECK(learner.Column("learning_rate") == 0.5);
+  CHECK(learner.Column("baseline") == 8);  // 0.5 * 10 + 0.5 * (2 + 10) / 2
+  // the first update's advantages were 0: the logits are those of the beginning
+  double entropy = 0, log_p0 = 0;
+  for (int g = 0; g < kGroups; ++g) {
+    for (int d = 0; d < kDevices; ++d) entropy -= p[g][d] * std::log(p[g][d]) / kGroups;
+    log_p0 += std::log(p[g][kTwo[0].device[g]]);
+  }
+  CHECK(learner.Column("entropy") == doctest::Approx(entropy));
+  CHECK(learner.Column("loss") == doctest::Approx((2 - 10) / 2.0 * log_p0));  // the other one: 0
+  double squares = 0;
+  for (int g = 0; g < kGroups; ++g) {
+    for (int d = 0; d < kDevices; ++d) {
+      squares += std::pow(-4 * ((kTwo[0].device[g] == d) - p[g][d]), 2);
+    }
+  }
+  CHECK(learner.Column("gradient_norm") == doctest::Approx(std::sqrt(squares)));
+}
+
+TEST_CASE("no more placements are sampled than the budget leaves") {
+  Learner learner(Plain());
+  CHECK(learner.learning->NumSamples(learner.evaluator) == 2);
+  MeteredEvaluator metered(learner.evaluator, {.evaluations = 3});
+  learner.Update(kTwo, metered);
+  CHECK(learner.learning->NumSamples(metered) == 1);
+  learner.Update({kTwo[0]}, metered);
+  CHECK(learner.learning->NumSamples(metered) == 1);
+  CHECK_THROWS_AS(learner.Update({kTwo[0]}, metered), BudgetExhausted);
+}
+
+TEST_CASE("after updates without a better placement it begins anew with other weights") {
+  PolicyGradientConfig config = Plain();
+  config.baseline.method = "moving_average";
+  config.optimizer.method = "adam";
+  config.imitation_weight = 0.1;
+  config.patience = 2;
+  Learner learner(config), other(config);
+  learner.Update(kTwo);  // better than nothing
+  learner.Update(kTwo);
+  CHECK_FALSE(learner.learning->Stale());
+  learner.Update(kTwo);
+  CHECK(learner.learning->Stale());
+  learner.Update({{{0, 0, 0}}, {{1, 1, 1}}});  // better
+  CHECK_FALSE(learner.learning->Stale());
+
+  learner.learning->Restart(other.parameters);
+  CHECK(learner.logits() == other.logits());
+  CHECK(learner.learning->updates() == 0);
+  CHECK(learner.learning->ToImitate() == nullptr);
+  for (int update = 0; update < 3; ++update) {  // as one that has never learned
+    CHECK_FALSE(learner.learning->Stale());
+    learner.Update(kTwo);
+    other.Update(kTwo);
+    CHECK(learner.logits() == other.logits());
+  }
+  CHECK(learner.learning->Stale());
+  CHECK(learner.learning->table().num_rows() == 7);
+  CHECK(learner.Column("restarts") == 1);
+  CHECK(learner.Column("evaluations") == 14);
+
+  config.patience = 0;
+  Learner patient(config);
+  for (int update = 0; update < 20; ++update) patient.Update(kTwo);
+  CHECK_FALSE(patient.learning->Stale());
+}
+
+TEST_CASE("saved and restored it goes on bit for bit") {
+  PolicyGradientConfig config = Plain();
+  config.baseline.method = "moving_average";
+  config.imitation_weight = 0.1;
+  config.patience = 100;
+  config.optimizer.method = "adam";
+  const auto saved = [](const Learner& learner) {
+    std::ostringstream out;
+    StateWriter writer(out, "test", *learner.problem);
+    learner.learning->Save(writer);
+    return out.str();
+  };
+  for (int updates = 0; updates < 4; ++updates) {
+    Learner original(config), restored(config);
+    for (int i = 0; i < updates; ++i) original.Update({{{0, 1, 1}}, {{0, 0, 1}}});
+    restored.Update({{{1, 1, 1}}, {{1, 0, 1}}});
+    std::istringstream in(saved(original));
+    StateReader reader(in, "test", *restored.problem);
+    restored.learning->Load(reader);
+    CHECK(saved(restored) == saved(original));
+    original.Update(kTwo);
+    restored.Update(kTwo);
+    CHECK(restored.logits() == original.logits());
+    CHECK(saved(restored) == saved(original));
+  }
+}
+
+TEST_CASE("what is not a number stops the search with update and operation named") {
+  Learner learner(Plain());
+  learner.Update(kTwo);
+  learner.logits()(1, 0) = std::numeric_limits<float>::quiet_NaN();
+  const Matrix before = learner.logits();
+  const std::string message = MessageOf<RunError>([&] { learner.Update(kTwo); });
+  CHECK(message == "update 1: not finite: parameter \"logits\" [3, 2]: value");
+  CHECK(learner.logits()(0, 0) == before(0, 0));
+  CHECK(learner.learning->updates() == 1);
+
+  // A finite loss whose gradient is not: the square root of nothing, as exp(log(x) / 2).
+  Learner infinite(Plain());
+  infinite.parameters.all()[0].value.setZero();
+  const Var x = infinite.tape.Use(infinite.parameters.all()[0]);
+  const Var tiny = AddScalar(infinite.tape, Scale(infinite.tape, x, 1e38F), 1e-38F);
+  const Var log = Log(infinite.tape, SumAll(infinite.tape, tiny));
+  const PolicyGradient::Sampled sampled{log, log, {}, 1};
+  const std::vector<Placement> one = {kTwo[0]};
+  const std::string gradient = MessageOf<RunError>(
+      [&] { infinite.learning->Update(infinite.tape, sampled, one, infinite.evaluator); });
+  CHECK(gradient.find("update 0: not finite: ") == 0);
+  CHECK(gradient.find(": gradient") != std::string::npos);
+  CHECK(infinite.logits().isZero());
+}
+
+TEST_CASE("settings out of range are refused by key and value") {
+  const auto refusal = [](const auto& change) {
+    PolicyGradientConfig config = Plain();
+    change(config);
+    return MessageOf<InputError>([&] { Learner learner(config); });
+  };
+  CHECK(refusal([](auto& c) { c.samples = 0; }) ==
+        "samples: expected a number from 1 to 1000000, got 0");
+  CHECK(refusal([](auto& c) {
+          c.samples = 1;
+          c.baseline.method = "leave_one_out";
+        }) == "samples: expected a number from 2 to 1000000, got 1");
+  CHECK(refusal([](auto& c) { c.valid_only_after = -1; }) ==
+        "valid_only_after: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.entropy_weight = -1; }) ==
+        "entropy_weight: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.entropy_updates = -1; }) ==
+        "entropy_updates: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.imitation_weight = -1; }) ==
+        "imitation_weight: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.patience = -1; }) ==
+        "patience: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.reward.transform = "cube"; }).find("reward.transform: ") == 0);
+  CHECK(refusal([](auto& c) { c.baseline.method = "cube"; }).find("baseline.method: ") == 0);
+  CHECK(refusal([](auto& c) { c.optimizer.method = "cube"; }).find("optimizer.method: ") == 0);
+}
+
+}  // namespace
