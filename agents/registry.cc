@@ -4,10 +4,12 @@
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
 #include "agents/heft/heft.h"
+#include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
 #include "agents/metis/metis_agent.h"
 #include "agents/random/random_agent.h"
 #include "agents/scotch/scotch_agent.h"
+#include "agents/seq2seq/seq2seq_agent.h"
 #include "agents/simulated_annealing/simulated_annealing.h"
 #include "agents/single_device/single_device.h"
 #include "framework/config/setting_error.h"
@@ -68,6 +70,8 @@ AgentRegistry MakeRegistry() {
   add(Entry<ExpertAgent>(
       "expert", "Rules from op names to devices, as an expert writes them", kNone));
   add(Entry<Heft>("heft", "Heterogeneous earliest finish time (Topcuoglu et al. 2002)", kNone));
+  add(Entry<HierarchicalAgent>(
+      "hierarchical", "Grouper and placer, learned together (Mirhoseini et al. 2018)", kSeeded));
   add(Entry<HillClimbAgent>(
       "hill_climb", "Batches of small moves, the best kept; perturbed restarts", kSeeded));
   add(Entry<EtfAgent>(
@@ -77,6 +81,8 @@ AgentRegistry MakeRegistry() {
   add(Entry<RandomAgent>("random", "Every group on a random allowed device", kSeeded));
   add(Entry<ScotchAgent>(
       "scotch", "Static mapping onto all devices, CPU included, by Scotch", kNone));
+  add(Entry<Seq2SeqAgent>(
+      "seq2seq", "Policy gradient on an attentional LSTM (Mirhoseini et al. 2017)", kSeeded));
   add(Entry<AnnealingAgent>("simulated_annealing", "Simulated annealing with reheats", kSeeded));
   add(Entry<SingleDeviceAgent>("single_cpu", "Everything on the first CPU", kNone, cpu));
   add(Entry<SingleDeviceAgent>("single_device", "Everything on one device", kNone));

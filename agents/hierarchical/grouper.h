@@ -1,0 +1,69 @@
+#pragma once
+
+// The grouper: for each unit, independently, a distribution over groups (ICLR 2018).
+//
+//   x = [mean of the type vectors of the unit's ops, fixed input]      (hierarchical_features.h)
+//   logits = gain * relu(x W1 + b1) W2 + b2,    p(group | unit) = softmax(logits)
+//
+// Hidden 64, type vectors of width 20 [R]; the ReLU is [ours]: the paper names no non-linearity,
+// and without one two layers are a single one. `gain` > 1 [ours] makes the first groupings decided
+// instead of uniform: units with similar inputs then begin in the same group, and an optimiser that
+// moves every weight by about the learning rate moves the logits `gain` times as fast.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "agents/hierarchical/hierarchical_features.h"
+#include "framework/learn/layers.h"
+
+namespace emplace {
+
+struct GrouperConfig {
+  int hidden = 64;
+  int type_embedding = 20;
+  bool standardize = true;
+  double gain = 4;
+  double entropy = 1;
+  FeatureConfig features;
+  void Visit(FieldVisitor& v) {
+    v.Field("hidden", hidden, "width of the hidden layer");
+    v.Field("type_embedding", type_embedding, "width of an op type's vector");
+    v.Field("standardize", standardize, "inputs with mean 0 and variance 1 over the units");
+    v.Field("gain", gain, "factor of the logits: above 1, the first groupings are less random");
+    v.Field("entropy", entropy, "weight of the grouper's entropy relative to the placer's");
+    v.Group("features", "inputs beyond the published ones", [this](FieldVisitor& g) {
+      features.Visit(g);
+    });
+  }
+};
+
+class Grouper {
+ public:
+  /// Adds "grouper.*" to `parameters`.
+  /// @param key  of the settings within the agent's, for messages: "grouper"
+  /// @throws SettingError
+  Grouper(const GrouperConfig& config,
+          const UnitFeatures& units,
+          int num_groups,
+          ParameterSet& parameters,
+          Rng& rng,
+          const std::string& key);
+
+  /// @return [num_units, num_groups]. This outlives the tape's content.
+  Var Logits(Tape& tape) const;
+
+ private:
+  GrouperConfig config_;
+  std::shared_ptr<const SparseMatrix> kind_shares_;  // [num_units, kinds]
+  Matrix input_;                                     // [num_units, F]
+  Parameter* types_;                                 // [kinds, type_embedding]
+  Linear hidden_, output_;
+};
+
+/// One column per row of `logits`, drawn with probability softmax(row); one Uniform01 per row, from
+/// the first to the last. Keeps no probabilities, since there may be very many rows.
+/// @throws RunError for a row with logits that are not numbers
+std::vector<int> SampleGroups(const Matrix& logits, Rng& rng);
+
+}  // namespace emplace

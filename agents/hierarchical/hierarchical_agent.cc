@@ -1,0 +1,219 @@
+#include "agents/hierarchical/hierarchical_agent.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+const HierarchicalConfig& Checked(const HierarchicalConfig& config) {
+  RequireRange("groups", config.groups, 0, 1 << 16);
+  RequireRange("groupings", config.groupings, 0, config.policy.samples);
+  if (config.groupings == 1 && config.policy.baseline.method == "leave_one_out") {
+    throw SettingError("groupings",
+                       "expected at least 2, or 0, with the baseline leave_one_out, got 1: the "
+                       "advantages of one grouping's placements sum to 0, so the grouper would "
+                       "never learn");
+  }
+  return config;
+}
+
+bool NothingToChoose(const Problem& problem) {
+  for (int unit = 0; unit < problem.num_groups(); ++unit) {
+    if (!std::has_single_bit(problem.allowed_devices(unit))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+HierarchicalConfig::HierarchicalConfig() {
+  policy.samples = 8;
+  policy.baseline.method = "leave_one_out";
+  policy.normalize_advantages = true;
+  policy.per_decision = true;
+  policy.entropy_weight = 0.2;
+  policy.entropy_updates = 500;
+  policy.imitation_weight = 1;
+  policy.patience = 40;
+  policy.optimizer.schedule.learning_rate = 3e-3;
+}
+
+void HierarchicalConfig::Visit(FieldVisitor& v) {
+  v.Field("groups", groups, "groups of the grouper; 0: 20 per device, at most 256");
+  v.Field("groupings",
+          groupings,
+          "groupings drawn per update; they share the samples; 0: one for each");
+  policy.Visit(v);
+  v.Group("grouper", "the network that groups", [this](FieldVisitor& g) { grouper.Visit(g); });
+  v.Group("placer", "the network that places", [this](FieldVisitor& g) { placer.Visit(g); });
+}
+
+int NumGroups(const HierarchicalConfig& config, const Problem& problem) {
+  const int wanted = config.groups == 0 ? std::min(256, 20 * problem.num_devices()) : config.groups;
+  return std::min(wanted, problem.num_groups());
+}
+
+HierarchicalAgent::HierarchicalAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem),
+      config_(Checked(config)),
+      units_(*problem_),
+      num_groups_(NumGroups(config, *problem_)),
+      rng_(context.seed),
+      grouper_(config.grouper, units_, num_groups_, parameters_, rng_, "grouper"),
+      placer_(config.placer,
+              PlacerInputWidth(units_, num_groups_, config.placer.features),
+              problem_->num_devices(),
+              parameters_,
+              rng_,
+              "placer"),
+      gradient_(config.policy, problem_, parameters_) {
+}
+
+GroupSequence HierarchicalAgent::Sequence(std::span<const int> group_of_unit) const {
+  return MakeGroupSequence(*problem_,
+                           units_,
+                           group_of_unit,
+                           num_groups_,
+                           config_.placer.features,
+                           config_.placer.by_position);
+}
+
+Placement HierarchicalAgent::Place(const GroupSequence& sequence, const Decision& decision) const {
+  std::vector<int> device_of_group(num_groups_, 0);
+  for (std::size_t i = 0; i < sequence.groups.size(); ++i) {
+    device_of_group[sequence.groups[i]] = decision.devices[i];
+  }
+  return PlaceUnits(*problem_, decision.group_of_unit, device_of_group);
+}
+
+Var HierarchicalAgent::LogProbability(Tape& tape,
+                                      Var grouper_logits,
+                                      const Decision& decision) const {
+  const Var grouping = emplace::LogProbability(tape, grouper_logits, decision.group_of_unit);
+  const GroupSequence sequence = Sequence(decision.group_of_unit);
+  const Placer::Decoded decoded = placer_.Score(tape, sequence, {decision.devices});
+  return Add(tape, decoded.log_probability, SumAll(tape, grouping));
+}
+
+HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
+                                                int num_samples,
+                                                BackgroundEvaluation* evaluation) {
+  Pass pass;
+  const double noise =
+      gradient_.updates() < config_.placer.noise_updates ? config_.placer.noise : 0;
+  const Var logits = grouper_.Logits(tape);
+  const int groupings =
+      config_.groupings == 0 ? num_samples : std::min(config_.groupings, num_samples);
+  std::vector<Var> log_probabilities;
+  Var entropy = tape.Constant(Matrix::Zero(1, 1));
+  for (int i = 0; i < groupings; ++i) {
+    const int rows = num_samples / groupings + (i < num_samples % groupings ? 1 : 0);
+    const std::vector<int> group_of_unit = SampleGroups(tape.value(logits), rng_);
+    const GroupSequence sequence = Sequence(group_of_unit);
+    Placer::Decoded decoded = placer_.Sample(tape, sequence, rows, noise, rng_);
+    const Var grouping = SumAll(tape, emplace::LogProbability(tape, logits, group_of_unit));
+    log_probabilities.push_back(Add(tape, decoded.log_probability, grouping));
+    const float share = static_cast<float>(rows) / static_cast<float>(num_samples);
+    entropy = Add(tape, entropy, Scale(tape, decoded.entropy, share));
+    for (std::vector<int>& devices : decoded.devices) {
+      pass.decisions.push_back({group_of_unit, std::move(devices)});
+      pass.placements.push_back(Place(sequence, pass.decisions.back()));
+      if (evaluation != nullptr) evaluation->Add(pass.placements.back());
+    }
+  }
+  if (config_.grouper.entropy > 0) {
+    const Var mean = MeanAll(tape, Entropy(tape, LogSoftmax(tape, logits)));
+    const auto weight = static_cast<float>(config_.grouper.entropy * num_groups_);
+    entropy = Add(tape, entropy, Scale(tape, mean, weight));
+  }
+  pass.sampled.log_probability = ConcatRows(tape, log_probabilities);
+  pass.sampled.entropy = entropy;
+  pass.sampled.num_decisions = num_groups_;
+  if (best_) pass.sampled.best_log_probability = LogProbability(tape, logits, *best_);
+  return pass;
+}
+
+void HierarchicalAgent::Restart() {
+  ParameterSet fresh;
+  Grouper(config_.grouper, units_, num_groups_, fresh, rng_, "grouper");
+  const int width = PlacerInputWidth(units_, num_groups_, config_.placer.features);
+  Placer(config_.placer, width, problem_->num_devices(), fresh, rng_, "placer");
+  gradient_.Restart(fresh);
+  best_.reset();
+}
+
+void HierarchicalAgent::KeepBest(Pass& pass) {
+  const Placement* best = gradient_.ToImitate();
+  if (best == nullptr) return;
+  const auto found = std::find(pass.placements.begin(), pass.placements.end(), *best);
+  // Not among these: an earlier one, whose decision is kept already.
+  if (found != pass.placements.end()) {
+    best_ = std::move(pass.decisions[found - pass.placements.begin()]);
+  }
+}
+
+void HierarchicalAgent::Step(Evaluator& evaluator) {
+  if (finished_) return;
+  if (NothingToChoose(*problem_)) {
+    evaluator.Evaluate(
+        PlaceUnits(*problem_, std::vector<int>(units_.num_units(), 0), std::vector<int>{0}));
+    finished_ = true;
+    return;
+  }
+  if (gradient_.Stale()) Restart();
+  Tape tape;
+  Pass pass;
+  const int samples = gradient_.NumSamples(evaluator);
+  BackgroundEvaluation evaluation(evaluator);
+  try {
+    pass = Draw(tape, samples, &evaluation);
+  } catch (const RunError&) {
+    gradient_.ThrowNotFinite(tape);
+  }
+  gradient_.Update(tape, pass.sampled, pass.placements, evaluation.Finish());
+  KeepBest(pass);
+}
+
+void HierarchicalAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "hierarchical", *problem_);
+  writer.Generator(rng_);
+  writer.Int(finished_);
+  gradient_.Save(writer);
+  writer.Int(best_.has_value());
+  if (!best_) return;
+  for (int group : best_->group_of_unit) writer.Int(group);
+  for (int device : best_->devices) writer.Int(device);
+}
+
+void HierarchicalAgent::Load(std::istream& in) {
+  StateReader reader(in, "hierarchical", *problem_);
+  reader.Generator(rng_);
+  finished_ = reader.Int("0 or 1") != 0;
+  gradient_.Load(reader);
+  best_.reset();
+  if (reader.Int("0 or 1") == 0) return;
+  const auto read = [&](const char* what, int count) {
+    const std::int64_t value = reader.Int(what);
+    if (value < 0 || value >= count) {
+      throw InputError(
+          fmt::format("agent state: expected {} from 0 to {}, got {}", what, count - 1, value));
+    }
+    return static_cast<int>(value);
+  };
+  best_.emplace();
+  for (int unit = 0; unit < units_.num_units(); ++unit) {
+    best_->group_of_unit.push_back(read("a group", num_groups_));
+  }
+  const GroupSequence sequence = Sequence(best_->group_of_unit);
+  for (std::size_t i = 0; i < sequence.groups.size(); ++i) {
+    best_->devices.push_back(read("a device", problem_->num_devices()));
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,112 @@
+#pragma once
+
+// Grouper and placer, learned together by policy gradient (HP3C 2019; ICLR 2018).
+//
+// The grouper (grouper.h) assigns each unit, a group of the problem's own grouping, to one of G
+// groups; the placer (placer.h) gives each group a device. With m groupings per update and k
+// placements of each, a cost R and a baseline B:
+//
+//   grad_g J ~= (1/m) sum_i grad log p(g_i) (1/k) sum_j (R_ij - B)
+//   grad_d J ~= (1/k) sum_j (1/m) sum_i grad log p(d_ij | g_i) (R_ij - B)
+//
+// which is the gradient of 1/K sum_ij (R_ij - B) (log p(g_i) + log p(d_ij | g_i)), K = m k; the
+// placer's inputs are constants made of g_i. The gradient belongs to exactly the groupings and
+// devices that were evaluated: they are drawn in the pass that is differentiated. `samples` = K and
+// `groupings` = m (0: K, one for each placement [ours]); where m does not divide K the first
+// groupings have one placement more, and when the budget leaves fewer than m placements there are
+// as many groupings. The paper has m = 1, k = 4 [V].
+//
+// With the baseline `leave_one_out` the advantages sum to 0, so that with one grouping for all the
+// grouper would never learn; the two together are refused.
+//
+// Group counts: 256 [R]; `groups` = 0: min(256, 20 num_devices) (reference code [V]); never more
+// than units. A unit that may not run on its group's device is moved as PlaceUnits() says.
+//
+// Placements are evaluated on a second thread while the next groupings are drawn.
+//
+// The recorded entropy is that of the placer per group (plus `grouper.entropy` times the mean
+// entropy of a unit's group); `per_decision` counts the G groups.
+//
+// After `patience` updates without a better placement both networks are drawn anew [ours].
+//
+// Ends only when no unit has a choice; otherwise the budget ends it.
+//
+// References: A. Mirhoseini, A. Goldie, H. Pham, B. Steiner, Q. V. Le, J. Dean, A Hierarchical
+// Model for Device Placement, ICLR 2018; and the HP3C 2019 paper that uses the same formulation.
+
+#include <optional>
+#include <vector>
+
+#include "agents/hierarchical/grouper.h"
+#include "agents/hierarchical/placer.h"
+#include "agents/policy_gradient/background_evaluation.h"
+#include "agents/policy_gradient/policy_gradient.h"
+#include "framework/base/random.h"
+#include "framework/search/agent.h"
+
+namespace emplace {
+
+struct HierarchicalConfig {
+  HierarchicalConfig();
+  int groups = 64;
+  int groupings = 0;
+  PolicyGradientConfig policy;
+  GrouperConfig grouper;
+  PlacerConfig placer;
+  void Visit(FieldVisitor& v);
+};
+
+/// Groups of the grouper: see above.
+int NumGroups(const HierarchicalConfig& config, const Problem& problem);
+
+class HierarchicalAgent final : public Agent {
+ public:
+  using Config = HierarchicalConfig;
+  /// @throws SettingError
+  HierarchicalAgent(const AgentContext& context, const Config& config);
+  void Step(Evaluator& evaluator) override;
+  bool Finished() const override { return finished_; }
+  const UpdateTable* updates() const override { return &gradient_.table(); }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+  /// One decision of the two networks: group per unit, device per group of its sequence.
+  struct Decision {
+    std::vector<int> group_of_unit;  ///< [num_units]
+    std::vector<int> devices;        ///< [S] along MakeGroupSequence's order
+  };
+  /// What one update evaluates and differentiates.
+  struct Pass {
+    PolicyGradient::Sampled sampled;
+    std::vector<Decision> decisions;    ///< [K]
+    std::vector<Placement> placements;  ///< [K]
+  };
+  /// The pass of one update, recorded on `tape`; moves the generator on.
+  /// @param evaluation  if given, takes each placement as soon as it is drawn
+  Pass Draw(Tape& tape, int num_samples, BackgroundEvaluation* evaluation = nullptr);
+  /// log p(grouping) + log p(devices | grouping), without noise. @return [1, 1]
+  Var LogProbability(Tape& tape, Var grouper_logits, const Decision& decision) const;
+  const Grouper& grouper() const { return grouper_; }
+  ParameterSet& parameters() { return parameters_; }
+
+ private:
+  GroupSequence Sequence(std::span<const int> group_of_unit) const;
+  Placement Place(const GroupSequence& sequence, const Decision& decision) const;
+  void KeepBest(Pass& pass);
+  /// Both networks as at first, drawn anew.
+  void Restart();
+
+  std::shared_ptr<const Problem> problem_;
+  Config config_;
+  UnitFeatures units_;
+  int num_groups_;
+  Rng rng_;
+  ParameterSet parameters_;
+  Grouper grouper_;
+  Placer placer_;
+  PolicyGradient gradient_;
+  bool finished_ = false;
+  std::optional<Decision> best_;  // that led to gradient_.ToImitate()
+};
+
+}  // namespace emplace

@@ -1,0 +1,100 @@
+#pragma once
+
+// The placer: a device for each group of a sequence, one after another (ICLR 2018).
+//
+//   s_i = [forward LSTM, backward LSTM](inputs)_i               states of the encoder [S, hidden]
+//   h_t = LSTM(vector of the device of group t - 1, h_{t-1})    decoder, from the last states
+//   c_t = sum_i softmax_i(v tanh(h_t Wq + s_i Wk)) s_i          additive attention
+//   p(device | group t, devices before) = softmax(C tanh(([h_t, c_t] W + b) / T))
+//
+// Hidden 256 [R], C = 5, T = 10 [V] (the reference code: C = T = 1 [V]). Each direction of the
+// encoder has half of the width, so that the decoder can start from both [ours]. `aligned` [ours]:
+// the decoder's step t also reads s_t, so that attention need not learn which group it is about to
+// place. Devices on which no unit of the group may run have probability 0.
+//
+// Noise [R]: normal noise on the logits, with `noise` times their root mean square as deviation, in
+// the first `noise_updates` updates (reference code: 0.5 until 750 [V]; paper: 500 [R]). The
+// log-probability is that of the noisy distribution which was sampled.
+
+#include <vector>
+
+#include "agents/hierarchical/hierarchical_features.h"
+#include "framework/learn/layers.h"
+
+namespace emplace {
+
+struct PlacerConfig {
+  int hidden = 64;
+  int device_embedding = 16;
+  double tanh_constant = 5;
+  double temperature = 1;
+  double noise = 0;
+  int noise_updates = 500;
+  bool aligned = true;
+  bool by_position = true;
+  FeatureConfig features;
+  void Visit(FieldVisitor& v) {
+    v.Field("hidden", hidden, "width of encoder, decoder and attention; even");
+    v.Field("device_embedding", device_embedding, "width of a device's vector");
+    v.Field("tanh_constant", tanh_constant, "C of the logits C tanh(l / T)");
+    v.Field("temperature", temperature, "T of the logits C tanh(l / T)");
+    v.Field("noise", noise, "deviation of the noise on the logits relative to their size");
+    v.Field("noise_updates", noise_updates, "updates with noise");
+    v.Field("aligned", aligned, "the decoder reads the encoder's state of the group to place");
+    v.Field("by_position", by_position, "groups in the order of their mean position, else by id");
+    v.Group("features", "inputs beyond the published ones", [this](FieldVisitor& g) {
+      features.Visit(g);
+    });
+  }
+};
+
+class Placer {
+ public:
+  /// Adds "placer.*" to `parameters`.
+  /// @param input_width  of GroupSequence::input
+  /// @param key  of the settings within the agent's, for messages: "placer"
+  /// @throws SettingError
+  Placer(const PlacerConfig& config,
+         int input_width,
+         int num_devices,
+         ParameterSet& parameters,
+         Rng& rng,
+         const std::string& key);
+
+  struct Decoded {
+    std::vector<std::vector<int>> devices;  ///< [rows][S] along the sequence
+    Var log_probability;                    ///< [rows, 1]
+    Var entropy;  ///< [1, 1] sum over the groups, mean over the rows [nats]
+  };
+  /// Draws `rows` placements: the encoder runs once, the decoder for all rows together.
+  /// @param noise  deviation relative to the logits' root mean square; 0: none
+  Decoded Sample(Tape& tape, const GroupSequence& groups, int rows, double noise, Rng& rng) const;
+  /// Log-probabilities of given devices [rows][S], without noise.
+  Decoded Score(Tape& tape,
+                const GroupSequence& groups,
+                std::vector<std::vector<int>> devices) const;
+
+ private:
+  struct Encoded {
+    Var states;        // [S, hidden]
+    Var hidden, cell;  // [1, hidden] the last of both directions
+  };
+  Encoded Encode(Tape& tape, const Matrix& input) const;
+  /// @param given  devices, or nullptr: drawn with `rng`
+  Decoded Decode(Tape& tape,
+                 const GroupSequence& groups,
+                 int rows,
+                 const std::vector<std::vector<int>>* given,
+                 double noise,
+                 Rng* rng) const;
+
+  PlacerConfig config_;
+  int num_devices_;
+  Lstm forward_, backward_, decoder_;
+  Linear keys_, query_, output_;
+  Parameter *attention_,
+      *devices_;  // [1, hidden], [num_devices + 1, device_embedding]: last row: none yet
+  Parameter* aligned_ = nullptr;  // [hidden, 4 hidden]
+};
+
+}  // namespace emplace

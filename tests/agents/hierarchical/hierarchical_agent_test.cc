@@ -1,0 +1,389 @@
+#include "agents/hierarchical/hierarchical_agent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "framework/config/setting_error.h"
+#include "simulator/simulator.h"
+#include "tests/agents/hierarchical/plain_policy.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/paths.h"
+#include "tests/support/problems.h"
+#include "tests/support/toy_problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+HierarchicalConfig TinyConfig() {
+  HierarchicalConfig config;
+  config.groups = 3;
+  config.groupings = 2;
+  config.policy.samples = 4;
+  config.grouper.hidden = 4;
+  config.grouper.type_embedding = 3;
+  config.placer.hidden = 4;
+  config.placer.device_embedding = 2;
+  config.policy.imitation_weight = 0;
+  config.policy.entropy_updates = 0;
+  config.grouper.entropy = 0;
+  return config;
+}
+
+TEST_CASE("log-probabilities and entropy of a pass, computed again in plain loops") {
+  Rng rng(6);
+  for (int trial = 0; trial < 12; ++trial) {
+    HierarchicalConfig config = TinyConfig();
+    config.groups = 1 + trial % 5;
+    config.placer.aligned = trial % 2 == 0;
+    config.placer.by_position = trial % 3 == 0;
+    config.grouper.standardize = trial % 4 != 0;
+    config.grouper.features.position = config.placer.features.costs = trial % 3 == 1;
+    const auto problem = MixedProblem(rng, 1 + UniformInt(rng, 30), 2, 1000);
+    HierarchicalAgent agent({problem, rng()}, config);
+    const PlainPolicy plain(config, *problem, agent.parameters());
+    Tape tape;
+    const auto pass = agent.Draw(tape, 4);
+    REQUIRE(pass.decisions.size() == 4);
+    CHECK(pass.decisions[0].group_of_unit == pass.decisions[1].group_of_unit);
+    const Var logits = agent.grouper().Logits(tape);
+    double entropy = 0;
+    for (int i = 0; i < 4; ++i) {
+      const PlainPolicy::Score score = plain.Of(pass.decisions[i]);
+      const double expected = score.grouping + score.devices;
+      CHECK(tape.value(pass.sampled.log_probability)(i, 0) ==
+            doctest::Approx(expected).epsilon(1e-4));
+      const Var again = agent.LogProbability(tape, logits, pass.decisions[i]);
+      CHECK(tape.value(again)(0, 0) == doctest::Approx(expected).epsilon(1e-4));
+      entropy += score.entropy / 4;
+    }
+    CHECK(tape.value(pass.sampled.entropy)(0, 0) == doctest::Approx(entropy).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("placements are shared among groupings; fewer placements, fewer groupings") {
+  Rng rng(2);
+  const auto problem = MixedProblem(rng, 60, 3, 1000);
+  const auto groupings_of = [&](int groupings, int num_samples) {
+    HierarchicalConfig config = TinyConfig();
+    config.policy.samples = 8;
+    config.groupings = groupings;
+    HierarchicalAgent agent({problem, 1}, config);
+    Tape tape;
+    const auto pass = agent.Draw(tape, num_samples);
+    CHECK(tape.rows(pass.sampled.log_probability) == num_samples);
+    std::vector<int> sizes;
+    for (int i = 0; i < num_samples; ++i) {
+      if (i > 0 && pass.decisions[i].group_of_unit == pass.decisions[i - 1].group_of_unit) {
+        ++sizes.back();
+      } else {
+        sizes.push_back(1);
+      }
+    }
+    return sizes;
+  };
+  CHECK(groupings_of(3, 8) == std::vector<int>{3, 3, 2});
+  CHECK(groupings_of(3, 2) == std::vector<int>{1, 1});
+  CHECK(groupings_of(0, 8) == std::vector<int>(8, 1));
+}
+
+// One step of plain gradient descent against the gradient of
+//   1/K sum_ij R_ij (log p(g_i) + log p(d_ij | g_i)) - entropy_weight * entropy
+// by central differences of the plain loops, at exactly the decisions that were evaluated.
+TEST_CASE("an update steps along the gradient that belongs to the evaluated decisions") {
+  for (const double entropy_weight : {0.0, 0.05}) {
+    HierarchicalConfig config = TinyConfig();
+    config.policy.reward.transform = "identity";
+    config.policy.baseline.method = "none";
+    config.policy.normalize_advantages = config.policy.per_decision = false;
+    config.policy.entropy_weight = entropy_weight;
+    config.policy.optimizer.method = "sgd";
+    config.policy.optimizer.clip_norm = 0;
+    config.policy.optimizer.schedule.learning_rate = 1;
+    const auto problem = HeavyEdge().problem;
+    HierarchicalAgent agent({problem, 3}, config), twin({problem, 3}, config);
+    PlainPolicy plain(config, *problem, agent.parameters());
+    Tape tape;
+    const auto pass = twin.Draw(tape, 4);
+    const auto simulator = MakeSimulator(problem, {});
+    RecordingEvaluator recording(*simulator);
+    agent.Step(recording);
+    REQUIRE(recording.placements() == pass.placements);
+    std::vector<double> cost;
+    for (const Outcome& outcome : simulator->Evaluate(pass.placements)) {
+      cost.push_back(static_cast<double>(outcome.step_time) / 1e9);
+    }
+    const auto loss = [&] {
+      double sum = 0;
+      for (int i = 0; i < 4; ++i) {
+        const PlainPolicy::Score score = plain.Of(pass.decisions[i]);
+        sum += cost[i] * (score.grouping + score.devices) / 4;
+        sum -= entropy_weight * score.entropy / 4;
+      }
+      return sum;
+    };
+    const auto& before = twin.parameters().all();
+    const auto& after = agent.parameters().all();
+    double largest = 0;
+    for (std::size_t p = 0; p < before.size(); ++p) {
+      CAPTURE(before[p].name);
+      double difference = 0;
+      for (int r = 0; r < before[p].value.rows(); ++r) {
+        for (int c = 0; c < before[p].value.cols(); ++c) {
+          constexpr double kStep = 1e-5;
+          double& value = plain.value(before[p].name, r, c);
+          const double kept = value;
+          value = kept + kStep;
+          double gradient = loss();
+          value = kept - kStep;
+          gradient = (gradient - loss()) / (2 * kStep);
+          value = kept;
+          const double moved = double{before[p].value(r, c)} - after[p].value(r, c);
+          difference = std::max(difference, std::abs(moved - gradient));
+          largest = std::max(largest, std::abs(gradient));
+        }
+      }
+      CHECK(difference < 2e-5);
+    }
+    CHECK(largest > 0.01);
+  }
+}
+
+TEST_CASE("noise on the logits ends after noise_updates; only without it a pass scores the same") {
+  HierarchicalConfig config = TinyConfig();
+  config.placer.noise = 2;
+  config.placer.noise_updates = 2;
+  const auto problem = Star().problem;
+  HierarchicalAgent agent({problem, 3}, config);
+  const auto simulator = MakeSimulator(problem, {});
+  for (int update = 0; update < 4; ++update) {
+    std::ostringstream state;
+    agent.Save(state);
+    HierarchicalAgent twin({problem, 1}, config);
+    std::istringstream in(state.str());
+    twin.Load(in);
+    Tape tape;
+    const auto pass = twin.Draw(tape, 4);
+    const PlainPolicy plain(config, *problem, twin.parameters());
+    double difference = 0;
+    for (int i = 0; i < 4; ++i) {
+      const PlainPolicy::Score score = plain.Of(pass.decisions[i]);
+      difference = std::max(difference,
+                            std::abs(score.grouping + score.devices -
+                                     tape.value(pass.sampled.log_probability)(i, 0)));
+    }
+    CHECK((difference > 1e-2) == (update < 2));
+    agent.Step(*simulator);
+  }
+}
+
+TEST_CASE("the grouper's entropy counts as its weight says") {
+  HierarchicalConfig config = TinyConfig();
+  const auto problem = Star().problem;
+  const auto entropy = [&](double weight) {
+    config.grouper.entropy = weight;
+    HierarchicalAgent agent({problem, 3}, config);
+    Tape tape;
+    const auto pass = agent.Draw(tape, 4);
+    return double{tape.value(pass.sampled.entropy)(0, 0)};
+  };
+  HierarchicalAgent agent({problem, 3}, config);
+  const PlainPolicy plain(config, *problem, agent.parameters());
+  double mean = 0;  // of a unit's group
+  for (const auto& logits : plain.GrouperLogits()) {
+    for (double l : PlainPolicy::LogSoftmax(logits)) mean -= std::exp(l) * l / 9;
+  }
+  CHECK(entropy(0.5) - entropy(0) == doctest::Approx(0.5 * 3 * mean).epsilon(1e-3));
+}
+
+TEST_CASE("the imitated decision is the one that led to the best placement, also after Load") {
+  HierarchicalConfig config = TinyConfig();
+  config.policy.imitation_weight = 1;
+  const auto problem = Star().problem;
+  HierarchicalAgent agent({problem, 3}, config);
+  const auto simulator = MakeSimulator(problem, {});
+  for (int update = 0; update < 10; ++update) {
+    agent.Step(*simulator);
+    std::ostringstream state, again;
+    agent.Save(state);
+    HierarchicalAgent twin({problem, 1}, config);
+    std::istringstream in(state.str());
+    twin.Load(in);
+    twin.Save(again);
+    CHECK(again.str() == state.str());
+    // Its log-probability is that of the decision at the end of the state.
+    std::vector<int> numbers;
+    std::istringstream words(state.str());
+    for (std::string word; words >> word;) {
+      numbers.push_back(word.size() < 4 ? std::atoi(word.c_str()) : -1);
+    }
+    HierarchicalAgent::Decision best;
+    Tape tape;
+    const auto pass = twin.Draw(tape, 4);
+    REQUIRE(pass.sampled.best_log_probability.has_value());
+    for (std::size_t length = 1; length <= 3; ++length) {  // groups with units
+      const auto end = numbers.end() - length;
+      const std::vector<int> groups(end - 9, end);
+      if (std::set<int>(groups.begin(), groups.end()).size() != length) continue;
+      best = {groups, {end, numbers.end()}};
+      if (*(end - 10) == 1) break;  // "there is a best one"
+    }
+    REQUIRE(best.devices.size() > 0);
+    const PlainPolicy plain(config, *problem, twin.parameters());
+    const PlainPolicy::Score score = plain.Of(best);
+    CHECK(tape.value(*pass.sampled.best_log_probability)(0, 0) ==
+          doctest::Approx(score.grouping + score.devices).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("nothing to choose: one evaluation, every unit where it may run") {
+  ProblemBuilder builder;
+  builder.Device("cpu:0");
+  builder.Device("gpu:0");
+  builder.AllToAll(1, kGigabytePerSecond);
+  builder.Op("a", {kMaxNanos, 7});
+  builder.Op("b", {1, kMaxNanos});
+  const auto problem = builder.Build(Grouping::Identity(2), ProblemChecks::kPlacementOnly);
+  HierarchicalAgent agent({problem, 3}, {});
+  const SearchTrace trace = RunAgent(agent, problem, 100);
+  CHECK(trace.finished);
+  REQUIRE(trace.placements.size() == 1);
+  CHECK(trace.placements[0].device == std::vector<DeviceIndex>{1, 0});
+}
+
+TEST_CASE("a parameter that is not a number stops the search, naming update and operation") {
+  const auto problem = Star().problem;
+  const auto simulator = MakeSimulator(problem, {});
+  for (const char* name : {"grouper.types", "grouper.output.bias", "placer.devices"}) {
+    CAPTURE(name);
+    HierarchicalAgent agent({problem, 3}, TinyConfig());
+    agent.Step(*simulator);
+    for (Parameter& parameter : agent.parameters().all()) {
+      if (parameter.name == name) parameter.value.setConstant(std::nanf(""));
+    }
+    RecordingEvaluator recording(*simulator);
+    const std::string message = MessageOf<RunError>([&] { agent.Step(recording); });
+    CAPTURE(message);
+    CHECK(message.find("update 1: not finite: ") == 0);
+    CHECK(message.find(": value") != std::string::npos);
+    CHECK(recording.placements().empty());
+  }
+}
+
+TEST_CASE("after updates without a better placement both networks start anew") {
+  HierarchicalConfig config = TinyConfig();
+  config.policy.patience = 3;
+  config.policy.imitation_weight = 0.1;
+  // Nothing is better than anything else.
+  ProblemBuilder builder;
+  for (const char* name : {"gpu:0", "gpu:1"}) builder.Device(name);
+  builder.AllToAll(0, kGigabytePerSecond);
+  int last = builder.Op("first", {10}, {}, 0);
+  for (int i = 0; i < 5; ++i) last = builder.Op(fmt::format("op{}", i), {10}, {last}, 0);
+  const auto problem = builder.Build();
+  const auto simulator = MakeSimulator(problem, {});
+  HierarchicalAgent agent({problem, 3}, config);
+  const auto values = [&] {
+    std::vector<Matrix> all;
+    for (const Parameter& parameter : agent.parameters().all()) all.push_back(parameter.value);
+    return all;
+  };
+  const auto largest_change = [](const std::vector<Matrix>& a, const std::vector<Matrix>& b) {
+    float change = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      change = std::max(change, (a[i] - b[i]).cwiseAbs().maxCoeff());
+    }
+    return change;
+  };
+  for (int update = 0; update < 4; ++update) {
+    const std::vector<Matrix> before = values();
+    agent.Step(*simulator);
+    CHECK(largest_change(before, values()) < 0.02F);
+  }
+  const std::vector<Matrix> before = values();
+  agent.Step(*simulator);
+  CHECK(largest_change(before, values()) > 0.2F);
+}
+
+TEST_CASE("number of groups") {
+  Rng rng(2);
+  const auto problem = MixedProblem(rng, 300, 3, 1000);  // 4 devices
+  HierarchicalConfig config;
+  REQUIRE(problem->num_groups() > 80);
+  CHECK(NumGroups(config, *problem) == 64);
+  config.groups = 0;
+  CHECK(NumGroups(config, *problem) == 80);
+  config.groups = 256;
+  CHECK(NumGroups(config, *problem) == problem->num_groups());
+}
+
+TEST_CASE("settings that make no sense are refused") {
+  Rng rng(2);
+  const auto problem = MixedProblem(rng, 10, 2, 1000);
+  const auto refusal = [&](auto change) {
+    HierarchicalConfig config;
+    change(config);
+    return MessageOf<SettingError>([&] { HierarchicalAgent({problem, 1}, config); });
+  };
+  using Config = HierarchicalConfig;
+  CHECK(refusal([](Config& c) { c.groups = -1; }) ==
+        "groups: expected a number from 0 to 65536, got -1");
+  CHECK(refusal([](Config& c) { c.groupings = 9; }) ==
+        "groupings: expected a number from 0 to 8, got 9");
+  CHECK(refusal([](Config& c) { c.groupings = 1; }).find("groupings: expected at least 2, or 0") ==
+        0);
+  CHECK(refusal([](Config& c) { c.placer.hidden = 5; }).find("placer.hidden: ") == 0);
+}
+
+// Of all placements 2 / 2^8, 1 / 2^8 and 140 / 3^9 are optimal (toy_problems.h).
+TEST_CASE("toy problems: the optimum in 10 of 10 seeds within 1200 evaluations") {
+  for (const ToyProblem& toy : ToyProblems()) {
+    CAPTURE(toy.name);
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      CAPTURE(seed);
+      HierarchicalAgent agent({toy.problem, seed}, {});
+      const auto simulator = MakeSimulator(toy.problem, {});
+      MeteredEvaluator metered(*simulator, {.evaluations = 1200});
+      const auto reached = [&] {
+        return metered.best() && metered.best()->outcome.step_time == toy.optimum;
+      };
+      while (!reached() && metered.remaining() > 0) agent.Step(metered);
+      CHECK(reached());
+    }
+  }
+}
+
+// What the last policies draw, not the best of all that was drawn: random placements cost much
+// more.
+TEST_CASE("the policy itself becomes good") {
+  for (const ToyProblem& toy : ToyProblems()) {
+    CAPTURE(toy.name);
+    HierarchicalConfig config;
+    config.policy.entropy_updates = 150;
+    HierarchicalAgent agent({toy.problem, 1}, config);
+    const auto simulator = MakeSimulator(toy.problem, {});
+    for (int update = 0; update < 250; ++update) agent.Step(*simulator);
+    const UpdateTable& table = *agent.updates();
+    REQUIRE(table.num_rows() == 250);
+    const auto column = std::find(table.columns.begin(), table.columns.end(), "mean_cost");
+    REQUIRE(column != table.columns.end());
+    const auto mean_cost = [&](int begin) {
+      double sum = 0;
+      for (int row = begin; row < begin + 20; ++row) {
+        sum += table.values[row * table.columns.size() + (column - table.columns.begin())] / 20;
+      }
+      return sum;
+    };
+    const double optimum = std::sqrt(static_cast<double>(toy.optimum) / 1e9);
+    CHECK(mean_cost(230) < 1.1 * optimum);
+    CHECK(mean_cost(230) < 0.9 * mean_cost(0));
+  }
+}
+
+}  // namespace
