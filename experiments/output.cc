@@ -63,6 +63,12 @@ std::string FormatTime(Nanos time) {
   return fmt::format("{} {}", FourDigits(value / unit.size), unit.name);
 }
 
+std::string FormatDuration(double seconds) {
+  if (seconds < 100) return fmt::format("{:.1f} s", seconds);
+  return seconds < 6000 ? fmt::format("{:.1f} min", seconds / 60)
+                        : fmt::format("{:.1f} h", seconds / 3600);
+}
+
 std::string FormatBytes(std::int64_t bytes) {
   static constexpr Unit kUnits[] = {
       {1, "B"}, {1024., "KiB"}, {1048576., "MiB"}, {1073741824., "GiB"}, {1099511627776., "TiB"}};

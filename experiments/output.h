@@ -18,6 +18,8 @@ void PrintWarning(const std::string& message);
 
 /// "41.3 ms"; four significant digits, the unit by size. @param time [ns]
 std::string FormatTime(Nanos time);
+/// "41.2 h", "12.5 min", "52.0 s": how long something took. @param seconds  [s]
+std::string FormatDuration(double seconds);
 /// "1.20 GiB". @param bytes [B]
 std::string FormatBytes(std::int64_t bytes);
 /// "2.8 TFLOP"

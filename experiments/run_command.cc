@@ -5,14 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
+#include "experiments/run_report.h"
 #include "experiments/run_results.h"
-#include "experiments/run_table.h"
+#include "experiments/run_resume.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/parallel.h"
@@ -26,22 +26,7 @@ struct Options {
   std::string config, output;
   std::vector<std::string> settings;
   int jobs = -1;
-  bool quiet = false, json = false;
-};
-
-struct SearchTask {
-  int agent = 0;  // index into RunPlan::agents
-  std::uint64_t seed = 0;
-};
-
-// Everything one run knows, from the plan to the results.
-struct Run {
-  RunPlan plan;
-  LoadedProblem problem;
-  Bounds bounds;
-  TableScale scale;
-  std::vector<SearchTask> tasks;
-  std::vector<SearchResult> results;  // [tasks]
+  bool resume = false, quiet = false, json = false;
 };
 
 std::vector<SearchTask> ListTasks(const RunPlan& plan) {
@@ -83,37 +68,6 @@ fs::path OutputPath(const RunPlan& plan, const Options& options) {
   return fs::path("results") / (plan.name + ".h5");
 }
 
-std::string HeaderText(const Run& run) {
-  const Problem& exact = *run.problem.exact;
-  std::string text = fmt::format(
-      "graph    {}: {} ops, {} groups\n"
-      "cluster  {}: {}\n"
-      "model    {} semantics{}, {}{}\n"
-      "bound    {} (critical path {}, work {})\n",
-      exact.graph().name(),
-      exact.num_ops(),
-      exact.num_groups(),
-      exact.cluster().name(),
-      fmt::join(exact.cluster().DeviceNames(), ", "),
-      ToString(run.plan.simulator.semantics),
-      run.plan.simulator.count_gaps ? " counting trailing gaps" : "",
-      run.plan.objective == Objective::kPeriod ? "period of pipelined steps" : "step time",
-      run.problem.contracted ? ", groups contracted (an approximation)" : "",
-      FormatTime(run.scale.bound),
-      FormatTime(run.bounds.critical_path),
-      FormatTime(run.bounds.work));
-  text += run.scale.single_gpu ? fmt::format("one GPU  {}\n", FormatTime(*run.scale.single_gpu))
-                               : std::string("one GPU  does not fit or is not there\n");
-  return text;
-}
-
-std::string ShortOutcome(const SearchResult& result, const Cluster& cluster) {
-  if (result.status == SearchStatus::kFailed) return "failed: " + result.error;
-  if (!result.best) return "nothing evaluated";
-  const Outcome& outcome = result.best->outcome;
-  return outcome.feasible ? FormatTime(outcome.step_time) : FormatDeficit(outcome, cluster);
-}
-
 // All searches over the cores; each is written and made visible as soon as it is done.
 void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
   const Cluster& cluster = run.problem.exact->cluster();
@@ -128,16 +82,26 @@ void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
     if (unwritable) return;
     const SearchTask& task = run.tasks[i];
     const AgentSpec& spec = run.plan.agents[task.agent];
-    run.results[i] =
-        RunSearch(run.problem.searched, run.plan.simulator, spec, task.seed, run.plan.budget);
-    const SearchResult& result = run.results[i];
+    const auto found = run.earlier.find(SearchLabel(spec, task.seed));
+    const SearchResult* earlier = found != run.earlier.end() ? &found->second : nullptr;
+    const bool complete = earlier != nullptr && earlier->checkpoint.empty();
+    SearchResult& result = run.results[i];
+    result = complete ? *earlier
+                      : RunSearch(run.problem.searched,
+                                  run.plan.simulator,
+                                  spec,
+                                  task.seed,
+                                  run.plan.budget,
+                                  earlier);
     const std::lock_guard lock(mutex);
-    try {
-      WriteSearch(file, run.problem, spec, result);
-      file.Commit();
-    } catch (...) {
-      unwritable = true;  // spares the searches that have not begun
-      throw;
+    if (!complete) {
+      try {
+        WriteSearch(file, run.problem, spec, run.plan.config.steps_per_measurement, result);
+        file.Commit();
+      } catch (...) {
+        unwritable = true;  // spares the searches that have not begun
+        throw;
+      }
     }
     if (result.best && (best == nullptr || Better(result.best->outcome, best->best->outcome))) {
       best = &result;
@@ -155,53 +119,6 @@ void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
         ++done,
         best ? fmt::format("best {} by {}", ShortOutcome(*best, cluster), best->label) : "");
   });
-}
-
-std::vector<TableRow> MakeRows(const Run& run) {
-  std::vector<TableRow> rows;
-  for (size_t agent = 0; agent < run.plan.agents.size(); ++agent) {
-    std::vector<const SearchResult*> results;
-    for (size_t i = 0; i < run.tasks.size(); ++i) {
-      if (run.tasks[i].agent == static_cast<int>(agent)) results.push_back(&run.results[i]);
-    }
-    rows.push_back(SummarizeAgent(run.plan.agents[agent].label, results));
-  }
-  SortRows(rows);
-  return rows;
-}
-
-// Where the best placement's time comes from, and what it is when simulated op by op.
-std::string BestText(const Run& run, const TableRow& row, const fs::path& placement_path) {
-  const Cluster& cluster = run.problem.exact->cluster();
-  const MeteredEvaluator::Best& best = *row.best;
-  std::string text = fmt::format("best     {} by {}; op costs from: {}\n",
-                                 best.outcome.feasible ? FormatTime(best.outcome.step_time)
-                                                       : FormatDeficit(best.outcome, cluster),
-                                 row.label,
-                                 FormatShares(SharesOf(run.problem, best.placement)));
-  if (run.problem.contracted) {
-    const Outcome exact =
-        MakeSimulator(run.problem.exact, run.plan.simulator)->Evaluate(best.placement);
-    text +=
-        fmt::format("exact    the same placement simulated op by op: {}\n",
-                    exact.feasible ? FormatTime(exact.step_time) : FormatDeficit(exact, cluster));
-  }
-  return text + fmt::format("placement {}\n", placement_path.string());
-}
-
-std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
-  nlohmann::ordered_json json;
-  json["graph"] = run.problem.exact->graph().name();
-  json["cluster"] = run.problem.exact->cluster().name();
-  json["semantics"] = ToString(run.plan.simulator.semantics);
-  json["objective"] = run.plan.config.objective;
-  json["contracted"] = run.problem.contracted;
-  json["bound_ns"] = run.scale.bound;
-  json["single_gpu_ns"] = nullptr;
-  if (run.scale.single_gpu) json["single_gpu_ns"] = *run.scale.single_gpu;
-  json["agents"] =
-      nlohmann::ordered_json::parse(FormatTableJson(rows, run.scale, run.problem.exact->cluster()));
-  return json.dump(2) + "\n";
 }
 
 // The best placement over all agents and seeds goes beside the results. @return what to tell about
@@ -232,7 +149,8 @@ int ReportEnd(const Run& run, const fs::path& output) {
   };
   if (StopRequest::requested()) {
     throw RunError(
-        fmt::format("stopped: {} of {} searches were cut short; what they found is in {}",
+        fmt::format("stopped: {} of {} searches were cut short; what they found is in {}, --resume "
+                    "goes on from there",
                     count(SearchStatus::kStopped),
                     run.results.size(),
                     output.string()));
@@ -242,6 +160,17 @@ int ReportEnd(const Run& run, const fs::path& output) {
         fmt::format("{} of {} searches failed, see the table", failed, run.results.size()));
   }
   return 0;
+}
+
+// Reads what the results file holds, if the run is to go on from there. @return whether it does
+bool Resume(Run& run, const fs::path& output, const Options& options) {
+  if (!options.resume) return false;
+  if (std::error_code ignored; !fs::exists(output, ignored)) {
+    PrintWarning(output.string() + ": is not there yet; a new run begins");
+    return false;
+  }
+  run.earlier = ReadEarlierSearches(output, run.plan, run.problem, run.bounds);
+  return true;
 }
 
 int RunConfigured(const Options& options) {
@@ -264,8 +193,14 @@ int RunConfigured(const Options& options) {
   run.tasks = ListTasks(run.plan);
 
   const fs::path output = OutputPath(run.plan, options);
-  ResultsFile file(output);
-  WriteRunHeader(file, run.plan, run.problem, run.bounds, CollectProvenance());
+  const bool resumed = Resume(run, output, options);
+  ResultsFile file(output, resumed ? ResultsMode::kExtend : ResultsMode::kCreate);
+  if (resumed) {
+    file.SetAttribute("/config", "resumed", CollectProvenance().date);
+    file.Remove("/verification");  // of placements that may no longer be the best
+  } else {
+    WriteRunHeader(file, run.plan, run.problem, run.bounds, CollectProvenance());
+  }
   StopRequest::CatchSignals();
   const std::string header = HeaderText(run);
   if (!options.json) {
@@ -278,7 +213,8 @@ int RunConfigured(const Options& options) {
 
   const std::vector<TableRow> rows = MakeRows(run);
   Print(options.json ? TableAsJson(run, rows)
-                     : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster()) + "\n");
+                     : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster()) + "\n" +
+                           FormatHardwareTime(rows, run.plan.config.steps_per_measurement));
   const std::string closing =
       WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string());
   if (!options.json) {
@@ -322,6 +258,10 @@ void AddRunCommand(CLI::App& app, Action& action) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->output, "results file (HDF5)")->type_name("FILE.h5");
+  command->add_flag("--resume",
+                    options->resume,
+                    "go on with what the results file holds: complete searches are kept, stopped "
+                    "ones continued");
   command->add_option("--jobs", options->jobs, "searches at a time; 0: one per core")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--quiet", options->quiet, "no progress on stderr");

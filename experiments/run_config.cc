@@ -58,17 +58,45 @@ std::string PlaceOnly(const ConfigNode& node) {
   return where.substr(0, where.rfind(": "));
 }
 
-// The agent's map without the keys that belong to the run; all keep their places for messages.
-ConfigNode SettingsOf(const ConfigNode& node, const std::string& agent) {
+// Values one by one, so that a map adds to one that is already there. All keep their places for
+// messages.
+void SetValues(ConfigNode& root, const std::string& path, const ConfigNode& node) {
+  if (!node.IsMap()) {
+    root.Set(path, node.Dump(), PlaceOnly(node));
+    return;
+  }
+  for (const std::string& key : node.Keys()) SetValues(root, path + "." + key, node.At(key));
+}
+
+// The file configs/agents/AGENT_NAME.yaml of `preset: NAME`.
+ConfigNode ReadPreset(const ConfigNode& preset,
+                      const std::string& agent,
+                      const std::filesystem::path& beside) {
+  const std::string prefix = agent + "_";
+  const Menu menu{"preset", "agents", prefix.c_str(), {".yaml", ".yml"}};
+  ConfigNode file =
+      ConfigNode::FromFile(ResolveMenu(menu, preset.AsString(), preset.Where(), beside));
+  if (const ConfigNode name = file.At("name"); name.AsString() != agent) {
+    name.Fail(fmt::format("expected settings of \"{}\", got \"{}\"", agent, name.AsString()));
+  }
+  return file;
+}
+
+// The settings of an agent's map, those of its preset first, without the keys that belong to the
+// run.
+ConfigNode SettingsOf(const ConfigNode& node,
+                      const std::string& agent,
+                      const std::filesystem::path& beside) {
   ConfigNode root;
   root.Set(agent, "{}", PlaceOnly(node));
-  if (node.IsMap()) {
-    for (const std::string& key : node.Keys()) {
-      if (key == "name" || key == "label") continue;
-      const ConfigNode value = node.At(key);
-      root.Set(agent + "." + key, value.Dump(), PlaceOnly(value));
+  const auto add = [&](const ConfigNode& settings) {
+    for (const std::string& key : settings.Keys()) {
+      if (key == "name" || key == "label" || key == "preset") continue;
+      SetValues(root, agent + "." + key, settings.At(key));
     }
-  }
+  };
+  if (node.IsMap() && node.Has("preset")) add(ReadPreset(node.At("preset"), agent, beside));
+  if (node.IsMap()) add(node);
   return root.At(agent);
 }
 
@@ -88,7 +116,7 @@ AgentSpec ParseAgent(const ConfigNode& node,
   const ConfigNode name = node.IsMap() ? node.At("name") : node;
   spec.entry = &registry.Find(name.AsString(), name.Where());
   spec.label = spec.entry->name;
-  spec.settings = SettingsOf(node, spec.entry->name);
+  spec.settings = SettingsOf(node, spec.entry->name, beside);
   if (node.IsMap() && node.Has("label")) {
     const ConfigNode label = node.At("label");
     spec.label = label.AsString();
@@ -171,10 +199,10 @@ void RunConfig::Visit(FieldVisitor& v) {
           "simulate each group as a few ops (as few as the order of the groups allows) instead of "
           "op by op: "
           "faster, an approximation");
-  v.Field(
-      "agents",
-      agents,
-      "required: names of `emplace list agents`, or maps {name: ..., label: ..., setting: value}");
+  v.Field("agents",
+          agents,
+          "required: names of `emplace list agents`, or maps {name: ..., label: ..., preset: ..., "
+          "setting: value}; preset: NAME begins with configs/agents/AGENT_NAME.yaml");
   v.Field("seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\"");
   v.Group("budget", "limits for each agent and seed; 0: no limit", [this](FieldVisitor& b) {
     b.Field("evaluations", max_evaluations, "placements simulated");
@@ -182,6 +210,10 @@ void RunConfig::Visit(FieldVisitor& v) {
         "seconds", max_seconds, "wall-clock time [s]; results then depend on the machine's speed");
     b.Field("steps", max_steps, "units of search");
   });
+  v.Field("steps_per_measurement",
+          steps_per_measurement,
+          "steps that one measurement on the hardware would take, for the hours that simulation "
+          "saves; 11: ten after one discarded, as the reference code of ICLR 2018 measures");
   v.Field("jobs", jobs, "searches at a time; 0: one per core");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
@@ -226,6 +258,9 @@ RunPlan ReadRunPlan(const std::filesystem::path& path,
   plan.agents = ParseAgents(root.At("agents"), registry, beside);
   plan.seeds = ParseSeeds(config.seeds);
   plan.budget = ParseBudget(root, config);
+  if (config.steps_per_measurement < 1) {
+    root.At("steps_per_measurement").Fail("expected a number of steps >= 1");
+  }
   if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
   return plan;
 }

@@ -29,6 +29,7 @@ struct RunConfig {
   std::int64_t max_evaluations = 0;
   double max_seconds = 30;
   std::int64_t max_steps = 0;
+  int steps_per_measurement = 11;  // [V] reference code of ICLR 2018: 10 runs after one discarded
   int jobs = 0;
   std::string output;
 

@@ -37,6 +37,17 @@ void WriteEvaluations(ResultsFile& file,
                    Ints("feasible", std::move(feasible))});
 }
 
+void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTable& updates) {
+  const size_t width = updates.columns.size();
+  std::vector<TableColumn> columns;
+  for (size_t c = 0; c < width; ++c) {
+    std::vector<double> values;
+    for (size_t i = c; i < updates.values.size(); i += width) values.push_back(updates.values[i]);
+    columns.push_back(Doubles(updates.columns[c], std::move(values)));
+  }
+  file.WriteTable(dataset, columns);
+}
+
 void WriteBest(ResultsFile& file,
                const std::string& group,
                const LoadedProblem& problem,
@@ -118,18 +129,25 @@ void WriteRunHeader(ResultsFile& file,
 void WriteSearch(ResultsFile& file,
                  const LoadedProblem& problem,
                  const AgentSpec& spec,
+                 int steps_per_measurement,
                  const SearchResult& result) {
   const std::string group = "/agents/" + result.label;
+  file.Remove(group);  // of a part that has been resumed
   file.SetAttribute(group, "agent", spec.entry->name);
   file.SetAttribute(group, "label", spec.label);
   file.SetAttribute(group, "settings", spec.entry->resolve_settings(spec.settings));
   file.SetAttribute(group, "uses_seed", std::int64_t{spec.entry->uses_seed});
   file.SetAttribute(group, "seed", static_cast<std::int64_t>(result.seed));
   file.SetAttribute(group, "evaluations", static_cast<std::int64_t>(result.records.size()));
+  file.SetAttribute(group, "steps", result.steps);
   file.SetAttribute(group, "seconds", result.seconds);
+  file.SetAttribute(
+      group, "hardware_seconds", HardwareSeconds(result.records, steps_per_measurement));
+  file.SetAttribute(group, "steps_per_measurement", std::int64_t{steps_per_measurement});
   file.SetAttribute(group, "status", std::string(ToString(result.status)));
   file.SetAttribute(group, "error", result.error);
   WriteEvaluations(file, group, result.records);
+  if (!result.updates.columns.empty()) WriteUpdates(file, group + "/updates", result.updates);
   if (result.best) WriteBest(file, group + "/best", problem, *result.best);
   if (!result.checkpoint.empty()) file.WriteStrings(group + "/checkpoint", {result.checkpoint});
 }

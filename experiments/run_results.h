@@ -21,12 +21,13 @@ void WriteRunHeader(ResultsFile& file,
                     const Bounds& bounds,
                     const Provenance& provenance);
 
-/// /agents/<label>. In `evaluations`, best_step_time_ns is NaN until a placement fits. With a
-/// contracted problem best/placement is per op of the original graph and best/outcome that of the
-/// contracted one.
+/// /agents/<label>, in the place of an earlier part of the same search. In `evaluations`,
+/// best_step_time_ns is NaN until a placement fits. With a contracted problem best/placement is per
+/// op of the original graph and best/outcome that of the contracted one.
 void WriteSearch(ResultsFile& file,
                  const LoadedProblem& problem,
                  const AgentSpec& spec,
+                 int steps_per_measurement,
                  const SearchResult& result);
 
 /// Shares of a placement's time by the source of the costs, in the exact problem.

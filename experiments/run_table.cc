@@ -80,7 +80,9 @@ nlohmann::ordered_json OrNull(const std::optional<T>& value) {
 
 }  // namespace
 
-TableRow SummarizeAgent(const std::string& label, const std::vector<const SearchResult*>& results) {
+TableRow SummarizeAgent(const std::string& label,
+                        const std::vector<const SearchResult*>& results,
+                        int steps_per_measurement) {
   TableRow row;
   row.label = label;
   std::vector<Nanos> times;
@@ -88,6 +90,7 @@ TableRow SummarizeAgent(const std::string& label, const std::vector<const Search
     ++row.runs;
     row.evaluations += static_cast<std::int64_t>(result->records.size());
     row.seconds += result->seconds;
+    row.hardware_seconds += HardwareSeconds(result->records, steps_per_measurement);
     if (result->status == SearchStatus::kFailed) {
       if (row.failed++ == 0) row.error = result->error;
     }
@@ -139,7 +142,8 @@ std::string FormatTable(const std::vector<TableRow>& rows,
                                                   "gap",
                                                   fmt::format("peak {} on {}", unit.name, devices),
                                                   "evaluations",
-                                                  "seconds"}};
+                                                  "seconds",
+                                                  "on hardware"}};
   for (const TableRow& row : rows) {
     const auto speed_up = SpeedUp(row, scale), gap = Gap(row, scale);
     cells.push_back({row.label,
@@ -148,7 +152,8 @@ std::string FormatTable(const std::vector<TableRow>& rows,
                      gap ? fmt::format("{:.1f} %", 100 * *gap) : "-",
                      PeakCell(row, unit),
                      std::to_string(row.evaluations),
-                     fmt::format("{:.1f}", row.seconds)});
+                     fmt::format("{:.1f}", row.seconds),
+                     FormatDuration(row.hardware_seconds)});
   }
   std::string text = FormatColumns(cells);
   for (const TableRow& row : rows) {
@@ -157,6 +162,20 @@ std::string FormatTable(const std::vector<TableRow>& rows,
     }
   }
   return text;
+}
+
+std::string FormatHardwareTime(const std::vector<TableRow>& rows, int steps_per_measurement) {
+  double hardware = 0, here = 0;
+  for (const TableRow& row : rows) {
+    hardware += row.hardware_seconds;
+    here += row.seconds;
+  }
+  return fmt::format(
+      "searching on the hardware: {} ({} steps a measurement; what does not fit counts nothing); "
+      "here: {}\n",
+      FormatDuration(hardware),
+      steps_per_measurement,
+      FormatDuration(here));
 }
 
 std::string FormatTableJson(const std::vector<TableRow>& rows,
@@ -183,6 +202,7 @@ std::string FormatTableJson(const std::vector<TableRow>& rows,
     json["deficit_bytes"] = deficits;
     json["evaluations"] = row.evaluations;
     json["seconds"] = row.seconds;
+    json["hardware_seconds"] = row.hardware_seconds;
     if (!row.error.empty()) json["error"] = row.error;
     list.push_back(json);
   }

@@ -18,6 +18,7 @@ struct TableRow {
   std::optional<MeteredEvaluator::Best> best;  ///< over all seeds
   std::int64_t evaluations = 0;                ///< over all seeds
   double seconds = 0;                          ///< over all seeds [s]
+  double hardware_seconds = 0;                 ///< over all seeds, see HardwareSeconds() [s]
   std::string error;                           ///< of the first that failed
 };
 
@@ -28,16 +29,23 @@ struct TableScale {
 };
 
 /// @param results  of one agent, one per seed
-TableRow SummarizeAgent(const std::string& label, const std::vector<const SearchResult*>& results);
+TableRow SummarizeAgent(const std::string& label,
+                        const std::vector<const SearchResult*>& results,
+                        int steps_per_measurement);
 
 /// Sorts by median step time; then what fits nowhere, by missing bytes; then what failed.
 void SortRows(std::vector<TableRow>& rows);
 
 /// People's table: agent, step time (median and range), speed-up over the single GPU, gap to the
-/// bound, peak memory per device, evaluations, seconds.
+/// bound, peak memory per device, evaluations, seconds, time that they would have taken on the
+/// hardware.
 std::string FormatTable(const std::vector<TableRow>& rows,
                         const TableScale& scale,
                         const Cluster& cluster);
+
+/// "searching on the hardware: 41.2 h (11 steps a measurement; what does not fit counts nothing);
+/// here: 52 s".
+std::string FormatHardwareTime(const std::vector<TableRow>& rows, int steps_per_measurement);
 
 /// The same numbers as a JSON array.
 std::string FormatTableJson(const std::vector<TableRow>& rows,

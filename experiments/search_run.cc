@@ -11,7 +11,9 @@ namespace emplace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kGrace = std::chrono::seconds(2);
+// Long enough for a policy update on a graph of 80,000 ops: a search cut within a step begins anew.
+constexpr auto kGrace = std::chrono::seconds(10);
+constexpr double kNanosPerSecond = 1e9;
 
 volatile std::sig_atomic_t stop_requested = 0;
 std::atomic<Clock::rep> stop_seen{0};  // when the first search noticed; 0: not yet
@@ -20,12 +22,15 @@ void OnSignal(int) {
   stop_requested = 1;
 }
 
-// Why the loop ended without an exception of the agent's.
-SearchStatus Search(Agent& agent, MeteredEvaluator& evaluator, const Budget& budget) {
+// Why the loop ended without an exception of the agent's. Counts the steps that ended.
+SearchStatus Search(Agent& agent,
+                    MeteredEvaluator& evaluator,
+                    const Budget& budget,
+                    std::int64_t& steps) {
   try {
-    for (std::int64_t step = 0; !agent.Finished(); ++step) {
+    for (; !agent.Finished(); ++steps) {
       if (StopRequest::requested()) return SearchStatus::kStopped;
-      if (step >= budget.steps || evaluator.remaining() <= 0 ||
+      if (steps >= budget.steps || evaluator.remaining() <= 0 ||
           evaluator.seconds() >= budget.seconds) {
         return SearchStatus::kBudget;
       }
@@ -74,27 +79,48 @@ bool StopRequest::urgent() {
   return Clock::duration(now - seen) > kGrace;
 }
 
+double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement) {
+  double seconds = 0;
+  for (const EvaluationRecord& record : records) {
+    if (record.feasible) seconds += static_cast<double>(record.step_time) / kNanosPerSecond;
+  }
+  return steps_per_measurement * seconds;
+}
+
+std::string SearchLabel(const AgentSpec& spec, std::uint64_t seed) {
+  return spec.entry->uses_seed ? fmt::format("{}.seed{}", spec.label, seed) : spec.label;
+}
+
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const SimulatorOptions& simulator,
                        const AgentSpec& spec,
                        std::uint64_t seed,
-                       const Budget& budget) {
+                       const Budget& budget,
+                       const SearchResult* earlier) {
   SearchResult result;
-  result.label = spec.entry->uses_seed ? fmt::format("{}.seed{}", spec.label, seed) : spec.label;
+  result.label = SearchLabel(spec, seed);
   result.seed = seed;
-  if (StopRequest::requested()) return result;
+  if (StopRequest::requested()) return earlier != nullptr ? *earlier : result;
   std::unique_ptr<Evaluator> inner;
+  std::unique_ptr<Agent> agent;
   std::optional<MeteredEvaluator> evaluator;
   try {
     inner = MakeSimulator(problem, simulator);
-    const std::unique_ptr<Agent> agent = spec.entry->make({problem, seed}, spec.settings);
+    agent = spec.entry->make({problem, seed}, spec.settings);
     evaluator.emplace(*inner, budget, [] { return StopRequest::urgent(); });
-    result.status = Search(*agent, *evaluator, budget);
+    if (earlier != nullptr) {
+      std::istringstream saved(earlier->checkpoint);
+      agent->Load(saved);
+      evaluator->Restore(earlier->best, earlier->records, earlier->seconds);
+      result.steps = earlier->steps;
+    }
+    result.status = Search(*agent, *evaluator, budget, result.steps);
     if (result.status == SearchStatus::kStopped) {
       std::ostringstream saved;
       agent->Save(saved);
       result.checkpoint = saved.str();
     } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {
+      if (earlier != nullptr) return *earlier;  // a checkpoint is worth more than part of a step
       result.status = SearchStatus::kStopped;
     }
   } catch (const std::exception& error) {
@@ -106,6 +132,7 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
     result.best = evaluator->best();
     result.records = evaluator->records();
   }
+  if (agent != nullptr && agent->updates() != nullptr) result.updates = *agent->updates();
   return result;
 }
 

@@ -24,15 +24,22 @@ enum class SearchStatus : std::uint8_t {
 std::string_view ToString(SearchStatus status);
 
 struct SearchResult {
-  std::string label;  ///< "hill_climb.seed2"; without seed if none is used
+  std::string label;  ///< SearchLabel()
   std::uint64_t seed = 0;
   SearchStatus status = SearchStatus::kStopped;
   std::string error;                           ///< of a failed one
   std::optional<MeteredEvaluator::Best> best;  ///< what was found until the end, however it came
   std::vector<EvaluationRecord> records;
-  double seconds = 0;
+  UpdateTable updates;     ///< without columns if the agent does not learn
+  std::int64_t steps = 0;  ///< of the agent, those that ended
+  double seconds = 0;      ///< over all parts of a resumed search [s]
   std::string checkpoint;  ///< saved agent, if stopped between two steps
 };
+
+/// How long the evaluations would have taken on the hardware: the sum of their step times, times
+/// the steps of one measurement. A placement that does not fit counts nothing: it fails before its
+/// first step ends. [s]
+double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement);
 
 /// Set by ctrl-C. A second ctrl-C kills the process.
 class StopRequest {
@@ -41,18 +48,23 @@ class StopRequest {
   static void CatchSignals();
   /// True once a stop is requested.
   static bool requested();
-  /// True a moment later: searches first get the chance to end their step, so that they can be
+  /// True ten seconds later: searches first get the chance to end their step, so that they can be
   /// saved.
   static bool urgent();
 };
 
+/// "hill_climb.seed2"; without seed if the agent uses none.
+std::string SearchLabel(const AgentSpec& spec, std::uint64_t seed);
+
 /// Runs until the agent has finished, the budget ends or a stop is requested. Never throws what the
 /// agent or the evaluator threw: that is a result with status kFailed.
 /// @param simulator  options for an evaluator of its own
+/// @param earlier    with a checkpoint: goes on from there and returns both parts as one
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const SimulatorOptions& simulator,
                        const AgentSpec& spec,
                        std::uint64_t seed,
-                       const Budget& budget);
+                       const Budget& budget,
+                       const SearchResult* earlier = nullptr);
 
 }  // namespace emplace

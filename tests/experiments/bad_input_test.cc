@@ -266,6 +266,10 @@ TEST_CASE("run configs") {
     CheckRefused(
         files.Run({"--set", "coarsen=[{scope: {groups: 3}}]"}), 2, {"\"groups\"", "depth"});
   }
+  SUBCASE("a measurement of no steps") {
+    files.run += "steps_per_measurement: 0\n";
+    CheckRefused(files.Run(), 2, {"run.yaml:5:", "steps_per_measurement", "steps >= 1"});
+  }
   SUBCASE("choices") {
     CheckRefused(files.Run({"--set", "semantics=fifo"}), 2, {"--set", "fifo", "queue, stream"});
     CheckRefused(files.Run({"--set", "objective=tme"}), 2, {"--set", "tme", "step_time, period"});

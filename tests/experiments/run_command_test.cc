@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "framework/base/random.h"
 #include "tests/experiments/hdf5_text.h"
+#include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
 
 using namespace emplace;
@@ -14,27 +14,6 @@ using namespace emplace::testing;
 namespace {
 
 using Json = nlohmann::json;
-
-// A random layered graph of `num_ops` ops, enough for searches to differ.
-std::string LayeredJson(int num_ops) {
-  Rng rng(5);
-  std::vector<std::string> tensors, ops;
-  for (int v = 0; v < num_ops; ++v) {
-    std::string inputs;
-    if (v > 0) inputs = std::to_string(v - 1 - UniformInt(rng, std::min(v, 4)));
-    const int cost = 1000 * (1 + UniformInt(rng, 100));
-    tensors.push_back(fmt::format(R"({{"id": {}, "bytes": {}}})", v, 1000 * UniformInt(rng, 20)));
-    ops.push_back(fmt::format(
-        R"({{"id": {0}, "name": "op{0}", "kind": "k", "inputs": [{1}], "outputs": [{0}],
-            "cost_ns": {{"g": {2}, "c": {3}}}}})",
-        v,
-        inputs,
-        cost,
-        4 * cost));
-  }
-  return GraphJson(fmt::format("{}", fmt::join(tensors, ",")),
-                   fmt::format("{}", fmt::join(ops, ",")));
-}
 
 struct Files {
   TempDir folder;
@@ -84,6 +63,10 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
   CHECK(single["runs"] == 1);  // without chance: once, whatever the seeds
   CHECK(FindAgent(table, "random")->at("runs") == 2);
   CHECK(FindAgent(table, "random")->at("evaluations") == 600);
+  // Eleven steps a measurement, one evaluation.
+  CHECK(single["hardware_seconds"].get<double>() ==
+        doctest::Approx(11e-9 * table["single_gpu_ns"].get<double>()));
+  CHECK(table["steps_per_measurement"] == 11);
 
   CHECK(Hdf5Text(files.folder / "results/small.h5", "/agents/hill_climb.seed1/best").size() > 0);
   CHECK(Hdf5Text(files.folder / "results/small.h5", "/agents/heft").size() > 0);
@@ -142,6 +125,8 @@ TEST_CASE("people's table") {
                            "cpu:0 / gpu:0 / gpu:1",
                            "1.00x",
                            "measured 100.0 %",
+                           "on hardware",
+                           "searching on the hardware: ",
                            "results/small.h5"}) {
     CAPTURE(part);
     CHECK(result.out.find(part) != std::string::npos);
@@ -208,11 +193,57 @@ TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
   CHECK(found);
 }
 
+TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
+  const auto write = [](const Files& files, const std::string& agents) {
+    WriteText(files.folder / "small.yaml",
+              "graph: g.json\ncluster: c.yaml\nagents: " + agents +
+                  "\nbudget: {evaluations: 300, seconds: 0}\n");
+  };
+  SUBCASE("one device") {
+    const Files files;
+    write(files,
+          "[single_gpu, heft, random, hill_climb, simulated_annealing, seq2seq, hierarchical]");
+    WriteText(files.folder / "c.yaml",
+              "name: one\ndevice_kinds: {g: {class: gpu}}\n"
+              "devices: [{name: \"gpu:0\", kind: g, memory: 1GiB}]\n");
+    const Json table = Json::parse(files.Run({"--json"}).out);
+    for (const Json& row : table["agents"]) {
+      CHECK(row["step_time_ns"]["median"] == table["single_gpu_ns"]);
+    }
+  }
+  SUBCASE("one op") {
+    const Files files;
+    write(files,
+          "[single_gpu, heft, random, hill_climb, simulated_annealing, seq2seq, hierarchical]");
+    WriteText(files.folder / "g.json", LayeredJson(1));
+    const Json table = Json::parse(files.Run({"--json"}).out);
+    for (const Json& row : table["agents"]) {
+      CHECK(row["step_time_ns"]["median"] == table["single_gpu_ns"]);
+    }
+  }
+  SUBCASE("every placement infeasible") {
+    const Files files;
+    write(files, "[heft, random, hill_climb, simulated_annealing, seq2seq, hierarchical]");
+    std::string cluster = ClusterYaml("1kB");
+    const size_t at = cluster.find("8GiB");
+    WriteText(files.folder / "c.yaml", cluster.replace(at, 4, "1kB"));
+    const ProcessResult result = files.Run({});
+    CHECK(result.exit_code == 0);
+    CHECK(result.out.find("best     OOM (missing ") != std::string::npos);
+    CHECK(result.out.find("one GPU  does not fit") != std::string::npos);
+    CHECK(result.out.find("searching on the hardware: 0.0 s") != std::string::npos);
+  }
+}
+
 TEST_CASE("every key of the config is explained") {
   const ProcessResult result = RunEmplace({"run", "--help-config"});
   CHECK(result.exit_code == 0);
-  for (const char* key :
-       {"graph:", "budget.seconds: 30", "coarsen:\n  - colocate", "seeds:", "jobs: 0"}) {
+  for (const char* key : {"graph:",
+                          "budget.seconds: 30",
+                          "coarsen:\n  - colocate",
+                          "seeds:",
+                          "jobs: 0",
+                          "steps_per_measurement: 11"}) {
     CAPTURE(key);
     CHECK(result.out.find(key) != std::string::npos);
   }

@@ -1,6 +1,10 @@
 #include "experiments/run_config.h"
 
+#include <filesystem>
+#include <set>
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "agents/registry.h"
 #include "framework/base/error.h"
@@ -68,6 +72,75 @@ TEST_CASE("a plan looks everything up and can be written and read back") {
 
   WriteText(path, plan.ResolvedYaml());
   CHECK(ReadRunPlan(path, {}, AllAgents()).ResolvedYaml() == plan.ResolvedYaml());
+}
+
+TEST_CASE("a preset's settings hold where the entry does not say otherwise") {
+  const TempDir folder;
+  WriteText(folder / "g.json", DiamondJson());
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const auto settings = [&](const std::string& agent) {
+    WriteText(folder / "run.yaml", "graph: g.json\ncluster: c.yaml\nagents: [" + agent + "]\n");
+    const RunPlan plan = ReadRunPlan(folder / "run.yaml", {}, AllAgents());
+    return ConfigNode::FromString(plan.agents[0].entry->resolve_settings(plan.agents[0].settings),
+                                  "resolved");
+  };
+  const ConfigNode paper = settings("{name: seq2seq, preset: paper, optimizer: {beta1: 0.5}}");
+  const ConfigNode file =
+      ConfigNode::FromFile(SourceDir() / "configs" / "agents" / "seq2seq_paper.yaml");
+  CHECK(paper.At("hidden").AsInt() == file.At("hidden").AsInt());
+  CHECK(paper.At("baseline").At("method").AsString() == "moving_average");
+  CHECK(paper.At("optimizer").At("learning_rate").AsDouble() ==
+        file.At("optimizer").At("learning_rate").AsDouble());
+  CHECK(paper.At("optimizer").At("beta1").AsDouble() == 0.5);
+  CHECK(settings("seq2seq").At("baseline").At("method").AsString() == "leave_one_out");
+
+  WriteText(folder / "mine.yaml", "name: hill_climb\nbatch: 7\n");
+  CHECK(settings("{name: hill_climb, preset: ./mine.yaml}").At("batch").AsInt() == 7);
+  const auto refusal = [&](const std::string& agent) {
+    return MessageOf<InputError>([&] { settings(agent); });
+  };
+  CHECK(refusal("{name: random, preset: ./mine.yaml}")
+            .find("mine.yaml:1:7: name: expected settings"
+                  " of \"random\", got \"hill_climb\"") != std::string::npos);
+  CHECK(refusal("{name: seq2seq, preset: papr}").find("did you mean \"paper\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("every committed run config can be planned") {
+  int count = 0;
+  for (const char* folder : {"configs", "configs/papers"}) {
+    for (const auto& file : std::filesystem::directory_iterator(SourceDir() / folder)) {
+      if (file.path().extension() != ".yaml") continue;
+      CAPTURE(file.path());
+      const RunPlan plan = ReadRunPlan(file.path(), {}, AllAgents());
+      CHECK(plan.graph == SourceDir() / "configs/graphs" / (plan.config.graph + ".json.gz"));
+      ++count;
+    }
+  }
+  CHECK(count >= 7);
+}
+
+TEST_CASE("the six cells of ICML 2017 compare the same agents and leave nothing to the clock") {
+  for (const char* graph : {"rnnlm", "nmt", "inception_v3"}) {
+    for (const int gpus : {2, 4}) {
+      const RunPlan plan = ReadRunPlan(
+          SourceDir() / fmt::format("configs/papers/mirhoseini2017_{}_{}gpu.yaml", graph, gpus),
+          {},
+          AllAgents());
+      CHECK(plan.config.graph == graph);
+      CHECK(plan.config.cluster == fmt::format("{}xk80", gpus));
+      CHECK(plan.config.max_seconds == 0);
+      CHECK(plan.budget.evaluations < INT64_MAX);
+      CHECK(plan.seeds.size() == 5);
+      std::set<std::string> agents;
+      for (const AgentSpec& spec : plan.agents) agents.insert(spec.entry->name);
+      for (const char* name :
+           {"single_gpu", "expert", "scotch", "min_cut", "random", "seq2seq", "hierarchical"}) {
+        CAPTURE(name);
+        CHECK(agents.contains(name));
+      }
+    }
+  }
 }
 
 TEST_CASE("passes never split the graph's own labels: colocate comes first, listed or not") {

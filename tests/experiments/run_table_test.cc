@@ -21,7 +21,7 @@ SearchResult Result(Nanos step_time, std::int64_t deficit = 0) {
   best.outcome.feasible = deficit == 0;
   best.outcome.devices = {{step_time, kGiB / 2, 0}, {step_time, 2 * kGiB + deficit, deficit}};
   result.best = best;
-  result.records.resize(10);
+  result.records.assign(10, {.step_time = step_time, .feasible = deficit == 0});
   result.seconds = 0.5;
   return result;
 }
@@ -35,26 +35,26 @@ std::shared_ptr<const Cluster> TwoDevices() {
 
 TEST_CASE("the row of an agent over its seeds") {
   const SearchResult a = Result(300), b = Result(100), c = Result(200), d = Result(401);
-  const TableRow odd = SummarizeAgent("x", {&a, &b, &c});
+  const TableRow odd = SummarizeAgent("x", {&a, &b, &c}, 10);
   CHECK(*odd.median == 200);
   CHECK(*odd.least == 100);
   CHECK(*odd.most == 300);
   CHECK(odd.best->outcome.step_time == 100);
   CHECK(odd.evaluations == 30);
   CHECK(odd.seconds == 1.5);
-  CHECK(*SummarizeAgent("x", {&a, &b, &c, &d}).median == 250);  // between 200 and 300
+  CHECK(*SummarizeAgent("x", {&a, &b, &c, &d}, 10).median == 250);  // between 200 and 300
 
   const SearchResult misfit = Result(50, kGiB);
   SearchResult failed;
   failed.status = SearchStatus::kFailed;
   failed.error = "it broke";
-  const TableRow mixed = SummarizeAgent("x", {&a, &misfit, &failed});
+  const TableRow mixed = SummarizeAgent("x", {&a, &misfit, &failed}, 10);
   CHECK(*mixed.median == 300);
   CHECK(mixed.fitting == 1);
   CHECK(mixed.runs == 3);
   CHECK(mixed.failed == 1);
   CHECK(mixed.error == "it broke");
-  CHECK(!SummarizeAgent("x", {&misfit}).median);
+  CHECK(!SummarizeAgent("x", {&misfit}, 10).median);
 }
 
 TEST_CASE("rows are sorted by time, then by what is missing; failures come last") {
@@ -62,11 +62,11 @@ TEST_CASE("rows are sorted by time, then by what is missing; failures come last"
                      far = Result(10, 9);
   SearchResult failed;
   failed.status = SearchStatus::kFailed;
-  std::vector<TableRow> rows = {SummarizeAgent("failed", {&failed}),
-                                SummarizeAgent("far", {&far}),
-                                SummarizeAgent("slow", {&slow}),
-                                SummarizeAgent("near", {&near}),
-                                SummarizeAgent("fast", {&fast})};
+  std::vector<TableRow> rows = {SummarizeAgent("failed", {&failed}, 10),
+                                SummarizeAgent("far", {&far}, 10),
+                                SummarizeAgent("slow", {&slow}, 10),
+                                SummarizeAgent("near", {&near}, 10),
+                                SummarizeAgent("fast", {&fast}, 10)};
   SortRows(rows);
   std::vector<std::string> order;
   for (const TableRow& row : rows) order.push_back(row.label);
@@ -77,16 +77,28 @@ TEST_CASE("the table for people") {
   const SearchResult a = Result(40'000'000), b = Result(50'000'000),
                      oom = Result(1, kGiB + kGiB / 5);
   const auto cluster = TwoDevices();
-  const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &b, &b}),
-                                      SummarizeAgent("single", {&oom})};
-  // 80 ms on one GPU / 50 ms; 50 / 32 - 1 = 56.25 %; 1.2 GiB = 1288490188 B
+  const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &b, &b}, 10),
+                                      SummarizeAgent("single", {&oom}, 10)};
+  // 80 ms on one GPU / 50 ms; 50 / 32 - 1 = 56.25 %; 1.2 GiB = 1288490188 B.
+  // On the hardware 10 steps for each of 10 evaluations, (40 + 50 + 50) ms * 100 = 14 s.
   CHECK(FormatTable(rows, {.single_gpu = 80'000'000, .bound = 32'000'000}, *cluster) ==
         "agent                         step time  speed-up     gap  "
-        "peak GiB on gpu:0 / gpu:1  evaluations  seconds\n"
+        "peak GiB on gpu:0 / gpu:1  evaluations  seconds  on hardware\n"
         "climb   50.00 ms [40.00 ms .. 50.00 ms]     1.60x  56.2 %  "
-        "              0.50 / 2.00           30      1.5\n"
+        "              0.50 / 2.00           30      1.5       14.0 s\n"
         "single  OOM (missing 1.20 GiB on gpu:1)         -       -  "
-        "              0.50 / 3.20           10      0.5\n");
+        "              0.50 / 3.20           10      0.5        0.0 s\n");
+}
+
+TEST_CASE("the time that the search would have taken on the hardware") {
+  const SearchResult a = Result(40'000'000'000), oom = Result(1, 7);
+  const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &a}, 11),
+                                      SummarizeAgent("single", {&oom}, 11)};
+  CHECK(rows[0].hardware_seconds == 2 * 10 * 11 * 40.0);  // 8800 s
+  CHECK(rows[1].hardware_seconds == 0);
+  CHECK(FormatHardwareTime(rows, 11) ==
+        "searching on the hardware: 2.4 h (11 steps a measurement; what does not fit counts "
+        "nothing); here: 1.5 s\n");
 }
 
 TEST_CASE("small peaks are shown in a smaller unit") {
@@ -94,7 +106,7 @@ TEST_CASE("small peaks are shown in a smaller unit") {
   small.best->outcome.devices[0].peak = 3 << 19;
   small.best->outcome.devices[1].peak = 1 << 18;
   const std::string table = FormatTable(
-      {SummarizeAgent("climb", {&small})}, {.single_gpu = 40, .bound = 40}, *TwoDevices());
+      {SummarizeAgent("climb", {&small}, 10)}, {.single_gpu = 40, .bound = 40}, *TwoDevices());
   CHECK(table.find("peak MiB on gpu:0 / gpu:1") != std::string::npos);
   CHECK(table.find("1.50 / 0.25") != std::string::npos);
 }
@@ -103,12 +115,13 @@ TEST_CASE("the table for programs keeps nanoseconds and says null for what is no
   const SearchResult a = Result(40), oom = Result(1, 7);
   const auto cluster = TwoDevices();
   const auto json = nlohmann::json::parse(
-      FormatTableJson({SummarizeAgent("climb", {&a}), SummarizeAgent("single", {&oom})},
+      FormatTableJson({SummarizeAgent("climb", {&a}, 10), SummarizeAgent("single", {&oom}, 10)},
                       {.single_gpu = std::nullopt, .bound = 32},
                       *cluster));
   CHECK(json[0]["agent"] == "climb");
   CHECK(json[0]["step_time_ns"]["median"] == 40);
   CHECK(json[0]["gap"] == 0.25);
+  CHECK(json[0]["hardware_seconds"].get<double>() == doctest::Approx(10 * 10 * 40e-9));
   CHECK(json[0]["speed_up"].is_null());
   CHECK(json[1]["step_time_ns"]["median"].is_null());
   CHECK(json[1]["deficit_bytes"]["gpu:1"] == 7);
@@ -121,6 +134,10 @@ TEST_CASE("numbers for people") {
   CHECK(FormatTime(1234) == "1.234 us");
   CHECK(FormatTime(41'300'000) == "41.30 ms");
   CHECK(FormatTime(123'456'789'000) == "123.5 s");
+  CHECK(FormatDuration(0.04) == "0.0 s");
+  CHECK(FormatDuration(99.94) == "99.9 s");
+  CHECK(FormatDuration(150) == "2.5 min");
+  CHECK(FormatDuration(148'320) == "41.2 h");
   CHECK(FormatBytes(1023) == "1023 B");
   CHECK(FormatBytes(1536) == "1.50 KiB");
   CHECK(FormatBytes(11 * kGiB) == "11.00 GiB");

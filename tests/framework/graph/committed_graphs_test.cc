@@ -100,22 +100,25 @@ void CheckRnnlm(const std::string& name, double h, double words, double steps) {
                  steps * (2 * layer + h * words) / 1e9);
 }
 
-// Encoder two layers, decoder two (the first also reads the attention), additive attention (memory,
-// query, score), combination of context and output, softmax; width w.
-void CheckNmt(const std::string& name, double w, double words, double steps) {
+// Encoder `layers` layers, decoder as many (the first also reads the attention), additive attention
+// (memory, query, score), combination of context and output, softmax; width w.
+void CheckNmt(const std::string& name, double layers, double w, double words, double steps) {
   const double plain = 2 * w * 4 * w, fed = 3 * w * 4 * w;
   CheckPublished(
       name,
-      2 * words * w + 3 * (plain + 4 * w) + fed + 4 * w + 2 * w * w + 2 * w * w + w +
+      2 * words * w + (2 * layers - 1) * (plain + 4 * w) + fed + 4 * w + 2 * w * w + 2 * w * w + w +
           (w * words + words),
-      steps * (3 * plain + fed + w * w + w * w + steps * 2 * w + 2 * w * w + w * words) / 1e9);
+      steps *
+          ((2 * layers - 1) * plain + fed + w * w + w * w + steps * 2 * w + 2 * w * w + w * words) /
+          1e9);
 }
 
 TEST_CASE("recurrent models match their formulas") {
   CheckRnnlm("rnnlm", 2048, 10'000, 40);
   CheckRnnlm("rnnlm_h384", 384, 10'000, 20);
-  CheckNmt("nmt", 1024, 32'000, 40);
-  CheckNmt("nmt_h256", 256, 8'000, 12);
+  CheckNmt("nmt", 2, 1024, 32'000, 40);
+  CheckNmt("nmt_h256", 2, 256, 8'000, 12);
+  CheckNmt("nmt8", 8, 1024, 32'000, 50);
 }
 
 // GPT-2 (Radford et al. 2019) of width d with a tied embedding: per token 12 d^2 a layer, attention
