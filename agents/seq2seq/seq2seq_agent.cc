@@ -14,12 +14,12 @@ Seq2SeqConfig::Seq2SeqConfig() {
   learning.reward.transform = "sqrt";
   learning.baseline.method = "leave_one_out";
   learning.normalize_advantages = true;
-  learning.entropy_weight = 0.02;
+  learning.entropy_weight = 0.005;
   learning.entropy_updates = 500;
-  learning.imitation_weight = 0.2;
-  learning.patience = 50;
+  learning.imitation_weight = 0.3;
+  learning.patience = 40;
   learning.optimizer.method = "adam";
-  learning.optimizer.schedule.learning_rate = 2e-3;
+  learning.optimizer.schedule.learning_rate = 4e-3;
 }
 
 Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
