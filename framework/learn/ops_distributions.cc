@@ -14,7 +14,7 @@ using internal::CheckShape;
 using internal::CheckShapes;
 
 using Row = Eigen::Array<float, 1, Eigen::Dynamic>;
-constexpr float kMasked = -std::numeric_limits<float>::infinity();  // its exp() is exactly 0
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 void CheckColumns(const char* op, const Matrix& x, const std::vector<int>& col) {
   CheckShape(x.rows() == std::ssize(col), op, x, std::ssize(col));
@@ -45,11 +45,12 @@ Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed) {
   const Var out = internal::Next(tape);
   return tape.Record("log_softmax", std::move(y), {logits}, [=](Tape& t, const Matrix& g) {
     Matrix& dx = t.MutableGradient(logits);
-    Row dy(g.cols());
+    Row dy(g.cols()), p(g.cols());
     for (Index i = 0; i < g.rows(); ++i) {
       const auto row = t.value(out).row(i).array();
       dy = (row == kMasked).select(0.0F, g.row(i).array());
-      dx.row(i).array() += dy - dy.sum() * row.exp();
+      p = row.exp();  // of -infinity not exactly 0 with every instruction set
+      dx.row(i).array() += (row == kMasked).select(0.0F, dy - dy.sum() * p);
     }
   });
 }
