@@ -59,6 +59,14 @@ int FirstDevice(std::uint64_t mask) {
   return std::countr_zero(mask);
 }
 
+int NumChoices(const Problem& problem) {
+  int choices = 0;
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    if (!std::has_single_bit(problem.allowed_devices(group))) ++choices;
+  }
+  return choices;
+}
+
 std::uint64_t Candidates(const Problem& problem, int group, std::uint64_t preferred) {
   const std::uint64_t both = problem.allowed_devices(group) & preferred;
   return both != 0 ? both : problem.allowed_devices(group);

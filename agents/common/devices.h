@@ -24,6 +24,9 @@ std::uint64_t MaskOf(const std::vector<int>& devices);
 /// Least index of a non-empty mask.
 int FirstDevice(std::uint64_t mask);
 
+/// Groups that may run on more than one device.
+int NumChoices(const Problem& problem);
+
 /// Where an agent that wants `preferred` may put a group: its allowed devices among the preferred
 /// ones, or, if there are none, all its allowed ones (ops without a GPU kernel go to the CPU).
 /// Never 0.

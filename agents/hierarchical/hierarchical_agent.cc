@@ -1,10 +1,10 @@
 #include "agents/hierarchical/hierarchical_agent.h"
 
 #include <algorithm>
-#include <bit>
 
 #include <fmt/format.h>
 
+#include "agents/common/devices.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
@@ -21,13 +21,6 @@ const HierarchicalConfig& Checked(const HierarchicalConfig& config) {
                        "never learn");
   }
   return config;
-}
-
-bool NothingToChoose(const Problem& problem) {
-  for (int unit = 0; unit < problem.num_groups(); ++unit) {
-    if (!std::has_single_bit(problem.allowed_devices(unit))) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -160,7 +153,7 @@ void HierarchicalAgent::KeepBest(Pass& pass) {
 
 void HierarchicalAgent::Step(Evaluator& evaluator) {
   if (finished_) return;
-  if (NothingToChoose(*problem_)) {
+  if (NumChoices(*problem_) == 0) {
     evaluator.Evaluate(
         PlaceUnits(*problem_, std::vector<int>(units_.num_units(), 0), std::vector<int>{0}));
     finished_ = true;

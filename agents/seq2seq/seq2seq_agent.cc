@@ -1,7 +1,5 @@
 #include "agents/seq2seq/seq2seq_agent.h"
 
-#include <bit>
-
 #include "agents/common/devices.h"
 #include "agents/common/state.h"
 #include "framework/base/error.h"
@@ -28,9 +26,7 @@ Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
       rng_(context.seed),
       network_(config.network, *problem_, parameters_, rng_),
       learning_(config.learning, problem_, parameters_) {
-  for (int group = 0; group < problem_->num_groups(); ++group) {
-    if (std::popcount(problem_->allowed_devices(group)) > 1) ++num_decisions_;
-  }
+  num_decisions_ = NumChoices(*problem_);
 }
 
 void Seq2SeqAgent::Restart() {
