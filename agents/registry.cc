@@ -19,38 +19,55 @@ namespace {
 
 enum class Chance : bool { kNone, kSeeded };
 
+/// What make(config) makes; its SettingError gets the place of the setting in the run config.
+template <class Config, class Make>
+auto MakeWith(const ConfigNode& settings, const Config& defaults, const Make& make) {
+  const auto config = ReadFields<Config>(settings, defaults);
+  try {
+    return make(config);
+  } catch (const SettingError& error) {
+    ConfigNode place = settings;
+    std::string key = error.key();
+    while (place.IsMap() && place.Has(key.substr(0, key.find('.')))) {
+      place = place.At(key.substr(0, key.find('.')));
+      if (key.find('.') == std::string::npos) place.Fail(error.message());
+      key.erase(0, key.find('.') + 1);
+    }
+    settings.Fail(error.what());
+  }
+}
+
 /// Entry for an agent class with a nested `Config` (a struct with Visit) and a constructor
-/// `A(const AgentContext&, const A::Config&)`. A SettingError of the constructor gets the place of
-/// the setting in the run config.
+/// `A(const AgentContext&, const A::Config&)`; one that can be trained over several problems also
+/// has a nested `Trainer` with a constructor `A::Trainer(const TrainerContext&, const A::Config&)`.
 template <class A>
 AgentEntry Entry(std::string name,
                  std::string sentence,
                  Chance chance,
                  typename A::Config defaults = {}) {
-  const auto make = [defaults](const AgentContext& context,
-                               const ConfigNode& settings) -> std::unique_ptr<Agent> {
-    const auto config = ReadFields<typename A::Config>(settings, defaults);
-    try {
+  using Config = typename A::Config;
+  AgentEntry entry;
+  entry.name = std::move(name);
+  entry.sentence = std::move(sentence);
+  entry.make = [defaults](const AgentContext& context, const ConfigNode& settings) {
+    return MakeWith(settings, defaults, [&](const Config& config) -> std::unique_ptr<Agent> {
       return std::make_unique<A>(context, config);
-    } catch (const SettingError& error) {
-      ConfigNode place = settings;
-      std::string key = error.key();
-      while (place.IsMap() && place.Has(key.substr(0, key.find('.')))) {
-        place = place.At(key.substr(0, key.find('.')));
-        if (key.find('.') == std::string::npos) place.Fail(error.message());
-        key.erase(0, key.find('.') + 1);
-      }
-      settings.Fail(error.what());
-    }
+    });
   };
-  return {std::move(name),
-          std::move(sentence),
-          make,
-          [defaults] { return DescribeFields<typename A::Config>(defaults); },
-          [defaults](const ConfigNode& settings) {
-            return WriteFields(ReadFields<typename A::Config>(settings, defaults));
-          },
-          chance == Chance::kSeeded};
+  if constexpr (requires { typename A::Trainer; }) {
+    entry.make_trainer = [defaults](const TrainerContext& context, const ConfigNode& settings) {
+      return MakeWith(
+          settings, defaults, [&](const Config& config) -> std::unique_ptr<PolicyTrainer> {
+            return std::make_unique<typename A::Trainer>(context, config);
+          });
+    };
+  }
+  entry.describe_settings = [defaults] { return DescribeFields<Config>(defaults); };
+  entry.resolve_settings = [defaults](const ConfigNode& settings) {
+    return WriteFields(ReadFields<Config>(settings, defaults));
+  };
+  entry.uses_seed = chance == Chance::kSeeded;
+  return entry;
 }
 
 AgentRegistry MakeRegistry() {

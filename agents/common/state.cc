@@ -14,7 +14,9 @@
 namespace emplace {
 namespace {
 
-constexpr std::string_view kMagic = "emplace-agent-state";
+constexpr std::string_view kAgentMagic = "emplace-agent-state";
+constexpr std::string_view kTrainerMagic = "emplace-trainer-state";
+constexpr std::string_view kPolicyMagic = "emplace-policy";
 
 void Mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x100000001b3u;
@@ -51,18 +53,10 @@ PackedWord SplitPacked(std::string_view word) {
   return split;
 }
 
-// @throws InputError unless the base64 is that of `count` numbers
-template <class Number>
-void Unpack(std::string_view what, std::string_view base64, std::int64_t count, Number* numbers) {
-  const auto bytes = DecodeBase64(base64);
-  const std::size_t expected = static_cast<std::size_t>(count) * sizeof(Number);
-  if (!bytes || bytes->size() != expected) {
-    throw InputError(fmt::format("agent state: expected {} bytes in base64 for {}, got {}",
-                                 expected,
-                                 what,
-                                 bytes ? std::to_string(bytes->size()) : "other characters"));
-  }
-  if (expected > 0) std::memcpy(numbers, bytes->data(), expected);
+std::uint64_t Fingerprint(Problems problems) {
+  std::uint64_t hash = 0;
+  for (const auto& problem : problems) Mix(hash, emplace::Fingerprint(*problem));
+  return hash;
 }
 
 }  // namespace
@@ -80,7 +74,15 @@ std::uint64_t Fingerprint(const Problem& problem) {
 
 StateWriter::StateWriter(std::ostream& out, std::string_view agent, const Problem& problem)
     : out_(out) {
-  out_ << fmt::format("{} 1 {} {:016x}\n", kMagic, agent, Fingerprint(problem));
+  out_ << fmt::format("{} 1 {} {:016x}\n", kAgentMagic, agent, Fingerprint(problem));
+}
+
+StateWriter::StateWriter(std::ostream& out, std::string_view agent, Problems problems) : out_(out) {
+  out_ << fmt::format("{} 1 {} {:016x}\n", kTrainerMagic, agent, Fingerprint(problems));
+}
+
+StateWriter::StateWriter(std::ostream& out, std::string_view agent) : out_(out) {
+  out_ << fmt::format("{} 1 {}\n", kPolicyMagic, agent);
 }
 
 void StateWriter::Int(std::int64_t value) {
@@ -126,36 +128,76 @@ void StateWriter::Table(const UpdateTable& table) {
   out_ << Packed(table.num_rows(), cols, table.values.data());
 }
 
-StateReader::StateReader(std::istream& in, std::string_view agent, const Problem& problem)
-    : in_(in), problem_(problem) {
-  if (Word("the header") != kMagic) {
-    throw InputError(
-        fmt::format("agent state: expected \"{} 1 {}\" at its beginning", kMagic, agent));
+StateReader::StateReader(std::istream& in,
+                         const char* text,
+                         std::string_view magic,
+                         std::string_view agent)
+    : in_(in), text_(text) {
+  if (Word("the header") != magic) {
+    Fail(fmt::format("expected \"{} 1 {}\" at its beginning", magic, agent));
   }
   if (const std::string version = Word("a version"); version != "1") {
-    throw InputError(fmt::format("agent state: expected version 1, got {}", version));
+    Fail(fmt::format("expected version 1, got {}", version));
   }
   if (const std::string name = Word("an agent's name"); name != agent) {
-    throw InputError(
-        fmt::format("agent state: expected that of agent {}, got that of agent {}", agent, name));
+    Fail(fmt::format("expected that of agent {}, got that of agent {}", agent, name));
   }
-  const std::string expected = fmt::format("{:016x}", Fingerprint(problem));
+}
+
+StateReader::StateReader(std::istream& in, std::string_view agent, const Problem& problem)
+    : StateReader(in, "agent state", kAgentMagic, agent) {
+  problem_ = &problem;
+  ReadFingerprint(Fingerprint(problem),
+                  fmt::format("it was saved for another problem: expected {{}} (graph \"{}\" with "
+                              "{} groups on cluster \"{}\"), got {{}}",
+                              problem.graph().name(),
+                              problem.num_groups(),
+                              problem.cluster().name()));
+}
+
+StateReader::StateReader(std::istream& in, std::string_view agent, Problems problems)
+    : StateReader(in, "trainer state", kTrainerMagic, agent) {
+  ReadFingerprint(Fingerprint(problems),
+                  fmt::format("it was saved for other problems: expected {{}} ({} graphs, the "
+                              "first \"{}\"), got {{}}",
+                              problems.size(),
+                              problems.front()->graph().name()));
+}
+
+StateReader::StateReader(std::istream& in, std::string_view agent)
+    : StateReader(in, "policy", kPolicyMagic, agent) {
+}
+
+void StateReader::Fail(const std::string& message) const {
+  throw InputError(fmt::format("{}: {}", text_, message));
+}
+
+void StateReader::ReadFingerprint(std::uint64_t fingerprint, const std::string& message) {
+  const std::string expected = fmt::format("{:016x}", fingerprint);
   if (const std::string found = Word("a fingerprint"); found != expected) {
-    throw InputError(
-        fmt::format("agent state: it was saved for another problem: expected {} (graph \"{}\" with "
-                    "{} groups on cluster \"{}\"), got {}",
-                    expected,
-                    problem.graph().name(),
-                    problem.num_groups(),
-                    problem.cluster().name(),
-                    found));
+    Fail(fmt::format(fmt::runtime(message), expected, found));
   }
+}
+
+template <class Number>
+void StateReader::Unpack(std::string_view what,
+                         std::string_view base64,
+                         std::int64_t count,
+                         Number* numbers) {
+  const auto bytes = DecodeBase64(base64);
+  const std::size_t expected = static_cast<std::size_t>(count) * sizeof(Number);
+  if (!bytes || bytes->size() != expected) {
+    Fail(fmt::format("expected {} bytes in base64 for {}, got {}",
+                     expected,
+                     what,
+                     bytes ? std::to_string(bytes->size()) : "other characters"));
+  }
+  if (expected > 0) std::memcpy(numbers, bytes->data(), expected);
 }
 
 std::string StateReader::Word(std::string_view what) {
   std::string word;
-  if (!(in_ >> word))
-    throw InputError(fmt::format("agent state: expected {}, it ends there", what));
+  if (!(in_ >> word)) Fail(fmt::format("expected {}, it ends there", what));
   return word;
 }
 
@@ -164,7 +206,7 @@ std::int64_t StateReader::Int(std::string_view what) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc() || end != word.data() + word.size()) {
-    throw InputError(fmt::format("agent state: expected {}, got \"{}\"", what, word));
+    Fail(fmt::format("expected {}, got \"{}\"", what, word));
   }
   return value;
 }
@@ -174,41 +216,39 @@ double StateReader::Double(std::string_view what) {
   std::uint64_t bits = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
   if (error != std::errc() || end != word.data() + word.size()) {
-    throw InputError(fmt::format("agent state: expected {}, got \"{}\"", what, word));
+    Fail(fmt::format("expected {}, got \"{}\"", what, word));
   }
   return std::bit_cast<double>(bits);
 }
 
 void StateReader::Generator(Rng& rng) {
   Rng read;
-  if (!(in_ >> read)) throw InputError("agent state: expected a random generator's state");
+  if (!(in_ >> read)) Fail("expected a random generator's state");
   rng = read;
 }
 
-Placement StateReader::Devices() {
+Placement StateReader::Devices(const Problem& problem) {
   Placement placement;
-  placement.device.resize(problem_.num_groups());
-  for (int group = 0; group < problem_.num_groups(); ++group) {
+  placement.device.resize(problem.num_groups());
+  for (int group = 0; group < problem.num_groups(); ++group) {
     const std::int64_t device = Int("a device");
-    if (device < 0 || device >= problem_.num_devices() ||
-        !problem_.allowed(group, static_cast<int>(device))) {
-      throw InputError(fmt::format(
-          "agent state: expected an allowed device for group {}, got {}", group, device));
+    if (device < 0 || device >= problem.num_devices() ||
+        !problem.allowed(group, static_cast<int>(device))) {
+      Fail(fmt::format("expected an allowed device for group {}, got {}", group, device));
     }
     placement.device[group] = static_cast<DeviceIndex>(device);
   }
   return placement;
 }
 
-Outcome StateReader::Result() {
+Outcome StateReader::Result(const Problem& problem) {
   Outcome outcome;
   outcome.step_time = Int("a step time");
   outcome.feasible = Int("0 or 1") != 0;
-  if (const std::int64_t count = Int("a number of devices"); count != problem_.num_devices()) {
-    throw InputError(
-        fmt::format("agent state: expected {} devices, got {}", problem_.num_devices(), count));
+  if (const std::int64_t count = Int("a number of devices"); count != problem.num_devices()) {
+    Fail(fmt::format("expected {} devices, got {}", problem.num_devices(), count));
   }
-  outcome.devices.resize(problem_.num_devices());
+  outcome.devices.resize(problem.num_devices());
   for (DeviceOutcome& device : outcome.devices) {
     device.busy = Int("a busy time");
     device.peak = Int("a memory peak");
@@ -217,23 +257,29 @@ Outcome StateReader::Result() {
   return outcome;
 }
 
+Placement StateReader::Devices() {
+  EMPLACE_CHECK(problem_ != nullptr);
+  return Devices(*problem_);
+}
+
+Outcome StateReader::Result() {
+  EMPLACE_CHECK(problem_ != nullptr);
+  return Result(*problem_);
+}
+
 void StateReader::Name(std::string_view what, std::string_view expected) {
   if (const std::string name = Word(what); name != expected) {
-    throw InputError(fmt::format("agent state: expected {} {}, got {}", what, expected, name));
+    Fail(fmt::format("expected {} {}, got {}", what, expected, name));
   }
 }
 
 void StateReader::Matrix(std::string_view what, emplace::Matrix& matrix) {
   const std::string word = Word(what);
   const auto [rows, cols, base64] = SplitPacked(word);
-  if (rows < 0) throw InputError(fmt::format("agent state: expected a matrix for {}", what));
+  if (rows < 0) Fail(fmt::format("expected a matrix for {}", what));
   if (rows != matrix.rows() || cols != matrix.cols()) {
-    throw InputError(fmt::format("agent state: {} [{}, {}] expected, got [{}, {}]",
-                                 what,
-                                 matrix.rows(),
-                                 matrix.cols(),
-                                 rows,
-                                 cols));
+    Fail(fmt::format(
+        "{} [{}, {}] expected, got [{}, {}]", what, matrix.rows(), matrix.cols(), rows, cols));
   }
   Unpack(what, base64, matrix.size(), matrix.data());
 }
@@ -241,7 +287,7 @@ void StateReader::Matrix(std::string_view what, emplace::Matrix& matrix) {
 void StateReader::Table(UpdateTable& table) {
   const auto num_columns = static_cast<std::int64_t>(table.columns.size());
   if (const std::int64_t count = Int("a number of columns"); count != num_columns) {
-    throw InputError(fmt::format("agent state: expected {} columns, got {}", num_columns, count));
+    Fail(fmt::format("expected {} columns, got {}", num_columns, count));
   }
   for (const std::string& column : table.columns) Name("a column", column);
   const std::string word = Word("a table");
@@ -249,7 +295,7 @@ void StateReader::Table(UpdateTable& table) {
   // Before the memory for it is taken: the text is long enough.
   if (rows < 0 || cols != num_columns ||
       (cols > 0 && rows > static_cast<std::int64_t>(base64.size()) / cols)) {
-    throw InputError(fmt::format("agent state: expected a table of {} columns", num_columns));
+    Fail(fmt::format("expected a table of {} columns", num_columns));
   }
   std::vector<double> values(static_cast<std::size_t>(rows * cols));
   Unpack("the table", base64, rows * cols, values.data());

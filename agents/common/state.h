@@ -1,12 +1,15 @@
 #pragma once
 
-// The text in which agents save themselves between two steps: words separated by white space,
-// behind a line that names the agent and the problem. Floating-point numbers are written exactly:
-// single ones as hexadecimal bits, many in one word as their shape and the base64 of their bytes,
+// The texts in which agents and trainers save themselves between two steps, and in which policies
+// are kept: words separated by white space, behind a line that names the agent and the problem or
+// problems; a policy belongs to no problem. Floating-point numbers are written exactly: single ones
+// as hexadecimal bits, many in one word as their shape and the base64 of their bytes,
 // little-endian: "8x32:AACAPw...".
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,10 +23,16 @@ namespace emplace {
 /// Number that differs between problems that differ in names, sizes, grouping, costs or bytes.
 std::uint64_t Fingerprint(const Problem& problem);
 
+using Problems = std::span<const std::shared_ptr<const Problem>>;
+
 class StateWriter {
  public:
   /// Writes "emplace-agent-state 1 <agent> <fingerprint>".
   StateWriter(std::ostream& out, std::string_view agent, const Problem& problem);
+  /// Writes "emplace-trainer-state 1 <agent> <fingerprint of all>".
+  StateWriter(std::ostream& out, std::string_view agent, Problems problems);
+  /// Writes "emplace-policy 1 <agent>".
+  StateWriter(std::ostream& out, std::string_view agent);
   void Int(std::int64_t value);
   void Double(double value);
   void Generator(const Rng& rng);
@@ -39,17 +48,22 @@ class StateWriter {
   std::ostream& out_;
 };
 
-/// Reads in the order of writing. Every function throws InputError "agent state: expected ..." when
-/// the text is not what was written.
+/// Reads in the order of writing. Every function throws InputError "agent state: expected ..." (or
+/// "trainer state", "policy") when the text is not what was written.
 class StateReader {
  public:
   /// @throws InputError if the text is no state, or that of another version, agent or problem:
   ///   naming what was expected and what was found
   StateReader(std::istream& in, std::string_view agent, const Problem& problem);
+  StateReader(std::istream& in, std::string_view agent, Problems problems);
+  StateReader(std::istream& in, std::string_view agent);
   std::int64_t Int(std::string_view what);
   double Double(std::string_view what);
   void Generator(Rng& rng);
   /// @throws InputError also for a device that a group may not run on
+  Placement Devices(const Problem& problem);
+  Outcome Result(const Problem& problem);
+  /// The same for the one problem given to the constructor.
   Placement Devices();
   Outcome Result();
   /// @throws InputError unless it is `expected`   @param what  "a parameter"
@@ -61,10 +75,17 @@ class StateReader {
   void Table(UpdateTable& table);
 
  private:
+  StateReader(std::istream& in, const char* text, std::string_view magic, std::string_view agent);
   std::string Word(std::string_view what);
+  // @param message  with {} for the expected and the found one
+  void ReadFingerprint(std::uint64_t fingerprint, const std::string& message);
+  [[noreturn]] void Fail(const std::string& message) const;
+  template <class Number>
+  void Unpack(std::string_view what, std::string_view base64, std::int64_t count, Number* numbers);
 
   std::istream& in_;
-  const Problem& problem_;
+  const char* text_;  // what is read, for messages
+  const Problem* problem_ = nullptr;
 };
 
 }  // namespace emplace

@@ -17,6 +17,7 @@
 #include "framework/config/config_node.h"
 #include "framework/config/fields.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/policy_trainer.h"
 #include "framework/search/update_table.h"
 
 namespace emplace {
@@ -50,6 +51,10 @@ struct AgentEntry {
   std::string sentence;
   /// @param settings  the agent's map in the run config without "name"; validated here
   std::function<std::unique_ptr<Agent>(const AgentContext&, const ConfigNode& settings)> make;
+  /// The agent's policy over several problems, with the same settings; empty: it has none that
+  /// fits other problems.
+  std::function<std::unique_ptr<PolicyTrainer>(const TrainerContext&, const ConfigNode& settings)>
+      make_trainer;
   std::function<std::vector<FieldHelp>()> describe_settings;
   /// YAML text of all settings: those given, and the defaults of the others.
   std::function<std::string(const ConfigNode& settings)> resolve_settings;

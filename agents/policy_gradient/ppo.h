@@ -1,0 +1,55 @@
+#pragma once
+
+// Proximal policy optimisation (Schulman et al. 2017): several steps of descent on one batch of
+// placements, held near the policy that drew them. With the ratio r = p_new(x) / p_old(x) and
+// A = cost - baseline (a cost: descent makes what is above the baseline less likely):
+//
+//   kl    loss = mean(r A) + beta KL(old || new)
+//         beta is doubled after a batch that ended beyond 1.5 times the target and halved after one
+//         that stayed below target / 1.5
+//   clip  loss = mean(max(r A, clamp(r, 1 - clip, 1 + clip) A))
+
+#include <string>
+
+#include "framework/config/fields.h"
+#include "framework/learn/tape.h"
+
+namespace emplace {
+
+struct PpoConfig {
+  std::string penalty = "kl";
+  int epochs = 10;          ///< steps of descent per batch
+  double clip = 0.2;        ///< clip
+  double kl_target = 0.03;  ///< kl [nats]
+  double kl_weight = 1;     ///< kl: beta at first
+  void Visit(FieldVisitor& v);
+};
+
+class Ppo {
+ public:
+  /// @throws SettingError for an unknown penalty or a number out of range
+  Ppo(const PpoConfig& config, const std::string& key);
+  int epochs() const { return config_.epochs; }
+  bool needs_kl() const { return config_.penalty == "kl"; }
+
+  /// @param log_probability  [n, m] under the policy in training
+  /// @param old_log_probability  [n, m] under the one that drew
+  /// @param advantages  [n, m], or [n, 1] for all columns: A, as above
+  /// @param kl  [1, 1] KL(old || new) [nats]; read if needs_kl()
+  /// @return [1, 1] the mean over all entries, with the penalty
+  Var Loss(Tape& tape,
+           Var log_probability,
+           const Matrix& old_log_probability,
+           const Matrix& advantages,
+           Var kl) const;
+  /// Adapts beta. @param kl  of the policy after the last epoch of a batch [nats]
+  void Observe(double kl);
+  double kl_weight() const { return kl_weight_; }
+  void set_kl_weight(double weight) { kl_weight_ = weight; }
+
+ private:
+  PpoConfig config_;
+  double kl_weight_;
+};
+
+}  // namespace emplace
