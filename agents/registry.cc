@@ -7,6 +7,8 @@
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
 #include "agents/metis/metis_agent.h"
+#include "agents/placeto/placeto_agent.h"
+#include "agents/post/post_agent.h"
 #include "agents/random/random_agent.h"
 #include "agents/scotch/scotch_agent.h"
 #include "agents/seq2seq/seq2seq_agent.h"
@@ -95,6 +97,11 @@ AgentRegistry MakeRegistry() {
       "m_etf", "Earliest task first within the devices' memory (Jeon et al. 2020)", kNone, m_etf));
   add(Entry<MetisAgent>("metis", "Least cut into parts of equal cost by METIS", kNone));
   add(Entry<ScotchAgent>("min_cut", "Static mapping onto the GPUs by Scotch", kNone, min_cut));
+  add(Entry<PlacetoAgent>("placeto",
+                          "Group-by-group improvement with a graph network (Addanki et al. 2019)",
+                          kSeeded));
+  add(Entry<PostAgent>(
+      "post", "Cross-entropy minimisation and PPO, joined (Gao et al. 2018)", kSeeded));
   add(Entry<RandomAgent>("random", "Every group on a random allowed device", kSeeded));
   add(Entry<ScotchAgent>(
       "scotch", "Static mapping onto all devices, CPU included, by Scotch", kNone));

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "experiments/program.h"
+#include "framework/base/memory.h"
 
 int main(int argc, char** argv) {
 #ifdef EMPLACE_ARCH_LEVEL
@@ -11,5 +12,6 @@ int main(int argc, char** argv) {
     return 1;
   }
 #endif
+  emplace::KeepFreedMemory();
   return emplace::RunProgram(argc, argv);
 }

@@ -116,6 +116,11 @@ void StateWriter::Name(std::string_view name) {
   out_ << name << '\n';
 }
 
+void StateWriter::Text(std::string_view text) {
+  // A word of its own, even if the text is empty.
+  out_ << "text:" << EncodeBase64(std::as_bytes(std::span(text))) << '\n';
+}
+
 void StateWriter::Matrix(const emplace::Matrix& matrix) {
   out_ << Packed(matrix.rows(), matrix.cols(), matrix.data());
 }
@@ -271,6 +276,16 @@ void StateReader::Name(std::string_view what, std::string_view expected) {
   if (const std::string name = Word(what); name != expected) {
     Fail(fmt::format("expected {} {}, got {}", what, expected, name));
   }
+}
+
+std::string StateReader::Text(std::string_view what) {
+  constexpr std::string_view kMark = "text:";
+  const std::string word = Word(what);
+  const auto bytes = word.starts_with(kMark)
+                         ? DecodeBase64(std::string_view(word).substr(kMark.size()))
+                         : std::nullopt;
+  if (!bytes) Fail(fmt::format("expected {} as \"{}\" and base64, got \"{}\"", what, kMark, word));
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
 }
 
 void StateReader::Matrix(std::string_view what, emplace::Matrix& matrix) {

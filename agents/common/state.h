@@ -41,6 +41,8 @@ class StateWriter {
   void Result(const Outcome& outcome);
   /// @param name  at least one character, no white space
   void Name(std::string_view name);
+  /// Any bytes, as base64.
+  void Text(std::string_view text);
   void Matrix(const emplace::Matrix& matrix);
   void Table(const UpdateTable& table);
 
@@ -68,18 +70,20 @@ class StateReader {
   Outcome Result();
   /// @throws InputError unless it is `expected`   @param what  "a parameter"
   void Name(std::string_view what, std::string_view expected);
+  std::string Text(std::string_view what);
   /// Overwrites a matrix of the shape that was written.
   /// @throws InputError naming the expected and the found shape     @param what  its name
   void Matrix(std::string_view what, emplace::Matrix& matrix);
   /// @param table  has the columns that were written; gets the rows
   void Table(UpdateTable& table);
+  /// @throws InputError "agent state: `message`"
+  [[noreturn]] void Fail(const std::string& message) const;
 
  private:
   StateReader(std::istream& in, const char* text, std::string_view magic, std::string_view agent);
   std::string Word(std::string_view what);
   // @param message  with {} for the expected and the found one
   void ReadFingerprint(std::uint64_t fingerprint, const std::string& message);
-  [[noreturn]] void Fail(const std::string& message) const;
   template <class Number>
   void Unpack(std::string_view what, std::string_view base64, std::int64_t count, Number* numbers);
 

@@ -10,16 +10,6 @@
 #include "framework/config/setting_error.h"
 
 namespace emplace {
-namespace {
-
-void RequireChoice(const std::string& key,
-                   const std::string& value,
-                   const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  throw SettingError(key, fmt::format("expected {}, got \"{}\"", JoinChoices(choices), value));
-}
-
-}  // namespace
 
 void BaselineConfig::Visit(FieldVisitor& v) {
   v.Field("method", method, "moving_average, leave_one_out or none");

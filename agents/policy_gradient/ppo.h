@@ -6,7 +6,7 @@
 //
 //   kl    loss = mean(r A) + beta KL(old || new)
 //         beta is doubled after a batch that ended beyond 1.5 times the target and halved after one
-//         that stayed below target / 1.5
+//         that stayed below target / 1.5; within a factor of 1e6 of the first one [ours]
 //   clip  loss = mean(max(r A, clamp(r, 1 - clip, 1 + clip) A))
 
 #include <string>
@@ -34,15 +34,17 @@ class Ppo {
 
   /// @param log_probability  [n, m] under the policy in training
   /// @param old_log_probability  [n, m] under the one that drew
-  /// @param advantages  [n, m], or [n, 1] for all columns: A, as above
-  /// @param kl  [1, 1] KL(old || new) [nats]; read if needs_kl()
+  /// @param advantages  [n, m], or a row or column for all the others: A, as above
+  /// @param kl  [1, 1] KL(old || new) [nats]; read if needs_kl(). Whether that of a decision or of
+  ///   a whole placement is the caller's choice, and has to be the one for `log_probability`
   /// @return [1, 1] the mean over all entries, with the penalty
   Var Loss(Tape& tape,
            Var log_probability,
            const Matrix& old_log_probability,
            const Matrix& advantages,
            Var kl) const;
-  /// Adapts beta. @param kl  of the policy after the last epoch of a batch [nats]
+  /// Adapts beta; nothing with clip. @param kl  of the policy after the last epoch of a batch
+  /// [nats]
   void Observe(double kl);
   double kl_weight() const { return kl_weight_; }
   void set_kl_weight(double weight) { kl_weight_ = weight; }

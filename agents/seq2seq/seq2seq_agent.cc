@@ -1,70 +1,87 @@
 #include "agents/seq2seq/seq2seq_agent.h"
 
+#include <limits>
+
 #include "agents/common/devices.h"
 #include "agents/common/state.h"
+#include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
+namespace {
 
-Seq2SeqConfig::Seq2SeqConfig() {
-  network.logit_bound = 5;
-  learning.samples = 8;
-  learning.reward.transform = "sqrt";
-  learning.baseline.method = "leave_one_out";
-  learning.normalize_advantages = true;
-  learning.entropy_weight = 0.005;
-  learning.entropy_updates = 500;
-  learning.imitation_weight = 0.3;
-  learning.patience = 40;
-  learning.optimizer.method = "adam";
-  learning.optimizer.schedule.learning_rate = 4e-3;
+std::optional<Seq2SeqPolicy> PolicyOf(const Seq2SeqConfig& config, const Problem& problem) {
+  RequireRange("updates", config.updates, -1, std::numeric_limits<int>::max());
+  if (config.policy.empty()) return std::nullopt;
+  return ReadSeq2SeqPolicy(config.policy, config.network, problem);
 }
+
+}  // namespace
 
 Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
       config_(config),
       rng_(context.seed),
-      network_(config.network, *problem_, parameters_, rng_),
+      policy_(PolicyOf(config, *problem_)),
+      vocabulary_(policy_ ? policy_->vocabulary : MakeSeq2SeqVocabulary({&problem_, 1})),
+      network_(config.network, vocabulary_, parameters_, rng_),
+      inputs_(*problem_, vocabulary_, config.network.features),
       learning_(config.learning, problem_, parameters_) {
-  num_decisions_ = NumChoices(*problem_);
+  if (policy_) CopyValues(policy_->parameters, parameters_);
 }
 
 void Seq2SeqAgent::Restart() {
+  if (policy_) {
+    learning_.Restart(policy_->parameters);
+    return;
+  }
   ParameterSet fresh;
-  Seq2SeqNetwork(config_.network, *problem_, fresh, rng_);
+  Seq2SeqNetwork(config_.network, vocabulary_, fresh, rng_);
   learning_.Restart(fresh);
+}
+
+void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
+  Tape tape;
+  Placement placement;
+  try {
+    placement = network_.Greedy(tape, inputs_).placements[0];
+  } catch (const RunError&) {
+    learning_.ThrowNotFinite(tape);
+  }
+  evaluator.Evaluate(placement);
+  finished_ = true;
+}
+
+void Seq2SeqAgent::Update(Evaluator& evaluator) {
+  if (learning_.Stale()) Restart();
+  Tape tape;
+  const int samples = learning_.NumSamples(evaluator);
+  const bool again = config_.learning.ppo.epochs > 1;
+  Seq2SeqNetwork::Rollout rollout;
+  try {
+    rollout = network_.Sample(tape, inputs_, samples, rng_, learning_.ToImitate());
+  } catch (const RunError&) {
+    learning_.ThrowNotFinite(tape);
+  }
+  const auto rescore = [&](Tape& fresh) {
+    const auto scored = network_.Score(fresh, inputs_, rollout.placements);
+    return MakePolicySample(fresh, inputs_, scored, samples, true);
+  };
+  const PolicySample sample = MakePolicySample(tape, inputs_, rollout, samples, again);
+  const auto evaluated = std::span(rollout.placements).first(samples);
+  learning_.Update(tape, sample, evaluated, evaluator, rescore);
 }
 
 void Seq2SeqAgent::Step(Evaluator& evaluator) {
   if (finished_) return;
-  if (num_decisions_ == 0) {
-    Placement only;
-    for (int group = 0; group < problem_->num_groups(); ++group) {
-      only.device.push_back(
-          static_cast<DeviceIndex>(FirstDevice(problem_->allowed_devices(group))));
-    }
-    evaluator.Evaluate(only);
-    finished_ = true;
-    return;
+  const bool no_choice = NumChoices(*problem_) == 0;
+  const bool last = config_.updates >= 0 && learning_.table().num_rows() >= config_.updates;
+  if (no_choice || last) {
+    EvaluateGreedy(evaluator);
+  } else {
+    Update(evaluator);
   }
-  if (learning_.Stale()) Restart();
-  Tape tape;
-  const int samples = learning_.NumSamples(evaluator);
-  Seq2SeqNetwork::Rollout rollout;
-  try {
-    rollout = network_.Sample(tape, samples, rng_, learning_.ToImitate());
-  } catch (const RunError&) {
-    learning_.ThrowNotFinite(tape);
-  }
-  PolicyGradient::Sampled sampled;
-  sampled.log_probability = SliceRows(tape, rollout.log_probability, 0, samples);
-  sampled.entropy = MeanAll(tape, SliceRows(tape, rollout.entropy, 0, samples));
-  if (learning_.ToImitate() != nullptr) {
-    sampled.best_log_probability = SliceRows(tape, rollout.log_probability, samples, 1);
-  }
-  sampled.num_decisions = num_decisions_;
-  rollout.placements.resize(samples);
-  learning_.Update(tape, sampled, rollout.placements, evaluator);
 }
 
 void Seq2SeqAgent::Save(std::ostream& out) const {

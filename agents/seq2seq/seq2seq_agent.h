@@ -4,35 +4,35 @@
 // as in A. Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML 2017.
 // The network: seq2seq_network.h; the learning: ../policy_gradient/policy_gradient.h. A step is one
 // update: samples are drawn and evaluated, and the pass that drew them is the one that is
-// differentiated.
+// differentiated; with `ppo.epochs` > 1 further passes over the same samples follow.
 //
 // The defaults are our `tuned` preset; configs/agents/seq2seq_paper.yaml has the paper's settings
-// as far as they are known. One process learns; the paper's asynchronous controllers are not
-// modelled.
+// as far as they are known, seq2seq_spotlight.yaml those of Spotlight. One process learns; the
+// paper's asynchronous controllers are not modelled.
 //
-// Ends after one evaluation when no group has a choice; otherwise the budget ends it.
+// With `policy` it starts from a policy that was trained on other problems (seq2seq_trainer.h), and
+// a restart goes back to it, with other samples. With `updates` N >= 0 it makes N updates, then
+// evaluates one greedy placement, the most probable device in each step, and ends: 0 is the
+// zero-shot use of a policy.
+//
+// Ends also after one evaluation when no group has a choice; otherwise the budget ends it.
+
+#include <optional>
 
 #include "agents/policy_gradient/policy_gradient.h"
-#include "agents/seq2seq/seq2seq_network.h"
+#include "agents/seq2seq/seq2seq_config.h"
+#include "agents/seq2seq/seq2seq_policy.h"
+#include "agents/seq2seq/seq2seq_trainer.h"
 #include "framework/base/random.h"
 #include "framework/search/agent.h"
 
 namespace emplace {
 
-struct Seq2SeqConfig {
-  Seq2SeqNetworkConfig network;
-  PolicyGradientConfig learning;
-  Seq2SeqConfig();
-  void Visit(FieldVisitor& v) {
-    network.Visit(v);
-    learning.Visit(v);
-  }
-};
-
 class Seq2SeqAgent final : public Agent {
  public:
   using Config = Seq2SeqConfig;
-  /// @throws SettingError
+  using Trainer = Seq2SeqTrainer;
+  /// @throws SettingError; for `policy` as ReadSeq2SeqPolicy
   Seq2SeqAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
@@ -42,14 +42,18 @@ class Seq2SeqAgent final : public Agent {
 
  private:
   void Restart();
+  void EvaluateGreedy(Evaluator& evaluator);
+  void Update(Evaluator& evaluator);
 
   std::shared_ptr<const Problem> problem_;
   Config config_;
   Rng rng_;
+  std::optional<Seq2SeqPolicy> policy_;
+  Seq2SeqVocabulary vocabulary_;
   ParameterSet parameters_;
   Seq2SeqNetwork network_;
+  Seq2SeqInputs inputs_;
   PolicyGradient learning_;
-  int num_decisions_ = 0;
   bool finished_ = false;
 };
 

@@ -4,7 +4,11 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <set>
 
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {
@@ -31,24 +35,23 @@ std::vector<int> Positions(const Problem& problem) {
   return position;
 }
 
-std::shared_ptr<const SparseMatrix> Kinds(const Problem& problem) {
-  std::map<std::string, int> number;
-  for (const Op& op : problem.graph().ops()) number.emplace(op.kind, 0);
-  int num_kinds = 0;
-  for (auto& [kind, index] : number) index = num_kinds++;
-
+std::shared_ptr<const SparseMatrix> Kinds(const Problem& problem,
+                                          const std::vector<std::string>& kinds) {
   std::map<std::pair<int, int>, float> shares;
   for (int t = 0; t < problem.num_groups(); ++t) {
     const std::span<const int> members = problem.grouping().members(problem.group_order()[t]);
     for (int op : members) {
-      shares[{t, number[problem.graph().op(op).kind]}] += 1 / static_cast<float>(members.size());
+      const std::string& kind = problem.graph().op(op).kind;
+      const auto known = std::lower_bound(kinds.begin(), kinds.end(), kind);
+      if (known == kinds.end() || *known != kind) continue;
+      shares[{t, static_cast<int>(known - kinds.begin())}] +=
+          1 / static_cast<float>(members.size());
     }
   }
-  return Sparse(problem.num_groups(), num_kinds, shares);
+  return Sparse(problem.num_groups(), static_cast<int>(kinds.size()), shares);
 }
 
-std::shared_ptr<const SparseMatrix> Neighbors(const Problem& problem) {
-  const int num_groups = problem.num_groups();
+std::shared_ptr<const SparseMatrix> Neighbors(const Problem& problem, int width) {
   const std::vector<int> position = Positions(problem);
   std::map<std::pair<int, int>, float> entries;
   for (int op = 0; op < problem.num_ops(); ++op) {
@@ -56,11 +59,11 @@ std::shared_ptr<const SparseMatrix> Neighbors(const Problem& problem) {
     for (int producer : problem.graph().predecessors(op)) {
       const int from = position[problem.grouping().group_of(producer)];
       if (from == to) continue;
-      entries[{to, from}] = 1;
-      entries[{from, num_groups + to}] = 1;
+      if (from < width) entries[{to, from}] = 1;
+      if (to < width) entries[{from, width + to}] = 1;
     }
   }
-  return Sparse(num_groups, 2 * num_groups, entries);
+  return Sparse(problem.num_groups(), 2 * width, entries);
 }
 
 void DivideByLargest(Matrix& x) {
@@ -141,10 +144,41 @@ Matrix Position(int num_groups) {
 
 }  // namespace
 
-Seq2SeqFeatures MakeSeq2SeqFeatures(const Problem& problem,
-                                    const Seq2SeqFeaturesConfig& config,
-                                    const std::string& key) {
+Seq2SeqVocabulary MakeSeq2SeqVocabulary(std::span<const std::shared_ptr<const Problem>> problems) {
+  EMPLACE_CHECK(!problems.empty());
+  const Problem& first = *problems.front();
+  Seq2SeqVocabulary vocabulary;
+  vocabulary.num_devices = first.num_devices();
+  std::set<std::string> kinds;
+  for (const auto& problem : problems) {
+    if (problem->num_devices() != vocabulary.num_devices) {
+      throw InputError(fmt::format(
+          "agent seq2seq: expected problems with one number of devices, got {} for graph \"{}\" "
+          "and {} for graph \"{}\"",
+          vocabulary.num_devices,
+          first.graph().name(),
+          problem->num_devices(),
+          problem->graph().name()));
+    }
+    vocabulary.num_groups = std::max(vocabulary.num_groups, problem->num_groups());
+    for (const Op& op : problem->graph().ops()) kinds.insert(op.kind);
+  }
+  vocabulary.kinds.assign(kinds.begin(), kinds.end());
+  return vocabulary;
+}
+
+int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config,
+                      int num_devices,
+                      const std::string& key) {
   RequireRange(key + ".output_sizes", config.output_sizes, 0, 1e6);
+  return config.output_sizes + (config.device_costs ? num_devices : 0) +
+         (config.resident_bytes ? 1 : 0) + (config.position ? 1 + 2 * kFrequencies : 0);
+}
+
+Seq2SeqFeatures MakeSeq2SeqFeatures(const Problem& problem,
+                                    const Seq2SeqVocabulary& vocabulary,
+                                    const Seq2SeqFeaturesConfig& config) {
+  EMPLACE_CHECK(problem.num_devices() == vocabulary.num_devices);
   std::vector<Matrix> parts{OutputSizes(problem, config.output_sizes)};
   if (config.device_costs) parts.push_back(DeviceCosts(problem));
   if (config.resident_bytes) parts.push_back(ResidentBytes(problem));
@@ -157,8 +191,8 @@ Seq2SeqFeatures MakeSeq2SeqFeatures(const Problem& problem,
     dense.middleCols(begin, part.cols()) = part;
     begin += static_cast<int>(part.cols());
   }
-  return {Kinds(problem),
-          config.adjacency ? Neighbors(problem) : Sparse(problem.num_groups(), 0, {}),
+  return {Kinds(problem, vocabulary.kinds),
+          Neighbors(problem, config.adjacency ? vocabulary.num_groups : 0),
           std::move(dense)};
 }
 

@@ -8,6 +8,13 @@
 // several ops, and the vectors of their types are averaged [ours]. Sizes are log1p of bytes,
 // divided by the largest, the largest tensor first [ours].
 //
+// What makes the widths of these inputs depend on the graph, its types of ops and its number of
+// groups, is fixed by a vocabulary: that of the problem itself, or, for a network that is trained
+// on some problems and applied to others, that of all it is trained on. In another problem a type
+// that is not in the vocabulary has the vector 0, and a group beyond the vocabulary's number of
+// groups is nobody's neighbour [?]: the papers do not say how the network of ICML 2017 was applied
+// to other graphs.
+//
 // The rest is [ours], behind settings:
 //   device_costs     [D]  log1p of the group's time on each device [ns], less the mean over
 //                         groups and devices, divided by the standard deviation; 0 where the group
@@ -16,6 +23,9 @@
 //   position         [9]  t / T, then the sine and cosine of pi 2^i t / T for i = 0..3
 
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "framework/config/fields.h"
 #include "framework/learn/ops.h"
@@ -38,17 +48,32 @@ struct Seq2SeqFeaturesConfig {
   }
 };
 
+/// What fixes the widths of a network's inputs and outputs, beside its settings.
+struct Seq2SeqVocabulary {
+  std::vector<std::string> kinds;  ///< types of ops, sorted
+  int num_groups = 0;              ///< W: whose positions the adjacency knows
+  int num_devices = 0;
+  bool operator==(const Seq2SeqVocabulary&) const = default;
+};
+
+/// All types of ops of the problems, and the groups of the largest one.
+/// @throws InputError naming two of different numbers of devices, and these
+Seq2SeqVocabulary MakeSeq2SeqVocabulary(std::span<const std::shared_ptr<const Problem>> problems);
+
 struct Seq2SeqFeatures {
   std::shared_ptr<const SparseMatrix> kinds;  ///< [T, num_kinds] share of the group's ops
-  /// [T, 2 T]: 1 at s if the group reads a tensor of (or waits for) group s, 1 at T + s if group s
-  /// reads from it. Without columns if not wanted.
+  /// [T, 2 W]: 1 at s if the group reads a tensor of (or waits for) group s, 1 at W + s if group s
+  /// reads from it; s < W only. Without columns if not wanted.
   std::shared_ptr<const SparseMatrix> adjacency;
   Matrix dense;  ///< [T, F] sizes, and what is wanted of the rest in the order above
 };
 
-/// @throws SettingError, under `key`, if output_sizes is negative
+/// F above. @throws SettingError, under `key`, if output_sizes is out of range
+int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config, int num_devices, const std::string& key);
+
+/// CHECKs that the problem has the vocabulary's number of devices.
 Seq2SeqFeatures MakeSeq2SeqFeatures(const Problem& problem,
-                                    const Seq2SeqFeaturesConfig& config,
-                                    const std::string& key);
+                                    const Seq2SeqVocabulary& vocabulary,
+                                    const Seq2SeqFeaturesConfig& config);
 
 }  // namespace emplace

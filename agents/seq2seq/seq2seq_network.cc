@@ -18,6 +18,7 @@ const Seq2SeqNetworkConfig& Validated(const Seq2SeqNetworkConfig& config) {
   RequireRange("type_vector", config.type_vector, 1, 1 << 14);
   RequireRange("device_vector", config.device_vector, 1, 1 << 14);
   RequireRange("logit_bound", config.logit_bound, 0, 1e6);
+  Seq2SeqDenseWidth(config.features, 0, "features");
   if (config.bidirectional && config.hidden % 2 != 0) {
     throw SettingError(
         "hidden",
@@ -45,30 +46,34 @@ void Seq2SeqNetworkConfig::Visit(FieldVisitor& v) {
   });
 }
 
+Seq2SeqInputs::Seq2SeqInputs(const Problem& problem,
+                             const Seq2SeqVocabulary& vocabulary,
+                             const Seq2SeqFeaturesConfig& config)
+    : features(MakeSeq2SeqFeatures(problem, vocabulary, config)),
+      order(problem.group_order().begin(), problem.group_order().end()) {
+  for (int group : order) {
+    Matrix& row = allowed.emplace_back(1, problem.num_devices());
+    for (int d = 0; d < problem.num_devices(); ++d) row(0, d) = problem.allowed(group, d);
+  }
+}
+
 Seq2SeqNetwork::Seq2SeqNetwork(const Seq2SeqNetworkConfig& config,
-                               const Problem& problem,
+                               const Seq2SeqVocabulary& vocabulary,
                                ParameterSet& parameters,
                                Rng& rng)
-    : features_(MakeSeq2SeqFeatures(problem, Validated(config).features, "features")),
-      order_(problem.group_order().begin(), problem.group_order().end()),
-      num_devices_(problem.num_devices()),
-      logit_bound_(static_cast<float>(config.logit_bound)),
+    : logit_bound_(static_cast<float>(Validated(config).logit_bound)),
       decoder_(parameters, "decoder", config.hidden, config.hidden, rng),
       query_(parameters, "query", config.hidden, config.attention, rng),
       keys_(parameters, "keys", config.hidden, config.attention, rng) {
-  const int hidden = config.hidden, devices = num_devices_;
-  for (int group : order_) {
-    Matrix& row = allowed_.emplace_back(1, devices);
-    for (int d = 0; d < devices; ++d) row(0, d) = problem.allowed(group, d);
-  }
+  const int hidden = config.hidden, devices = vocabulary.num_devices;
   const auto uniform = [&](const std::string& name, int rows, int cols, float bound) {
     return &parameters.AddUniform(name, rows, cols, bound, rng);
   };
-  const int num_kinds = static_cast<int>(features_.kinds->cols());
-  const int num_neighbors = static_cast<int>(features_.adjacency->cols());
+  const int num_kinds = static_cast<int>(vocabulary.kinds.size());
+  const int num_neighbors = config.features.adjacency ? 2 * vocabulary.num_groups : 0;
   type_vectors_ = uniform("type_vectors", num_kinds, config.type_vector, 1);
   const int directions = config.bidirectional ? 2 : 1, width = hidden / directions;
-  const int dense = static_cast<int>(features_.dense.cols());
+  const int dense = Seq2SeqDenseWidth(config.features, devices, "features");
   for (const std::string name : {"forward", "backward"}) {
     if (static_cast<int>(encoders_.size()) == directions) break;
     encoders_.emplace_back(parameters, name, config.type_vector + dense, width, rng);
@@ -84,15 +89,15 @@ Seq2SeqNetwork::Seq2SeqNetwork(const Seq2SeqNetworkConfig& config,
   output_bias_ = &parameters.Add("output.bias", 1, devices);
 }
 
-Seq2SeqNetwork::Encoded Seq2SeqNetwork::Encode(Tape& tape) const {
-  const Var types = SparseMatMul(tape, features_.kinds, tape.Use(*type_vectors_));
-  const Var x = ConcatCols(tape, {types, tape.ConstantView(features_.dense)});
-  const int last = static_cast<int>(order_.size()) - 1;
+Seq2SeqNetwork::Encoded Seq2SeqNetwork::Encode(Tape& tape, const Seq2SeqInputs& inputs) const {
+  const Var types = SparseMatMul(tape, inputs.features.kinds, tape.Use(*type_vectors_));
+  const Var x = ConcatCols(tape, {types, tape.ConstantView(inputs.features.dense)});
+  const int last = static_cast<int>(inputs.order.size()) - 1;
   std::vector<Var> states, hidden, cell;
   for (std::size_t i = 0; i < encoders_.size(); ++i) {
     const bool backward = i == 1;
     const int width = encoders_[i].hidden();
-    const Var neighbors = SparseMatMul(tape, features_.adjacency, tape.Use(*neighbors_[i]));
+    const Var neighbors = SparseMatMul(tape, inputs.features.adjacency, tape.Use(*neighbors_[i]));
     const Var gates = Add(tape, encoders_[i].InputGates(tape, x), neighbors);
     const Var sequence = encoders_[i].SequenceFromGates(tape, gates, backward);
     const Var end = SliceRows(tape, sequence, backward ? 0 : last, 1);
@@ -104,16 +109,48 @@ Seq2SeqNetwork::Encoded Seq2SeqNetwork::Encode(Tape& tape) const {
 }
 
 Seq2SeqNetwork::Rollout Seq2SeqNetwork::Sample(Tape& tape,
+                                               const Seq2SeqInputs& inputs,
                                                int samples,
                                                Rng& rng,
                                                const Placement* forced) const {
   const int rows = samples + (forced != nullptr ? 1 : 0);
-  const int steps = static_cast<int>(order_.size());
-  Rollout rollout{std::vector<Placement>(rows), {}, {}};
+  return Decode(tape, inputs, rows, [&](int t, const Matrix& log_probabilities) {
+    std::vector<int> devices = SampleRows(log_probabilities, rng);
+    if (forced != nullptr) devices.back() = forced->device[inputs.order[t]];
+    return devices;
+  });
+}
+
+Seq2SeqNetwork::Rollout Seq2SeqNetwork::Score(Tape& tape,
+                                              const Seq2SeqInputs& inputs,
+                                              std::span<const Placement> placements) const {
+  const int rows = static_cast<int>(placements.size());
+  return Decode(tape, inputs, rows, [&](int t, const Matrix&) {
+    std::vector<int> devices;
+    for (const Placement& placement : placements) {
+      devices.push_back(placement.device[inputs.order[t]]);
+    }
+    return devices;
+  });
+}
+
+Seq2SeqNetwork::Rollout Seq2SeqNetwork::Greedy(Tape& tape, const Seq2SeqInputs& inputs) const {
+  return Decode(tape, inputs, 1, [](int, const Matrix& log_probabilities) {
+    return ArgmaxRows(log_probabilities);
+  });
+}
+
+Seq2SeqNetwork::Rollout Seq2SeqNetwork::Decode(Tape& tape,
+                                               const Seq2SeqInputs& inputs,
+                                               int rows,
+                                               const Choose& choose) const {
+  const int steps = static_cast<int>(inputs.order.size());
+  Rollout rollout;
+  rollout.placements.resize(rows);
   for (Placement& placement : rollout.placements) placement.device.resize(steps);
 
   // What is the same in every step, or for every row, is made once.
-  const Encoded encoded = Encode(tape);
+  const Encoded encoded = Encode(tape, inputs);
   const Var keys = keys_(tape, encoded.states);
   const Var attention = tape.Use(*attention_);
   const Var device_gates = MatMul(tape, tape.Use(*device_vectors_), tape.Use(*device_weights_));
@@ -125,7 +162,7 @@ Seq2SeqNetwork::Rollout Seq2SeqNetwork::Sample(Tape& tape,
   const std::vector<int> first(rows, 0);
   LstmState state{Gather(tape, encoded.last.hidden, first), Gather(tape, encoded.last.cell, first)};
 
-  std::vector<int> devices(rows, -1), all_devices, row_of;
+  std::vector<int> devices(rows, -1), all_devices;
   std::vector<Var> log_softmax;
   for (int t = 0; t < steps; ++t) {
     const Var weights = AdditiveAttention(tape, query_(tape, state.hidden), keys, attention);
@@ -139,18 +176,20 @@ Seq2SeqNetwork::Rollout Seq2SeqNetwork::Sample(Tape& tape,
     if (logit_bound_ > 0) {
       logits = Scale(tape, Tanh(tape, Scale(tape, logits, 1 / logit_bound_)), logit_bound_);
     }
-    log_softmax.push_back(LogSoftmax(tape, logits, &allowed_[t]));
-    devices = SampleRows(tape.value(log_softmax.back()), rng);
-    if (forced != nullptr) devices.back() = forced->device[order_[t]];
+    log_softmax.push_back(LogSoftmax(tape, logits, &inputs.allowed[t]));
+    devices = choose(t, tape.value(log_softmax.back()));
     for (int row = 0; row < rows; ++row) {
-      rollout.placements[row].device[order_[t]] = static_cast<DeviceIndex>(devices[row]);
+      rollout.placements[row].device[inputs.order[t]] = static_cast<DeviceIndex>(devices[row]);
       all_devices.push_back(devices[row]);
-      row_of.push_back(row);
+      rollout.row.push_back(row);
     }
   }
   const Var all = ConcatRows(tape, log_softmax);
-  rollout.log_probability = SegmentSum(tape, Pick(tape, all, all_devices), row_of, rows);
-  rollout.entropy = SegmentSum(tape, Entropy(tape, all), row_of, rows);
+  const Var chosen = Pick(tape, all, all_devices);
+  rollout.log_probability = SegmentSum(tape, chosen, rollout.row, rows);
+  rollout.entropy = SegmentSum(tape, Entropy(tape, all), rollout.row, rows);
+  rollout.step_log_probability = chosen;
+  rollout.step_log_distribution = all;
   return rollout;
 }
 

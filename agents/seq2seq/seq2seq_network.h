@@ -17,9 +17,15 @@
 // exp(2 C) times less likely than another: a policy that has settled still tries some. W_o begins
 // near zero: all devices are then about equally likely.
 //
+// The parameters belong to no graph: their shapes follow from the settings and a vocabulary
+// (seq2seq_features.h), and one network runs on the inputs of any problem with the vocabulary's
+// number of devices.
+//
 // A pass keeps rows * T attention weights per step: time and memory grow with T^2. Graphs are
 // coarsened to hundreds of groups (the paper's have 83 to 280 [R]).
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,12 +47,23 @@ struct Seq2SeqNetworkConfig {
   void Visit(FieldVisitor& v);
 };
 
+/// What a network reads of one problem.
+struct Seq2SeqInputs {
+  /// CHECKs that the problem has the vocabulary's number of devices.
+  Seq2SeqInputs(const Problem& problem,
+                const Seq2SeqVocabulary& vocabulary,
+                const Seq2SeqFeaturesConfig& config);
+  Seq2SeqFeatures features;
+  std::vector<int> order;       ///< [T] groups
+  std::vector<Matrix> allowed;  ///< [T][1, D]
+};
+
 class Seq2SeqNetwork {
  public:
   /// @param parameters  outlives this; gets the network's
   /// @throws SettingError for a width out of range
   Seq2SeqNetwork(const Seq2SeqNetworkConfig& config,
-                 const Problem& problem,
+                 const Seq2SeqVocabulary& vocabulary,
                  ParameterSet& parameters,
                  Rng& rng);
 
@@ -54,26 +71,41 @@ class Seq2SeqNetwork {
     std::vector<Placement> placements;  ///< [rows]
     Var log_probability;                ///< [rows, 1] of the placements
     Var entropy;                        ///< [rows, 1] sum over the steps [nats]
+    // Step by step, all rows of the first step before those of the second; n = T rows:
+    Var step_log_probability;   ///< [n, 1] of the chosen device
+    Var step_log_distribution;  ///< [n, D] of all devices; -infinity where not allowed
+    std::vector<int> row;       ///< [n]
   };
+  // All with `inputs` made for the network's vocabulary; they outlive the tape's content.
   /// Draws `samples` placements; a row more, the last, follows `forced` if there is one.
   /// @throws RunError if the logits are not numbers
-  Rollout Sample(Tape& tape, int samples, Rng& rng, const Placement* forced = nullptr) const;
+  Rollout Sample(Tape& tape,
+                 const Seq2SeqInputs& inputs,
+                 int samples,
+                 Rng& rng,
+                 const Placement* forced = nullptr) const;
+  /// Follows the placements, which were drawn elsewhere.
+  Rollout Score(Tape& tape,
+                const Seq2SeqInputs& inputs,
+                std::span<const Placement> placements) const;
+  /// One placement: in each step the most probable device, the first of equals. That need not be
+  /// the most probable placement. @throws RunError as Sample
+  Rollout Greedy(Tape& tape, const Seq2SeqInputs& inputs) const;
 
  private:
   struct Encoded {
     Var states;      // [T, H]
     LstmState last;  // [1, H]
   };
-  Encoded Encode(Tape& tape) const;
+  Encoded Encode(Tape& tape, const Seq2SeqInputs& inputs) const;
+  // @param choose  step and its log-probabilities [rows, D] -> [rows] devices
+  using Choose = std::function<std::vector<int>(int step, const Matrix& log_probabilities)>;
+  Rollout Decode(Tape& tape, const Seq2SeqInputs& inputs, int rows, const Choose& choose) const;
 
-  Seq2SeqFeatures features_;
-  std::vector<int> order_;       // [T] groups
-  std::vector<Matrix> allowed_;  // [T][1, D]
-  int num_devices_;
   float logit_bound_;
   Parameter* type_vectors_;            // [num_kinds, type_vector]
   std::vector<Lstm> encoders_;         // one, or forward and backward
-  std::vector<Parameter*> neighbors_;  // [2 T, 4 H] of each: the adjacency's part of its weights
+  std::vector<Parameter*> neighbors_;  // [2 W, 4 H] of each: the adjacency's part of its weights
   Lstm decoder_;                       // on the context
   Parameter *device_vectors_, *device_weights_;  // [D, device_vector], [device_vector, 4 H]
   Parameter* aligned_weights_ = nullptr;         // [H, 4 H]

@@ -1,5 +1,6 @@
 #include "framework/config/setting_error.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -13,6 +14,13 @@ void RequireRange(const std::string& key, double value, double low, double high)
       high == std::numeric_limits<double>::infinity()
           ? fmt::format("expected a number of at least {}, got {}", low, value)
           : fmt::format("expected a number from {} to {}, got {}", low, high, value));
+}
+
+void RequireChoice(const std::string& key,
+                   const std::string& value,
+                   const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  throw SettingError(key, fmt::format("expected {}, got \"{}\"", JoinChoices(choices), value));
 }
 
 std::string JoinChoices(const std::vector<std::string>& choices) {

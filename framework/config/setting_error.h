@@ -25,6 +25,11 @@ class SettingError : public InputError {
 /// @throws SettingError unless low <= value <= high, saying what was expected
 void RequireRange(const std::string& key, double value, double low, double high);
 
+/// @throws SettingError unless `value` is one of `choices`, naming them
+void RequireChoice(const std::string& key,
+                   const std::string& value,
+                   const std::vector<std::string>& choices);
+
 /// "\"a\" or \"b\" or \"c\"", for messages.
 std::string JoinChoices(const std::vector<std::string>& choices);
 

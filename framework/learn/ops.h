@@ -19,9 +19,11 @@ namespace emplace {
 Var MatMul(Tape& tape, Var a, Var b);
 /// c [n, m] + a [n, k] * b [k, m] -> [n, m], as one node.
 Var AddMatMul(Tape& tape, Var c, Var a, Var b);
-/// sparse [n, k], constant, * x [k, m] -> [n, m]; neighbours' sums of a graph.
+/// sparse [n, k], constant, * x [k, m] -> [n, m]; neighbours' sums of a graph. With `block` b each
+/// row stands for b of them: x [k b, m] -> [n b, m], row i b + j made of the rows l b + j. So one
+/// product serves b states of a graph (the Kronecker product of sparse and an identity, times x).
 using SparseMatrix = Eigen::SparseMatrix<float, Eigen::RowMajor>;
-Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x);
+Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x, int block = 1);
 /// x [n, in] * weights [in, out] + bias [1, out] -> [n, out], as one node.
 Var Affine(Tape& tape, Var x, Var weights, Var bias);
 /// Elementwise with broadcast: b has a's shape, or one row, or one column, or is [1, 1].
@@ -58,6 +60,8 @@ Var SegmentSum(Tape& tape, Var x, std::vector<int> segment, int num_segments);
 // Shapes.
 
 Var Transpose(Tape& tape, Var x);
+/// The same numbers, row by row, in another shape of as many.
+Var Reshape(Tape& tape, Var x, int rows, int cols);
 Var ConcatCols(Tape& tape, const std::vector<Var>& parts);  ///< [n, a], [n, b] -> [n, a + b]
 Var ConcatRows(Tape& tape, const std::vector<Var>& parts);  ///< [a, m], [b, m] -> [a + b, m]
 Var SliceCols(Tape& tape, Var x, int begin, int count);

@@ -16,6 +16,23 @@ void AddProductGradients(Tape& tape, Var x, Var w, const Matrix& g) {
   tape.AddOuterProduct(w, x, g);
 }
 
+// y.row(i) += sum_l s(i, l) x.row(l), or with the transpose of s. Rows are long and entries few, so
+// each entry is one addition of a scaled row.
+void AddSparseProduct(const SparseMatrix& s,
+                      bool transpose,
+                      const float* x,
+                      float* y,
+                      Eigen::Index width) {
+  using Row = Eigen::Map<Eigen::Array<float, 1, Eigen::Dynamic>>;
+  using ConstRow = Eigen::Map<const Eigen::Array<float, 1, Eigen::Dynamic>>;
+  for (Eigen::Index i = 0; i < s.rows(); ++i) {
+    for (SparseMatrix::InnerIterator entry(s, i); entry; ++entry) {
+      const Eigen::Index from = transpose ? i : entry.col(), to = transpose ? entry.col() : i;
+      Row(y + to * width, width) += entry.value() * ConstRow(x + from * width, width);
+    }
+  }
+}
+
 }  // namespace
 
 Var MatMul(Tape& tape, Var a, Var b) {
@@ -40,18 +57,22 @@ Var AddMatMul(Tape& tape, Var c, Var a, Var b) {
   });
 }
 
-Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x) {
+Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x, int block) {
   const Matrix& dense = tape.value(x);
-  EMPLACE_CHECK(sparse->cols() == dense.rows(),
-                fmt::format("sparse_matmul: [{}, {}] and [{}, {}]",
+  EMPLACE_CHECK(block >= 1 && sparse->cols() * block == dense.rows(),
+                fmt::format("sparse_matmul: [{}, {}] in blocks of {} and [{}, {}]",
                             sparse->rows(),
                             sparse->cols(),
+                            block,
                             dense.rows(),
                             dense.cols()));
-  Matrix product = *sparse * dense;
+  // Row by row in memory, a block of rows is one long row.
+  const Eigen::Index width = block * dense.cols();
+  Matrix product = Matrix::Zero(sparse->rows() * block, dense.cols());
+  AddSparseProduct(*sparse, false, dense.data(), product.data(), width);
   return tape.Record(
-      "sparse_matmul", std::move(product), {x}, [sparse, x](Tape& t, const Matrix& g) {
-        t.AddGradient(x, sparse->transpose() * g);
+      "sparse_matmul", std::move(product), {x}, [sparse, x, width](Tape& t, const Matrix& g) {
+        AddSparseProduct(*sparse, true, g.data(), t.MutableGradient(x).data(), width);
       });
 }
 

@@ -61,6 +61,15 @@ Var Transpose(Tape& tape, Var x) {
   });
 }
 
+Var Reshape(Tape& tape, Var x, int rows, int cols) {
+  const Matrix& in = tape.value(x);
+  CheckShape(Eigen::Index{rows} * cols == in.size(), "reshape", in, Eigen::Index{rows} * cols);
+  return tape.Record(
+      "reshape", in.reshaped<Eigen::RowMajor>(rows, cols), {x}, [x](Tape& t, const Matrix& g) {
+        t.AddGradient(x, g.reshaped<Eigen::RowMajor>(t.rows(x), t.cols(x)));
+      });
+}
+
 Var ConcatCols(Tape& tape, const std::vector<Var>& parts) {
   EMPLACE_CHECK(!parts.empty(), "concat_cols of nothing");
   const Matrix& first = tape.value(parts[0]);

@@ -43,7 +43,7 @@ Var Tape::Use(Parameter& parameter) {
   return Add({.op = "parameter",
               .value = &parameter.value,
               .parameter = &parameter,
-              .needs_gradient = true});
+              .needs_gradient = differentiable_});
 }
 
 Var Tape::Record(const char* op,

@@ -33,6 +33,8 @@ struct Var {
 class Tape {
  public:
   Tape() = default;
+  /// @param differentiable  false: parameters are constants; only values are wanted
+  explicit Tape(bool differentiable) : differentiable_(differentiable) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
@@ -113,7 +115,7 @@ class Tape {
 
   std::deque<Node> nodes_;
   std::unordered_map<const Parameter*, int> leaves_;
-  bool differentiated_ = false;
+  bool differentiable_ = true, differentiated_ = false;
 };
 
 template <typename Expression>

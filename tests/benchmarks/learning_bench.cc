@@ -45,7 +45,9 @@ void BM_Seq2SeqUpdate(benchmark::State& state) {
 
   Rng rng(1);
   ParameterSet parameters;
-  const Seq2SeqNetwork network(config, *problem, parameters, rng);
+  const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary({&problem, 1});
+  const Seq2SeqInputs inputs(*problem, vocabulary, config.features);
+  const Seq2SeqNetwork network(config, vocabulary, parameters, rng);
   const OptimizerConfig optimizer_config{.schedule = {.learning_rate = 1e-4}};
   Optimizer optimizer(optimizer_config, parameters, "optimizer");
   Matrix advantages(samples, 1);
@@ -54,7 +56,7 @@ void BM_Seq2SeqUpdate(benchmark::State& state) {
 
   Tape tape;
   for (auto _ : state) {
-    const Seq2SeqNetwork::Rollout rollout = network.Sample(tape, samples, rng);
+    const Seq2SeqNetwork::Rollout rollout = network.Sample(tape, inputs, samples, rng);
     const Var cost =
         MeanAll(tape, Multiply(tape, rollout.log_probability, tape.ConstantView(advantages)));
     const Var entropy = Scale(tape, MeanAll(tape, rollout.entropy), 0.01F);

@@ -165,6 +165,22 @@ TEST_CASE("state: names and tables") {
         "agent state: expected 16 bytes in base64 for the table, got 3");
 }
 
+TEST_CASE("state: any text is restored byte by byte, other words are refused") {
+  const auto problem = OneOp();
+  const std::vector<std::string> texts = {"", "plain", " two\nlines ", std::string("\0\xff", 2)};
+  std::stringstream state;
+  StateWriter writer(state, "test", *problem);
+  for (const std::string& text : texts) writer.Text(text);
+  StateReader reader(state, "test", *problem);
+  for (const std::string& text : texts) CHECK(reader.Text("a text") == text);
+  const auto read = [](StateReader& r) { r.Text("a text"); };
+  CHECK(Refusal("", read) == "agent state: expected a text, it ends there");
+  for (const std::string word : {"plain", "text:?"}) {
+    CHECK(Refusal(word, read) ==
+          "agent state: expected a text as \"text:\" and base64, got \"" + word + "\"");
+  }
+}
+
 TEST_CASE("state: another version, agent or problem is refused, naming both") {
   const auto one = OneOp(1), two = OneOp(2);
   std::ostringstream out;

@@ -100,4 +100,26 @@ TEST_CASE("learners with other parameters or another optimizer are refused by na
         "agent state: expected a moment, it ends there");
 }
 
+TEST_CASE("parameters alone are written, read and copied bit by bit") {
+  ParameterSet original, read, copied;
+  Rng rng(3);
+  original.AddUniform("a", 2, 3, 1, rng);
+  original.AddUniform("b", 0, 4, 1, rng);
+  for (ParameterSet* parameters : {&read, &copied}) {
+    parameters->Add("a", 2, 3).gradient.setOnes();
+    parameters->Add("b", 0, 4);
+  }
+  std::stringstream text;
+  StateWriter writer(text, "test");
+  SaveParameters(writer, original);
+  StateReader reader(text, "test");
+  LoadParameters(reader, read);
+  CopyValues(original, copied);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(read.all()[i].value == original.all()[i].value);
+    CHECK(copied.all()[i].value == original.all()[i].value);
+  }
+  CHECK(read.all()[0].gradient.isZero());
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 // The smallest policy there is, and a world for it: what tests of PolicyGradient update.
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,7 +69,8 @@ struct Learner {
     const std::vector<int> devices(placement.device.begin(), placement.device.end());
     return SumAll(tape, Pick(tape, log_softmax, devices));
   }
-  void Update(const std::vector<Placement>& placements, Evaluator& with) {
+  PolicyGradient::Sampled Score(const std::vector<Placement>& placements,
+                                const Placement* best = nullptr) {
     std::vector<Var> rows;
     for (const Placement& placement : placements) rows.push_back(LogProbability(placement));
     PolicyGradient::Sampled sampled;
@@ -76,10 +78,26 @@ struct Learner {
     const Var all = LogSoftmax(tape, tape.Use(parameters.all()[0]));
     sampled.entropy = SumAll(tape, Entropy(tape, all));
     sampled.num_decisions = kGroups;
-    if (const Placement* best = learning->ToImitate()) {
-      sampled.best_log_probability = LogProbability(*best);
+    if (best != nullptr) sampled.best_log_probability = LogProbability(*best);
+    sampled.decisions.emplace();
+    std::vector<Var> distributions;
+    std::vector<int> devices;
+    for (int i = 0; i < static_cast<int>(placements.size()); ++i) {
+      distributions.push_back(all);
+      for (DeviceIndex device : placements[i].device) {
+        devices.push_back(device);
+        sampled.decisions->sample.push_back(i);
+      }
     }
-    learning->Update(tape, sampled, placements, with);
+    sampled.decisions->log_distribution = ConcatRows(tape, distributions);
+    sampled.decisions->log_probability = Pick(tape, sampled.decisions->log_distribution, devices);
+    return sampled;
+  }
+  void Update(const std::vector<Placement>& placements, Evaluator& with) {
+    std::optional<Placement> best;
+    if (learning->ToImitate() != nullptr) best = *learning->ToImitate();
+    const auto score = [&](Tape&) { return Score(placements, best ? &*best : nullptr); };
+    learning->Update(tape, score(tape), placements, with, score);
   }
   void Update(const std::vector<Placement>& placements) { Update(placements, evaluator); }
 
@@ -96,6 +114,17 @@ struct Learner {
   std::optional<PolicyGradient> learning;
   Tape tape;
 };
+
+/// Softmax of each row.
+inline std::vector<std::vector<double>> Probabilities(const Matrix& logits) {
+  std::vector<std::vector<double>> p(kGroups, std::vector<double>(kDevices));
+  for (int g = 0; g < kGroups; ++g) {
+    double sum = 0;
+    for (int d = 0; d < kDevices; ++d) sum += p[g][d] = std::exp(double{logits(g, d)});
+    for (int d = 0; d < kDevices; ++d) p[g][d] /= sum;
+  }
+  return p;
+}
 
 /// Plain descent, nothing clipped, identity costs, no baseline.
 inline PolicyGradientConfig Plain() {

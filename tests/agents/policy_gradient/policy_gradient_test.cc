@@ -17,17 +17,6 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-// softmax of each row
-std::vector<std::vector<double>> Probabilities(const Matrix& logits) {
-  std::vector<std::vector<double>> p(kGroups, std::vector<double>(kDevices));
-  for (int g = 0; g < kGroups; ++g) {
-    double sum = 0;
-    for (int d = 0; d < kDevices; ++d) sum += p[g][d] = std::exp(double{logits(g, d)});
-    for (int d = 0; d < kDevices; ++d) p[g][d] /= sum;
-  }
-  return p;
-}
-
 // The gradient of  sum_i weight_i log p(P_i) - entropy_weight * entropy  with respect to the
 // logits: d log p / d logit[g, d] = [P(g) = d] - p[g, d], d entropy / d logit[g, d] = -p[g, d] (log
 // p[g, d] + entropy[g]).
@@ -297,6 +286,7 @@ TEST_CASE("settings out of range are refused by key and value") {
   CHECK(refusal([](auto& c) { c.reward.transform = "cube"; }).find("reward.transform: ") == 0);
   CHECK(refusal([](auto& c) { c.baseline.method = "cube"; }).find("baseline.method: ") == 0);
   CHECK(refusal([](auto& c) { c.optimizer.method = "cube"; }).find("optimizer.method: ") == 0);
+  CHECK(refusal([](auto& c) { c.ppo.epochs = 0; }).find("ppo.epochs: ") == 0);
 }
 
 }  // namespace

@@ -60,13 +60,14 @@ inline State Cell(const Row& gates, const State& state) {
 
 /// @param entropy  becomes the sum over the steps [nats]
 inline double LogProbability(const Problem& problem,
+                             const Seq2SeqVocabulary& vocabulary,
                              const ParameterSet& parameters,
                              const Seq2SeqNetworkConfig& config,
                              const Placement& placement,
                              double& entropy) {
   const auto of = [&](const std::string& name) { return ValueOf(parameters, name); };
   const int steps = problem.num_groups();
-  const auto features = MakeSeq2SeqFeatures(problem, config.features, "features");
+  const auto features = MakeSeq2SeqFeatures(problem, vocabulary, config.features);
   const Matrix kinds = *features.kinds, adjacency = *features.adjacency;
 
   Table states(steps);

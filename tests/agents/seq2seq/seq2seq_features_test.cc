@@ -36,7 +36,8 @@ Matrix Dense(const SparseMatrix& sparse) {
 }
 
 Seq2SeqFeatures Features(Seq2SeqFeaturesConfig config) {
-  return MakeSeq2SeqFeatures(*SmallProblem(), config, "features");
+  const auto problem = SmallProblem();
+  return MakeSeq2SeqFeatures(*problem, MakeSeq2SeqVocabulary({&problem, 1}), config);
 }
 
 // Only the sizes, and what the test asks for.
@@ -131,15 +132,67 @@ TEST_CASE("nothing is divided by zero when all is equal or empty") {
   ProblemBuilder builder;
   builder.Device("gpu:0");
   builder.Op("a", {4});
-  const Seq2SeqFeatures features = MakeSeq2SeqFeatures(*builder.Build(), {}, "features");
+  const auto problem = builder.Build();
+  const Seq2SeqFeatures features =
+      MakeSeq2SeqFeatures(*problem, MakeSeq2SeqVocabulary({&problem, 1}), {});
   CHECK(features.dense.allFinite());
   CHECK(features.dense.leftCols(10).isZero());
+}
+
+std::shared_ptr<const Problem> ChainOf(const std::vector<std::string>& kinds, int num_devices) {
+  ProblemBuilder builder;
+  for (int d = 0; d < num_devices; ++d) builder.Device("gpu:" + std::to_string(d));
+  builder.AllToAll(1, kGigabytePerSecond);
+  for (int i = 0; i < static_cast<int>(kinds.size()); ++i) {
+    const std::vector<int> inputs = i > 0 ? std::vector<int>{i - 1} : std::vector<int>{};
+    builder.op(builder.Op("op" + std::to_string(i), {5}, inputs, 1)).kind = kinds[i];
+  }
+  return builder.Build();
+}
+
+TEST_CASE("a vocabulary has all types of ops, the most groups and the one number of devices") {
+  const std::vector problems = {ChainOf({"c", "a"}, 2), ChainOf({"a", "b", "a"}, 2)};
+  const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary(problems);
+  CHECK(vocabulary.kinds == std::vector<std::string>{"a", "b", "c"});
+  CHECK(vocabulary.num_groups == 3);
+  CHECK(vocabulary.num_devices == 2);
+  const std::vector differ = {ChainOf({"a"}, 2), ChainOf({"a"}, 3)};
+  const std::string message = MessageOf<InputError>([&] { MakeSeq2SeqVocabulary(differ); });
+  CAPTURE(message);
+  CHECK(message.find("expected problems with one number of devices, got 2 for graph") !=
+        std::string::npos);
+  CHECK(message.find("and 3 for graph") != std::string::npos);
+}
+
+TEST_CASE("in another problem unknown types have no share and groups too far off no column") {
+  const auto known = ChainOf({"b", "d"}, 2);
+  const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary({&known, 1});
+  const auto other = ChainOf({"d", "a", "b", "e"}, 2);
+  const Seq2SeqFeatures features = MakeSeq2SeqFeatures(*other, vocabulary, {});
+  CheckMatrix(Dense(*features.kinds), {{0, 1}, {0, 0}, {1, 0}, {0, 0}});
+  // Reads from group 0 or 1, is read by group 0 or 1; groups 2 and 3 are nobody's neighbours.
+  CheckMatrix(Dense(*features.adjacency), {{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 0, 0}});
+  CHECK(features.dense.rows() == 4);
+
+  const auto shorter = ChainOf({"b"}, 2);
+  CheckMatrix(Dense(*MakeSeq2SeqFeatures(*shorter, vocabulary, {}).adjacency), {{0, 0, 0, 0}});
+}
+
+TEST_CASE("the width of the dense features is that of its parts") {
+  const auto problem = SmallProblem();
+  for (int mask = 0; mask < 8; ++mask) {
+    const Seq2SeqFeaturesConfig config{.output_sizes = mask,
+                                       .device_costs = (mask & 1) != 0,
+                                       .resident_bytes = (mask & 2) != 0,
+                                       .position = (mask & 4) != 0};
+    CHECK(Features(config).dense.cols() == Seq2SeqDenseWidth(config, 2, "features"));
+  }
 }
 
 TEST_CASE("a negative number of sizes is refused") {
   Seq2SeqFeaturesConfig config;
   config.output_sizes = -1;
-  CHECK(MessageOf<InputError>([&] { Features(config); }) ==
+  CHECK(MessageOf<InputError>([&] { Seq2SeqDenseWidth(config, 2, "features"); }) ==
         "features.output_sizes: expected a number from 0 to 1000000, got -1");
 }
 

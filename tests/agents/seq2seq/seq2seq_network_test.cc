@@ -7,6 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/learn/ops.h"
+#include "tests/agents/seq2seq/network_variants.h"
 #include "tests/agents/seq2seq/plain_seq2seq.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
@@ -17,67 +18,19 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-Seq2SeqNetworkConfig SmallConfig(bool aligned, bool bidirectional) {
-  Seq2SeqNetworkConfig config;
-  config.hidden = 4;
-  config.attention = 3;
-  config.type_vector = 2;
-  config.device_vector = 2;
-  config.aligned = aligned;
-  config.bidirectional = bidirectional;
-  return config;
-}
-
-struct Policy {
-  Policy(std::shared_ptr<const Problem> of, const Seq2SeqNetworkConfig& config)
-      : problem(std::move(of)), rng(3), network(config, *problem, parameters, rng) {
-    // Larger than the initial ones, so that no part is hidden by small logits.
-    for (Parameter& parameter : parameters.all()) {
-      for (int i = 0; i < parameter.value.size(); ++i) {
-        parameter.value.data()[i] = static_cast<float>(1.6 * Uniform01(rng) - 0.8);
-      }
-    }
-  }
-  double LogProbability(const Placement& placement) {
-    Tape tape;
-    Rng unused(1);
-    const auto rollout = network.Sample(tape, 0, unused, &placement);
-    CHECK(rollout.placements == std::vector<Placement>{placement});
-    return tape.value(rollout.log_probability)(0, 0);
-  }
-
-  std::shared_ptr<const Problem> problem;
-  ParameterSet parameters;
-  Rng rng;
-  Seq2SeqNetwork network;
-};
-
-template <class F>
-void ForAllVariants(const F& test) {
-  for (const bool aligned : {false, true}) {
-    for (const bool bidirectional : {false, true}) {
-      CAPTURE(aligned);
-      CAPTURE(bidirectional);
-      Seq2SeqNetworkConfig config = SmallConfig(aligned, bidirectional);
-      config.logit_bound = aligned ? 1.5 : 0;
-      test(config);
-    }
-  }
-}
-
 TEST_CASE("log-probabilities and entropies are those of the formulas") {
   ForAllVariants([](const Seq2SeqNetworkConfig& config) {
     Rng rng(5);
     for (int trial = 0; trial < 5; ++trial) {
       Policy policy(MixedProblem(rng, 1 + UniformInt(rng, 14), 2, 1000), config);
       Tape tape;
-      const auto rollout = policy.network.Sample(tape, 6, rng);
+      const auto rollout = policy.network.Sample(tape, policy.inputs, 6, rng);
       REQUIRE(rollout.placements.size() == 6);
       for (int row = 0; row < 6; ++row) {
         double entropy = 0;
         const Placement& placement = rollout.placements[row];
-        const double expected =
-            plain::LogProbability(*policy.problem, policy.parameters, config, placement, entropy);
+        const double expected = plain::LogProbability(
+            *policy.problem, policy.vocabulary, policy.parameters, config, placement, entropy);
         CHECK(tape.value(rollout.log_probability)(row, 0) ==
               doctest::Approx(expected).epsilon(1e-4));
         CHECK(tape.value(rollout.entropy)(row, 0) == doctest::Approx(entropy).epsilon(1e-4));
@@ -120,7 +73,7 @@ TEST_CASE("placements are drawn as often as they are probable") {
   constexpr int kDraws = 4000;
   Tape tape;
   Rng rng(11);
-  const auto rollout = policy.network.Sample(tape, kDraws, rng);
+  const auto rollout = policy.network.Sample(tape, policy.inputs, kDraws, rng);
   std::array<int, 4> count{};
   for (const Placement& placement : rollout.placements) {
     ++count[placement.device[0] * 2 + placement.device[1]];
@@ -141,11 +94,11 @@ TEST_CASE("the forced row is the last and changes no other") {
   const Placement forced = [&] {
     Tape tape;
     Rng rng(1);
-    return policy.network.Sample(tape, 1, rng).placements[0];
+    return policy.network.Sample(tape, policy.inputs, 1, rng).placements[0];
   }();
   Tape tape;
   Rng rng(2);
-  const auto rollout = policy.network.Sample(tape, 3, rng, &forced);
+  const auto rollout = policy.network.Sample(tape, policy.inputs, 3, rng, &forced);
   REQUIRE(rollout.placements.size() == 4);
   CHECK(rollout.placements[3] == forced);
   for (int row = 0; row < 4; ++row) {
@@ -159,7 +112,7 @@ TEST_CASE("the gradient of a log-probability is that of finite differences") {
     Rng rng(21);
     Policy policy(MixedProblem(rng, 8, 2, 1000), config);
     Tape tape;
-    const auto rollout = policy.network.Sample(tape, 1, rng);
+    const auto rollout = policy.network.Sample(tape, policy.inputs, 1, rng);
     tape.Backward(SumAll(tape, rollout.log_probability));
     constexpr float kStep = 1e-2F;
     for (Parameter& parameter : policy.parameters.all()) {
@@ -171,8 +124,12 @@ TEST_CASE("the gradient of a log-probability is that of finite differences") {
         const auto at = [&](float x) {
           value = x;
           double entropy = 0;
-          return plain::LogProbability(
-              *policy.problem, policy.parameters, config, rollout.placements[0], entropy);
+          return plain::LogProbability(*policy.problem,
+                                       policy.vocabulary,
+                                       policy.parameters,
+                                       config,
+                                       rollout.placements[0],
+                                       entropy);
         };
         const double slope = (at(before + kStep) - at(before - kStep)) / (2 * kStep);
         value = before;
@@ -186,9 +143,11 @@ TEST_CASE("before any update all devices are about equally likely") {
   Rng rng(4);
   const auto problem = MixedProblem(rng, 30, 3, 1000);
   ParameterSet parameters;
-  const Seq2SeqNetwork network({}, *problem, parameters, rng);
+  const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary({&problem, 1});
+  const Seq2SeqNetwork network({}, vocabulary, parameters, rng);
+  const Seq2SeqInputs inputs(*problem, vocabulary, {});
   Tape tape;
-  const auto rollout = network.Sample(tape, 4, rng);
+  const auto rollout = network.Sample(tape, inputs, 4, rng);
   double most = 0;
   for (int group = 0; group < problem->num_groups(); ++group) {
     most += std::log(std::popcount(problem->allowed_devices(group)));
@@ -218,7 +177,7 @@ TEST_CASE("logits that are not numbers are an error") {
   Policy policy(MixedProblem(rng, 10, 3, 1000), SmallConfig(true, false));
   policy.parameters.all()[0].value.setConstant(std::numeric_limits<float>::quiet_NaN());
   Tape tape;
-  CHECK_THROWS_AS(policy.network.Sample(tape, 2, rng), RunError);
+  CHECK_THROWS_AS(policy.network.Sample(tape, policy.inputs, 2, rng), RunError);
 }
 
 TEST_CASE("widths out of range are refused by key and value") {
@@ -229,7 +188,8 @@ TEST_CASE("widths out of range are refused by key and value") {
     change(config);
     ParameterSet parameters;
     Rng rng(1);
-    return MessageOf<InputError>([&] { Seq2SeqNetwork(config, *problem, parameters, rng); });
+    const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary({&problem, 1});
+    return MessageOf<InputError>([&] { Seq2SeqNetwork(config, vocabulary, parameters, rng); });
   };
   CHECK(refusal([](auto& c) { c.hidden = 0; }) ==
         "hidden: expected a number from 1 to 16384, got 0");

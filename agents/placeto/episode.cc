@@ -1,0 +1,166 @@
+#include "agents/placeto/episode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "agents/common/devices.h"
+#include "framework/base/error.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kNanosecond = 1e-9;  // [s]
+constexpr double kGigabyte = 1e9;     // [B]
+
+/// All groups one after another on the device where that takes least, those not allowed there where
+/// they are fastest. [s]
+double SingleDeviceSeconds(const Problem& problem) {
+  const int device = CheapestSingleDevice(problem);
+  double sum = 0;
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    Nanos cost = kMaxNanos;
+    for (int d = 0; d < problem.num_devices(); ++d) {
+      if (problem.allowed(group, d)) cost = std::min(cost, problem.group_cost(group, d));
+    }
+    if (problem.allowed(group, device)) cost = problem.group_cost(group, device);
+    sum += static_cast<double>(cost);
+  }
+  return std::max(sum, 1.0) * kNanosecond;
+}
+
+std::vector<int> VisitOrder(const Problem& problem, bool random, Rng& rng) {
+  std::vector<int> order;
+  for (int group : problem.group_order()) {
+    if (std::popcount(problem.allowed_devices(group)) > 1) order.push_back(group);
+  }
+  for (int i = static_cast<int>(order.size()) - 1; random && i > 0; --i) {
+    std::swap(order[i], order[UniformInt(rng, i + 1)]);
+  }
+  return order;
+}
+
+/// [num_groups] start of each group's first op that does work; 0 if there is none. [ns]
+std::vector<Nanos> GroupStarts(const Problem& problem, const Outcome& outcome) {
+  std::vector<Nanos> starts(problem.num_groups(), kMaxNanos);
+  for (int op = 0; op < problem.num_ops(); ++op) {
+    if (problem.graph().op(op).IsStorage()) continue;
+    Nanos& start = starts[problem.grouping().group_of(op)];
+    start = std::min(start, outcome.start[op]);
+  }
+  std::replace(starts.begin(), starts.end(), kMaxNanos, Nanos{0});
+  return starts;
+}
+
+}  // namespace
+
+void EpisodeConfig::Visit(FieldVisitor& v) {
+  v.Field("order", order, "of the visit: topological, or random (drawn once)");
+  v.Field("reward",
+          reward,
+          "intermediate: what each step gains; terminal: the whole gain after the last step");
+  v.Field("transform", transform, "of the step time: identity or log");
+  v.Field("relative", relative, "times in units of the whole graph on one device");
+  v.Field("discount", discount, "of the rewards of later steps");
+  v.Field("penalty_per_gb", penalty_per_gb, "time added per gigabyte that does not fit");
+  v.Field("penalty_limit_gb",
+          penalty_limit_gb,
+          "gigabytes of a device that are free of it; 0: its memory");
+  v.Field("penalty_cap", penalty_cap, "largest time; 0: none");
+}
+
+EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
+                               const EpisodeConfig& config,
+                               const PlacetoNetworkConfig& network,
+                               Rng& rng)
+    : problem_(std::move(problem)),
+      config_(config),
+      graph_(*problem_, network.mean()),
+      features_(*problem_, graph_, network.features, "features") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  RequireChoice("order", config.order, {"random", "topological"});
+  RequireChoice("reward", config.reward, {"intermediate", "terminal"});
+  RequireChoice("transform", config.transform, {"identity", "log"});
+  RequireRange("discount", config.discount, 0, 1);
+  RequireRange("penalty_per_gb", config.penalty_per_gb, 0, kInfinity);
+  RequireRange("penalty_limit_gb", config.penalty_limit_gb, 0, kInfinity);
+  RequireRange("penalty_cap", config.penalty_cap, 0, kInfinity);
+  order_ = VisitOrder(*problem_, config.order == "random", rng);
+  unit_ = config.relative ? SingleDeviceSeconds(*problem_) : 1;
+}
+
+double EpisodeProblem::Time(const Outcome& outcome) const {
+  double above = 0;
+  for (const DeviceOutcome& device : outcome.devices) {
+    above +=
+        config_.penalty_limit_gb > 0
+            ? std::max(0.0, static_cast<double>(device.peak) / kGigabyte - config_.penalty_limit_gb)
+            : static_cast<double>(device.deficit) / kGigabyte;
+  }
+  double time = static_cast<double>(outcome.step_time) * kNanosecond / unit_;
+  time += config_.penalty_per_gb * above;
+  if (config_.penalty_cap > 0) time = std::min(time, config_.penalty_cap);
+  return config_.transform == "log" ? std::log(std::max(time, kNanosecond)) : time;
+}
+
+std::vector<double> Gains(std::span<const double> rewards, double discount) {
+  std::vector<double> gains(rewards.size());
+  double gain = 0;
+  for (std::size_t t = rewards.size(); t-- > 0;) gains[t] = gain = rewards[t] + discount * gain;
+  return gains;
+}
+
+Episode RunEpisode(const EpisodeProblem& task,
+                   const Placement& first,
+                   const ChooseDevice& choose,
+                   Evaluator& evaluator) {
+  const Problem& problem = task.problem();
+  const bool terminal = task.config().reward == "terminal";
+  const OutcomeDetail detail{.op_times = true};
+  Episode episode;
+  episode.first = episode.last = episode.best = first;
+  const auto evaluate = [&](const Placement& placement) {
+    ++episode.evaluations;
+    return evaluator.Evaluate(placement, detail);
+  };
+  episode.first_outcome = episode.last_outcome = episode.best_outcome = evaluate(first);
+  std::vector<Nanos> starts = GroupStarts(problem, episode.first_outcome);
+  std::vector<bool> visited(problem.num_groups());
+  std::vector<double> rewards;
+  double time = task.Time(episode.first_outcome);
+  const auto arrive = [&](Outcome outcome) {
+    episode.last_outcome = std::move(outcome);
+    if (!Better(episode.last_outcome, episode.best_outcome)) return;
+    episode.best = episode.last;
+    episode.best_outcome = episode.last_outcome;
+  };
+  for (int group : task.order()) {
+    EpisodeStep step{{episode.last, starts, visited, group}, 0, 0};
+    step.device = choose(step.state);
+    EMPLACE_CHECK(problem.allowed(group, step.device));
+    const bool moved = step.device != episode.last.device[group];
+    episode.last.device[group] = static_cast<DeviceIndex>(step.device);
+    visited[group] = true;
+    double reward = 0;
+    if (moved && !terminal) {
+      arrive(evaluate(episode.last));
+      starts = GroupStarts(problem, episode.last_outcome);
+      const double now = task.Time(episode.last_outcome);
+      reward = time - now;
+      time = now;
+    }
+    rewards.push_back(reward);
+    episode.steps.push_back(std::move(step));
+  }
+  if (terminal && !rewards.empty() && episode.last != first) {
+    arrive(evaluate(episode.last));
+    rewards.back() = time - task.Time(episode.last_outcome);
+  }
+  const std::vector<double> gains = Gains(rewards, task.config().discount);
+  for (std::size_t t = 0; t < gains.size(); ++t) episode.steps[t].gain = gains[t];
+  return episode;
+}
+
+}  // namespace emplace

@@ -1,0 +1,61 @@
+#include "agents/placeto/placeto_agent.h"
+
+#include "agents/common/state.h"
+
+namespace emplace {
+namespace {
+
+// One policy for all graphs does not begin anew because it stopped improving them.
+PlacetoConfig WithoutRestarts(PlacetoConfig config) {
+  config.patience = 0;
+  return config;
+}
+
+}  // namespace
+
+PlacetoTrainer::PlacetoTrainer(const TrainerContext& context, const Config& config)
+    : problems_(context.problems),
+      learner_(WithoutRestarts(config), context.problems, context.seed, context.threads) {
+}
+
+void PlacetoTrainer::Save(std::ostream& out) const {
+  StateWriter writer(out, "placeto", problems_);
+  learner_.Save(writer);
+}
+
+void PlacetoTrainer::Load(std::istream& in) {
+  StateReader reader(in, "placeto", problems_);
+  learner_.Load(reader);
+}
+
+PlacetoAgent::PlacetoAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem), config_(config), learner_(config, {problem_}, context.seed, 1) {
+}
+
+void PlacetoAgent::Step(Evaluator& evaluator) {
+  if (finished_) return;
+  if (!learner_.has_choices() || learner_.updates() == config_.updates) {
+    learner_.GreedyEpisode(evaluator);
+    finished_ = true;
+    return;
+  }
+  Evaluator* evaluators[] = {&evaluator};
+  learner_.Update(evaluators);
+  if (config_.greedy_every > 0 && learner_.updates() % config_.greedy_every == 0) {
+    learner_.GreedyEpisode(evaluator);
+  }
+}
+
+void PlacetoAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "placeto", *problem_);
+  writer.Int(finished_);
+  learner_.Save(writer);
+}
+
+void PlacetoAgent::Load(std::istream& in) {
+  StateReader reader(in, "placeto", *problem_);
+  finished_ = reader.Int("0 or 1") != 0;
+  learner_.Load(reader);
+}
+
+}  // namespace emplace

@@ -1,0 +1,61 @@
+#pragma once
+
+// Improves a placement group by group with a graph neural network, as in R. Addanki et al.,
+// Placeto: Learning Generalizable Device Placement Algorithms for Distributed Machine Learning,
+// NeurIPS 2019. The decision process: episode.h; the policy: placeto_network.h; the learning:
+// placeto_learner.h.
+//
+// A step is one episode with its update; every `greedy_every` updates an episode of the most
+// probable choices follows [V]. The defaults are our `tuned` preset; configs/agents/
+// placeto_paper.yaml has the published settings as far as they are known.
+//
+// An episode needs num_groups evaluations at most and num_groups passes through a network over all
+// groups: time and memory grow with num_groups^2. Graphs are coarsened to hundreds of groups.
+//
+// The policy's size does not depend on the graph. PlacetoTrainer trains one over several graphs;
+// the setting `policy` begins with the policy in a file. `updates: 0` then shows what it does
+// without learning (zero-shot): one episode of the most probable choices. `updates: n` makes n
+// updates (fine-tuning) and such an episode after them; -1: until the budget ends.
+
+#include "agents/placeto/placeto_learner.h"
+#include "framework/search/agent.h"
+#include "framework/search/policy_trainer.h"
+
+namespace emplace {
+
+class PlacetoTrainer final : public PolicyTrainer {
+ public:
+  using Config = PlacetoConfig;
+  /// @throws SettingError, InputError
+  PlacetoTrainer(const TrainerContext& context, const Config& config);
+  void Step(std::span<Evaluator* const> evaluators) override { learner_.Update(evaluators); }
+  const UpdateTable& updates() const override { return learner_.table(); }
+  void SavePolicy(std::ostream& out) const override { learner_.SavePolicy(out); }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+ private:
+  std::vector<std::shared_ptr<const Problem>> problems_;
+  PlacetoLearner learner_;
+};
+
+class PlacetoAgent final : public Agent {
+ public:
+  using Config = PlacetoConfig;
+  using Trainer = PlacetoTrainer;
+  /// @throws SettingError, InputError
+  PlacetoAgent(const AgentContext& context, const Config& config);
+  void Step(Evaluator& evaluator) override;
+  bool Finished() const override { return finished_; }
+  const UpdateTable* updates() const override { return &learner_.table(); }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+ private:
+  std::shared_ptr<const Problem> problem_;
+  Config config_;
+  PlacetoLearner learner_;
+  bool finished_ = false;
+};
+
+}  // namespace emplace

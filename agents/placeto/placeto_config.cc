@@ -1,0 +1,45 @@
+#include "agents/placeto/placeto_config.h"
+
+namespace emplace {
+
+PlacetoConfig::PlacetoConfig() {
+  ppo.penalty = "clip";
+  ppo.epochs = 2;
+  episode.discount = 0.5;
+  network.stay = 2;
+  optimizer.method = "adam";
+  optimizer.schedule.learning_rate = 3e-3;
+  optimizer.clip_norm = 1.25;
+}
+
+void PlacetoConfig::Visit(FieldVisitor& v) {
+  network.Visit(v);
+  v.Group("episode", "the decision process", [this](FieldVisitor& g) { episode.Visit(g); });
+  v.Field("start",
+          start,
+          "placement that episodes begin with: random (drawn once), redraw (drawn for each), best "
+          "(so far), or single, single_gpu, single_cpu, contiguous, etf, heft, cpop");
+  v.Field("baseline_episodes", baseline_episodes, "episodes whose gains make the baseline");
+  v.Field("normalize_advantages",
+          normalize_advantages,
+          "divide advantages by their root mean square over the episode");
+  v.Field("entropy_weight", entropy_weight, "weight of the entropy bonus at first");
+  v.Field("entropy_final", entropy_final, "weight that it falls to");
+  v.Field("entropy_updates", entropy_updates, "updates over which it falls; 0: it stays");
+  v.Field("imitation_weight", imitation_weight, "pull towards the best placement so far");
+  v.Field("patience",
+          patience,
+          "updates without a better placement before a restart; 0: never restarts");
+  v.Group("ppo", "steps of descent on one episode", [this](FieldVisitor& g) { ppo.Visit(g); });
+  v.Group("optimizer", "gradient descent", [this](FieldVisitor& g) { optimizer.Visit(g); });
+  v.Field("greedy_every",
+          greedy_every,
+          "updates between episodes of the most probable choices; 0: never");
+  v.Field("policy", policy, "file with the policy to begin with; empty: random weights");
+  v.Field("updates",
+          updates,
+          "updates before a last episode of the most probable choices; -1: until the budget ends, "
+          "0: none");
+}
+
+}  // namespace emplace

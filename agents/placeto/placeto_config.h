@@ -1,0 +1,34 @@
+#pragma once
+
+// Settings of agent placeto. The defaults are the preset `tuned`; configs/agents/placeto_paper.yaml
+// has the published ones, and behind each key whether it is known.
+
+#include <string>
+
+#include "agents/placeto/episode.h"
+#include "agents/placeto/placeto_network.h"
+#include "agents/policy_gradient/ppo.h"
+#include "framework/learn/optimizer.h"
+
+namespace emplace {
+
+struct PlacetoConfig {
+  PlacetoConfig();
+  PlacetoNetworkConfig network;
+  EpisodeConfig episode;
+  std::string start = "best";
+  int baseline_episodes = 10;
+  bool normalize_advantages = true;
+  double entropy_weight = 0.05, entropy_final = 0.05;
+  int entropy_updates = 0;
+  double imitation_weight = 0;
+  int patience = 40;
+  PpoConfig ppo;
+  OptimizerConfig optimizer;
+  int greedy_every = 0;
+  std::string policy;
+  int updates = -1;
+  void Visit(FieldVisitor& v);
+};
+
+}  // namespace emplace

@@ -1,0 +1,460 @@
+#include "agents/placeto/placeto_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "agents/common/devices.h"
+#include "agents/common/starts.h"
+#include "agents/policy_gradient/learner_state.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/parallel.h"
+#include "framework/config/setting_error.h"
+#include "framework/learn/categorical.h"
+#include "framework/learn/ops.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr int kBatchRows = 1024;  // groups times states: what stays in the caches
+const std::vector<std::string> kColumns = {"restarts",
+                                           "update",
+                                           "greedy",
+                                           "evaluations",
+                                           "loss",
+                                           "entropy",
+                                           "entropy_weight",
+                                           "gradient_norm",
+                                           "learning_rate",
+                                           "gain",
+                                           "start_step_time_ns",
+                                           "last_step_time_ns",
+                                           "best_step_time_ns",
+                                           "feasible"};
+
+[[noreturn]] void ThrowNotFinite(std::int64_t update, const std::string& what) {
+  throw RunError(fmt::format("update {}: not finite: {}", update, what));
+}
+
+double TimeOf(const Outcome& outcome) {
+  return outcome.feasible ? static_cast<double>(outcome.step_time) : kNan;
+}
+
+}  // namespace
+
+PlacetoLearner::Task::Task(std::shared_ptr<const Problem> placed,
+                           const PlacetoConfig& config,
+                           Rng& rng)
+    : problem(std::move(placed), config.episode, config.network, rng),
+      network(config.network, problem.problem().num_devices(), parameters, rng) {
+  const bool named = config.start != "redraw" && config.start != "best";
+  const std::string start = named ? config.start : "random";
+  ValidateStarts(problem.problem(), "start", {start});
+  fixed_start = MakeStart(problem.problem(), start, rng);
+}
+
+PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
+                               std::vector<std::shared_ptr<const Problem>> problems,
+                               std::uint64_t seed,
+                               int threads)
+    : config_(config),
+      problems_(std::move(problems)),
+      threads_(threads),
+      rng_(seed),
+      network_(config.network, problems_.front()->num_devices(), parameters_, rng_),
+      ppo_(config.ppo, "ppo"),
+      optimizer_(config.optimizer, parameters_, "optimizer"),
+      table_{kColumns, {}} {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  RequireRange("baseline_episodes", config.baseline_episodes, 0, 1e6);
+  RequireRange("entropy_weight", config.entropy_weight, 0, kInfinity);
+  RequireRange("entropy_final", config.entropy_final, 0, kInfinity);
+  RequireRange("entropy_updates", config.entropy_updates, 0, kInfinity);
+  RequireRange("imitation_weight", config.imitation_weight, 0, kInfinity);
+  RequireRange("patience", config.patience, 0, kInfinity);
+  RequireRange("greedy_every", config.greedy_every, 0, kInfinity);
+  RequireRange("updates", config.updates, -1, kInfinity);
+  const int devices = problems_.front()->num_devices();
+  for (const auto& problem : problems_) {
+    if (config.network.features.one_hot() && problem->num_devices() != devices) {
+      throw InputError(fmt::format(
+          "placeto: graph \"{}\" has {} devices to choose from, graph \"{}\" has {}: one policy "
+          "needs the same number, unless features.devices is \"scored\"",
+          problem->graph().name(),
+          problem->num_devices(),
+          problems_.front()->graph().name(),
+          devices));
+    }
+    tasks_.push_back(std::make_unique<Task>(problem, config_, rng_));
+  }
+  LoadPolicyFile();
+  CopyParameters();
+}
+
+void PlacetoLearner::LoadPolicyFile() {
+  if (config_.policy.empty()) return;
+  std::istringstream in(ReadFile(config_.policy));
+  LoadPolicy(in, config_.policy);
+}
+
+void PlacetoLearner::Restart() {
+  ParameterSet fresh;
+  PlacetoNetwork(config_.network, problems_.front()->num_devices(), fresh, rng_);
+  for (std::size_t i = 0; i < fresh.all().size(); ++i) {
+    parameters_.all()[i].value = fresh.all()[i].value;
+  }
+  LoadPolicyFile();
+  CopyParameters();
+  optimizer_.Reset();
+  ppo_ = Ppo(config_.ppo, "ppo");
+  for (const auto& task : tasks_) {
+    task->gains.clear();
+  }
+  stale_updates_ = 0;
+  ++restarts_;
+}
+
+bool PlacetoLearner::has_choices() const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& task) {
+    return !task->problem.order().empty();
+  });
+}
+
+void PlacetoLearner::CopyParameters() {
+  for (const auto& task : tasks_) {
+    for (std::size_t i = 0; i < parameters_.all().size(); ++i) {
+      task->parameters.all()[i].value = parameters_.all()[i].value;
+    }
+  }
+}
+
+Placement PlacetoLearner::Start(Task& task, Rng& rng) const {
+  if (config_.start == "redraw") return MakeStart(task.problem.problem(), "random", rng);
+  if (config_.start == "best" && task.best) return *task.best;
+  return task.fixed_start;
+}
+
+PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task, Evaluator& evaluator, Rng* rng) {
+  const int steps = static_cast<int>(task.problem.order().size());
+  Sampled sampled;
+  sampled.log_probabilities.resize(steps, task.problem.problem().num_devices());
+  Rng start_rng;
+  const Placement start = Start(task, rng != nullptr ? *rng : start_rng);
+  const auto choose = [&](const PlacetoState& state) {
+    Tape tape(false);
+    const PlacetoState* states[] = {&state};
+    const PlacetoBatch batch = task.problem.features().Batch(states);
+    const Var choices = task.network.LogProbabilities(tape, task.problem.graph(), batch);
+    const Matrix& log_probabilities = tape.value(choices);
+    sampled.log_probabilities.row(std::ssize(sampled.devices)) = log_probabilities;
+    try {
+      sampled.devices.push_back(rng != nullptr ? SampleRows(log_probabilities, *rng)[0]
+                                               : ArgmaxRows(log_probabilities)[0]);
+    } catch (const RunError&) {
+      ThrowNotFinite(updates_, tape.FirstNonFinite());
+    }
+    return sampled.devices.back();
+  };
+  sampled.episode = RunEpisode(task.problem, start, choose, evaluator);
+  return sampled;
+}
+
+bool PlacetoLearner::Remember(Task& task, const Episode& episode) {
+  evaluations_ += episode.evaluations;
+  if (task.best && !Better(episode.best_outcome, task.best_outcome)) return false;
+  task.best = episode.best;
+  task.best_outcome = episode.best_outcome;
+  task.best_outcome.start.clear();
+  task.best_outcome.finish.clear();
+  return true;
+}
+
+void PlacetoLearner::Weigh(Task& task, Sampled& sampled) const {
+  const auto steps = std::ssize(sampled.devices);
+  std::vector<double> gains(steps);
+  sampled.advantages.resize(steps, 1);
+  double squares = 0, largest = 0;
+  for (std::ptrdiff_t t = 0; t < steps; ++t) {
+    gains[t] = sampled.episode.steps[t].gain;
+    double baseline = 0;
+    for (const std::vector<double>& earlier : task.gains) baseline += earlier[t];
+    if (!task.gains.empty()) baseline /= static_cast<double>(task.gains.size());
+    const double advantage = gains[t] - baseline;
+    sampled.advantages(t, 0) = static_cast<float>(-advantage);
+    squares += advantage * advantage;
+    largest = std::max({largest, std::abs(gains[t]), std::abs(baseline)});
+  }
+  if (config_.normalize_advantages && steps > 0) {
+    const double rms = std::sqrt(squares / static_cast<double>(steps));
+    sampled.advantages *= rms > 1e-12 * largest ? static_cast<float>(1 / rms) : 0.0F;
+  }
+  task.gains.push_back(std::move(gains));
+  if (std::ssize(task.gains) > config_.baseline_episodes) task.gains.erase(task.gains.begin());
+}
+
+double PlacetoLearner::EntropyWeight() const {
+  if (config_.entropy_updates == 0) return config_.entropy_weight;
+  const double passed =
+      std::min(1.0,
+               static_cast<double>(optimizer_.updates()) /
+                   (static_cast<double>(config_.entropy_updates) * ppo_.epochs()));
+  return config_.entropy_weight + passed * (config_.entropy_final - config_.entropy_weight);
+}
+
+PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled& sampled) const {
+  const int steps = static_cast<int>(sampled.devices.size());
+  const int batch_states = std::max(1, kBatchRows / task.problem.graph().num_groups());
+  Learned learned;
+  task.parameters.ClearGradients();
+  Tape tape;
+  for (int begin = 0; begin < steps; begin += batch_states) {
+    const int count = std::min(batch_states, steps - begin);
+    std::vector<const PlacetoState*> states;
+    std::vector<int> devices, best;
+    for (int t = begin; t < begin + count; ++t) {
+      states.push_back(&sampled.episode.steps[t].state);
+      devices.push_back(sampled.devices[t]);
+      best.push_back(task.best->device[states.back()->current]);
+    }
+    const PlacetoBatch batch = task.problem.features().Batch(states);
+    const Var choices = task.network.LogProbabilities(tape, task.problem.graph(), batch);
+    const Matrix old = sampled.log_probabilities.middleRows(begin, count);
+    Matrix old_picked(count, 1);
+    for (int t = 0; t < count; ++t) old_picked(t, 0) = old(t, devices[t]);
+
+    Var kl = tape.Constant(Matrix::Zero(1, 1));
+    if (ppo_.needs_kl()) {
+      // Forbidden devices have probability 0 in both.
+      const Matrix known = batch.allowed.array().select(old, 0.0F);
+      const Matrix weights = batch.allowed.array().select(old.array().exp(), 0.0F);
+      const Var now = Clamp(tape, choices, std::numeric_limits<float>::lowest(), 0);
+      const Var difference = Subtract(tape, tape.Constant(known), now);
+      kl = Scale(tape,
+                 SumAll(tape, Multiply(tape, difference, tape.Constant(weights))),
+                 1.0F / static_cast<float>(count));
+    }
+    const Var picked = Pick(tape, choices, devices);
+    const Matrix advantages = sampled.advantages.middleRows(begin, count);
+    Var loss = ppo_.Loss(tape, picked, old_picked, advantages, kl);
+    const Var entropy = MeanAll(tape, Entropy(tape, choices));
+    loss = Subtract(tape, loss, Scale(tape, entropy, static_cast<float>(EntropyWeight())));
+    if (config_.imitation_weight > 0) {
+      const Var imitated = MeanAll(tape, Pick(tape, choices, best));
+      loss =
+          Subtract(tape, loss, Scale(tape, imitated, static_cast<float>(config_.imitation_weight)));
+    }
+    const float share = static_cast<float>(count) / static_cast<float>(steps);
+    const Var part = Scale(tape, loss, share / static_cast<float>(tasks_.size()));
+    if (!std::isfinite(tape.value(part)(0, 0))) ThrowNotFinite(updates_, tape.FirstNonFinite());
+    learned.loss += tape.value(part)(0, 0);
+    learned.entropy += share * tape.value(entropy)(0, 0) / static_cast<double>(tasks_.size());
+    learned.kl += share * tape.value(kl)(0, 0) / static_cast<double>(tasks_.size());
+    tape.Backward(part);
+    tape.Clear();
+  }
+  return learned;
+}
+
+void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
+  EMPLACE_CHECK(evaluators.size() == tasks_.size());
+  if (config_.patience > 0 && stale_updates_ >= config_.patience) Restart();
+  const int count = static_cast<int>(tasks_.size());
+  std::vector<std::uint64_t> seeds;
+  for (int i = 0; i < count; ++i) seeds.push_back(rng_());
+  std::vector<Sampled> sampled(count);
+  ParallelFor(count, threads_, [&](int i) {
+    Rng rng(seeds[i]);
+    sampled[i] = Sample(*tasks_[i], *evaluators[i], &rng);
+  });
+  ++stale_updates_;
+  for (int i = 0; i < count; ++i) {
+    if (Remember(*tasks_[i], sampled[i].episode)) stale_updates_ = 0;
+    Weigh(*tasks_[i], sampled[i]);
+  }
+  Learned first;
+  Optimizer::StepInfo info;
+  for (int epoch = 0; epoch < ppo_.epochs(); ++epoch) {
+    std::vector<Learned> parts(count);
+    ParallelFor(count, threads_, [&](int i) { parts[i] = Differentiate(*tasks_[i], sampled[i]); });
+    Learned sum;
+    for (int i = 0; i < count; ++i) {
+      sum.loss += parts[i].loss;
+      sum.entropy += parts[i].entropy;
+      sum.kl += parts[i].kl;
+      for (std::size_t p = 0; p < parameters_.all().size(); ++p) {
+        parameters_.all()[p].gradient += tasks_[i]->parameters.all()[p].gradient;
+      }
+    }
+    if (epoch == 0) first = sum;
+    if (epoch == ppo_.epochs() - 1) ppo_.Observe(sum.kl);
+    info = optimizer_.Step();
+    if (!std::isfinite(info.gradient_norm)) ThrowNotFinite(updates_, "the gradient");
+    CopyParameters();
+  }
+  Record(false, sampled, first, info);
+  ++updates_;
+}
+
+void PlacetoLearner::GreedyEpisode(Evaluator& evaluator) {
+  const Sampled sampled = Sample(*tasks_.front(), evaluator, nullptr);
+  Remember(*tasks_.front(), sampled.episode);
+  Record(true, {&sampled, 1}, {kNan, kNan, kNan}, {kNan, kNan});
+}
+
+void PlacetoLearner::Record(bool greedy,
+                            std::span<const Sampled> sampled,
+                            const Learned& learned,
+                            const Optimizer::StepInfo& info) {
+  double gain = 0, first = 0, last = 0, best = 0, feasible = 0;
+  const auto count = static_cast<double>(sampled.size());
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    const Episode& episode = sampled[i].episode;
+    gain += episode.steps.empty() ? 0 : episode.steps[0].gain / count;
+    first += TimeOf(episode.first_outcome) / count;
+    last += TimeOf(episode.last_outcome) / count;
+    best += TimeOf(tasks_[i]->best_outcome) / count;
+    feasible += episode.last_outcome.feasible / count;
+  }
+  for (double value : {static_cast<double>(restarts_),
+                       static_cast<double>(updates_),
+                       static_cast<double>(greedy),
+                       static_cast<double>(evaluations_),
+                       learned.loss,
+                       learned.entropy,
+                       greedy ? kNan : EntropyWeight(),
+                       info.gradient_norm,
+                       info.learning_rate,
+                       gain,
+                       first,
+                       last,
+                       best,
+                       feasible}) {
+    table_.values.push_back(value);
+  }
+}
+
+void PlacetoLearner::Save(StateWriter& writer) const {
+  writer.Generator(rng_);
+  SaveLearner(writer, parameters_, optimizer_);
+  writer.Double(ppo_.kl_weight());
+  writer.Int(updates_);
+  writer.Int(evaluations_);
+  writer.Int(restarts_);
+  writer.Int(stale_updates_);
+  for (const auto& task : tasks_) {
+    for (int group : task->problem.order()) writer.Int(group);
+    writer.Devices(task->fixed_start);
+    writer.Int(task->best.has_value());
+    if (task->best) {
+      writer.Devices(*task->best);
+      writer.Result(task->best_outcome);
+    }
+    writer.Int(std::ssize(task->gains));
+    for (const auto& gains : task->gains) {
+      for (double gain : gains) writer.Double(gain);
+    }
+  }
+  writer.Table(table_);
+}
+
+void PlacetoLearner::Load(StateReader& reader) {
+  reader.Generator(rng_);
+  LoadLearner(reader, parameters_, optimizer_);
+  ppo_.set_kl_weight(reader.Double("a weight"));
+  updates_ = reader.Int("a number of updates");
+  evaluations_ = reader.Int("a number of evaluations");
+  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
+  stale_updates_ = static_cast<int>(reader.Int("a number of updates"));
+  for (const auto& task : tasks_) {
+    const Problem& problem = task->problem.problem();
+    std::vector<int> order;
+    for (std::size_t t = 0; t < task->problem.order().size(); ++t) {
+      order.push_back(static_cast<int>(reader.Int("a group")));
+    }
+    if (!std::is_permutation(order.begin(), order.end(), task->problem.order().begin())) {
+      throw InputError("agent state: expected the groups that have a choice, got others");
+    }
+    task->problem.set_order(std::move(order));
+    task->fixed_start = reader.Devices(problem);
+    task->best.reset();
+    if (reader.Int("0 or 1") != 0) {
+      task->best = reader.Devices(problem);
+      task->best_outcome = reader.Result(problem);
+    }
+    const std::int64_t count = reader.Int("a number of episodes");
+    if (count < 0 || count > config_.baseline_episodes) {
+      throw InputError(fmt::format(
+          "agent state: expected at most {} episodes, got {}", config_.baseline_episodes, count));
+    }
+    task->gains.assign(count, std::vector<double>(task->problem.order().size()));
+    for (auto& gains : task->gains) {
+      for (double& gain : gains) gain = reader.Double("a gain");
+    }
+  }
+  reader.Table(table_);
+  CopyParameters();
+}
+
+void PlacetoLearner::SavePolicy(std::ostream& out) const {
+  StateWriter writer(out, "placeto");
+  const PlacetoFeaturesConfig& features = config_.network.features;
+  writer.Name(features.devices);
+  writer.Int(problems_.front()->num_devices());
+  writer.Int(features.start_time);
+  writer.Int(features.memory);
+  writer.Int(features.device_costs);
+  writer.Int(config_.network.width);
+  writer.Int(config_.network.rounds);
+  writer.Int(config_.network.mean());
+  writer.Double(config_.network.stay);
+  for (const Parameter& parameter : parameters_.all()) {
+    writer.Name(parameter.name);
+    writer.Matrix(parameter.value);
+  }
+}
+
+void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
+  try {
+    StateReader reader(in, "placeto");
+    const PlacetoFeaturesConfig& features = config_.network.features;
+    reader.Name("features.devices", features.devices);
+    const std::int64_t devices = reader.Int("a number of devices");
+    if (features.one_hot() && devices != problems_.front()->num_devices()) {
+      throw InputError(
+          fmt::format("policy: it was trained for {} devices, cluster \"{}\" has {}; only one with "
+                      "features.devices \"scored\" fits any number",
+                      devices,
+                      problems_.front()->cluster().name(),
+                      problems_.front()->num_devices()));
+    }
+    const auto require = [&](const char* setting, std::int64_t expected) {
+      if (const std::int64_t value = reader.Int(setting); value != expected) {
+        throw InputError(fmt::format(
+            "policy: it was trained with {} {}, the settings say {}", setting, value, expected));
+      }
+    };
+    require("features.start_time", features.start_time);
+    require("features.memory", features.memory);
+    require("features.device_costs", features.device_costs);
+    require("width", config_.network.width);
+    require("rounds", config_.network.rounds);
+    require("aggregation: mean", config_.network.mean());
+    if (const double stay = reader.Double("stay"); stay != config_.network.stay) {
+      throw InputError(fmt::format(
+          "policy: it was trained with stay {}, the settings say {}", stay, config_.network.stay));
+    }
+    for (Parameter& parameter : parameters_.all()) {
+      reader.Name("parameter", parameter.name);
+      reader.Matrix("parameter " + parameter.name, parameter.value);
+    }
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", where, error.what()));
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,118 @@
+#pragma once
+
+// How the policy of NeurIPS 2019 learns [V]: one episode on every graph, then one update.
+//
+//   loss = mean over graphs and steps of  -A_t log pi(a_t | s_t) - entropy_weight H(pi(. | s_t))
+//   A_t = G_t - mean of G_t at the same step over the last `baseline_episodes` episodes of the
+//   graph
+//
+// The mean is over earlier episodes; in the first A_t = G_t [?]. The entropy weight falls linearly
+// from `entropy_weight` to `entropy_final`. [ours], behind settings and off in `paper`: advantages
+// divided by their root mean square over an episode; several steps of descent per episode by PPO
+// (with one step its loss has the gradient above); a pull towards the device that the graph's best
+// placement so far gives to the current group.
+//
+// A policy that leaves every group where it is finds nothing more: after `patience` updates without
+// a better placement of any graph the search begins anew with other random weights (or those of the
+// `policy` file) [ours].
+//
+// Episodes start from `start`: "random" (drawn once), "redraw" (drawn for each), "best" (the best
+// placement so far, "random" before there is one), or a name of agents/common/starts.h.
+//
+// Each graph has a copy of the parameters; gradients are summed in the order of the graphs, so the
+// number of threads changes nothing.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agents/common/state.h"
+#include "agents/placeto/placeto_config.h"
+#include "framework/search/update_table.h"
+
+namespace emplace {
+
+class PlacetoLearner {
+ public:
+  /// @throws SettingError; InputError for a policy file that does not fit: see LoadPolicy
+  PlacetoLearner(const PlacetoConfig& config,
+                 std::vector<std::shared_ptr<const Problem>> problems,
+                 std::uint64_t seed,
+                 int threads);
+
+  /// An episode on every problem, and an update from them.
+  /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value"; BudgetExhausted
+  void Update(std::span<Evaluator* const> evaluators);
+  /// An episode of the most probable choices on the first problem, recorded as a row without
+  /// update.
+  void GreedyEpisode(Evaluator& evaluator);
+
+  bool has_choices() const;
+  std::int64_t updates() const { return updates_; }
+  /// One row per update or greedy episode; means over the graphs. Columns: restarts, update, greedy
+  /// (0 or 1), evaluations, loss, entropy (mean per step, nats), entropy_weight, gradient_norm,
+  /// learning_rate, gain (G_0), start_step_time_ns, last_step_time_ns, best_step_time_ns (so far),
+  /// feasible (share of last placements).
+  const UpdateTable& table() const { return table_; }
+
+  void Save(StateWriter& writer) const;
+  void Load(StateReader& reader);
+  /// What acting on other problems needs: features, widths, number of devices, parameters.
+  void SavePolicy(std::ostream& out) const;
+  /// The graph-independent parameters.
+  ParameterSet& parameters() { return parameters_; }
+
+ private:
+  struct Task {
+    Task(std::shared_ptr<const Problem> problem, const PlacetoConfig& config, Rng& rng);
+    EpisodeProblem problem;
+    ParameterSet parameters;  // a copy of the learner's, with gradients of its own
+    PlacetoNetwork network;
+    Placement fixed_start;
+    std::optional<Placement> best;
+    Outcome best_outcome;
+    std::vector<std::vector<double>> gains;  // of the last episodes, the oldest first
+  };
+  struct Sampled {
+    Episode episode;
+    std::vector<int> devices;  // [T] chosen
+    Matrix log_probabilities;  // [T, D] of the policy that chose
+    Matrix advantages;         // [T, 1] as costs: -A_t
+  };
+  struct Learned {
+    double loss = 0, entropy = 0, kl = 0;
+  };
+
+  void LoadPolicy(std::istream& in, const std::string& where);
+  void LoadPolicyFile();
+  void Restart();
+  void CopyParameters();
+  Placement Start(Task& task, Rng& rng) const;
+  Sampled Sample(Task& task, Evaluator& evaluator, Rng* rng);
+  /// @return whether its best placement is better than those before
+  bool Remember(Task& task, const Episode& episode);
+  void Weigh(Task& task, Sampled& sampled) const;
+  Learned Differentiate(Task& task, const Sampled& sampled) const;
+  double EntropyWeight() const;
+  void Record(bool greedy,
+              std::span<const Sampled> sampled,
+              const Learned& learned,
+              const Optimizer::StepInfo& info);
+
+  PlacetoConfig config_;
+  std::vector<std::shared_ptr<const Problem>> problems_;
+  int threads_;
+  Rng rng_;
+  ParameterSet parameters_;
+  PlacetoNetwork network_;
+  Ppo ppo_;
+  Optimizer optimizer_;
+  std::vector<std::unique_ptr<Task>> tasks_;
+  std::int64_t updates_ = 0, evaluations_ = 0;
+  int restarts_ = 0, stale_updates_ = 0;
+  UpdateTable table_;
+};
+
+}  // namespace emplace

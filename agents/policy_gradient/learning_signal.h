@@ -1,0 +1,58 @@
+#pragma once
+
+// What outcomes on one problem tell a policy: how much each placement's log-probability weighs in
+// the loss (policy_loss.h), and which placement is the best so far. A policy that learns from
+// several problems has one signal for each: baselines and best placements are not shared.
+
+#include <optional>
+#include <span>
+
+#include "agents/common/state.h"
+#include "agents/policy_gradient/policy_gradient_config.h"
+#include "framework/search/evaluator.h"
+
+namespace emplace {
+
+class LearningSignal {
+ public:
+  /// @throws SettingError for a setting of `reward` or `baseline`
+  LearningSignal(const PolicyGradientConfig& config, std::shared_ptr<const Problem> problem);
+
+  /// Placements to sample now: `samples`, or what the budget leaves (at least 1).
+  int NumSamples(const Evaluator& evaluator) const;
+  /// The best placement so far, if the imitation term wants its log-probability.
+  const Placement* ToImitate() const;
+
+  struct Batch {
+    Matrix weights;        ///< [K, 1] A_i / K', 0 for a placement that does not count
+    double mean_cost = 0;  ///< of all K
+    double feasible = 0;   ///< share
+  };
+  /// Keeps the best and moves the baseline.
+  /// @param update  updates before this one
+  Batch Take(std::span<const Placement> placements,
+             std::span<const Outcome> outcomes,
+             std::int64_t update);
+
+  /// True after `patience` batches without a better placement.
+  bool Stale() const { return config_.patience > 0 && stale_updates_ >= config_.patience; }
+  double baseline() const { return baseline_.value(); }
+  /// Of the best placement, if it fits; else NaN. [ns]
+  double best_step_time() const;
+  /// As at first.
+  void Reset();
+
+  void Save(StateWriter& writer) const;
+  void Load(StateReader& reader);
+
+ private:
+  PolicyGradientConfig config_;
+  std::shared_ptr<const Problem> problem_;
+  Reward reward_;
+  Baseline baseline_;
+  int stale_updates_ = 0;
+  std::optional<Placement> best_;
+  Outcome best_outcome_;
+};
+
+}  // namespace emplace

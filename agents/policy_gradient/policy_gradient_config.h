@@ -1,0 +1,32 @@
+#pragma once
+
+#include "agents/policy_gradient/baseline.h"
+#include "agents/policy_gradient/ppo.h"
+#include "agents/policy_gradient/reward.h"
+#include "framework/learn/optimizer.h"
+
+namespace emplace {
+
+/// Settings of policy_gradient.h, which explains them.
+struct PolicyGradientConfig {
+  int samples = 8;
+  RewardConfig reward;
+  BaselineConfig baseline;
+  bool normalize_advantages = false;
+  bool per_decision = false;
+  int valid_only_after = 0;  ///< updates; 0: every placement always counts
+  double entropy_weight = 0;
+  int entropy_updates = 0;  ///< the weight falls linearly to 0 over these; 0: it stays
+  double imitation_weight = 0;
+  int patience = 0;  ///< updates without a better placement before a restart; 0: never restarts
+  OptimizerConfig optimizer;
+  /// Only agents that can score placements again visit it, as their group "ppo". 1 epoch: the plain
+  /// policy gradient.
+  PpoConfig ppo = {.epochs = 1};
+  /// Visits all but `ppo` into the agent's settings (no map of its own): "samples", "reward", ...
+  void Visit(FieldVisitor& v);
+  /// @throws SettingError for a number out of range; the groups are their owners' to check
+  void Validate() const;
+};
+
+}  // namespace emplace

@@ -1,0 +1,320 @@
+#include "agents/post/post_agent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "agents/policy_gradient/learner_state.h"
+#include "framework/base/error.h"
+#include "framework/config/setting_error.h"
+#include "framework/learn/ops.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+const std::vector<std::string> kColumns = {"restarts",
+                                           "evaluations",
+                                           "phase",
+                                           "entropy",
+                                           "kl",
+                                           "kl_weight",
+                                           "epsilon",
+                                           "elite_time_ns",
+                                           "baseline",
+                                           "mean_cost",
+                                           "best_step_time_ns",
+                                           "feasible"};
+
+/// Divides by the root mean square; differences that are no more than rounding become 0.
+void Normalize(std::vector<double>& advantages, std::span<const double> costs) {
+  double squares = 0, largest = 0;
+  for (double advantage : advantages) squares += advantage * advantage;
+  for (double cost : costs) largest = std::max(largest, std::abs(cost));
+  const double rms = std::sqrt(squares / static_cast<double>(advantages.size()));
+  const double factor = rms > 1e-12 * largest ? 1 / rms : 0;
+  for (double& advantage : advantages) advantage *= factor;
+}
+
+const PostConfig& Checked(const PostConfig& config) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  RequireChoice("method", config.method, {"ce_only", "joint", "ppo_only"});
+  RequireChoice("ppo.ratio", config.ratio, {"decision", "placement"});
+  RequireRange("ppo.samples", config.ppo_samples, 1, 1e6);
+  const CrossEntropyConfig& entropy = config.cross_entropy;
+  RequireRange("cross_entropy.samples", entropy.samples, 1, 1e6);
+  RequireRange("cross_entropy.elite_share", entropy.elite_share, 0, 1);
+  RequireRange("cross_entropy.epsilon", entropy.epsilon, 0, 1);
+  RequireRange("cross_entropy.epsilon_samples", entropy.epsilon_samples, 1, 1e9);
+  RequireRange("cross_entropy.step", entropy.step, 0, 1);
+  RequireRange("sharing", config.sharing, 0, 1000);
+  RequireRange("patience", config.patience, 0, kInfinity);
+  return config;
+}
+
+}  // namespace
+
+PostConfig::PostConfig() {
+  reward.transform = "sqrt";
+  ppo.kl_target = 0.01;
+  optimizer.schedule.learning_rate = 0.2;
+}
+
+void CrossEntropyConfig::Visit(FieldVisitor& v) {
+  v.Field("samples", samples, "placements from one cross-entropy step to the next (N)");
+  v.Field("elite_share", elite_share, "quantile of their costs up to which they are elites");
+  v.Field("epsilon", epsilon, "share of the uniform distribution mixed in, at first");
+  v.Field("epsilon_samples", epsilon_samples, "placements over which it falls linearly to 0");
+  v.Field("step", step, "share of the old distributions that gives way to the elites'");
+  v.Field("keep_elites", keep_elites, "elites compete with the next placements");
+}
+
+void PostConfig::Visit(FieldVisitor& v) {
+  v.Field("method", method, "joint, ce_only or ppo_only");
+  v.Group("reward", "what a placement costs", [this](FieldVisitor& g) { reward.Visit(g); });
+  v.Group("baseline", "what is subtracted from it", [this](FieldVisitor& g) { baseline.Visit(g); });
+  v.Field("normalize_advantages",
+          normalize_advantages,
+          "divide advantages by their root mean square over the batch");
+  v.Group("ppo", "proximal policy optimisation", [this](FieldVisitor& g) {
+    g.Field("samples", ppo_samples, "placements from one update to the next (K)");
+    g.Field("ratio", ratio, "of probabilities, new to old: of each decision or of the placement");
+    ppo.Visit(g);
+  });
+  v.Group("cross_entropy", "cross-entropy minimisation", [this](FieldVisitor& g) {
+    cross_entropy.Visit(g);
+  });
+  v.Group("optimizer", "gradient descent of PPO", [this](FieldVisitor& g) { optimizer.Visit(g); });
+  v.Field("sharing",
+          sharing,
+          "strength with which groups that exchange tensors learn together in PPO; 0: not");
+  v.Field(
+      "patience", patience, "placements without a better one before a restart; 0: never restarts");
+}
+
+PostAgent::PostAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem),
+      config_(Checked(config)),
+      rng_(context.seed),
+      policy_(*problem_, parameters_, config.sharing),
+      reward_(config.reward, *problem_, "reward"),
+      baseline_(config.baseline, reward_.failing_cost(), "baseline"),
+      ppo_(config.ppo, "ppo"),
+      optimizer_(config.optimizer, parameters_, "optimizer"),
+      table_{kColumns, {}} {
+}
+
+void PostAgent::ThrowNotFinite(const Tape& tape) const {
+  const std::string what = tape.FirstNonFinite();
+  throw RunError(fmt::format(
+      "update {}: not finite: {}", table_.num_rows(), what.empty() ? "the loss" : what));
+}
+
+std::int64_t PostAgent::UntilUpdate() const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  const auto consider = [&](int period) {
+    least = std::min(least, period - since_restart_ % period);
+  };
+  if (UsesPpo()) consider(config_.ppo_samples);
+  if (UsesCrossEntropy()) consider(config_.cross_entropy.samples);
+  return least;
+}
+
+void PostAgent::Draw(int count, Evaluator& evaluator) {
+  Tape tape;
+  const Var log_probabilities = policy_.LogProbabilities(tape);
+  std::vector<Placement> placements;
+  try {
+    placements = policy_.Sample(tape.value(log_probabilities), count, rng_);
+  } catch (const RunError&) {
+    ThrowNotFinite(tape);
+  }
+  std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
+  for (int i = 0; i < count; ++i) {
+    const bool better = since_restart_ + i == 0 || Better(outcomes[i], best_);
+    if (better) best_ = outcomes[i];
+    stale_ = better ? 0 : stale_ + 1;
+    const double cost = reward_.Cost(outcomes[i]);
+    samples_.push_back({std::move(placements[i]), std::move(outcomes[i]), cost});
+  }
+  evaluations_ += count;
+  since_restart_ += count;
+}
+
+PostAgent::Row PostAgent::Ppo(std::span<const Sample> batch, std::vector<double> advantages) {
+  std::vector<Placement> placements;
+  for (const Sample& sample : batch) placements.push_back(sample.placement);
+  const Eigen::Map<const Eigen::RowVectorXd> row(advantages.data(), std::ssize(advantages));
+  const bool whole = config_.ratio == "placement";
+  Tape tape;
+  Matrix old, old_drawn;
+  Var kl;
+  for (int epoch = 0; epoch <= ppo_.epochs(); ++epoch) {
+    tape.Clear();
+    const Var all = policy_.LogProbabilities(tape);
+    if (epoch == 0) old = tape.value(all);
+    kl = policy_.Divergence(tape, old, all);
+    if (whole) kl = Scale(tape, kl, static_cast<float>(policy_.num_decisions()));
+    if (epoch == ppo_.epochs()) break;
+
+    Var drawn = policy_.LogProbability(tape, all, placements);
+    if (whole) drawn = SumOverRows(tape, drawn);
+    if (epoch == 0) old_drawn = tape.value(drawn);
+    const Var loss = ppo_.Loss(tape, drawn, old_drawn, row.cast<float>(), kl);
+    if (!std::isfinite(tape.value(loss)(0, 0))) ThrowNotFinite(tape);
+    tape.Backward(loss);
+    if (!std::isfinite(optimizer_.Step().gradient_norm)) ThrowNotFinite(tape);
+  }
+  const double divergence = tape.value(kl)(0, 0);
+  if (!std::isfinite(divergence)) ThrowNotFinite(tape);
+  ppo_.Observe(divergence);
+  return {.phase = 0,
+          .kl = divergence,
+          .kl_weight = ppo_.kl_weight(),
+          .epsilon = kNan,
+          .elite_time = kNan};
+}
+
+PostAgent::Row PostAgent::CrossEntropy() {
+  const CrossEntropyConfig& config = config_.cross_entropy;
+  const auto rank =
+      std::max<std::int64_t>(1, std::ceil(config.elite_share * config.samples - 1e-9));
+  const auto costs_less = [](const Sample& a, const Sample& b) { return a.cost < b.cost; };
+  std::stable_sort(samples_.begin(), samples_.end(), costs_less);
+  samples_.erase(std::upper_bound(samples_.begin(), samples_.end(), samples_[rank - 1], costs_less),
+                 samples_.end());
+
+  std::vector<const Placement*> elites;
+  double slowest = kNan;
+  for (const Sample& sample : samples_) {
+    elites.push_back(&sample.placement);
+    const auto time = static_cast<double>(sample.outcome.step_time);
+    if (sample.outcome.feasible && !(slowest > time)) slowest = time;
+  }
+  const double left = 1 - static_cast<double>(since_restart_) / config.epsilon_samples;
+  const double epsilon = config.epsilon * std::max(left, 0.0);
+  policy_.MinimizeCrossEntropy(elites, epsilon, config.step);
+
+  std::vector<Sample> kept;
+  for (Sample& sample : samples_) {
+    const auto same = [&](const Sample& other) { return other.placement == sample.placement; };
+    if (!config.keep_elites || std::ssize(kept) == rank) break;
+    if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(std::move(sample));
+  }
+  samples_ = std::move(kept);
+  return {.phase = 1, .kl = kNan, .kl_weight = kNan, .epsilon = epsilon, .elite_time = slowest};
+}
+
+void PostAgent::Update() {
+  const std::span<const Sample> batch = std::span<const Sample>(samples_).subspan(num_used_);
+  std::vector<double> costs;
+  double mean_cost = 0, feasible = 0;
+  for (const Sample& sample : batch) {
+    costs.push_back(sample.cost);
+    mean_cost += sample.cost / static_cast<double>(batch.size());
+    feasible += sample.outcome.feasible / static_cast<double>(batch.size());
+  }
+  std::vector<double> advantages = baseline_.Advantages(costs);
+  if (config_.normalize_advantages) Normalize(advantages, costs);
+  const double entropy = policy_.MeanEntropy();
+  const bool cross_entropy =
+      UsesCrossEntropy() && since_restart_ % config_.cross_entropy.samples == 0;
+  const Row row = cross_entropy ? CrossEntropy() : Ppo(batch, std::move(advantages));
+  if (!UsesCrossEntropy()) samples_.clear();
+  num_used_ = static_cast<int>(samples_.size());
+
+  const double best = best_.feasible ? static_cast<double>(best_.step_time) : kNan;
+  for (double value : {static_cast<double>(restarts_),
+                       static_cast<double>(evaluations_),
+                       row.phase,
+                       entropy,
+                       row.kl,
+                       row.kl_weight,
+                       row.epsilon,
+                       row.elite_time,
+                       baseline_.value(),
+                       mean_cost,
+                       best,
+                       feasible}) {
+    table_.values.push_back(value);
+  }
+}
+
+void PostAgent::Restart() {
+  policy_.MakeUniform();
+  optimizer_.Reset();
+  baseline_ = Baseline(config_.baseline, reward_.failing_cost(), "baseline");
+  ppo_ = emplace::Ppo(config_.ppo, "ppo");
+  samples_.clear();
+  num_used_ = 0;
+  since_restart_ = stale_ = 0;
+  ++restarts_;
+}
+
+void PostAgent::Step(Evaluator& evaluator) {
+  if (finished_) return;
+  if (policy_.num_decisions() == 0) {
+    evaluator.Evaluate(policy_.Sample({}, 1, rng_));
+    finished_ = true;
+    return;
+  }
+  const std::int64_t wanted = UntilUpdate();
+  const auto count = std::clamp<std::int64_t>(evaluator.remaining(), 1, wanted);
+  Draw(static_cast<int>(count), evaluator);
+  if (count < wanted) return;
+  Update();
+  if (config_.patience > 0 && stale_ >= config_.patience) Restart();
+}
+
+void PostAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "post", *problem_);
+  writer.Int(finished_);
+  writer.Generator(rng_);
+  SaveLearner(writer, parameters_, optimizer_);
+  writer.Double(baseline_.value());
+  writer.Double(ppo_.kl_weight());
+  writer.Int(evaluations_);
+  writer.Int(since_restart_);
+  writer.Int(stale_);
+  writer.Int(restarts_);
+  if (since_restart_ > 0) writer.Result(best_);
+  writer.Int(std::ssize(samples_));
+  for (const Sample& sample : samples_) {
+    writer.Devices(sample.placement);
+    writer.Result(sample.outcome);
+  }
+  writer.Int(num_used_);
+  writer.Table(table_);
+}
+
+void PostAgent::Load(std::istream& in) {
+  StateReader reader(in, "post", *problem_);
+  finished_ = reader.Int("0 or 1") != 0;
+  reader.Generator(rng_);
+  LoadLearner(reader, parameters_, optimizer_);
+  baseline_.set_value(reader.Double("a baseline"));
+  ppo_.set_kl_weight(reader.Double("a weight"));
+  evaluations_ = reader.Int("a number of evaluations");
+  since_restart_ = reader.Int("a number of evaluations");
+  stale_ = reader.Int("a number of evaluations");
+  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
+  if (since_restart_ > 0) best_ = reader.Result();
+  samples_.clear();
+  for (std::int64_t left = reader.Int("a number of placements"); left > 0; --left) {
+    Sample sample;
+    sample.placement = reader.Devices();
+    sample.outcome = reader.Result();
+    sample.cost = reward_.Cost(sample.outcome);
+    samples_.push_back(std::move(sample));
+  }
+  num_used_ = static_cast<int>(reader.Int("a number of placements"));
+  if (num_used_ < 0 || num_used_ > std::ssize(samples_)) {
+    throw InputError(fmt::format(
+        "agent state: expected at most {} placements, got {}", samples_.size(), num_used_));
+  }
+  reader.Table(table_);
+}
+
+}  // namespace emplace

@@ -1,0 +1,111 @@
+#include "agents/post/post_policy.h"
+
+#include <bit>
+#include <cmath>
+
+#include "agents/common/devices.h"
+#include "framework/base/error.h"
+#include "framework/learn/categorical.h"
+#include "framework/learn/ops.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kLeast = 1e-8;
+
+}  // namespace
+
+PostPolicy::PostPolicy(const Problem& problem, ParameterSet& parameters, double sharing)
+    : logits_(parameters.Add("logits", NumChoices(problem), problem.num_devices())) {
+  allowed_ = logits_.value;
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    const std::uint64_t mask = problem.allowed_devices(group);
+    only_.device.push_back(static_cast<DeviceIndex>(FirstDevice(mask)));
+    if (std::has_single_bit(mask)) continue;
+    for (int d = 0; d < problem.num_devices(); ++d) {
+      allowed_(num_decisions(), d) = problem.allowed(group, d) ? 1 : 0;
+    }
+    group_.push_back(group);
+  }
+  if (sharing > 0) sharing_.emplace(problem, group_, sharing);
+}
+
+Var PostPolicy::Logits(Tape& tape) const {
+  const Var own = tape.Use(logits_);
+  return sharing_ ? sharing_->Share(tape, own) : own;
+}
+
+std::vector<int> PostPolicy::DevicesOf(const Placement& placement) const {
+  std::vector<int> devices;
+  devices.reserve(group_.size());
+  for (int group : group_) devices.push_back(placement.device[group]);
+  return devices;
+}
+
+Var PostPolicy::LogProbabilities(Tape& tape) const {
+  return LogSoftmax(tape, Logits(tape), &allowed_);
+}
+
+std::vector<Placement> PostPolicy::Sample(const Matrix& log_probabilities,
+                                          int count,
+                                          Rng& rng) const {
+  std::vector<Placement> placements(count, only_);
+  for (Placement& placement : placements) {
+    const std::vector<int> devices = SampleRows(log_probabilities, rng);
+    for (int m = 0; m < num_decisions(); ++m) {
+      placement.device[group_[m]] = static_cast<DeviceIndex>(devices[m]);
+    }
+  }
+  return placements;
+}
+
+Var PostPolicy::LogProbability(Tape& tape,
+                               Var log_probabilities,
+                               std::span<const Placement> placements) const {
+  std::vector<Var> columns;
+  for (const Placement& placement : placements) {
+    columns.push_back(Pick(tape, log_probabilities, DevicesOf(placement)));
+  }
+  return ConcatCols(tape, columns);
+}
+
+Var PostPolicy::Divergence(Tape& tape, const Matrix& old, Var log_probabilities) const {
+  // Forbidden devices: 0 times a finite number, since 0 times -infinity is none.
+  const auto allowed = allowed_.array() != 0;
+  const Var p = tape.Constant(allowed.select(old.array().exp(), 0.0F));
+  const Var log_p = tape.Constant(allowed.select(old.array(), 0.0F));
+  const Var change = Subtract(tape, log_p, Clamp(tape, log_probabilities, -1e30F, 1));
+  const Var sum = SumAll(tape, Multiply(tape, p, change));
+  return Scale(tape, sum, 1 / static_cast<float>(num_decisions()));
+}
+
+double PostPolicy::MeanEntropy() const {
+  Tape tape;
+  return tape.value(MeanAll(tape, Entropy(tape, LogProbabilities(tape))))(0, 0);
+}
+
+void PostPolicy::MinimizeCrossEntropy(std::span<const Placement* const> elites,
+                                      double epsilon,
+                                      double step) {
+  EMPLACE_CHECK(!elites.empty());
+  Tape tape;
+  const Matrix old = tape.value(LogProbabilities(tape));
+  Matrix logits = tape.value(Logits(tape));
+  Matrix count = Matrix::Zero(old.rows(), old.cols());
+  for (const Placement* elite : elites) {
+    for (int m = 0; m < num_decisions(); ++m) count(m, elite->device[group_[m]]) += 1;
+  }
+  for (int m = 0; m < num_decisions(); ++m) {
+    const double uniform = 1.0 / allowed_.row(m).sum();
+    for (int d = 0; d < old.cols(); ++d) {
+      if (allowed_(m, d) == 0) continue;
+      const double share = count(m, d) / static_cast<double>(elites.size());
+      const double mixed = step * share + (1 - step) * std::exp(double{old(m, d)});
+      const double f = (1 - epsilon) * mixed + epsilon * uniform;
+      logits(m, d) = static_cast<float>(std::log(std::max(f, kLeast)));
+    }
+  }
+  logits_.value = sharing_ ? sharing_->Unshare(logits) : logits;
+}
+
+}  // namespace emplace

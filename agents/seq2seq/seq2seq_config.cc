@@ -1,0 +1,31 @@
+#include "agents/seq2seq/seq2seq_config.h"
+
+namespace emplace {
+
+Seq2SeqConfig::Seq2SeqConfig() {
+  network.logit_bound = 5;
+  learning.samples = 8;
+  learning.reward.transform = "sqrt";
+  learning.baseline.method = "leave_one_out";
+  learning.normalize_advantages = true;
+  learning.entropy_weight = 0.005;
+  learning.entropy_updates = 500;
+  learning.imitation_weight = 0.3;
+  learning.patience = 40;
+  learning.optimizer.method = "adam";
+  learning.optimizer.schedule.learning_rate = 4e-3;
+}
+
+void Seq2SeqConfig::Visit(FieldVisitor& v) {
+  network.Visit(v);
+  learning.Visit(v);
+  v.Group("ppo",
+          "more steps on one batch; 1 epoch: plain policy gradient",
+          [this](FieldVisitor& g) { learning.ppo.Visit(g); });
+  v.Field("policy", policy, "file of a trained policy to start from; empty: random weights");
+  v.Field("updates",
+          updates,
+          "updates before one greedy placement ends the search; -1: until the budget ends");
+}
+
+}  // namespace emplace

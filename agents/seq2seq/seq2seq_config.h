@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "agents/policy_gradient/policy_gradient_config.h"
+#include "agents/seq2seq/seq2seq_network.h"
+
+namespace emplace {
+
+/// Settings of agent seq2seq and of its trainer.
+struct Seq2SeqConfig {
+  Seq2SeqNetworkConfig network;
+  PolicyGradientConfig learning;
+  std::string policy;  ///< file of Seq2SeqTrainer::SavePolicy to start from; "": random weights
+  int updates = -1;    ///< before the greedy placement that ends it; -1: until the budget ends
+  Seq2SeqConfig();
+  void Visit(FieldVisitor& v);
+};
+
+}  // namespace emplace

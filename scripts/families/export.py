@@ -1,0 +1,32 @@
+"""A drawn architecture as a graph file: the training step, op by op, by the exporter's means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import emplace_graph
+from export_tensorflow import import_tensorflow
+from families import Architecture, Family
+
+
+def graph_document(family: Family, architecture: Architecture, name: str,
+                   provenance: dict[str, Any]) -> dict[str, Any]:
+    """The graph `name` as plain data; the same for the same arguments. Needs TensorFlow.
+
+    provenance: stands under `source`, besides framework and architecture.
+    Throws export_tensorflow.UsageError if TensorFlow is missing.
+    """
+    tf = import_tensorflow()
+    from tf_export import convert, train_step
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.compat.v1.set_random_seed(0)
+        tf.compat.v1.disable_resource_variables()
+        loss = train_step.check_loss(family.build(architecture))
+        step = train_step.complete(graph, loss, **family.training_step)
+    source = {"framework": f"tensorflow {tf.__version__}", **provenance, **architecture}
+    builder = emplace_graph.GraphBuilder(name, source)
+    unknown = convert.convert(step, builder)
+    if unknown:
+        raise RuntimeError(f"{name}: no FLOP formula for {', '.join(sorted(unknown))}")
+    return builder.document()

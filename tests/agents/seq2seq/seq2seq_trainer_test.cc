@@ -1,0 +1,316 @@
+#include "agents/seq2seq/seq2seq_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "agents/policy_gradient/learner_state.h"
+#include "agents/seq2seq/seq2seq_agent.h"
+#include "framework/base/error.h"
+#include "framework/learn/ops.h"
+#include "framework/search/meter.h"
+#include "tests/agents/seq2seq/policy_problems.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/gradients.h"
+#include "tests/support/paths.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+std::vector<std::shared_ptr<const Problem>> MixedProblems() {
+  Rng rng(5);
+  return {MixedProblem(rng, 20, 2, kUnlimitedMemory),
+          MixedProblem(rng, 33, 2, 500),
+          MixedProblem(rng, 7, 2, kUnlimitedMemory)};
+}
+
+Seq2SeqConfig EveryOption() {
+  Seq2SeqConfig config = SmallSeq2Seq();
+  config.learning.ppo.epochs = 3;
+  config.learning.per_decision = true;
+  config.learning.baseline = {.method = "moving_average", .start = "failing"};
+  return config;
+}
+
+std::string Saved(const Seq2SeqTrainer& trainer) {
+  std::ostringstream out;
+  trainer.Save(out);
+  trainer.SavePolicy(out);
+  return out.str();
+}
+
+TEST_CASE("what is learned on two graphs is right for a third, greedily and at once") {
+  Seq2SeqConfig config;
+  config.learning.optimizer.schedule.learning_rate = 0.01;
+  // Nothing that tells where in a graph a group is: two graphs could be learned by heart.
+  config.network.features.adjacency = config.network.features.position = false;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    CAPTURE(seed);
+    const std::vector problems = {Sorting("abbaab"), Sorting("bbababaa")};
+    config.policy.clear();
+    config.updates = -1;
+    Seq2SeqTrainer trainer({problems, seed}, config);
+    Simulators simulators(problems);
+    for (int update = 0; update < 100; ++update) trainer.Step(simulators.all);
+    const TempDir folder;
+    WritePolicy(trainer, folder / "policy");
+    config.policy = (folder / "policy").string();
+    config.updates = 0;
+    for (const std::string letters : {"aaabbb", "bababa", "aabbbabbaa"}) {
+      CAPTURE(letters);
+      const auto problem = Sorting(letters);
+      Seq2SeqAgent agent({problem, 1}, config);
+      const SearchTrace trace = RunAgent(agent, problem, 10);
+      CHECK(trace.finished);
+      CHECK(trace.placements == std::vector<Placement>{Sorted(letters)});
+    }
+  }
+}
+
+TEST_CASE("the same for every number of threads and for the same seed only") {
+  for (const Seq2SeqConfig& config : {SmallSeq2Seq(), EveryOption()}) {
+    const auto problems = MixedProblems();
+    std::vector<std::string> states;
+    for (const auto& [seed, threads] : {std::pair{1, 1}, {1, 2}, {1, 5}, {2, 1}}) {
+      Seq2SeqTrainer trainer({problems, static_cast<std::uint64_t>(seed), threads}, config);
+      Simulators simulators(problems);
+      for (int update = 0; update < 4; ++update) trainer.Step(simulators.all);
+      states.push_back(Saved(trainer));
+    }
+    CHECK(states[0] == states[1]);
+    CHECK(states[0] == states[2]);
+    CHECK(states[0] != states[3]);
+  }
+}
+
+TEST_CASE("saved and restored it goes on bit for bit") {
+  for (const Seq2SeqConfig& config : {SmallSeq2Seq(), EveryOption()}) {
+    const auto problems = MixedProblems();
+    Simulators simulators(problems);
+    Seq2SeqTrainer original({problems, 1}, config);
+    for (int update = 0; update < 3; ++update) {
+      Seq2SeqTrainer restored({problems, 2}, config);
+      std::stringstream state;
+      original.Save(state);
+      restored.Load(state);
+      CHECK(Saved(restored) == Saved(original));
+      original.Step(simulators.all);
+      restored.Step(simulators.all);
+      CHECK(Saved(restored) == Saved(original));
+    }
+  }
+}
+
+TEST_CASE("a state of other problems, settings or texts is refused") {
+  const auto problems = MixedProblems();
+  const auto refusal = [&](const std::string& text, const Seq2SeqConfig& config) {
+    Seq2SeqTrainer trainer({{problems[0], problems[1]}, 1}, config);
+    std::istringstream in(text);
+    return MessageOf<InputError>([&] { trainer.Load(in); });
+  };
+  std::ostringstream other, same;
+  Seq2SeqTrainer({problems, 1}, SmallSeq2Seq()).Save(other);
+  Seq2SeqTrainer({{problems[0], problems[1]}, 1}, SmallSeq2Seq()).Save(same);
+  CHECK(
+      refusal(other.str(), SmallSeq2Seq()).find("trainer state: it was saved for other problems") ==
+      0);
+  CHECK(refusal(same.str(), {}).find("trainer state: parameter decoder.weights") == 0);
+  const std::string half = same.str().substr(0, same.str().size() / 2);
+  CHECK(refusal(half, SmallSeq2Seq()).find("trainer state: expected") == 0);
+  CHECK(refusal("", SmallSeq2Seq()) == "trainer state: expected the header, it ends there");
+}
+
+// The parameters that SavePolicy writes.
+struct Network {
+  Network(const Seq2SeqTrainer& trainer, const Seq2SeqConfig& config, const Problem& problem) {
+    const TempDir folder;
+    WritePolicy(trainer, folder / "policy");
+    policy = ReadSeq2SeqPolicy((folder / "policy").string(), config.network, problem);
+    Rng rng(1);
+    network.emplace(config.network, policy.vocabulary, parameters, rng);
+    CopyValues(policy.parameters, parameters);
+  }
+  Seq2SeqPolicy policy;
+  ParameterSet parameters;
+  std::optional<Seq2SeqNetwork> network;
+};
+
+TEST_CASE("an update is a step on the mean of the losses, each with its own baseline") {
+  const auto problems = MixedProblems();
+  for (const int epochs : {1, 3}) {
+    CAPTURE(epochs);
+    Seq2SeqConfig config = SmallSeq2Seq();
+    config.learning.samples = 4;
+    config.learning.imitation_weight = 0;
+    config.learning.optimizer.method = "sgd";
+    config.learning.optimizer.schedule.learning_rate = 0.5;
+    config.learning.ppo.epochs = epochs;
+    Seq2SeqTrainer trainer({problems, 3}, config);
+    Network by_hand(trainer, config, *problems[0]);
+
+    Simulators simulators(problems);
+    std::deque<RecordingEvaluator> recording;
+    std::vector<Evaluator*> evaluators;
+    for (Evaluator* simulator : simulators.all) {
+      evaluators.push_back(&recording.emplace_back(*simulator));
+    }
+    trainer.Step(evaluators);
+    const Network after(trainer, config, *problems[0]);
+
+    // Once more on one tape: sum_i w_i sum_t p / p_old + KL, or log p at first.
+    Optimizer optimizer(config.learning.optimizer, by_hand.parameters, "optimizer");
+    std::vector<Matrix> old(problems.size());
+    double mean_cost = 0;
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      Tape tape;
+      Var loss = tape.Constant(Matrix::Zero(1, 1));
+      std::deque<Seq2SeqInputs> inputs;
+      for (std::size_t i = 0; i < problems.size(); ++i) {
+        const std::vector<Placement>& placements = recording[i].placements();
+        REQUIRE(placements.size() == 4);
+        const std::vector<Outcome> outcomes = simulators.all[i]->Evaluate(placements);
+        LearningSignal signal(config.learning, problems[i]);
+        const LearningSignal::Batch batch = signal.Take(placements, outcomes, 0);
+        if (epoch == 0) mean_cost += batch.mean_cost / 3;
+        inputs.emplace_back(*problems[i], by_hand.policy.vocabulary, config.network.features);
+        const auto scored = by_hand.network->Score(tape, inputs.back(), placements);
+        const Var all = scored.step_log_distribution;
+        if (epoch == 0) old[i] = tape.value(all);
+        Matrix weights(scored.row.size(), 1), p_old(tape.rows(all), tape.cols(all));
+        for (int k = 0; k < weights.rows(); ++k) weights(k, 0) = batch.weights(scored.row[k], 0);
+        p_old = old[i].array().exp();
+        Matrix chosen_old(weights.rows(), 1);
+        for (int k = 0; k < weights.rows(); ++k) {
+          const int group = problems[i]->group_order()[k / 4];
+          chosen_old(k, 0) = old[i](k, placements[k % 4].device[group]);
+        }
+        Var surrogate = scored.step_log_probability;
+        if (epoch > 0) {
+          surrogate = Exp(tape, Subtract(tape, surrogate, tape.Constant(chosen_old)));
+          // beta = 1; what does not depend on the parameters is left out
+          const Var kl = Multiply(tape, Clamp(tape, all, -1e30F, 1), tape.Constant(p_old));
+          loss = Subtract(tape, loss, Scale(tape, SumAll(tape, kl), 1 / 4.0F / 3));
+        }
+        const Var weighted = Multiply(tape, surrogate, tape.Constant(weights));
+        const Var entropy = MeanAll(tape, scored.entropy);
+        loss = Add(tape, loss, Scale(tape, SumAll(tape, weighted), 1 / 3.0F));
+        const float entropy_weight = static_cast<float>(config.learning.entropy_weight);
+        loss = Subtract(tape, loss, Scale(tape, entropy, entropy_weight / 3));
+      }
+      tape.Backward(loss);
+      optimizer.Step();
+    }
+    for (std::size_t p = 0; p < by_hand.parameters.all().size(); ++p) {
+      const Parameter& expected = by_hand.parameters.all()[p];
+      const Matrix& value = after.parameters.all()[p].value;
+      CAPTURE(expected.name);
+      if (value.size() == 0) continue;
+      CHECK((value - expected.value).cwiseAbs().maxCoeff() < 1e-5);
+    }
+    CHECK(Distance(after.parameters.all()[0].value, by_hand.policy.parameters.all()[0].value) > 0);
+    const UpdateTable& table = trainer.updates();
+    REQUIRE(table.columns[5] == "mean_cost");
+    CHECK(table.values[5] == doctest::Approx(mean_cost));
+  }
+}
+
+TEST_CASE("the table has a row per update with a cost per problem") {
+  const auto problems = MixedProblems();
+  Seq2SeqConfig config = SmallSeq2Seq();
+  config.learning.samples = 4;
+  Simulators simulators(problems);
+  Seq2SeqTrainer trainer({problems, 1}, config);
+  for (int update = 0; update < 2; ++update) trainer.Step(simulators.all);
+  const UpdateTable& table = trainer.updates();
+  CHECK(table.columns == std::vector<std::string>{"evaluations",
+                                                  "loss",
+                                                  "entropy",
+                                                  "gradient_norm",
+                                                  "learning_rate",
+                                                  "mean_cost",
+                                                  "feasible",
+                                                  "mean_cost_0",
+                                                  "mean_cost_1",
+                                                  "mean_cost_2"});
+  REQUIRE(table.num_rows() == 2);
+  const double* row = table.values.data() + 10;
+  CHECK(row[0] == 2 * 3 * 4);
+  CHECK(row[5] == doctest::Approx((row[7] + row[8] + row[9]) / 3));
+
+  config.learning.ppo.epochs = 2;
+  Seq2SeqTrainer ppo({problems, 1}, config);
+  ppo.Step(simulators.all);
+  CHECK(ppo.updates().columns[7] == "kl");
+  CHECK(ppo.updates().columns[8] == "kl_weight");
+  CHECK(ppo.updates().values[7] > 0);
+  CHECK(ppo.updates().values[8] == 1);
+}
+
+TEST_CASE("a budget ends it with BudgetExhausted, the policy stays") {
+  const auto problems = MixedProblems();
+  Simulators simulators(problems);
+  MeteredEvaluator metered(*simulators.all[1], {.evaluations = 8});
+  Seq2SeqTrainer trainer({problems, 1}, SmallSeq2Seq());
+  std::vector<Evaluator*> evaluators = {simulators.all[0], &metered, simulators.all[2]};
+  trainer.Step(evaluators);
+  std::ostringstream before, after;
+  trainer.SavePolicy(before);
+  CHECK_THROWS_AS(trainer.Step(evaluators), BudgetExhausted);
+  trainer.SavePolicy(after);
+  CHECK(before.str() == after.str());
+}
+
+TEST_CASE("a value that is not a number stops it with update, graph and operation named") {
+  const auto problems = MixedProblems();
+  const Seq2SeqConfig config = SmallSeq2Seq();
+  Seq2SeqTrainer trainer({problems, 1}, config);
+  // The same state with one parameter spoilt.
+  Network spoilt(trainer, config, *problems[0]);
+  for (Parameter& parameter : spoilt.parameters.all()) {
+    if (parameter.name == "output.bias") {
+      parameter.value(0, 0) = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  std::stringstream saved, state;
+  trainer.Save(saved);
+  StateWriter writer(state, "seq2seq", Problems(problems));
+  SaveParameters(writer, spoilt.parameters);
+  std::string word;  // header of four words, number of parameters, a name and a matrix for each
+  for (std::size_t i = 0; i < 5 + 2 * spoilt.parameters.all().size(); ++i) saved >> word;
+  state << saved.rdbuf();
+  trainer.Load(state);
+  Simulators simulators(problems);
+  CHECK(MessageOf<RunError>([&] { trainer.Step(simulators.all); }) ==
+        "update 0: graph \"" + problems[0]->graph().name() +
+            "\": not finite: parameter \"output.bias\" [1, 3]: value");
+}
+
+TEST_CASE("settings that make no sense for training are refused") {
+  const auto problems = MixedProblems();
+  const auto refusal = [&](const auto& change) {
+    Seq2SeqConfig config = SmallSeq2Seq();
+    change(config);
+    return MessageOf<InputError>([&] { Seq2SeqTrainer({problems, 1}, config); });
+  };
+  CHECK(refusal([](auto& c) { c.policy = "some.policy"; }) ==
+        "policy: expected none where a policy is trained, got \"some.policy\"");
+  CHECK(refusal([](auto& c) { c.updates = 3; }) ==
+        "updates: expected -1 where a policy is trained, got 3");
+  CHECK(refusal([](auto& c) { c.learning.samples = 0; }).find("samples: ") == 0);
+  CHECK(refusal([](auto& c) { c.learning.ppo.epochs = 0; }).find("ppo.epochs: ") == 0);
+  CHECK(refusal([](auto& c) { c.network.hidden = 0; }).find("hidden: ") == 0);
+  Rng rng(1);
+  const std::vector differ = {problems[0], MixedProblem(rng, 9, 3, kUnlimitedMemory)};
+  const std::string message = MessageOf<InputError>([&] {
+    Seq2SeqTrainer({differ, 1}, SmallSeq2Seq());
+  });
+  CHECK(message.find("got 3 for graph") != std::string::npos);
+  CHECK(message.find("and 4 for graph") != std::string::npos);
+}
+
+}  // namespace
