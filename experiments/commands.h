@@ -15,6 +15,7 @@ namespace emplace {
 using Action = std::function<int()>;
 
 void AddRunCommand(CLI::App& app, Action& action);
+void AddGeneralizeCommand(CLI::App& app, Action& action);
 void AddSimulateCommand(CLI::App& app, Action& action);
 void AddGraphCommand(CLI::App& app, Action& action);
 void AddListCommand(CLI::App& app, Action& action);

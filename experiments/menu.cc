@@ -59,6 +59,11 @@ const Menu& RunMenu() {
   return menu;
 }
 
+const Menu& FamilyMenu() {
+  static const Menu menu{"family", "families", "", {".yaml", ".yml"}};
+  return menu;
+}
+
 const Menu& ExpertRulesMenu() {
   static const Menu menu{"expert rules", "agents", "expert_", {".yaml", ".yml"}};
   return menu;

@@ -87,6 +87,7 @@ int ParseAndRun(int argc, const char* const* argv) {
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds.");
   Action action;
   AddRunCommand(app, action);
+  AddGeneralizeCommand(app, action);
   AddSimulateCommand(app, action);
   AddGraphCommand(app, action);
   AddListCommand(app, action);

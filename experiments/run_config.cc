@@ -13,19 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMaxSeeds = 100000;
 
-ConfigNode ReadWithSettings(const std::filesystem::path& path,
-                            const std::vector<std::string>& settings) {
-  ConfigNode root = ConfigNode::FromFile(path);
-  for (const std::string& setting : settings) {
-    const size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw InputError(fmt::format("--set: expected key=value, got \"{}\"", setting));
-    }
-    root.Set(setting.substr(0, equals), setting.substr(equals + 1));
-  }
-  return root;
-}
-
 std::uint64_t ParseSeed(const ConfigNode& node, std::string_view text) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
@@ -50,102 +37,6 @@ void AppendSeeds(const ConfigNode& node, std::vector<std::uint64_t>& seeds) {
     node.Fail(fmt::format("the range \"{}\" holds more than {} seeds", text, kMaxSeeds));
   }
   for (std::uint64_t seed = first; seed < end; ++seed) seeds.push_back(seed);
-}
-
-// "run.yaml:12:5" of a value's "run.yaml:12:5: agents.0.cooling".
-std::string PlaceOnly(const ConfigNode& node) {
-  const std::string where = node.Where();
-  return where.substr(0, where.rfind(": "));
-}
-
-// Values one by one, so that a map adds to one that is already there. All keep their places for
-// messages.
-void SetValues(ConfigNode& root, const std::string& path, const ConfigNode& node) {
-  if (!node.IsMap()) {
-    root.Set(path, node.Dump(), PlaceOnly(node));
-    return;
-  }
-  for (const std::string& key : node.Keys()) SetValues(root, path + "." + key, node.At(key));
-}
-
-// The file configs/agents/AGENT_NAME.yaml of `preset: NAME`.
-ConfigNode ReadPreset(const ConfigNode& preset,
-                      const std::string& agent,
-                      const std::filesystem::path& beside) {
-  const std::string prefix = agent + "_";
-  const Menu menu{"preset", "agents", prefix.c_str(), {".yaml", ".yml"}};
-  ConfigNode file =
-      ConfigNode::FromFile(ResolveMenu(menu, preset.AsString(), preset.Where(), beside));
-  if (const ConfigNode name = file.At("name"); name.AsString() != agent) {
-    name.Fail(fmt::format("expected settings of \"{}\", got \"{}\"", agent, name.AsString()));
-  }
-  return file;
-}
-
-// The settings of an agent's map, those of its preset first, without the keys that belong to the
-// run.
-ConfigNode SettingsOf(const ConfigNode& node,
-                      const std::string& agent,
-                      const std::filesystem::path& beside) {
-  ConfigNode root;
-  root.Set(agent, "{}", PlaceOnly(node));
-  const auto add = [&](const ConfigNode& settings) {
-    for (const std::string& key : settings.Keys()) {
-      if (key == "name" || key == "label" || key == "preset") continue;
-      SetValues(root, agent + "." + key, settings.At(key));
-    }
-  };
-  if (node.IsMap() && node.Has("preset")) add(ReadPreset(node.At("preset"), agent, beside));
-  if (node.IsMap()) add(node);
-  return root.At(agent);
-}
-
-// An expert's `rules:` may be a name on the menu; the agent itself knows paths only.
-void ResolveRules(ConfigNode& settings, const std::filesystem::path& beside) {
-  if (!settings.Has("rules") || !settings.At("rules").IsScalar()) return;
-  const ConfigNode rules = settings.At("rules");
-  const std::filesystem::path path =
-      ResolveMenu(ExpertRulesMenu(), rules.AsString(), rules.Where(), beside);
-  settings.Set("rules", QuoteYaml(path.string()), PlaceOnly(rules));
-}
-
-AgentSpec ParseAgent(const ConfigNode& node,
-                     const AgentRegistry& registry,
-                     const std::filesystem::path& beside) {
-  AgentSpec spec;
-  const ConfigNode name = node.IsMap() ? node.At("name") : node;
-  spec.entry = &registry.Find(name.AsString(), name.Where());
-  spec.label = spec.entry->name;
-  spec.settings = SettingsOf(node, spec.entry->name, beside);
-  if (node.IsMap() && node.Has("label")) {
-    const ConfigNode label = node.At("label");
-    spec.label = label.AsString();
-    if (spec.label.empty() || spec.label.find('/') != std::string::npos) {
-      label.Fail("expected a text without '/'");
-    }
-  }
-  if (spec.entry->name == "expert") ResolveRules(spec.settings, beside);
-  return spec;
-}
-
-std::vector<AgentSpec> ParseAgents(const ConfigNode& list,
-                                   const AgentRegistry& registry,
-                                   const std::filesystem::path& beside) {
-  std::vector<AgentSpec> specs;
-  for (const ConfigNode& node : list.Elements()) {
-    AgentSpec spec = ParseAgent(node, registry, beside);
-    for (const AgentSpec& other : specs) {
-      if (other.label != spec.label) continue;
-      node.Fail(
-          fmt::format("agent \"{}\" is listed twice; give each a label of its own, as in {{name: "
-                      "{}, label: ...}}",
-                      spec.label,
-                      spec.entry->name));
-    }
-    specs.push_back(std::move(spec));
-  }
-  if (specs.empty()) list.Fail("expected at least one agent");
-  return specs;
 }
 
 // The node of a key for messages, the whole config if it is left at its default.
@@ -216,6 +107,19 @@ void RunConfig::Visit(FieldVisitor& v) {
           "saves; 11: ten after one discarded, as the reference code of ICLR 2018 measures");
   v.Field("jobs", jobs, "searches at a time; 0: one per core");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
+}
+
+ConfigNode ReadWithSettings(const std::filesystem::path& path,
+                            const std::vector<std::string>& settings) {
+  ConfigNode root = ConfigNode::FromFile(path);
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError(fmt::format("--set: expected key=value, got \"{}\"", setting));
+    }
+    root.Set(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return root;
 }
 
 std::string RunPlan::ResolvedYaml() const {

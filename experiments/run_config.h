@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/agent_spec.h"
 #include "experiments/passes.h"
 #include "framework/config/fields.h"
-#include "framework/search/agent.h"
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
 
@@ -36,13 +36,6 @@ struct RunConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// One entry of `agents:`.
-struct AgentSpec {
-  std::string label;                  ///< unique in the run; the agent's name unless given
-  const AgentEntry* entry = nullptr;  ///< points into the registry
-  ConfigNode settings;                ///< without name and label; an expert's rules are a path
-};
-
 /// A RunConfig with everything looked up and checked.
 struct RunPlan {
   RunConfig config;
@@ -65,6 +58,10 @@ struct RunPlan {
 RunPlan ReadRunPlan(const std::filesystem::path& path,
                     const std::vector<std::string>& settings,
                     const AgentRegistry& registry);
+
+/// The file with "key=value" texts that replace or add keys. @throws InputError
+ConfigNode ReadWithSettings(const std::filesystem::path& path,
+                            const std::vector<std::string>& settings);
 
 /// A list of seeds: numbers and ranges "first:end" (without the end), or one of these alone.
 /// @throws InputError for a negative or repeated seed or an empty list

@@ -37,17 +37,6 @@ void WriteEvaluations(ResultsFile& file,
                    Ints("feasible", std::move(feasible))});
 }
 
-void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTable& updates) {
-  const size_t width = updates.columns.size();
-  std::vector<TableColumn> columns;
-  for (size_t c = 0; c < width; ++c) {
-    std::vector<double> values;
-    for (size_t i = c; i < updates.values.size(); i += width) values.push_back(updates.values[i]);
-    columns.push_back(Doubles(updates.columns[c], std::move(values)));
-  }
-  file.WriteTable(dataset, columns);
-}
-
 void WriteBest(ResultsFile& file,
                const std::string& group,
                const LoadedProblem& problem,
@@ -84,6 +73,26 @@ RungShares SharesOf(const LoadedProblem& problem, const Placement& placement) {
   return ComputeRungShares(problem.exact->costs(), problem.Expand(placement));
 }
 
+void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTable& updates) {
+  const size_t width = updates.columns.size();
+  std::vector<TableColumn> columns;
+  for (size_t c = 0; c < width; ++c) {
+    std::vector<double> values;
+    for (size_t i = c; i < updates.values.size(); i += width) values.push_back(updates.values[i]);
+    columns.push_back(Doubles(updates.columns[c], std::move(values)));
+  }
+  file.WriteTable(dataset, columns);
+}
+
+void WriteProvenance(ResultsFile& file, const Provenance& provenance) {
+  file.SetAttribute("/config", "version", provenance.version);
+  file.SetAttribute("/config", "commit", provenance.commit);
+  file.SetAttribute("/config", "host", provenance.host);
+  file.SetAttribute("/config", "cpu", provenance.cpu);
+  file.SetAttribute("/config", "gpus", provenance.gpus);
+  file.SetAttribute("/config", "date", provenance.date);
+}
+
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,
                     const LoadedProblem& problem,
@@ -100,12 +109,7 @@ void WriteRunHeader(ResultsFile& file,
   file.SetAttribute("/config", "graph_path", absolute(plan.graph));
   file.SetAttribute("/config", "cluster_path", absolute(plan.cluster));
   file.SetAttribute("/config", "costs_path", absolute(plan.costs));
-  file.SetAttribute("/config", "version", provenance.version);
-  file.SetAttribute("/config", "commit", provenance.commit);
-  file.SetAttribute("/config", "host", provenance.host);
-  file.SetAttribute("/config", "cpu", provenance.cpu);
-  file.SetAttribute("/config", "gpus", provenance.gpus);
-  file.SetAttribute("/config", "date", provenance.date);
+  WriteProvenance(file, provenance);
   file.WriteInts("/config/seeds", {plan.seeds.begin(), plan.seeds.end()});
 
   const Problem& exact = *problem.exact;

@@ -14,6 +14,12 @@ namespace emplace {
 /// The bound that holds for the objective: a pipelined step is not bound by the critical path. [ns]
 Nanos BoundFor(Objective objective, const Bounds& bounds);
 
+/// Attributes version, commit, host, cpu, gpus and date of /config.
+void WriteProvenance(ResultsFile& file, const Provenance& provenance);
+
+/// A compound table with the columns of `updates`.
+void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTable& updates);
+
 /// /config and /problem: what is known before the first search.
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,

@@ -39,23 +39,6 @@ std::string FirstDifference(const ConfigNode& before, const ConfigNode& now) {
   return "";
 }
 
-// @param what  "config", or "settings of ..."
-void RequireSame(const std::string& before,
-                 const std::string& now,
-                 const std::string& what,
-                 const std::string& name) {
-  if (before == now) return;
-  const std::string difference =
-      FirstDifference(ConfigNode::FromString(before, name), ConfigNode::FromString(now, what));
-  if (difference.empty()) return;
-  throw InputError(
-      fmt::format("{}: was made with another {}, see {}; give the same, or name another file with "
-                  "-o",
-                  name,
-                  what,
-                  difference));
-}
-
 // Names may stand for files that have changed since.
 void RequireSameProblem(const ResultsReader& reader,
                         const LoadedProblem& problem,
@@ -108,22 +91,6 @@ std::vector<EvaluationRecord> ReadEvaluations(const ResultsReader& reader,
     records.push_back({wall[i], time[i], best_time, feasible[i] != 0});
   }
   return records;
-}
-
-UpdateTable ReadUpdates(const ResultsReader& reader,
-                        const std::string& dataset,
-                        const std::string& where) {
-  UpdateTable updates;
-  const std::vector<TableColumn> table = reader.Table(dataset);
-  std::vector<std::vector<double>> columns;
-  for (const TableColumn& column : table) {
-    updates.columns.push_back(column.name);
-    columns.push_back(Column<double>(table, column.name, where));
-  }
-  for (size_t row = 0; !columns.empty() && row < columns[0].size(); ++row) {
-    for (const std::vector<double>& column : columns) updates.values.push_back(column[row]);
-  }
-  return updates;
 }
 
 MeteredEvaluator::Best ReadBest(const ResultsReader& reader,
@@ -206,13 +173,45 @@ void RequireLoadable(const AgentSpec& spec,
 
 }  // namespace
 
+void RequireSameSettings(const std::string& before,
+                         const std::string& now,
+                         const std::string& what,
+                         const std::string& name) {
+  if (before == now) return;
+  const std::string difference =
+      FirstDifference(ConfigNode::FromString(before, name), ConfigNode::FromString(now, what));
+  if (difference.empty()) return;
+  throw InputError(
+      fmt::format("{}: was made with another {}, see {}; give the same, or name another file with "
+                  "-o",
+                  name,
+                  what,
+                  difference));
+}
+
+UpdateTable ReadUpdates(const ResultsReader& reader,
+                        const std::string& dataset,
+                        const std::string& where) {
+  UpdateTable updates;
+  const std::vector<TableColumn> table = reader.Table(dataset);
+  std::vector<std::vector<double>> columns;
+  for (const TableColumn& column : table) {
+    updates.columns.push_back(column.name);
+    columns.push_back(Column<double>(table, column.name, where));
+  }
+  for (size_t row = 0; !columns.empty() && row < columns[0].size(); ++row) {
+    for (const std::vector<double>& column : columns) updates.values.push_back(column[row]);
+  }
+  return updates;
+}
+
 EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
                                     const RunPlan& plan,
                                     const LoadedProblem& problem,
                                     const Bounds& bounds) {
   const ResultsReader reader(results);
   const std::string name = results.string();
-  RequireSame(reader.Text("/config", "yaml"), plan.ResolvedYaml(), "config", name);
+  RequireSameSettings(reader.Text("/config", "yaml"), plan.ResolvedYaml(), "config", name);
   RequireSameProblem(reader, problem, bounds, name);
   EarlierSearches searches;
   for (const AgentSpec& spec : plan.agents) {
@@ -220,10 +219,10 @@ EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
       const std::string label = SearchLabel(spec, seed);
       const std::string group = "/agents/" + label, where = name + ": " + group;
       if (!reader.Has(group) || searches.contains(label)) continue;
-      RequireSame(reader.Text(group, "settings"),
-                  spec.entry->resolve_settings(spec.settings),
-                  "setting of " + label,
-                  name);
+      RequireSameSettings(reader.Text(group, "settings"),
+                          spec.entry->resolve_settings(spec.settings),
+                          "setting of " + label,
+                          name);
       SearchResult result = ReadSearch(reader, group, problem, where);
       if (result.status == SearchStatus::kFailed) continue;
       result.label = label;

@@ -14,6 +14,19 @@
 
 namespace emplace {
 
+/// @param what  was configured: "config", or "setting of ..."   @param name  of the results file
+/// @throws InputError naming the first key that differs between two YAML texts, and both values;
+///   jobs and output may differ
+void RequireSameSettings(const std::string& before,
+                         const std::string& now,
+                         const std::string& what,
+                         const std::string& name);
+
+/// A table that WriteUpdates() wrote. @param where  file and place, for messages
+UpdateTable ReadUpdates(const class ResultsReader& reader,
+                        const std::string& dataset,
+                        const std::string& where);
+
 /// Searches by label. Those that ended (finished, budget) are complete, those that were stopped
 /// have a checkpoint; failed ones and those cut within a step are left out, they begin anew.
 using EarlierSearches = std::map<std::string, SearchResult>;

@@ -58,7 +58,7 @@ const PostConfig& Checked(const PostConfig& config) {
 
 PostConfig::PostConfig() {
   reward.transform = "sqrt";
-  ppo.kl_target = 0.01;
+  ppo.kl_target = 0.014;
   optimizer.schedule.learning_rate = 0.2;
 }
 
@@ -179,8 +179,8 @@ PostAgent::Row PostAgent::Ppo(std::span<const Sample> batch, std::vector<double>
 
 PostAgent::Row PostAgent::CrossEntropy() {
   const CrossEntropyConfig& config = config_.cross_entropy;
-  const auto rank =
-      std::max<std::int64_t>(1, std::ceil(config.elite_share * config.samples - 1e-9));
+  auto rank = std::max<std::int64_t>(1, std::ceil(config.elite_share * config.samples - 1e-9));
+  rank = std::min(rank, std::ssize(samples_));  // fewer after Load from an agent with another N
   const auto costs_less = [](const Sample& a, const Sample& b) { return a.cost < b.cost; };
   std::stable_sort(samples_.begin(), samples_.end(), costs_less);
   samples_.erase(std::upper_bound(samples_.begin(), samples_.end(), samples_[rank - 1], costs_less),
@@ -296,21 +296,26 @@ void PostAgent::Load(std::istream& in) {
   LoadLearner(reader, parameters_, optimizer_);
   baseline_.set_value(reader.Double("a baseline"));
   ppo_.set_kl_weight(reader.Double("a weight"));
-  evaluations_ = reader.Int("a number of evaluations");
-  since_restart_ = reader.Int("a number of evaluations");
-  stale_ = reader.Int("a number of evaluations");
-  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
+  const auto count = [&](const char* what) {
+    const std::int64_t value = reader.Int(what);
+    if (value >= 0) return value;
+    throw InputError(fmt::format("agent state: expected {}, got {}", what, value));
+  };
+  evaluations_ = count("a number of evaluations");
+  since_restart_ = count("a number of evaluations");
+  stale_ = count("a number of evaluations");
+  restarts_ = static_cast<int>(count("a number of restarts"));
   if (since_restart_ > 0) best_ = reader.Result();
   samples_.clear();
-  for (std::int64_t left = reader.Int("a number of placements"); left > 0; --left) {
+  for (std::int64_t left = count("a number of placements"); left > 0; --left) {
     Sample sample;
     sample.placement = reader.Devices();
     sample.outcome = reader.Result();
     sample.cost = reward_.Cost(sample.outcome);
     samples_.push_back(std::move(sample));
   }
-  num_used_ = static_cast<int>(reader.Int("a number of placements"));
-  if (num_used_ < 0 || num_used_ > std::ssize(samples_)) {
+  num_used_ = static_cast<int>(count("a number of placements"));
+  if (num_used_ > std::ssize(samples_)) {
     throw InputError(fmt::format(
         "agent state: expected at most {} placements, got {}", samples_.size(), num_used_));
   }

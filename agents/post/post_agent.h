@@ -10,8 +10,9 @@
 //                           among the elites, the placements with T <= gamma (all that tie), mixed
 //                           with epsilon of the uniform one. Epsilon falls linearly [?] from
 //                           `epsilon` to 0 over `epsilon_samples` placements.
-//   n a multiple of K only  PPO [V]: `epochs` steps of descent on the K last placements, ppo.h;
-//                           A = T - b, b the running average of T [?]
+//   n a multiple of K only  PPO [V]: `epochs` steps of descent, ppo.h, on the placements since the
+//                           last update, K of them where K divides N [?]; A = T - b, b the running
+//                           average of T [?]. The optimiser's moments outlast cross-entropy [ours].
 //
 // `method` ce_only leaves out the second, ppo_only the first (which then happens at every multiple
 // of K), the paper's control experiments [V].
@@ -49,9 +50,9 @@ namespace emplace {
 struct CrossEntropyConfig {
   int samples = 300;  ///< N
   double elite_share = 0.05;
-  double epsilon = 0.02;
+  double epsilon = 0;
   int epsilon_samples = 2400;
-  double step = 1;
+  double step = 0.3;
   bool keep_elites = true;
   void Visit(FieldVisitor& v);
 };

@@ -50,7 +50,7 @@ TEST_CASE("names are sorted and unique, and every agent has a sentence") {
     CHECK_FALSE(entry.sentence.empty());
     previous = entry.name;
   }
-  CHECK(AllAgents().entries().size() == 17);
+  CHECK(AllAgents().entries().size() == 19);
 }
 
 TEST_CASE("an unknown agent is answered with the nearest one") {

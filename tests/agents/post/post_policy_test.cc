@@ -180,6 +180,21 @@ TEST_CASE("the cross-entropy step counts the elites' devices and mixes") {
   }
 }
 
+TEST_CASE("with sharing the policy and the cross-entropy step are the same") {
+  Rng rng(8);
+  const auto problem = MixedProblem(rng, 30, 3, kUnlimitedMemory);
+  Policy plain(problem), shared(problem, 20);
+  CHECK(Distance(plain.LogProbabilities().array().exp(), shared.LogProbabilities().array().exp()) <
+        1e-6);
+  for (int step = 0; step < 5; ++step) {
+    const auto elites = plain.policy.Sample(plain.LogProbabilities(), 6, rng);
+    plain.MinimizeCrossEntropy(elites, 0.1, 0.7);
+    shared.MinimizeCrossEntropy(elites, 0.1, 0.7);
+    CHECK(Distance(plain.LogProbabilities().array().exp(),
+                   shared.LogProbabilities().array().exp()) < 1e-4);
+  }
+}
+
 // The closed form against what it is the minimum of: -sum over the elites of log f(d).
 TEST_CASE("no other distribution has less cross-entropy to the elites") {
   Rng rng(6);

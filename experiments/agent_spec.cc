@@ -1,0 +1,112 @@
+#include "experiments/agent_spec.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/menu.h"
+
+namespace emplace {
+
+std::string PlaceOnly(const ConfigNode& node) {
+  const std::string where = node.Where();
+  return where.substr(0, where.rfind(": "));
+}
+
+void SetValues(ConfigNode& root, const std::string& path, const ConfigNode& node) {
+  if (!node.IsMap()) {
+    root.Set(path, node.Dump(), PlaceOnly(node));
+    return;
+  }
+  for (const std::string& key : node.Keys()) SetValues(root, path + "." + key, node.At(key));
+}
+
+namespace {
+
+// The file configs/agents/AGENT_NAME.yaml of `preset: NAME`.
+ConfigNode ReadPreset(const ConfigNode& preset,
+                      const std::string& agent,
+                      const std::filesystem::path& beside) {
+  const std::string prefix = agent + "_";
+  const Menu menu{"preset", "agents", prefix.c_str(), {".yaml", ".yml"}};
+  ConfigNode file =
+      ConfigNode::FromFile(ResolveMenu(menu, preset.AsString(), preset.Where(), beside));
+  if (const ConfigNode name = file.At("name"); name.AsString() != agent) {
+    name.Fail(fmt::format("expected settings of \"{}\", got \"{}\"", agent, name.AsString()));
+  }
+  return file;
+}
+
+// The settings of an agent's map, those of its preset first, without the keys that belong to the
+// run.
+ConfigNode SettingsOf(const ConfigNode& node,
+                      const std::string& agent,
+                      const std::filesystem::path& beside,
+                      std::span<const std::string> own_keys) {
+  ConfigNode root;
+  root.Set(agent, "{}", PlaceOnly(node));
+  const auto add = [&](const ConfigNode& settings) {
+    for (const std::string& key : settings.Keys()) {
+      if (key == "name" || key == "label" || key == "preset") continue;
+      if (std::find(own_keys.begin(), own_keys.end(), key) != own_keys.end()) continue;
+      SetValues(root, agent + "." + key, settings.At(key));
+    }
+  };
+  if (node.IsMap() && node.Has("preset")) add(ReadPreset(node.At("preset"), agent, beside));
+  if (node.IsMap()) add(node);
+  return root.At(agent);
+}
+
+// An expert's `rules:` may be a name on the menu; the agent itself knows paths only.
+void ResolveRules(ConfigNode& settings, const std::filesystem::path& beside) {
+  if (!settings.Has("rules") || !settings.At("rules").IsScalar()) return;
+  const ConfigNode rules = settings.At("rules");
+  const std::filesystem::path path =
+      ResolveMenu(ExpertRulesMenu(), rules.AsString(), rules.Where(), beside);
+  settings.Set("rules", QuoteYaml(path.string()), PlaceOnly(rules));
+}
+
+AgentSpec ParseAgent(const ConfigNode& node,
+                     const AgentRegistry& registry,
+                     const std::filesystem::path& beside,
+                     std::span<const std::string> own_keys) {
+  AgentSpec spec;
+  const ConfigNode name = node.IsMap() ? node.At("name") : node;
+  spec.entry = &registry.Find(name.AsString(), name.Where());
+  spec.label = spec.entry->name;
+  spec.settings = SettingsOf(node, spec.entry->name, beside, own_keys);
+  if (node.IsMap() && node.Has("label")) {
+    const ConfigNode label = node.At("label");
+    spec.label = label.AsString();
+    if (spec.label.empty() || spec.label.find('/') != std::string::npos) {
+      label.Fail("expected a text without '/'");
+    }
+  }
+  if (spec.entry->name == "expert") ResolveRules(spec.settings, beside);
+  return spec;
+}
+
+}  // namespace
+
+std::vector<AgentSpec> ParseAgents(const ConfigNode& list,
+                                   const AgentRegistry& registry,
+                                   const std::filesystem::path& beside,
+                                   std::span<const std::string> own_keys) {
+  std::vector<AgentSpec> specs;
+  for (const ConfigNode& node : list.Elements()) {
+    AgentSpec spec = ParseAgent(node, registry, beside, own_keys);
+    for (const AgentSpec& other : specs) {
+      if (other.label != spec.label) continue;
+      node.Fail(
+          fmt::format("agent \"{}\" is listed twice; give each a label of its own, as in {{name: "
+                      "{}, label: ...}}",
+                      spec.label,
+                      spec.entry->name));
+    }
+    specs.push_back(std::move(spec));
+  }
+  if (specs.empty()) list.Fail("expected at least one agent");
+  return specs;
+}
+
+}  // namespace emplace

@@ -1,0 +1,215 @@
+#include "experiments/generalize_results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "experiments/output.h"
+#include "experiments/provenance.h"
+#include "experiments/run_results.h"
+#include "experiments/run_resume.h"
+#include "framework/base/error.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+namespace {
+
+std::string GroupOf(const FamilyPlan& family) {
+  return "/families/" + family.config.name;
+}
+
+/// One number of each test as a column.
+template <class Get>
+TableColumn Column(const std::string& name, const std::vector<Test>& tests, Get get) {
+  std::vector<decltype(get(tests[0]))> values;
+  for (const Test& test : tests) values.push_back(get(test));
+  return {name, std::move(values)};
+}
+
+template <class T>
+const std::vector<T>& ColumnOf(const std::vector<TableColumn>& table,
+                               const std::string& name,
+                               const std::string& where) {
+  for (const TableColumn& column : table) {
+    if (column.name == name && std::holds_alternative<std::vector<T>>(column.values)) {
+      return std::get<std::vector<T>>(column.values);
+    }
+  }
+  throw InputError(fmt::format("{}: has no column \"{}\" of the expected type", where, name));
+}
+
+std::vector<Test> ReadTests(const ResultsReader& reader,
+                            const std::string& dataset,
+                            const std::string& where,
+                            std::size_t num_graphs,
+                            std::size_t num_methods) {
+  using Int = std::int64_t;
+  const std::vector<TableColumn> table = reader.Table(dataset);
+  const auto &graph = ColumnOf<Int>(table, "graph", where),
+             &method = ColumnOf<Int>(table, "method", where),
+             &seed = ColumnOf<Int>(table, "seed", where),
+             &evaluations = ColumnOf<Int>(table, "evaluations", where);
+  const auto &final = ColumnOf<double>(table, "final_step_time_ns", where),
+             &best = ColumnOf<double>(table, "best_step_time_ns", where),
+             &seconds = ColumnOf<double>(table, "seconds", where);
+  std::vector<Test> tests;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (graph[i] < 0 || static_cast<std::size_t>(graph[i]) >= num_graphs || method[i] < 0 ||
+        static_cast<std::size_t>(method[i]) >= num_methods) {
+      throw InputError(
+          fmt::format("{}: row {} names a graph or method that is not there", where, i));
+    }
+    tests.push_back({static_cast<int>(graph[i]),
+                     static_cast<int>(method[i]),
+                     static_cast<std::uint64_t>(seed[i]),
+                     final[i],
+                     best[i],
+                     evaluations[i],
+                     seconds[i]});
+  }
+  return tests;
+}
+
+std::string Ratio(double value) {
+  return std::isfinite(value) ? fmt::format("{:.3f}", value) : "OOM";
+}
+
+}  // namespace
+
+double Quantile(std::vector<double> values, double share) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  for (double& value : values) {
+    if (std::isnan(value)) value = std::numeric_limits<double>::infinity();
+  }
+  std::sort(values.begin(), values.end());
+  const double position = share * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(position);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  const double part = position - static_cast<double>(low);
+  // Not low + part * difference, which makes NaN of two infinities.
+  return part == 0 ? values[low] : (1 - part) * values[low] + part * values[high];
+}
+
+void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
+  file.SetAttribute("/", "format", "emplace-results");
+  file.SetAttribute("/", "version", std::int64_t{1});
+  file.SetAttribute("/config", "name", plan.name);
+  file.SetAttribute("/config", "yaml", WriteFields(plan.config));
+  WriteProvenance(file, CollectProvenance());
+  file.WriteInts("/config/seeds", {plan.seeds.begin(), plan.seeds.end()});
+}
+
+void WriteFamily(ResultsFile& file,
+                 const GeneralizePlan& plan,
+                 const FamilyPlan& family,
+                 const FamilyResults& results) {
+  const std::string group = GroupOf(family);
+  file.Remove(group);
+  file.SetAttribute(group, "cluster", family.cluster.stem().string());
+  file.SetAttribute(group, "semantics", family.config.semantics);
+  file.SetAttribute(group, "contracted", std::int64_t{family.config.contracted});
+  file.WriteStrings(group + "/graphs", results.graphs);
+  std::vector<std::string> methods;
+  for (const TestPlan& test : plan.test) methods.push_back(test.agent.label);
+  file.WriteStrings(group + "/methods", methods);
+  for (const Training& training : results.trainings) {
+    if (training.updates.columns.empty()) continue;  // not begun
+    const std::string place = group + "/training/" + training.label;
+    file.SetAttribute(place, "seconds", training.seconds);
+    WriteUpdates(file, place + "/updates", training.updates);
+    if (training.done()) file.WriteStrings(place + "/policy", {training.policy});
+    if (!training.checkpoint.empty()) {
+      file.WriteStrings(place + "/checkpoint", {training.checkpoint});
+    }
+  }
+  using Int = std::int64_t;
+  const std::vector<Test>& tests = results.tests;
+  const std::vector<double> best = BestKnown(tests, static_cast<int>(results.graphs.size()));
+  file.WriteTable(
+      group + "/tests",
+      {Column("graph", tests, [](const Test& t) { return Int{t.graph}; }),
+       Column("method", tests, [](const Test& t) { return Int{t.method}; }),
+       Column("seed", tests, [](const Test& t) { return static_cast<Int>(t.seed); }),
+       Column("final_step_time_ns", tests, [](const Test& t) { return t.final_step_time; }),
+       Column("best_step_time_ns", tests, [](const Test& t) { return t.best_step_time; }),
+       Column("best_known_ns", tests, [&](const Test& t) { return best[t.graph]; }),
+       Column("final_over_best_known",
+              tests,
+              [&](const Test& t) { return t.final_step_time / best[t.graph]; }),
+       Column("best_over_best_known",
+              tests,
+              [&](const Test& t) { return t.best_step_time / best[t.graph]; }),
+       Column("evaluations", tests, [](const Test& t) { return t.evaluations; }),
+       Column("seconds", tests, [](const Test& t) { return t.seconds; })});
+}
+
+std::vector<FamilyResults> ReadEarlierFamilies(const std::filesystem::path& path,
+                                               const GeneralizePlan& plan,
+                                               const std::vector<Family>& families) {
+  const ResultsReader reader(path);
+  RequireSameSettings(
+      reader.Text("/config", "yaml"), WriteFields(plan.config), "config", path.string());
+  std::vector<FamilyResults> all;
+  for (const Family& family : families) {
+    FamilyResults& results = all.emplace_back();
+    for (const auto& problem : family.test) results.graphs.push_back(problem->graph().name());
+    const std::string group = GroupOf(*family.plan), where = path.string() + ": " + group;
+    if (!reader.Has(group)) continue;
+    if (reader.Strings(group + "/graphs") != results.graphs) {
+      throw InputError(where + ": was made with other graphs; name another file with -o");
+    }
+    for (const std::string& label : reader.Children(group + "/training")) {
+      const std::string place = group + "/training/" + label;
+      Training training{.label = label};
+      training.seconds = reader.Double(place, "seconds");
+      training.updates = ReadUpdates(reader, place + "/updates", where);
+      if (reader.Has(place + "/policy")) training.policy = reader.Strings(place + "/policy").at(0);
+      if (reader.Has(place + "/checkpoint")) {
+        training.checkpoint = reader.Strings(place + "/checkpoint").at(0);
+      }
+      results.trainings.push_back(std::move(training));
+    }
+    results.tests = ReadTests(
+        reader, group + "/tests", where + "/tests", results.graphs.size(), plan.test.size());
+  }
+  return all;
+}
+
+std::string FormatFamily(const GeneralizePlan& plan,
+                         const FamilyPlan& family,
+                         const FamilyResults& results) {
+  const std::vector<double> best =
+      BestKnown(results.tests, static_cast<int>(results.graphs.size()));
+  std::vector<std::vector<std::string>> rows = {{family.config.name,
+                                                 "final 10 %",
+                                                 "median",
+                                                 "90 %",
+                                                 "best 10 %",
+                                                 "median",
+                                                 "90 %",
+                                                 "evaluations",
+                                                 "seconds"}};
+  for (int method = 0; method < std::ssize(plan.test); ++method) {
+    std::vector<double> final, found, evaluations, seconds;
+    for (const Test& test : results.tests) {
+      if (test.method != method) continue;
+      final.push_back(test.final_step_time / best[test.graph]);
+      found.push_back(test.best_step_time / best[test.graph]);
+      evaluations.push_back(static_cast<double>(test.evaluations));
+      seconds.push_back(test.seconds);
+    }
+    if (final.empty()) continue;
+    std::vector<std::string> row = {plan.test[method].agent.label};
+    for (const auto& values : {final, found}) {
+      for (double share : {0.1, 0.5, 0.9}) row.push_back(Ratio(Quantile(values, share)));
+    }
+    row.push_back(fmt::format("{:.0f}", Quantile(evaluations, 0.5)));
+    row.push_back(fmt::format("{:.2f}", Quantile(seconds, 0.5)));
+    rows.push_back(std::move(row));
+  }
+  return FormatColumns(rows);
+}
+
+}  // namespace emplace

@@ -1,0 +1,200 @@
+// What updates do, and when: PostAgent against plain loops and hand calculations.
+
+#include <cmath>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "agents/post/post_agent.h"
+#include "simulator/simulator.h"
+#include "tests/agents/post/plain_post.h"
+#include "tests/agents/post/small_post.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("updates are those of plain double loops") {
+  const auto check = [](const PostConfig& config) {
+    CAPTURE(config.method);
+    CAPTURE(config.ratio);
+    CAPTURE(config.ppo.penalty);
+    const auto problem = SmallProblem();
+    PostAgent agent({problem, 5}, config);
+    const SearchTrace trace = RunAgent(agent, problem, 96);
+    PlainPost plain(config, *problem);
+    const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+    std::size_t updates = 0;
+    for (const Placement& placement : trace.placements) {
+      if (!plain.Take(placement, simulator->Evaluate(placement))) continue;
+      const Matrix logits = Logits(trace.states[updates], *problem, config);
+      const auto& expected = plain.u();
+      REQUIRE(logits.rows() == std::ssize(expected));
+      for (int m = 0; m < logits.rows(); ++m) {
+        for (int d = 0; d < logits.cols(); ++d) {
+          if (!(expected[m][d] == 0 && logits(m, d) == 0)) {
+            CHECK(logits(m, d) == doctest::Approx(expected[m][d]).epsilon(1e-3).scale(1));
+          }
+        }
+      }
+      if (Cell(*agent.updates(), updates, "phase") == 0) {
+        CHECK(Cell(*agent.updates(), updates, "kl") ==
+              doctest::Approx(plain.kl()).epsilon(1e-2).scale(1e-2));
+        if (config.ppo.penalty == "kl") {
+          CHECK(Cell(*agent.updates(), updates, "kl_weight") == plain.beta());
+        }
+      }
+      ++updates;
+    }
+    CHECK(updates == trace.states.size());
+  };
+  for (const std::string& method : kMethods) {
+    for (const char* ratio : {"decision", "placement"}) {
+      for (const char* penalty : {"kl", "clip"}) {
+        PostConfig config = SmallConfig();
+        config.method = method;
+        config.ratio = ratio;
+        config.ppo.penalty = penalty;
+        config.normalize_advantages = true;
+        config.optimizer.schedule.learning_rate = ratio == std::string("decision") ? 1 : 0.1;
+        check(config);
+      }
+    }
+  }
+  PostConfig config = SmallConfig();
+  config.normalize_advantages = false;
+  config.reward.transform = "identity";
+  config.cross_entropy.keep_elites = true;
+  config.cross_entropy.step = 0.5;
+  config.ppo.penalty = "clip";
+  config.optimizer.schedule.learning_rate = 1e6;  // step times are microseconds
+  check(config);
+}
+
+TEST_CASE("updates come at the multiples of K and N, cross-entropy where they meet") {
+  const auto phases = [](const PostConfig& config, std::int64_t evaluations) {
+    const auto problem = SmallProblem();
+    PostAgent agent({problem, 1}, config);
+    RunAgent(agent, problem, evaluations);
+    std::vector<std::pair<double, double>> rows;
+    for (std::int64_t row = 0; row < agent.updates()->num_rows(); ++row) {
+      rows.emplace_back(Cell(*agent.updates(), row, "evaluations"),
+                        Cell(*agent.updates(), row, "phase"));
+    }
+    return rows;
+  };
+  using Rows = std::vector<std::pair<double, double>>;
+  PostConfig config = SmallConfig();
+  CHECK(phases(config, 27) == Rows{{4, 0}, {8, 0}, {12, 1}, {16, 0}, {20, 0}, {24, 1}});
+  config.method = "ce_only";
+  CHECK(phases(config, 27) == Rows{{12, 1}, {24, 1}});
+  config.method = "ppo_only";
+  CHECK(phases(config, 14) == Rows{{4, 0}, {8, 0}, {12, 0}});
+  config.method = "joint";
+  config.ppo_samples = 5;  // does not divide N
+  CHECK(phases(config, 24) == Rows{{5, 0}, {10, 0}, {12, 1}, {15, 0}, {20, 0}, {24, 1}});
+  config.cross_entropy.samples = 1000;  // not reached
+  CHECK(phases(config, 12) == Rows{{5, 0}, {10, 0}});
+}
+
+TEST_CASE("epsilon falls linearly with the placements, to 0") {
+  PostConfig config = SmallConfig();
+  config.method = "ce_only";
+  config.cross_entropy.epsilon = 0.5;
+  config.cross_entropy.epsilon_samples = 30;
+  const auto problem = SmallProblem();
+  PostAgent agent({problem, 1}, config);
+  RunAgent(agent, problem, 48);
+  const std::vector<double> epsilon = Column(*agent.updates(), "epsilon");
+  REQUIRE(epsilon.size() == 4);  // after 12, 24, 36, 48
+  CHECK(epsilon[0] == doctest::Approx(0.3));
+  CHECK(epsilon[1] == doctest::Approx(0.1));
+  CHECK(epsilon[2] == 0);
+  CHECK(epsilon[3] == 0);
+}
+
+TEST_CASE("a budget that ends between two updates does not change the schedule") {
+  // In pieces of 1, 2, 3, ... placements: the same updates after as many placements.
+  const auto problem = SmallProblem();
+  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+  for (const std::string& method : kMethods) {
+    PostConfig config = SmallConfig();
+    config.method = method;
+    PostAgent pieces({problem, 1}, config), whole({problem, 1}, config);
+    std::int64_t drawn = 0;
+    RecordingEvaluator recording(*simulator);
+    for (std::int64_t piece = 1; drawn < 60; piece = piece % 5 + 1) {
+      MeteredEvaluator metered(recording, {.evaluations = piece});
+      while (metered.remaining() > 0) {
+        pieces.Step(metered);
+        PostAgent restored({problem, 9}, config);  // also between two updates
+        std::istringstream in(Saved(pieces));
+        restored.Load(in);
+        CHECK(Saved(restored) == Saved(pieces));
+      }
+      drawn += piece;
+    }
+    const SearchTrace trace = RunAgent(whole, problem, drawn);
+    CHECK(recording.placements() == trace.placements);
+    CHECK(trace.states.back() == Saved(pieces));
+  }
+}
+
+TEST_CASE("the table tells of each update") {
+  const auto problem = SmallProblem();
+  PostConfig config = SmallConfig();
+  config.reward.transform = "identity";
+  PostAgent agent({problem, 2}, config);
+  const SearchTrace trace = RunAgent(agent, problem, 12);
+  const UpdateTable& table = *agent.updates();
+  REQUIRE(table.num_rows() == 3);
+  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+  std::vector<double> times;
+  for (const Placement& placement : trace.placements) {
+    times.push_back(static_cast<double>(simulator->Evaluate(placement).step_time));
+  }
+  const auto mean = [&](int begin) {
+    return (times[begin] + times[begin + 1] + times[begin + 2] + times[begin + 3]) / 4 * 1e-9;
+  };
+  for (int row = 0; row < 3; ++row) {
+    CHECK(Cell(table, row, "mean_cost") == doctest::Approx(mean(4 * row)));
+    CHECK(Cell(table, row, "feasible") == 1);
+    CHECK(Cell(table, row, "best_step_time_ns") ==
+          *std::min_element(times.begin(), times.begin() + 4 * row + 4));
+  }
+  CHECK(Cell(table, 0, "baseline") == doctest::Approx(mean(0)));
+  CHECK(Cell(table, 1, "baseline") == doctest::Approx(0.9 * mean(0) + 0.1 * mean(4)));
+  std::sort(times.begin(), times.end());
+  CHECK(Cell(table, 2, "elite_time_ns") == times[2]);  // a quarter of 12
+  CHECK(Cell(table, 2, "epsilon") == doctest::Approx(config.cross_entropy.epsilon * 0.88));
+  CHECK(std::isnan(Cell(table, 2, "kl")));
+  CHECK(std::isnan(Cell(table, 2, "kl_weight")));
+  CHECK(std::isnan(Cell(table, 0, "elite_time_ns")));
+  CHECK(std::isnan(Cell(table, 0, "epsilon")));
+  CHECK(Cell(table, 0, "kl") > -1e-6);
+  CHECK(Cell(table, 0, "kl_weight") == 0.5);  // so small a step stays below the target
+}
+
+TEST_CASE("all placements that tie with the quantile are elites") {
+  ProblemBuilder builder;
+  for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
+  builder.AllToAll(0, kGigabytePerSecond);
+  builder.Op("a", {5, 5});
+  const auto problem = builder.Build();
+  PostConfig config = SmallConfig();
+  config.method = "ce_only";
+  config.cross_entropy.epsilon = 0;
+  config.cross_entropy.step = 1;
+  config.cross_entropy.keep_elites = false;
+  PostAgent agent({problem, 1}, config);
+  const SearchTrace trace = RunAgent(agent, problem, 12);
+  double first = 0;
+  for (const Placement& placement : trace.placements) first += placement.device[0] == 0;
+  const Matrix logits = Logits(trace.states.back(), *problem, config);
+  CHECK(std::exp(logits(0, 0)) == doctest::Approx(first / 12));
+}
+
+}  // namespace
