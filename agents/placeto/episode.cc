@@ -1,6 +1,7 @@
 #include "agents/placeto/episode.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -80,13 +81,13 @@ EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
       graph_(*problem_, network.mean()),
       features_(*problem_, graph_, network.features, "features") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  RequireChoice("order", config.order, {"random", "topological"});
-  RequireChoice("reward", config.reward, {"intermediate", "terminal"});
-  RequireChoice("transform", config.transform, {"identity", "log"});
-  RequireRange("discount", config.discount, 0, 1);
-  RequireRange("penalty_per_gb", config.penalty_per_gb, 0, kInfinity);
-  RequireRange("penalty_limit_gb", config.penalty_limit_gb, 0, kInfinity);
-  RequireRange("penalty_cap", config.penalty_cap, 0, kInfinity);
+  RequireChoice("episode.order", config.order, {"random", "topological"});
+  RequireChoice("episode.reward", config.reward, {"intermediate", "terminal"});
+  RequireChoice("episode.transform", config.transform, {"identity", "log"});
+  RequireRange("episode.discount", config.discount, 0, 1);
+  RequireRange("episode.penalty_per_gb", config.penalty_per_gb, 0, kInfinity);
+  RequireRange("episode.penalty_limit_gb", config.penalty_limit_gb, 0, kInfinity);
+  RequireRange("episode.penalty_cap", config.penalty_cap, 0, kInfinity);
   order_ = VisitOrder(*problem_, config.order == "random", rng);
   unit_ = config.relative ? SingleDeviceSeconds(*problem_) : 1;
 }

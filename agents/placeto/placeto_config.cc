@@ -5,7 +5,8 @@ namespace emplace {
 PlacetoConfig::PlacetoConfig() {
   ppo.penalty = "clip";
   ppo.epochs = 2;
-  episode.discount = 0.5;
+  episode.discount = 0.8;
+  network.features.devices = "scored";
   network.stay = 2;
   optimizer.method = "adam";
   optimizer.schedule.learning_rate = 3e-3;

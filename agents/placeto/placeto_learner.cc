@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "agents/common/devices.h"
 #include "agents/common/starts.h"
-#include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
-#include "framework/base/file.h"
 #include "framework/base/parallel.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/categorical.h"
@@ -96,12 +93,6 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
   CopyParameters();
 }
 
-void PlacetoLearner::LoadPolicyFile() {
-  if (config_.policy.empty()) return;
-  std::istringstream in(ReadFile(config_.policy));
-  LoadPolicy(in, config_.policy);
-}
-
 void PlacetoLearner::Restart() {
   ParameterSet fresh;
   PlacetoNetwork(config_.network, problems_.front()->num_devices(), fresh, rng_);
@@ -114,7 +105,11 @@ void PlacetoLearner::Restart() {
   ppo_ = Ppo(config_.ppo, "ppo");
   for (const auto& task : tasks_) {
     task->gains.clear();
+    if (improved_ || config_.start != "best") continue;
+    task->best.reset();
+    task->fixed_start = MakeStart(task->problem.problem(), "random", rng_);
   }
+  improved_ = false;
   stale_updates_ = 0;
   ++restarts_;
 }
@@ -199,10 +194,9 @@ void PlacetoLearner::Weigh(Task& task, Sampled& sampled) const {
 
 double PlacetoLearner::EntropyWeight() const {
   if (config_.entropy_updates == 0) return config_.entropy_weight;
+  const std::int64_t update = optimizer_.updates() / ppo_.epochs();
   const double passed =
-      std::min(1.0,
-               static_cast<double>(optimizer_.updates()) /
-                   (static_cast<double>(config_.entropy_updates) * ppo_.epochs()));
+      std::min(1.0, static_cast<double>(update) / static_cast<double>(config_.entropy_updates));
   return config_.entropy_weight + passed * (config_.entropy_final - config_.entropy_weight);
 }
 
@@ -273,7 +267,10 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   });
   ++stale_updates_;
   for (int i = 0; i < count; ++i) {
-    if (Remember(*tasks_[i], sampled[i].episode)) stale_updates_ = 0;
+    if (Remember(*tasks_[i], sampled[i].episode)) {
+      stale_updates_ = 0;
+      improved_ = true;
+    }
     Weigh(*tasks_[i], sampled[i]);
   }
   Learned first;
@@ -281,7 +278,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   for (int epoch = 0; epoch < ppo_.epochs(); ++epoch) {
     std::vector<Learned> parts(count);
     ParallelFor(count, threads_, [&](int i) { parts[i] = Differentiate(*tasks_[i], sampled[i]); });
-    Learned sum;
+    Learned sum{.entropy_weight = EntropyWeight()};
     for (int i = 0; i < count; ++i) {
       sum.loss += parts[i].loss;
       sum.entropy += parts[i].entropy;
@@ -303,7 +300,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
 void PlacetoLearner::GreedyEpisode(Evaluator& evaluator) {
   const Sampled sampled = Sample(*tasks_.front(), evaluator, nullptr);
   Remember(*tasks_.front(), sampled.episode);
-  Record(true, {&sampled, 1}, {kNan, kNan, kNan}, {kNan, kNan});
+  Record(true, {&sampled, 1}, {kNan, kNan, kNan, kNan}, {kNan, kNan});
 }
 
 void PlacetoLearner::Record(bool greedy,
@@ -326,7 +323,7 @@ void PlacetoLearner::Record(bool greedy,
                        static_cast<double>(evaluations_),
                        learned.loss,
                        learned.entropy,
-                       greedy ? kNan : EntropyWeight(),
+                       learned.entropy_weight,
                        info.gradient_norm,
                        info.learning_rate,
                        gain,
@@ -335,125 +332,6 @@ void PlacetoLearner::Record(bool greedy,
                        best,
                        feasible}) {
     table_.values.push_back(value);
-  }
-}
-
-void PlacetoLearner::Save(StateWriter& writer) const {
-  writer.Generator(rng_);
-  SaveLearner(writer, parameters_, optimizer_);
-  writer.Double(ppo_.kl_weight());
-  writer.Int(updates_);
-  writer.Int(evaluations_);
-  writer.Int(restarts_);
-  writer.Int(stale_updates_);
-  for (const auto& task : tasks_) {
-    for (int group : task->problem.order()) writer.Int(group);
-    writer.Devices(task->fixed_start);
-    writer.Int(task->best.has_value());
-    if (task->best) {
-      writer.Devices(*task->best);
-      writer.Result(task->best_outcome);
-    }
-    writer.Int(std::ssize(task->gains));
-    for (const auto& gains : task->gains) {
-      for (double gain : gains) writer.Double(gain);
-    }
-  }
-  writer.Table(table_);
-}
-
-void PlacetoLearner::Load(StateReader& reader) {
-  reader.Generator(rng_);
-  LoadLearner(reader, parameters_, optimizer_);
-  ppo_.set_kl_weight(reader.Double("a weight"));
-  updates_ = reader.Int("a number of updates");
-  evaluations_ = reader.Int("a number of evaluations");
-  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
-  stale_updates_ = static_cast<int>(reader.Int("a number of updates"));
-  for (const auto& task : tasks_) {
-    const Problem& problem = task->problem.problem();
-    std::vector<int> order;
-    for (std::size_t t = 0; t < task->problem.order().size(); ++t) {
-      order.push_back(static_cast<int>(reader.Int("a group")));
-    }
-    if (!std::is_permutation(order.begin(), order.end(), task->problem.order().begin())) {
-      throw InputError("agent state: expected the groups that have a choice, got others");
-    }
-    task->problem.set_order(std::move(order));
-    task->fixed_start = reader.Devices(problem);
-    task->best.reset();
-    if (reader.Int("0 or 1") != 0) {
-      task->best = reader.Devices(problem);
-      task->best_outcome = reader.Result(problem);
-    }
-    const std::int64_t count = reader.Int("a number of episodes");
-    if (count < 0 || count > config_.baseline_episodes) {
-      throw InputError(fmt::format(
-          "agent state: expected at most {} episodes, got {}", config_.baseline_episodes, count));
-    }
-    task->gains.assign(count, std::vector<double>(task->problem.order().size()));
-    for (auto& gains : task->gains) {
-      for (double& gain : gains) gain = reader.Double("a gain");
-    }
-  }
-  reader.Table(table_);
-  CopyParameters();
-}
-
-void PlacetoLearner::SavePolicy(std::ostream& out) const {
-  StateWriter writer(out, "placeto");
-  const PlacetoFeaturesConfig& features = config_.network.features;
-  writer.Name(features.devices);
-  writer.Int(problems_.front()->num_devices());
-  writer.Int(features.start_time);
-  writer.Int(features.memory);
-  writer.Int(features.device_costs);
-  writer.Int(config_.network.width);
-  writer.Int(config_.network.rounds);
-  writer.Int(config_.network.mean());
-  writer.Double(config_.network.stay);
-  for (const Parameter& parameter : parameters_.all()) {
-    writer.Name(parameter.name);
-    writer.Matrix(parameter.value);
-  }
-}
-
-void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
-  try {
-    StateReader reader(in, "placeto");
-    const PlacetoFeaturesConfig& features = config_.network.features;
-    reader.Name("features.devices", features.devices);
-    const std::int64_t devices = reader.Int("a number of devices");
-    if (features.one_hot() && devices != problems_.front()->num_devices()) {
-      throw InputError(
-          fmt::format("policy: it was trained for {} devices, cluster \"{}\" has {}; only one with "
-                      "features.devices \"scored\" fits any number",
-                      devices,
-                      problems_.front()->cluster().name(),
-                      problems_.front()->num_devices()));
-    }
-    const auto require = [&](const char* setting, std::int64_t expected) {
-      if (const std::int64_t value = reader.Int(setting); value != expected) {
-        throw InputError(fmt::format(
-            "policy: it was trained with {} {}, the settings say {}", setting, value, expected));
-      }
-    };
-    require("features.start_time", features.start_time);
-    require("features.memory", features.memory);
-    require("features.device_costs", features.device_costs);
-    require("width", config_.network.width);
-    require("rounds", config_.network.rounds);
-    require("aggregation: mean", config_.network.mean());
-    if (const double stay = reader.Double("stay"); stay != config_.network.stay) {
-      throw InputError(fmt::format(
-          "policy: it was trained with stay {}, the settings say {}", stay, config_.network.stay));
-    }
-    for (Parameter& parameter : parameters_.all()) {
-      reader.Name("parameter", parameter.name);
-      reader.Matrix("parameter " + parameter.name, parameter.value);
-    }
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", where, error.what()));
   }
 }
 

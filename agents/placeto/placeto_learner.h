@@ -14,7 +14,9 @@
 //
 // A policy that leaves every group where it is finds nothing more: after `patience` updates without
 // a better placement of any graph the search begins anew with other random weights (or those of the
-// `policy` file) [ours].
+// `policy` file) [ours]. With `start: best` it goes on from its best placement; when that did not
+// get any better between two restarts, from a new random one, and the best so far counts from
+// there.
 //
 // Episodes start from `start`: "random" (drawn once), "redraw" (drawn for each), "best" (the best
 // placement so far, "random" before there is one), or a name of agents/common/starts.h.
@@ -82,7 +84,7 @@ class PlacetoLearner {
     Matrix advantages;         // [T, 1] as costs: -A_t
   };
   struct Learned {
-    double loss = 0, entropy = 0, kl = 0;
+    double loss = 0, entropy = 0, kl = 0, entropy_weight = 0;
   };
 
   void LoadPolicy(std::istream& in, const std::string& where);
@@ -112,6 +114,7 @@ class PlacetoLearner {
   std::vector<std::unique_ptr<Task>> tasks_;
   std::int64_t updates_ = 0, evaluations_ = 0;
   int restarts_ = 0, stale_updates_ = 0;
+  bool improved_ = false;  // since the last restart
   UpdateTable table_;
 };
 

@@ -60,9 +60,10 @@ PlacetoNetwork::PlacetoNetwork(const PlacetoNetworkConfig& config,
   (parameters.all().end() - 2)->value *= static_cast<float>(config.logit_scale);
 }
 
-Var PlacetoNetwork::Apply(Tape& tape, const Layers& layers, Var x) {
+Var PlacetoNetwork::Apply(Tape& tape, const Layers& layers, Var x, bool relu) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    x = layers[i](tape, i == 0 ? x : Relu(tape, x));
+    const bool is_last = i + 1 == layers.size();
+    x = relu || !is_last ? layers[i].WithRelu(tape, x) : layers[i](tape, x);
   }
   return x;
 }
@@ -73,15 +74,16 @@ Var PlacetoNetwork::PassMessages(Tape& tape,
                                  const Matrix& has_neighbor,
                                  int num_states,
                                  Var start) const {
-  Matrix mask =
-      has_neighbor.replicate(1, num_states).reshaped<Eigen::RowMajor>(tape.rows(start), 1);
+  const int per_group = num_states * tape.cols(start);
+  Matrix mask(tape.rows(start), tape.cols(start));
+  mask.reshaped<Eigen::RowMajor>(has_neighbor.rows(), per_group).colwise() = has_neighbor.col(0);
   const Var has = tape.Constant(std::move(mask));
   Var state = start;
   for (int round = 0; round < rounds_; ++round) {
-    const Var sent = Relu(tape, Apply(tape, messages.before, state));
+    const Var sent = Apply(tape, messages.before, state, true);
     const Var heard = SparseMatMul(tape, neighbors, sent, num_states);
-    const Var taken = Relu(tape, Apply(tape, messages.after, heard));
-    state = Add(tape, start, Multiply(tape, taken, has));
+    const Var taken = Apply(tape, messages.after, heard, true);
+    state = MultiplyAdd(tape, start, taken, has);
   }
   return state;
 }
@@ -103,10 +105,10 @@ Var PlacetoNetwork::Summarize(Tape& tape,
   }
   const Messages& messages = pools_[static_cast<int>(pool)];
   const Var members = Gather(tape, states, std::move(rows));
-  const Var sent = Relu(tape, Apply(tape, messages.before, members));
+  const Var sent = Apply(tape, messages.before, members, true);
   Var sum = SegmentSum(tape, sent, std::move(owner), batch.num_states());
   if (mean_) sum = Multiply(tape, sum, tape.Constant(std::move(weight)));
-  return Relu(tape, Apply(tape, messages.after, sum));
+  return Apply(tape, messages.after, sum, true);
 }
 
 Var PlacetoNetwork::ScoreDevices(Tape& tape, const PlacetoBatch& batch, Var summary) const {

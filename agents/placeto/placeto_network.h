@@ -66,8 +66,8 @@ class PlacetoNetwork {
   struct Messages {
     Layers before, after;  // f, g
   };
-  /// relu between the layers, not after the last.
-  static Var Apply(Tape& tape, const Layers& layers, Var x);
+  /// relu between the layers, and after the last if `relu`.
+  static Var Apply(Tape& tape, const Layers& layers, Var x, bool relu = false);
   Var PassMessages(Tape& tape,
                    const Messages& messages,
                    const std::shared_ptr<const SparseMatrix>& neighbors,

@@ -45,4 +45,13 @@ std::vector<double> Baseline::Advantages(std::span<const double> costs) {
   return advantages;
 }
 
+void NormalizeAdvantages(std::vector<double>& advantages, std::span<const double> costs) {
+  double squares = 0, largest = 0;
+  for (double advantage : advantages) squares += advantage * advantage;
+  for (double cost : costs) largest = std::max(largest, std::abs(cost));
+  const double rms = std::sqrt(squares / static_cast<double>(advantages.size()));
+  const double factor = rms > 1e-12 * largest ? 1 / rms : 0;
+  for (double& advantage : advantages) advantage *= factor;
+}
+
 }  // namespace emplace

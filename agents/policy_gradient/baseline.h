@@ -39,4 +39,9 @@ class Baseline {
   double value_;
 };
 
+/// Divides by the root mean square, so that steps mean the same whatever costs are measured in;
+/// differences that are no more than rounding become 0.
+/// @param advantages  [K]   @param costs  [K] that they were made of
+void NormalizeAdvantages(std::vector<double>& advantages, std::span<const double> costs);
+
 }  // namespace emplace

@@ -5,20 +5,6 @@
 #include <limits>
 
 namespace emplace {
-namespace {
-
-/// Divides by the root mean square; differences that are no more than rounding become 0.
-void Normalize(std::vector<double>& advantages, std::span<const double> costs) {
-  double squares = 0, largest = 0;
-  for (double advantage : advantages) squares += advantage * advantage;
-  for (double cost : costs) largest = std::max(largest, std::abs(cost));
-  const double rms = std::sqrt(squares / static_cast<double>(advantages.size()));
-  const double factor = rms > 1e-12 * largest ? 1 / rms : 0;
-  for (double& advantage : advantages) advantage *= factor;
-}
-
-}  // namespace
-
 LearningSignal::LearningSignal(const PolicyGradientConfig& config,
                                std::shared_ptr<const Problem> problem)
     : config_(config),
@@ -59,7 +45,7 @@ LearningSignal::Batch LearningSignal::Take(std::span<const Placement> placements
   }
 
   std::vector<double> advantages = baseline_.Advantages(costs);
-  if (config_.normalize_advantages) Normalize(advantages, costs);
+  if (config_.normalize_advantages) NormalizeAdvantages(advantages, costs);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     batch.weights(rows[i], 0) =
         static_cast<float>(advantages[i] / static_cast<double>(rows.size()));

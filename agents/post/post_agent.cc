@@ -28,16 +28,6 @@ const std::vector<std::string> kColumns = {"restarts",
                                            "best_step_time_ns",
                                            "feasible"};
 
-/// Divides by the root mean square; differences that are no more than rounding become 0.
-void Normalize(std::vector<double>& advantages, std::span<const double> costs) {
-  double squares = 0, largest = 0;
-  for (double advantage : advantages) squares += advantage * advantage;
-  for (double cost : costs) largest = std::max(largest, std::abs(cost));
-  const double rms = std::sqrt(squares / static_cast<double>(advantages.size()));
-  const double factor = rms > 1e-12 * largest ? 1 / rms : 0;
-  for (double& advantage : advantages) advantage *= factor;
-}
-
 const PostConfig& Checked(const PostConfig& config) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireChoice("method", config.method, {"ce_only", "joint", "ppo_only"});
@@ -217,7 +207,7 @@ void PostAgent::Update() {
     feasible += sample.outcome.feasible / static_cast<double>(batch.size());
   }
   std::vector<double> advantages = baseline_.Advantages(costs);
-  if (config_.normalize_advantages) Normalize(advantages, costs);
+  if (config_.normalize_advantages) NormalizeAdvantages(advantages, costs);
   const double entropy = policy_.MeanEntropy();
   const bool cross_entropy =
       UsesCrossEntropy() && since_restart_ % config_.cross_entropy.samples == 0;

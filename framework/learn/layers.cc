@@ -16,6 +16,10 @@ Var Linear::operator()(Tape& tape, Var x) const {
   return Affine(tape, x, tape.Use(*weights_), tape.Use(*bias_));
 }
 
+Var Linear::WithRelu(Tape& tape, Var x) const {
+  return AffineRelu(tape, x, tape.Use(*weights_), tape.Use(*bias_));
+}
+
 Embedding::Embedding(ParameterSet& parameters,
                      const std::string& name,
                      int count,

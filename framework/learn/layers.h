@@ -13,6 +13,8 @@ class Linear {
  public:
   Linear(ParameterSet& parameters, const std::string& name, int in, int out, Rng& rng);
   Var operator()(Tape& tape, Var x) const;
+  /// relu(x W + b)
+  Var WithRelu(Tape& tape, Var x) const;
 
  private:
   Parameter* weights_;  // [in, out]

@@ -26,10 +26,15 @@ using SparseMatrix = Eigen::SparseMatrix<float, Eigen::RowMajor>;
 Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x, int block = 1);
 /// x [n, in] * weights [in, out] + bias [1, out] -> [n, out], as one node.
 Var Affine(Tape& tape, Var x, Var weights, Var bias);
+/// Relu(Affine(...)) as one node. Once Backward has passed, Tape::gradient() of it is that of the
+/// sum before the ReLU.
+Var AffineRelu(Tape& tape, Var x, Var weights, Var bias);
 /// Elementwise with broadcast: b has a's shape, or one row, or one column, or is [1, 1].
 Var Add(Tape& tape, Var a, Var b);
 Var Subtract(Tape& tape, Var a, Var b);
 Var Multiply(Tape& tape, Var a, Var b);
+/// a + b * c elementwise, all of one shape, as one node.
+Var MultiplyAdd(Tape& tape, Var a, Var b, Var c);
 Var Scale(Tape& tape, Var x, float factor);
 Var AddScalar(Tape& tape, Var x, float summand);
 

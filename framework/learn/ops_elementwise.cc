@@ -111,6 +111,20 @@ Var Multiply(Tape& tape, Var a, Var b) {
   });
 }
 
+Var MultiplyAdd(Tape& tape, Var a, Var b, Var c) {
+  const Matrix &sum = tape.value(a), &left = tape.value(b), &right = tape.value(c);
+  for (const Matrix* factor : {&left, &right}) {
+    CheckShapes(
+        sum.rows() == factor->rows() && sum.cols() == factor->cols(), "multiply_add", sum, *factor);
+  }
+  Matrix y = sum + left.cwiseProduct(right);
+  return tape.Record("multiply_add", std::move(y), {a, b, c}, [=](Tape& t, const Matrix& g) {
+    t.AddGradient(a, g);
+    t.AddGradient(b, g.cwiseProduct(t.value(c)));
+    t.AddGradient(c, g.cwiseProduct(t.value(b)));
+  });
+}
+
 Var Scale(Tape& tape, Var x, float factor) {
   return Map(
       tape,

@@ -1,5 +1,9 @@
 // Products of matrices.
 
+#include <algorithm>
+
+#include "framework/learn/lanes.h"
+#include "framework/learn/narrow_products.h"
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"
 #include "framework/learn/products.h"
@@ -12,25 +16,79 @@ namespace {
 
 // y = x w: adds d loss / d x = g w^T and d loss / d w = x^T g.
 void AddProductGradients(Tape& tape, Var x, Var w, const Matrix& g) {
-  if (tape.needs_gradient(x)) AddProductTransposed(g, tape.value(w), tape.MutableGradient(x));
   tape.AddOuterProduct(w, x, g);
+  if (!tape.needs_gradient(x)) return;
+  const Matrix& weights = tape.value(w);
+  if (!IsNarrow(weights)) return AddProductTransposed(g, weights, tape.MutableGradient(x));
+  if (Matrix* fresh = tape.FreshGradient(x)) {
+    NarrowProductTransposed(g, weights, false, *fresh);
+  } else {
+    NarrowProductTransposed(g, weights, true, tape.MutableGradient(x));
+  }
 }
 
-// y.row(i) += sum_l s(i, l) x.row(l), or with the transpose of s. Rows are long and entries few, so
-// each entry is one addition of a scaled row.
-void AddSparseProduct(const SparseMatrix& s,
-                      bool transpose,
-                      const float* x,
-                      float* y,
-                      Eigen::Index width) {
+// The derivative of ReLU from its value; a gradient that is not finite vanishes there too.
+void ClearWhereZero(const Matrix& value, Matrix& gradient) {
+  const float* y = value.data();
+  float* g = gradient.data();
+  for (Eigen::Index i = 0; i < value.size(); ++i) g[i] = y[i] > 0 ? g[i] : 0.0F;
+}
+
+// y.row(i) = sum_l s(i, l) x.row(l), `count` numbers of each row from x and y on.
+void SparseProductOfLanes(const SparseMatrix& s,
+                          const float* x,
+                          float* y,
+                          Eigen::Index width,
+                          int count) {
+  using internal::kLanes, internal::Lanes, internal::Load, internal::Store;
+  for (Eigen::Index i = 0; i < s.rows(); ++i) {
+    Lanes sum = {};
+    for (SparseMatrix::InnerIterator entry(s, i); entry; ++entry) {
+      const float* from = x + entry.col() * width;
+      sum += entry.value() * (count == kLanes ? Load(from) : Load(from, count));
+    }
+    Store(sum, y + i * width, count);
+  }
+}
+
+// dx.row(l) += s(i, l) g.row(i)
+void AddSparseProductTransposed(const SparseMatrix& s,
+                                const float* g,
+                                float* dx,
+                                Eigen::Index width) {
   using Row = Eigen::Map<Eigen::Array<float, 1, Eigen::Dynamic>>;
   using ConstRow = Eigen::Map<const Eigen::Array<float, 1, Eigen::Dynamic>>;
   for (Eigen::Index i = 0; i < s.rows(); ++i) {
     for (SparseMatrix::InnerIterator entry(s, i); entry; ++entry) {
-      const Eigen::Index from = transpose ? i : entry.col(), to = transpose ? entry.col() : i;
-      Row(y + to * width, width) += entry.value() * ConstRow(x + from * width, width);
+      Row(dx + entry.col() * width, width) += entry.value() * ConstRow(g + i * width, width);
     }
   }
+}
+
+Var Affine(Tape& tape, const char* op, Var x, Var weights, Var bias, bool relu) {
+  const Matrix &in = tape.value(x), &w = tape.value(weights), &b = tape.value(bias);
+  CheckShapes(in.cols() == w.rows(), op, in, w);
+  CheckShapes(b.rows() == 1 && b.cols() == w.cols(), op, w, b);
+  Matrix y(in.rows(), w.cols());
+  if (IsNarrow(w)) {
+    NarrowAffine(in, w, b, relu, y);
+  } else {
+    y.rowwise() = b.row(0);
+    AddProduct(in, w, y);
+    if (relu) y = (y.array() < 0).select(0.0F, y);  // keeps NaN
+  }
+  const Var self = internal::Next(tape);
+  return tape.Record(op, std::move(y), {x, weights, bias}, [=](Tape& t, const Matrix& g) {
+    // From here on the node's gradient is that before the ReLU: nothing else reads it.
+    if (relu) ClearWhereZero(t.value(self), t.MutableGradient(self));
+    AddProductGradients(t, x, weights, g);
+    if (!t.needs_gradient(bias)) return;
+    if (IsNarrow(t.value(weights))) {
+      AddNarrowRows(g, t.MutableGradient(bias));
+    } else {
+      t.AddGradient(bias, g.colwise().sum());
+    }
+  });
 }
 
 }  // namespace
@@ -68,26 +126,23 @@ Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x, 
                             dense.cols()));
   // Row by row in memory, a block of rows is one long row.
   const Eigen::Index width = block * dense.cols();
-  Matrix product = Matrix::Zero(sparse->rows() * block, dense.cols());
-  AddSparseProduct(*sparse, false, dense.data(), product.data(), width);
+  Matrix product(sparse->rows() * block, dense.cols());
+  for (Eigen::Index c = 0; c < width; c += internal::kLanes) {
+    const int count = static_cast<int>(std::min<Eigen::Index>(internal::kLanes, width - c));
+    SparseProductOfLanes(*sparse, dense.data() + c, product.data() + c, width, count);
+  }
   return tape.Record(
       "sparse_matmul", std::move(product), {x}, [sparse, x, width](Tape& t, const Matrix& g) {
-        AddSparseProduct(*sparse, true, g.data(), t.MutableGradient(x).data(), width);
+        AddSparseProductTransposed(*sparse, g.data(), t.MutableGradient(x).data(), width);
       });
 }
 
 Var Affine(Tape& tape, Var x, Var weights, Var bias) {
-  const Matrix &in = tape.value(x), &w = tape.value(weights), &b = tape.value(bias);
-  CheckShapes(in.cols() == w.rows(), "affine", in, w);
-  CheckShapes(b.rows() == 1 && b.cols() == w.cols(), "affine", w, b);
-  Matrix y(in.rows(), w.cols());
-  y.rowwise() = b.row(0);
-  AddProduct(in, w, y);
-  return tape.Record(
-      "affine", std::move(y), {x, weights, bias}, [x, weights, bias](Tape& t, const Matrix& g) {
-        AddProductGradients(t, x, weights, g);
-        t.AddGradient(bias, g.colwise().sum());
-      });
+  return Affine(tape, "affine", x, weights, bias, false);
+}
+
+Var AffineRelu(Tape& tape, Var x, Var weights, Var bias) {
+  return Affine(tape, "affine_relu", x, weights, bias, true);
 }
 
 }  // namespace emplace

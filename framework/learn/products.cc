@@ -2,26 +2,24 @@
 
 #include <algorithm>
 
+#include "framework/learn/lanes.h"
+#include "framework/learn/narrow_products.h"
+
 namespace emplace {
 namespace {
 
 using Eigen::Index;
+using internal::kLanes;
+using internal::Lanes;
+using internal::Load;
+using internal::Store;
 
-// Numbers of a vector, and the most rows for which the products here are faster than Eigen's,
-// measured.
+// The most rows for which the products here are faster than Eigen's, measured.
 #ifdef __AVX512F__
-constexpr int kLanes = 16;
 constexpr Index kMostRows = 32, kMostRowsTransposed = 16;
 #else
-constexpr int kLanes = 8;
 constexpr Index kMostRows = 4, kMostRowsTransposed = 4;
 #endif
-// Vectors as GCC and Clang know them; they may lie anywhere.
-using Lanes [[gnu::vector_size(4 * kLanes), gnu::aligned(4), gnu::may_alias]] = float;
-
-Lanes Load(const float* from) {
-  return *reinterpret_cast<const Lanes*>(from);
-}
 
 // Rows of y += rows of x times w, for kRows rows and kCols vectors of columns, kept in registers.
 // @param stride  of x, w and y
@@ -39,7 +37,7 @@ void AddBlock(const float* x, Index k, const float* w, Index m, float* y) {
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    for (int c = 0; c < kCols; ++c) *reinterpret_cast<Lanes*>(y + r * m + c * kLanes) = sum[r][c];
+    for (int c = 0; c < kCols; ++c) Store(sum[r][c], y + r * m + c * kLanes);
   }
 }
 
@@ -96,6 +94,7 @@ void AddDotsOfRows(const float* x, Index n, const float* w, Index m, float* y, I
 
 void AddProduct(const Matrix& x, const Matrix& w, Matrix& y) {
   const Index n = x.rows(), k = x.cols(), m = w.cols();
+  if (IsNarrow(w)) return AddNarrowProduct(x, w, y);
   if (n == 1 || n > kMostRows) {
     y.noalias() += x * w;
     return;
@@ -112,6 +111,7 @@ void AddProduct(const Matrix& x, const Matrix& w, Matrix& y) {
 
 void AddProductTransposed(const Matrix& x, const Matrix& w, Matrix& y) {
   const Index n = x.rows(), m = x.cols(), k = w.rows();
+  if (IsNarrow(w)) return NarrowProductTransposed(x, w, true, y);
   if (n == 1 || n > kMostRowsTransposed || m < kLanes) {
     y.noalias() += x * w.transpose();
     return;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/learn/narrow_products.h"
 
 namespace emplace {
 namespace {
@@ -79,6 +80,14 @@ Matrix& Tape::MutableGradient(Var x) {
   return node.gradient;
 }
 
+Matrix* Tape::FreshGradient(Var x) {
+  Node& node = nodes_[x.id];
+  EMPLACE_DCHECK(node.needs_gradient, node.op);
+  if (node.parameter != nullptr || node.gradient.size() > 0) return nullptr;
+  node.gradient.resize(node.value->rows(), node.value->cols());
+  return &node.gradient;
+}
+
 void Tape::AddOuterProduct(Var w, Var x, const Matrix& dy) {
   if (needs_gradient(w)) nodes_[w.id].products.push_back({&value(x), &dy});
 }
@@ -98,6 +107,10 @@ void Tape::Backward(Var loss) {
 }
 
 void Tape::AddProducts(Matrix& sum, const std::vector<OuterProduct>& products) {
+  if (IsNarrow(sum)) {
+    for (const auto& [x, dy] : products) AddNarrowOuterProducts(*x, *dy, sum);
+    return;
+  }
   Matrix x, dy;
   for (size_t begin = 0, end = 0; begin < products.size(); begin = end) {
     Eigen::Index rows = products[end++].x->rows();

@@ -85,6 +85,9 @@ class Tape {
              BackwardFunction backward);
   /// Where to add a node's gradient, zeros at first. @pre needs_gradient(x)
   Matrix& MutableGradient(Var x);
+  /// The same for an operation that writes all of it: sized, its entries undefined. Null if there
+  /// is something to be added to. @pre needs_gradient(x)
+  Matrix* FreshGradient(Var x);
   /// MutableGradient(x) += expression; the first is written without zeros before it. Nothing
   /// happens, and the expression is not computed, if x needs no gradient.
   template <typename Expression>

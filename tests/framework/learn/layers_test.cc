@@ -50,6 +50,7 @@ TEST_CASE("linear: Glorot weights, no bias at first, x W + b") {
     const Matrix x = Random(rows, 20, rng);
     const Matrix y = (x * weights).rowwise() + ValueOf(parameters, "output.bias").row(0);
     CHECK(Near(tape.value(linear(tape, tape.Constant(x))), y));
+    CHECK(Near(tape.value(linear.WithRelu(tape, tape.Constant(x))), y.cwiseMax(0)));
   }
 }
 

@@ -51,6 +51,22 @@ void CheckOp(const testing::Operation& op,
   CheckGradients(op, inputs);
 }
 
+// x w + bias where nothing is so near 0 that a step of the differences crosses the kink.
+void CheckAffineRelu(const Matrix& x, const Matrix& w, const Matrix& bias) {
+  const testing::Operation op = [](Tape& t, const Vars& v) {
+    return AffineRelu(t, v[0], v[1], v[2]);
+  };
+  const testing::Operation plain = [](Tape& t, const Vars& v) {
+    return Relu(t, Affine(t, v[0], v[1], v[2]));
+  };
+  CHECK(Distance(Value(op, {x, w, bias}), Value(plain, {x, w, bias})) <= 1e-6);
+  for (float shift : {40.0F, -40.0F}) {  // all columns pass, all but each second
+    Matrix shifted = Matrix::Constant(1, w.cols(), 40) + bias;
+    for (int j = 0; j < w.cols(); j += 2) shifted(0, j) = bias(0, j) + shift;
+    CheckGradients(op, {x, w, shifted}, {.tolerance = 1e-2});
+  }
+}
+
 TEST_CASE("products") {
   Rng rng(1);
   for (const auto& [n, m] : kShapes) {
@@ -71,6 +87,7 @@ TEST_CASE("products") {
       CheckOp([](Tape& t, const Vars& x) { return Affine(t, x[0], x[1], x[2]); },
               {a, b, row},
               Plain(n, m, [&](int i, int j) { return row(0, j) + product(i, j); }));
+      CheckAffineRelu(a, b, row);
       auto sparse = std::make_shared<SparseMatrix>(n, k);
       Matrix dense = Matrix::Zero(n, k);
       for (int i = 0; i < n; ++i) {
@@ -79,13 +96,20 @@ TEST_CASE("products") {
           sparse->insert(i, l) = dense(i, l) = a(i, l);
         }
       }
-      CheckOp([&](Tape& t, const Vars& x) { return SparseMatMul(t, sparse, x[0]); },
-              {b},
-              Plain(n, m, [&](int i, int j) {
-                double sum = 0;
-                for (int l = 0; l < k; ++l) sum += double{dense(i, l)} * double{b(l, j)};
-                return sum;
-              }));
+      for (int block : {1, 2, 5}) {
+        // Row i block + j is made of the rows l block + j.
+        const Matrix blocks = RandomMatrix(k * block, m, rng);
+        CheckOp([&](Tape& t, const Vars& x) { return SparseMatMul(t, sparse, x[0], block); },
+                {blocks},
+                Plain(n * block, m, [&](int row, int col) {
+                  double sum = 0;
+                  for (int l = 0; l < k; ++l) {
+                    sum += double{dense(row / block, l)} *
+                           double{blocks(l * block + row % block, col)};
+                  }
+                  return sum;
+                }));
+      }
     }
   }
 }
@@ -110,6 +134,13 @@ TEST_CASE("add, subtract, multiply: every broadcast") {
               {a, b},
               Plain(n, m, [&](int i, int j) { return a(i, j) * spread(i, j); }));
     }
+  }
+  for (const auto& [n, m] : kShapes) {
+    const Matrix a = RandomMatrix(n, m, rng), b = RandomMatrix(n, m, rng),
+                 c = RandomMatrix(n, m, rng);
+    CheckOp([](Tape& t, const Vars& x) { return MultiplyAdd(t, x[0], x[1], x[2]); },
+            {a, b, c},
+            Plain(n, m, [&](int i, int j) { return a(i, j) + double{b(i, j)} * c(i, j); }));
   }
   const Matrix a = RandomMatrix(3, 4, rng);
   CheckOp([](Tape& t, const Vars& x) { return Multiply(t, x[0], x[0]); },
@@ -249,7 +280,55 @@ TEST_CASE("sums") {
   }
 }
 
-TEST_CASE("transpose, concat, slice, gather") {
+TEST_CASE("affine_relu: what is 0, and what is not a number") {
+  // -1, 0, 1 and NaN before the ReLU; the loss is their sum. What is 0 has no gradient, as in Relu.
+  for (int width : {1, 40}) {
+    ParameterSet parameters;
+    Parameter& w = parameters.Add("w", 1, width);
+    Parameter& bias = parameters.Add("bias", 1, width);
+    w.value.setOnes();
+    Matrix x(4, 1);
+    x << -1, 0, 1, kNaN;
+    Tape tape;
+    const Var y = AffineRelu(tape, tape.Constant(x), tape.Use(w), tape.Use(bias));
+    CHECK(tape.value(y).row(0).isZero());
+    CHECK(tape.value(y).row(1).isZero());
+    CHECK(tape.value(y).row(2).isOnes());
+    CHECK(tape.value(y).row(3).array().isNaN().all());
+    CHECK(tape.FirstNonFinite() == "constant [4, 1]: value");
+    tape.Backward(SumAll(tape, SliceRows(tape, y, 0, 3)));
+    CHECK(bias.gradient.isOnes());
+  }
+}
+
+TEST_CASE("affine_relu: used twice, it gets both gradients before the ReLU passes them") {
+  Rng rng(8);
+  for (int width : {5, 40}) {
+    ParameterSet fused, plain;
+    const Matrix x = RandomMatrix(9, width, rng), weights = RandomMatrix(width, width, rng);
+    const auto gradient = [&](ParameterSet& parameters, bool is_fused) {
+      Parameter& w = parameters.Add("w", width, width);
+      Parameter& bias = parameters.Add("bias", 1, width);
+      w.value = weights;
+      Tape tape;
+      const Var in = tape.Constant(x), leaf = tape.Use(w), row = tape.Use(bias);
+      const auto layer = [&](Var input) {
+        return is_fused ? AffineRelu(tape, input, leaf, row)
+                        : Relu(tape, Affine(tape, input, leaf, row));
+      };
+      const Var first = layer(in);
+      tape.Backward(SumAll(tape, Multiply(tape, Square(tape, layer(first)), first)));
+    };
+    gradient(fused, true);
+    gradient(plain, false);
+    for (int i = 0; i < 2; ++i) {
+      const Matrix& expected = plain.all()[i].gradient;
+      CHECK(Distance(fused.all()[i].gradient, expected) <= 1e-5 * expected.cwiseAbs().sum());
+    }
+  }
+}
+
+TEST_CASE("transpose, reshape, concat, slice, gather") {
   Rng rng(6);
   for (const auto& [n, m] : kShapes) {
     const Matrix a = RandomMatrix(n, m, rng), beside = RandomMatrix(n, 2, rng),
@@ -258,6 +337,15 @@ TEST_CASE("transpose, concat, slice, gather") {
     CheckOp([](Tape& t, const Vars& x) { return Transpose(t, x[0]); },
             {a},
             Plain(m, n, [&](int i, int j) { return a(j, i); }));
+    for (const auto& [rows, cols] : {std::pair{m, n}, {n * m, 1}, {1, n * m}}) {
+      CheckOp([rows = rows, cols = cols](Tape& t,
+                                         const Vars& x) { return Reshape(t, x[0], rows, cols); },
+              {a},
+              Plain(rows, cols, [&, cols = cols](int i, int j) {
+                const int entry = i * cols + j;
+                return a(entry / width, entry % width);
+              }));
+    }
     // The same part twice gets the gradients of both places.
     CheckOp(
         [](Tape& t, const Vars& x) {
@@ -310,8 +398,23 @@ TEST_CASE("shapes that do not fit are named with the operation") {
       {[](Tape& t, Var a, Var b) { return Affine(t, a, b, b); }, "affine: [2, 3] and [2, 4]"},
       {[](Tape& t, Var a, Var b) { return Affine(t, a, Transpose(t, a), b); },
        "affine: [3, 2] and [2, 4]"},
+      {[](Tape& t, Var a, Var b) { return AffineRelu(t, a, b, b); },
+       "affine_relu: [2, 3] and [2, 4]"},
       {[](Tape& t, Var a, Var) { return SparseMatMul(t, std::make_shared<SparseMatrix>(5, 9), a); },
-       "sparse_matmul: [5, 9] and [2, 3]"},
+       "sparse_matmul: [5, 9] in blocks of 1 and [2, 3]"},
+      {[](Tape& t, Var a, Var) {
+         return SparseMatMul(t, std::make_shared<SparseMatrix>(5, 2), a, 2);
+       },
+       "sparse_matmul: [5, 2] in blocks of 2 and [2, 3]"},
+      {[](Tape& t, Var a, Var) {
+         return SparseMatMul(t, std::make_shared<SparseMatrix>(5, 2), a, 0);
+       },
+       "sparse_matmul: [5, 2] in blocks of 0 and [2, 3]"},
+      {[](Tape& t, Var a, Var b) { return MultiplyAdd(t, a, a, b); },
+       "multiply_add: [2, 3] and [2, 4]"},
+      {[](Tape& t, Var a, Var b) { return MultiplyAdd(t, a, b, a); },
+       "multiply_add: [2, 3] and [2, 4]"},
+      {[](Tape& t, Var a, Var) { return Reshape(t, a, 2, 4); }, "reshape: [2, 3] and 8"},
       {&Add, "add: [2, 3] and [2, 4]"},
       {&Subtract, "subtract: [2, 3] and [2, 4]"},
       {&Multiply, "multiply: [2, 3] and [2, 4]"},

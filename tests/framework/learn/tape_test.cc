@@ -79,6 +79,38 @@ TEST_CASE("tape: constants and what the loss does not depend on get no gradient"
   for (const Var x : {constant, beside, after}) CHECK(tape.gradient(x).size() == 0);
 }
 
+TEST_CASE("tape: one that is not differentiable takes parameters as constants") {
+  ParameterSet parameters;
+  Parameter& w = parameters.Add("w", 2, 2);
+  w.value.setOnes();
+  Tape tape(false);
+  const Var leaf = tape.Use(w), squares = Square(tape, leaf);
+  CHECK(&tape.value(leaf) == &w.value);
+  CHECK(tape.Use(w).id == leaf.id);
+  CHECK(!tape.needs_gradient(leaf));
+  CHECK(!tape.needs_gradient(squares));
+  const Var loss = SumAll(tape, squares);
+  CHECK(tape.value(loss)(0, 0) == 4);
+  tape.Backward(loss);
+  CHECK(w.gradient.isZero());
+}
+
+TEST_CASE("tape: a gradient to be written whole, once") {
+  ParameterSet parameters;
+  Parameter& w = parameters.Add("w", 2, 3);
+  Tape tape;
+  const Var leaf = tape.Use(w);
+  CHECK(tape.FreshGradient(leaf) == nullptr);  // a parameter's is added to
+  const Var x = Scale(tape, leaf, 2);
+  Matrix* fresh = tape.FreshGradient(x);
+  REQUIRE(fresh != nullptr);
+  CHECK(fresh->rows() == 2);
+  CHECK(fresh->cols() == 3);
+  fresh->setOnes();
+  CHECK(tape.FreshGradient(x) == nullptr);
+  CHECK(tape.MutableGradient(x).isOnes());
+}
+
 TEST_CASE("tape: the loss may be a parameter or a constant") {
   ParameterSet parameters;
   Parameter& w = parameters.Add("w", 1, 1);

@@ -1,0 +1,142 @@
+// What PlacetoLearner saves and reads: its state between two updates, and its policy.
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "agents/placeto/placeto_learner.h"
+#include "agents/policy_gradient/learner_state.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+
+namespace emplace {
+
+void PlacetoLearner::Save(StateWriter& writer) const {
+  writer.Generator(rng_);
+  SaveLearner(writer, parameters_, optimizer_);
+  writer.Double(ppo_.kl_weight());
+  writer.Int(updates_);
+  writer.Int(evaluations_);
+  writer.Int(restarts_);
+  writer.Int(stale_updates_);
+  writer.Int(improved_);
+  for (const auto& task : tasks_) {
+    for (int group : task->problem.order()) writer.Int(group);
+    writer.Devices(task->fixed_start);
+    writer.Int(task->best.has_value());
+    if (task->best) {
+      writer.Devices(*task->best);
+      writer.Result(task->best_outcome);
+    }
+    writer.Int(std::ssize(task->gains));
+    for (const auto& gains : task->gains) {
+      for (double gain : gains) writer.Double(gain);
+    }
+  }
+  writer.Table(table_);
+}
+
+void PlacetoLearner::Load(StateReader& reader) {
+  reader.Generator(rng_);
+  LoadLearner(reader, parameters_, optimizer_);
+  ppo_.set_kl_weight(reader.Double("a weight"));
+  updates_ = reader.Int("a number of updates");
+  evaluations_ = reader.Int("a number of evaluations");
+  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
+  stale_updates_ = static_cast<int>(reader.Int("a number of updates"));
+  improved_ = reader.Int("0 or 1") != 0;
+  for (const auto& task : tasks_) {
+    const Problem& problem = task->problem.problem();
+    std::vector<int> order;
+    for (std::size_t t = 0; t < task->problem.order().size(); ++t) {
+      order.push_back(static_cast<int>(reader.Int("a group")));
+    }
+    if (!std::is_permutation(order.begin(), order.end(), task->problem.order().begin())) {
+      throw InputError("agent state: expected the groups that have a choice, got others");
+    }
+    task->problem.set_order(std::move(order));
+    task->fixed_start = reader.Devices(problem);
+    task->best.reset();
+    if (reader.Int("0 or 1") != 0) {
+      task->best = reader.Devices(problem);
+      task->best_outcome = reader.Result(problem);
+    }
+    const std::int64_t count = reader.Int("a number of episodes");
+    if (count < 0 || count > config_.baseline_episodes) {
+      throw InputError(fmt::format(
+          "agent state: expected at most {} episodes, got {}", config_.baseline_episodes, count));
+    }
+    task->gains.assign(count, std::vector<double>(task->problem.order().size()));
+    for (auto& gains : task->gains) {
+      for (double& gain : gains) gain = reader.Double("a gain");
+    }
+  }
+  reader.Table(table_);
+  CopyParameters();
+}
+
+void PlacetoLearner::SavePolicy(std::ostream& out) const {
+  StateWriter writer(out, "placeto");
+  const PlacetoFeaturesConfig& features = config_.network.features;
+  writer.Name(features.devices);
+  writer.Int(problems_.front()->num_devices());
+  writer.Int(features.start_time);
+  writer.Int(features.memory);
+  writer.Int(features.device_costs);
+  writer.Int(config_.network.width);
+  writer.Int(config_.network.rounds);
+  writer.Int(config_.network.mean());
+  writer.Double(config_.network.stay);
+  for (const Parameter& parameter : parameters_.all()) {
+    writer.Name(parameter.name);
+    writer.Matrix(parameter.value);
+  }
+}
+
+void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
+  try {
+    StateReader reader(in, "placeto");
+    const PlacetoFeaturesConfig& features = config_.network.features;
+    reader.Name("features.devices", features.devices);
+    const std::int64_t devices = reader.Int("a number of devices");
+    if (features.one_hot() && devices != problems_.front()->num_devices()) {
+      throw InputError(
+          fmt::format("policy: it was trained for {} devices, cluster \"{}\" has {}; only one with "
+                      "features.devices \"scored\" fits any number",
+                      devices,
+                      problems_.front()->cluster().name(),
+                      problems_.front()->num_devices()));
+    }
+    const auto require = [&](const char* setting, std::int64_t expected) {
+      if (const std::int64_t value = reader.Int(setting); value != expected) {
+        throw InputError(fmt::format(
+            "policy: it was trained with {} {}, the settings say {}", setting, value, expected));
+      }
+    };
+    require("features.start_time", features.start_time);
+    require("features.memory", features.memory);
+    require("features.device_costs", features.device_costs);
+    require("width", config_.network.width);
+    require("rounds", config_.network.rounds);
+    require("aggregation: mean", config_.network.mean());
+    if (const double stay = reader.Double("stay"); stay != config_.network.stay) {
+      throw InputError(fmt::format(
+          "policy: it was trained with stay {}, the settings say {}", stay, config_.network.stay));
+    }
+    for (Parameter& parameter : parameters_.all()) {
+      reader.Name("parameter", parameter.name);
+      reader.Matrix("parameter " + parameter.name, parameter.value);
+    }
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", where, error.what()));
+  }
+}
+
+void PlacetoLearner::LoadPolicyFile() {
+  if (config_.policy.empty()) return;
+  std::istringstream in(ReadFile(config_.policy));
+  LoadPolicy(in, config_.policy);
+}
+
+}  // namespace emplace

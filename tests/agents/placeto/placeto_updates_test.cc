@@ -1,0 +1,269 @@
+// Updates of placeto_learner.h against the same formulas in plain loops.
+
+#include <cmath>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include <doctest/doctest.h>
+
+#include "tests/agents/placeto/plain_placeto.h"
+#include "tests/agents/placeto/recorded_updates.h"
+#include "tests/support/gradients.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+void Copy(const ParameterSet& from, ParameterSet& to) {
+  to.all().clear();
+  for (const Parameter& parameter : from.all()) to.all().push_back(parameter);
+}
+
+// The loss of placeto_learner.h in plain loops: of the episodes that an update drew, told by the
+// placements it evaluated.
+class PlainLoss {
+ public:
+  PlainLoss(const PlacetoConfig& config, const ProblemList& problems)
+      : config_(config), problems_(problems), gains_(problems.size()) {
+    Rng rng(1);
+    for (const auto& problem : problems) {
+      tasks_.emplace_back(problem, config.episode, config.network, rng);
+    }
+    best_.resize(problems.size());
+  }
+
+  /// Takes the episodes of one update; @param drawn  parameters that drew them
+  void Take(const Recorders& recorders, const ParameterSet& drawn) {
+    episodes_.clear();
+    old_.clear();
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const std::vector<Placement>& placements = recorders.recorders[i].placements();
+      const Placement& last = placements.back();
+      const std::unique_ptr<Evaluator> simulator = MakeSimulator(problems_[i], {});
+      episodes_.push_back(RunEpisode(
+          tasks_[i],
+          placements.front(),
+          [&](const PlacetoState& state) { return last.device[state.current]; },
+          *simulator));
+      const Episode& episode = episodes_.back();
+      REQUIRE(episode.evaluations == std::ssize(placements));
+      if (!best_[i] || Better(episode.best_outcome, best_outcome_[i])) {
+        best_[i] = episode.best;
+        best_outcome_[i] = episode.best_outcome;
+      }
+      // Mean of the gains at each step over the last episodes, this one not among them.
+      std::vector<double> advantages;
+      double squares = 0;
+      for (std::size_t t = 0; t < episode.steps.size(); ++t) {
+        double sum = 0;
+        int count = 0;
+        for (auto it = gains_[i].rbegin(); it != gains_[i].rend(); ++it) {
+          if (count == config_.baseline_episodes) break;
+          sum += (*it)[t];
+          ++count;
+        }
+        advantages.push_back(episode.steps[t].gain - (count > 0 ? sum / count : 0));
+        squares += advantages.back() * advantages.back();
+      }
+      if (config_.normalize_advantages) {
+        const double rms = std::sqrt(squares / static_cast<double>(advantages.size()));
+        for (double& advantage : advantages) advantage /= rms > 0 ? rms : 1;
+      }
+      advantages_.resize(tasks_.size());
+      advantages_[i] = advantages;
+      gains_[i].emplace_back();
+      for (const EpisodeStep& step : episode.steps) gains_[i].back().push_back(step.gain);
+      old_.push_back(Choices(i, drawn));
+    }
+  }
+
+  /// @param epoch  0: the policy gradient; later ones: PPO
+  double At(const ParameterSet& parameters, int epoch) const {
+    double loss = 0;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const std::vector<plain::Row> choices = Choices(i, parameters);
+      double sum = 0;
+      for (std::size_t t = 0; t < choices.size(); ++t) {
+        const int device = episodes_[i].steps[t].device;
+        const double advantage = advantages_[i][t];
+        if (epoch == 0) {
+          sum -= advantage * choices[t][device];
+        } else {
+          const double ratio = std::exp(choices[t][device] - old_[i][t][device]);
+          const double clip = config_.ppo.clip;
+          const double clipped = std::clamp(ratio, 1 - clip, 1 + clip);
+          sum -= config_.ppo.penalty == "kl" ? ratio * advantage
+                                             : std::min(ratio * advantage, clipped * advantage);
+        }
+        for (std::size_t d = 0; d < choices[t].size(); ++d) {
+          if (std::isinf(choices[t][d])) continue;
+          sum += config_.entropy_weight * std::exp(choices[t][d]) * choices[t][d];
+          if (epoch > 0 && config_.ppo.penalty == "kl") {
+            const double old = old_[i][t][d];
+            sum += config_.ppo.kl_weight * std::exp(old) * (old - choices[t][d]);
+          }
+        }
+        const int best = best_[i]->device[episodes_[i].steps[t].state.current];
+        sum -= config_.imitation_weight * choices[t][best];
+      }
+      loss += sum / static_cast<double>(choices.size() * tasks_.size());
+    }
+    return loss;
+  }
+
+  /// Compares steps of plain gradient descent with finite differences of the loss, at some entries
+  /// of every kind of network.
+  void CheckStep(const ParameterSet& before, const ParameterSet& after, double rate, int epoch) {
+    ParameterSet moved;
+    Copy(before, moved);
+    Rng rng(7);
+    double largest = 0;
+    for (const std::string name : {"embed.0.weights",
+                                   "parents.before.0.weights",
+                                   "children.after.1.weights",
+                                   "ancestors.before.0.bias",
+                                   "descendants.after.1.bias",
+                                   "parallel.before.1.weights",
+                                   "head.0.weights",
+                                   "head.2.weights",
+                                   "head.2.bias"}) {
+      CAPTURE(name);
+      for (std::size_t p = 0; p < before.all().size(); ++p) {
+        if (before.all()[p].name != name) continue;
+        const int i = UniformInt(rng, static_cast<int>(before.all()[p].value.size()));
+        float& entry = moved.all()[p].value.data()[i];
+        const float kept = entry;
+        entry = kept + 5e-4F;
+        const double up = entry, above = At(moved, epoch);
+        entry = kept - 5e-4F;
+        const double below = At(moved, epoch), down = entry;
+        entry = kept;
+        const double difference = (above - below) / (up - down);
+        const double step = (kept - after.all()[p].value.data()[i]) / rate;
+        CHECK(std::abs(step - difference) < 2e-4 + 0.01 * std::abs(difference));
+        largest = std::max(largest, std::abs(difference));
+      }
+    }
+    CHECK(largest > 0.01);
+  }
+
+ private:
+  std::vector<plain::Row> Choices(std::size_t i, const ParameterSet& parameters) const {
+    std::vector<plain::Row> choices;
+    for (const EpisodeStep& step : episodes_[i].steps) {
+      const PlacetoState* state = &step.state;
+      const PlacetoBatch batch = tasks_[i].features().Batch({&state, 1});
+      plain::Table groups, devices;
+      for (const auto& row : batch.groups.rowwise()) groups.emplace_back(row.begin(), row.end());
+      for (const auto& row : batch.devices.rowwise()) devices.emplace_back(row.begin(), row.end());
+      choices.push_back(plain::LogProbabilities(
+          *problems_[i], parameters, config_.network, step.state, groups, devices));
+    }
+    return choices;
+  }
+
+  PlacetoConfig config_;
+  const ProblemList& problems_;
+  std::deque<EpisodeProblem> tasks_;
+  std::vector<Episode> episodes_;
+  std::vector<std::vector<plain::Row>> old_;
+  std::vector<std::vector<double>> advantages_;
+  std::vector<std::vector<std::vector<double>>> gains_;  // of each problem's episodes
+  std::vector<std::optional<Placement>> best_;
+  std::map<std::size_t, Outcome> best_outcome_;
+};
+
+// Biases that are not zero: where a group has no neighbours, a relu would be at its corner.
+void DrawBiases(PlacetoLearner& learner, const ProblemList& problems) {
+  Rng rng(1);
+  for (Parameter& parameter : learner.parameters().all()) {
+    if (parameter.value.rows() > 1) continue;
+    parameter.value = RandomMatrix(1, static_cast<int>(parameter.value.cols()), rng, 0, 0.3);
+  }
+  Load(learner, problems, Saved(learner, problems));
+}
+
+constexpr double kRate = 0.25;
+
+PlacetoConfig Descent() {
+  PlacetoConfig config = PlainPlaceto();
+  config.network.width = 4;
+  config.network.logit_scale = 1;
+  config.network.stay = 0.5;
+  config.entropy_weight = 0.3;
+  config.baseline_episodes = 2;
+  config.optimizer.method = "sgd";
+  config.optimizer.schedule.learning_rate = kRate;
+  config.optimizer.clip_norm = 0;
+  return config;
+}
+
+TEST_CASE("pitfall: the baseline is that of earlier episodes at the same step") {
+  const ProblemList problems = {SmallProblem(2, 10)};
+  const PlacetoConfig config = Descent();
+  PlacetoLearner learner(config, problems, 3, 1);
+  DrawBiases(learner, problems);
+  Recorders recorders(problems);
+  PlainLoss loss(config, problems);
+  for (int update = 0; update < 4; ++update) {  // the last one's baseline leaves out the first
+    CAPTURE(update);
+    recorders.Clear();
+    ParameterSet before;
+    Copy(learner.parameters(), before);
+    learner.Update(recorders.all);
+    loss.Take(recorders, before);
+    loss.CheckStep(before, learner.parameters(), kRate, 0);
+  }
+}
+
+TEST_CASE("an update over several graphs is a step on the mean of their losses") {
+  const ProblemList problems = ThreeProblems();
+  for (const bool ours : {false, true}) {
+    CAPTURE(ours);
+    PlacetoConfig config = Descent();
+    if (ours) {
+      config.normalize_advantages = true;
+      config.imitation_weight = 0.4;
+      config.network.features.devices = "scored";
+      config.network.aggregation = "sum";
+      config.episode.discount = 1;
+    }
+    PlacetoLearner learner(config, problems, 4, 1);
+    DrawBiases(learner, problems);
+    Recorders recorders(problems);
+    PlainLoss loss(config, problems);
+    ParameterSet before;
+    Copy(learner.parameters(), before);
+    learner.Update(recorders.all);
+    loss.Take(recorders, before);
+    loss.CheckStep(before, learner.parameters(), kRate, 0);
+  }
+}
+
+TEST_CASE("a second step of descent on the same episode is PPO's") {
+  const ProblemList problems = {SmallProblem(2, 10)};
+  for (const std::string penalty : {"clip", "kl"}) {
+    CAPTURE(penalty);
+    PlacetoConfig config = Descent();
+    config.ppo.penalty = penalty;
+    config.ppo.clip = 0.01;  // some ratios are clipped
+    // The same seed draws the same episode.
+    PlacetoLearner once(config, problems, 3, 1);
+    config.ppo.epochs = 2;
+    PlacetoLearner twice(config, problems, 3, 1);
+    DrawBiases(once, problems);
+    DrawBiases(twice, problems);
+    Recorders recorders(problems), ignored(problems);
+    PlainLoss loss(config, problems);
+    ParameterSet before;
+    Copy(once.parameters(), before);
+    once.Update(recorders.all);
+    twice.Update(ignored.all);
+    loss.Take(recorders, before);
+    loss.CheckStep(once.parameters(), twice.parameters(), kRate, 1);
+  }
+}
+
+}  // namespace
