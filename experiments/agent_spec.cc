@@ -66,6 +66,15 @@ void ResolveRules(ConfigNode& settings, const std::filesystem::path& beside) {
   settings.Set("rules", QuoteYaml(path.string()), PlaceOnly(rules));
 }
 
+// A trained policy's `policy:` is a path; a relative one may be beside the config.
+void ResolvePolicy(ConfigNode& settings, const std::filesystem::path& beside) {
+  if (!settings.Has("policy") || !settings.At("policy").IsScalar()) return;
+  const ConfigNode policy = settings.At("policy");
+  const std::filesystem::path path = policy.AsString();
+  if (path.empty() || path.is_absolute() || exists(path) || !exists(beside / path)) return;
+  settings.Set("policy", QuoteYaml((beside / path).string()), PlaceOnly(policy));
+}
+
 AgentSpec ParseAgent(const ConfigNode& node,
                      const AgentRegistry& registry,
                      const std::filesystem::path& beside,
@@ -83,6 +92,7 @@ AgentSpec ParseAgent(const ConfigNode& node,
     }
   }
   if (spec.entry->name == "expert") ResolveRules(spec.settings, beside);
+  ResolvePolicy(spec.settings, beside);
   return spec;
 }
 

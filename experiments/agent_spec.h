@@ -15,7 +15,7 @@ namespace emplace {
 struct AgentSpec {
   std::string label;                  ///< unique in its list; the agent's name unless given
   const AgentEntry* entry = nullptr;  ///< points into the registry
-  ConfigNode settings;                ///< without name and label; an expert's rules are a path
+  ConfigNode settings;                ///< without name and label; rules and policy as paths
 };
 
 /// @param registry  outlives the specs

@@ -15,12 +15,14 @@ namespace emplace {
 using Action = std::function<int()>;
 
 void AddRunCommand(CLI::App& app, Action& action);
+void AddSweepCommand(CLI::App& app, Action& action);
 void AddGeneralizeCommand(CLI::App& app, Action& action);
 void AddSimulateCommand(CLI::App& app, Action& action);
 void AddGraphCommand(CLI::App& app, Action& action);
 void AddListCommand(CLI::App& app, Action& action);
 void AddProfileCommand(CLI::App& app, Action& action);
 void AddVerifyCommand(CLI::App& app, Action& action);
+void AddExportCommand(CLI::App& app, Action& action);
 void AddValidateCommand(CLI::App& app, Action& action);
 
 }  // namespace emplace

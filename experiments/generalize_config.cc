@@ -35,7 +35,10 @@ std::vector<fs::path> ResolveGraphs(const std::vector<std::string>& names,
   return paths;
 }
 
-FamilyPlan ReadFamily(const ConfigNode& name, const fs::path& beside, const GeneralizeConfig& run) {
+FamilyPlan ReadFamily(const ConfigNode& name,
+                      const fs::path& beside,
+                      const ConfigNode& run_root,
+                      const GeneralizeConfig& run) {
   const fs::path path = ResolveMenu(FamilyMenu(), name.AsString(), name.Where(), beside);
   const ConfigNode root = ConfigNode::FromFile(path);
   FamilyPlan plan;
@@ -48,7 +51,7 @@ FamilyPlan ReadFamily(const ConfigNode& name, const fs::path& beside, const Gene
   plan.cluster =
       run.cluster.empty()
           ? ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), folder)
-          : ResolveMenu(ClusterMenu(), run.cluster, "cluster", beside);
+          : ResolveMenu(ClusterMenu(), run.cluster, run_root.At("cluster").Where(), beside);
   plan.train = ResolveGraphs(config.train, root.At("train").Where(), folder, run.max_train_graphs);
   plan.test = ResolveGraphs(config.test, root.At("test").Where(), folder, run.max_test_graphs);
   for (const fs::path& graph : plan.test) {
@@ -141,7 +144,12 @@ GeneralizePlan ReadGeneralizePlan(const fs::path& path,
     if (root.Has(key) && root.At(key).AsInt() < 0) root.At(key).Fail("expected a number >= 0");
   }
   for (const ConfigNode& family : root.At("families").Elements()) {
-    plan.families.push_back(ReadFamily(family, beside, plan.config));
+    FamilyPlan read = ReadFamily(family, beside, root, plan.config);
+    for (const FamilyPlan& other : plan.families) {
+      if (other.config.name != read.config.name) continue;
+      family.Fail(fmt::format("family \"{}\" is listed twice", read.config.name));
+    }
+    plan.families.push_back(std::move(read));
   }
   if (plan.families.empty()) root.At("families").Fail("expected at least one family");
   const std::vector<ConfigNode> train = plan.config.train.Elements();

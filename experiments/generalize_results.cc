@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include <fmt/format.h>
 
+#include "agents/common/state.h"
 #include "experiments/output.h"
 #include "experiments/provenance.h"
 #include "experiments/run_results.h"
@@ -72,6 +74,84 @@ std::vector<Test> ReadTests(const ResultsReader& reader,
   return tests;
 }
 
+std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<const Problem>>& problems) {
+  std::vector<std::string> names;
+  for (const auto& problem : problems) names.push_back(problem->graph().name());
+  return names;
+}
+
+// Tells one version of a graph, of its groups or of its costs from another.
+std::vector<std::int64_t> FingerprintsOf(
+    const std::vector<std::shared_ptr<const Problem>>& problems) {
+  std::vector<std::int64_t> fingerprints;
+  for (const auto& problem : problems) {
+    fingerprints.push_back(static_cast<std::int64_t>(Fingerprint(*problem)));
+  }
+  return fingerprints;
+}
+
+std::string SettingsOf(const AgentSpec& agent) {
+  return agent.entry->resolve_settings(agent.settings);
+}
+
+void RequireSameFamily(const ResultsReader& reader,
+                       const GeneralizePlan& plan,
+                       const Family& family,
+                       const std::string& where) {
+  const std::string group = GroupOf(*family.plan);
+  RequireSameSettings(
+      reader.Text(group, "yaml"), WriteFields(family.plan->config), "family config", where);
+  for (const auto& [name, problems] :
+       {std::pair{"graphs", &family.test}, std::pair{"training_graphs", &family.train}}) {
+    if (reader.Strings(group + "/" + name) != NamesOf(*problems) ||
+        reader.Ints(group + "/" + name + "_fingerprint") != FingerprintsOf(*problems)) {
+      throw InputError(fmt::format(
+          "{}: was made with other {}, or other versions of them; restore them, or name another "
+          "file with -o",
+          where,
+          name));
+    }
+  }
+  const std::vector<std::string> settings = reader.Strings(group + "/settings");
+  for (std::size_t i = 0; i < std::min(settings.size(), plan.test.size()); ++i) {
+    const AgentSpec& agent = plan.test[i].agent;
+    RequireSameSettings(settings[i], SettingsOf(agent), "setting of " + agent.label, where);
+  }
+}
+
+Training ReadTraining(const ResultsReader& reader,
+                      const Family& family,
+                      const TrainPlan& plan,
+                      std::uint64_t seed,
+                      const std::string& path) {
+  Training training{.label = SearchLabel(plan.agent, seed)};
+  const std::string place = GroupOf(*family.plan) + "/training/" + training.label;
+  const std::string where = path + ": " + place;
+  if (!reader.Has(place)) return training;
+  RequireSameSettings(reader.Text(place, "settings"),
+                      SettingsOf(plan.agent),
+                      "setting of " + plan.agent.label,
+                      where);
+  training.seconds = reader.Double(place, "seconds");
+  training.updates = ReadUpdates(reader, place + "/updates", where);
+  const auto text = [&](const std::string& dataset) -> std::string {
+    if (!reader.Has(place + dataset)) return "";
+    const std::vector<std::string> texts = reader.Strings(place + dataset);
+    if (texts.size() != 1) throw InputError(where + dataset + ": expected one text");
+    return texts[0];
+  };
+  training.policy = text("/policy");
+  training.checkpoint = text("/checkpoint");
+  if (training.checkpoint.empty()) return training;
+  std::istringstream saved(training.checkpoint);
+  try {
+    plan.agent.entry->make_trainer({family.train, seed, 1}, plan.agent.settings)->Load(saved);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}/checkpoint: {}", where, error.what()));
+  }
+  return training;
+}
+
 std::string Ratio(double value) {
   return std::isfinite(value) ? fmt::format("{:.3f}", value) : "OOM";
 }
@@ -92,6 +172,21 @@ double Quantile(std::vector<double> values, double share) {
   return part == 0 ? values[low] : (1 - part) * values[low] + part * values[high];
 }
 
+const Training* FamilyResults::FindTraining(const GeneralizePlan& plan,
+                                            const TestPlan& method,
+                                            std::uint64_t seed) const {
+  if (method.policy.empty()) return nullptr;
+  const auto train = std::find_if(plan.train.begin(), plan.train.end(), [&](const TrainPlan& t) {
+    return t.agent.label == method.policy;
+  });
+  EMPLACE_CHECK(train != plan.train.end(), method.policy);
+  const std::string label = SearchLabel(train->agent, seed);
+  const auto found = std::find_if(
+      trainings.begin(), trainings.end(), [&](const Training& t) { return t.label == label; });
+  EMPLACE_CHECK(found != trainings.end(), label);
+  return &*found;
+}
+
 void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
   file.SetAttribute("/", "format", "emplace-results");
   file.SetAttribute("/", "version", std::int64_t{1});
@@ -101,29 +196,43 @@ void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
   file.WriteInts("/config/seeds", {plan.seeds.begin(), plan.seeds.end()});
 }
 
-void WriteFamily(ResultsFile& file,
-                 const GeneralizePlan& plan,
-                 const FamilyPlan& family,
-                 const FamilyResults& results) {
-  const std::string group = GroupOf(family);
-  file.Remove(group);
-  file.SetAttribute(group, "cluster", family.cluster.stem().string());
-  file.SetAttribute(group, "semantics", family.config.semantics);
-  file.SetAttribute(group, "contracted", std::int64_t{family.config.contracted});
-  file.WriteStrings(group + "/graphs", results.graphs);
-  std::vector<std::string> methods;
-  for (const TestPlan& test : plan.test) methods.push_back(test.agent.label);
-  file.WriteStrings(group + "/methods", methods);
-  for (const Training& training : results.trainings) {
-    if (training.updates.columns.empty()) continue;  // not begun
-    const std::string place = group + "/training/" + training.label;
-    file.SetAttribute(place, "seconds", training.seconds);
-    WriteUpdates(file, place + "/updates", training.updates);
-    if (training.done()) file.WriteStrings(place + "/policy", {training.policy});
-    if (!training.checkpoint.empty()) {
-      file.WriteStrings(place + "/checkpoint", {training.checkpoint});
-    }
+void WriteFamily(ResultsFile& file, const GeneralizePlan& plan, const Family& family) {
+  const FamilyConfig& config = family.plan->config;
+  const std::string group = GroupOf(*family.plan);
+  file.SetAttribute(group, "cluster", family.plan->cluster.stem().string());
+  file.SetAttribute(group, "yaml", WriteFields(config));
+  for (const auto& [name, problems] :
+       {std::pair{"graphs", &family.test}, std::pair{"training_graphs", &family.train}}) {
+    file.WriteStrings(group + "/" + name, NamesOf(*problems));
+    file.WriteInts(group + "/" + name + "_fingerprint", FingerprintsOf(*problems));
   }
+  std::vector<std::string> labels, settings;
+  for (const TestPlan& test : plan.test) {
+    labels.push_back(test.agent.label);
+    settings.push_back(SettingsOf(test.agent));
+  }
+  file.WriteStrings(group + "/methods", labels);
+  file.WriteStrings(group + "/settings", settings);
+}
+
+void WriteTraining(ResultsFile& file,
+                   const FamilyPlan& family,
+                   const TrainPlan& plan,
+                   const Training& training) {
+  if (training.updates.columns.empty()) return;  // not begun
+  const std::string place = GroupOf(family) + "/training/" + training.label;
+  file.Remove(place);
+  file.SetAttribute(place, "agent", plan.agent.entry->name);
+  file.SetAttribute(place, "settings", SettingsOf(plan.agent));
+  file.SetAttribute(place, "seconds", training.seconds);
+  WriteUpdates(file, place + "/updates", training.updates);
+  if (training.done()) file.WriteStrings(place + "/policy", {training.policy});
+  if (!training.checkpoint.empty()) file.WriteStrings(place + "/checkpoint", {training.checkpoint});
+}
+
+void WriteTests(ResultsFile& file, const FamilyPlan& family, const FamilyResults& results) {
+  const std::string group = GroupOf(family);
+  file.WriteStrings(group + "/failures", results.failures);
   using Int = std::int64_t;
   const std::vector<Test>& tests = results.tests;
   const std::vector<double> best = BestKnown(tests, static_cast<int>(results.graphs.size()));
@@ -153,24 +262,15 @@ std::vector<FamilyResults> ReadEarlierFamilies(const std::filesystem::path& path
       reader.Text("/config", "yaml"), WriteFields(plan.config), "config", path.string());
   std::vector<FamilyResults> all;
   for (const Family& family : families) {
-    FamilyResults& results = all.emplace_back();
-    for (const auto& problem : family.test) results.graphs.push_back(problem->graph().name());
+    FamilyResults& results = all.emplace_back(FamilyResults{.graphs = NamesOf(family.test)});
     const std::string group = GroupOf(*family.plan), where = path.string() + ": " + group;
-    if (!reader.Has(group)) continue;
-    if (reader.Strings(group + "/graphs") != results.graphs) {
-      throw InputError(where + ": was made with other graphs; name another file with -o");
-    }
-    for (const std::string& label : reader.Children(group + "/training")) {
-      const std::string place = group + "/training/" + label;
-      Training training{.label = label};
-      training.seconds = reader.Double(place, "seconds");
-      training.updates = ReadUpdates(reader, place + "/updates", where);
-      if (reader.Has(place + "/policy")) training.policy = reader.Strings(place + "/policy").at(0);
-      if (reader.Has(place + "/checkpoint")) {
-        training.checkpoint = reader.Strings(place + "/checkpoint").at(0);
+    RequireSameFamily(reader, plan, family, where);
+    for (const TrainPlan& train : plan.train) {
+      for (const std::uint64_t seed : plan.seeds) {
+        results.trainings.push_back(ReadTraining(reader, family, train, seed, path.string()));
       }
-      results.trainings.push_back(std::move(training));
     }
+    if (!reader.Has(group + "/tests")) continue;
     results.tests = ReadTests(
         reader, group + "/tests", where + "/tests", results.graphs.size(), plan.test.size());
   }
@@ -209,7 +309,9 @@ std::string FormatFamily(const GeneralizePlan& plan,
     row.push_back(fmt::format("{:.2f}", Quantile(seconds, 0.5)));
     rows.push_back(std::move(row));
   }
-  return FormatColumns(rows);
+  std::string text = FormatColumns(rows);
+  for (const std::string& failure : results.failures) text += "failed: " + failure + "\n";
+  return text;
 }
 
 }  // namespace emplace

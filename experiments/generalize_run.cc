@@ -41,34 +41,41 @@ void Train(const Family& family,
            int threads,
            Training& training,
            const std::function<void(std::int64_t)>& progress) {
-  const auto trainer =
-      plan.agent.entry->make_trainer({family.train, seed, threads}, plan.agent.settings);
-  if (!training.checkpoint.empty()) {
-    std::istringstream saved(training.checkpoint);
-    trainer->Load(saved);
+  try {
+    const auto trainer =
+        plan.agent.entry->make_trainer({family.train, seed, threads}, plan.agent.settings);
+    if (!training.checkpoint.empty()) {
+      std::istringstream saved(training.checkpoint);
+      trainer->Load(saved);
+    }
+    std::vector<std::unique_ptr<Evaluator>> owned;
+    std::vector<Evaluator*> evaluators;
+    for (const auto& problem : family.train) {
+      owned.push_back(MakeSimulator(problem, family.plan->simulator));
+      evaluators.push_back(owned.back().get());
+    }
+    const Clock::time_point begin = Clock::now();
+    while (trainer->updates().num_rows() < plan.updates && !StopRequest::requested()) {
+      trainer->Step(evaluators);
+      progress(trainer->updates().num_rows());
+    }
+    training.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    training.updates = trainer->updates();
+    const bool done = training.updates.num_rows() >= plan.updates;
+    std::ostringstream text;
+    done ? trainer->SavePolicy(text) : trainer->Save(text);
+    (done ? training.policy : training.checkpoint) = text.str();
+    if (done) training.checkpoint.clear();
+  } catch (const std::exception& error) {
+    throw RunError(
+        fmt::format("{} on family {}: {}", training.label, family.plan->config.name, error.what()));
   }
-  std::vector<std::unique_ptr<Evaluator>> owned;
-  std::vector<Evaluator*> evaluators;
-  for (const auto& problem : family.train) {
-    owned.push_back(MakeSimulator(problem, family.plan->simulator));
-    evaluators.push_back(owned.back().get());
-  }
-  const Clock::time_point begin = Clock::now();
-  std::ostringstream text;
-  while (trainer->updates().num_rows() < plan.updates && !StopRequest::requested()) {
-    trainer->Step(evaluators);
-    progress(trainer->updates().num_rows());
-  }
-  training.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
-  training.updates = trainer->updates();
-  if (trainer->updates().num_rows() < plan.updates) {
-    trainer->Save(text);
-    training.checkpoint = text.str();
-    return;
-  }
-  trainer->SavePolicy(text);
-  training.policy = text.str();
-  training.checkpoint.clear();
+}
+
+ConfigNode SettingsWithPolicy(const TestPlan& plan, const std::filesystem::path& policy_path) {
+  ConfigNode settings = plan.agent.settings;
+  settings.Set("policy", QuoteYaml(policy_path.string()), PlaceOnly(plan.agent.settings));
+  return settings;
 }
 
 std::optional<Test> RunTest(const Family& family,
@@ -77,9 +84,7 @@ std::optional<Test> RunTest(const Family& family,
                             std::uint64_t seed,
                             const std::filesystem::path& policy_path) {
   AgentSpec spec = plan.agent;
-  if (!plan.policy.empty()) {
-    spec.settings.Set("policy", QuoteYaml(policy_path.string()), PlaceOnly(plan.agent.settings));
-  }
+  if (!plan.policy.empty()) spec.settings = SettingsWithPolicy(plan, policy_path);
   const auto& problem = family.test[graph];
   const SearchResult result = RunSearch(problem, family.plan->simulator, spec, seed, plan.budget);
   if (result.status == SearchStatus::kStopped) return std::nullopt;

@@ -34,7 +34,7 @@ struct Training {
 
 /// Makes the updates that are missing. @param training  empty, or an earlier part
 /// @param progress  called after each update with the number made
-/// @throws RunError
+/// @throws RunError with the label and the family if it fails
 void Train(const Family& family,
            const TrainPlan& plan,
            std::uint64_t seed,
@@ -51,6 +51,9 @@ struct Test {
   std::int64_t evaluations = 0;
   double seconds = 0;
 };
+
+/// The settings of a method that begins with the policy in a file.
+ConfigNode SettingsWithPolicy(const TestPlan& plan, const std::filesystem::path& policy_path);
 
 /// @param policy_path  file with the trained policy; empty: the method uses none
 /// @return nothing if ctrl-C cut it short @throws RunError with the graph and the method if it

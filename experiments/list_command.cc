@@ -33,10 +33,10 @@ std::vector<Item> Agents() {
   return items;
 }
 
-std::vector<Item> Clusters() {
+std::vector<Item> WithComments(const Menu& menu) {
   std::vector<Item> items;
-  for (const std::string& name : MenuNames(ClusterMenu())) {
-    items.push_back({name, FirstComment(ResolveMenu(ClusterMenu(), name, "list"))});
+  for (const std::string& name : MenuNames(menu)) {
+    items.push_back({name, FirstComment(ResolveMenu(menu, name, "list"))});
   }
   return items;
 }
@@ -100,9 +100,10 @@ struct Shelf {
   std::vector<Item> (*items)();
 };
 constexpr Shelf kShelves[] = {{"agents", Agents},
-                              {"clusters", Clusters},
+                              {"clusters", [] { return WithComments(ClusterMenu()); }},
                               {"costs", CostTables},
                               {"device-kinds", DeviceKinds},
+                              {"families", [] { return WithComments(FamilyMenu()); }},
                               {"graphs", Graphs}};
 
 std::vector<Item> ItemsOf(const std::string& what) {
@@ -160,7 +161,9 @@ int List(const Options& options) {
 void AddListCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "Names on the menus, with one sentence each");
-  command->add_option("what", options->what, "agents, clusters, costs, device-kinds or graphs")
+  command
+      ->add_option(
+          "what", options->what, "agents, clusters, costs, device-kinds, families or graphs")
       ->required();
   command->add_option("name", options->name, "only this one; of an agent also its settings");
   command->add_flag("--json", options->json, "as a JSON object");

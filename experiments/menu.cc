@@ -59,6 +59,11 @@ const Menu& RunMenu() {
   return menu;
 }
 
+const Menu& SweepMenu() {
+  static const Menu menu{"sweep", "sweeps", "", {".yaml", ".yml"}};
+  return menu;
+}
+
 const Menu& FamilyMenu() {
   static const Menu menu{"family", "families", "", {".yaml", ".yml"}};
   return menu;

@@ -23,6 +23,7 @@ const Menu& GraphMenu();        ///< graphs/NAME.json.gz or .json
 const Menu& ClusterMenu();      ///< clusters/NAME.yaml
 const Menu& CostsMenu();        ///< costs/NAME.json.gz or .json
 const Menu& RunMenu();          ///< NAME.yaml
+const Menu& SweepMenu();        ///< sweeps/NAME.yaml
 const Menu& FamilyMenu();       ///< families/NAME.yaml
 const Menu& ExpertRulesMenu();  ///< agents/expert_NAME.yaml
 

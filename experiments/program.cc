@@ -87,12 +87,14 @@ int ParseAndRun(int argc, const char* const* argv) {
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds.");
   Action action;
   AddRunCommand(app, action);
+  AddSweepCommand(app, action);
   AddGeneralizeCommand(app, action);
   AddSimulateCommand(app, action);
   AddGraphCommand(app, action);
   AddListCommand(app, action);
   AddProfileCommand(app, action);
   AddVerifyCommand(app, action);
+  AddExportCommand(app, action);
   AddValidateCommand(app, action);
 
   RequireKnownCommands(app, argc, argv);

@@ -8,6 +8,7 @@
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
+#include "experiments/config_help.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/run_report.h"
@@ -226,20 +227,7 @@ int RunConfigured(const Options& options) {
 }
 
 int PrintConfigHelp() {
-  std::string text =
-      "# Keys of a run config with their defaults. \"budget.seconds\" stands for the key seconds "
-      "of the\n"
-      "# map budget; --set KEY=VALUE replaces a key from the command line.\n";
-  for (const FieldHelp& field : DescribeFields<RunConfig>()) {
-    if (field.default_value.empty()) {  // a map, its keys follow
-      text += fmt::format("\n# {}: {}\n", field.key, field.help);
-      continue;
-    }
-    const bool is_list = field.default_value.starts_with("- ");
-    text += fmt::format(
-        "\n# {}\n{}:{}{}\n", field.help, field.key, is_list ? "\n  " : " ", field.default_value);
-  }
-  Print(text);
+  Print(FormatConfigHelp("a run config", DescribeFields<RunConfig>()));
   return 0;
 }
 

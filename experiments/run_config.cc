@@ -144,12 +144,18 @@ std::vector<std::uint64_t> ParseSeeds(const ConfigNode& node) {
 RunPlan ReadRunPlan(const std::filesystem::path& path,
                     const std::vector<std::string>& settings,
                     const AgentRegistry& registry) {
-  const ConfigNode root = ReadWithSettings(path, settings);
+  return MakeRunPlan(
+      ReadWithSettings(path, settings), path.stem().string(), path.parent_path(), registry);
+}
+
+RunPlan MakeRunPlan(const ConfigNode& root,
+                    const std::string& name,
+                    const std::filesystem::path& beside,
+                    const AgentRegistry& registry) {
   RunPlan plan;
-  plan.name = path.stem().string();
+  plan.name = name;
   plan.config = ReadFields<RunConfig>(root);
   const RunConfig& config = plan.config;
-  const std::filesystem::path beside = path.parent_path();
   plan.graph = ResolveMenu(GraphMenu(), config.graph, root.At("graph").Where(), beside);
   plan.cluster = ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), beside);
   if (config.costs != "none") {

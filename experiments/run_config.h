@@ -59,6 +59,12 @@ RunPlan ReadRunPlan(const std::filesystem::path& path,
                     const std::vector<std::string>& settings,
                     const AgentRegistry& registry);
 
+/// The same from a config in memory. @param name  of the plan   @param beside  for relative paths
+RunPlan MakeRunPlan(const ConfigNode& root,
+                    const std::string& name,
+                    const std::filesystem::path& beside,
+                    const AgentRegistry& registry);
+
 /// The file with "key=value" texts that replace or add keys. @throws InputError
 ConfigNode ReadWithSettings(const std::filesystem::path& path,
                             const std::vector<std::string>& settings);

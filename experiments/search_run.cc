@@ -22,11 +22,47 @@ void OnSignal(int) {
   stop_requested = 1;
 }
 
+std::string Saved(const Agent& agent) {
+  std::ostringstream saved;
+  agent.Save(saved);
+  return saved.str();
+}
+
+// What was found until now goes into `result`.
+void Collect(const Agent* agent, const MeteredEvaluator& evaluator, SearchResult& result) {
+  result.seconds = evaluator.seconds();
+  result.best = evaluator.best();
+  result.records = evaluator.records();
+  if (agent != nullptr && agent->updates() != nullptr) result.updates = *agent->updates();
+}
+
+// Hands out a checkpoint if it is time for one.
+class Checkpointer {
+ public:
+  explicit Checkpointer(const Checkpoints& checkpoints) : checkpoints_(checkpoints) {}
+
+  void BetweenSteps(const Agent& agent, const MeteredEvaluator& evaluator, SearchResult result) {
+    if (!checkpoints_.write || Clock::now() - last_ < interval_) return;
+    result.status = SearchStatus::kStopped;
+    result.checkpoint = Saved(agent);
+    Collect(&agent, evaluator, result);
+    checkpoints_.write(result);
+    last_ = Clock::now();
+  }
+
+ private:
+  const Checkpoints& checkpoints_;
+  std::chrono::duration<double> interval_{checkpoints_.every_seconds};
+  Clock::time_point last_ = Clock::now();
+};
+
 // Why the loop ended without an exception of the agent's. Counts the steps that ended.
 SearchStatus Search(Agent& agent,
                     MeteredEvaluator& evaluator,
                     const Budget& budget,
-                    std::int64_t& steps) {
+                    Checkpointer& checkpointer,
+                    SearchResult& result) {
+  std::int64_t& steps = result.steps;
   try {
     for (; !agent.Finished(); ++steps) {
       if (StopRequest::requested()) return SearchStatus::kStopped;
@@ -34,6 +70,7 @@ SearchStatus Search(Agent& agent,
           evaluator.seconds() >= budget.seconds) {
         return SearchStatus::kBudget;
       }
+      checkpointer.BetweenSteps(agent, evaluator, result);
       agent.Step(evaluator);
     }
     return SearchStatus::kFinished;
@@ -96,7 +133,8 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const AgentSpec& spec,
                        std::uint64_t seed,
                        const Budget& budget,
-                       const SearchResult* earlier) {
+                       const SearchResult* earlier,
+                       const Checkpoints& checkpoints) {
   SearchResult result;
   result.label = SearchLabel(spec, seed);
   result.seed = seed;
@@ -114,11 +152,10 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
       evaluator->Restore(earlier->best, earlier->records, earlier->seconds);
       result.steps = earlier->steps;
     }
-    result.status = Search(*agent, *evaluator, budget, result.steps);
+    Checkpointer checkpointer(checkpoints);
+    result.status = Search(*agent, *evaluator, budget, checkpointer, result);
     if (result.status == SearchStatus::kStopped) {
-      std::ostringstream saved;
-      agent->Save(saved);
-      result.checkpoint = saved.str();
+      result.checkpoint = Saved(*agent);
     } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {
       if (earlier != nullptr) return *earlier;  // a checkpoint is worth more than part of a step
       result.status = SearchStatus::kStopped;
@@ -127,12 +164,7 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
     result.status = SearchStatus::kFailed;
     result.error = error.what();
   }
-  if (evaluator) {
-    result.seconds = evaluator->seconds();
-    result.best = evaluator->best();
-    result.records = evaluator->records();
-  }
-  if (agent != nullptr && agent->updates() != nullptr) result.updates = *agent->updates();
+  if (evaluator) Collect(agent.get(), *evaluator, result);
   return result;
 }
 

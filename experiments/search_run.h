@@ -56,15 +56,23 @@ class StopRequest {
 /// "hill_climb.seed2"; without seed if the agent uses none.
 std::string SearchLabel(const AgentSpec& spec, std::uint64_t seed);
 
+/// Between two steps of a search, what it has found so far, in a form that it can go on from.
+struct Checkpoints {
+  double every_seconds = 0;                        ///< at least so long between two [s]
+  std::function<void(const SearchResult&)> write;  ///< empty: none are made
+};
+
 /// Runs until the agent has finished, the budget ends or a stop is requested. Never throws what the
 /// agent or the evaluator threw: that is a result with status kFailed.
 /// @param simulator  options for an evaluator of its own
 /// @param earlier    with a checkpoint: goes on from there and returns both parts as one
+/// @param checkpoints  their making changes nothing in the search; a writer's exception fails it
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const SimulatorOptions& simulator,
                        const AgentSpec& spec,
                        std::uint64_t seed,
                        const Budget& budget,
-                       const SearchResult* earlier = nullptr);
+                       const SearchResult* earlier = nullptr,
+                       const Checkpoints& checkpoints = {});
 
 }  // namespace emplace

@@ -25,6 +25,23 @@
 //   /verification           written by `emplace verify`, laid out as experiments/fidelity_results.h
 //                           tells
 //   /validation/<graph>/    the same, written by `emplace validate`
+//   /families/<family>/     written by `emplace generalize`, in the place of /problem and /agents;
+//                           attributes: cluster, yaml (of the family, resolved); datasets: graphs
+//                           (names of the unseen ones), training_graphs, and for --resume
+//                           graphs_fingerprint, training_graphs_fingerprint (a hash of each graph
+//                           with its groups and costs); methods (labels) and settings (resolved),
+//                           an entry per method; failures: a sentence per training or test that
+//                           failed, beginning with its label
+//     training/<label>/     one per policy and seed, "gnn.seed0"; attributes: agent, settings,
+//                           seconds; dataset updates as above; policy: the text of the policy file,
+//                           once all updates are made; checkpoint: the trainer's saved state (text)
+//                           of a training that was stopped
+//     tests                 compound table, a row per graph, method and seed: graph, method
+//                           (indices into graphs and methods), seed, final_step_time_ns (last
+//                           placement evaluated; NaN: it does not fit), best_step_time_ns (NaN:
+//                           none fits), best_known_ns (least best_step_time_ns of the graph's
+//                           rows), final_over_best_known, best_over_best_known, evaluations,
+//                           seconds
 //
 // The file is composed in memory and renamed into place at every Commit(), so that a process killed
 // at any moment leaves the previous or the new state readable.

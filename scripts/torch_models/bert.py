@@ -32,7 +32,7 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, tokens: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
-        positions = torch.arange(tokens.shape[1])
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
         x = self.word(tokens) + self.segment(segments) + self.position(positions)
         return self.dropout(self.norm(x))
 

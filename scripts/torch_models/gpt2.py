@@ -100,7 +100,7 @@ class Gpt2(nn.Module):
         self.lm_head.weight = self.wte.weight
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        positions = torch.arange(tokens.shape[1])
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
         x = self.dropout(self.wte(tokens) + self.wpe(positions))
         for block in self.h:
             x = block(x)

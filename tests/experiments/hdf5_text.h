@@ -29,7 +29,7 @@ inline std::string ReadAsText(hid_t type, const std::vector<char>& data, size_t 
         char* name = H5Tget_member_name(type, m);
         const std::string member = name;
         H5free_memory(name);
-        if (member == "wall_seconds") continue;
+        if (member == "wall_seconds" || member == "seconds") continue;
         const hid_t member_type = H5Tget_member_type(type, m);
         const char* begin = item + H5Tget_member_offset(type, m);
         text << member << "="
@@ -50,7 +50,8 @@ inline std::string ReadAsText(hid_t type, const std::vector<char>& data, size_t 
 
 // Frees the texts that reading a variable-length string has made.
 inline void Reclaim(hid_t type, hid_t space, std::vector<char>& data) {
-  if (H5Tis_variable_str(type) > 0) H5Dvlen_reclaim(type, space, H5P_DEFAULT, data.data());
+  if (!data.empty() && H5Tis_variable_str(type) > 0)
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, data.data());
 }
 
 inline herr_t AppendAttribute(hid_t object, const char* name, const H5A_info_t*, void* output) {
@@ -91,7 +92,8 @@ inline herr_t AppendObject(hid_t root, const char* name, const H5O_info_t* info,
 }  // namespace internal
 
 /// One line per object, attribute and dataset below `group`, by name; without the times a run took
-/// (attributes "seconds", columns "wall_seconds"). Empty if the file or the group is not there.
+/// (attributes and columns "seconds", columns "wall_seconds"). Empty if the file or the group is
+/// not there.
 inline std::vector<std::string> Hdf5Text(const std::filesystem::path& path,
                                          const std::string& group) {
   std::vector<std::string> lines;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+/// What `--help-config` prints: every key of a config with its sentence and default, as YAML.
+/// @param what  "a run config"
+std::string FormatConfigHelp(const std::string& what, const std::vector<FieldHelp>& fields);
+
+}  // namespace emplace

@@ -1,0 +1,38 @@
+#pragma once
+
+// What other frameworks call the devices of a cluster.
+//
+//   cluster   TensorFlow                                        PyTorch
+//   cpu:N     /job:localhost/replica:0/task:0/device:CPU:N      "cpu"
+//   gpu:N     /job:localhost/replica:0/task:0/device:GPU:N      N
+//
+// A device of any other name has to be told.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "framework/base/json.h"
+#include "framework/cluster/cluster.h"
+#include "framework/placement/placement.h"
+
+namespace emplace {
+
+enum class NamingFramework : std::uint8_t { kTensorFlow, kTorch };
+
+/// "gpu:0=/device:GPU:2" -> {"gpu:0", "/device:GPU:2"}.
+/// @throws InputError naming --device-map: no '=', an unknown device, one named twice, a name that
+///   is no device of the framework (PyTorch: a number, or cpu, cuda:1, mps, ...)
+std::map<std::string, std::string> ParseDeviceNames(const std::vector<std::string>& texts,
+                                                    const Cluster& cluster,
+                                                    NamingFramework framework);
+
+/// The names of the devices that are used. @param told  by --device-map
+/// @return [num_devices] text or integer; null for a device that `device_of_op` does not use
+/// @throws InputError for a used device without a name
+std::vector<Json> NameDevices(const Cluster& cluster,
+                              const std::vector<DeviceIndex>& device_of_op,
+                              NamingFramework framework,
+                              const std::map<std::string, std::string>& told);
+
+}  // namespace emplace

@@ -1,0 +1,103 @@
+#include "experiments/sweep_results.h"
+
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "experiments/run_results.h"
+#include "experiments/run_resume.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+std::string UtcNow() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+// The file is composed anew each time: texts that HDF5 has replaced would stay in it.
+void Write(const SweepTask& task, const Provenance& provenance, const SearchResult& result) {
+  ResultsFile file(task.path);
+  const LoadedProblem& problem = task.problem->problem;
+  WriteRunHeader(file, task.plan, problem, task.problem->bounds, provenance);
+  file.SetAttribute("/config", "sweep", task.plan.name);
+  file.SetAttribute("/config", "run", task.title);
+  WriteSearch(file, problem, task.plan.agents[0], task.plan.config.steps_per_measurement, result);
+  file.Commit();
+}
+
+}  // namespace
+
+RunState ReadRunState(const fs::path& path, const std::string& label) {
+  RunState state;
+  if (!fs::exists(path)) return state;
+  const ResultsReader reader(path);
+  const std::string group = "/agents/" + label, best = group + "/best/outcome";
+  const std::string status = reader.Text(group, "status");
+  state.error = reader.Text(group, "error");
+  state.evaluations = reader.Int(group, "evaluations");
+  state.seconds = reader.Double(group, "seconds");
+  if (reader.Has(best)) {
+    state.best.emplace();
+    state.best->step_time = reader.Int(best, "step_time_ns");
+    state.best->feasible = reader.Int(best, "feasible") != 0;
+  }
+  if (status == ToString(SearchStatus::kFinished) || status == ToString(SearchStatus::kBudget)) {
+    state.progress = RunProgress::kDone;
+  } else if (status == ToString(SearchStatus::kFailed)) {
+    state.progress = RunProgress::kFailed;
+  } else if (reader.Has(group + "/checkpoint")) {
+    state.progress = RunProgress::kStopped;
+  }
+  return state;
+}
+
+void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
+  const LoadedProblem& problem = task.problem->problem;
+  EarlierSearches searches;
+  if (fs::exists(task.path)) {
+    searches = ReadEarlierSearches(task.path, task.plan, problem, task.problem->bounds);
+  }
+  const auto found = searches.find(task.label());
+  const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
+  Provenance provenance = task.provenance;
+  provenance.date = UtcNow();
+
+  std::int64_t written_steps = -1;
+  const auto write = [&](const SearchResult& result) {
+    Write(task, provenance, result);
+    written_steps = result.steps;
+  };
+  const SearchResult result = RunSearch(problem.searched,
+                                        task.plan.simulator,
+                                        task.plan.agents[0],
+                                        task.plan.seeds[0],
+                                        task.plan.budget,
+                                        earlier,
+                                        {checkpoint_seconds, write});
+  // A search that was cut within a step has less to go on from than its last checkpoint.
+  const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();
+  if (cut ? fs::exists(task.path) : result.steps < written_steps) return;
+  write(result);
+}
+
+void WriteFailure(const SweepTask& task, const std::string& error) {
+  if (ReadRunState(task.path, task.label()).progress == RunProgress::kStopped) {
+    ResultsFile file(task.path, ResultsMode::kExtend);
+    file.SetAttribute("/agents/" + task.label(), "error", error);
+    file.Commit();
+    return;
+  }
+  Provenance provenance = task.provenance;
+  provenance.date = UtcNow();
+  SearchResult result;
+  result.label = task.label();
+  result.seed = task.plan.seeds[0];
+  result.status = SearchStatus::kFailed;
+  result.error = error;
+  Write(task, provenance, result);
+}
+
+}  // namespace emplace

@@ -1,0 +1,79 @@
+#include "experiments/agent_spec.h"
+
+#include <doctest/doctest.h>
+
+#include "agents/registry.h"
+#include "framework/base/error.h"
+#include "tests/experiments/program_files.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+std::vector<AgentSpec> Parse(const std::string& list,
+                             const std::filesystem::path& beside = {},
+                             std::span<const std::string> own_keys = {}) {
+  return ParseAgents(ConfigNode::FromString("agents: " + list, "f.yaml").At("agents"),
+                     AllAgents(),
+                     beside,
+                     own_keys);
+}
+
+std::string Refusal(const std::string& list) {
+  return MessageOf<InputError>([&] { Parse(list); });
+}
+
+TEST_CASE("a name, or a map with a label and settings") {
+  const std::vector<std::string> own = {"mine"};
+  const auto specs = Parse("[heft, {name: random, label: dice, mine: 3, batch: 2}]", {}, own);
+  REQUIRE(specs.size() == 2);
+  CHECK(specs[0].label == "heft");
+  CHECK(specs[0].settings.Keys().empty());
+  CHECK(specs[1].entry->name == "random");
+  CHECK(specs[1].label == "dice");
+  CHECK(specs[1].settings.Keys() == std::vector<std::string>{"batch"});
+  CHECK(PlaceOnly(specs[1].settings.At("batch")) == "f.yaml:1:60");
+}
+
+TEST_CASE("mistakes are named with their place") {
+  CHECK(Refusal("[]") == "f.yaml:1:9: agents: expected at least one agent");
+  CHECK(Refusal("[haft]").find("f.yaml:1:10: agents.0: unknown agent \"haft\"; did you mean "
+                               "\"heft\"?") == 0);
+  CHECK(Refusal("[heft, heft]") ==
+        "f.yaml:1:16: agents.1: agent \"heft\" is listed twice; give each a label of its own, as "
+        "in {name: heft, label: ...}");
+  CHECK(Refusal("[{name: heft, label: a/b}]") ==
+        "f.yaml:1:30: agents.0.label: expected a text without '/'");
+}
+
+TEST_CASE("a map's values are added one by one and keep their places") {
+  ConfigNode root = ConfigNode::FromString("a: {x: 1, deep: {y: 2, z: 3}}", "first");
+  SetValues(root, "a", ConfigNode::FromString("{deep: {y: 5}, new: [1, 2]}", "second"));
+  CHECK(root.At("a").At("x").AsInt() == 1);
+  CHECK(root.At("a").At("deep").At("y").AsInt() == 5);
+  CHECK(root.At("a").At("deep").At("z").AsInt() == 3);
+  CHECK(root.At("a").At("new").Elements().size() == 2);
+  CHECK(root.At("a").At("deep").At("y").Where().find("second:1:12") == 0);
+}
+
+TEST_CASE("a policy is looked for here, then beside the config") {
+  const TempDir folder;
+  const auto policy = [&](const std::string& text) {
+    return Parse("[{name: placeto, policy: " + text + "}]", folder.path())[0]
+        .settings.At("policy")
+        .AsString();
+  };
+  CHECK(policy("x.policy") == "x.policy");  // nowhere: the agent will say so
+  WriteText(folder / "x.policy", "");
+  CHECK(policy("x.policy") == folder / "x.policy");
+  CHECK(policy((folder / "x.policy").string()) == folder / "x.policy");
+  CHECK(policy("\"\"") == "");
+  const TempDir other;
+  WriteText(other / "x.policy", "");
+  const std::string here =
+      std::filesystem::relative(other / "x.policy", std::filesystem::current_path()).string();
+  CHECK(policy(here) == here);
+}
+
+}  // namespace
