@@ -9,6 +9,7 @@
 #include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 
@@ -135,8 +136,12 @@ void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
 
 void PlacetoLearner::LoadPolicyFile() {
   if (config_.policy.empty()) return;
-  std::istringstream in(ReadFile(config_.policy));
-  LoadPolicy(in, config_.policy);
+  try {
+    std::istringstream in(ReadFile(config_.policy));
+    LoadPolicy(in, config_.policy);
+  } catch (const InputError& error) {
+    throw SettingError("policy", error.what());
+  }
 }
 
 }  // namespace emplace
