@@ -221,7 +221,7 @@ TEST_CASE("a policy for another number of devices is refused with both, unless t
   CHECK(MessageOf<InputError>([&] {
           PlacetoAgent({SmallProblem(3), 1}, config);
         }) ==
-        config.policy +
+        "policy: " + config.policy +
             ": policy: it was trained for 3 devices, cluster \"test_cluster\" has 4; only one "
             "with features.devices \"scored\" fits any number");
 
@@ -239,7 +239,7 @@ TEST_CASE("a policy for another number of devices is refused with both, unless t
     PlacetoAgent({SmallProblem(2), 1}, config);
   });
   CAPTURE(message);
-  CHECK(message.find(config.policy + ": policy: ") == 0);
+  CHECK(message.find("policy: " + config.policy + ": policy: ") == 0);
   CHECK(message.find("features.devices") != std::string::npos);
   CHECK(message.find("one_hot") != std::string::npos);
   CHECK(message.find("scored") != std::string::npos);
@@ -257,7 +257,8 @@ TEST_CASE("a policy and settings that disagree are refused with both values") {
     return MessageOf<InputError>([&] { PlacetoAgent({problem, 1}, config); });
   };
   const auto disagree = [&](const std::string& what, const std::string& ours) {
-    return path + ": policy: it was trained with " + what + ", the settings say " + ours;
+    return "policy: " + path + ": policy: it was trained with " + what + ", the settings say " +
+           ours;
   };
   CHECK(refusal([](auto& n) { n.features.start_time = false; }) ==
         disagree("features.start_time 1", "0"));
@@ -274,7 +275,7 @@ TEST_CASE("a policy and settings that disagree are refused with both values") {
   config.policy = (folder / "half").string();
   CHECK(MessageOf<InputError>([&] {
           PlacetoAgent({problem, 1}, config);
-        }).find(config.policy + ": policy: ") == 0);
+        }).find("policy: " + config.policy + ": policy: ") == 0);
   config.policy = (folder / "none").string();
   CHECK(MessageOf<InputError>([&] {
           PlacetoAgent({problem, 1}, config);
