@@ -97,9 +97,8 @@ AgentRegistry MakeRegistry() {
       "m_etf", "Earliest task first within the devices' memory (Jeon et al. 2020)", kNone, m_etf));
   add(Entry<MetisAgent>("metis", "Least cut into parts of equal cost by METIS", kNone));
   add(Entry<ScotchAgent>("min_cut", "Static mapping onto the GPUs by Scotch", kNone, min_cut));
-  add(Entry<PlacetoAgent>("placeto",
-                          "Group-by-group improvement with a graph network (Addanki et al. 2019)",
-                          kSeeded));
+  add(Entry<PlacetoAgent>(
+      "placeto", "Group-by-group improvement with a graph network (Addanki et al. 2019)", kSeeded));
   add(Entry<PostAgent>(
       "post", "Cross-entropy minimisation and PPO, joined (Gao et al. 2018)", kSeeded));
   add(Entry<RandomAgent>("random", "Every group on a random allowed device", kSeeded));

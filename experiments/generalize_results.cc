@@ -30,18 +30,6 @@ TableColumn Column(const std::string& name, const std::vector<Test>& tests, Get 
   return {name, std::move(values)};
 }
 
-template <class T>
-const std::vector<T>& ColumnOf(const std::vector<TableColumn>& table,
-                               const std::string& name,
-                               const std::string& where) {
-  for (const TableColumn& column : table) {
-    if (column.name == name && std::holds_alternative<std::vector<T>>(column.values)) {
-      return std::get<std::vector<T>>(column.values);
-    }
-  }
-  throw InputError(fmt::format("{}: has no column \"{}\" of the expected type", where, name));
-}
-
 std::vector<Test> ReadTests(const ResultsReader& reader,
                             const std::string& dataset,
                             const std::string& where,

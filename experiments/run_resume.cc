@@ -65,26 +65,14 @@ void RequireSameProblem(const ResultsReader& reader,
           fmt::format("{}, {} or of the costs (the bounds differ)", graph, cluster));
 }
 
-// The column of a compound table. @throws InputError if it is not there or of another type
-template <class T>
-std::vector<T> Column(const std::vector<TableColumn>& table,
-                      const std::string& column,
-                      const std::string& where) {
-  for (const TableColumn& candidate : table) {
-    const auto* values = std::get_if<std::vector<T>>(&candidate.values);
-    if (candidate.name == column && values != nullptr) return *values;
-  }
-  throw InputError(fmt::format("{}: has no column \"{}\" of the expected type", where, column));
-}
-
 std::vector<EvaluationRecord> ReadEvaluations(const ResultsReader& reader,
                                               const std::string& dataset,
                                               const std::string& where) {
   const std::vector<TableColumn> table = reader.Table(dataset);
-  const auto wall = Column<double>(table, "wall_seconds", where);
-  const auto time = Column<std::int64_t>(table, "step_time_ns", where);
-  const auto best = Column<double>(table, "best_step_time_ns", where);
-  const auto feasible = Column<std::int64_t>(table, "feasible", where);
+  const auto wall = ColumnOf<double>(table, "wall_seconds", where);
+  const auto time = ColumnOf<std::int64_t>(table, "step_time_ns", where);
+  const auto best = ColumnOf<double>(table, "best_step_time_ns", where);
+  const auto feasible = ColumnOf<std::int64_t>(table, "feasible", where);
   std::vector<EvaluationRecord> records;
   for (size_t i = 0; i < wall.size(); ++i) {
     const Nanos best_time = std::isnan(best[i]) ? kMaxNanos : static_cast<Nanos>(best[i]);
@@ -197,7 +185,7 @@ UpdateTable ReadUpdates(const ResultsReader& reader,
   std::vector<std::vector<double>> columns;
   for (const TableColumn& column : table) {
     updates.columns.push_back(column.name);
-    columns.push_back(Column<double>(table, column.name, where));
+    columns.push_back(ColumnOf<double>(table, column.name, where));
   }
   for (size_t row = 0; !columns.empty() && row < columns[0].size(); ++row) {
     for (const std::vector<double>& column : columns) updates.values.push_back(column[row]);

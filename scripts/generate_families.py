@@ -31,8 +31,8 @@ family, seed and number only, the bytes of its file on those and the version of 
 
 examples
   .venv-tf/bin/python scripts/generate_families.py                      # {GRAPHS} of each family
-  .venv-tf/bin/python scripts/generate_families.py --output /tmp/again  # once more, elsewhere
-  python3 scripts/generate_families.py --output /tmp/again --check      # the same bytes?
+  .venv-tf/bin/python scripts/generate_families.py --output ../again  # once more, elsewhere
+  python3 scripts/generate_families.py --output ../again --check      # the same bytes?
   python3 scripts/generate_families.py --family ptb --only 3 --list     # what is drawn
 
 exit codes: 0 done; 1 a file could not be written, or --check found a difference; 2 the request is

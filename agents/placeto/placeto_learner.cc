@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/devices.h"
 #include "agents/common/starts.h"
+#include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/config/setting_error.h"
@@ -38,6 +38,12 @@ const std::vector<std::string> kColumns = {"restarts",
   throw RunError(fmt::format("update {}: not finite: {}", update, what));
 }
 
+ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& problem, Rng& rng) {
+  ParameterSet parameters;
+  PlacetoNetwork(config, problem.num_devices(), parameters, rng);
+  return parameters;
+}
+
 double TimeOf(const Outcome& outcome) {
   return outcome.feasible ? static_cast<double>(outcome.step_time) : kNan;
 }
@@ -63,7 +69,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
       problems_(std::move(problems)),
       threads_(threads),
       rng_(seed),
-      network_(config.network, problems_.front()->num_devices(), parameters_, rng_),
+      parameters_(MakeParameters(config.network, *problems_.front(), rng_)),
       ppo_(config.ppo, "ppo"),
       optimizer_(config.optimizer, parameters_, "optimizer"),
       table_{kColumns, {}} {
@@ -94,11 +100,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
 }
 
 void PlacetoLearner::Restart() {
-  ParameterSet fresh;
-  PlacetoNetwork(config_.network, problems_.front()->num_devices(), fresh, rng_);
-  for (std::size_t i = 0; i < fresh.all().size(); ++i) {
-    parameters_.all()[i].value = fresh.all()[i].value;
-  }
+  CopyValues(MakeParameters(config_.network, *problems_.front(), rng_), parameters_);
   LoadPolicyFile();
   CopyParameters();
   optimizer_.Reset();
@@ -121,11 +123,7 @@ bool PlacetoLearner::has_choices() const {
 }
 
 void PlacetoLearner::CopyParameters() {
-  for (const auto& task : tasks_) {
-    for (std::size_t i = 0; i < parameters_.all().size(); ++i) {
-      task->parameters.all()[i].value = parameters_.all()[i].value;
-    }
-  }
+  for (const auto& task : tasks_) CopyValues(parameters_, task->parameters);
 }
 
 Placement PlacetoLearner::Start(Task& task, Rng& rng) const {

@@ -108,7 +108,6 @@ class PlacetoLearner {
   int threads_;
   Rng rng_;
   ParameterSet parameters_;
-  PlacetoNetwork network_;
   Ppo ppo_;
   Optimizer optimizer_;
   std::vector<std::unique_ptr<Task>> tasks_;

@@ -54,7 +54,7 @@ void PlacetoLearner::Load(StateReader& reader) {
       order.push_back(static_cast<int>(reader.Int("a group")));
     }
     if (!std::is_permutation(order.begin(), order.end(), task->problem.order().begin())) {
-      throw InputError("agent state: expected the groups that have a choice, got others");
+      reader.Fail("expected the groups that have a choice, got others");
     }
     task->problem.set_order(std::move(order));
     task->fixed_start = reader.Devices(problem);
@@ -65,8 +65,8 @@ void PlacetoLearner::Load(StateReader& reader) {
     }
     const std::int64_t count = reader.Int("a number of episodes");
     if (count < 0 || count > config_.baseline_episodes) {
-      throw InputError(fmt::format(
-          "agent state: expected at most {} episodes, got {}", config_.baseline_episodes, count));
+      reader.Fail(
+          fmt::format("expected at most {} episodes, got {}", config_.baseline_episodes, count));
     }
     task->gains.assign(count, std::vector<double>(task->problem.order().size()));
     for (auto& gains : task->gains) {
@@ -89,10 +89,7 @@ void PlacetoLearner::SavePolicy(std::ostream& out) const {
   writer.Int(config_.network.rounds);
   writer.Int(config_.network.mean());
   writer.Double(config_.network.stay);
-  for (const Parameter& parameter : parameters_.all()) {
-    writer.Name(parameter.name);
-    writer.Matrix(parameter.value);
-  }
+  SaveParameters(writer, parameters_);
 }
 
 void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
@@ -102,8 +99,8 @@ void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
     reader.Name("features.devices", features.devices);
     const std::int64_t devices = reader.Int("a number of devices");
     if (features.one_hot() && devices != problems_.front()->num_devices()) {
-      throw InputError(
-          fmt::format("policy: it was trained for {} devices, cluster \"{}\" has {}; only one with "
+      reader.Fail(
+          fmt::format("it was trained for {} devices, cluster \"{}\" has {}; only one with "
                       "features.devices \"scored\" fits any number",
                       devices,
                       problems_.front()->cluster().name(),
@@ -111,8 +108,8 @@ void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
     }
     const auto require = [&](const char* setting, std::int64_t expected) {
       if (const std::int64_t value = reader.Int(setting); value != expected) {
-        throw InputError(fmt::format(
-            "policy: it was trained with {} {}, the settings say {}", setting, value, expected));
+        reader.Fail(fmt::format(
+            "it was trained with {} {}, the settings say {}", setting, value, expected));
       }
     };
     require("features.start_time", features.start_time);
@@ -122,13 +119,10 @@ void PlacetoLearner::LoadPolicy(std::istream& in, const std::string& where) {
     require("rounds", config_.network.rounds);
     require("aggregation: mean", config_.network.mean());
     if (const double stay = reader.Double("stay"); stay != config_.network.stay) {
-      throw InputError(fmt::format(
-          "policy: it was trained with stay {}, the settings say {}", stay, config_.network.stay));
+      reader.Fail(fmt::format(
+          "it was trained with stay {}, the settings say {}", stay, config_.network.stay));
     }
-    for (Parameter& parameter : parameters_.all()) {
-      reader.Name("parameter", parameter.name);
-      reader.Matrix("parameter " + parameter.name, parameter.value);
-    }
+    LoadParameters(reader, parameters_);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", where, error.what()));
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/results/results_file.h"
 
 namespace emplace {
@@ -46,5 +47,18 @@ class ResultsReader {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The column of a compound table. @param where  file and place, for messages
+/// @throws InputError if it is not there or of another type
+template <class T>
+const std::vector<T>& ColumnOf(const std::vector<TableColumn>& table,
+                               const std::string& name,
+                               const std::string& where) {
+  for (const TableColumn& column : table) {
+    if (column.name != name) continue;
+    if (const auto* values = std::get_if<std::vector<T>>(&column.values)) return *values;
+  }
+  throw InputError(where + ": has no column \"" + name + "\" of the expected type");
+}
 
 }  // namespace emplace
