@@ -1,12 +1,20 @@
 #include "agents/placeto/placeto_agent.h"
 
+#include <fmt/format.h>
+
 #include "agents/common/state.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
 
-// One policy for all graphs does not begin anew because it stopped improving them.
-PlacetoConfig WithoutRestarts(PlacetoConfig config) {
+// One policy for all graphs does not begin anew because it stopped improving them; who calls Step()
+// decides how often.
+PlacetoConfig ForTraining(PlacetoConfig config) {
+  if (config.updates != -1) {
+    throw SettingError(
+        "updates", fmt::format("expected -1 where a policy is trained, got {}", config.updates));
+  }
   config.patience = 0;
   return config;
 }
@@ -15,7 +23,7 @@ PlacetoConfig WithoutRestarts(PlacetoConfig config) {
 
 PlacetoTrainer::PlacetoTrainer(const TrainerContext& context, const Config& config)
     : problems_(context.problems),
-      learner_(WithoutRestarts(config), context.problems, context.seed, context.threads) {
+      learner_(ForTraining(config), context.problems, context.seed, context.threads) {
 }
 
 void PlacetoTrainer::Save(std::ostream& out) const {

@@ -26,7 +26,8 @@ namespace emplace {
 class PlacetoTrainer final : public PolicyTrainer {
  public:
   using Config = PlacetoConfig;
-  /// @throws SettingError, InputError
+  /// `patience` and `greedy_every` are of no effect. @throws SettingError, also for `updates`,
+  /// which belong to the agent; InputError
   PlacetoTrainer(const TrainerContext& context, const Config& config);
   void Step(std::span<Evaluator* const> evaluators) override { learner_.Update(evaluators); }
   const UpdateTable& updates() const override { return learner_.table(); }

@@ -245,6 +245,14 @@ TEST_CASE("a policy for another number of devices is refused with both, unless t
   CHECK(message.find("scored") != std::string::npos);
 }
 
+TEST_CASE("a trainer refuses the agent's number of updates") {
+  PlacetoConfig config = SmallPlaceto();
+  config.updates = 0;
+  CHECK(MessageOf<InputError>([&] {
+          PlacetoTrainer({{SmallProblem()}, 1, 1}, config);
+        }) == "updates: expected -1 where a policy is trained, got 0");
+}
+
 TEST_CASE("a policy and settings that disagree are refused with both values") {
   const TempDir folder;
   const auto problem = SmallProblem();
