@@ -126,21 +126,26 @@ TEST_CASE("the same file for every number of jobs") {
   CHECK(one == Hdf5Text(files.folder / "two.h5", "/families"));
 }
 
-// Stopped when stderr holds `moment`, then resumed: equals the uninterrupted one. `setting` makes
-// the rest long enough for the interrupt to meet what leaves an object `left` in the file.
+// Stopped a while after stderr holds `moment`, then resumed: equals the uninterrupted one. The
+// interrupt comes later until it meets what leaves an object `left` in the file; `setting` makes
+// what is interrupted longer where it ended before.
 void CheckResumes(const std::string& moment, const std::string& setting, const std::string& left) {
   const Files files;
-  int size = 300;
+  int size = 500, delay_ms = 0;
   std::vector<std::string> more, part;
   ProcessResult stopped;
-  for (; size < 10'000'000; size *= 8) {
+  for (int attempt = 0; attempt < 16; ++attempt) {
     more = {"--set", fmt::format("{}={}", setting, size), "--set", "families=[a.yaml]"};
     std::vector<std::string> cut = more;
     cut.insert(cut.end(), {"-o", "cut.h5"});
-    stopped = files.Run(cut, {.interrupt_when = moment});
+    stopped = files.Run(cut, {.interrupt_when = moment, .interrupt_delay_ms = delay_ms});
+    if (stopped.exit_code == 0) {
+      size *= 2;
+      continue;
+    }
     part = Hdf5Text(files.folder / "cut.h5", "/families");
-    const bool met = std::find(part.begin(), part.end(), left) != part.end();
-    if (stopped.exit_code != 0 && met) break;
+    if (std::find(part.begin(), part.end(), left) != part.end()) break;
+    delay_ms = 10 + 2 * delay_ms;
   }
   CAPTURE(stopped.err);
   REQUIRE(stopped.exit_code == 1);

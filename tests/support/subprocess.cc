@@ -1,10 +1,12 @@
 #include "tests/support/subprocess.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -68,21 +70,31 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessO
   err.CloseWrite();
 
   ProcessResult result;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_seconds);
-  bool interrupted = options.interrupt_when.empty();
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::seconds(options.timeout_seconds);
+  auto interrupt = Clock::time_point::max();
+  bool met = options.interrupt_when.empty(), timed_out = false;
   pollfd files[2] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   while (files[0].fd >= 0 || files[1].fd >= 0) {
-    poll(files, 2, 100);
+    poll(files, 2, std::min(100, 10 + options.interrupt_delay_ms));
     if (files[0].revents != 0 && !ReadSome(out.read, result.out)) files[0].fd = -1;
     if (files[1].revents != 0 && !ReadSome(err.read, result.err)) files[1].fd = -1;
-    if (!interrupted && result.err.find(options.interrupt_when) != std::string::npos) {
-      kill(child, SIGINT);
-      interrupted = true;
+    if (!met && result.err.find(options.interrupt_when) != std::string::npos) {
+      interrupt = Clock::now() + std::chrono::milliseconds(options.interrupt_delay_ms);
+      met = true;
     }
-    if (std::chrono::steady_clock::now() > end) kill(child, SIGKILL);
+    if (Clock::now() >= interrupt) {
+      kill(child, SIGINT);
+      interrupt = Clock::time_point::max();
+    }
+    if (!timed_out && Clock::now() > end) {
+      kill(child, SIGKILL);
+      timed_out = true;
+    }
   }
   int status = 0;
   waitpid(child, &status, 0);
+  if (timed_out) result.err += fmt::format("killed after {} s\n", options.timeout_seconds);
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
