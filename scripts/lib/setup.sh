@@ -21,8 +21,9 @@ default_jobs() {
   [ "$memory" -lt "$cores" ] && echo "$memory" || echo "$cores"
 }
 
-package_names() {
-  sed -e 's/#.*//' "$root/scripts/lib/packages.txt" | awk 'NF {print $1}'
+# package_lines [LIST]...: "name  what it is for" of packages.txt and other lists beside it; "?name" may be missing.
+package_lines() {
+  (cd "$root/scripts/lib" && sed -e '/^#/d' -e '/^$/d' packages.txt "$@")
 }
 
 is_installed() {
@@ -36,7 +37,7 @@ explain_missing() {
     echo "emplace set-up: $1"
     echo "packages that are needed:"
     for name in "${@:2}"; do
-      grep -E "^${name//+/\\+} " "$root/scripts/lib/packages.txt" | sed 's/^/  /'
+      package_lines "${lists[@]}" | sed 's/^?//' | grep -E "^${name//+/\\+} " | sed 's/^/  /'
     done
     echo "Install them, by hand on Debian or Ubuntu with"
     echo "  sudo apt-get install ${*:2}"
@@ -46,36 +47,53 @@ explain_missing() {
   exit 2
 }
 
-# Installs what is missing from packages.txt; exit code 2 where that cannot be done.
-install_packages() {
-  local name sudo="" missing=()
-  if ! command -v dpkg-query >/dev/null; then
-    mapfile -t missing < <(package_names)
-    explain_missing "this is no Debian-like system (no dpkg-query)" "${missing[@]}"
+# apt_install PACKAGE...: installs, where needed with a fresh package list; says what is missing and returns 1 if it cannot.
+apt_install() {
+  local sudo=""
+  if ! command -v apt-get >/dev/null; then
+    problem="no apt-get"
+    return 1
   fi
-  for name in $(package_names); do
-    is_installed "$name" || missing+=("$name")
-  done
-  if [ "${#missing[@]}" -eq 0 ]; then
-    say "all distribution packages are there"
-    return
-  fi
-  command -v apt-get >/dev/null ||
-    explain_missing "packages cannot be installed (no apt-get)" "${missing[@]}"
   if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null ||
-      explain_missing "packages cannot be installed (neither root nor sudo)" "${missing[@]}"
+    if ! command -v sudo >/dev/null; then
+      problem="neither root nor sudo"
+      return 1
+    fi
     sudo="sudo"
   fi
-  say "installing ${missing[*]}"
+  say "installing $*"
   export DEBIAN_FRONTEND=noninteractive
-  if ! $sudo apt-get install -y --no-install-recommends "${missing[@]}"; then
-    say "once more with a fresh package list"
-    $sudo apt-get update ||
-      explain_missing "apt-get update failed (no network, or no rights)" "${missing[@]}"
-    $sudo apt-get install -y --no-install-recommends "${missing[@]}" ||
-      explain_missing "apt-get install failed" "${missing[@]}"
+  $sudo apt-get install -y --no-install-recommends "$@" && return
+  say "once more with a fresh package list"
+  if ! $sudo apt-get update; then
+    problem="apt-get update failed: no network, or no rights"
+    return 1
   fi
+  problem="apt-get install failed"
+  $sudo apt-get install -y --no-install-recommends "$@"
+}
+
+# install_packages [LIST]...: installs what is missing from packages.txt and these lists beside it; exit code 2 where
+# that cannot be done.
+install_packages() {
+  local name problem="" missing=() optional=() lists=("$@")
+  if ! command -v dpkg-query >/dev/null; then
+    mapfile -t missing < <(package_lines "${lists[@]}" | awk '!/^\?/ {print $1}')
+    explain_missing "this is no Debian-like system (no dpkg-query)" "${missing[@]}"
+  fi
+  for name in $(package_lines "${lists[@]}" | awk '{print $1}'); do
+    is_installed "${name#\?}" || case "$name" in
+      \?*) optional+=("${name#\?}") ;;
+      *) missing+=("$name") ;;
+    esac
+  done
+  if [ "${#missing[@]}" -gt 0 ]; then
+    apt_install "${missing[@]}" || explain_missing "packages cannot be installed ($problem)" "${missing[@]}"
+  fi
+  if [ "${#optional[@]}" -gt 0 ]; then
+    apt_install "${optional[@]}" || say "without ${optional[*]} ($problem): tests that need it will be skipped"
+  fi
+  say "all distribution packages that are needed are there"
 }
 
 # build PRESET JOBS TARGET [CMAKE OPTION]...: configures build/PRESET and builds a target of it.
