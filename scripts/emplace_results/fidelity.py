@@ -1,0 +1,69 @@
+"""Simulated against measured step times, of `emplace validate` and `emplace verify`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import pandas as pd
+
+from .files import Path, ResultsError, as_paths, open_results, plain, sweep_runs, texts
+from .runs import concat
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Placements executed on devices, each beside its simulation. Times in nanoseconds [ns].
+
+    placements  a row per executed placement: file, graph, label; simulated_ns, measured_ns (median
+                of the rounds), low_ns and high_ns (its 95 % interval), error (simulated / measured
+                - 1), noise (median absolute deviation of the rounds / median), searched_ns (what
+                the search saw; NaN without), proxy_share and rung_... (shares of the ops' time)
+    graphs      a row per graph and file with all figures: placements, mape, max_error, bias,
+                kendall_tau, ... (missing where there is a single placement), machine and versions
+    ablations   file, graph, name ("no host cost"), mape, kendall_tau, ...
+    """
+
+    placements: pd.DataFrame
+    graphs: pd.DataFrame
+    ablations: pd.DataFrame
+
+
+def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
+    """@throws ResultsError naming the file that cannot be read or holds no measurements"""
+    placements: list[pd.DataFrame] = []
+    graphs: list[dict[str, Any]] = []
+    ablations: list[dict[str, Any]] = []
+    for source in as_paths(paths):
+        measured = len(graphs)
+        files = [path for path, _ in sweep_runs(source)] if os.path.isdir(source) else [source]
+        for path in filter(os.path.exists, files) if os.path.isdir(source) else files:
+            with open_results(path) as file:
+                for group in measurements(file):
+                    where = {"file": path, "graph": plain(group.attrs["graph"])}
+                    placements.append(read_placements(group, where))
+                    graphs.append({**where, **{key: plain(value) for key, value in group.attrs.items()}})
+                    ablations += [{**where, "name": name, **{key: plain(value) for key, value in
+                                                             ablation.attrs.items()}}
+                                  for name, ablation in group.get("ablations", {}).items()]
+        if len(graphs) == measured:
+            raise ResultsError(f"{source}: expected results of `emplace validate -o`, or of a run "
+                               "after `emplace verify`; found nothing that was measured")
+    return Fidelity(concat(placements, ["file", "graph"]), pd.DataFrame(graphs),
+                    pd.DataFrame(ablations, columns=None if ablations else ["file", "graph", "name"]))
+
+
+def measurements(file: Any) -> list[Any]:
+    groups = list(file["validation"].values()) if "validation" in file else []
+    return groups + ([file["verification"]] if "verification" in file else [])
+
+
+def read_placements(group: Any, where: dict[str, str]) -> pd.DataFrame:
+    frame = pd.DataFrame(group["steps"][()])
+    frame.insert(0, "file", where["file"])
+    frame.insert(1, "graph", where["graph"])
+    frame.insert(2, "label", texts(group["labels"]))
+    frame["error"] = frame["simulated_ns"] / frame["measured_ns"] - 1
+    frame["searched_ns"] = frame["searched_ns"].astype(float).where(frame["searched_ns"] >= 0)
+    return frame

@@ -1,0 +1,76 @@
+"""What all pictures share: colours, panels and legends."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Iterable, Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .files import ResultsError
+
+# Okabe and Ito's, which people with any kind of colour vision tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINES = ("-", "--", ":", "-.")
+PANELS_PER_ROW = 3
+PADS = {"w_pad": 0.1, "h_pad": 0.08}  # [in]
+NOTEBOOK_DPI = 90
+
+
+class Picture(Figure):
+    """A figure that notebooks show, whichever backend matplotlib has there."""
+
+    def _repr_png_(self) -> bytes:
+        image = io.BytesIO()
+        self.savefig(image, format="png", dpi=NOTEBOOK_DPI)
+        return image.getvalue()
+
+
+def style_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Colour and line of each name, in the order in which they come."""
+    return {name: {"color": COLOURS[i % len(COLOURS)], "linestyle": LINES[i // len(COLOURS) % len(LINES)]}
+            for i, name in enumerate(dict.fromkeys(names))}
+
+
+def grid_of(panels: int, *, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    columns = min(panels, PANELS_PER_ROW if panels != 4 else 2)
+    rows = math.ceil(panels / columns)
+    figure = Picture(figsize=(width * columns, height * rows), layout="constrained")
+    figure.get_layout_engine().set(**PADS)
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for empty in axes[panels:]:
+        empty.remove()
+    for one in axes[:panels]:
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, axes[:panels]
+
+
+def add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """One for all panels, below them."""
+    handles: dict[str, object] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels()):
+            handles.setdefault(label, handle)
+    if not handles:
+        return
+    widest = max(len(label) for label in handles)
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / (0.55 + 0.078 * widest))))
+    room = 0.12 + 0.2 * math.ceil(len(handles) / columns)  # [in]
+    height = figure.get_figheight() + room
+    figure.set_figheight(height)
+    figure.get_layout_engine().set(rect=(0, room / height, 1, 1 - room / height))
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncol=columns, frameon=False,
+                  fontsize="small")
+
+
+def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ResultsError(f"{name}: unknown value \"{value}\"; choices: {', '.join(choices)}")
+
+
+def require_rows(frame: pd.DataFrame, problem: str) -> None:
+    if frame.empty:
+        raise ResultsError(problem)

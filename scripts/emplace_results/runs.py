@@ -1,0 +1,157 @@
+"""Runs as data frames: results files of `emplace run` and folders of `emplace sweep`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import numpy as np
+import pandas as pd
+
+from .files import Path, ResultsError, as_paths, flat_config, open_results, plain, sweep_runs, texts
+
+PROBLEM = ("graph", "cluster", "semantics", "objective")
+PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
+# What a results file says elsewhere, or what no result depends on.
+NOT_CONFIG = ("agents", "seeds", "jobs", "output")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One agent with one seed is a run. Times in nanoseconds [ns] unless a name says otherwise.
+
+    runs         a row per run: run (its number, by which the other frames name it); source (the
+                 path it was loaded by), file, sweep, title; problem (what is compared with one
+                 another: "nmt on 2xk80", see name_problems()), graph, cluster, semantics,
+                 objective, bound_ns; agent (its label), algorithm (its registered name), seed,
+                 uses_seed; status: "finished", "budget" (used up), "stopped" (a checkpoint: going
+                 on, or to be resumed), "failed" with error; best_step_time_ns (NaN: nothing
+                 evaluated fits), feasible, best_evaluation; evaluations, steps, seconds (of
+                 search), hardware_seconds (what measuring would have taken); peak_bytes and
+                 deficit_bytes.DEVICE of the best placement; version, commit, host, cpu, gpus, date;
+                 config.KEY of the run config and setting.KEY of the agent (NaN where it has no
+                 such key)
+    evaluations  run, evaluation (0, 1, ...), wall_seconds, step_time_ns, best_step_time_ns (so
+                 far; NaN until a placement fits), feasible
+    updates      run, update and the agent's own numbers; NaN where it has no such column
+    not_run      titles of a sweep's runs that have no file yet
+    """
+
+    runs: pd.DataFrame
+    evaluations: pd.DataFrame
+    updates: pd.DataFrame
+    not_run: tuple[str, ...] = ()
+
+
+def load_runs(paths: Path | Sequence[Path]) -> Runs:
+    """All runs of results files and sweeps' folders; those that still go on as of their last checkpoint.
+
+    @throws ResultsError naming the file that cannot be read, or if there is no run at all
+    """
+    rows: list[dict[str, Any]] = []
+    evaluations: list[pd.DataFrame] = []
+    updates: list[pd.DataFrame] = []
+    not_run: list[str] = []
+    sources = as_paths(paths)
+    for source in sources:
+        for path in files_of(source, not_run):
+            with open_results(path) as file:
+                if "agents" not in file or "problem" not in file:
+                    raise ResultsError(f"{path}: expected results of `emplace run` or `emplace "
+                                       f"sweep`, found {' and '.join(sorted(file)) or 'nothing'}")
+                head = {"source": source, "file": path, **read_head(file)}
+                for group in file["agents"].values():
+                    run = len(rows)
+                    rows.append({"run": run, **head, **read_run(group, head["devices"])})
+                    evaluations.append(table(group["evaluations"], run, "evaluation"))
+                    if "updates" in group:
+                        updates.append(table(group["updates"], run, "update"))
+    if not rows:
+        raise ResultsError(f"{', '.join(sources)}: there is no run yet")
+    runs = pd.DataFrame(rows).drop(columns="devices")
+    runs.insert(1, "problem", name_problems(runs))
+    curves = concat(evaluations, ["run", "evaluation"]).drop(columns="index", errors="ignore")
+    curves["feasible"] = curves["feasible"].astype(bool)
+    return Runs(runs, curves, concat(updates, ["run", "update"]), tuple(not_run))
+
+
+def files_of(source: str, not_run: list[str]) -> list[str]:
+    if not os.path.isdir(source):
+        return [source]
+    there = []
+    for path, title in sweep_runs(source):
+        if os.path.exists(path):
+            there.append(path)
+        else:
+            not_run.append(title)
+    return there
+
+
+def read_head(file: Any) -> dict[str, Any]:
+    config, problem = file["config"].attrs, file["problem"].attrs
+    keys = flat_config(plain(config["yaml"]), file.filename)
+    return {
+        "sweep": plain(config["sweep"]) if "sweep" in config else "",
+        "title": plain(config["run"]) if "run" in config else "",
+        **{key: plain(problem[key]) for key in (*PROBLEM, "bound_ns")},
+        **{key: plain(config[key]) for key in PROVENANCE},
+        **{f"config.{key}": value for key, value in keys.items() if key not in NOT_CONFIG},
+        "devices": texts(file["problem/device_names"]),
+    }
+
+
+def read_run(group: Any, devices: list[str]) -> dict[str, Any]:
+    attributes = {key: plain(value) for key, value in group.attrs.items()}
+    row = {"agent": attributes["label"], "algorithm": attributes["agent"],
+           "uses_seed": bool(attributes["uses_seed"]),
+           **{key: attributes[key] for key in ("seed", "status", "error", "evaluations", "steps",
+                                               "seconds", "hardware_seconds")},
+           "best_step_time_ns": np.nan, "feasible": False, "best_evaluation": np.nan}
+    if "best" in group:
+        outcome = group["best/outcome"]
+        row["feasible"] = bool(outcome.attrs["feasible"])
+        row["best_evaluation"] = plain(outcome.attrs["evaluation"])
+        if row["feasible"]:  # otherwise it is the time of a step that cannot be made
+            row["best_step_time_ns"] = float(outcome.attrs["step_time_ns"])
+        for name in ("peak_bytes", "deficit_bytes"):
+            row.update({f"{name}.{device}": value
+                        for device, value in zip(devices, outcome[name][()].tolist())})
+    settings = flat_config(attributes["settings"], f"{group.file.filename}: {group.name}")
+    return {**row, **{f"setting.{key}": value for key, value in settings.items()}}
+
+
+def table(dataset: Any, run: int, counter: str) -> pd.DataFrame:
+    frame = pd.DataFrame(dataset[()])
+    frame.insert(0, "run", run)
+    if counter not in frame:
+        frame.insert(1, counter, np.arange(len(frame)))
+    return frame
+
+
+def concat(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+
+def name_problems(runs: pd.DataFrame) -> pd.Series:
+    """A name per run, the same for runs that are compared with one another.
+
+    That is graph, cluster and, where they differ, semantics and objective. A config key joins them
+    only if an agent would else have run twice with one seed (a grid over budgets, say); where no
+    key tells such runs apart, their source does.
+    """
+    keys = list(PROBLEM)
+    varying = [key for key in runs.columns
+               if key.startswith("config.") and runs[key].nunique(dropna=False) > 1]
+    for key in (*varying, "source"):
+        twice = runs[runs.duplicated([*keys, "agent", "seed"], keep=False)]
+        if twice.empty:
+            break
+        if (twice.groupby([*keys, "agent", "seed"], dropna=False)[key].nunique(dropna=False) > 1).any():
+            keys.append(key)
+    names = runs["graph"] + " on " + runs["cluster"]
+    for key in keys[2:]:
+        if runs[key].nunique(dropna=False) > 1:
+            label = "" if key in (*PROBLEM, "source") else key.removeprefix("config.") + "="
+            names = names + ", " + label + runs[key].astype(str)
+    return names
