@@ -9,7 +9,7 @@
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
-#include "experiments/config_help.h"
+#include "experiments/config_command.h"
 #include "experiments/generalize_results.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
@@ -22,13 +22,6 @@
 namespace emplace {
 namespace fs = std::filesystem;
 namespace {
-
-struct Options {
-  std::string config, output;
-  std::vector<std::string> settings;
-  int jobs = -1;
-  bool resume = false, quiet = false;
-};
 
 /// The experiment under way.
 struct Experiment {
@@ -189,7 +182,7 @@ void TestFamily(Experiment& experiment, int index) {
   experiment.ThrowIfStopped();
 }
 
-fs::path OutputPath(const GeneralizePlan& plan, const Options& options) {
+fs::path OutputPath(const GeneralizePlan& plan, const ConfigOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
   CreateFolder("results");
@@ -259,7 +252,7 @@ void OpenResults(Experiment& experiment, bool resume) {
   }
 }
 
-int Generalize(const Options& options) {
+int Generalize(const ConfigOptions& options) {
   Experiment experiment;
   const Menu menu{"experiment", "generalization", "", {".yaml", ".yml"}};
   experiment.plan = ReadGeneralizePlan(
@@ -299,37 +292,23 @@ int Generalize(const Options& options) {
 }  // namespace
 
 void AddGeneralizeCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  auto help_config = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand(
-      "generalize", "Train policies on graphs of a family, then place graphs they never saw");
-  command->add_option(
-      "config", options->config, "config: a path, or a name in the folder configs/generalization");
-  command
-      ->add_option("--set", options->settings, "replace a key of the config, as in families=[ptb]")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("-o,--output", options->output, "results file (HDF5)")->type_name("FILE.h5");
-  command->add_flag("--resume",
-                    options->resume,
-                    "go on with what the results file holds: trainings and tests that are done "
-                    "are kept, stopped trainings continued");
-  command->add_option("--jobs", options->jobs, "trainings or tests at a time; 0: one per core")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--quiet", options->quiet, "no progress on stderr");
-  command->add_flag(
-      "--help-config", *help_config, "print every key of the config with its default");
-  command->callback([=, &action] {
-    if (*help_config) {
-      action = [] {
-        Print(FormatConfigHelp("a generalisation config", DescribeFields<GeneralizeConfig>()));
-        return 0;
-      };
-      return;
-    }
-    if (options->config.empty()) throw CLI::RequiredError("config");
-    action = [options] { return Generalize(*options); };
-  });
+  auto options = std::make_shared<ConfigOptions>();
+  AddConfigCommand(
+      app,
+      action,
+      {.name = "generalize",
+       .sentence = "Train policies on graphs of a family, then place graphs they never saw",
+       .kind = "a generalisation config",
+       .where = "a path, or a name in the folder configs/generalization",
+       .setting = "families=[ptb]",
+       .output = "results file (HDF5)",
+       .output_type = "FILE.h5",
+       .resume = "go on with what the results file holds: trainings and tests that are done are "
+                 "kept, stopped trainings continued",
+       .jobs = "trainings or tests"},
+      *options,
+      [] { return DescribeFields<GeneralizeConfig>(); },
+      [options] { return Generalize(*options); });
 }
 
 }  // namespace emplace

@@ -8,7 +8,7 @@
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
-#include "experiments/config_help.h"
+#include "experiments/config_command.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/run_report.h"
@@ -23,11 +23,8 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-struct Options {
-  std::string config, output;
-  std::vector<std::string> settings;
-  int jobs = -1;
-  bool resume = false, quiet = false, json = false;
+struct Options : ConfigOptions {
+  bool json = false;
 };
 
 std::vector<SearchTask> ListTasks(const RunPlan& plan) {
@@ -226,44 +223,27 @@ int RunConfigured(const Options& options) {
   return ReportEnd(run, output);
 }
 
-int PrintConfigHelp() {
-  Print(FormatConfigHelp("a run config", DescribeFields<RunConfig>()));
-  return 0;
-}
-
 }  // namespace
 
 void AddRunCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  auto help_config = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand(
-      "run", "Search one problem with several agents; prints a table, writes HDF5");
-  command->add_option(
-      "config", options->config, "run config: a path, or a name in the configs folder");
-  command
-      ->add_option(
-          "--set", options->settings, "replace a key of the config, as in budget.seconds=5")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("-o,--output", options->output, "results file (HDF5)")->type_name("FILE.h5");
-  command->add_flag("--resume",
-                    options->resume,
-                    "go on with what the results file holds: complete searches are kept, stopped "
-                    "ones continued");
-  command->add_option("--jobs", options->jobs, "searches at a time; 0: one per core")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--quiet", options->quiet, "no progress on stderr");
+  CLI::App* command = AddConfigCommand(
+      app,
+      action,
+      {.name = "run",
+       .sentence = "Search one problem with several agents; prints a table, writes HDF5",
+       .kind = "a run config",
+       .where = "a path, or a name in the configs folder",
+       .setting = "budget.seconds=5",
+       .output = "results file (HDF5)",
+       .output_type = "FILE.h5",
+       .resume = "go on with what the results file holds: complete searches are kept, stopped ones "
+                 "continued",
+       .jobs = "searches"},
+      *options,
+      [] { return DescribeFields<RunConfig>(); },
+      [options] { return RunConfigured(*options); });
   command->add_flag("--json", options->json, "the table as JSON on stdout");
-  command->add_flag(
-      "--help-config", *help_config, "print every key of a run config with its default");
-  command->callback([=, &action] {
-    if (*help_config) {
-      action = PrintConfigHelp;
-      return;
-    }
-    if (options->config.empty()) throw CLI::RequiredError("config");
-    action = [options] { return RunConfigured(*options); };
-  });
 }
 
 }  // namespace emplace

@@ -22,7 +22,7 @@ void ConstructiveAgent::Save(std::ostream& out) const {
 }
 
 void ConstructiveAgent::Load(std::istream& in) {
-  finished_ = StateReader(in, name_, *problem_).Int("0 or 1") != 0;
+  finished_ = StateReader(in, name_, *problem_).Flag();
 }
 
 }  // namespace emplace

@@ -9,12 +9,11 @@
 //
 // Two things the classical papers do not have:
 // - Groups. Ops are scheduled one by one, and the first op of a group that is scheduled fixes the
-// device of
-//   all. Dependencies between two groups may therefore go in both directions.
+//   device of all. Dependencies between two groups may therefore go in both directions.
 // - Free sources: ops without predecessors that cost nothing anywhere (parameters, constants,
-// inputs). They
-//   would tie at time 0 on every device and drag their readers to the first one. Instead they are
-//   ready at time 0 wherever they may run, and are placed with their first scheduled reader.
+//   inputs). They would tie at time 0 on every device and drag their readers to the first one.
+//   Instead they are ready at time 0 wherever they may run, and are placed with their first
+//   scheduled reader.
 
 #include <cstdint>
 #include <limits>
@@ -64,8 +63,8 @@ std::vector<double> UpwardRanks(const Problem& problem,
                                 const std::vector<double>& cost,
                                 const MeanCommunication& communication);
 
-/// rank_d(v) = max over predecessors p of (rank_d(p) + w(p) + c(p, v)), 0 without. @return
-/// [num_ops] [ns]
+/// rank_d(v) = max over predecessors p of (rank_d(p) + w(p) + c(p, v)), 0 without.
+/// @return [num_ops] [ns]
 std::vector<double> DownwardRanks(const Problem& problem,
                                   const OpInputs& inputs,
                                   const std::vector<double>& cost,
@@ -113,10 +112,9 @@ class ListSchedule {
   Nanos Available(int device) const;
 
   Nanos makespan() const { return makespan_; }
-  const std::vector<Nanos>& start() const { return start_; }  ///< [num_ops], -1: not scheduled [ns]
-  const std::vector<Nanos>& finish() const {
-    return finish_;
-  }  ///< [num_ops], -1: not scheduled [ns]
+  /// [num_ops], -1: not scheduled [ns]
+  const std::vector<Nanos>& start() const { return start_; }
+  const std::vector<Nanos>& finish() const { return finish_; }
   /// Groups without a scheduled op or reader on their first device.
   Placement ToPlacement() const;
 

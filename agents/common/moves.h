@@ -33,8 +33,7 @@ struct MoveConfig {
 class MoveProposer {
  public:
   /// @throws SettingError below `key` for negative weights, weights that are all 0, or a
-  /// probability
-  ///   outside [0, 1]
+  ///   probability outside [0, 1]
   MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key);
 
   /// False if every group has but one allowed device.
@@ -47,10 +46,10 @@ class MoveProposer {
   /// that of a random neighbour (if it is one), else any uniformly. Then
   /// - single: the pivot moves to the aim;
   /// - swap: the pivot and a random group on another device exchange devices (8 tries, then
-  /// single);
+  ///   single);
   /// - neighbors: the pivot moves, and up to 8 random neighbours each follow with probability 1/2;
   /// - block: a run of 2^U groups around the pivot in group_order moves, U uniform up to half of
-  /// all. Groups that may not run on the aim stay.
+  ///   all. Groups that may not run on the aim stay.
   void Propose(Rng& rng, Placement& placement) const;
 
   /// Moves each group with a choice to a random other allowed device with probability `share`, at

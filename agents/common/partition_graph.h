@@ -14,8 +14,8 @@ namespace emplace {
 struct PartitionGraph {
   std::vector<int> group;    ///< [n] vertex -> group of the problem
   std::vector<double> cost;  ///< [n] mean cost over the devices it is allowed on [ns]
-  std::vector<std::int32_t>
-      vertex_weight;                      ///< [n] `cost` scaled; >= 1, sum about kWeightSum at most
+  /// [n] `cost` scaled; >= 1, sum about kWeightSum at most
+  std::vector<std::int32_t> vertex_weight;
   std::vector<std::int32_t> offsets;      ///< [n + 1]
   std::vector<std::int32_t> neighbors;    ///< [offsets[n]] vertices, each edge in both directions
   std::vector<std::int32_t> edge_weight;  ///< [offsets[n]] bytes scaled; >= 1, sum as above

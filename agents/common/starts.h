@@ -14,15 +14,13 @@ namespace emplace {
 std::vector<std::string> StartNames();
 
 /// @throws SettingError naming `key` and the choices for an unknown name, an empty list, or a class
-/// of
-///   devices that the cluster does not have
+///   of devices that the cluster does not have
 void ValidateStarts(const Problem& problem,
                     const std::string& key,
                     const std::vector<std::string>& names);
 
 /// - single: all on the device on which everything together costs least; single_gpu, single_cpu: on
-/// the
-///   first of the class. Groups not allowed there as in single_device.h.
+///   the first of the class. Groups not allowed there as in single_device.h.
 /// - contiguous: blocks of equal cost over all devices of the class of `single`.
 /// - etf, heft, cpop: over all devices of that class (etf), over all devices (heft, cpop).
 /// - random: drawn with `rng`.

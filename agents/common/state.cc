@@ -216,6 +216,26 @@ std::int64_t StateReader::Int(std::string_view what) {
   return value;
 }
 
+int StateReader::Int(std::string_view what, int low, int high) {
+  const std::int64_t value = Int(what);
+  if (value < low || value > high) {
+    Fail(fmt::format("expected {} from {} to {}, got {}", what, low, high, value));
+  }
+  return static_cast<int>(value);
+}
+
+std::int64_t StateReader::Count(std::string_view what) {
+  const std::int64_t value = Int(what);
+  if (value < 0) Fail(fmt::format("expected {}, got {}", what, value));
+  return value;
+}
+
+bool StateReader::Flag() {
+  const std::int64_t value = Int("0 or 1");
+  if (value != 0 && value != 1) Fail(fmt::format("expected 0 or 1, got {}", value));
+  return value == 1;
+}
+
 double StateReader::Double(std::string_view what) {
   const std::string word = Word(what);
   std::uint64_t bits = 0;
@@ -249,7 +269,7 @@ Placement StateReader::Devices(const Problem& problem) {
 Outcome StateReader::Result(const Problem& problem) {
   Outcome outcome;
   outcome.step_time = Int("a step time");
-  outcome.feasible = Int("0 or 1") != 0;
+  outcome.feasible = Flag();
   if (const std::int64_t count = Int("a number of devices"); count != problem.num_devices()) {
     Fail(fmt::format("expected {} devices, got {}", problem.num_devices(), count));
   }

@@ -60,6 +60,11 @@ class StateReader {
   StateReader(std::istream& in, std::string_view agent, Problems problems);
   StateReader(std::istream& in, std::string_view agent);
   std::int64_t Int(std::string_view what);
+  /// @throws InputError also outside [low, high]
+  int Int(std::string_view what, int low, int high);
+  /// A number of things: not negative.
+  std::int64_t Count(std::string_view what);
+  bool Flag();
   double Double(std::string_view what);
   void Generator(Rng& rng);
   /// @throws InputError also for a device that a group may not run on
@@ -76,7 +81,7 @@ class StateReader {
   void Matrix(std::string_view what, emplace::Matrix& matrix);
   /// @param table  has the columns that were written; gets the rows
   void Table(UpdateTable& table);
-  /// @throws InputError "agent state: `message`"
+  /// @throws InputError "agent state: `message`", "trainer state: ..." or "policy: ..."
   [[noreturn]] void Fail(const std::string& message) const;
 
  private:

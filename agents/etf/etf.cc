@@ -83,11 +83,10 @@ class EtfScheduler {
  private:
   struct Queues {
     // Ops whose inputs arrive later than the device is available, and ops that could start at once.
-    std::priority_queue<std::pair<Nanos, int>,
-                        std::vector<std::pair<Nanos, int>>,
-                        std::greater<>>
-        later;                                                           // (data ready, position)
-    std::priority_queue<int, std::vector<int>, std::greater<>> at_once;  // positions
+    template <class Entry>
+    using Least = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+    Least<std::pair<Nanos, int>> later;  // (data ready, position)
+    Least<int> at_once;                  // positions
   };
 
   void MakeReady(int op) {

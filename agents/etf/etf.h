@@ -2,8 +2,7 @@
 
 // Earliest task first, and its memory-aware form.
 //
-// ETF: among all pairs of a ready op v and a device d, repeatedly take the one that can start
-// first,
+// ETF: of all pairs of a ready op v and a device d, repeatedly take the one that can start first,
 //   start(v, d) = max(time from which d has nothing to do, latest arrival of v's inputs on d),
 // the op of the highest static level (longest chain of mean costs to an exit) among equals, then
 // the device of least index. No insertion, and no look at how long v takes on d: made for equal

@@ -4,23 +4,23 @@
 //
 // `rules` is a list, or the path of a YAML file that has it under `rules` (with `layers`):
 //
-//   layers: 4                                   # how many layers the rules count, if any counts
-//   them rules:
-//     - {match: "*encoder/lstm0/*", layer: 0}   # with L layers on G GPUs: to GPU floor(layer * G /
-//     L),
-//                                               # to GPU `layer` when G >= L
+//   layers: 4
+//   rules:
+//     - {match: "*encoder/lstm0/*", layer: 0}
 //     - {match: ["*/softmax/*", "*/attention/*"], layer: 3}
-//     - {match: "input/*", device: cpu}         # a device's name, or gpu or cpu: the first of the
-//     class
+//     - {match: "input/*", device: cpu}
+//
+// `layers`: how many the rules count, if any rule counts them. With L layers on G GPUs a layer goes
+// to GPU floor(layer * G / L), or to GPU `layer` where G >= L. `device`: a device's name, or gpu or
+// cpu, the first of that class.
 //
 // The first rule decides whose pattern, or one of whose patterns, matches all of the op's name: '*'
 // stands for any characters (so "*encoder/lstm0/*" also matches the gradients and updates named
-// after the layer),
-// '?' for one. A rule that no op's name matches is refused: it was
-// written for another graph. Ops that no rule matches follow the predecessor that sends them the
-// most bytes, in topological order, and, if all their predecessors are undecided, the first reader
-// that has a device, in reverse order; those connected to nothing decided go to the first GPU (or
-// device, if there is none).
+// after the layer), '?' for one. A rule that no op's name matches is refused: it was written for
+// another graph. Ops that no rule matches follow the predecessor that sends them the most bytes, in
+// topological order, and, if all their predecessors are undecided, the first reader that has a
+// device, in reverse order; those connected to nothing decided go to the first GPU (or device, if
+// there is none).
 //
 // Groups go to the device of the majority of their ops, weighted by mean cost (the first device
 // among equals); if they may not run there, to the first allowed device of the other class, then to

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "agents/common/devices.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
@@ -187,25 +185,17 @@ void HierarchicalAgent::Save(std::ostream& out) const {
 void HierarchicalAgent::Load(std::istream& in) {
   StateReader reader(in, "hierarchical", *problem_);
   reader.Generator(rng_);
-  finished_ = reader.Int("0 or 1") != 0;
+  finished_ = reader.Flag();
   gradient_.Load(reader);
   best_.reset();
-  if (reader.Int("0 or 1") == 0) return;
-  const auto read = [&](const char* what, int count) {
-    const std::int64_t value = reader.Int(what);
-    if (value < 0 || value >= count) {
-      throw InputError(
-          fmt::format("agent state: expected {} from 0 to {}, got {}", what, count - 1, value));
-    }
-    return static_cast<int>(value);
-  };
+  if (!reader.Flag()) return;
   best_.emplace();
   for (int unit = 0; unit < units_.num_units(); ++unit) {
-    best_->group_of_unit.push_back(read("a group", num_groups_));
+    best_->group_of_unit.push_back(reader.Int("a group", 0, num_groups_ - 1));
   }
   const GroupSequence sequence = Sequence(best_->group_of_unit);
   for (std::size_t i = 0; i < sequence.groups.size(); ++i) {
-    best_->devices.push_back(read("a device", problem_->num_devices()));
+    best_->devices.push_back(reader.Int("a device", 0, problem_->num_devices() - 1));
   }
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <numeric>
 #include <tuple>
 
+#include "agents/common/features.h"
 #include "framework/schedule/memory_plan.h"
 
 namespace emplace {
@@ -150,17 +150,8 @@ Matrix GrouperInput(const UnitFeatures& units, const FeatureConfig& config, bool
   if (config.costs) put(units.costs.unaryExpr([](float x) { return Log1p(x, 20); }));
   if (config.bytes) put(units.bytes.unaryExpr([](float x) { return Log1p(x, 20); }));
   if (config.position) {
-    Matrix block(n, kPositionColumns);
-    for (int unit = 0; unit < n; ++unit) {
-      const double p = units.position[unit];
-      block(unit, 0) = static_cast<float>(p);
-      for (int k = 0; k < kPositionOctaves; ++k) {
-        const double angle = std::numbers::pi * p * (1 << k);
-        block(unit, 1 + 2 * k) = static_cast<float>(std::sin(angle));
-        block(unit, 2 + 2 * k) = static_cast<float>(std::cos(angle));
-      }
-    }
-    put(block);
+    put(PositionWaves(std::vector<double>(units.position.begin(), units.position.end()),
+                      kPositionOctaves));
   }
   if (standardize) {
     for (int c = 0; c < width; ++c) {

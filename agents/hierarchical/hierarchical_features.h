@@ -44,10 +44,10 @@ struct UnitFeatures {
   /// [num_units, 12] positions of the six in-neighbours with the most bytes, the nearest first
   /// among equals, then of the out-neighbours; -1 where there are fewer.
   Matrix neighbors;
-  std::vector<float>
-      position;  ///< [num_units] index in problem.group_order() over num_units, in [0, 1)
-  Matrix costs;  ///< [num_units, num_devices] [ns]; -1: not allowed
-  Matrix bytes;  ///< [num_units, 2] resident and other outputs [B]
+  /// [num_units] index in problem.group_order() over num_units, in [0, 1)
+  std::vector<float> position;
+  Matrix costs;                 ///< [num_units, num_devices] [ns]; -1: not allowed
+  Matrix bytes;                 ///< [num_units, 2] resident and other outputs [B]
   std::vector<UnitEdge> edges;  ///< ascending by from, to; from != to
 };
 
@@ -62,11 +62,10 @@ struct FeatureConfig {
 };
 
 /// The grouper's fixed input. Columns in this order: shapes as log(1 + x) / 10, neighbours'
-/// positions
-/// (-1 stays -1 in both); then as `config` says: costs and bytes as log(1 + x) / 20 (not allowed:
-/// -1), the position p and sin, cos of 2^k pi p for k = 0 .. 4.
+/// positions (-1 stays -1 in both); then as `config` says: costs and bytes as log(1 + x) / 20 (not
+/// allowed: -1), the PositionWaves of the position.
 /// @param standardize  each column then gets mean 0 and variance 1 over the units (a constant one:
-/// 0)
+///   0)
 /// @return [num_units, F]
 Matrix GrouperInput(const UnitFeatures& units, const FeatureConfig& config, bool standardize);
 

@@ -92,8 +92,8 @@ class Placer {
   int num_devices_;
   Lstm forward_, backward_, decoder_;
   Linear keys_, query_, output_;
-  Parameter *attention_,
-      *devices_;  // [1, hidden], [num_devices + 1, device_embedding]: last row: none yet
+  Parameter* attention_;          // [1, hidden]
+  Parameter* devices_;            // [num_devices + 1, device_embedding]; last row: none yet
   Parameter* aligned_ = nullptr;  // [hidden, 4 hidden]
 };
 

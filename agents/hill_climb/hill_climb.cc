@@ -120,11 +120,11 @@ void HillClimbAgent::Save(std::ostream& out) const {
 void HillClimbAgent::Load(std::istream& in) {
   StateReader reader(in, "hill_climb", *problem_);
   reader.Generator(rng_);
-  started_ = reader.Int("0 or 1") != 0;
+  started_ = reader.Flag();
   stale_ = restarts_ = 0;
   if (!started_) return;
-  stale_ = static_cast<int>(reader.Int("a number of batches"));
-  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
+  stale_ = static_cast<int>(reader.Count("a number of batches"));
+  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   current_ = reader.Devices();
   current_outcome_ = reader.Result();
   best_ = reader.Devices();

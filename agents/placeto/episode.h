@@ -9,10 +9,11 @@
 // after the last step and nothing before: the placements between are then not evaluated.
 //
 // time is in seconds; with `relative` [ours] in units of all groups one after another on the device
-// where that takes least, so that graphs of any size reward alike. What does not fit counts
+// where that takes least, so that graphs of any size reward alike. A placement counts
 //   time' = min(time + penalty_per_gb * gigabytes above the limit, penalty_cap)            [V]
 // with the bytes above, summed over the devices [?]; limit 0: each device's own memory [ours]; cap
-// 0: none [ours].
+// 0: none [ours]. The cap holds for what fits, too, and is in the same units as the time.
+// `transform` log takes the logarithm of time' [ours].
 //
 // A step counts as an evaluation when it changes the placement. One that leaves its group where it
 // is has the outcome of the placement before, which is known.

@@ -42,7 +42,7 @@ PlacetoAgent::PlacetoAgent(const AgentContext& context, const Config& config)
 
 void PlacetoAgent::Step(Evaluator& evaluator) {
   if (finished_) return;
-  if (!learner_.has_choices() || learner_.updates() == config_.updates) {
+  if (!learner_.has_choices() || (config_.updates >= 0 && learner_.updates() >= config_.updates)) {
     learner_.GreedyEpisode(evaluator);
     finished_ = true;
     return;
@@ -62,7 +62,7 @@ void PlacetoAgent::Save(std::ostream& out) const {
 
 void PlacetoAgent::Load(std::istream& in) {
   StateReader reader(in, "placeto", *problem_);
-  finished_ = reader.Int("0 or 1") != 0;
+  finished_ = reader.Flag();
   learner_.Load(reader);
 }
 

@@ -9,8 +9,8 @@
 // probable choices follows [V]. The defaults are our `tuned` preset; configs/agents/
 // placeto_paper.yaml has the published settings as far as they are known.
 //
-// An episode needs num_groups evaluations at most and num_groups passes through a network over all
-// groups: time and memory grow with num_groups^2. Graphs are coarsened to hundreds of groups.
+// An episode needs num_groups + 1 evaluations at most and num_groups passes through a network over
+// all groups: time and memory grow with num_groups^2. Graphs are coarsened to hundreds of groups.
 //
 // The policy's size does not depend on the graph. PlacetoTrainer trains one over several graphs;
 // the setting `policy` begins with the policy in a file. `updates: 0` then shows what it does
@@ -26,8 +26,8 @@ namespace emplace {
 class PlacetoTrainer final : public PolicyTrainer {
  public:
   using Config = PlacetoConfig;
-  /// `patience` and `greedy_every` are of no effect. @throws SettingError, also for `updates`,
-  /// which belong to the agent; InputError
+  /// `patience` and `greedy_every` are of no effect.
+  /// @throws as PlacetoLearner; SettingError also for `updates`, which belong to the agent
   PlacetoTrainer(const TrainerContext& context, const Config& config);
   void Step(std::span<Evaluator* const> evaluators) override { learner_.Update(evaluators); }
   const UpdateTable& updates() const override { return learner_.table(); }
@@ -44,7 +44,7 @@ class PlacetoAgent final : public Agent {
  public:
   using Config = PlacetoConfig;
   using Trainer = PlacetoTrainer;
-  /// @throws SettingError, InputError
+  /// @throws as PlacetoLearner
   PlacetoAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }

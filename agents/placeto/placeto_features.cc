@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "agents/common/features.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
@@ -19,11 +20,6 @@ Nanos FastestCost(const Problem& problem, int group) {
     if (problem.allowed(group, d)) fastest = std::min(fastest, problem.group_cost(group, d));
   }
   return fastest;
-}
-
-void DivideByLargest(Eigen::Ref<Matrix> column) {
-  const float largest = column.size() == 0 ? 0 : column.maxCoeff();
-  if (largest > 0) column /= largest;
 }
 
 /// [num_groups, num_devices]

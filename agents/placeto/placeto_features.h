@@ -16,7 +16,7 @@
 //               may not run [ours]. Setting `device_costs`, only with one_hot
 //   device      one-hot of the device it is on [num_devices]
 //
-// devices: scored [ours] lets one policy act on any number of devices: instead of the one-hot a
+// devices: scored [ours] lets one policy act on any number of devices. Instead of the one-hot a
 // group tells
 //   together    1 if it is on the current group's device
 // and each device j tells of itself, the current group v being taken off:
@@ -48,8 +48,8 @@ struct PlacetoFeaturesConfig {
 /// Where an episode stands.
 struct PlacetoState {
   Placement placement;  ///< present, of all groups
-  std::vector<Nanos>
-      start;  ///< [num_groups] first op's start in the last simulation [ns], or empty
+  /// [num_groups] first op's start in the last simulation [ns], or empty
+  std::vector<Nanos> start;
   std::vector<bool> visited;  ///< [num_groups]
   int current = 0;            ///< group
 };

@@ -8,6 +8,7 @@
 
 #include "agents/common/starts.h"
 #include "agents/policy_gradient/learner_state.h"
+#include "agents/policy_gradient/not_finite.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/config/setting_error.h"
@@ -33,10 +34,6 @@ const std::vector<std::string> kColumns = {"restarts",
                                            "last_step_time_ns",
                                            "best_step_time_ns",
                                            "feasible"};
-
-[[noreturn]] void ThrowNotFinite(std::int64_t update, const std::string& what) {
-  throw RunError(fmt::format("update {}: not finite: {}", update, what));
-}
 
 ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& problem, Rng& rng) {
   ParameterSet parameters;
@@ -149,7 +146,7 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task, Evaluator& evaluator,
       sampled.devices.push_back(rng != nullptr ? SampleRows(log_probabilities, *rng)[0]
                                                : ArgmaxRows(log_probabilities)[0]);
     } catch (const RunError&) {
-      ThrowNotFinite(updates_, tape.FirstNonFinite());
+      ThrowNotFinite(updates_, tape);
     }
     return sampled.devices.back();
   };
@@ -220,16 +217,7 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
     for (int t = 0; t < count; ++t) old_picked(t, 0) = old(t, devices[t]);
 
     Var kl = tape.Constant(Matrix::Zero(1, 1));
-    if (ppo_.needs_kl()) {
-      // Forbidden devices have probability 0 in both.
-      const Matrix known = batch.allowed.array().select(old, 0.0F);
-      const Matrix weights = batch.allowed.array().select(old.array().exp(), 0.0F);
-      const Var now = Clamp(tape, choices, std::numeric_limits<float>::lowest(), 0);
-      const Var difference = Subtract(tape, tape.Constant(known), now);
-      kl = Scale(tape,
-                 SumAll(tape, Multiply(tape, difference, tape.Constant(weights))),
-                 1.0F / static_cast<float>(count));
-    }
+    if (ppo_.needs_kl()) kl = KlDivergence(tape, old, choices);
     const Var picked = Pick(tape, choices, devices);
     const Matrix advantages = sampled.advantages.middleRows(begin, count);
     Var loss = ppo_.Loss(tape, picked, old_picked, advantages, kl);
@@ -242,7 +230,7 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
     }
     const float share = static_cast<float>(count) / static_cast<float>(steps);
     const Var part = Scale(tape, loss, share / static_cast<float>(tasks_.size()));
-    if (!std::isfinite(tape.value(part)(0, 0))) ThrowNotFinite(updates_, tape.FirstNonFinite());
+    if (!std::isfinite(tape.value(part)(0, 0))) ThrowNotFinite(updates_, tape);
     learned.loss += tape.value(part)(0, 0);
     learned.entropy += share * tape.value(entropy)(0, 0) / static_cast<double>(tasks_.size());
     learned.kl += share * tape.value(kl)(0, 0) / static_cast<double>(tasks_.size());
@@ -288,7 +276,9 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     if (epoch == 0) first = sum;
     if (epoch == ppo_.epochs() - 1) ppo_.Observe(sum.kl);
     info = optimizer_.Step();
-    if (!std::isfinite(info.gradient_norm)) ThrowNotFinite(updates_, "the gradient");
+    if (!std::isfinite(info.gradient_norm)) {
+      throw RunError(fmt::format("update {}: not finite: the sum of the gradients", updates_));
+    }
     CopyParameters();
   }
   Record(false, sampled, first, info);

@@ -38,7 +38,10 @@ namespace emplace {
 
 class PlacetoLearner {
  public:
-  /// @throws SettingError; InputError for a policy file that does not fit: see LoadPolicy
+  /// @param threads  of an update; they change no result
+  /// @throws SettingError; for key "policy" if its file cannot be read, is no policy of placeto, or
+  ///   was trained with other settings or, unless devices are scored, for another number of devices
+  ///   (both named). InputError for problems of different numbers of devices, unless scored
   PlacetoLearner(const PlacetoConfig& config,
                  std::vector<std::shared_ptr<const Problem>> problems,
                  std::uint64_t seed,
@@ -56,12 +59,13 @@ class PlacetoLearner {
   /// One row per update or greedy episode; means over the graphs. Columns: restarts, update, greedy
   /// (0 or 1), evaluations, loss, entropy (mean per step, nats), entropy_weight, gradient_norm,
   /// learning_rate, gain (G_0), start_step_time_ns, last_step_time_ns, best_step_time_ns (so far),
-  /// feasible (share of last placements).
+  /// feasible (share of last placements). Of several steps of descent, loss and entropy are those
+  /// of the first, norm and rate those of the last; greedy episodes have none of them.
   const UpdateTable& table() const { return table_; }
 
   void Save(StateWriter& writer) const;
   void Load(StateReader& reader);
-  /// What acting on other problems needs: features, widths, number of devices, parameters.
+  /// What acting on other problems needs: the network's settings, number of devices, parameters.
   void SavePolicy(std::ostream& out) const;
   /// The graph-independent parameters.
   ParameterSet& parameters() { return parameters_; }

@@ -42,11 +42,11 @@ void PlacetoLearner::Load(StateReader& reader) {
   reader.Generator(rng_);
   LoadLearner(reader, parameters_, optimizer_);
   ppo_.set_kl_weight(reader.Double("a weight"));
-  updates_ = reader.Int("a number of updates");
-  evaluations_ = reader.Int("a number of evaluations");
-  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
-  stale_updates_ = static_cast<int>(reader.Int("a number of updates"));
-  improved_ = reader.Int("0 or 1") != 0;
+  updates_ = reader.Count("a number of updates");
+  evaluations_ = reader.Count("a number of evaluations");
+  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+  stale_updates_ = static_cast<int>(reader.Count("a number of updates"));
+  improved_ = reader.Flag();
   for (const auto& task : tasks_) {
     const Problem& problem = task->problem.problem();
     std::vector<int> order;
@@ -59,7 +59,7 @@ void PlacetoLearner::Load(StateReader& reader) {
     task->problem.set_order(std::move(order));
     task->fixed_start = reader.Devices(problem);
     task->best.reset();
-    if (reader.Int("0 or 1") != 0) {
+    if (reader.Flag()) {
       task->best = reader.Devices(problem);
       task->best_outcome = reader.Result(problem);
     }

@@ -56,9 +56,7 @@ void SaveLearner(StateWriter& writer, const ParameterSet& parameters, const Opti
 void LoadLearner(StateReader& reader, ParameterSet& parameters, Optimizer& optimizer) {
   LoadParameters(reader, parameters);
   reader.Name("the optimizer", optimizer.method());
-  const std::int64_t updates = reader.Int("a number of updates");
-  if (updates < 0) reader.Fail(fmt::format("expected a number of updates, got {}", updates));
-  optimizer.set_updates(updates);
+  optimizer.set_updates(reader.Count("a number of updates"));
   RequireCount(reader, optimizer.moments().size(), "moments of the optimizer");
   for (Matrix& moment : optimizer.moments()) reader.Matrix("a moment", moment);
 }

@@ -76,9 +76,9 @@ void LearningSignal::Save(StateWriter& writer) const {
 
 void LearningSignal::Load(StateReader& reader) {
   baseline_.set_value(reader.Double("a baseline"));
-  stale_updates_ = static_cast<int>(reader.Int("a number of updates"));
+  stale_updates_ = static_cast<int>(reader.Count("a number of updates"));
   best_.reset();
-  if (reader.Int("0 or 1") != 0) {
+  if (reader.Flag()) {
     best_ = reader.Devices(*problem_);
     best_outcome_ = reader.Result(*problem_);
   }

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "agents/policy_gradient/learner_state.h"
+#include "agents/policy_gradient/not_finite.h"
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -45,9 +44,7 @@ PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
 }
 
 void PolicyGradient::ThrowNotFinite(const Tape& tape) const {
-  const std::string what = tape.FirstNonFinite();
-  throw RunError(fmt::format(
-      "update {}: not finite: {}", table_.num_rows(), what.empty() ? "the loss" : what));
+  emplace::ThrowNotFinite(table_.num_rows(), tape);
 }
 
 void PolicyGradient::Update(Tape& tape,
@@ -138,8 +135,8 @@ void PolicyGradient::Load(StateReader& reader) {
   LoadLearner(reader, parameters_, optimizer_);
   ppo_.set_kl_weight(reader.Double("a weight of the divergence"));
   signal_.Load(reader);
-  evaluations_ = reader.Int("a number of evaluations");
-  restarts_ = static_cast<int>(reader.Int("a number of restarts"));
+  evaluations_ = reader.Count("a number of evaluations");
+  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   reader.Table(table_);
 }
 

@@ -29,7 +29,6 @@
 // [ours]; schedules and the placement to imitate begin anew with it.
 
 #include <functional>
-#include <iosfwd>
 #include <span>
 
 #include "agents/common/state.h"

@@ -7,18 +7,15 @@
 namespace emplace {
 namespace {
 
-// Stands for the logarithm of 0: finite, so that 0 times it is 0.
-constexpr float kLogNever = -1e30F;
-
-float ScaleOf(const PolicyGradientConfig& config, const PolicySample& sample) {
-  return static_cast<float>(config.per_decision ? 1.0 / std::max(sample.num_decisions, 1) : 1);
+double ScaleOf(const PolicyGradientConfig& config, const PolicySample& sample) {
+  return config.per_decision ? 1.0 / std::max(sample.num_decisions, 1) : 1;
 }
 
 }  // namespace
 
 DrawnDecisions::DrawnDecisions(const Tape& tape, const PolicySample::Decisions& decisions)
     : log_probability(tape.value(decisions.log_probability)),
-      log_distribution(tape.value(decisions.log_distribution).cwiseMax(kLogNever)) {
+      log_distribution(tape.value(decisions.log_distribution)) {
 }
 
 Var GradientSurrogate(Tape& tape,
@@ -26,7 +23,7 @@ Var GradientSurrogate(Tape& tape,
                       const PolicySample& sample,
                       const Matrix& weights) {
   const Var weighted = Multiply(tape, sample.log_probability, tape.Constant(weights));
-  return Scale(tape, SumAll(tape, weighted), ScaleOf(config, sample));
+  return Scale(tape, SumAll(tape, weighted), static_cast<float>(ScaleOf(config, sample)));
 }
 
 Var PpoSurrogate(Tape& tape,
@@ -39,13 +36,7 @@ Var PpoSurrogate(Tape& tape,
   const PolicySample::Decisions& decisions = *sample.decisions;
   const auto count = static_cast<float>(decisions.sample.size());
   const auto samples = static_cast<float>(weights.rows());
-  const Var log_ratio = Subtract(tape,
-                                 tape.ConstantView(drawn.log_distribution),
-                                 Clamp(tape, decisions.log_distribution, kLogNever, 1));
-  const Var divergence = Scale(
-      tape,
-      SumAll(tape, Multiply(tape, log_ratio, tape.Constant(drawn.log_distribution.array().exp()))),
-      1 / std::max(count, 1.0F));
+  const Var divergence = KlDivergence(tape, drawn.log_distribution, decisions.log_distribution);
   kl = tape.value(divergence)(0, 0);
   // Ppo averages over the n decisions of all samples; the sum of one sample's is wanted.
   Matrix advantages(decisions.sample.size(), 1);
@@ -54,7 +45,8 @@ Var PpoSurrogate(Tape& tape,
   }
   const Var mean =
       ppo.Loss(tape, decisions.log_probability, drawn.log_probability, advantages, divergence);
-  return Scale(tape, mean, ScaleOf(config, sample) * count / samples);
+  const auto scale = static_cast<float>(ScaleOf(config, sample));
+  return Scale(tape, mean, scale * count / samples);
 }
 
 Var PolicyLoss(Tape& tape,
@@ -62,7 +54,7 @@ Var PolicyLoss(Tape& tape,
                const PolicySample& sample,
                Var surrogate,
                std::int64_t update) {
-  const double scale = config.per_decision ? 1.0 / std::max(sample.num_decisions, 1) : 1;
+  const double scale = ScaleOf(config, sample);
   const double left =
       config.entropy_updates == 0 ? 1 : 1 - static_cast<double>(update) / config.entropy_updates;
   Var loss = surrogate;

@@ -4,15 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
 
 constexpr double kNanosecond = 1e-9;  // [s]
-const std::vector<std::string> kTransforms = {"identity", "log", "sqrt"};
 
 /// Twice the sum over the groups of their longest time on any allowed device. [s]
 double FailingSeconds(const Problem& problem) {
@@ -52,11 +49,7 @@ void RewardConfig::Visit(FieldVisitor& v) {
 Reward::Reward(const RewardConfig& config, const Problem& problem, const std::string& key)
     : config_(config) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (std::find(kTransforms.begin(), kTransforms.end(), config.transform) == kTransforms.end()) {
-    throw SettingError(
-        key + ".transform",
-        fmt::format("expected {}, got \"{}\"", JoinChoices(kTransforms), config.transform));
-  }
+  RequireChoice(key + ".transform", config.transform, {"identity", "log", "sqrt"});
   RequireRange(key + ".failing_signal", config.failing_signal, 0, kInfinity);
   RequireRange(key + ".deficit_weight", config.deficit_weight, 0, kInfinity);
   failing_seconds_ = config.failing_signal > 0 ? config.failing_signal : FailingSeconds(problem);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "agents/policy_gradient/learner_state.h"
+#include "agents/policy_gradient/not_finite.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
@@ -96,12 +97,6 @@ PostAgent::PostAgent(const AgentContext& context, const Config& config)
       table_{kColumns, {}} {
 }
 
-void PostAgent::ThrowNotFinite(const Tape& tape) const {
-  const std::string what = tape.FirstNonFinite();
-  throw RunError(fmt::format(
-      "update {}: not finite: {}", table_.num_rows(), what.empty() ? "the loss" : what));
-}
-
 std::int64_t PostAgent::UntilUpdate() const {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   const auto consider = [&](int period) {
@@ -119,7 +114,7 @@ void PostAgent::Draw(int count, Evaluator& evaluator) {
   try {
     placements = policy_.Sample(tape.value(log_probabilities), count, rng_);
   } catch (const RunError&) {
-    ThrowNotFinite(tape);
+    ThrowNotFinite(table_.num_rows(), tape);
   }
   std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
   for (int i = 0; i < count; ++i) {
@@ -145,7 +140,7 @@ PostAgent::Row PostAgent::Ppo(std::span<const Sample> batch, std::vector<double>
     tape.Clear();
     const Var all = policy_.LogProbabilities(tape);
     if (epoch == 0) old = tape.value(all);
-    kl = policy_.Divergence(tape, old, all);
+    kl = KlDivergence(tape, old, all);
     if (whole) kl = Scale(tape, kl, static_cast<float>(policy_.num_decisions()));
     if (epoch == ppo_.epochs()) break;
 
@@ -153,12 +148,12 @@ PostAgent::Row PostAgent::Ppo(std::span<const Sample> batch, std::vector<double>
     if (whole) drawn = SumOverRows(tape, drawn);
     if (epoch == 0) old_drawn = tape.value(drawn);
     const Var loss = ppo_.Loss(tape, drawn, old_drawn, row.cast<float>(), kl);
-    if (!std::isfinite(tape.value(loss)(0, 0))) ThrowNotFinite(tape);
+    if (!std::isfinite(tape.value(loss)(0, 0))) ThrowNotFinite(table_.num_rows(), tape);
     tape.Backward(loss);
-    if (!std::isfinite(optimizer_.Step().gradient_norm)) ThrowNotFinite(tape);
+    if (!std::isfinite(optimizer_.Step().gradient_norm)) ThrowNotFinite(table_.num_rows(), tape);
   }
   const double divergence = tape.value(kl)(0, 0);
-  if (!std::isfinite(divergence)) ThrowNotFinite(tape);
+  if (!std::isfinite(divergence)) ThrowNotFinite(table_.num_rows(), tape);
   ppo_.Observe(divergence);
   return {.phase = 0,
           .kl = divergence,
@@ -281,33 +276,27 @@ void PostAgent::Save(std::ostream& out) const {
 
 void PostAgent::Load(std::istream& in) {
   StateReader reader(in, "post", *problem_);
-  finished_ = reader.Int("0 or 1") != 0;
+  finished_ = reader.Flag();
   reader.Generator(rng_);
   LoadLearner(reader, parameters_, optimizer_);
   baseline_.set_value(reader.Double("a baseline"));
   ppo_.set_kl_weight(reader.Double("a weight"));
-  const auto count = [&](const char* what) {
-    const std::int64_t value = reader.Int(what);
-    if (value >= 0) return value;
-    throw InputError(fmt::format("agent state: expected {}, got {}", what, value));
-  };
-  evaluations_ = count("a number of evaluations");
-  since_restart_ = count("a number of evaluations");
-  stale_ = count("a number of evaluations");
-  restarts_ = static_cast<int>(count("a number of restarts"));
+  evaluations_ = reader.Count("a number of evaluations");
+  since_restart_ = reader.Count("a number of evaluations");
+  stale_ = reader.Count("a number of evaluations");
+  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   if (since_restart_ > 0) best_ = reader.Result();
   samples_.clear();
-  for (std::int64_t left = count("a number of placements"); left > 0; --left) {
+  for (std::int64_t left = reader.Count("a number of placements"); left > 0; --left) {
     Sample sample;
     sample.placement = reader.Devices();
     sample.outcome = reader.Result();
     sample.cost = reward_.Cost(sample.outcome);
     samples_.push_back(std::move(sample));
   }
-  num_used_ = static_cast<int>(count("a number of placements"));
+  num_used_ = static_cast<int>(reader.Count("a number of placements"));
   if (num_used_ > std::ssize(samples_)) {
-    throw InputError(fmt::format(
-        "agent state: expected at most {} placements, got {}", samples_.size(), num_used_));
+    reader.Fail(fmt::format("expected at most {} placements, got {}", samples_.size(), num_used_));
   }
   reader.Table(table_);
 }

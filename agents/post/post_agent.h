@@ -110,7 +110,6 @@ class PostAgent final : public Agent {
   Row CrossEntropy();
   void Update();
   void Restart();
-  [[noreturn]] void ThrowNotFinite(const Tape& tape) const;
 
   std::shared_ptr<const Problem> problem_;
   Config config_;

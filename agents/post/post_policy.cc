@@ -69,16 +69,6 @@ Var PostPolicy::LogProbability(Tape& tape,
   return ConcatCols(tape, columns);
 }
 
-Var PostPolicy::Divergence(Tape& tape, const Matrix& old, Var log_probabilities) const {
-  // Forbidden devices: 0 times a finite number, since 0 times -infinity is none.
-  const auto allowed = allowed_.array() != 0;
-  const Var p = tape.Constant(allowed.select(old.array().exp(), 0.0F));
-  const Var log_p = tape.Constant(allowed.select(old.array(), 0.0F));
-  const Var change = Subtract(tape, log_p, Clamp(tape, log_probabilities, -1e30F, 1));
-  const Var sum = SumAll(tape, Multiply(tape, p, change));
-  return Scale(tape, sum, 1 / static_cast<float>(num_decisions()));
-}
-
 double PostPolicy::MeanEntropy() const {
   Tape tape;
   return tape.value(MeanAll(tape, Entropy(tape, LogProbabilities(tape))))(0, 0);

@@ -38,9 +38,6 @@ class PostPolicy {
   Var LogProbability(Tape& tape,
                      Var log_probabilities,
                      std::span<const Placement> placements) const;
-  /// KL(old || new), mean over the decisions [nats]. @param old  as log_probabilities
-  /// @return [1, 1]
-  Var Divergence(Tape& tape, const Matrix& old, Var log_probabilities) const;
   /// Entropy, mean over the decisions [nats].
   double MeanEntropy() const;
 

@@ -93,7 +93,7 @@ void Seq2SeqAgent::Save(std::ostream& out) const {
 
 void Seq2SeqAgent::Load(std::istream& in) {
   StateReader reader(in, "seq2seq", *problem_);
-  finished_ = reader.Int("0 or 1") != 0;
+  finished_ = reader.Flag();
   reader.Generator(rng_);
   learning_.Load(reader);
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "agents/common/features.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
@@ -64,11 +64,6 @@ std::shared_ptr<const SparseMatrix> Neighbors(const Problem& problem, int width)
     }
   }
   return Sparse(problem.num_groups(), 2 * width, entries);
-}
-
-void DivideByLargest(Matrix& x) {
-  const float largest = x.size() == 0 ? 0 : *std::max_element(x.data(), x.data() + x.size());
-  if (largest > 0) x /= largest;
 }
 
 /// [T, count]
@@ -129,17 +124,9 @@ Matrix ResidentBytes(const Problem& problem) {
 
 /// [T, 1 + 2 kFrequencies]
 Matrix Position(int num_groups) {
-  Matrix position(num_groups, 1 + 2 * kFrequencies);
-  for (int t = 0; t < num_groups; ++t) {
-    const double share = static_cast<double>(t) / num_groups;
-    position(t, 0) = static_cast<float>(share);
-    for (int i = 0; i < kFrequencies; ++i) {
-      const double angle = std::numbers::pi * std::ldexp(share, i);
-      position(t, 1 + 2 * i) = static_cast<float>(std::sin(angle));
-      position(t, 2 + 2 * i) = static_cast<float>(std::cos(angle));
-    }
-  }
-  return position;
+  std::vector<double> share(num_groups);
+  for (int t = 0; t < num_groups; ++t) share[t] = static_cast<double>(t) / num_groups;
+  return PositionWaves(share, kFrequencies);
 }
 
 }  // namespace

@@ -30,17 +30,10 @@ void RequireSame(const Seq2SeqNetworkConfig& config,
 }
 
 Seq2SeqVocabulary ReadVocabulary(StateReader& reader) {
-  const auto read = [&](const char* what, int least, int most) {
-    const std::int64_t value = reader.Int(what);
-    if (value < least || value > most) {
-      reader.Fail(fmt::format("expected {} from {} to {}, got {}", what, least, most, value));
-    }
-    return static_cast<int>(value);
-  };
   Seq2SeqVocabulary vocabulary;
-  vocabulary.num_devices = read("a number of devices", 1, 64);
-  vocabulary.num_groups = read("a number of groups", 1, kMostGroups);
-  for (int i = read("a number of types of ops", 1, kMostGroups); i > 0; --i) {
+  vocabulary.num_devices = reader.Int("a number of devices", 1, 64);
+  vocabulary.num_groups = reader.Int("a number of groups", 1, kMostGroups);
+  for (int i = reader.Int("a number of types of ops", 1, kMostGroups); i > 0; --i) {
     vocabulary.kinds.push_back(reader.Text("a type of ops"));
   }
   if (!std::ranges::is_sorted(vocabulary.kinds)) reader.Fail("expected sorted types of ops");

@@ -7,6 +7,7 @@
 
 #include "agents/common/state.h"
 #include "agents/policy_gradient/learner_state.h"
+#include "agents/policy_gradient/not_finite.h"
 #include "agents/seq2seq/seq2seq_policy.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
@@ -75,11 +76,7 @@ Seq2SeqTrainer::Seq2SeqTrainer(const TrainerContext& context, const Seq2SeqConfi
 }
 
 void Seq2SeqTrainer::ThrowNotFinite(const Share& share) const {
-  const std::string what = share.tape.FirstNonFinite();
-  throw RunError(fmt::format("update {}: graph \"{}\": not finite: {}",
-                             num_updates(),
-                             share.problem->graph().name(),
-                             what.empty() ? "the loss" : what));
+  emplace::ThrowNotFinite(num_updates(), share.tape, share.problem->graph().name());
 }
 
 Var Seq2SeqTrainer::Draw(Share& share, Evaluator& evaluator) const {
@@ -194,7 +191,7 @@ void Seq2SeqTrainer::Load(std::istream& in) {
     reader.Generator(share.rng);
     share.signal.Load(reader);
   }
-  evaluations_ = reader.Int("a number of evaluations");
+  evaluations_ = reader.Count("a number of evaluations");
   reader.Table(table_);
 }
 

@@ -150,12 +150,12 @@ void AnnealingAgent::Save(std::ostream& out) const {
 void AnnealingAgent::Load(std::istream& in) {
   StateReader reader(in, "simulated_annealing", *problem_);
   reader.Generator(rng_);
-  started_ = reader.Int("0 or 1") != 0;
+  started_ = reader.Flag();
   best_ = {};
   if (!started_) return;
   initial_ = reader.Double("a temperature");
-  planned_ = reader.Int("a number of evaluations");
-  used_ = reader.Int("a number of evaluations");
+  planned_ = reader.Count("a number of evaluations");
+  used_ = reader.Count("a number of evaluations");
   cycle_ = reader.Int("a cycle");
   best_.placement = reader.Devices();
   best_.energy = reader.Double("an energy");

@@ -63,13 +63,13 @@ inline constexpr int kMaxDevices = 64;
 
 class Cluster {
  public:
-  /// @param routes  [num_devices * num_devices] channel indices of route from * num_devices + to;
-  /// empty
-  ///   where there is no route (and on the diagonal). A broadcast channel may only be a first hop.
+  /// @param routes  [num_devices * num_devices] channel indices of the route from one device to
+  ///   another, at from * num_devices + to; empty where there is no route (and on the diagonal). A
+  ///   broadcast channel may only be a first hop.
   /// @throws InputError naming `where` and the device or channel: no devices, more than
-  /// kMaxDevices,
-  ///   empty or duplicate names, bad indices, a negative size or time, slots < 1, a bandwidth of 0,
-  ///   a route from a device to itself, a broadcast channel on a later hop
+  ///   kMaxDevices, empty or duplicate names, bad indices, a negative size or time, slots < 1,
+  ///   a bandwidth of 0, a route from a device to itself, a broadcast channel on a
+  ///   later hop
   Cluster(std::string name,
           std::vector<DeviceKind> kinds,
           std::vector<Device> devices,

@@ -30,7 +30,7 @@ void RequireChoice(const std::string& key,
                    const std::string& value,
                    const std::vector<std::string>& choices);
 
-/// "\"a\" or \"b\" or \"c\"", for messages.
+/// "\"a\", \"b\", \"c\"", for messages.
 std::string JoinChoices(const std::vector<std::string>& choices);
 
 }  // namespace emplace

@@ -63,6 +63,9 @@ std::string FormatDot(const Graph& graph,
   const bool colored = !device_of_group.empty();
   EMPLACE_CHECK(!colored || static_cast<int>(device_of_group.size()) == grouping.num_groups());
   std::string dot = fmt::format("digraph {} {{\n", QuoteDot(graph.name()));
+  // Without limits, and with labels that take part in the layout, `dot` needs minutes for 200
+  // nodes.
+  dot += "  graph [nslimit=1, nslimit1=1, mclimit=0.5];\n";
   dot += "  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n";
   if (colored) {
     dot += "  subgraph cluster_legend {\n    label=\"devices\";\n";
@@ -116,7 +119,7 @@ std::string FormatDot(const Graph& graph,
         "  g{} -> g{} [{}];\n",
         ends.first,
         ends.second,
-        edge.second ? fmt::format("label=\"{}B\"", ShortNumber(edge.first)) : "style=dashed");
+        edge.second ? fmt::format("xlabel=\"{}B\"", ShortNumber(edge.first)) : "style=dashed");
   }
   return dot + "}\n";
 }

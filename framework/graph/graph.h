@@ -75,9 +75,9 @@ class Graph {
   /// @param where   stands for the file in messages
   /// @param source  JSON object text about the graph's origin, or empty
   /// @param extra   unknown keys of the file's outermost object as a JSON object, or empty
-  /// @throws InputError naming `where`, op or tensor, and field: two producers, a dangling id, an
-  /// empty
-  ///   or duplicate op name, a negative or non-finite number, an alias cycle, a dependency cycle
+  /// @throws InputError naming `where`, op or tensor, and field: two producers, a dangling id,
+  ///   an empty or duplicate op name, a negative or non-finite number, an alias cycle,
+  ///   a dependency cycle
   ///   (the ops on it are named)
   Graph(std::string name,
         std::vector<Tensor> tensors,

@@ -13,8 +13,8 @@ class Grouping {
  public:
   /// Every op its own group.
   static Grouping Identity(int num_ops);
-  /// @param label_of_op  [num_ops] any integers; equal labels make a group. Groups are numbered by
-  /// their
+  /// @param label_of_op  [num_ops] any integers; equal labels make a group.
+  ///   Groups are numbered by their
   ///   least op id.
   explicit Grouping(std::span<const int> label_of_op);
 

@@ -84,6 +84,9 @@ Var Softmax(Tape& tape, Var logits);
 Var Pick(Tape& tape, Var x, std::vector<int> col);
 /// -sum_j p log p of each row: log-probabilities [n, m] -> [n, 1] in nats; -infinity counts 0.
 Var Entropy(Tape& tape, Var log_probabilities);
+/// KL(old || new) = sum_j p_old (log p_old - log p_new), mean over the rows: [n, m] -> [1, 1] in
+/// nats; of no rows: 0. What is -infinity in `old` [n, m] counts 0 and has no gradient.
+Var KlDivergence(Tape& tape, const Matrix& old, Var log_probabilities);
 /// Pick(LogSoftmax(logits), col) without keeping log-probabilities: for very many rows.
 Var LogProbability(Tape& tape, Var logits, std::vector<int> col);
 

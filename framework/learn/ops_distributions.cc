@@ -1,5 +1,6 @@
 // Distributions over the columns of each row.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -102,6 +103,22 @@ Var Entropy(Tape& tape, Var log_probabilities) {
       dx.row(i).array() -= (row == kMasked).select(0.0F, g(i, 0) * p * (row + 1));
     }
   });
+}
+
+Var KlDivergence(Tape& tape, const Matrix& old, Var log_probabilities) {
+  const Matrix& x = tape.value(log_probabilities);
+  CheckShapes(old.rows() == x.rows() && old.cols() == x.cols(), "kl_divergence", old, x);
+  const auto possible = old.array() != kMasked;
+  Matrix p = possible.select(old.array().exp(), 0.0F);
+  const Matrix terms = possible.select(p.array() * (old - x).array(), 0.0F);
+  const float share = 1 / static_cast<float>(std::max<Index>(1, x.rows()));
+  return tape.Record("kl_divergence",
+                     Matrix::Constant(1, 1, share * terms.sum()),
+                     {log_probabilities},
+                     [=, p = std::move(p)](Tape& t, const Matrix& g) {
+                       const Matrix dx = -(share * g(0, 0)) * p;
+                       t.AddGradient(log_probabilities, dx);
+                     });
 }
 
 Var LogProbability(Tape& tape, Var logits, std::vector<int> col) {

@@ -67,8 +67,8 @@ class Optimizer {
  private:
   OptimizerConfig config_;
   ParameterSet& parameters_;
-  std::vector<Matrix>
-      moments_;  // adam: m and v of each parameter; rmsprop: v; sgd: v with momentum
+  // adam: m and v of each parameter; rmsprop: v; sgd: v with momentum
+  std::vector<Matrix> moments_;
   std::int64_t updates_ = 0;
 };
 

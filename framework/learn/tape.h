@@ -69,7 +69,7 @@ class Tape {
   std::int64_t bytes() const;
   void Clear();
 
-  // For operations (ops.cc and the like):
+  // For operations (ops_*.cc):
 
   /// Adds to the gradients of the inputs; `gradient` is that of the node's own value.
   using BackwardFunction = std::function<void(Tape& tape, const Matrix& gradient)>;

@@ -78,8 +78,8 @@ def coarsening(family: Family) -> str:
 
 def split_yaml(family: Family, seed: int, count: int) -> str:
     """configs/families/NAME.yaml: which graphs to train on, which to ask about, and where."""
-    lines = [f"# Placeto's generalisation experiment (NeurIPS 2019), family {family.name}:\n"
-             f"# {family.sentence}.\n"
+    lines = [f"# {family.sentence[0].upper()}{family.sentence[1:]}.\n"
+             f"# For Placeto's generalisation experiment (NeurIPS 2019).\n"
              f"# Written by scripts/generate_families.py --seed {seed}. "
              f"[V] looked up, [?] not sure, [ours] our choice.\n"
              f"name: {family.name}\n"

@@ -15,10 +15,7 @@ using namespace emplace::testing;
 constexpr std::uint64_t kBoth = 0b11;
 
 TEST_CASE("the pair that can start first, then the highest static level") {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2, 0);
   const int a = builder.Op("a", {4}, {}, 5);
   const int b = builder.Op("b", {3}, {}, 1);
   builder.Op("c", {2}, {a});

@@ -124,10 +124,7 @@ TEST_CASE("schedules respect devices and messages, on random problems") {
 }
 
 TEST_CASE("parameters go with their readers and drag none to the first device") {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(5, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2, 5);
   for (int i = 0; i < 2; ++i) {
     const int parameter = builder.Op(fmt::format("w{}", i), {0}, {}, 1000);
     builder.Op(fmt::format("use{}", i), {100}, {parameter});
@@ -139,10 +136,7 @@ TEST_CASE("parameters go with their readers and drag none to the first device") 
 }
 
 TEST_CASE("a group goes where all of it finishes first") {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2, 0);
   // Alone, "head" is faster on gpu:0 (1 < 2), but with "tail" the group costs 1 + 50 there, 2 + 10
   // on gpu:1.
   const int head = builder.Op("head", {1, 2});

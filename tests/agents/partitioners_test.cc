@@ -97,9 +97,7 @@ std::shared_ptr<const Problem> Clusters(ProblemBuilder& builder,
 }
 
 TEST_CASE("clusters stay whole: only the bridges are cut, the loads are equal") {
-  ProblemBuilder builder;
-  for (int d = 0; d < 4; ++d) builder.Device(fmt::format("gpu:{}", d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(4);
   const auto problem = Clusters(builder, 4, {7, 8, 9});
   for (const Placement& placement : {PlacementOf<MetisAgent>(problem),
                                      PlacementOf<ScotchAgent>(problem),
@@ -113,9 +111,7 @@ TEST_CASE("partitions cut less than random placements and balance, on random gra
   Rng rng(11);
   for (int trial = 0; trial < 10; ++trial) {
     CAPTURE(trial);
-    ProblemBuilder builder;
-    for (int d = 0; d < 3; ++d) builder.Device(fmt::format("gpu:{}", d));
-    builder.AllToAll(1, kGigabytePerSecond);
+    ProblemBuilder builder = Gpus(3);
     for (int v = 0; v < 300; ++v) {
       std::vector<int> inputs;
       for (int i = 0; i < 2 && v > 0; ++i)

@@ -64,10 +64,7 @@ Outcome FoundBySeeds(std::shared_ptr<const Problem> problem,
 }
 
 TEST_CASE("two chains: one per device") {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(100, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2, 100);
   for (int chain = 0; chain < 2; ++chain) {
     int last = builder.Op(fmt::format("c{}_0", chain), {10}, {}, 8);
     for (int i = 1; i < 6; ++i) last = builder.Op(fmt::format("c{}_{}", chain, i), {10}, {last}, 8);

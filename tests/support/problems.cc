@@ -118,6 +118,13 @@ std::shared_ptr<const Problem> ProblemBuilder::Build(const Grouping& grouping,
       BuildGraph(), grouping, BuildCluster(), costs, Objective::kStepTime, checks);
 }
 
+ProblemBuilder Gpus(int count, Nanos latency) {
+  ProblemBuilder builder;
+  for (int d = 0; d < count; ++d) builder.Device(fmt::format("gpu:{}", d));
+  builder.AllToAll(latency, kGigabytePerSecond);
+  return builder;
+}
+
 namespace {
 
 // Draws one problem; a class of its own so that every choice reads as one line.

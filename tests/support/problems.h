@@ -69,6 +69,9 @@ class ProblemBuilder {
 /// 1 B/ns.
 inline constexpr Bandwidth kGigabytePerSecond{1'000'000'000, 1};
 
+/// Devices "gpu:0", "gpu:1", ..., 1 B/ns from each to every other after `latency` [ns].
+ProblemBuilder Gpus(int count, Nanos latency = 1);
+
 /// What random problems may contain.
 struct RandomProblemOptions {
   int num_ops = 20;

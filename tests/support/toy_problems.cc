@@ -15,17 +15,10 @@ std::vector<Nanos> Milliseconds(std::vector<Nanos> times) {
   return times;
 }
 
-ProblemBuilder Devices(int count) {
-  ProblemBuilder builder;
-  for (int d = 0; d < count; ++d) builder.Device(fmt::format("gpu:{}", d));
-  builder.AllToAll(kLatency, kGigabytePerSecond);
-  return builder;
-}
-
 }  // namespace
 
 ToyProblem TwoChains() {
-  ProblemBuilder builder = Devices(2);
+  ProblemBuilder builder = Gpus(2, kLatency);
   for (const char chain : {'a', 'b'}) {
     int last = -1;
     for (int i = 0; i < 4; ++i) {
@@ -37,7 +30,7 @@ ToyProblem TwoChains() {
 }
 
 ToyProblem HeavyEdge() {
-  ProblemBuilder builder = Devices(2);
+  ProblemBuilder builder = Gpus(2, kLatency);
   int last = -1;
   for (int i = 0; i < 8; ++i) {
     const std::vector<Nanos> costs = i < 4    ? std::vector<Nanos>{10, 30}
@@ -52,12 +45,29 @@ ToyProblem HeavyEdge() {
 }
 
 ToyProblem Star() {
-  ProblemBuilder builder = Devices(3);
+  ProblemBuilder builder = Gpus(3, kLatency);
   const int hub = builder.Op("hub", Milliseconds({10, 10, 100}));
   for (int i = 0; i < 8; ++i) {
     builder.Op(fmt::format("leaf{}", i), Milliseconds({10, 10, 100}), {hub});
   }
   return {"star", builder.Build(), 55 * kMillisecond};
+}
+
+std::shared_ptr<const Problem> Sorting(const std::string& letters) {
+  ProblemBuilder builder = Gpus(2);
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const bool first = letters[i] == 'a';
+    const int op =
+        builder.Op(fmt::format("op{}", i), Milliseconds({first ? 10 : 40, first ? 40 : 10}));
+    builder.op(op).kind = std::string(1, letters[i]);
+  }
+  return builder.Build();
+}
+
+Placement Sorted(const std::string& letters) {
+  Placement placement;
+  for (char letter : letters) placement.device.push_back(letter == 'a' ? 0 : 1);
+  return placement;
 }
 
 std::vector<ToyProblem> ToyProblems() {

@@ -42,4 +42,12 @@ ToyProblem Star();
 /// All of the above.
 std::vector<ToyProblem> ToyProblems();
 
+/// A family of graphs, for policies that are to be right on graphs they never saw. One op for each
+/// letter, nothing between them: 'a' takes 10 ms on "gpu:0" and 40 ms on "gpu:1", 'b' the reverse;
+/// the letter is the op's kind. Every op on its fast device is the only optimum if there are as
+/// many 'a' as 'b': 10 ms times their number.
+std::shared_ptr<const Problem> Sorting(const std::string& letters);
+/// The optimum of Sorting(letters).
+Placement Sorted(const std::string& letters);
+
 }  // namespace emplace::testing

@@ -132,10 +132,7 @@ TEST_CASE("moves change something, keep constraints, and do what their name says
 }
 
 TEST_CASE("partition graphs hold 32 bits, whatever the numbers") {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   const int a = builder.Op("a", {1'000'000'000'000'000}, {}, 1'000'000'000'000);
   const int b = builder.Op("b", {0}, {a}, 0);
   builder.Op("c", {1}, {b});
@@ -148,9 +145,7 @@ TEST_CASE("partition graphs hold 32 bits, whatever the numbers") {
 }
 
 TEST_CASE("repair: to the allowed device that shares the most bytes, then the least loaded") {
-  ProblemBuilder builder;
-  for (int d = 0; d < 3; ++d) builder.Device(fmt::format("gpu:{}", d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(3);
   constexpr Nanos kNo = kMaxNanos;
   const int a = builder.Op("a", {5}, {}, 10);
   const int b = builder.Op("b", {5}, {}, 20);

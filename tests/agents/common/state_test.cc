@@ -21,9 +21,7 @@ using namespace emplace;
 using namespace emplace::testing;
 
 std::shared_ptr<const Problem> OneOp(int num_devices = 1) {
-  ProblemBuilder builder;
-  for (int d = 0; d < num_devices; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(num_devices);
   builder.Op("a", {1});
   return builder.Build();
 }
@@ -124,6 +122,39 @@ TEST_CASE("state: a matrix of another shape, or none, is refused") {
     CHECK(refusal(text) == "agent state: expected a matrix for encoder.weights");
   }
   CHECK(refusal("") == "agent state: expected encoder.weights, it ends there");
+}
+
+TEST_CASE("state: integers, counts and flags are refused beyond their range") {
+  std::int64_t read = 0;
+  const auto within = [&](const std::string& text) {
+    return Refusal(text, [&](StateReader& reader) { read = reader.Int("a group", -1, 3); });
+  };
+  for (const int value : {-1, 0, 3}) {
+    CHECK(within(std::to_string(value)) == "(nothing was thrown)");
+    CHECK(read == value);
+  }
+  CHECK(within("4") == "agent state: expected a group from -1 to 3, got 4");
+  CHECK(within("-2") == "agent state: expected a group from -1 to 3, got -2");
+  CHECK(within("4294967296") == "agent state: expected a group from -1 to 3, got 4294967296");
+  CHECK(within("x") == "agent state: expected a group, got \"x\"");
+
+  const auto count = [&](const std::string& text) {
+    return Refusal(text, [&](StateReader& reader) { read = reader.Count("a number"); });
+  };
+  CHECK(count("9223372036854775807") == "(nothing was thrown)");
+  CHECK(read == std::numeric_limits<std::int64_t>::max());
+  CHECK(count("0") == "(nothing was thrown)");
+  CHECK(read == 0);
+  CHECK(count("-1") == "agent state: expected a number, got -1");
+
+  const auto flag = [&](const std::string& text) {
+    return Refusal(text, [&](StateReader& reader) { read = reader.Flag(); });
+  };
+  CHECK(flag("1") == "(nothing was thrown)");
+  CHECK(read == 1);
+  CHECK(flag("0") == "(nothing was thrown)");
+  CHECK(read == 0);
+  CHECK(flag("2") == "agent state: expected 0 or 1, got 2");
 }
 
 TEST_CASE("state: names and tables") {

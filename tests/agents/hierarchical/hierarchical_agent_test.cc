@@ -11,15 +11,14 @@
 #include "framework/config/setting_error.h"
 #include "simulator/simulator.h"
 #include "tests/agents/hierarchical/plain_policy.h"
-#include "tests/support/agent_contract.h"
+#include "tests/support/learning_agents.h"
 #include "tests/support/paths.h"
-#include "tests/support/problems.h"
-#include "tests/support/toy_problems.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
+using testing::plain::PlainPolicy;
 
 HierarchicalConfig TinyConfig() {
   HierarchicalConfig config;
@@ -163,11 +162,8 @@ TEST_CASE("noise on the logits ends after noise_updates; only without it a pass 
   HierarchicalAgent agent({problem, 3}, config);
   const auto simulator = MakeSimulator(problem, {});
   for (int update = 0; update < 4; ++update) {
-    std::ostringstream state;
-    agent.Save(state);
     HierarchicalAgent twin({problem, 1}, config);
-    std::istringstream in(state.str());
-    twin.Load(in);
+    LoadFrom(twin, Saved(agent));
     Tape tape;
     const auto pass = twin.Draw(tape, 4);
     const PlainPolicy plain(config, *problem, twin.parameters());
@@ -197,7 +193,7 @@ TEST_CASE("the grouper's entropy counts as its weight says") {
   const PlainPolicy plain(config, *problem, agent.parameters());
   double mean = 0;  // of a unit's group
   for (const auto& logits : plain.GrouperLogits()) {
-    for (double l : PlainPolicy::LogSoftmax(logits)) mean -= std::exp(l) * l / 9;
+    mean += testing::plain::Entropy(testing::plain::LogSoftmax(logits)) / 9;
   }
   CHECK(entropy(0.5) - entropy(0) == doctest::Approx(0.5 * 3 * mean).epsilon(1e-3));
 }
@@ -210,16 +206,13 @@ TEST_CASE("the imitated decision is the one that led to the best placement, also
   const auto simulator = MakeSimulator(problem, {});
   for (int update = 0; update < 10; ++update) {
     agent.Step(*simulator);
-    std::ostringstream state, again;
-    agent.Save(state);
+    const std::string state = Saved(agent);
     HierarchicalAgent twin({problem, 1}, config);
-    std::istringstream in(state.str());
-    twin.Load(in);
-    twin.Save(again);
-    CHECK(again.str() == state.str());
+    LoadFrom(twin, state);
+    CHECK(Saved(twin) == state);
     // Its log-probability is that of the decision at the end of the state.
     std::vector<int> numbers;
-    std::istringstream words(state.str());
+    std::istringstream words(state);
     for (std::string word; words >> word;) {
       numbers.push_back(word.size() < 4 ? std::atoi(word.c_str()) : -1);
     }
@@ -242,19 +235,8 @@ TEST_CASE("the imitated decision is the one that led to the best placement, also
   }
 }
 
-TEST_CASE("nothing to choose: one evaluation, every unit where it may run") {
-  ProblemBuilder builder;
-  builder.Device("cpu:0");
-  builder.Device("gpu:0");
-  builder.AllToAll(1, kGigabytePerSecond);
-  builder.Op("a", {kMaxNanos, 7});
-  builder.Op("b", {1, kMaxNanos});
-  const auto problem = builder.Build(Grouping::Identity(2), ProblemChecks::kPlacementOnly);
-  HierarchicalAgent agent({problem, 3}, {});
-  const SearchTrace trace = RunAgent(agent, problem, 100);
-  CHECK(trace.finished);
-  REQUIRE(trace.placements.size() == 1);
-  CHECK(trace.placements[0].device == std::vector<DeviceIndex>{1, 0});
+TEST_CASE("where no group has a choice it evaluates the only placement and ends") {
+  CHECK(CheckEndsWithoutChoice<HierarchicalAgent>() == 0);
 }
 
 TEST_CASE("a parameter that is not a number stops the search, naming update and operation") {
@@ -281,9 +263,7 @@ TEST_CASE("after updates without a better placement both networks start anew") {
   config.policy.patience = 3;
   config.policy.imitation_weight = 0.1;
   // Nothing is better than anything else.
-  ProblemBuilder builder;
-  for (const char* name : {"gpu:0", "gpu:1"}) builder.Device(name);
-  builder.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2, 0);
   int last = builder.Op("first", {10}, {}, 0);
   for (int i = 0; i < 5; ++i) last = builder.Op(fmt::format("op{}", i), {10}, {last}, 0);
   const auto problem = builder.Build();
@@ -341,22 +321,8 @@ TEST_CASE("settings that make no sense are refused") {
   CHECK(refusal([](Config& c) { c.placer.hidden = 5; }).find("placer.hidden: ") == 0);
 }
 
-// Of all placements 2 / 2^8, 1 / 2^8 and 140 / 3^9 are optimal (toy_problems.h).
-TEST_CASE("toy problems: the optimum in 10 of 10 seeds within 1200 evaluations") {
-  for (const ToyProblem& toy : ToyProblems()) {
-    CAPTURE(toy.name);
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      CAPTURE(seed);
-      HierarchicalAgent agent({toy.problem, seed}, {});
-      const auto simulator = MakeSimulator(toy.problem, {});
-      MeteredEvaluator metered(*simulator, {.evaluations = 1200});
-      const auto reached = [&] {
-        return metered.best() && metered.best()->outcome.step_time == toy.optimum;
-      };
-      while (!reached() && metered.remaining() > 0) agent.Step(metered);
-      CHECK(reached());
-    }
-  }
+TEST_CASE("it finds the optimum of every toy problem with ten seeds") {
+  CheckFindsOptima<HierarchicalAgent>({}, 1200, 10);  // of 200 seeds, 3 need more on one of them
 }
 
 // What the last policies draw, not the best of all that was drawn: random placements cost much
@@ -367,22 +333,13 @@ TEST_CASE("the policy itself becomes good") {
     HierarchicalConfig config;
     config.policy.entropy_updates = 150;
     HierarchicalAgent agent({toy.problem, 1}, config);
-    const auto simulator = MakeSimulator(toy.problem, {});
-    for (int update = 0; update < 250; ++update) agent.Step(*simulator);
-    const UpdateTable& table = *agent.updates();
-    REQUIRE(table.num_rows() == 250);
-    const auto column = std::find(table.columns.begin(), table.columns.end(), "mean_cost");
-    REQUIRE(column != table.columns.end());
-    const auto mean_cost = [&](int begin) {
-      double sum = 0;
-      for (int row = begin; row < begin + 20; ++row) {
-        sum += table.values[row * table.columns.size() + (column - table.columns.begin())] / 20;
-      }
-      return sum;
-    };
+    RunAgent(agent, toy.problem, 250 * 8);
+    const std::vector<double> cost = Column(*agent.updates(), "mean_cost");
+    REQUIRE(cost.size() == 250);
     const double optimum = std::sqrt(static_cast<double>(toy.optimum) / 1e9);
-    CHECK(mean_cost(230) < 1.1 * optimum);
-    CHECK(mean_cost(230) < 0.9 * mean_cost(0));
+    const double last = Mean(cost, 230, 20);
+    CHECK(last < 1.1 * optimum);
+    CHECK(last < 0.9 * Mean(cost, 0, 20));
   }
 }
 

@@ -160,9 +160,7 @@ TEST_CASE("the placer's sequence: groups with units only, sums over them, all pr
 }
 
 TEST_CASE("a unit that may not run on its group's device goes where it is fastest") {
-  ProblemBuilder builder;
-  for (const char* name : {"gpu:0", "gpu:1", "gpu:2"}) builder.Device(name);
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(3);
   builder.Op("a", {kMaxNanos, 7, 5});
   builder.Op("b", {1, kMaxNanos, 1});
   builder.Op("c", {9, 9, 9});

@@ -19,10 +19,7 @@ constexpr Nanos kSecond = 1'000'000'000;
 
 // Four groups of one op each, one after the other, on two devices.
 std::shared_ptr<const Problem> Chain() {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   int last = builder.Op("op0", {2 * kSecond, 3 * kSecond});
   for (int i = 1; i < 4; ++i) {
     last = builder.Op("op" + std::to_string(i), {2 * kSecond, 3 * kSecond}, {last});

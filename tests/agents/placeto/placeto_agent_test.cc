@@ -1,59 +1,30 @@
 #include "agents/placeto/placeto_agent.h"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
 #include "tests/agents/placeto/small_placeto.h"
 #include "tests/support/gradients.h"
 #include "tests/support/paths.h"
-#include "tests/support/toy_problems.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-using ProblemList = std::vector<std::shared_ptr<const Problem>>;
-
 TEST_CASE("it finds the optimum of every toy problem with every seed") {
-  constexpr int kEvaluations = 2400;
-  for (const ToyProblem& toy : ToyProblems()) {
-    CAPTURE(toy.name);
-    for (std::uint64_t seed = 1; seed <= 10 * EMPLACE_TEST_SCALE; ++seed) {
-      CAPTURE(seed);
-      PlacetoAgent agent({toy.problem, seed}, {});
-      const std::unique_ptr<Evaluator> simulator = MakeSimulator(toy.problem, {});
-      MeteredEvaluator metered(*simulator, {.evaluations = kEvaluations});
-      const auto reached = [&] {
-        return metered.best() && metered.best()->outcome.step_time == toy.optimum;
-      };
-      try {
-        while (!reached()) agent.Step(metered);
-      } catch (const BudgetExhausted&) {
-      }
-      REQUIRE(metered.best());
-      CHECK(metered.best()->outcome.step_time == toy.optimum);
-    }
-  }
+  CheckFindsOptima<PlacetoAgent>({}, 2400);
 }
 
-std::string PolicyOf(const ProblemList& problems, const PlacetoConfig& config, int updates) {
+std::string TrainedPolicy(const ProblemList& problems, const PlacetoConfig& config, int updates) {
   PlacetoTrainer trainer({problems, 1}, config);
   Simulators simulators(problems);
   for (int update = 0; update < updates; ++update) trainer.Step(simulators.all);
-  std::ostringstream out;
-  trainer.SavePolicy(out);
-  return out.str();
-}
-
-void Write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path) << text;
+  return PolicyOf(trainer);
 }
 
 TEST_CASE("it learns: episodes end better than in the beginning") {
@@ -66,14 +37,9 @@ TEST_CASE("it learns: episodes end better than in the beginning") {
   RunAgent(agent, toy.problem, 3000);
   const std::vector<double> last = Column(*agent.updates(), "last_step_time_ns");
   REQUIRE(last.size() == 121);
-  double first_mean = 0, last_mean = 0;
-  for (int i = 0; i < 20; ++i) {
-    first_mean += last[i] / 20e6;
-    last_mean += last[100 + i] / 20e6;
-  }
-  // [ms]: 100 and more while any op is on the slow device, 55 at best
-  CHECK(first_mean > 100);
-  CHECK(last_mean < 80);
+  // 100 ms and more while any op is on the slow device, 55 ms at best
+  CHECK(Mean(last, 0, 20) > 100e6);
+  CHECK(Mean(last, 100, 20) < 80e6);
 }
 
 TEST_CASE("saved and restored at any step, all options on, it goes on bit for bit") {
@@ -93,17 +59,7 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
   CHECK(trace.finished);
   CHECK(trace.states.size() == 16);
   CHECK(Column(*agent.updates(), "restarts").back() > 0);
-  for (std::size_t step = 0; step + 1 < trace.states.size(); ++step) {
-    PlacetoAgent restored({problem, 5}, config);
-    std::istringstream in(trace.states[step]);
-    restored.Load(in);
-    const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
-    restored.Step(*simulator);
-    std::ostringstream out;
-    restored.Save(out);
-    CHECK(out.str() == trace.states[step + 1]);
-    CHECK(restored.Finished() == (step + 2 == trace.states.size()));
-  }
+  CheckGoesOn<PlacetoAgent>(problem, config, trace);
 }
 
 TEST_CASE("variants keep the contract") {
@@ -143,15 +99,13 @@ TEST_CASE("a policy is saved, loaded, and applied to a graph it never saw") {
   const TempDir folder;
   PlacetoConfig config = SmallPlaceto();
   const ProblemList problems = {SmallProblem(2, 10), SmallProblem(2, 24)};
-  Write(folder / "policy", PolicyOf(problems, config, 5));
+  WriteFileAtomically(folder / "policy", TrainedPolicy(problems, config, 5));
 
   // The same choices as those of the policy that was written.
   config.policy = (folder / "policy").string();
   PlacetoTrainer again({problems, 9}, config);
-  std::ostringstream out;
-  again.SavePolicy(out);
-  CHECK(out.str() == PolicyOf(problems, SmallPlaceto(), 5));
-  CHECK(out.str() != PolicyOf(problems, SmallPlaceto(), 4));
+  CHECK(PolicyOf(again) == TrainedPolicy(problems, SmallPlaceto(), 5));
+  CHECK(PolicyOf(again) != TrainedPolicy(problems, SmallPlaceto(), 4));
 
   const auto unseen = SmallProblem(2, 37);
   config.updates = 0;
@@ -163,34 +117,20 @@ TEST_CASE("a policy is saved, loaded, and applied to a graph it never saw") {
 }
 
 TEST_CASE("what is learned on some graphs is right for others") {
-  // Groups that nothing connects, fast on the first device (f) or on the second (s).
-  const auto build = [](const std::string& letters) {
-    ProblemBuilder builder;
-    for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
-    builder.AllToAll(1, kGigabytePerSecond);
-    for (std::size_t i = 0; i < letters.size(); ++i) {
-      constexpr Nanos kFast = 10'000'000, kSlow = 40'000'000;
-      builder.Op("op" + std::to_string(i),
-                 letters[i] == 'f' ? std::vector{kFast, kSlow} : std::vector{kSlow, kFast});
-    }
-    return builder.Build();
-  };
   const TempDir folder;
   PlacetoConfig config;
   config.network.features.device_costs = true;
   config.start = "redraw";
-  const ProblemList problems = {build("ffssfs"), build("sfsfssff")};
-  Write(folder / "policy", PolicyOf(problems, config, 150));
+  const ProblemList problems = {Sorting("aabbab"), Sorting("bababbaa")};
+  WriteFileAtomically(folder / "policy", TrainedPolicy(problems, config, 150));
   config.policy = (folder / "policy").string();
   config.updates = 0;
-  for (const std::string letters : {"fffsss", "sfsfsf", "ffsssffsfs"}) {
+  for (const std::string letters : {"aaabbb", "bababa", "aabbbaabab"}) {
     CAPTURE(letters);
-    const auto problem = build(letters);
+    const auto problem = Sorting(letters);
     PlacetoAgent agent({problem, 1}, config);
     const SearchTrace trace = RunAgent(agent, problem, 100);
-    Placement expected;
-    for (char letter : letters) expected.device.push_back(letter == 'f' ? 0 : 1);
-    CHECK(trace.placements.back() == expected);
+    CHECK(trace.placements.back() == Sorted(letters));
   }
 }
 
@@ -198,7 +138,7 @@ TEST_CASE("a restart goes back to the policy of the file") {
   const TempDir folder;
   const auto problem = SmallProblem();
   PlacetoConfig config = SmallPlaceto();
-  Write(folder / "policy", PolicyOf({problem}, config, 3));
+  WriteFileAtomically(folder / "policy", TrainedPolicy({problem}, config, 3));
   config.policy = (folder / "policy").string();
   config.patience = 1;
   config.optimizer.schedule.learning_rate = 1e-12;
@@ -216,7 +156,7 @@ TEST_CASE("a restart goes back to the policy of the file") {
 TEST_CASE("a policy for another number of devices is refused with both, unless they are scored") {
   const TempDir folder;
   PlacetoConfig config = SmallPlaceto();
-  Write(folder / "one_hot", PolicyOf({SmallProblem(2)}, config, 1));
+  WriteFileAtomically(folder / "one_hot", TrainedPolicy({SmallProblem(2)}, config, 1));
   config.policy = (folder / "one_hot").string();
   CHECK(MessageOf<InputError>([&] {
           PlacetoAgent({SmallProblem(3), 1}, config);
@@ -227,7 +167,7 @@ TEST_CASE("a policy for another number of devices is refused with both, unless t
 
   PlacetoConfig scored = SmallPlaceto();
   scored.network.features.devices = "scored";
-  Write(folder / "scored", PolicyOf({SmallProblem(2)}, scored, 1));
+  WriteFileAtomically(folder / "scored", TrainedPolicy({SmallProblem(2)}, scored, 1));
   scored.policy = (folder / "scored").string();
   scored.updates = 0;
   const auto wide = SmallProblem(5);
@@ -256,7 +196,7 @@ TEST_CASE("a trainer refuses the agent's number of updates") {
 TEST_CASE("a policy and settings that disagree are refused with both values") {
   const TempDir folder;
   const auto problem = SmallProblem();
-  Write(folder / "policy", PolicyOf({problem}, SmallPlaceto(), 0));
+  WriteFileAtomically(folder / "policy", TrainedPolicy({problem}, SmallPlaceto(), 0));
   const std::string path = (folder / "policy").string();
   const auto refusal = [&](const auto& change) {
     PlacetoConfig config = SmallPlaceto();
@@ -278,7 +218,7 @@ TEST_CASE("a policy and settings that disagree are refused with both values") {
   CHECK(refusal([](auto& n) { n.aggregation = "sum"; }) == disagree("aggregation: mean 1", "0"));
   CHECK(refusal([](auto& n) { n.stay = 1; }).find(disagree("stay ", "1").substr(0, 60)) == 0);
 
-  Write(folder / "half", PolicyOf({problem}, SmallPlaceto(), 0).substr(0, 300));
+  WriteFileAtomically(folder / "half", TrainedPolicy({problem}, SmallPlaceto(), 0).substr(0, 300));
   PlacetoConfig config = SmallPlaceto();
   config.policy = (folder / "half").string();
   CHECK(MessageOf<InputError>([&] {
@@ -291,22 +231,7 @@ TEST_CASE("a policy and settings that disagree are refused with both values") {
 }
 
 TEST_CASE("where no group has a choice it evaluates the only placement and ends") {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(1, kGigabytePerSecond);
-  builder.Op("a", {kMaxNanos, 5});
-  builder.Op("b", {5, kMaxNanos});
-  const auto problem = builder.Build();
-  PlacetoAgent agent({problem, 1}, {});
-  CHECK_FALSE(agent.Finished());
-  const SearchTrace trace = RunAgent(agent, problem, 10);
-  CHECK(trace.finished);
-  CHECK(trace.placements == std::vector<Placement>{{{1, 0}}});
-  PlacetoAgent restored({problem, 2}, {});
-  std::istringstream in(trace.states.back());
-  restored.Load(in);
-  CHECK(restored.Finished());
+  CHECK(CheckEndsWithoutChoice<PlacetoAgent>() == 1);
 }
 
 TEST_CASE("a budget of one evaluation is the start; what fits nowhere ends with the budget") {
@@ -333,24 +258,18 @@ TEST_CASE("a trainer is the same for every number of threads, saved, and restore
     PlacetoTrainer trainer({problems, 1, threads}, SmallPlaceto());
     Simulators simulators(problems);
     for (int update = 0; update < 3; ++update) trainer.Step(simulators.all);
-    std::ostringstream out;
-    trainer.Save(out);
-    states.push_back(out.str());
+    states.push_back(Saved(trainer));
     CHECK(trainer.updates().num_rows() == 3);
   }
   CHECK(states[0] == states[1]);
   CHECK(states[0] == states[2]);
 
   PlacetoTrainer restored({problems, 2}, SmallPlaceto());
-  std::istringstream in(states[0]);
-  restored.Load(in);
-  std::ostringstream out;
-  restored.Save(out);
-  CHECK(out.str() == states[0]);
+  LoadFrom(restored, states[0]);
+  CHECK(Saved(restored) == states[0]);
 
   PlacetoTrainer fewer({{problems[0], problems[1]}, 1}, SmallPlaceto());
-  std::istringstream other(states[0]);
-  CHECK(MessageOf<InputError>([&] { fewer.Load(other); }).find("trainer state: ") == 0);
+  CHECK(MessageOf<InputError>([&] { LoadFrom(fewer, states[0]); }).find("trainer state: ") == 0);
 }
 
 }  // namespace

@@ -14,10 +14,7 @@ using namespace emplace::testing;
 using Groups = std::vector<int>;
 
 std::shared_ptr<const Problem> Diamond() {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   const int a = builder.Op("a", {1}), b = builder.Op("b", {1}, {a}), c = builder.Op("c", {1}, {a});
   builder.Op("d", {1}, {b, c});
   return builder.Build();

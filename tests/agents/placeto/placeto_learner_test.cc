@@ -71,13 +71,11 @@ TEST_CASE("saved and restored between any two updates it goes on bit for bit") {
   }
 }
 
-std::vector<Placement> StartsOf(const std::string& start, const ProblemList& problems) {
-  PlacetoConfig config = SmallPlaceto();
-  config.start = start;
-  PlacetoLearner learner(config, problems, 1, 1);
+// What the episodes of the first problem begin with.
+std::vector<Placement> Starts(PlacetoLearner& learner, const ProblemList& problems, int updates) {
   Recorders recorders(problems);
   std::vector<Placement> starts;
-  for (int update = 0; update < 4; ++update) {
+  for (int update = 0; update < updates; ++update) {
     recorders.Clear();
     learner.Update(recorders.all);
     starts.push_back(recorders.recorders[0].placements().front());
@@ -87,12 +85,18 @@ std::vector<Placement> StartsOf(const std::string& start, const ProblemList& pro
 
 TEST_CASE("an episode begins where the setting says") {
   const ProblemList problems = {SmallProblem()};
-  const std::vector<Placement> random = StartsOf("random", problems);
+  const auto starts_of = [&](const std::string& start) {
+    PlacetoConfig config = SmallPlaceto();
+    config.start = start;
+    PlacetoLearner learner(config, problems, 1, 1);
+    return Starts(learner, problems, 4);
+  };
+  const std::vector<Placement> random = starts_of("random");
   CHECK(random == std::vector<Placement>(4, random[0]));
-  const std::vector<Placement> redraw = StartsOf("redraw", problems);
+  const std::vector<Placement> redraw = starts_of("redraw");
   CHECK(redraw[0] != redraw[1]);
   CHECK(redraw[1] != redraw[2]);
-  const std::vector<Placement> single = StartsOf("single_gpu", problems);
+  const std::vector<Placement> single = starts_of("single_gpu");
   CHECK(single == std::vector<Placement>(4, single[0]));
   for (int g = 0; g < problems[0]->num_groups(); ++g) {
     if (problems[0]->allowed(g, 1)) CHECK(single[0].device[g] == 1);
@@ -118,22 +122,14 @@ TEST_CASE("an episode begins where the setting says") {
 
 TEST_CASE("it restarts from its best; when that got no better, from a new random placement") {
   // All placements are alike: none is better than the first.
-  ProblemBuilder builder;
-  for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2, 0);
   int last = builder.Op("op0", {5});
   for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
   const ProblemList problems = {builder.Build()};
   PlacetoConfig config = SmallPlaceto();
   config.patience = 1;
   PlacetoLearner learner(config, problems, 1, 1);
-  Recorders recorders(problems);
-  std::vector<Placement> starts;
-  for (int update = 0; update < 6; ++update) {
-    recorders.Clear();
-    learner.Update(recorders.all);
-    starts.push_back(recorders.recorders[0].placements().front());
-  }
+  const std::vector<Placement> starts = Starts(learner, problems, 6);
   // Update 0 has the first best. A restart before update 2 goes on from there; nothing better was
   // found before the one before update 3.
   CHECK(Column(learner.table(), "restarts") == std::vector<double>{0, 0, 1, 2, 2, 3});

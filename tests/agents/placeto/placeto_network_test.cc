@@ -235,9 +235,7 @@ TEST_CASE("another numbering of the groups changes nothing") {
     for (int i = UniformInt(rng, 3); i > 0 && v > 0; --i) inputs[v].push_back(UniformInt(rng, v));
   }
   const auto build = [&](const std::vector<int>& number) {
-    ProblemBuilder builder;
-    for (int d = 0; d < 3; ++d) builder.Device("gpu:" + std::to_string(d));
-    builder.AllToAll(1, kGigabytePerSecond);
+    ProblemBuilder builder = Gpus(3);
     std::vector<int> listed(kOps);
     for (int v = 0; v < kOps; ++v) listed[number[v]] = v;
     for (int v : listed) builder.Op("op" + std::to_string(v), {cost[v], 2 * cost[v], 30}, {}, 100);
@@ -271,9 +269,7 @@ TEST_CASE("logit_scale and stay set the first choices") {
   PlacetoNetworkConfig config = NetworkConfig("mean", "one_hot");
   config.logit_scale = 0;
   config.stay = 2;
-  ProblemBuilder builder;
-  for (int d = 0; d < 3; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(3);
   for (int i = 0; i < 4; ++i) builder.Op("op" + std::to_string(i), {5});
   const auto problem = builder.Build();
   Rng rng(1);

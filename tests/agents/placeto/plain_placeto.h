@@ -8,14 +8,11 @@
 #include <string>
 #include <vector>
 
-#include <doctest/doctest.h>
-
 #include "agents/placeto/placeto_network.h"
+#include "tests/support/plain_networks.h"
 
 namespace emplace::testing::plain {
 
-using Row = std::vector<double>;
-using Table = std::vector<Row>;
 using Relation = std::vector<std::vector<bool>>;  // [num_groups][num_groups]
 
 /// [parent][child]
@@ -45,17 +42,6 @@ inline Relation Closure(Relation reaches) {
   return reaches;
 }
 
-inline Table ValueOf(const ParameterSet& parameters, const std::string& name) {
-  for (const Parameter& parameter : parameters.all()) {
-    if (parameter.name != name) continue;
-    Table table;
-    for (const auto& row : parameter.value.rowwise()) table.emplace_back(row.begin(), row.end());
-    return table;
-  }
-  FAIL("no parameter " << name);
-  return {};
-}
-
 inline Row Relu(Row x) {
   for (double& value : x) value = std::max(value, 0.0);
   return x;
@@ -64,12 +50,8 @@ inline Row Relu(Row x) {
 inline Row Fnn(const ParameterSet& parameters, const std::string& name, int layers, Row x) {
   for (int layer = 0; layer < layers; ++layer) {
     const std::string prefix = name + "." + std::to_string(layer);
-    const Table weights = ValueOf(parameters, prefix + ".weights");
-    Row y = ValueOf(parameters, prefix + ".bias")[0];
-    REQUIRE(x.size() == weights.size());
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      for (std::size_t j = 0; j < y.size(); ++j) y[j] += x[i] * weights[i][j];
-    }
+    const Row y = Plus(Times(x, ValueOf(parameters, prefix + ".weights")),
+                       ValueOf(parameters, prefix + ".bias")[0]);
     x = layer + 1 < layers ? Relu(y) : y;
   }
   return x;
@@ -132,40 +114,30 @@ inline Row LogProbabilities(const Problem& problem,
   for (const Row& x : groups) start.push_back(Fnn(parameters, "embed", 3, x));
   Table h = Passed(parameters, "parents", start, parents, true, config);
   const Table back = Passed(parameters, "children", start, parents, false, config);
-  for (int u = 0; u < n; ++u) h[u].insert(h[u].end(), back[u].begin(), back[u].end());
+  for (int u = 0; u < n; ++u) h[u] = Joined(h[u], back[u]);
 
   std::vector<int> parallel;
   for (int u = 0; u < n; ++u) {
     if (u != v && !reaches[u][v] && !reaches[v][u]) parallel.push_back(u);
   }
-  Row summary;
-  const auto append = [&summary](const Row& row) {
-    summary.insert(summary.end(), row.begin(), row.end());
+  const auto pool = [&](const char* name, const std::vector<int>& from) {
+    return Gathered(parameters, name, h, from, config.mean());
   };
-  append(Gathered(parameters, "ancestors", h, Members(reaches, v, true), config.mean()));
-  append(Gathered(parameters, "descendants", h, Members(reaches, v, false), config.mean()));
-  append(Gathered(parameters, "parallel", h, parallel, config.mean()));
-  append(h[v]);
+  Row summary = pool("ancestors", Members(reaches, v, true));
+  summary = Joined(summary, pool("descendants", Members(reaches, v, false)));
+  summary = Joined(summary, pool("parallel", parallel));
+  summary = Joined(summary, h[v]);
 
   Row logits;
   if (config.features.one_hot()) {
     logits = Fnn(parameters, "head", 3, summary);
   } else {
     for (const Row& device : devices) {
-      Row input = summary;
-      input.insert(input.end(), device.begin(), device.end());
-      logits.push_back(Fnn(parameters, "head", 3, input)[0]);
+      logits.push_back(Fnn(parameters, "head", 3, Joined(summary, device))[0]);
     }
   }
   logits[state.placement.device[v]] += config.stay;
-  double total = 0;
-  for (int d = 0; d < problem.num_devices(); ++d) {
-    if (problem.allowed(v, d)) total += std::exp(logits[d]);
-  }
-  for (int d = 0; d < problem.num_devices(); ++d) {
-    logits[d] = problem.allowed(v, d) ? logits[d] - std::log(total) : -INFINITY;
-  }
-  return logits;
+  return LogSoftmax(std::move(logits), AllowedDevices(problem, v));
 }
 
 }  // namespace emplace::testing::plain

@@ -12,8 +12,6 @@
 
 namespace emplace::testing {
 
-using ProblemList = std::vector<std::shared_ptr<const Problem>>;
-
 inline ProblemList ThreeProblems() {
   Rng rng(5);
   return {MixedProblem(rng, 12, 2, kUnlimitedMemory),

@@ -20,9 +20,7 @@ namespace emplace::testing {
 inline constexpr int kGroups = 3, kDevices = 2;
 
 inline std::shared_ptr<const Problem> UngroupedProblem() {
-  ProblemBuilder builder;
-  for (int d = 0; d < kDevices; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(kDevices);
   for (int g = 0; g < kGroups; ++g) builder.Op("op" + std::to_string(g), {1'000'000}, {}, 10);
   return builder.Build();
 }

@@ -15,10 +15,7 @@ using namespace emplace::testing;
 
 // Two devices; "b" may not run on the second. Tensors of 30 B and 70 B.
 std::shared_ptr<const Problem> SmallProblem() {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   const int a = builder.Op("a", {1'000'000, 3'000'000}, {}, 30);
   builder.Op("b", {2'000'000, kMaxNanos}, {a}, 70);
   return builder.Build();

@@ -8,12 +8,8 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
-#include "simulator/simulator.h"
 #include "tests/agents/post/small_post.h"
-#include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
-#include "tests/support/problems.h"
-#include "tests/support/toy_problems.h"
 
 namespace {
 
@@ -21,22 +17,7 @@ using namespace emplace;
 using namespace emplace::testing;
 
 TEST_CASE("it finds the optimum of every toy problem with every seed") {
-  constexpr int kEvaluations = 2400;
-  for (const ToyProblem& toy : ToyProblems()) {
-    CAPTURE(toy.name);
-    for (std::uint64_t seed = 1; seed <= 10 * EMPLACE_TEST_SCALE; ++seed) {
-      CAPTURE(seed);
-      PostAgent agent({toy.problem, seed}, {});
-      const std::unique_ptr<Evaluator> simulator = MakeSimulator(toy.problem, {});
-      MeteredEvaluator metered(*simulator, {.evaluations = kEvaluations});
-      const auto reached = [&] {
-        return metered.best() && metered.best()->outcome.step_time == toy.optimum;
-      };
-      while (!reached() && metered.remaining() > 0) agent.Step(metered);
-      REQUIRE(metered.best());
-      CHECK(metered.best()->outcome.step_time == toy.optimum);
-    }
-  }
+  CheckFindsOptima<PostAgent>({}, 2400);
 }
 
 TEST_CASE("every variant learns: later placements are better than those of the beginning") {
@@ -76,16 +57,7 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
     PostAgent agent({problem, 4}, config);
     const SearchTrace trace = RunAgent(agent, problem, 240);
     CHECK(Column(*agent.updates(), "restarts").back() > 0);
-    const int period = method == "ce_only" ? 12 : 4;
-    for (std::size_t step = 0; step + 1 < trace.states.size(); step += 3) {
-      PostAgent restored({problem, 6}, config);
-      std::istringstream in(trace.states[step]);
-      restored.Load(in);
-      const auto drawn = static_cast<std::int64_t>(step + 1) * period;
-      const SearchTrace rest = RunAgent(restored, problem, 240 - drawn);
-      CHECK(rest.states.size() + step + 1 == trace.states.size());
-      CHECK(rest.states.back() == trace.states.back());
-    }
+    CheckGoesOn<PostAgent>(problem, config, trace);
   }
 }
 
@@ -113,28 +85,12 @@ TEST_CASE("after placements without a better one it begins anew from uniform dis
   CHECK(Column(*patient.updates(), "restarts").back() == 0);
 }
 
-// Everything costs the same, so that all are elites: counts of all 12, not of the first three.
 TEST_CASE("where no group has a choice it evaluates the only placement and ends") {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(1, kGigabytePerSecond);
-  builder.Op("a", {kMaxNanos, 5});
-  builder.Op("b", {5, kMaxNanos});
-  const auto problem = builder.Build();
-  PostAgent agent({problem, 1}, {});
-  const SearchTrace trace = RunAgent(agent, problem, 10);
-  CHECK(trace.finished);
-  CHECK(trace.placements == std::vector<Placement>{{{1, 0}}});
-  CHECK(agent.updates()->num_rows() == 0);
-  PostAgent restored({problem, 2}, {});
-  std::istringstream in(trace.states.back());
-  restored.Load(in);
-  CHECK(restored.Finished());
+  CHECK(CheckEndsWithoutChoice<PostAgent>() == 0);
 }
 
 TEST_CASE("what nothing fits ends with the budget") {
-  const auto problem = SmallProblem(1);
+  const auto problem = SmallProblem(2, 16, 1);
   for (const std::string& method : kMethods) {
     PostConfig config = SmallConfig();
     config.method = method;
@@ -167,8 +123,7 @@ TEST_CASE("a parameter that is not a number stops the search with update and pla
   parameters.all()[0].value(0, 1) = std::numeric_limits<float>::quiet_NaN();
   REQUIRE(spoilt.find(before) != std::string::npos);
   spoilt.replace(spoilt.find(before), before.size(), written());
-  std::istringstream in(spoilt);
-  agent.Load(in);
+  LoadFrom(agent, spoilt);
   const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
   CHECK(MessageOf<RunError>([&] { agent.Step(*simulator); }) ==
         fmt::format("update 0: not finite: parameter \"logits\" [{}, 3]: value",
@@ -188,8 +143,7 @@ TEST_CASE("a state of another place in the search is refused") {
            {"\n0\n0\n0\n0\n0\n7\n", "expected at most 0 placements, got 7"}}) {
     std::string text = state;
     text.replace(text.find(counts), counts.size(), spoilt);
-    std::istringstream in(text);
-    CHECK(MessageOf<InputError>([&] { agent.Load(in); }) == "agent state: " + message);
+    CHECK(MessageOf<InputError>([&] { LoadFrom(agent, text); }) == "agent state: " + message);
   }
 }
 

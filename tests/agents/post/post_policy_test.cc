@@ -17,9 +17,7 @@ using namespace emplace::testing;
 
 // Four groups on three devices: all, {0, 2}, {1} (no decision), {1, 2}.
 std::shared_ptr<const Problem> FourGroups() {
-  ProblemBuilder builder;
-  for (int d = 0; d < 3; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(3);
   builder.Op("all", {1, 1, 1});
   builder.Op("outer", {1, kMaxNanos, 1});
   builder.Op("one", {kMaxNanos, 1, kMaxNanos});
@@ -85,7 +83,7 @@ TEST_CASE("placements are drawn as the probabilities say, groups without a choic
   }
 }
 
-TEST_CASE("log-probabilities and divergences are those of plain loops") {
+TEST_CASE("log-probabilities are those of plain loops") {
   Rng rng(4);
   for (int trial = 0; trial < 20; ++trial) {
     Policy p(MixedProblem(rng, 20, 1 + trial % 3, kUnlimitedMemory));
@@ -104,7 +102,7 @@ TEST_CASE("log-probabilities and divergences are those of plain loops") {
     }
     REQUIRE(std::ssize(groups) == rows);
     Matrix expected(rows, 3);
-    double divergence = 0, entropy = 0;
+    double entropy = 0;
     for (int m = 0; m < rows; ++m) {
       double sum = 0;
       for (int d = 0; d < cols; ++d) {
@@ -112,24 +110,21 @@ TEST_CASE("log-probabilities and divergences are those of plain loops") {
       }
       for (int d = 0; d < cols; ++d) {
         if (!problem.allowed(groups[m], d)) continue;
-        const double log_new = p.logits()(m, d) - std::log(sum);
-        divergence += std::exp(double{old(m, d)}) * (old(m, d) - log_new) / rows;
-        entropy -= std::exp(log_new) * log_new / rows;
+        const double log_p = p.logits()(m, d) - std::log(sum);
+        entropy -= std::exp(log_p) * log_p / rows;
         for (int i = 0; i < 3; ++i) {
-          if (drawn[i].device[groups[m]] == d) expected(m, i) = static_cast<float>(log_new);
+          if (drawn[i].device[groups[m]] == d) expected(m, i) = static_cast<float>(log_p);
         }
       }
     }
     Tape tape;
     const Var all = p.policy.LogProbabilities(tape);
     CHECK(Distance(tape.value(p.policy.LogProbability(tape, all, drawn)), expected) < 1e-5);
-    CHECK(tape.value(p.policy.Divergence(tape, old, all))(0, 0) == doctest::Approx(divergence));
     CHECK(p.policy.MeanEntropy() == doctest::Approx(entropy));
-    CHECK(tape.value(p.policy.Divergence(tape, tape.value(all), all))(0, 0) == 0);
   }
 }
 
-TEST_CASE("gradients of log-probabilities and divergence are those of finite differences") {
+TEST_CASE("gradients of log-probabilities are those of finite differences") {
   Policy p;
   Rng rng(5);
   p.logits() = RandomMatrix(3, 3, rng);
@@ -139,8 +134,7 @@ TEST_CASE("gradients of log-probabilities and divergence are those of finite dif
   CheckGradients(
       [&](Tape& tape, const std::vector<Var>& in) {
         const Var all = LogSoftmax(tape, in[0], &allowed);
-        const Var chosen = p.policy.LogProbability(tape, all, drawn);
-        return ConcatRows(tape, {SumOverCols(tape, chosen), p.policy.Divergence(tape, old, all)});
+        return p.policy.LogProbability(tape, all, drawn);
       },
       {RandomMatrix(3, 3, rng)});
 }

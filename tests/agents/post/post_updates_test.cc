@@ -1,7 +1,6 @@
 // What updates do, and when: PostAgent against plain loops and hand calculations.
 
 #include <cmath>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
@@ -9,8 +8,6 @@
 #include "simulator/simulator.h"
 #include "tests/agents/post/plain_post.h"
 #include "tests/agents/post/small_post.h"
-#include "tests/support/agent_contract.h"
-#include "tests/support/problems.h"
 
 namespace {
 
@@ -40,11 +37,11 @@ TEST_CASE("updates are those of plain double loops") {
           }
         }
       }
-      if (Cell(*agent.updates(), updates, "phase") == 0) {
-        CHECK(Cell(*agent.updates(), updates, "kl") ==
+      if (Column(*agent.updates(), "phase")[updates] == 0) {
+        CHECK(Column(*agent.updates(), "kl")[updates] ==
               doctest::Approx(plain.kl()).epsilon(1e-2).scale(1e-2));
         if (config.ppo.penalty == "kl") {
-          CHECK(Cell(*agent.updates(), updates, "kl_weight") == plain.beta());
+          CHECK(Column(*agent.updates(), "kl_weight")[updates] == plain.beta());
         }
       }
       ++updates;
@@ -81,8 +78,8 @@ TEST_CASE("updates come at the multiples of K and N, cross-entropy where they me
     RunAgent(agent, problem, evaluations);
     std::vector<std::pair<double, double>> rows;
     for (std::int64_t row = 0; row < agent.updates()->num_rows(); ++row) {
-      rows.emplace_back(Cell(*agent.updates(), row, "evaluations"),
-                        Cell(*agent.updates(), row, "phase"));
+      rows.emplace_back(Column(*agent.updates(), "evaluations")[row],
+                        Column(*agent.updates(), "phase")[row]);
     }
     return rows;
   };
@@ -131,8 +128,7 @@ TEST_CASE("a budget that ends between two updates does not change the schedule")
       while (metered.remaining() > 0) {
         pieces.Step(metered);
         PostAgent restored({problem, 9}, config);  // also between two updates
-        std::istringstream in(Saved(pieces));
-        restored.Load(in);
+        LoadFrom(restored, Saved(pieces));
         CHECK(Saved(restored) == Saved(pieces));
       }
       drawn += piece;
@@ -160,28 +156,26 @@ TEST_CASE("the table tells of each update") {
     return (times[begin] + times[begin + 1] + times[begin + 2] + times[begin + 3]) / 4 * 1e-9;
   };
   for (int row = 0; row < 3; ++row) {
-    CHECK(Cell(table, row, "mean_cost") == doctest::Approx(mean(4 * row)));
-    CHECK(Cell(table, row, "feasible") == 1);
-    CHECK(Cell(table, row, "best_step_time_ns") ==
+    CHECK(Column(table, "mean_cost")[row] == doctest::Approx(mean(4 * row)));
+    CHECK(Column(table, "feasible")[row] == 1);
+    CHECK(Column(table, "best_step_time_ns")[row] ==
           *std::min_element(times.begin(), times.begin() + 4 * row + 4));
   }
-  CHECK(Cell(table, 0, "baseline") == doctest::Approx(mean(0)));
-  CHECK(Cell(table, 1, "baseline") == doctest::Approx(0.9 * mean(0) + 0.1 * mean(4)));
+  CHECK(Column(table, "baseline")[0] == doctest::Approx(mean(0)));
+  CHECK(Column(table, "baseline")[1] == doctest::Approx(0.9 * mean(0) + 0.1 * mean(4)));
   std::sort(times.begin(), times.end());
-  CHECK(Cell(table, 2, "elite_time_ns") == times[2]);  // a quarter of 12
-  CHECK(Cell(table, 2, "epsilon") == doctest::Approx(config.cross_entropy.epsilon * 0.88));
-  CHECK(std::isnan(Cell(table, 2, "kl")));
-  CHECK(std::isnan(Cell(table, 2, "kl_weight")));
-  CHECK(std::isnan(Cell(table, 0, "elite_time_ns")));
-  CHECK(std::isnan(Cell(table, 0, "epsilon")));
-  CHECK(Cell(table, 0, "kl") > -1e-6);
-  CHECK(Cell(table, 0, "kl_weight") == 0.5);  // so small a step stays below the target
+  CHECK(Column(table, "elite_time_ns")[2] == times[2]);  // a quarter of 12
+  CHECK(Column(table, "epsilon")[2] == doctest::Approx(config.cross_entropy.epsilon * 0.88));
+  CHECK(std::isnan(Column(table, "kl")[2]));
+  CHECK(std::isnan(Column(table, "kl_weight")[2]));
+  CHECK(std::isnan(Column(table, "elite_time_ns")[0]));
+  CHECK(std::isnan(Column(table, "epsilon")[0]));
+  CHECK(Column(table, "kl")[0] > -1e-6);
+  CHECK(Column(table, "kl_weight")[0] == 0.5);  // so small a step stays below the target
 }
 
 TEST_CASE("all placements that tie with the quantile are elites") {
-  ProblemBuilder builder;
-  for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2, 0);
   builder.Op("a", {5, 5});
   const auto problem = builder.Build();
   PostConfig config = SmallConfig();

@@ -20,9 +20,7 @@ Matrix Shared(const Sharing& sharing, const Matrix& w) {
 
 // a -> b -> c with 8 and 15 bytes: weights sqrt(9) = 3 and sqrt(16) = 4; d alone.
 std::shared_ptr<const Problem> Chain() {
-  ProblemBuilder builder;
-  for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   const int a = builder.Op("a", {1}, {}, 8);
   const int b = builder.Op("b", {1}, {a}, 15);
   builder.Op("c", {1}, {b}, 0);

@@ -1,28 +1,18 @@
 #pragma once
 
-// What tests of PostAgent share: a small problem, plain settings, and a look into tables and
-// states.
+// What tests of PostAgent share: plain settings, and a look into states.
 
-#include <algorithm>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include <doctest/doctest.h>
-
 #include "agents/policy_gradient/learner_state.h"
 #include "agents/post/post_agent.h"
-#include "tests/support/agent_contract.h"
+#include "tests/support/learning_agents.h"
 
 namespace emplace::testing {
 
 inline const std::vector<std::string> kMethods = {"joint", "ce_only", "ppo_only"};
-
-inline std::shared_ptr<const Problem> SmallProblem(std::int64_t memory = kUnlimitedMemory) {
-  Rng rng(3);
-  return MixedProblem(rng, 16, 2, memory);
-}
 
 /// K = 4, N = 12, plain descent, nothing beyond the paper.
 inline PostConfig SmallConfig() {
@@ -41,25 +31,6 @@ inline PostConfig SmallConfig() {
   config.optimizer.method = "sgd";
   config.optimizer.clip_norm = 0;
   return config;
-}
-
-inline double Cell(const UpdateTable& table, std::int64_t row, const std::string& name) {
-  const auto column = std::find(table.columns.begin(), table.columns.end(), name);
-  REQUIRE(column != table.columns.end());
-  return table.values[row * std::ssize(table.columns) + (column - table.columns.begin())];
-}
-
-inline std::vector<double> Column(const UpdateTable& table, const std::string& name) {
-  std::vector<double> column;
-  for (std::int64_t row = 0; row < table.num_rows(); ++row)
-    column.push_back(Cell(table, row, name));
-  return column;
-}
-
-inline std::string Saved(const Agent& agent) {
-  std::ostringstream out;
-  agent.Save(out);
-  return out.str();
 }
 
 /// The logits in a saved state.

@@ -16,10 +16,7 @@ using namespace emplace::testing;
 // Groups, in the order of their first ops:  A = {mul0, add0} -> B = {mul1} -> C = {add1},  A -> C.
 // B may not run on gpu:1; its output of 100 B is a parameter.
 std::shared_ptr<const Problem> SmallProblem() {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Device("gpu:1");
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   const int mul0 = builder.Op("mul0", {10, 20}, {}, 7);
   const int add0 = builder.Op("add0", {30, 20}, {mul0}, 31);
   const int mul1 = builder.Op("mul1", {0, kMaxNanos}, {add0}, 100);
@@ -140,9 +137,7 @@ TEST_CASE("nothing is divided by zero when all is equal or empty") {
 }
 
 std::shared_ptr<const Problem> ChainOf(const std::vector<std::string>& kinds, int num_devices) {
-  ProblemBuilder builder;
-  for (int d = 0; d < num_devices; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(num_devices);
   for (int i = 0; i < static_cast<int>(kinds.size()); ++i) {
     const std::vector<int> inputs = i > 0 ? std::vector<int>{i - 1} : std::vector<int>{};
     builder.op(builder.Op("op" + std::to_string(i), {5}, inputs, 1)).kind = kinds[i];

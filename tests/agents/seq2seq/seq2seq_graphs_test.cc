@@ -19,9 +19,7 @@ void ForTwoGraphs(const F& test) {
   ForAllVariants([&](const Seq2SeqNetworkConfig& config) {
     Rng rng(31);
     const auto with_kinds = [&](int num_ops, int num_kinds) {
-      ProblemBuilder builder;
-      for (int d = 0; d < 3; ++d) builder.Device("gpu:" + std::to_string(d));
-      builder.AllToAll(1, kGigabytePerSecond);
+      ProblemBuilder builder = Gpus(3);
       for (int v = 0; v < num_ops; ++v) {
         std::vector<int> inputs;
         for (int i = 0; i < 2 && v > 0; ++i) inputs.push_back(UniformInt(rng, v));

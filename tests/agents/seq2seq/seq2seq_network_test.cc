@@ -40,9 +40,7 @@ TEST_CASE("log-probabilities and entropies are those of the formulas") {
 }
 
 TEST_CASE("the probabilities of all placements sum to one, forbidden devices have none") {
-  ProblemBuilder builder;
-  for (int d = 0; d < 3; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(3);
   int last = builder.Op("op0", {1, 2, 3});
   last = builder.Op("op1", {1, kMaxNanos, 3}, {last});
   builder.Op("op2", {kMaxNanos, kMaxNanos, 3}, {last});
@@ -65,9 +63,7 @@ TEST_CASE("the probabilities of all placements sum to one, forbidden devices hav
 }
 
 TEST_CASE("placements are drawn as often as they are probable") {
-  ProblemBuilder builder;
-  for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   for (int i = 0; i < 2; ++i) builder.Op("op" + std::to_string(i), {1, 2});
   Policy policy(builder.Build(), SmallConfig(true, false));
   constexpr int kDraws = 4000;
@@ -158,9 +154,7 @@ TEST_CASE("before any update all devices are about equally likely") {
 }
 
 TEST_CASE("a bound keeps every device in play, however large the weights") {
-  ProblemBuilder builder;
-  for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   builder.Op("op", {1, 2});
   Seq2SeqNetworkConfig config = SmallConfig(true, false);
   config.logit_bound = 2;

@@ -11,7 +11,7 @@
 #include "framework/base/file.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
-#include "tests/agents/seq2seq/policy_problems.h"
+#include "tests/agents/seq2seq/small_seq2seq.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
 
@@ -27,7 +27,7 @@ struct Trained {
     Seq2SeqTrainer trainer({{problem}, 1}, config);
     Simulators simulators({problem});
     for (int update = 0; update < updates; ++update) trainer.Step(simulators.all);
-    WritePolicy(trainer, path());
+    WriteFileAtomically(path(), PolicyOf(trainer));
     config.policy = path();
   }
   std::string path() const { return (folder / "some.policy").string(); }
@@ -36,12 +36,6 @@ struct Trained {
   std::shared_ptr<const Problem> problem;
   Seq2SeqConfig config;  // of agents that start from it
 };
-
-std::string Saved(const Seq2SeqAgent& agent) {
-  std::ostringstream out;
-  agent.Save(out);
-  return out.str();
-}
 
 TEST_CASE("a file has vocabulary and parameters exactly, compressed or not") {
   const Trained trained;
@@ -96,12 +90,11 @@ TEST_CASE("an agent begins with the file's policy, and goes back to it at a rest
   for (int update = 0; update < 30; ++update) {
     RecordingEvaluator recording(*simulator);
     agent.Step(recording);
-    const UpdateTable& table = *agent.updates();
-    const double* row = table.values.data() + update * table.columns.size();
-    REQUIRE(table.columns[3] == "entropy");
-    if (update > 0 && row[0] == restarts) continue;
-    restarts = static_cast<int>(row[0]);
-    CHECK(row[3] == doctest::Approx(entropy_of(recording.placements())).epsilon(1e-4));
+    const double before = Column(*agent.updates(), "restarts").back();
+    if (update > 0 && before == restarts) continue;
+    restarts = static_cast<int>(before);
+    CHECK(Column(*agent.updates(), "entropy").back() ==
+          doctest::Approx(entropy_of(recording.placements())).epsilon(1e-4));
   }
   CHECK(restarts > 2);
 }
@@ -119,17 +112,7 @@ TEST_CASE("with updates it ends after one greedy placement more") {
       CHECK(trace.finished);
       CHECK(static_cast<int>(trace.placements.size()) == updates * 8 + 1);
       CHECK(agent.updates()->num_rows() == updates);
-      // Restored between any two steps, it goes on as it did.
-      for (std::size_t step = 0; step < trace.states.size(); ++step) {
-        Seq2SeqAgent restored({problem, 2}, config);
-        std::istringstream in(trace.states[step]);
-        restored.Load(in);
-        CHECK(Saved(restored) == trace.states[step]);
-        CHECK(restored.Finished() == (step + 1 == trace.states.size()));
-        if (restored.Finished()) continue;
-        restored.Step(*MakeSimulator(problem, {}));
-        CHECK(Saved(restored) == trace.states[step + 1]);
-      }
+      CheckGoesOn<Seq2SeqAgent>(problem, config, trace);
     }
   }
   trained.config.updates = -1;  // the budget ends it
@@ -215,9 +198,7 @@ TEST_CASE("in a run config a file that does not fit is refused at its place") {
 }
 
 TEST_CASE("a sample's decisions are those of the groups with a choice, without the imitated row") {
-  ProblemBuilder builder;
-  for (int d = 0; d < 2; ++d) builder.Device("gpu:" + std::to_string(d));
-  builder.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder builder = Gpus(2);
   builder.Op("op0", {1, 2});
   builder.Op("op1", {kMaxNanos, 2});
   builder.Op("op2", {1, 2});

@@ -10,9 +10,10 @@
 #include "agents/policy_gradient/learner_state.h"
 #include "agents/seq2seq/seq2seq_agent.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
 #include "framework/learn/ops.h"
 #include "framework/search/meter.h"
-#include "tests/agents/seq2seq/policy_problems.h"
+#include "tests/agents/seq2seq/small_seq2seq.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/gradients.h"
 #include "tests/support/paths.h"
@@ -22,7 +23,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-std::vector<std::shared_ptr<const Problem>> MixedProblems() {
+ProblemList MixedProblems() {
   Rng rng(5);
   return {MixedProblem(rng, 20, 2, kUnlimitedMemory),
           MixedProblem(rng, 33, 2, 500),
@@ -37,11 +38,9 @@ Seq2SeqConfig EveryOption() {
   return config;
 }
 
-std::string Saved(const Seq2SeqTrainer& trainer) {
-  std::ostringstream out;
-  trainer.Save(out);
-  trainer.SavePolicy(out);
-  return out.str();
+// All that a trainer tells of itself.
+std::string StateAndPolicy(const Seq2SeqTrainer& trainer) {
+  return Saved(trainer) + PolicyOf(trainer);
 }
 
 TEST_CASE("what is learned on two graphs is right for a third, greedily and at once") {
@@ -58,7 +57,7 @@ TEST_CASE("what is learned on two graphs is right for a third, greedily and at o
     Simulators simulators(problems);
     for (int update = 0; update < 100; ++update) trainer.Step(simulators.all);
     const TempDir folder;
-    WritePolicy(trainer, folder / "policy");
+    WriteFileAtomically(folder / "policy", PolicyOf(trainer));
     config.policy = (folder / "policy").string();
     config.updates = 0;
     for (const std::string letters : {"aaabbb", "bababa", "aabbbabbaa"}) {
@@ -80,7 +79,7 @@ TEST_CASE("the same for every number of threads and for the same seed only") {
       Seq2SeqTrainer trainer({problems, static_cast<std::uint64_t>(seed), threads}, config);
       Simulators simulators(problems);
       for (int update = 0; update < 4; ++update) trainer.Step(simulators.all);
-      states.push_back(Saved(trainer));
+      states.push_back(StateAndPolicy(trainer));
     }
     CHECK(states[0] == states[1]);
     CHECK(states[0] == states[2]);
@@ -95,13 +94,11 @@ TEST_CASE("saved and restored it goes on bit for bit") {
     Seq2SeqTrainer original({problems, 1}, config);
     for (int update = 0; update < 3; ++update) {
       Seq2SeqTrainer restored({problems, 2}, config);
-      std::stringstream state;
-      original.Save(state);
-      restored.Load(state);
-      CHECK(Saved(restored) == Saved(original));
+      LoadFrom(restored, Saved(original));
+      CHECK(StateAndPolicy(restored) == StateAndPolicy(original));
       original.Step(simulators.all);
       restored.Step(simulators.all);
-      CHECK(Saved(restored) == Saved(original));
+      CHECK(StateAndPolicy(restored) == StateAndPolicy(original));
     }
   }
 }
@@ -110,17 +107,13 @@ TEST_CASE("a state of other problems, settings or texts is refused") {
   const auto problems = MixedProblems();
   const auto refusal = [&](const std::string& text, const Seq2SeqConfig& config) {
     Seq2SeqTrainer trainer({{problems[0], problems[1]}, 1}, config);
-    std::istringstream in(text);
-    return MessageOf<InputError>([&] { trainer.Load(in); });
+    return MessageOf<InputError>([&] { LoadFrom(trainer, text); });
   };
-  std::ostringstream other, same;
-  Seq2SeqTrainer({problems, 1}, SmallSeq2Seq()).Save(other);
-  Seq2SeqTrainer({{problems[0], problems[1]}, 1}, SmallSeq2Seq()).Save(same);
-  CHECK(
-      refusal(other.str(), SmallSeq2Seq()).find("trainer state: it was saved for other problems") ==
-      0);
-  CHECK(refusal(same.str(), {}).find("trainer state: parameter decoder.weights") == 0);
-  const std::string half = same.str().substr(0, same.str().size() / 2);
+  const std::string other = Saved(Seq2SeqTrainer({problems, 1}, SmallSeq2Seq()));
+  const std::string same = Saved(Seq2SeqTrainer({{problems[0], problems[1]}, 1}, SmallSeq2Seq()));
+  CHECK(refusal(other, SmallSeq2Seq()).find("trainer state: it was saved for other problems") == 0);
+  CHECK(refusal(same, {}).find("trainer state: parameter decoder.weights") == 0);
+  const std::string half = same.substr(0, same.size() / 2);
   CHECK(refusal(half, SmallSeq2Seq()).find("trainer state: expected") == 0);
   CHECK(refusal("", SmallSeq2Seq()) == "trainer state: expected the header, it ends there");
 }
@@ -129,7 +122,7 @@ TEST_CASE("a state of other problems, settings or texts is refused") {
 struct Network {
   Network(const Seq2SeqTrainer& trainer, const Seq2SeqConfig& config, const Problem& problem) {
     const TempDir folder;
-    WritePolicy(trainer, folder / "policy");
+    WriteFileAtomically(folder / "policy", PolicyOf(trainer));
     policy = ReadSeq2SeqPolicy((folder / "policy").string(), config.network, problem);
     Rng rng(1);
     network.emplace(config.network, policy.vocabulary, parameters, rng);

@@ -5,26 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/framework/learn/plain_product.h"
 #include "tests/support/gradients.h"
 
 namespace {
 
 using namespace emplace;
-using testing::Distance;
-using testing::RandomMatrix;
-
-// y + x w in plain loops, in double.
-Matrix Plain(const Matrix& x, const Matrix& w, const Matrix& y) {
-  Matrix sum = y;
-  for (Eigen::Index i = 0; i < x.rows(); ++i) {
-    for (Eigen::Index j = 0; j < w.cols(); ++j) {
-      double entry = y(i, j);
-      for (Eigen::Index l = 0; l < x.cols(); ++l) entry += double{x(i, l)} * double{w(l, j)};
-      sum(i, j) = static_cast<float>(entry);
-    }
-  }
-  return sum;
-}
+using namespace emplace::testing;
 
 TEST_CASE("narrow products: which") {
   CHECK(IsNarrow(Matrix(32, 32)));
@@ -45,29 +32,29 @@ TEST_CASE("narrow products: against plain loops") {
                      bias = RandomMatrix(1, m, rng), start = RandomMatrix(n, m, rng);
         // What is written, not added to, may have been anything.
         Matrix y = Matrix::Constant(n, m, std::numeric_limits<float>::quiet_NaN());
-        const Matrix affine = Plain(x, w, bias.replicate(n, 1));
+        const Matrix affine = PlainProduct(x, w, bias.replicate(n, 1));
         NarrowAffine(x, w, bias, false, y);
         CHECK(Distance(y, affine) <= 1e-5);
         NarrowAffine(x, w, bias, true, y);
         CHECK(Distance(y, affine.cwiseMax(0)) <= 1e-5);
         y = start;
         AddNarrowProduct(x, w, y);
-        CHECK(Distance(y, Plain(x, w, start)) <= 1e-5);
+        CHECK(Distance(y, PlainProduct(x, w, start)) <= 1e-5);
 
         const Matrix before = RandomMatrix(n, k, rng);
         Matrix dx = before;
         NarrowProductTransposed(start, w, true, dx);
-        CHECK(Distance(dx, Plain(start, w.transpose(), before)) <= 1e-5);
+        CHECK(Distance(dx, PlainProduct(start, w.transpose(), before)) <= 1e-5);
         dx.setConstant(std::numeric_limits<float>::quiet_NaN());
         NarrowProductTransposed(start, w, false, dx);
-        CHECK(Distance(dx, Plain(start, w.transpose(), Matrix::Zero(n, k))) <= 1e-5);
+        CHECK(Distance(dx, PlainProduct(start, w.transpose(), Matrix::Zero(n, k))) <= 1e-5);
 
         Matrix dw = w;
         AddNarrowOuterProducts(x, start, dw);
-        CHECK(Distance(dw, Plain(x.transpose(), start, w)) <= 1e-5);
+        CHECK(Distance(dw, PlainProduct(x.transpose(), start, w)) <= 1e-5);
         Matrix sum = bias;
         AddNarrowRows(start, sum);
-        CHECK(Distance(sum, Plain(Matrix::Ones(1, n), start, bias)) <= 1e-5);
+        CHECK(Distance(sum, PlainProduct(Matrix::Ones(1, n), start, bias)) <= 1e-5);
       }
     }
   }

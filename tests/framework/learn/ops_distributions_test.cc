@@ -5,22 +5,14 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/learn/ops.h"
-#include "tests/support/death.h"
-#include "tests/support/gradients.h"
+#include "tests/framework/learn/check_op.h"
 
 namespace {
 
 using namespace emplace;
-using testing::CheckGradients;
-using testing::Distance;
-using testing::MessageOfAbort;
-using testing::RandomMatrix;
-using Vars = std::vector<Var>;
+using namespace emplace::testing;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-const std::vector<std::pair<int, int>> kShapes =
-    {{0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 6}, {5, 1}, {4, 7}, {3, 33}};
 
 // Logarithms of probabilities in plain loops, in double; -infinity where allowed(i, j) is 0.
 Matrix PlainLogSoftmax(const Matrix& logits, const Matrix& allowed) {
@@ -123,7 +115,7 @@ TEST_CASE("masked columns: -infinity, no gradient, not a NaN anywhere") {
       }
       CHECK(Distance(tape.value(Entropy(tape, y)), entropy) <= 1e-5);
 
-      const testing::Operation sum = [&](Tape& t, const Vars& v) {
+      const Operation sum = [&](Tape& t, const Vars& v) {
         const Var log_probabilities = LogSoftmax(t, v[0], &allowed);
         return Add(t, Entropy(t, log_probabilities), Pick(t, log_probabilities, col));
       };
@@ -151,6 +143,61 @@ TEST_CASE("masked columns: -infinity, no gradient, not a NaN anywhere") {
       CHECK((mask.array() == 0).select(other.gradient, 0).isZero(0));
     }
   }
+}
+
+// KL(old || new), mean over the rows, in plain loops; what `allowed` masks is left out.
+double PlainKl(const Matrix& old_logits, const Matrix& logits, const Matrix& allowed) {
+  const Matrix before = PlainLogSoftmax(old_logits, allowed);
+  const Matrix after = PlainLogSoftmax(logits, allowed);
+  double sum = 0;
+  for (int i = 0; i < before.rows(); ++i) {
+    for (int j = 0; j < before.cols(); ++j) {
+      if (allowed(i, j) == 0) continue;
+      sum += std::exp(double{before(i, j)}) * (double{before(i, j)} - double{after(i, j)});
+    }
+  }
+  return sum / std::max<double>(1, before.rows());
+}
+
+TEST_CASE("the divergence of categorical distributions") {
+  Rng rng(6);
+  for (const auto& [n, m] : {std::pair{0, 3}, {1, 1}, {1, 6}, {4, 7}, {3, 33}}) {
+    for (const bool masked : {false, true}) {
+      CAPTURE(n);
+      CAPTURE(m);
+      Matrix allowed = Matrix::Ones(n, m);
+      for (int i = 0; masked && i < n; ++i) {
+        for (int j = 0; j < m; ++j) allowed(i, j) = Uniform01(rng) < 0.5 ? 1 : 0;
+        allowed(i, UniformInt(rng, m)) = 1;
+      }
+      const Matrix before = RandomMatrix(n, m, rng, -2, 2), after = RandomMatrix(n, m, rng, -2, 2);
+      Tape tape;
+      const Var x = LogSoftmax(tape, tape.Constant(after), &allowed);
+      const Matrix old = PlainLogSoftmax(before, allowed);
+      const double kl = tape.value(KlDivergence(tape, old, x))(0, 0);
+      CHECK(kl == doctest::Approx(PlainKl(before, after, allowed)).epsilon(1e-5));
+      CHECK(tape.value(KlDivergence(tape, tape.value(x), x))(0, 0) == 0);
+      CheckGradients(
+          [&](Tape& t, const Vars& v) {
+            return KlDivergence(t, old, LogSoftmax(t, v[0], &allowed));
+          },
+          {after});
+    }
+  }
+  // [1/4, 3/4, 0] to [1/2, 1/2, 0]: 1/4 log 1/2 + 3/4 log 3/2 = -0.173287 + 0.304099
+  const Matrix old = (Matrix(1, 3) << std::log(0.25F), std::log(0.75F), -kInfinity).finished();
+  ParameterSet parameters;
+  Parameter& now = parameters.Add("now", 1, 3);
+  now.value << std::log(0.5F), std::log(0.5F), -kInfinity;
+  Tape tape;
+  const Var kl = KlDivergence(tape, old, tape.Use(now));
+  CHECK(tape.value(kl)(0, 0) == doctest::Approx(0.130812));
+  tape.Backward(Scale(tape, kl, 2));
+  CHECK(Distance(now.gradient, (Matrix(1, 3) << -0.5F, -1.5F, 0).finished()) <= 1e-6);
+  // What was possible and is no more is infinitely far.
+  now.value(0, 1) = -kInfinity;
+  tape.Clear();
+  CHECK(tape.value(KlDivergence(tape, old, tape.Use(now)))(0, 0) == kInfinity);
 }
 
 TEST_CASE("logits of -infinity are masked too") {
@@ -184,27 +231,25 @@ TEST_CASE("log-probability of very many rows keeps one matrix besides the logits
   CHECK(tape.bytes() <= 2 * matrix + 4LL * (4 * n + 4 * m));
 }
 
-TEST_CASE("distributions: broken promises") {
-  const auto message = [](auto op) {
-    return MessageOfAbort([op] {
-      Tape tape;
-      op(tape, tape.Constant(Matrix::Zero(2, 3)));
-    });
-  };
-  const auto has = [](const std::string& text, const char* part) {
-    return text.find(part) != std::string::npos;
-  };
-  CHECK(has(message([](Tape& t, Var x) { Pick(t, x, {0}); }), "pick: [2, 3] and 1"));
-  CHECK(has(message([](Tape& t, Var x) { Pick(t, x, {0, 3}); }), "pick: [2, 3] and 3"));
-  CHECK(has(message([](Tape& t, Var x) {
-              LogProbability(t, x, {-1, 0});
-            }),
-            "log_probability: [2, 3] and -1"));
-  const Matrix wrong = Matrix::Ones(2, 4), nothing = (Matrix(2, 3) << 1, 0, 0, 0, 0, 0).finished();
-  CHECK(has(message([&](Tape& t, Var x) { LogSoftmax(t, x, &wrong); }),
-            "log_softmax: [2, 3] and [2, 4]"));
-  CHECK(has(message([&](Tape& t, Var x) { LogSoftmax(t, x, &nothing); }),
-            "log_softmax: no column is allowed: [2, 3] and 1"));
+TEST_CASE("shapes that do not fit are named with the operation") {
+  const Matrix nothing = (Matrix(2, 3) << 1, 0, 0, 0, 0, 0).finished();
+  CheckRefusedShapes({
+      {[](Tape& t, Var a, Var) { return Pick(t, a, {0}); }, "pick: [2, 3] and 1"},
+      {[](Tape& t, Var a, Var) {
+         return Pick(t, a, {0, 3});
+       },
+       "pick: [2, 3] and 3"},
+      {[](Tape& t, Var a, Var) {
+         return LogProbability(t, a, {-1, 0});
+       },
+       "log_probability: [2, 3] and -1"},
+      {[](Tape& t, Var a, Var b) { return LogSoftmax(t, a, &t.value(b)); },
+       "log_softmax: [2, 3] and [2, 4]"},
+      {[&](Tape& t, Var a, Var) { return LogSoftmax(t, a, &nothing); },
+       "log_softmax: no column is allowed: [2, 3] and 1"},
+      {[](Tape& t, Var a, Var b) { return KlDivergence(t, t.value(b), a); },
+       "kl_divergence: [2, 4] and [2, 3]"},
+  });
 }
 
 }  // namespace

@@ -2,26 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/framework/learn/plain_product.h"
 #include "tests/support/gradients.h"
 
 namespace {
 
 using namespace emplace;
-using testing::Distance;
-using testing::RandomMatrix;
-
-// y + x w in plain loops, in double.
-Matrix Plain(const Matrix& x, const Matrix& w, const Matrix& y) {
-  Matrix sum = y;
-  for (Eigen::Index i = 0; i < x.rows(); ++i) {
-    for (Eigen::Index j = 0; j < w.cols(); ++j) {
-      double entry = y(i, j);
-      for (Eigen::Index l = 0; l < x.cols(); ++l) entry += double{x(i, l)} * double{w(l, j)};
-      sum(i, j) = static_cast<float>(entry);
-    }
-  }
-  return sum;
-}
+using namespace emplace::testing;
 
 TEST_CASE("products: every number of rows, widths that fill vectors and that do not") {
   Rng rng(1);
@@ -33,13 +20,13 @@ TEST_CASE("products: every number of rows, widths that fill vectors and that do 
         CAPTURE(m);
         const Matrix x = RandomMatrix(n, k, rng), w = RandomMatrix(k, m, rng);
         Matrix y = RandomMatrix(n, m, rng);
-        const Matrix expected = Plain(x, w, y);
+        const Matrix expected = PlainProduct(x, w, y);
         AddProduct(x, w, y);
         CHECK(Distance(y, expected) <= 1e-5);
 
         const Matrix dy = RandomMatrix(n, m, rng);
         Matrix dx = RandomMatrix(n, k, rng);
-        const Matrix expected_dx = Plain(dy, w.transpose(), dx);
+        const Matrix expected_dx = PlainProduct(dy, w.transpose(), dx);
         AddProductTransposed(dy, w, dx);
         CHECK(Distance(dx, expected_dx) <= 1e-5);
       }
