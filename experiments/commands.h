@@ -16,6 +16,8 @@ using Action = std::function<int()>;
 
 void AddRunCommand(CLI::App& app, Action& action);
 void AddSweepCommand(CLI::App& app, Action& action);
+void AddTableCommand(CLI::App& app, Action& action);
+void AddReportCommand(CLI::App& app, Action& action);
 void AddGeneralizeCommand(CLI::App& app, Action& action);
 void AddSimulateCommand(CLI::App& app, Action& action);
 void AddGraphCommand(CLI::App& app, Action& action);

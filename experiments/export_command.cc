@@ -20,10 +20,10 @@
 namespace emplace {
 namespace {
 
-const std::vector<std::string> kFormats = {"placement", "tensorflow", "device_map"};
+const std::vector<std::string> kTargets = {"json", "tensorflow", "huggingface"};
 
 struct Options {
-  std::string input, agent, format, output, semantics;
+  std::string input, agent, target, output, semantics;
   RunFiles files;
   std::vector<std::string> device_names;
 };
@@ -125,11 +125,11 @@ void RequireTensorFlow(const Graph& graph) {
   const std::string name = framework->get<std::string>();
   if (name.starts_with("tensorflow")) return;
   throw InputError(
-      fmt::format("--format tensorflow: graph \"{}\" was made by {}, whose op names "
+      fmt::format("--to tensorflow: graph \"{}\" was made by {}, whose op names "
                   "are not TensorFlow's; choices: {}",
                   graph.name(),
                   name,
-                  name.starts_with("torch") ? "device_map, placement" : "placement"));
+                  name.starts_with("torch") ? "huggingface, json" : "json"));
 }
 
 // One name for two devices is allowed (PyTorch has one CPU) but not what was simulated.
@@ -151,13 +151,13 @@ void WarnOfSharedNames(const std::vector<Json>& names, const Cluster& cluster) {
 Exported Export(const Options& options, const Found& found, const Problem& problem) {
   const Cluster& cluster = problem.cluster();
   const std::vector<DeviceIndex>& placed = found.best.placement.device;
-  if (options.format == "placement") {
+  if (options.target == "json") {
     return {FormatPlacement(placed, problem.graph(), cluster), "", placed};
   }
   Exported exported{"", "", placed};
   Json json = Json::object();
   const NamingFramework framework =
-      options.format == "tensorflow" ? NamingFramework::kTensorFlow : NamingFramework::kTorch;
+      options.target == "tensorflow" ? NamingFramework::kTensorFlow : NamingFramework::kTorch;
   const auto told = ParseDeviceNames(options.device_names, cluster, framework);
   std::vector<Json> names;
   if (framework == NamingFramework::kTensorFlow) {
@@ -206,12 +206,12 @@ std::string FormatTimes(Evaluator& simulator,
 }
 
 int ExportPlacement(const Options& options) {
-  if (std::find(kFormats.begin(), kFormats.end(), options.format) == kFormats.end()) {
-    ThrowUnknown("--format", "format", options.format, kFormats);
+  if (std::find(kTargets.begin(), kTargets.end(), options.target) == kTargets.end()) {
+    ThrowUnknown("--to", "target", options.target, kTargets);
   }
-  if (options.format == "placement" && !options.device_names.empty()) {
+  if (options.target == "json" && !options.device_names.empty()) {
     throw InputError(
-        "--device-map does not apply to --format placement, which keeps the names of "
+        "--device-map does not apply to --to json, which keeps the names of "
         "the cluster");
   }
   const bool is_placement = options.input.ends_with(".json") || options.input.ends_with(".json.gz");
@@ -246,16 +246,17 @@ void AddExportCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "export", "Write a placement for use: as JSON, for TensorFlow or for PyTorch");
   command
-      ->add_option("input",
-                   options->input,
-                   "results file of `emplace run`, or a placement (.json, .json.gz)")
+      ->add_option(
+          "input",
+          options->input,
+          "results file of `emplace run` or of a sweep's run, or a placement (.json, .json.gz)")
       ->type_name("RESULT.h5|PLACEMENT.json")
       ->required();
   command
-      ->add_option("--format",
-                   options->format,
-                   "placement (emplace's own JSON); tensorflow (op -> device string); device_map "
-                   "(module -> device, as Hugging Face's accelerate takes it)")
+      ->add_option("--to",
+                   options->target,
+                   "json (emplace's own placement file); tensorflow (op -> device string); "
+                   "huggingface (module -> device, the device_map of accelerate and transformers)")
       ->required();
   command->add_option("--agent",
                       options->agent,

@@ -41,6 +41,14 @@ std::vector<Item> WithComments(const Menu& menu) {
   return items;
 }
 
+std::vector<Item> Sweeps() {
+  std::vector<Item> items;
+  for (const std::string& name : SweepNames()) {
+    items.push_back({name, FirstComment(ResolveSweep(name, "list"))});
+  }
+  return items;
+}
+
 std::vector<Item> CostTables() {
   std::vector<Item> items;
   for (const std::string& name : MenuNames(CostsMenu())) {
@@ -104,7 +112,9 @@ constexpr Shelf kShelves[] = {{"agents", Agents},
                               {"costs", CostTables},
                               {"device-kinds", DeviceKinds},
                               {"families", [] { return WithComments(FamilyMenu()); }},
-                              {"graphs", Graphs}};
+                              {"graphs", Graphs},
+                              {"layouts", [] { return WithComments(LayoutMenu()); }},
+                              {"sweeps", Sweeps}};
 
 std::vector<Item> ItemsOf(const std::string& what) {
   std::vector<std::string> names;
@@ -162,8 +172,9 @@ void AddListCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "Names on the menus, with one sentence each");
   command
-      ->add_option(
-          "what", options->what, "agents, clusters, costs, device-kinds, families or graphs")
+      ->add_option("what",
+                   options->what,
+                   "agents, clusters, costs, device-kinds, families, graphs, layouts or sweeps")
       ->required();
   command->add_option("name", options->name, "only this one; of an agent also its settings");
   command->add_flag("--json", options->json, "as a JSON object");

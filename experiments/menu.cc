@@ -22,13 +22,6 @@ std::string NameOf(const Menu& menu, const std::string& file) {
   return "";
 }
 
-bool LooksLikePath(const Menu& menu, const std::string& text) {
-  return text.find('/') != std::string::npos ||
-         std::any_of(menu.extensions.begin(), menu.extensions.end(), [&](const char* extension) {
-           return text.ends_with(extension);
-         });
-}
-
 }  // namespace
 
 fs::path ConfigsFolder() {
@@ -64,6 +57,16 @@ const Menu& SweepMenu() {
   return menu;
 }
 
+const Menu& PaperMenu() {
+  static const Menu menu{"paper", "papers", "", {".yaml", ".yml"}};
+  return menu;
+}
+
+const Menu& LayoutMenu() {
+  static const Menu menu{"layout", "layouts", "", {".yaml", ".yml"}};
+  return menu;
+}
+
 const Menu& FamilyMenu() {
   static const Menu menu{"family", "families", "", {".yaml", ".yml"}};
   return menu;
@@ -84,6 +87,13 @@ std::vector<std::string> MenuNames(const Menu& menu) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+bool LooksLikePath(const Menu& menu, const std::string& text) {
+  return text.find('/') != std::string::npos ||
+         std::any_of(menu.extensions.begin(), menu.extensions.end(), [&](const char* extension) {
+           return text.ends_with(extension);
+         });
 }
 
 fs::path ResolveMenu(const Menu& menu,
@@ -108,6 +118,31 @@ fs::path ResolveMenu(const Menu& menu,
   }
   throw InputError(where + ": the " + menu.what + " \"" + text + "\" vanished from " +
                    folder.string());
+}
+
+bool IsSweepConfig(const ConfigNode& root) {
+  return root.IsMap() && (root.Has("base") || root.Has("grid") || root.Has("overrides"));
+}
+
+std::vector<std::string> SweepNames() {
+  std::vector<std::string> names = MenuNames(SweepMenu());
+  for (const std::string& name : MenuNames(PaperMenu())) {
+    const fs::path path = ResolveMenu(PaperMenu(), name, "sweeps");
+    if (IsSweepConfig(ConfigNode::FromFile(path))) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+fs::path ResolveSweep(const std::string& text, const std::string& where) {
+  const std::vector<std::string> sweeps = MenuNames(SweepMenu());
+  if (LooksLikePath(SweepMenu(), text) || std::count(sweeps.begin(), sweeps.end(), text) > 0) {
+    return ResolveMenu(SweepMenu(), text, where);
+  }
+  const std::vector<std::string> names = SweepNames();
+  if (std::count(names.begin(), names.end(), text) == 0) ThrowUnknown(where, "sweep", text, names);
+  return ResolveMenu(PaperMenu(), text, where);
 }
 
 std::string FirstComment(const fs::path& path) {

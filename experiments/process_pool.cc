@@ -55,10 +55,8 @@ class ChildSignals {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) std::_Exit(EXIT_FAILURE);  // it died before it was asked about
   signal(SIGINT, SIG_IGN);                            // the supervisor decides
-  struct sigaction stop {};
-  sigaction(SIGTERM, nullptr, &stop);
-  stop.sa_flags &= ~static_cast<int>(SA_RESETHAND);  // a signal to all comes twice
-  sigaction(SIGTERM, &stop, nullptr);
+  signal(SIGHUP, SIG_IGN);
+  StopRequest::IgnoreRepeats();
   dup2(worker.output, STDOUT_FILENO);
   dup2(worker.output, STDERR_FILENO);
   try {
@@ -123,7 +121,10 @@ class Pool {
   void AskToStop() {
     if (asked_) return;
     asked_ = true;
-    for (const Worker& worker : workers_) kill(worker.pid, SIGTERM);
+    for (const Worker& worker : workers_) {
+      kill(worker.pid, SIGTERM);
+      kill(worker.pid, SIGCONT);  // one that was halted could not hear it
+    }
   }
 
   // Waits a tick at most and reports the workers that have ended.
@@ -153,9 +154,10 @@ class Pool {
     end.error = Tail(worker.output);
     if (WIFSIGNALED(status)) {
       const int number = WTERMSIG(status);
-      end.error = fmt::format("killed by signal {} ({}){}{}",
+      end.error = fmt::format("killed by signal {} ({}{}){}{}",
                               number,
                               strsignal(number),
+                              number == SIGKILL ? ": by hand or for want of memory" : "",
                               end.error.empty() ? "" : ": ",
                               end.error);
     } else if (end.error.empty()) {
@@ -183,7 +185,13 @@ void RunInProcesses(const std::vector<int>& tasks,
   while (true) {
     while (pool.size() < static_cast<size_t>(jobs) && next < tasks.size() &&
            !StopRequest::requested()) {
-      pool.Begin(tasks[next++]);
+      try {
+        pool.Begin(tasks[next]);
+      } catch (const RunError&) {
+        if (pool.size() == 0) throw;
+        break;  // the system gives no more of them now; it may when one has ended
+      }
+      ++next;
     }
     if (StopRequest::requested()) pool.AskToStop();
     if (pool.size() == 0) return;

@@ -13,7 +13,8 @@ namespace emplace {
 struct WorkerEnd {
   int task = 0;
   bool ok = false;
-  /// Otherwise: what it threw, or "killed by signal 6 (Aborted)" and what it wrote to stderr.
+  /// Otherwise: what it threw, or "killed by signal 6 (Aborted)" and the last of what it wrote to
+  /// stderr.
   std::string error;
 };
 
@@ -24,11 +25,14 @@ struct PoolCallbacks {
   std::function<void(const std::vector<int>& running)> tick;
 };
 
-/// Runs body(task) for each task in a forked process, up to `jobs` at a time, begun in order. What
-/// is in memory is there for the workers, too; what they change is theirs alone. The calling
-/// process must have no other threads. Workers die with this process, even if it is killed. Once
-/// StopRequest::requested(), no further one begins and those there are asked to stop (SIGTERM);
-/// ctrl-C does not reach them by itself. Should a callback throw, they are killed.
+/// Runs body(task) for each task in a forked process, up to `jobs` at a time (fewer where the
+/// system gives no more processes or open files), begun in order. What is in memory is there for
+/// the workers, too; what they change is theirs alone. The calling process must have no other
+/// threads. Workers die with this process, even if it is killed. Once StopRequest::requested(), no
+/// further one begins and those there are asked to stop (SIGTERM), be they halted (SIGSTOP); ctrl-C
+/// and the end of the terminal do not reach them by themselves. Should a callback throw, they are
+/// killed.
+/// @throws RunError if not even one process can be had
 void RunInProcesses(const std::vector<int>& tasks,
                     int jobs,
                     const std::function<void(int)>& body,

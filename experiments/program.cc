@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
@@ -88,6 +89,8 @@ int ParseAndRun(int argc, const char* const* argv) {
   Action action;
   AddRunCommand(app, action);
   AddSweepCommand(app, action);
+  AddTableCommand(app, action);
+  AddReportCommand(app, action);
   AddGeneralizeCommand(app, action);
   AddSimulateCommand(app, action);
   AddGraphCommand(app, action);
@@ -120,6 +123,9 @@ int RunProgram(int argc, const char* const* argv) {
     return Report(kInputWrong, error.what());
   } catch (const RunError& error) {
     return Report(kRunFailed, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {  // a folder that may not be entered
+    return Report(kRunFailed,
+                  fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::bad_alloc&) {
     return Report(kRunFailed, "out of memory");
   } catch (const std::exception& error) {

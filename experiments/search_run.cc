@@ -15,11 +15,24 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kGrace = std::chrono::seconds(10);
 constexpr double kNanosPerSecond = 1e9;
 
-volatile std::sig_atomic_t stop_requested = 0;
-std::atomic<Clock::rep> stop_seen{0};  // when the first search noticed; 0: not yet
+// `timeout` and batch systems signal a process and then its whole group: one request that comes
+// twice.
+constexpr auto kOnce = std::chrono::milliseconds(500);
 
-void OnSignal(int) {
-  stop_requested = 1;
+std::atomic<Clock::rep> stop_requested{0};  // when; 0: not yet
+std::atomic<bool> repeats_ignored{false};
+std::atomic<Clock::rep> stop_seen{0};  // when the first search noticed; 0: not yet
+static_assert(std::atomic<Clock::rep>::is_always_lock_free);  // or no handler may use it
+
+void OnSignal(int number) {
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  Clock::rep first = 0;
+  if (stop_requested.compare_exchange_strong(first, now) || repeats_ignored ||
+      Clock::duration(now - first) < kOnce) {
+    return;
+  }
+  signal(number, SIG_DFL);
+  raise(number);
 }
 
 std::string Saved(const Agent& agent) {
@@ -99,9 +112,16 @@ std::string_view ToString(SearchStatus status) {
 void StopRequest::CatchSignals() {
   struct sigaction action {};
   action.sa_handler = OnSignal;
-  action.sa_flags = SA_RESETHAND;  // the second one kills
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+void StopRequest::IgnoreRepeats() {
+  repeats_ignored = true;
 }
 
 bool StopRequest::requested() {

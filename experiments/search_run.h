@@ -41,11 +41,15 @@ struct SearchResult {
 /// first step ends. [s]
 double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement);
 
-/// Set by ctrl-C. A second ctrl-C kills the process.
+/// Set by ctrl-C. A second ctrl-C, half a second later or more, kills the process.
 class StopRequest {
  public:
-  /// SIGINT and SIGTERM request a stop from now on.
+  /// SIGINT, SIGTERM and the end of the terminal (SIGHUP, unless ignored as under nohup) request a
+  /// stop from now on. A reader of our output that goes away does not end the process.
   static void CatchSignals();
+  /// However often a stop is requested from now on, it is one request: of a process that has a
+  /// supervisor.
+  static void IgnoreRepeats();
   /// True once a stop is requested.
   static bool requested();
   /// True ten seconds later: searches first get the chance to end their step, so that they can be

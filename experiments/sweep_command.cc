@@ -7,13 +7,14 @@
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
-#include "experiments/config_help.h"
+#include "experiments/config_command.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/process_pool.h"
 #include "experiments/sweep_folder.h"
 #include "experiments/sweep_results.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
 #include "framework/base/parallel.h"
 #include "framework/base/progress.h"
 
@@ -23,11 +24,8 @@ namespace {
 
 constexpr size_t kListedFailures = 20;
 
-struct Options {
-  std::string config, output;
-  std::vector<std::string> settings;
-  int jobs = -1;
-  bool resume = false, quiet = false, dry_run = false;
+struct Options : ConfigOptions {
+  bool dry_run = false;
 };
 
 /// The sweep under way.
@@ -100,11 +98,12 @@ int BestOfProblem(const Sweep& sweep, int problem) {
 
 std::string BestText(const Sweep& sweep, int best) {
   const RunPlan& config = sweep.plan.configs[sweep.plan.runs[best].config];
-  return fmt::format("{} on {}: {} by {}",
-                     config.config.graph,
-                     config.config.cluster,
+  return fmt::format("{} by {} (#{}), {} on {}",  // a narrow terminal cuts off the end
                      FormatTime(sweep.states[best].best->step_time),
-                     LabelOf(sweep.plan, best));
+                     LabelOf(sweep.plan, best),
+                     best,
+                     config.config.graph,
+                     config.config.cluster);
 }
 
 // Runs all that is left to do; every end is on disk before it is told.
@@ -131,12 +130,17 @@ void RunAll(Sweep& sweep, int jobs, bool quiet) {
     if (state.progress == RunProgress::kDone) ++ended;
     if (!state.error.empty()) ++failed;
     const int problem = sweep.problems.of_config[sweep.plan.runs[end.task].config];
-    if (const int run = BestOfProblem(sweep, problem); run >= 0) best = "; " + BestText(sweep, run);
+    if (const int run = BestOfProblem(sweep, problem); run >= 0) {
+      best = "; best " + BestText(sweep, run);
+    }
     progress.Line(fmt::format("{}: {}", task.title, ShortState(state)));
   };
   callbacks.tick = [&](const std::vector<int>& running) {
     progress.Update(ended + failed,
-                    fmt::format("{} running, {} failed{}", running.size(), failed, best));
+                    fmt::format("{} running{}{}",
+                                running.size(),
+                                failed > 0 ? fmt::format(", {} failed", failed) : "",
+                                best));
   };
   RunInProcesses(
       left,
@@ -150,7 +154,7 @@ std::string Summary(const Sweep& sweep) {
   std::string text;
   for (int problem = 0; problem < std::ssize(sweep.problems.problems); ++problem) {
     if (const int best = BestOfProblem(sweep, problem); best >= 0) {
-      text += fmt::format("best     {} (#{})\n", BestText(sweep, best), best);
+      text += fmt::format("best     {}\n", BestText(sweep, best));
     }
   }
   const std::vector<int> failures = Failures(sweep);
@@ -165,6 +169,22 @@ std::string Summary(const Sweep& sweep) {
                             Count(sweep, RunProgress::kDone),
                             sweep.states.size(),
                             sweep.folder.path().string());
+}
+
+void WarnOfOtherPrograms(const Sweep& sweep) {
+  const std::string now = ProgramText(sweep.provenance);
+  std::map<std::string, int> others;
+  for (const RunState& state : sweep.states) {
+    if (!state.program.empty() && state.program != now) ++others[state.program];
+  }
+  for (const auto& [program, count] : others) {
+    PrintWarning(fmt::format("{}: {} of {} runs are by emplace {}, and this is {}",
+                             sweep.folder.path().string(),
+                             count,
+                             sweep.states.size(),
+                             program,
+                             now));
+  }
 }
 
 std::string Equal(const SweepPlan& plan) {
@@ -199,8 +219,8 @@ int ReportEnd(const Sweep& sweep) {
 }
 
 int RunSweep(const Options& options) {
-  SweepPlan plan = ReadSweepPlan(
-      ResolveMenu(SweepMenu(), options.config, "sweep"), options.settings, AllAgents());
+  SweepPlan plan =
+      ReadSweepPlan(ResolveSweep(options.config, "sweep"), options.settings, AllAgents());
   SweepProblems problems = LoadSweepProblems(plan);
   if (options.dry_run) return DryRun(plan);
   const SweepFolder folder(OutputPath(plan, options), static_cast<int>(plan.runs.size()));
@@ -209,11 +229,13 @@ int RunSweep(const Options& options) {
   if (options.resume && !resumed) {
     PrintWarning(folder.path().string() + ": is not there yet; a new sweep begins");
   }
+  if (!plan.table.empty()) WriteFileAtomically(folder.table(), plan.table);
   Sweep sweep{std::move(plan), std::move(problems), folder, CollectProvenance(), {}};
   for (int run = 0; run < std::ssize(sweep.plan.runs); ++run) {
-    sweep.states.push_back(resumed ? ReadRunState(folder.run(run), LabelOf(sweep.plan, run))
+    sweep.states.push_back(resumed ? ResumeRunState(folder.run(run), LabelOf(sweep.plan, run))
                                    : RunState{});
   }
+  WarnOfOtherPrograms(sweep);
   Print(fmt::format(
       "sweep    {}: {} runs{}\n", sweep.plan.name, sweep.plan.runs.size(), Equal(sweep.plan)));
   if (resumed) {
@@ -234,36 +256,23 @@ int RunSweep(const Options& options) {
 
 void AddSweepCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  auto help_config = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand(
-      "sweep", "Many runs over graphs, clusters, agents, settings and seeds; survives kill -9");
-  command->add_option(
-      "config", options->config, "sweep config: a path, or a name of configs/sweeps");
-  command->add_option("--set", options->settings, "replace a key of the config, as in scale=small")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("-o,--output", options->output, "folder of the results")->type_name("DIR");
-  command->add_option("--jobs", options->jobs, "runs at a time; 0: one per core")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--resume",
-                    options->resume,
-                    "go on with what the folder holds: runs that are done are kept, stopped ones "
-                    "continued, failed ones tried again");
+  CLI::App* command = AddConfigCommand(
+      app,
+      action,
+      {.name = "sweep",
+       .sentence = "Many runs over graphs, clusters, agents, settings and seeds; survives kill -9",
+       .kind = "a sweep config",
+       .where = "a path, or a name of `emplace list sweeps`",
+       .setting = "scale=small",
+       .output = "folder of the results",
+       .output_type = "DIR",
+       .resume = "go on with what the folder holds: runs that are done are kept, stopped ones "
+                 "continued, failed ones tried again",
+       .jobs = "runs"},
+      *options,
+      [] { return DescribeFields<SweepConfig>(); },
+      [options] { return RunSweep(*options); });
   command->add_flag("--dry-run", options->dry_run, "print the runs, search nothing");
-  command->add_flag("--quiet", options->quiet, "no progress on stderr");
-  command->add_flag(
-      "--help-config", *help_config, "print every key of a sweep config with its default");
-  command->callback([=, &action] {
-    if (*help_config) {
-      action = [] {
-        Print(FormatConfigHelp("a sweep config", DescribeFields<SweepConfig>()));
-        return 0;
-      };
-      return;
-    }
-    if (options->config.empty()) throw CLI::RequiredError("config");
-    action = [options] { return RunSweep(*options); };
-  });
 }
 
 }  // namespace emplace

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "experiments/sweep_merge.h"
+#include "experiments/table/layout_menu.h"
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -34,6 +36,9 @@ void AppendDimensions(const std::string& path,
     return;
   }
   if (!node.IsSequence()) node.Fail("expected a list of values");
+  for (const Dimension& other : grid) {
+    if (other.key == path) node.Fail("is twice in the grid");
+  }
   grid.push_back({path, node.Elements()});
   if (grid.back().values.empty()) node.Fail("expected at least one value: a grid of 0 runs");
 }
@@ -47,9 +52,11 @@ class Layers {
     overrides_ = config.overrides.Elements();
     if (overrides_.empty()) overrides_.push_back(ConfigNode::FromString("{}", where_));
     std::vector<std::string> scales = config.scales.Keys();
-    if (std::find(scales.begin(), scales.end(), config.scale) != scales.end()) {
-      scale_ = config.scales.At(config.scale);
-    } else if (config.scale != "full") {
+    for (const std::string& name : scales) {
+      (name == config.scale ? scale_ : other_scales_.emplace_back()) = config.scales.At(name);
+    }
+    if (std::find(scales.begin(), scales.end(), config.scale) == scales.end() &&
+        config.scale != "full") {
       scales.push_back("full");
       ThrowUnknown(
           (root.Has("scale") ? root.At("scale") : root).Where(), "scale", config.scale, scales);
@@ -58,6 +65,8 @@ class Layers {
 
   const std::vector<ConfigNode>& overrides() const { return overrides_; }
   const std::vector<Dimension>& grid() const { return grid_; }
+  const ConfigNode& scale() const { return scale_; }
+  const std::vector<ConfigNode>& other_scales() const { return other_scales_; }
 
   std::int64_t num_combinations() const {
     std::int64_t count = 1;
@@ -79,7 +88,9 @@ class Layers {
     return choices;
   }
 
-  ConfigNode Merge(const ConfigNode& override, const std::vector<GridChoice>& choices) const {
+  ConfigNode Merge(const ConfigNode& override,
+                   const std::vector<GridChoice>& choices,
+                   const ConfigNode& scale) const {
     std::optional<ConfigNode> file;
     for (const ConfigNode& layer : {base_, override}) {
       if (layer.IsMap() && layer.Has("config")) file = layer.At("config");
@@ -91,13 +102,14 @@ class Layers {
     ApplyLayer(root, base_);
     ApplyLayer(root, override);
     ApplyChoices(root, choices);
-    ApplyLayer(root, scale_);
+    ApplyLayer(root, scale);
     LabelByChoices(root, choices);
     return root;
   }
 
  private:
   ConfigNode base_, scale_;
+  std::vector<ConfigNode> other_scales_;
   std::string where_;
   fs::path beside_;
   std::vector<ConfigNode> overrides_;
@@ -108,7 +120,7 @@ class Layers {
 void RequireCount(const Layers& layers, const std::string& where) {
   double count = 0;
   for (const ConfigNode& override : layers.overrides()) {
-    const ConfigNode root = layers.Merge(override, layers.Combination(0));
+    const ConfigNode root = layers.Merge(override, layers.Combination(0), layers.scale());
     const double agents = static_cast<double>(root.At("agents").Elements().size());
     const double seeds =
         root.Has("seeds") ? static_cast<double>(ParseSeeds(root.At("seeds")).size()) : 1;
@@ -170,8 +182,16 @@ class Exclusion {
     return true;
   }
 
-  void RequireMatched() const {
-    if (num_matched_ == 0) node_.Fail(fmt::format("{} matches no run", FlowText(node_)));
+  /// @param labels  of all agents there are
+  void RequireMatched(const std::vector<std::string>& labels) const {
+    if (num_matched_ > 0) return;
+    if (node_.Has("agent")) {
+      const std::string label = FlowText(node_.At("agent"));
+      if (std::find(labels.begin(), labels.end(), label) == labels.end()) {
+        ThrowUnknown(node_.At("agent").Where(), "agent", label, labels);
+      }
+    }
+    node_.Fail(fmt::format("{} matches no run", FlowText(node_)));
   }
 
  private:
@@ -190,7 +210,7 @@ class Exclusion {
 // Adds the runs of one run config after another.
 class Expansion {
  public:
-  explicit Expansion(SweepPlan& plan) : plan_(plan) {
+  Expansion(SweepPlan& plan, std::string where) : plan_(plan), where_(std::move(where)) {
     for (const ConfigNode& node : plan.config.exclude.Elements()) exclusions_.emplace_back(node);
   }
 
@@ -202,6 +222,7 @@ class Expansion {
     const int config = static_cast<int>(plan_.configs.size());
     for (int agent = 0; agent < std::ssize(run_plan.agents); ++agent) {
       const AgentSpec& spec = run_plan.agents[agent];
+      labels_.insert(spec.label);
       const std::string key = fmt::format("{}\n{}\n{}\n{}\n",
                                           yaml,
                                           spec.entry->name,
@@ -220,6 +241,10 @@ class Expansion {
           } else {
             ++plan_.num_equal;
           }
+          if (std::ssize(plan_.runs) + plan_.num_equal > kMaxSweepRuns) {
+            throw InputError(fmt::format(
+                "{}: makes more than {} runs, which are allowed", where_, kMaxSweepRuns));
+          }
         }
         if (!spec.entry->uses_seed) break;
       }
@@ -228,7 +253,8 @@ class Expansion {
   }
 
   void RequireExclusionsMatched() const {
-    for (const Exclusion& exclusion : exclusions_) exclusion.RequireMatched();
+    const std::vector<std::string> labels(labels_.begin(), labels_.end());
+    for (const Exclusion& exclusion : exclusions_) exclusion.RequireMatched(labels);
   }
 
  private:
@@ -239,7 +265,9 @@ class Expansion {
   }
 
   SweepPlan& plan_;
+  std::string where_;
   std::vector<Exclusion> exclusions_;
+  std::set<std::string> labels_;
   std::unordered_set<std::string> seen_;
 };
 
@@ -260,6 +288,10 @@ void SweepConfig::Visit(FieldVisitor& v) {
           "these values are left out");
   v.Field("scales", scales, "name: map of such keys, in the place of all others");
   v.Field("scale", scale, "one of them; full, unless it is one of them, changes nothing");
+  v.Field("table",
+          table,
+          "what `emplace table` shows of the results: a map (`emplace table --help-layout` prints "
+          "its keys), or a name of `emplace list layouts`");
   v.Field("checkpoint_seconds", checkpoint_seconds, "what is lost at most of a killed run [s]");
   v.Field("jobs", jobs, "runs at a time; 0: one per core");
   v.Field("output", output, "folder; empty: results/<config name>");
@@ -276,13 +308,22 @@ SweepPlan ReadSweepPlan(const fs::path& path,
     root.At("checkpoint_seconds").Fail("expected a time >= 0 [s]");
   }
   if (plan.config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
+  if (root.Has("table")) {
+    plan.table = ReadSweepTable(plan.config.table, path.parent_path()).yaml;
+  }
   const Layers layers(plan.config, root, path);
   RequireCount(layers, path.string());
-  Expansion expansion(plan);
+  Expansion expansion(plan, path.string());
   for (const ConfigNode& override : layers.overrides()) {
+    for (const ConfigNode& scale : layers.other_scales()) {  // a mistake is told at every scale
+      MakeRunPlan(layers.Merge(override, layers.Combination(0), scale),
+                  plan.name,
+                  path.parent_path(),
+                  registry);
+    }
     for (std::int64_t i = 0; i < layers.num_combinations(); ++i) {
       const std::vector<GridChoice> choices = layers.Combination(i);
-      const ConfigNode merged = layers.Merge(override, choices);
+      const ConfigNode merged = layers.Merge(override, choices, layers.scale());
       expansion.Add(MakeRunPlan(merged, plan.name, path.parent_path(), registry),
                     Describe(merged, override, choices));
     }

@@ -13,6 +13,8 @@
 //     agents.seq2seq.hidden: [64, 128]            the label becomes "seq2seq hidden=64"
 //   exclude: [{graph: nmt, cluster: 4xk80, agent: expert}]
 //   scales: {small: {budget.evaluations: 300}}    --set scale=small
+//   table: {rows: [graph, cluster], columns: agents}       what `emplace table` shows of it, see
+//                                                 experiments/table/table_layout.h, or a name
 //
 // Every override with every combination of the grid (the first key changes slowest) is a run
 // config: `config`, then base, override, grid and scale, each in the place of what came before;
@@ -35,6 +37,7 @@ struct SweepConfig {
   ConfigNode exclude = ConfigNode::FromString("[]", "default");
   ConfigNode scales = ConfigNode::FromString("{}", "default");
   std::string scale = "full";
+  ConfigNode table = ConfigNode::FromString("{}", "default");
   double checkpoint_seconds = 30;
   int jobs = 0;
   std::string output;
@@ -52,7 +55,8 @@ struct SweepRun {
 
 struct SweepPlan {
   SweepConfig config;
-  std::string name;  ///< of the config file, without extension
+  std::string name;   ///< of the config file, without extension
+  std::string table;  ///< YAML of its layout as a file of its own; empty: it has none
   std::vector<RunPlan> configs;
   std::vector<SweepRun> runs;
   int num_equal = 0;  ///< runs left out because an equal one is there
@@ -62,9 +66,8 @@ inline constexpr int kMaxSweepRuns = 100000;
 
 /// @param settings  "key=value" texts that replace or add keys of the file
 /// @param registry  outlives the plan
-/// @throws InputError naming file:line:column, key, value, what was expected and the choices; for
-/// no
-///   run, and for more than kMaxSweepRuns, which are counted before any is made
+/// @throws InputError naming file:line:column, key, value, what was expected and the choices;
+///   for no run, and for more than kMaxSweepRuns, which are counted before any is made
 SweepPlan ReadSweepPlan(const std::filesystem::path& path,
                         const std::vector<std::string>& settings,
                         const AgentRegistry& registry);

@@ -2,13 +2,14 @@
 
 // The folder of a sweep:
 //
-//   lock          held while a sweep runs in it; names process and host
-//   sweep.yaml    what was expanded, frozen before the first run: format "emplace-sweep", version
-//   1,
-//                 name, problems, configs (whole run configs), agents (all their settings) and runs
+//   lock          held while a sweep runs in it; names process and host, or one that was killed
+//   sweep.yaml    what was expanded, frozen before the first run: format "emplace-sweep", version,
+//                 name, problems, configs (whole run configs), agents (all their settings), runs
 //                 (by number: file, config, agent, seed)
+//   table.yaml    what `emplace table` shows, if the sweep has a key `table`; written at each start
 //   runs/0003.h5  results of one run as `emplace run` writes them, with the attributes sweep and
-//                 run ("#3 graph=nmt ...") of /config; while it runs, its last checkpoint
+//                 run ("#3 graph=nmt ...") of /config; while it runs, its last checkpoint; a
+//                 damaged one is set aside by --resume as runs/0003.h5.damaged
 //
 // A run is done if its file says so: nothing else is remembered, so that a process killed at any
 // moment leaves nothing that disagrees.
@@ -26,6 +27,7 @@ class SweepFolder {
   SweepFolder(std::filesystem::path path, int num_runs);
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path frozen() const { return path_ / "sweep.yaml"; }
+  std::filesystem::path table() const { return path_ / "table.yaml"; }
   std::filesystem::path lock() const { return path_ / "lock"; }
   std::filesystem::path run(int index) const { return path_ / RunName(index); }
   /// "runs/0003.h5", with as many digits for every run of the sweep.
@@ -40,8 +42,10 @@ class SweepFolder {
 /// meanwhile.
 class FolderLock {
  public:
-  /// Makes the folder and those above it.
-  /// @throws InputError if another sweep runs in it, naming process and host
+  /// Makes the folder and those above it. Waits for the workers of a killed sweep to end. Warns
+  /// where the last sweep was killed on another machine.
+  /// @throws InputError if another sweep runs in it, naming process and host; for a folder with
+  /// other things in it, which stay as they are
   /// @throws RunError if it cannot be made or written
   explicit FolderLock(const SweepFolder& folder);
   ~FolderLock();
@@ -62,7 +66,7 @@ std::string FreezeSweep(const SweepPlan& plan,
 ///   are removed
 /// @return whether it did
 /// @throws InputError for a folder that holds a sweep (without `resume`), another sweep (the first
-///   key that differs with both values), one of a newer version, or other things
+///   key that differs with both values), or one of a newer version
 bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool resume);
 
 }  // namespace emplace

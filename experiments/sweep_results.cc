@@ -1,12 +1,15 @@
 #include "experiments/sweep_results.h"
 
 #include <ctime>
+#include <exception>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "experiments/output.h"
 #include "experiments/run_results.h"
 #include "experiments/run_resume.h"
+#include "framework/base/error.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {
@@ -17,18 +20,43 @@ std::string UtcNow() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
+std::string ProgramOf(const ResultsReader& reader) {
+  return ProgramText(
+      {.version = reader.Text("/config", "version"), .commit = reader.Text("/config", "commit")});
+}
+
+// "0.1.0 (commit 1ae1b4c), 0.2.0 (commit 0e25bb1)": others that have had a part in the file.
+std::string EarlierPrograms(const fs::path& path, const Provenance& now) {
+  const ResultsReader reader(path);
+  const bool has_others = reader.HasAttribute("/config", "earlier_programs");
+  const std::string others = has_others ? reader.Text("/config", "earlier_programs") : "";
+  const std::string last = ProgramOf(reader);
+  if (last == ProgramText(now) || others.ends_with(last)) return others;
+  return others + (has_others ? ", " : "") + last;
+}
+
 // The file is composed anew each time: texts that HDF5 has replaced would stay in it.
-void Write(const SweepTask& task, const Provenance& provenance, const SearchResult& result) {
+void Write(const SweepTask& task,
+           const Provenance& provenance,
+           const SearchResult& result,
+           const std::string& earlier_programs = "") {
   ResultsFile file(task.path);
   const LoadedProblem& problem = task.problem->problem;
   WriteRunHeader(file, task.plan, problem, task.problem->bounds, provenance);
   file.SetAttribute("/config", "sweep", task.plan.name);
   file.SetAttribute("/config", "run", task.title);
+  if (!earlier_programs.empty()) {
+    file.SetAttribute("/config", "earlier_programs", earlier_programs);
+  }
   WriteSearch(file, problem, task.plan.agents[0], task.plan.config.steps_per_measurement, result);
   file.Commit();
 }
 
 }  // namespace
+
+std::string ProgramText(const Provenance& provenance) {
+  return fmt::format("{} (commit {})", provenance.version, provenance.commit);
+}
 
 RunState ReadRunState(const fs::path& path, const std::string& label) {
   RunState state;
@@ -36,6 +64,7 @@ RunState ReadRunState(const fs::path& path, const std::string& label) {
   const ResultsReader reader(path);
   const std::string group = "/agents/" + label, best = group + "/best/outcome";
   const std::string status = reader.Text(group, "status");
+  state.program = ProgramOf(reader);
   state.error = reader.Text(group, "error");
   state.evaluations = reader.Int(group, "evaluations");
   state.seconds = reader.Double(group, "seconds");
@@ -54,6 +83,22 @@ RunState ReadRunState(const fs::path& path, const std::string& label) {
   return state;
 }
 
+RunState ResumeRunState(const fs::path& path, const std::string& label) {
+  try {
+    return ReadRunState(path, label);
+  } catch (const DamagedError& error) {
+    const fs::path aside = path.string() + ".damaged";
+    std::error_code failure;
+    fs::rename(path, aside, failure);
+    if (failure) {
+      throw RunError(fmt::format("{}; it cannot be renamed: {}", error.what(), failure.message()));
+    }
+    PrintWarning(fmt::format(
+        "{}; kept as {}, its run begins anew", error.what(), aside.filename().string()));
+    return {};
+  }
+}
+
 void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   const LoadedProblem& problem = task.problem->problem;
   EarlierSearches searches;
@@ -64,10 +109,17 @@ void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
   Provenance provenance = task.provenance;
   provenance.date = UtcNow();
+  const std::string others = earlier != nullptr ? EarlierPrograms(task.path, provenance) : "";
 
   std::int64_t written_steps = -1;
+  std::exception_ptr unwritable;
   const auto write = [&](const SearchResult& result) {
-    Write(task, provenance, result);
+    try {
+      Write(task, provenance, result, others);
+    } catch (...) {
+      unwritable = std::current_exception();
+      throw;
+    }
     written_steps = result.steps;
   };
   const SearchResult result = RunSearch(problem.searched,
@@ -77,6 +129,7 @@ void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
                                         task.plan.budget,
                                         earlier,
                                         {checkpoint_seconds, write});
+  if (unwritable) std::rethrow_exception(unwritable);  // what is there is worth more than this
   // A search that was cut within a step has less to go on from than its last checkpoint.
   const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();
   if (cut ? fs::exists(task.path) : result.steps < written_steps) return;

@@ -28,11 +28,19 @@ struct RunState {
   std::int64_t evaluations = 0;
   double seconds = 0;           ///< of search [s]
   std::optional<Outcome> best;  ///< step_time and feasible alone
+  std::string program;          ///< that wrote the file, ProgramText(); empty without file
 };
+
+/// "0.1.0 (commit 1ae1b4c)"
+std::string ProgramText(const Provenance& provenance);
 
 /// @param label  SearchLabel()
 /// @throws InputError if the file is there but no results file of this version
 RunState ReadRunState(const std::filesystem::path& path, const std::string& label);
+
+/// The same for --resume: a damaged file is renamed to "0003.h5.damaged", with a warning, and its
+/// run begins anew.
+RunState ResumeRunState(const std::filesystem::path& path, const std::string& label);
 
 /// What a worker needs to know of a run.
 struct SweepTask {
@@ -46,7 +54,9 @@ struct SweepTask {
 };
 
 /// Begins the run or goes on with it from its checkpoint, and writes its file: a checkpoint every
-/// so often, the result at the end or when a stop is requested.
+/// so often, the result at the end or when a stop is requested. Where it goes on from what another
+/// version or commit of emplace has found, /config has the attribute `earlier_programs`. A
+/// checkpoint stays until the next one, or the result, is written.
 /// @throws InputError for a checkpoint of another run, RunError if the file cannot be written
 void RunSweepTask(const SweepTask& task, double checkpoint_seconds);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loads what `emplace export` wrote into its framework and checks that it does what it should.
 
-    emplace export r.h5 --format device_map -o map.json
+    emplace export r.h5 --to huggingface -o map.json
     python3 scripts/check_export.py map.json --graph configs/graphs/gpt2_mini_torch.json.gz
 
 The model is made again as the graph's `source` tells. No GPU is needed.
@@ -73,7 +73,7 @@ def read_export(path: str) -> dict[str, str | int]:
     if not isinstance(export, dict) or "format" in export or not export or \
             not all(isinstance(device, (str, int)) for device in export.values()):
         raise ValueError(f"{path}: no map of names to devices; expected what `emplace export "
-                         "--format tensorflow` or `--format device_map` writes")
+                         "--to tensorflow` or `--to huggingface` writes")
     return export
 
 

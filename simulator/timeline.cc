@@ -112,7 +112,7 @@ class TraceWriter {
       const OpEvent& producer = EventOf(event.producer);
       Arrow(1,
             first_row_[producer.device] + producer.slot,
-            producer.finish,
+            std::max(producer.start, producer.finish - 1),  // within its bar, or it would hang free
             2,
             event.channel,
             event.start);

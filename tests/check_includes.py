@@ -47,7 +47,7 @@ SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 
 # Slow to compile, or none of a reader's business: only in sources.
 HEAVY = re.compile(
-    r"^(yaml-cpp/|nlohmann/(?!json_fwd\.hpp)|hdf5|H5|CLI/|zlib\.h|metis\.h|scotch\.h|cuda|"
+    r"^(yaml-cpp/|nlohmann/(?!json_fwd\.hpp)|hdf5|H5|CLI/|muParser|zlib\.h|metis\.h|scotch\.h|cuda|"
     r"boost/graph/(?!compressed_sparse_row_graph\.hpp|graph_traits\.hpp))")
 HEAVY_ALLOWED = ("tests/", "profilers/cuda/")  # the latter is only known to itself and machine.cc
 

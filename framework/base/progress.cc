@@ -60,6 +60,12 @@ std::string FormatRate(double rate) {
   return fmt::format("{:.3g}{}/s", rate, kPrefixes[prefix]);
 }
 
+// To stderr. A full disk or a reader that has gone must not end the work that is told of.
+void Show(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 std::string Bar(double share, int cells) {
   const int full = static_cast<int>(share * cells);
   return fmt::format("[{:#<{}}{:.<{}}]", "", full, "", cells - full);
@@ -97,12 +103,11 @@ void Progress::Line(const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (!enabled_) return;
   if (terminal_) {
-    fmt::print(stderr, "\r{}\r{}\n", std::string(drawn_width_, ' '), text);
+    Show(fmt::format("\r{}\r{}\n", std::string(drawn_width_, ' '), text));
     drawn_width_ = 0;
     Draw(false);
   } else {
-    fmt::print(stderr, "{}\n", text);
-    std::fflush(stderr);
+    Show(text + "\n");
   }
 }
 
@@ -129,8 +134,7 @@ void Progress::Draw(bool final) {
   }
   const std::string text = counts + timing + (note_.empty() ? "" : "; " + note_);
   if (!terminal_) {
-    fmt::print(stderr, "{}: {}\n", title_, text);
-    std::fflush(stderr);
+    Show(fmt::format("{}: {}\n", title_, text));
     return;
   }
 
@@ -144,8 +148,7 @@ void Progress::Draw(bool final) {
   line = Clip(line + text, width);
   const std::size_t columns = Columns(line);
   const std::string rest(drawn_width_ > columns ? drawn_width_ - columns : 0, ' ');
-  fmt::print(stderr, "\r{}{}{}", line, rest, final ? "\n" : "");
-  std::fflush(stderr);
+  Show(fmt::format("\r{}{}{}", line, rest, final ? "\n" : ""));
   drawn_width_ = columns;
 }
 

@@ -8,7 +8,8 @@
 namespace emplace {
 
 /// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line at
-/// most every ten seconds when piped. Thread-safe. The destructor ends the bar's line.
+/// most every ten seconds when piped. Thread-safe. The destructor ends the bar's line. What cannot
+/// be written is lost: work goes on when the disk of a log is full.
 class Progress {
  public:
   /// @param total  units of work; 0: unknown

@@ -37,6 +37,8 @@ class Hdf5Handle {
   Hdf5Handle(const Hdf5Handle&) = delete;
   Hdf5Handle& operator=(const Hdf5Handle&) = delete;
   Hdf5Handle& operator=(Hdf5Handle&&) = delete;
+  /// HDF5's status: some errors of writing show only here.
+  int Close() { return close_(std::exchange(id_, -1)); }
   operator std::int64_t() const { return id_; }  // NOLINT: HDF5's functions take it everywhere
 
  private:

@@ -117,13 +117,14 @@ struct ResultsFile::Impl {
       }
     }
     const Handle links = MakeLinkProperties();
-    const Handle dataset =
+    Handle dataset =
         Own(H5Dcreate2(file, path.c_str(), file_type, space, links, layout, H5P_DEFAULT),
             H5Dclose,
             path);
     if (rows > 0) {
       Require(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), path);
     }
+    Require(dataset.Close(), path);
   }
 };
 
@@ -136,8 +137,11 @@ ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
     throw RunError(fmt::format("{}: cannot write results: it is a folder", impl_->name));
   }
   // The folder is writable if a file can be made there; it goes away at once.
-  std::string probe = impl_->name + ".XXXXXX";
-  const int descriptor = mkstemp(probe.data());
+  constexpr std::string_view kSuffix = ".tmp";  // --resume of a sweep removes what a kill leaves
+  std::string probe =
+      (path_.parent_path() / fmt::format(".{}.XXXXXX{}", path_.filename().string(), kSuffix))
+          .string();
+  const int descriptor = mkstemps(probe.data(), kSuffix.size());
   if (descriptor < 0) {
     throw RunError(fmt::format("{}: cannot write results: {}", impl_->name, std::strerror(errno)));
   }
@@ -172,11 +176,12 @@ void ResultsFile::SetAttribute(const std::string& group,
   }
   const Handle space = impl_->Own(H5Screate(H5S_SCALAR), H5Sclose, what);
   const auto write = [&](hid_t file_type, hid_t memory_type, const void* data) {
-    const Handle attribute =
+    Handle attribute =
         impl_->Own(H5Acreate2(object, name.c_str(), file_type, space, H5P_DEFAULT, H5P_DEFAULT),
                    H5Aclose,
                    what);
     impl_->Require(H5Awrite(attribute, memory_type, data), what);
+    impl_->Require(attribute.Close(), what);
   };
   if (const auto* text = std::get_if<std::string>(&value)) {
     const char* characters = impl_->RequireText(*text, what);

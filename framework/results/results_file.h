@@ -6,7 +6,9 @@
 //   /config                 attributes: yaml, seed(s), version, commit, host, date, gpus, and the
 //                           absolute paths graph_path, cluster_path, costs_path ("" without);
 //                           resumed: date of the last `--resume`, if there was one; of a run of
-//                           a sweep: sweep (its name), run (its title)
+//                           a sweep: sweep (its name), run (its title), earlier_programs ("0.1.0
+//                           (commit 1ae1b4c), ...") where others than version and commit have
+//                           had a part in it
 //   /problem                attributes: graph, cluster, semantics, bound_ns, critical_path_ns,
 //                           work_ns; datasets: op_names, device_names, group_of_op
 //   /agents/<label>/        one per agent and seed, label "hill_climb" or "hill_climb.seed2";

@@ -133,7 +133,8 @@ ResultsReader::ResultsReader(const std::filesystem::path& path) : impl_(std::mak
     const Hdf5Lock lock;
     impl_->file = internal::OpenHdf5Image(content, false);
     if (impl_->file < 0) {
-      throw InputError(fmt::format("{}: no results file of emplace (HDF5)", impl_->name));
+      throw DamagedError(
+          fmt::format("{}: no results file of emplace (HDF5), or not whole", impl_->name));
     }
   }
   try {
@@ -145,7 +146,10 @@ ResultsReader::ResultsReader(const std::filesystem::path& path) : impl_(std::mak
     }
     if (const std::int64_t version = Int("/", "version"); version != 1) {
       throw InputError(
-          fmt::format("{}: version {} of results files; expected 1", impl_->name, version));
+          fmt::format("{}: version {} of results files; expected 1: made by another version of "
+                      "emplace",
+                      impl_->name,
+                      version));
     }
   } catch (...) {  // no destructor runs for a constructor that throws
     const Hdf5Lock lock;

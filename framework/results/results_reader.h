@@ -13,13 +13,20 @@
 
 namespace emplace {
 
+/// A file that is no HDF5, or not whole: cut off, empty. Ours never leave such a one; a file system
+/// that has lost its power may.
+class DamagedError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// A results file as it was when it was opened: all of it is in memory, so that the file may be
 /// replaced meanwhile. Everything that is asked for and is not there, or is of another type, is an
 /// InputError that names file and place: the file is not of our making, or of another version.
 class ResultsReader {
  public:
-  /// @throws InputError if there is no such file, it is not HDF5, or not "emplace-results" version
-  /// 1
+  /// @throws InputError if there is no such file, it is not "emplace-results" version 1, or
+  /// (DamagedError) not HDF5
   explicit ResultsReader(const std::filesystem::path& path);
   ~ResultsReader();
   ResultsReader(const ResultsReader&) = delete;

@@ -76,10 +76,11 @@ TEST_CASE("lists") {
   const ProcessResult graphs = RunEmplace({"list", "graphs"});
   CHECK(Contains(graphs.out, "inception_v3"));
   CHECK(Contains(graphs.out, "batch 32"));
-  CheckRefused(
-      RunEmplace({"list", "layouts"}),
-      2,
-      {"unknown", "\"layouts\"", "agents, clusters, costs, device-kinds, families, graphs"});
+  CheckRefused(RunEmplace({"list", "shelves"}),
+               2,
+               {"unknown",
+                "\"shelves\"",
+                "agents, clusters, costs, device-kinds, families, graphs, layouts, sweeps"});
   CheckRefused(RunEmplace({"list", "agents", "hil_climb"}), 2, {"did you mean \"hill_climb\"?"});
 }
 

@@ -37,10 +37,9 @@ struct Files {
     return Run(arguments);
   }
   ProcessResult ExportPlacement(const std::string& graph,
-                                const std::string& format,
+                                const std::string& target,
                                 std::vector<std::string> more = {}) const {
-    more.insert(more.begin(),
-                {"p.json", "--graph", graph, "--cluster", "c.yaml", "--format", format});
+    more.insert(more.begin(), {"p.json", "--graph", graph, "--cluster", "c.yaml", "--to", target});
     return Export(more);
   }
 };
@@ -70,7 +69,7 @@ TEST_CASE("a device_map tells its conflicts and what they cost") {
   devices["block.fc/mm"] = "gpu:1";
   WriteText(files.folder / "p.json",
             Json{{"format", "emplace-placement"}, {"version", 1}, {"devices", devices}}.dump());
-  const ProcessResult result = files.ExportPlacement("net.json", "device_map", {"-o", "map.json"});
+  const ProcessResult result = files.ExportPlacement("net.json", "huggingface", {"-o", "map.json"});
   CAPTURE(result.err);
   REQUIRE(result.exit_code == 0);
   CHECK(result.out == "");
@@ -99,7 +98,7 @@ TEST_CASE("two devices of one name are told") {
 TEST_CASE("a placement that does not fit is exported and said so") {
   const Files files;
   WriteText(files.folder / "c.yaml", ClusterYaml("2500000B"));
-  const ProcessResult result = files.ExportPlacement("g.json", "placement");
+  const ProcessResult result = files.ExportPlacement("g.json", "json");
   CHECK(result.exit_code == 0);
   CHECK(Contains(result.err, "does not fit (488.28 KiB missing on gpu:0)"));
 }
@@ -113,7 +112,7 @@ TEST_CASE("the best placement of a run, or that of an agent") {
   const ResultsReader reader(files.folder / "r.h5");
   const std::vector<std::string> names = reader.Strings("/problem/device_names");
   const auto exported = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"r.h5", "--format", "placement"};
+    std::vector<std::string> arguments = {"r.h5", "--to", "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProcessResult result = files.Export(arguments);
     CAPTURE(result.err);
@@ -146,7 +145,7 @@ TEST_CASE("the best placement of a run, or that of an agent") {
   CHECK(exported({"--agent", "random"})["devices"] == placed_by(best_random));
 
   // What comes out goes in again, and costs what the run found.
-  REQUIRE(files.Export({"r.h5", "--format", "placement", "-o", "q.json"}).exit_code == 0);
+  REQUIRE(files.Export({"r.h5", "--to", "json", "-o", "q.json"}).exit_code == 0);
   const ProcessResult again =
       files.Run({"simulate", "--graph", "g.json", "--cluster", "c.yaml", "--placement", "q.json"});
   CHECK(Json::parse(again.out)["step_time_ns"] == least);
@@ -157,12 +156,12 @@ TEST_CASE("the best placement of a run, or that of an agent") {
     arguments.insert(arguments.end(), more.begin(), more.end());
     CheckRefused(files.Export(arguments), 2, fragments);
   };
-  refused({"--format", "placement", "--agent", "rando"},
+  refused({"--to", "json", "--agent", "rando"},
           {"r.h5: --agent", "\"rando\"", "choices: ", "single_cpu"});
-  refused({"--format", "device_map"}, {"graph \"small\"", "attributes.module", "export_torch.py"});
-  refused({"--format", "placement", "--graph", "net.json"}, {"r.h5", "\"small\"", "\"net\""});
+  refused({"--to", "huggingface"}, {"graph \"small\"", "attributes.module", "export_torch.py"});
+  refused({"--to", "json", "--graph", "net.json"}, {"r.h5", "\"small\"", "\"net\""});
   std::filesystem::remove(files.folder / "g.json");
-  refused({"--format", "placement"}, {"r.h5", "g.json", "is not there any more", "--graph"});
+  refused({"--to", "json"}, {"r.h5", "g.json", "is not there any more", "--graph"});
 }
 
 TEST_CASE("what an export refuses") {
@@ -171,43 +170,43 @@ TEST_CASE("what an export refuses") {
                            const std::vector<std::string>& fragments) {
     CheckRefused(files.Export(arguments), 2, fragments);
   };
-  refused({"p.json", "--format", "placement"}, {"p.json", "--graph is missing"});
-  refused({"p.json", "--graph", "g.json", "--format", "placement"}, {"--cluster is missing"});
-  refused({"none.h5", "--format", "placement"}, {"none.h5"});
-  refused({"c.yaml", "--format", "placement"}, {"c.yaml", "no results file of emplace"});
-  refused({"p.json"}, {"--format"});
+  refused({"p.json", "--to", "json"}, {"p.json", "--graph is missing"});
+  refused({"p.json", "--graph", "g.json", "--to", "json"}, {"--cluster is missing"});
+  refused({"none.h5", "--to", "json"}, {"none.h5"});
+  refused({"c.yaml", "--to", "json"}, {"c.yaml", "no results file of emplace"});
+  refused({"p.json"}, {"--to"});
   CheckRefused(files.ExportPlacement("g.json", "torch"),
                2,
-               {"--format", "\"torch\"", "placement, tensorflow, device_map"});
-  CheckRefused(files.ExportPlacement("g.json", "placement", {"--agent", "etf"}),
+               {"--to", "\"torch\"", "json, tensorflow, huggingface"});
+  CheckRefused(files.ExportPlacement("g.json", "json", {"--agent", "etf"}),
                2,
                {"p.json", "--agent etf", "does not apply"});
-  CheckRefused(files.ExportPlacement("g.json", "placement", {"--device-map", "gpu:0=1"}),
+  CheckRefused(files.ExportPlacement("g.json", "json", {"--device-map", "gpu:0=1"}),
                2,
                {"--device-map does not apply"});
   CheckRefused(
       files.ExportPlacement("g.json", "tensorflow", {"--device-map", "gpu:9=/device:GPU:1"}),
       2,
       {"--device-map", "\"gpu:9\"", "gpu:1"});
-  CheckRefused(files.ExportPlacement("net.json", "placement"), 2, {"p.json", "\"a\""});
-  CheckRefused(files.ExportPlacement("g.json", "placement", {"--semantics", "x"}),
+  CheckRefused(files.ExportPlacement("net.json", "json"), 2, {"p.json", "\"a\""});
+  CheckRefused(files.ExportPlacement("g.json", "json", {"--semantics", "x"}),
                2,
                {"--semantics", "queue, stream"});
   CheckRefused(
-      files.ExportPlacement("g.json", "placement", {"-o", "no/where.json"}), 1, {"no/where.json"});
+      files.ExportPlacement("g.json", "json", {"-o", "no/where.json"}), 1, {"no/where.json"});
 
   std::string torch = DiamondJson();
   torch.insert(torch.find("\"tensors\""), R"("source": {"framework": "torch 2.14"}, )");
   WriteText(files.folder / "torch.json", torch);
   CheckRefused(files.ExportPlacement("torch.json", "tensorflow"),
                2,
-               {"graph \"small\"", "torch 2.14", "choices: device_map, placement"});
+               {"graph \"small\"", "torch 2.14", "choices: huggingface, json"});
   std::string labelled = DiamondJson();
   for (const char* op : {R"("name": "a")", R"("name": "c")"}) {
     labelled.insert(labelled.find(op), R"("colocate": "w", )");
   }
   WriteText(files.folder / "labelled.json", labelled);
-  CheckRefused(files.ExportPlacement("labelled.json", "placement"),
+  CheckRefused(files.ExportPlacement("labelled.json", "json"),
                2,
                {"p.json", "\"a\" and \"c\"", "\"w\"", "share a device"});
 }

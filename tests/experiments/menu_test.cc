@@ -48,6 +48,25 @@ TEST_CASE("a slash or an extension makes a path: here first, then beside the con
   CHECK(ResolveMenu(ClusterMenu(), "box.yaml", "here") == "box.yaml");
 }
 
+TEST_CASE("sweeps are those of sweeps/ and of papers/, where configs of one run lie, too") {
+  const Configs configs;
+  std::filesystem::create_directories(configs.folder / "sweeps");
+  std::filesystem::create_directories(configs.folder / "papers");
+  WriteText(configs.folder / "sweeps/quick.yaml", "base: {graph: bert}\n");
+  WriteText(configs.folder / "sweeps/both.yaml", "grid: {}\n");
+  WriteText(configs.folder / "papers/both.yaml", "grid: {}\n");
+  WriteText(configs.folder / "papers/icml.yaml", "overrides: []\n");
+  WriteText(configs.folder / "papers/icml_nmt.yaml", "graph: bert\n");
+  CHECK(SweepNames() == std::vector<std::string>{"both", "icml", "quick"});
+  CHECK(ResolveSweep("icml", "here") == configs.folder / "papers/icml.yaml");
+  CHECK(ResolveSweep("both", "here") == configs.folder / "sweeps/both.yaml");
+  CHECK(ResolveSweep("my/own.yaml", "here") == "my/own.yaml");
+  CHECK(MessageOf<InputError>([] {
+          ResolveSweep("icml_nmt", "here");
+        }).find("here: unknown sweep \"icml_nmt\"") == 0);
+  CHECK_FALSE(IsSweepConfig(ConfigNode::FromString("[base]", "here")));
+}
+
 TEST_CASE("the first comment of a file is its sentence") {
   const Configs configs;
   CHECK(FirstComment(configs.folder / "clusters/box.yaml") == "A box.");

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "framework/base/error.h"
@@ -44,9 +45,23 @@ TEST_CASE("a worker's end is told, whatever it was; the others go on") {
   CHECK(ends.at(1).error == "nothing works");
   CHECK(ends.at(2).error.find("killed by signal 6 (Aborted): ") == 0);
   CHECK(ends.at(2).error.find("as foreseen") != std::string::npos);
-  CHECK(ends.at(3).error == "killed by signal 9 (Killed)");
+  CHECK(ends.at(3).error == "killed by signal 9 (Killed: by hand or for want of memory)");
   CHECK(ends.at(4).error == "ended with exit code 7");
   for (const int task : {1, 2, 3, 4}) CHECK_FALSE(ends.at(task).ok);
+}
+
+TEST_CASE("as many at a time as the system gives") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int lowest_free = dup(STDOUT_FILENO);
+  REQUIRE(lowest_free >= 0);
+  close(lowest_free);
+  const rlimit few{static_cast<rlim_t>(lowest_free) + 3, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);  // each worker has a file for what it prints
+  const auto ends = Run(10, 10, [](int) {});
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(ends.size() == 10);
+  for (const auto& [task, end] : ends) CHECK(end.error == "");
 }
 
 TEST_CASE("what a worker changes is its own") {

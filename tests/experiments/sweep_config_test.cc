@@ -160,6 +160,9 @@ TEST_CASE("what is excluded") {
   CHECK(Holds(files.Refusal(grid + "exclude: [{graph: x.json}]\n"),
               "{graph: x.json} matches no run"));
   CHECK(Holds(files.Refusal(grid + "exclude: [{grph: g.json}]\n"), "did you mean \"graph\""));
+  CHECK(Holds(files.Refusal(grid + "exclude: [{agent: hilclimb}]\n"),
+              "s.yaml:8:19: exclude.0.agent: unknown agent \"hilclimb\"; did you mean "
+              "\"hill_climb\"? choices: dice, heft, hill_climb"));
   CHECK(Holds(files.Refusal(grid + "exclude: [{semantics: queue}]\n"), "leaves 0 runs"));
   CHECK(Holds(files.Refusal(grid + "exclude: [{}]\n"), "expected at least one key"));
 }
@@ -183,15 +186,30 @@ TEST_CASE("too many runs are counted, not expanded") {
                                                 values)),
               "makes more than "));
   CHECK(Holds(files.Refusal(kBase, {"base.seeds=0:50000"}), "makes 150000 runs"));
+  CHECK(Holds(files.Refusal(kBase, {"base.seeds=0:10000000"}), "holds more than 100000 seeds"));
+  // The second run config makes far more runs than the first, by which they are counted.
+  WriteText(files.folder / "one.yaml", "graph: g.json\ncluster: c.yaml\nagents: [heft]\n");
+  WriteText(files.folder / "lots.yaml",
+            "graph: g.json\ncluster: c.yaml\nagents: [random, hill_climb]\nseeds: 0:60000\n");
+  CHECK(Holds(files.Refusal("grid: {config: [./one.yaml, ./lots.yaml]}\n"),
+              "s.yaml: makes more than 100000 runs, which are allowed"));
 }
 
 TEST_CASE("mistakes name file, line and what was meant") {
   const Files files;
-  CHECK(Holds(files.Refusal("bas: {graph: g.json}\n"), "s.yaml:1:1: unknown key \"bas\""));
+  CHECK(Holds(files.Refusal("bas: {graph: g.json}\n"),
+              "s.yaml:1:1: unknown key \"bas\"; did you mean \"base\"?"));
+  CHECK(Holds(files.Refusal(kBase + kBase), "s.yaml:7:1: duplicate key \"base\", first in line 1"));
+  CHECK(Holds(files.Refusal(kBase + "grid:\n  budget.steps: [1]\n  budget: {steps: [2]}\n"),
+              "s.yaml:9:19: grid.budget.steps: is twice in the grid"));
+  CHECK(Holds(files.Refusal(kBase + "grid: {budget.steps: [1, two]}\n"),
+              "s.yaml:7:26: budget.steps: expected a whole number (64 bits), got \"two\""));
+  CHECK(Holds(files.Refusal(kBase + "overrides:\n  - {semantcs: queue}\n"),
+              "s.yaml:8:16: unknown key \"semantcs\"; did you mean \"semantics\"?"));
   CHECK(Holds(files.Refusal(kBase + "  semantcs: queue\n"),
               "s.yaml:7:13: unknown key \"semantcs\"; did you mean \"semantics\"?"));
   CHECK(Holds(files.Refusal(kBase + "grid: {budget.evaluatins: [1]}\n"),
-              "unknown key \"evaluatins\"; did you mean \"evaluations\"?"));
+              "s.yaml:7:28: budget: unknown key \"evaluatins\"; did you mean \"evaluations\"?"));
   CHECK(Holds(files.Refusal(kBase + "overrides:\n  - {semantics: fast}\n"),
               "s.yaml:8:17: semantics"));
   CHECK(Holds(files.Refusal(kBase + "grid: {semantics: []}\n"),
@@ -199,6 +217,14 @@ TEST_CASE("mistakes name file, line and what was meant") {
   CHECK(Holds(files.Refusal(kBase + "grid: {semantics: queue}\n"), "expected a list of values"));
   CHECK(Holds(files.Refusal(kBase + "grid: {agents.hilclimb.batch: [1]}\n"),
               "unknown agent \"hilclimb\"; did you mean \"hill_climb\"?"));
+  CHECK(Holds(files.Refusal(kBase + "grid: {agents.hill_climb.bach: [1]}\n"),
+              "s.yaml:7:33: hill_climb: unknown key \"bach\"; did you mean \"batch\"?"));
+  // A scale that is not chosen, too.
+  CHECK(Holds(files.Refusal(kBase + "scales:\n  small: {budgt.steps: 1}\n"),
+              "s.yaml:8:24: unknown key \"budgt\"; did you mean \"budget\"?"));
+  CHECK(Holds(files.Refusal(kBase + "scales:\n  small: {agents.dise.batch: 1}\n"),
+              "unknown agent \"dise\"; did you mean \"dice\"?"));
+  CHECK(Holds(files.Refusal(kBase + "scales: {small: 7}\n"), "expected a map"));
   CHECK(
       Holds(files.Refusal(kBase + "scales: {small: {}}\n", {"scale=smal"}),
             "--set: scale: unknown scale \"smal\"; did you mean \"small\"? choices: small, full"));
@@ -224,6 +250,19 @@ TEST_CASE("every committed sweep can be planned at every scale") {
     ++count;
   }
   CHECK(count >= 1);
+}
+
+TEST_CASE("the table's layout is checked and kept") {
+  const Files files;
+  CHECK(files.Read(kBase).table == "");
+  const SweepPlan plan = files.Read(kBase + "table: {title: T, columns: [{agent: heft}]}\n");
+  CHECK(plan.table == "title: T\ncolumns:\n  - agent: heft\n");
+  CHECK(plan.runs.size() == files.Read(kBase).runs.size());
+  WriteText(files.folder / "layout.yaml", "title: U\n");
+  CHECK(files.Read(kBase + "table: layout.yaml\n").table == "title: U\n");
+  CHECK(Holds(files.Refusal(kBase + "table: {titel: T}\n"),
+              "s.yaml:7:9: table: unknown key \"titel\"; did you mean \"title\"?"));
+  CHECK(Holds(files.Refusal(kBase, {"table=agnets"}), "did you mean \"agents\"?"));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 // A small sweep for the program, and what its folder holds.
 
-#include <cstring>  // for hdf5_text.h
 #include <filesystem>
 #include <map>
 #include <string>

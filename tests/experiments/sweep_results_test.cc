@@ -1,10 +1,12 @@
 #include "experiments/sweep_results.h"
 
-#include <cstring>  // for hdf5_text.h
+#include <csignal>
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include "agents/registry.h"
+#include "experiments/process_pool.h"
 #include "experiments/run_results.h"
 #include "framework/results/results_file.h"
 #include "framework/results/results_reader.h"
@@ -36,9 +38,32 @@ struct Fixture {
             &problems.problems[0],
             "#" + std::to_string(run),
             folder / file,
-            {.version = "1", .host = "here"}};
+            {.version = "1", .commit = "a", .host = "here"}};
   }
 };
+
+// The file of a run that was killed after its second step, 5000 s after it had begun.
+SearchResult WriteCheckpoint(const SweepTask& task) {
+  SearchResult last;
+  const Checkpoints checkpoints{0, [&](const SearchResult& result) {
+                                  if (last.steps == 2) throw std::runtime_error("enough");
+                                  last = result;
+                                }};
+  const SweepProblem& problem = *task.problem;
+  RunSearch(problem.problem.searched,
+            task.plan.simulator,
+            task.plan.agents[0],
+            task.plan.seeds[0],
+            task.plan.budget,
+            nullptr,
+            checkpoints);
+  last.seconds = 5000;
+  ResultsFile file(task.path);
+  WriteRunHeader(file, task.plan, problem.problem, problem.bounds, task.provenance);
+  WriteSearch(file, problem.problem, task.plan.agents[0], 11, last);
+  file.Commit();
+  return last;
+}
 
 TEST_CASE("every checkpoint of a search leads to the result of the undisturbed one") {
   const Fixture fixture;
@@ -97,34 +122,49 @@ TEST_CASE("every checkpoint of a search leads to the result of the undisturbed o
 
 TEST_CASE("a run goes on from the checkpoint in its file") {
   const Fixture fixture;
-  const SweepTask whole = fixture.Task(1, "whole.h5"), cut = fixture.Task(1, "cut.h5");
+  const SweepTask whole = fixture.Task(1, "whole.h5");
+  SweepTask cut = fixture.Task(1, "cut.h5");
   RunSweepTask(whole, 1e9);
-  SearchResult last;
-  const Checkpoints checkpoints{0, [&](const SearchResult& result) {
-                                  if (last.steps == 2) throw std::runtime_error("enough");
-                                  last = result;
-                                }};
-  const SweepProblem& problem = *cut.problem;
-  RunSearch(problem.problem.searched,
-            cut.plan.simulator,
-            cut.plan.agents[0],
-            cut.plan.seeds[0],
-            cut.plan.budget,
-            nullptr,
-            checkpoints);
-  last.seconds = 5000;
-  {
-    ResultsFile file(cut.path);
-    WriteRunHeader(file, cut.plan, problem.problem, problem.bounds, cut.provenance);
-    WriteSearch(file, problem.problem, cut.plan.agents[0], 11, last);
-    file.Commit();
-  }
+  const SearchResult last = WriteCheckpoint(cut);
   const RunState state = ReadRunState(cut.path, cut.label());
   CHECK(state.progress == RunProgress::kStopped);
   CHECK(state.evaluations == std::ssize(last.records));
-  RunSweepTask(cut, 1e9);
+  CHECK(state.program == "1 (commit a)");
+  cut.provenance.commit = "b";
+  RunSweepTask(cut, 0);  // with checkpoints, which must not add to this
+  CHECK(ResultsReader(cut.path).Text("/config", "commit") == "b");
+  CHECK(ResultsReader(cut.path).Text("/config", "earlier_programs") == "1 (commit a)");
+  CHECK_FALSE(ResultsReader(whole.path).HasAttribute("/config", "earlier_programs"));
   CHECK(Hdf5Text(cut.path, "/agents") == Hdf5Text(whole.path, "/agents"));
   CHECK(ReadRunState(cut.path, cut.label()).seconds >= 5000);  // both parts
+}
+
+TEST_CASE("a disk that fills up leaves the last checkpoint") {
+  const Fixture fixture;
+  for (const int run : {0, 1}) {
+    const SweepTask whole = fixture.Task(run, "whole.h5"), cut = fixture.Task(run, "cut.h5");
+    RunSweepTask(whole, 1e9);
+    WriteCheckpoint(cut);
+    // In a process of its own, no file can grow by more than what a few steps need.
+    const auto fill = [&](int) {
+      const rlimit limit{std::filesystem::file_size(cut.path) + 2500, RLIM_INFINITY};
+      signal(SIGXFSZ, SIG_IGN);
+      setrlimit(RLIMIT_FSIZE, &limit);
+      RunSweepTask(cut, 0);
+    };
+    WorkerEnd end;
+    const PoolCallbacks callbacks{[&](const WorkerEnd& told) { end = told; },
+                                  [](const std::vector<int>&) {}};
+    RunInProcesses({0}, 1, fill, callbacks);
+    CHECK(end.error.find("cut.h5: cannot be written: File too large") != std::string::npos);
+    const RunState state = ReadRunState(cut.path, cut.label());
+    CHECK(state.progress == RunProgress::kStopped);
+    CHECK(state.evaluations > 0);
+    RunSweepTask(cut, 1e9);
+    CHECK(Hdf5Text(cut.path, "/agents") == Hdf5Text(whole.path, "/agents"));
+    std::filesystem::remove(whole.path);
+    std::filesystem::remove(cut.path);
+  }
 }
 
 TEST_CASE("a failure leaves a checkpoint where it is") {

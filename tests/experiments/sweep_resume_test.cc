@@ -1,19 +1,10 @@
-// kill -9 of anything at any moment, ctrl-C, a full disk: the results are those of the undisturbed
-// sweep.
-
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <thread>
+// kill -9 of anything at any moment, a full disk: the results are those of the undisturbed sweep.
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/file.h>
 
 #include "framework/base/random.h"
-#include "tests/experiments/sweep_files.h"
+#include "tests/experiments/sweep_process.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -21,105 +12,94 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Large enough to be met in the middle by the kills.
-constexpr int kEvaluations = 1000;
-
-// The program in the background.
-class Background {
- public:
-  Background(const SweepFiles& files, const std::string& output) {
-    pid_ = fork();
-    REQUIRE(pid_ >= 0);
-    if (pid_ > 0) return;
-    const int nowhere = open("/dev/null", O_WRONLY);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-    const std::string program = (BinaryDir() / "emplace").string();
-    if (chdir(files.folder.path().c_str()) == 0) {
-      execl(program.c_str(),
-            "emplace",
-            "sweep",
-            "s.yaml",
-            "--resume",
-            "--jobs",
-            "2",
-            "-o",
-            output.c_str(),
-            nullptr);
-    }
-    _exit(127);
-  }
-
-  std::vector<pid_t> Workers() const {
-    std::ifstream file("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) +
-                       "/children");
-    std::vector<pid_t> pids;
-    for (pid_t pid = 0; file >> pid;) pids.push_back(pid);
-    return pids;
-  }
-
-  void Kill() const { kill(pid_, SIGKILL); }
-
-  // Exit code, or 128 + signal.
-  int Wait() const {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
- private:
-  pid_t pid_ = 0;
-};
+using std::chrono::milliseconds;
 
 TEST_CASE("killed again and again, supervisor and workers: the results are the same") {
-  const SweepFiles files(kEvaluations, 0.05);
-  const auto begin = std::chrono::steady_clock::now();
+  const SweepFiles files(120, 0.02);
   REQUIRE(files.Run({"-o", "whole", "--quiet", "--jobs", "2"}).exit_code == 0);
-  const auto duration = std::chrono::steady_clock::now() - begin;  // what the kills are spread over
   const auto whole = RunTexts(files.folder / "whole");
   REQUIRE(whole.size() == SweepFiles::kRuns);
 
   Rng rng(7);
-  int supervisors_killed = 0, workers_killed = 0;
-  const int kills = 6 * EMPLACE_TEST_SCALE;
-  for (int i = 0; i < kills; ++i) {
-    const Background sweep(files, "cut");
-    std::this_thread::sleep_for(duration * (10 + UniformInt(rng, 50)) / 100);
-    if (i % 2 == 0) {
-      sweep.Kill();
-      if (sweep.Wait() == 128 + SIGKILL) ++supervisors_killed;
-    } else {
-      const std::vector<pid_t> workers = sweep.Workers();
-      for (const pid_t worker : workers) kill(worker, SIGKILL);
-      const int code = sweep.Wait();
-      CHECK((code == 0 || code == 1));  // 0: it ended before
-      if (code == 1) ++workers_killed;
+  const int wanted = 8 * EMPLACE_TEST_SCALE;
+  int supervisors = 0, workers = 0, begun = 0;
+  while (supervisors + workers < wanted) {
+    REQUIRE(++begun < 10 * wanted);
+    SweepProcess sweep(files, "cut");
+    // Where it stands in its work counts, not the time: a slow machine is met in the same places.
+    while (supervisors + workers < wanted && sweep.WaitForWrites(1 + UniformInt(rng, 4))) {
+      std::this_thread::sleep_for(milliseconds(UniformInt(rng, 20)));
+      if (workers >= supervisors) {
+        sweep.Signal(SIGKILL);
+        if (sweep.Wait() == 128 + SIGKILL) ++supervisors;
+      } else if (const std::vector<pid_t> pids = sweep.Workers(); !pids.empty()) {
+        kill(pids[UniformInt(rng, static_cast<int>(pids.size()))], SIGKILL);
+        ++workers;
+      }
+      for (const auto& entry : fs::directory_iterator(files.folder / "cut/runs")) {
+        if (entry.path().extension() == ".h5") CHECK(!Hdf5Text(entry.path(), "/agents").empty());
+      }
     }
-    // At any moment every file can be read.
-    if (!fs::exists(files.folder / "cut/runs")) continue;
-    for (const auto& entry : fs::directory_iterator(files.folder / "cut/runs")) {
-      if (entry.path().extension() == ".h5") CHECK(!Hdf5Text(entry.path(), "/agents").empty());
-    }
+    if (supervisors + workers == wanted) continue;
+    const int code = sweep.Wait();
+    CHECK((code == 0 || code == 1 || code == 128 + SIGKILL));
+    if (code == 0) fs::remove_all(files.folder / "cut");  // nothing is left to be killed
   }
-  CHECK(supervisors_killed + workers_killed > 0);
+  CHECK(supervisors > 0);
+  CHECK(workers > 0);
   const ProcessResult last = files.Run({"-o", "cut", "--resume", "--jobs", "2", "--quiet"});
   CHECK(last.exit_code == 0);
   CHECK(RunTexts(files.folder / "cut") == whole);
 }
 
-TEST_CASE("ctrl-C leaves checkpoints; the rest goes on from there") {
-  const SweepFiles files(kEvaluations);
-  REQUIRE(files.Run({"-o", "whole", "--quiet"}).exit_code == 0);
-  const ProcessResult stopped =
-      files.Run({"-o", "cut", "--jobs", "2"}, {.interrupt_when = "agent=heft"});
-  if (stopped.exit_code != 0) {  // it came in time
-    CHECK(stopped.exit_code == 1);
-    CHECK(stopped.err.find("stopped: ") != std::string::npos);
-    CHECK(stopped.err.find("--resume goes on from there") != std::string::npos);
+TEST_CASE("a killed supervisor takes its workers along") {
+  const SweepFiles files(1'000'000'000, 0.02);
+  SweepProcess sweep(files, "cut", {"--set", "grid.agents=[seq2seq]"});
+  REQUIRE(sweep.WaitForWrites(3));
+  sweep.Signal(SIGKILL);
+  CHECK(sweep.Wait() == 128 + SIGKILL);
+  // Every worker holds the lock, too, and would go on for days.
+  const int lock = open((files.folder / "cut/lock").c_str(), O_RDWR | O_CLOEXEC);
+  bool free = false;
+  for (int i = 0; i < 60'000 && !free; ++i) {
+    free = flock(lock, LOCK_EX | LOCK_NB) == 0;
+    std::this_thread::sleep_for(milliseconds(1));
   }
-  const ProcessResult rest = files.Run({"-o", "cut", "--resume", "--quiet"});
-  CHECK(rest.exit_code == 0);
-  CHECK(RunTexts(files.folder / "cut") == RunTexts(files.folder / "whole"));
+  CHECK(free);
+  close(lock);
+}
+
+TEST_CASE("files that are damaged are set aside and made again") {
+  const SweepFiles files(30);
+  REQUIRE(files.Run({"-o", "out", "--quiet"}).exit_code == 0);
+  const fs::path runs = files.folder / "out/runs";
+  const auto whole = RunTexts(files.folder / "out");
+  const std::string second = ReadText(runs / "0002.h5");
+  WriteText(runs / "0001.h5", "");
+  WriteText(runs / "0002.h5", second.substr(0, second.size() / 2));
+  WriteText(runs / ".0003.h5.17.0.tmp", second.substr(0, 100));  // killed while it was written
+  WriteText(runs / ".0003.h5.aBcDeF.tmp", "");
+  WriteText(files.folder / "out/.sweep.yaml.17.0.tmp", "format");
+  WriteText(runs / "mine.tmp", "stays");
+  const ProcessResult result = files.Run({"-o", "out", "--resume", "--quiet"});
+  CHECK(result.exit_code == 0);
+  CHECK(result.err.find("out/runs/0001.h5: no results file of emplace (HDF5), or not whole; kept "
+                        "as 0001.h5.damaged, its run begins anew") != std::string::npos);
+  CHECK(result.out.find("resumed  0 runs go on, 8 are done, 2 begin") != std::string::npos);
+  CHECK(ReadText(runs / "0001.h5.damaged") == "");
+  CHECK(ReadText(runs / "0002.h5.damaged") == second.substr(0, second.size() / 2));
+  CHECK_FALSE(fs::exists(runs / ".0003.h5.17.0.tmp"));
+  CHECK_FALSE(fs::exists(runs / ".0003.h5.aBcDeF.tmp"));
+  CHECK_FALSE(fs::exists(files.folder / "out/.sweep.yaml.17.0.tmp"));
+  CHECK(ReadText(runs / "mine.tmp") == "stays");
+  for (const char* name : {"0001.h5.damaged", "0002.h5.damaged", "mine.tmp"}) {
+    fs::remove(runs / name);
+  }
+  CHECK(RunTexts(files.folder / "out") == whole);
+
+  fs::remove_all(runs);
+  CHECK(files.Run({"-o", "out", "--resume", "--quiet"}).exit_code == 0);
+  CHECK(RunTexts(files.folder / "out") == whole);
 }
 
 // No file can grow beyond `bytes`, as on a disk that is full.
@@ -135,7 +115,7 @@ ProcessResult RunLimited(const SweepFiles& files, std::uintmax_t bytes) {
 }
 
 TEST_CASE("a full disk is told, and what was written stays") {
-  const SweepFiles files;
+  const SweepFiles files(60);
   REQUIRE(files.Run({"-o", "whole", "--quiet"}).exit_code == 0);
   const auto whole = RunTexts(files.folder / "whole");
 
@@ -159,6 +139,19 @@ TEST_CASE("a full disk is told, and what was written stays") {
 
   CHECK(files.Run({"-o", "cut", "--resume", "--quiet"}).exit_code == 0);
   CHECK(RunTexts(files.folder / "cut") == whole);
+}
+
+TEST_CASE("a log that cannot be written does not end the work") {
+  const SweepFiles files(30);
+  const std::string program = (BinaryDir() / "emplace").string();
+  const auto shell = [&](const std::string& command) {
+    return RunProcess({"/bin/sh", "-c", command}, {.folder = files.folder.path()});
+  };
+  CHECK(shell(program + " sweep s.yaml -o full 2>/dev/full").exit_code == 0);
+  CHECK(RunTexts(files.folder / "full").size() == SweepFiles::kRuns);
+  shell(fmt::format("({} sweep s.yaml -o gone 2>&1 >/dev/null; echo $? >code) | true", program));
+  CHECK(ReadText(files.folder / "code") == "0\n");
+  CHECK(RunTexts(files.folder / "gone") == RunTexts(files.folder / "full"));
 }
 
 }  // namespace

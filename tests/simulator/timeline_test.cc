@@ -113,6 +113,18 @@ TEST_CASE(
   CHECK(transfers == static_cast<int>(t.transfers.size()));
   CHECK(rows == 3 + 2);
   CHECK(begins == ends);
+  // An arrow belongs to the bar that it begins or ends in: before the bar's end.
+  for (const auto& arrow : trace.at("traceEvents")) {
+    if (arrow.at("ph") != "s" && arrow.at("ph") != "f") continue;
+    bool bound = false;
+    for (const auto& bar : trace.at("traceEvents")) {
+      if (bar.at("ph") != "X" || bar.at("pid") != arrow.at("pid")) continue;
+      if (bar.at("tid") != arrow.at("tid")) continue;
+      const double start = bar.at("ts"), length = bar.at("dur"), at = arrow.at("ts");
+      bound = bound || (start <= at && (at < start + length || (length == 0 && at == start)));
+    }
+    CHECK(bound);
+  }
   CHECK(begins >= 2 * transfers);
   for (int d = 0; d < problem->num_devices(); ++d) {
     CHECK(peak["memory " + problem->cluster().device(d).name] == t.outcome.devices[d].peak);

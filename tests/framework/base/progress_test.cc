@@ -79,6 +79,18 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST_CASE("what cannot be written is lost, and that is all") {
+  const int fd = open("/dev/full", O_WRONLY);
+  REQUIRE(fd >= 0);
+  {
+    const Redirected redirected(fd);
+    Progress progress("runs", 2);
+    CHECK_NOTHROW(progress.Line("the first"));
+    CHECK_NOTHROW(progress.Update(2));
+  }  // nor does the last line throw
+  close(fd);
+}
+
 TEST_CASE("piped: short work makes one line, at its end") {
   const std::string output = Piped([] {
     Progress progress("search", 1000);

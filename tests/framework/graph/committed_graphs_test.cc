@@ -118,6 +118,7 @@ TEST_CASE("recurrent models match their formulas") {
   CheckRnnlm("rnnlm_h384", 384, 10'000, 20);
   CheckNmt("nmt", 2, 1024, 32'000, 40);
   CheckNmt("nmt_h256", 2, 256, 8'000, 12);
+  CheckNmt("nmt4", 4, 1024, 32'000, 50);
   CheckNmt("nmt8", 8, 1024, 32'000, 50);
 }
 

@@ -34,14 +34,15 @@ Graph Example() {
 TEST_CASE("every op is a node, every dependency an edge with its bytes") {
   CHECK(FormatDot(Example(), Grouping::Identity(4)) ==
         R"(digraph "ex" {
+  graph [nslimit=1, nslimit1=1, mclimit=0.5];
   node [shape=box, style="rounded,filled", fillcolor=white];
   g0 [label="net/x/a\nMatMul\n2.5 GFLOP"];
   g1 [label="net/x/b\nRelu"];
   g2 [label="net/y/c\nSum"];
   g3 [label="say \"hi\"\\\nk"];
-  g0 -> g1 [label="1.5 kB"];
+  g0 -> g1 [xlabel="1.5 kB"];
   g0 -> g2 [style=dashed];
-  g1 -> g2 [label="20 B"];
+  g1 -> g2 [xlabel="20 B"];
 }
 )");
 }

@@ -1,0 +1,74 @@
+#include "experiments/report/drawn_placement.h"
+
+#include <algorithm>
+
+#include "agents/registry.h"
+#include "experiments/output.h"
+#include "framework/base/error.h"
+#include "framework/results/results_reader.h"
+#include "simulator/reference.h"
+
+namespace emplace {
+namespace {
+
+// What every speed-up refers to, as `emplace run` has it.
+std::optional<Nanos> OneGpuTime(const LoadedProblem& problem, const SimulatorOptions& simulator) {
+  AgentSpec spec;
+  spec.label = "single_gpu";
+  spec.entry = &AllAgents().Find("single_gpu", "emplace report");
+  const SearchResult result = RunSearch(problem.searched, simulator, spec, 0, Budget{});
+  if (!result.best || !result.best->outcome.feasible) return std::nullopt;
+  return result.best->outcome.step_time;
+}
+
+}  // namespace
+
+bool IsPlacementFile(const std::string& placement) {
+  return placement.ends_with(".json") || placement.ends_with(".json.gz");
+}
+
+std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
+                                            const std::string& placement,
+                                            const RunFiles& files) {
+  const bool is_file = IsPlacementFile(placement);
+  const ResultRun* run = is_file ? nullptr : problem.Best(placement);
+  if (run == nullptr) run = problem.Best();
+  if (run == nullptr) return std::nullopt;
+  const std::string where = run->file.string();
+  const ResultsReader reader(run->file);
+  const EarlierRun earlier = ReadRun(run->file, files);
+  SimulatorOptions how;
+  how.semantics = ParseSemantics(earlier.semantics, where);
+  how.count_gaps = reader.Int("/problem", "count_gaps") != 0;
+  const ConfigNode config = ConfigNode::FromString(reader.Text("/config", "yaml"), where);
+
+  DrawnPlacement drawn;
+  if (is_file) {
+    drawn.label = placement;
+    drawn.device_of_op = ReadPlacement(placement, *earlier.graph, *earlier.cluster, PrintWarning);
+  } else {
+    drawn.label = LabelOf(*run);
+    for (const std::int64_t device : reader.Ints(run->group + "/best/placement")) {
+      drawn.device_of_op.push_back(static_cast<DeviceIndex>(device));
+    }
+    drawn.searched = reader.Int(run->group + "/best/outcome", "step_time_ns");
+  }
+  const bool period = reader.Text("/problem", "objective") == "period";
+  drawn.problem = MakeProblem(earlier.graph,
+                              earlier.cluster,
+                              ParsePasses(config.At("coarsen")),
+                              period ? Objective::kPeriod : Objective::kStepTime,
+                              reader.Int("/problem", "contracted") != 0,
+                              where,
+                              earlier.costs.get());
+  drawn.one_gpu = OneGpuTime(drawn.problem, how);
+  drawn.ops = MakeExactProblem(earlier, where);
+  drawn.timeline = SimulateReference(*drawn.ops, drawn.device_of_op, how);
+  drawn.weight.resize(drawn.ops->num_ops());
+  for (const OpEvent& event : drawn.timeline.ops) {
+    drawn.weight[event.op] = static_cast<double>(event.finish - event.start);
+  }
+  return drawn;
+}
+
+}  // namespace emplace

@@ -1,0 +1,39 @@
+#pragma once
+
+// The placement of a problem that a report draws, with everything that its pictures are made of.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/load.h"
+#include "experiments/report/report_runs.h"
+#include "experiments/run_reader.h"
+#include "simulator/timeline.h"
+
+namespace emplace {
+
+struct DrawnPlacement {
+  std::string label;                   ///< "hill_climb.seed2", or the placement file
+  LoadedProblem problem;               ///< as the run had it
+  std::shared_ptr<const Problem> ops;  ///< every op on its own; what `timeline` is of
+  std::vector<DeviceIndex> device_of_op;
+  Timeline timeline;              ///< one step in the run's semantics
+  std::vector<double> weight;     ///< [num_ops] time of each op where it is placed [ns]
+  std::optional<Nanos> searched;  ///< what the search saw [ns]; empty for a placement file
+  std::optional<Nanos> one_gpu;   ///< objective on one GPU, if there is one and it fits [ns]
+};
+
+/// @param placement  whose best placement, "hill_climb" or "hill_climb.seed2", or a placement file
+///   (.json, .json.gz); empty, or an agent that this problem lacks: the best of all
+/// @param files  to read instead of those that the results name
+/// @return nothing if no run has found a placement
+/// @throws InputError as ReadRun() and ReadPlacement() do
+std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
+                                            const std::string& placement,
+                                            const RunFiles& files);
+
+/// Is it the name of a placement file rather than of an agent?
+bool IsPlacementFile(const std::string& placement);
+
+}  // namespace emplace

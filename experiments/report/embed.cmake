@@ -1,0 +1,17 @@
+# Writes OUTPUT (report_files.cc): the text of FILES, compiled into the program.
+set(text "#include <span>\n\n#include \"experiments/report/report_page.h\"\n\n")
+string(APPEND text "namespace emplace::internal {\n\n")
+string(APPEND text "static constexpr PageFile kFiles[] = {\n")
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} content)
+  string(FIND "${content}" ")page\"" clash)
+  string(FIND "${content}" "</script" closes)
+  if(NOT clash EQUAL -1 OR (NOT closes EQUAL -1 AND NOT name MATCHES "html$"))
+    message(FATAL_ERROR "${file}: cannot be embedded")
+  endif()
+  string(APPEND text "    {\"${name}\", R\"page(${content})page\"},\n")
+endforeach()
+string(APPEND text "};\nextern const std::span<const PageFile> kPageFiles;\n"
+  "const std::span<const PageFile> kPageFiles = kFiles;\n\n}  // namespace emplace::internal\n")
+file(WRITE ${OUTPUT} "${text}")

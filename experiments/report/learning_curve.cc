@@ -1,0 +1,64 @@
+#include "experiments/report/learning_curve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace emplace {
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  if (values.size() % 2 == 1 || values[middle] == kNothing) return values[middle];
+  return (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace
+
+CurveBand SummarizeCurves(const std::vector<SearchCurve>& curves) {
+  CurveBand band;
+  if (curves.empty()) return band;
+  std::vector<std::int64_t>& at = band.evaluations;
+  for (const SearchCurve& curve : curves) {
+    for (const BestSoFar& step : curve.steps) at.push_back(step.evaluations);
+    at.push_back(std::max<std::int64_t>(curve.evaluations, 1));
+  }
+  std::sort(at.begin(), at.end());
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+
+  std::vector<size_t> next(curves.size(), 0);
+  std::vector<double> best(curves.size(), kNothing);
+  for (const std::int64_t evaluation : at) {
+    for (size_t i = 0; i < curves.size(); ++i) {
+      const std::vector<BestSoFar>& steps = curves[i].steps;
+      for (; next[i] < steps.size() && steps[next[i]].evaluations <= evaluation; ++next[i]) {
+        best[i] = steps[next[i]].best_ns;
+      }
+    }
+    band.median.push_back(Median(best));
+    band.least.push_back(*std::min_element(best.begin(), best.end()));
+    band.most.push_back(*std::max_element(best.begin(), best.end()));
+  }
+  return band;
+}
+
+std::vector<BestSoFar> ThinSteps(const std::vector<BestSoFar>& steps, std::size_t max_steps) {
+  if (steps.size() <= max_steps || max_steps < 2) return steps;
+  const double first = std::log(static_cast<double>(steps.front().evaluations));
+  const double last = std::log(static_cast<double>(steps.back().evaluations));
+  const double width = (last - first) / static_cast<double>(max_steps - 1);
+  std::vector<BestSoFar> thin = {steps.front()};
+  for (size_t i = 1; i < steps.size(); ++i) {
+    const auto bucket = [&](size_t step) {
+      const double at = std::log(static_cast<double>(steps[step].evaluations));
+      return static_cast<size_t>((at - first) / width);
+    };
+    if (i + 1 == steps.size() || bucket(i) != bucket(i + 1)) thin.push_back(steps[i]);
+  }
+  return thin;
+}
+
+}  // namespace emplace

@@ -1,0 +1,149 @@
+'use strict';
+// Numbers, colours, elements and the tooltip that all parts share.
+
+// Before anything can go wrong: a test reads what went wrong from the page.
+window.addEventListener('error', (event) => {
+  document.documentElement.dataset.errors =
+      (document.documentElement.dataset.errors || '') + event.message + '\n';
+});
+document.addEventListener('securitypolicyviolation', (event) => {
+  document.documentElement.dataset.errors =
+      (document.documentElement.dataset.errors || '') + 'refused: ' + event.blockedURI + '\n';
+});
+
+const report = JSON.parse(document.getElementById('data').textContent);
+
+const Format = {
+  // Four significant digits and a unit: 667.7 ms.
+  scaled(value, units) {
+    if (value === null || value === undefined || Number.isNaN(value)) return '–';
+    if (value === 0) return '0 ' + units[0][1];
+    let [size, name] = units[0];
+    for (const [s, n] of units)
+      if (Math.abs(value) >= s) [size, name] = [s, n];
+    const x = value / size,
+          whole = Math.abs(x) < 10 ? 1 :
+        Math.abs(x) < 100          ? 2 :
+        Math.abs(x) < 1000         ? 3 :
+                                     4;
+    return (size === 1 ? String(Math.round(x)) : x.toFixed(4 - whole)) + ' ' + name;
+  },
+  time: (ns) => Format.scaled(ns, [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']]),
+  bytes: (b) => Format.scaled(b, [[1, 'B'], [1024, 'KiB'], [1048576, 'MiB'], [1073741824, 'GiB']]),
+  duration(seconds) {
+    if (seconds >= 3600) return (seconds / 3600).toFixed(1) + ' h';
+    return seconds >= 60 ? (seconds / 60).toFixed(1) + ' min' : seconds.toFixed(1) + ' s';
+  },
+  percent: (share) => (share === null ? '–' : (100 * share).toFixed(1) + ' %'),
+  count: (n) => d3.format(',')(n),
+  ops: (n) => Format.count(n) + (n === 1 ? ' op' : ' ops'),
+};
+
+// An element with attributes and children (texts or elements). Texts are never markup.
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === false || value === null || value === undefined) continue;
+    if (key.startsWith('on'))
+      made.addEventListener(key.slice(2), value);
+    else if (key === 'style')
+      made.style.cssText = value;
+    else
+      made.setAttribute(key, value === true ? '' : value);
+  }
+  for (const child of children.flat())
+    if (child !== null && child !== undefined) made.append(child);
+  return made;
+}
+
+function fill(id, ...children) {
+  const place = document.getElementById(id);
+  place.replaceChildren(...children.flat().filter((child) => child !== null));
+  return place;
+}
+
+function facts(pairs) {
+  return pairs.filter(([, text]) => text !== null && text !== '')
+      .flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)]);
+}
+
+// A row of buttons or choices: {value: text}, called with the value.
+function chooser(label, choices, chosen, onchange) {
+  const select = element(
+      'select',
+      {onchange: () => onchange(select.value)},
+      Object.entries(choices).map(
+          ([value, text]) => element('option', {value, selected: value === chosen}, text)));
+  return element('label', {}, label + ' ', select);
+}
+
+// Colours that people with colour-blindness tell apart (Okabe and Ito), greys for CPUs beside GPUs;
+// further devices get lighter and darker ones.
+const Colours = {
+  gpus: ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#7a52a8'],
+  cpus: ['#8b939e', '#5f6874', '#b4bac2'],
+  phases: ['#3b7dd8', '#e08a1e', '#4c9f70'],
+  agents: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#7a52a8', '#8c564b'],
+  dashes: ['', '7 3', '2 3', '9 3 2 3'],
+  devices(cluster) {
+    const seen = {cpu: 0, gpu: 0};
+    const mixed = cluster.devices.some((device) => device.class !== 'cpu');
+    return cluster.devices.map((device) => {
+      const kind = mixed && device.class === 'cpu' ? 'cpu' : 'gpu', list = Colours[kind + 's'];
+      const index = seen[kind]++, round = Math.floor(index / list.length);
+      const base = d3.hsl(list[index % list.length]);
+      return (round === 0         ? base :
+                  round % 2 === 1 ? base.darker(0.8 * round) :
+                                    base.brighter(0.5 * round))
+          .toString();
+    });
+  },
+  inkOn(colour) {
+    const {r, g, b} = d3.rgb(colour);
+    return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? '#10131a' : '#ffffff';
+  },
+  css: (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim(),
+};
+
+function swatch(colour) { return element('i', {class: 'swatch', style: 'background:' + colour}); }
+
+function deviceLegend(problem) {
+  const colours = Colours.devices(problem.cluster);
+  return element(
+      'div',
+      {class: 'legend'},
+      problem.cluster.devices.map(
+          (device, d) => element('span', {}, swatch(colours[d]), device.name)));
+}
+
+const Tooltip = {
+  // lines: the first is bold; an empty list hides it.
+  show(event, lines) {
+    const box = document.getElementById('tooltip');
+    if (lines.length === 0) return Tooltip.hide();
+    box.replaceChildren(
+        element('b', {}, lines[0]),
+        ...lines.slice(1).filter((line) => line !== null).map((line) => element('div', {}, line)));
+    box.hidden = false;
+    const {width, height} = box.getBoundingClientRect();
+    const x = event.clientX + 14, y = event.clientY + 14;
+    box.style.left = Math.max(4, Math.min(x, innerWidth - width - 8)) + 'px';
+    box.style.top =
+        (y + height > innerHeight - 8 ? Math.max(4, event.clientY - height - 10) : y) + 'px';
+  },
+  hide() { document.getElementById('tooltip').hidden = true; },
+};
+
+// Names of a graph's ops, decoded when they are first asked for.
+function opName(problem, op) {
+  const graph = report.graphs[problem.graph];
+  if (!graph.decoded) {
+    graph.decoded = [];
+    let before = '';
+    for (let i = 0; i < graph.names.length; i += 2) {
+      before = before.slice(0, graph.names[i]) + graph.names[i + 1];
+      graph.decoded.push(before);
+    }
+  }
+  return graph.decoded[op];
+}

@@ -1,0 +1,172 @@
+'use strict';
+// What was searched, and a table of the agents.
+
+function runsText(runs) {
+  const parts = [runs.done + ' done'];
+  if (runs.failed) parts.push(runs.failed + ' failed');
+  if (runs.stopped) parts.push(runs.stopped + ' stopped before their end');
+  if (runs.open) parts.push(runs.open + ' not begun');
+  return parts.join(', ');
+}
+
+function showHead() {
+  fill(
+      'source',
+      (report.sweep ? 'sweep ' + report.sweep + ': ' : '') + runsText(report.runs) + ' – ' +
+          report.source.join(', '));
+  const made = report.made_by;
+  fill(
+      'footer',
+      `Written by emplace ${made.version} (commit ${made.commit}), ${made.date}. ` +
+          'Times are simulated unless they are called measured. ' +
+          'Pictures: D3 (BSD-3-Clause), Graphviz.');
+  const failures = document.getElementById('failures');
+  failures.hidden = report.failures.length === 0;
+  if (!failures.hidden) {
+    fill(
+        'failures',
+        element('h2', {}, 'Failed runs'),
+        element(
+            'ul',
+            {},
+            report.failures.map(
+                (failure) => element('li', {}, failure.run + ': ' + failure.error))));
+  }
+}
+
+function budgetText(keys) {
+  const limits = [];
+  if (+keys['budget.evaluations'] > 0)
+    limits.push(Format.count(+keys['budget.evaluations']) + ' evaluations');
+  if (+keys['budget.seconds'] > 0) limits.push(keys['budget.seconds'] + ' s');
+  if (+keys['budget.steps'] > 0) limits.push(Format.count(+keys['budget.steps']) + ' steps');
+  return limits.join(' or ') + ' per agent and seed';
+}
+
+function showOverview(problem) {
+  const list = document.querySelector('#overview .facts'), keys = problem.keys;
+  const where = problem.provenance;
+  const common = [
+    ['budget', budgetText(keys)],
+    ['seeds', problem.seeds.join(', ')],
+    ['runs', runsText(problem.runs)],
+    ['made with', `emplace ${where.version.join(', ')} (commit ${where.commit.join(', ')})`],
+    ['on', `${where.host.join(', ')}: ${where.cpu.join('; ')}; GPUs: ${where.gpus.join('; ')}`],
+    ['when', where.first === where.last ? where.first : `${where.first} to ${where.last}`],
+  ];
+  if (!problem.drawn) {
+    list.replaceChildren(...facts([['graph', keys.graph], ['cluster', keys.cluster], ...common]));
+    return;
+  }
+  const graph = report.graphs[problem.graph], period = keys.objective === 'period';
+  list.replaceChildren(...facts([
+    ['graph', `${graph.name}: ${Format.ops(graph.ops)}, ${Format.count(problem.groups)} groups`],
+    [
+      'cluster',
+      `${problem.cluster.name}: ` +
+          problem.cluster.devices
+              .map(
+                  (device) => `${device.name} (${device.kind}${
+                      device.memory === null ? '' : ', ' + Format.bytes(device.memory)})`)
+              .join(', ')
+    ],
+    [
+      'model',
+      `${keys.semantics} semantics` +
+          (keys.count_gaps === 'true' ? ' counting trailing gaps' : '') +
+          (period ? ', period of pipelined steps' : ', step time') +
+          (keys.contracted === 'true' ? ', groups contracted (an approximation)' : '') +
+          `; costs: ${
+              keys.costs === 'none' ? 'the graph\'s own and the roofline model' : keys.costs}`
+    ],
+    ['coarsening', keys.coarsen],
+    [
+      'lower bound',
+      `${Format.time(problem.bound_ns)} (critical path ${Format.time(problem.critical_path_ns)}, ` +
+          `work ${Format.time(problem.work_ns)})`
+    ],
+    [
+      'one GPU',
+      problem.one_gpu_ns === null ? 'does not fit or is not there' : Format.time(problem.one_gpu_ns)
+    ],
+    ...common
+  ]));
+}
+
+function stepTimeCell(agent) {
+  const time = agent.step_time_ns;
+  if (time.median === null) {
+    const deficits = Object.entries(agent.deficit_bytes).sort((a, b) => b[1] - a[1]);
+    if (deficits.length && deficits[0][1] > 0) {
+      return element(
+          'td',
+          {class: 'oom', 'data-oom': true},
+          `OOM (missing ${Format.bytes(deficits[0][1])} on ${deficits[0][0]})`);
+    }
+    return element('td', {}, agent.failed > 0 ? 'failed' : '–');
+  }
+  let text = Format.time(time.median);
+  if (time.min < time.max) text += ` [${Format.time(time.min)} .. ${Format.time(time.max)}]`;
+  if (agent.fitting < agent.runs) text += ` (${agent.fitting} of ${agent.runs} fit)`;
+  return element(
+      'td', {'data-median': time.median, 'data-min': time.min, 'data-max': time.max}, text);
+}
+
+function showSummary(problem) {
+  if (!problem.drawn) {
+    fill(
+        'summary',
+        element('h2', {}, 'Agents'),
+        element('p', {}, 'No run has found a placement yet.'));
+    return;
+  }
+  const devices = problem.cluster.devices;
+  const seen = devices.length <= 8 ? devices : [];
+  const head = element(
+      'tr',
+      {},
+      ['agent', 'step time', 'speed-up', 'gap to bound', 'evaluations', 'search', 'on hardware']
+          .map((text) => element('th', {}, text)),
+      seen.map(
+          (device, i) =>
+              element('th', {}, i === 0 ? 'peak GiB on ' : '', element('br'), device.name)),
+      seen.length ? null : element('th', {}, 'largest peak GiB'));
+  const rows = problem.agents.map((agent, i) => {
+    const peaks = seen.length ? seen.map((device) => agent.peak_bytes[device.name]) :
+                                [d3.max(Object.values(agent.peak_bytes))];
+    return element(
+        'tr',
+        {
+          class: i === 0 && agent.step_time_ns.median !== null ? 'best' : '',
+          'data-agent': agent.agent
+        },
+        element('td', {}, agent.agent),
+        stepTimeCell(agent),
+        element('td', {}, agent.speed_up === null ? '–' : agent.speed_up.toFixed(2) + '×'),
+        element('td', {}, Format.percent(agent.gap)),
+        element('td', {'data-evaluations': agent.evaluations}, Format.count(agent.evaluations)),
+        element('td', {}, Format.duration(agent.seconds)),
+        element('td', {}, Format.duration(agent.hardware_seconds)),
+        peaks.map(
+            (peak) =>
+                element('td', {}, peak === undefined ? '–' : (peak / 1073741824).toFixed(2))));
+  });
+  fill(
+      'summary',
+      element('h2', {}, 'Agents'),
+      element(
+          'div',
+          {class: 'scroll'},
+          element(
+              'table',
+              {id: 'agents', 'data-bound': problem.bound_ns, 'data-one-gpu': problem.one_gpu_ns},
+              element('thead', {}, head),
+              element('tbody', {}, rows))),
+      element(
+          'p',
+          {class: 'note'},
+          'Step time: median [range] over the seeds of the best placement that each found. ' +
+              'Speed-up: over one GPU. Gap: to the lower bound, which no placement can beat. ' +
+              'Evaluations and search time: over all seeds. On hardware: what measuring the same ' +
+              'placements would have taken. Peak memory: of the best seed.'));
+}

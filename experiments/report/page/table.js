@@ -1,0 +1,142 @@
+'use strict';
+// The table of the sweep's layout and a paper's claims.
+
+// Four significant digits; counts as they are.
+function tableNumber(value, unit) {
+  if (typeof value !== 'number') return value === '-inf' ? '-∞' : '∞';
+  if (unit === 'count') return Format.count(Math.round(value));
+  return value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4) ?
+      value.toExponential(3) :
+      Math.abs(value) >= 1000 ? value.toFixed(0) :
+                                value.toPrecision(4);
+}
+
+function cellText(cell, column) {
+  switch (cell.state) {
+    case 'number': {
+      const text = (value) => tableNumber(value, column.unit);
+      const spread = cell.low !== null && cell.low !== undefined && cell.low !== cell.high;
+      return text(cell.median) + (column.unit === 'percent' ? ' %' : '') +
+          (spread ? ` [${text(cell.low)} .. ${text(cell.high)}]` : '');
+    }
+    case 'oom':
+      return 'OOM';
+    case 'undefined':
+      return '–';
+    default:
+      return cell.state;
+  }
+}
+
+function showTable() {
+  const table = report.table;
+  if (!table) return;
+  const head = element(
+      'tr',
+      {},
+      table.heads.map((text) => element('th', {class: 'text'}, text)),
+      element('th', {class: 'text'}, 'source'),
+      table.columns.map(
+          (column) => element(
+              'th',
+              {},
+              column.label +
+                  (column.unit === 'ratio' || column.unit === 'count' ?
+                       '' :
+                       ` [${column.unit === 'percent' ? '%' : column.unit}]`))));
+  const rows = table.rows.flatMap((row) => {
+    const heads = row.heads.map((text) => element('td', {class: 'text head'}, text));
+    const cells = table.columns.map((column) => {
+      const cell = row.cells[column.name];
+      const few = cell.seeds > cell.fitting && cell.fitting > 0 ?
+          ` (${cell.fitting} of ${cell.seeds} fit)` :
+          '';
+      return element(
+          'td',
+          {class: cell.state === 'oom' ? 'oom' : '', 'data-value': cell.median},
+          cellText(cell, column) + few);
+    });
+    const lines =
+        [element('tr', {}, heads, element('td', {class: 'text head'}, 'simulated'), cells)];
+    if (table.columns.some((column) => row.cells[column.name].published)) {
+      const mark = table.published && table.published.confidence;
+      lines.push(element(
+          'tr',
+          {class: 'published'},
+          row.heads.map(() => element('td')),
+          element('td', {class: 'text head'}, 'published' + (mark ? ` [${mark}]` : '')),
+          table.columns.map((column) => {
+            const number = row.cells[column.name].published;
+            if (!number) return element('td');
+            const own =
+                number.confidence && number.confidence !== mark ? ` [${number.confidence}]` : '';
+            return element(
+                'td',
+                {},
+                (number.state === 'oom' ? 'OOM' :
+                                          number.value + (column.unit === 'percent' ? ' %' : '')) +
+                    own);
+          })));
+    }
+    return lines;
+  });
+  fill(
+      'table',
+      element('h2', {}, table.title || 'Table'),
+      element(
+          'div',
+          {class: 'scroll'},
+          element('table', {}, element('thead', {}, head), element('tbody', {}, rows))),
+      table.note ? element('p', {class: 'note'}, table.note) : null,
+      table.published ?
+          element('p', {class: 'note'}, 'Published numbers: ' + table.published.source) :
+          null,
+      element('p', {class: 'note'}, 'Simulated: median over seeds [95 % bootstrap interval].'))
+      .hidden = false;
+  document.querySelector('nav a[href="#table"]').hidden = false;
+  if (table.claims.length) showClaims(table);
+}
+
+function showClaims(table) {
+  const side = (value) => value === null ? '–' : tableNumber(value);
+  const lines = table.claims.map(
+      (claim) => element(
+          'tr',
+          {'data-verdict': claim.verdict},
+          element('td', {class: 'text'}, `${claim.text} [${claim.confidence}]`),
+          element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claim.verdict),
+          element('td', {class: 'text'}, claim.holds),
+          element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
+          element('td', {}, claim.share === null ? '–' : Format.percent(claim.share)),
+          element('td', {class: 'text'}, claim.rows.map((row) => {
+            const name = table.rows[row.row].heads.join(', ');
+            return element(
+                'div',
+                {},
+                row.verdict === 'open' ?
+                    `${name}: open (${row.missing.join(', ')} not run)` :
+                    `${name}: ${side(row.left)} against ${side(row.right)}: ${row.verdict}`);
+          }))));
+  fill(
+      'claims',
+      element('h2', {}, 'Claims'),
+      element(
+          'div',
+          {class: 'scroll'},
+          element(
+              'table',
+              {},
+              element(
+                  'thead',
+                  {},
+                  element(
+                      'tr',
+                      {},
+                      ['claim [confidence]', 'here', 'means', 'rows', 'of resamples', 'in numbers']
+                          .map(
+                              (text, i) =>
+                                  element('th', {class: i === 3 || i === 4 ? '' : 'text'}, text)))),
+              element('tbody', {}, lines))))
+      .hidden = false;
+  document.querySelector('nav a[href="#claims"]').hidden = false;
+}

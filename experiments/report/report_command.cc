@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands.h"
+#include "experiments/output.h"
+#include "experiments/report/placement_picture.h"
+#include "experiments/report/report_data.h"
+#include "experiments/report/report_page.h"
+#include "experiments/table/layout_menu.h"
+#include "experiments/table/table_formats.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/graph/graph_io.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+struct Options {
+  std::vector<std::string> inputs;
+  std::string output, title, placement, layout, trace, dot;
+  RunFiles files;
+  bool no_graph = false;
+};
+
+fs::path OutputPath(const Options& options) {
+  if (!options.output.empty()) return options.output;
+  fs::path first = options.inputs[0];
+  if (fs::is_directory(first)) return first / "report.html";
+  return first.replace_extension(".html");
+}
+
+std::string TitleOf(const Options& options) {
+  if (!options.title.empty()) return options.title;
+  const fs::path first = fs::absolute(options.inputs[0]).lexically_normal();
+  const fs::path name = first.has_filename() ? first : first.parent_path();
+  return name.stem().string();
+}
+
+// Options that speak of one problem.
+void RequireOneProblem(const Options& options, const std::vector<ReportProblem>& problems) {
+  if (problems.size() == 1) return;
+  const auto refuse = [&](const std::string& option) {
+    throw InputError(
+        fmt::format("{}: is about one problem, the results hold {}: {}, {}{}; name the results "
+                    "file of one",
+                    option,
+                    problems.size(),
+                    problems[0].title,
+                    problems[1].title,
+                    problems.size() > 2 ? ", ..." : ""));
+  };
+  if (IsPlacementFile(options.placement)) refuse("--placement " + options.placement);
+  if (!options.trace.empty()) refuse("--trace");
+  if (!options.dot.empty()) refuse("--dot");
+  if (!options.files.graph.empty()) refuse("--graph");
+  if (!options.files.cluster.empty()) refuse("--cluster");
+  if (!options.files.costs.empty()) refuse("--costs");
+}
+
+void RequireAgent(const std::string& agent,
+                  const std::vector<ReportProblem>& problems,
+                  const ResultRuns& results) {
+  if (agent.empty() || IsPlacementFile(agent)) return;
+  std::vector<std::string> choices;
+  for (const ReportProblem& problem : problems) {
+    if (problem.Best(agent) != nullptr) return;
+  }
+  for (const ResultRun& run : results.runs) {
+    if (run.progress != RunProgress::kDone) continue;
+    for (const std::string& label : {run.agent, LabelOf(run)}) {
+      if (std::find(choices.begin(), choices.end(), label) == choices.end()) {
+        choices.push_back(label);
+      }
+    }
+  }
+  ThrowUnknown("--placement", "agent", agent, choices);
+}
+
+Json LevelsJson(const DrawnPlacement& drawn) {
+  Json levels = Json::array();
+  const Graph& graph = drawn.ops->graph();
+  for (const DrawingLevel& level :
+       MakeDrawingLevels(*drawn.problem.exact, drawn.device_of_op, drawn.weight)) {
+    Json json = LevelJson(graph, level, drawn.device_of_op, drawn.ops->num_devices(), drawn.weight);
+    if (json.is_null()) {
+      PrintWarning(fmt::format(
+          "{}: dot takes too long to lay out {}, which are left out", graph.name(), level.name));
+    } else {
+      levels.push_back(std::move(json));
+    }
+  }
+  return levels;
+}
+
+// The coarsest drawing, for other tools.
+std::string DotText(const DrawnPlacement& drawn) {
+  const Graph& graph = drawn.ops->graph();
+  const auto levels = MakeDrawingLevels(*drawn.problem.exact, drawn.device_of_op, drawn.weight);
+  const Grouping& nodes = levels.front().nodes;
+  return FormatDot(
+      graph,
+      nodes,
+      DevicesOfNodes(graph, nodes, drawn.device_of_op, drawn.ops->num_devices(), drawn.weight),
+      drawn.ops->cluster().DeviceNames());
+}
+
+Json TableOf(const Options& options, const ResultRuns& results) {
+  std::string name = options.layout;
+  if (name.empty() && results.layout) name = results.layout->string();
+  if (name.empty()) return nullptr;
+  const std::string where = options.layout.empty() ? name : "--layout";
+  return Json::parse(TableJson(MakeResultTable(FindTableLayout(name, where), results)));
+}
+
+int WriteReport(const Options& options) {
+  const ResultRuns results = ReadResultRuns({options.inputs.begin(), options.inputs.end()});
+  const std::vector<ReportProblem> problems = GroupByProblem(results);
+  RequireOneProblem(options, problems);
+  RequireAgent(options.placement, problems, results);
+  const std::string title = TitleOf(options);
+  Json report = ReportHeadJson(results, title);
+  report["table"] = TableOf(options, results);
+  report["problems"] = Json::array();
+  GraphList graphs;
+  for (const ReportProblem& problem : problems) {
+    const auto drawn = DrawPlacement(problem, options.placement, options.files);
+    if (!drawn) {
+      report["problems"].push_back(ProblemJson(problem, nullptr, graphs, nullptr));
+      continue;
+    }
+    if (!options.trace.empty()) {
+      WriteFileAtomically(options.trace, FormatTrace(*drawn->ops, drawn->timeline));
+    }
+    if (!options.dot.empty()) WriteFileAtomically(options.dot, DotText(*drawn));
+    Json levels = options.no_graph ? Json(nullptr) : LevelsJson(*drawn);
+    report["problems"].push_back(ProblemJson(problem, &*drawn, graphs, std::move(levels)));
+  }
+  report["graphs"] = graphs.json();
+  const fs::path output = OutputPath(options);
+  const std::string page = FormatReport(title, report);
+  WriteFileAtomically(output, page);
+  Print(fmt::format(
+      "report   {} ({})\n", output.string(), FormatBytes(static_cast<std::int64_t>(page.size()))));
+  return 0;
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "report", "Write one HTML file that shows a run or a sweep: numbers, curves, placements");
+  command->add_option("results", options->inputs, "folder of a sweep, or results files of runs")
+      ->type_name("DIR|RESULT.h5...")
+      ->required();
+  command->add_option(
+      "-o,--output",
+      options->output,
+      "file to write; default: report.html in the folder, or beside the first file");
+  command->add_option("--title", options->title, "title of the page; default: name of the results");
+  command->add_option(
+      "--placement",
+      options->placement,
+      "what to draw: the best placement of an agent (its label, or LABEL.seedN), or "
+      "a placement file (.json); default: the best of each problem");
+  command->add_option(
+      "--layout",
+      options->layout,
+      "table to show: a name of `emplace list layouts` or a path; default: the sweep's own");
+  command->add_option("--trace",
+                      options->trace,
+                      "also write the timeline for Chrome's or Perfetto's viewer (JSON)");
+  command->add_option("--dot",
+                      options->dot,
+                      "also write the coarsest drawing of the placed graph for Graphviz (DOT)");
+  command->add_flag("--no-graph", options->no_graph, "no drawn graph: does without Graphviz' dot");
+  command->add_option("--graph", options->files.graph, "the graph, if the file has moved");
+  command->add_option("--cluster", options->files.cluster, "the cluster, likewise");
+  command->add_option("--costs", options->files.costs, "measured costs, likewise");
+  command->footer(
+      "The page needs no network and no other file. A sweep may be running: runs that are not done "
+      "are counted and left out.");
+  command->callback([options, &action] { action = [options] { return WriteReport(*options); }; });
+}
+
+}  // namespace emplace

@@ -1,0 +1,224 @@
+#include "experiments/report/report_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <set>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/build_info.h"
+#include "experiments/report/placement_picture.h"
+#include "experiments/report/timeline_picture.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+namespace {
+
+Json RunCounts(const std::vector<const ResultRun*>& runs) {
+  const auto count = [&](RunProgress progress) {
+    return std::count_if(
+        runs.begin(), runs.end(), [&](const ResultRun* run) { return run->progress == progress; });
+  };
+  return {{"done", count(RunProgress::kDone)},
+          {"failed", count(RunProgress::kFailed)},
+          {"stopped", count(RunProgress::kStopped)},
+          {"open", count(RunProgress::kNew)}};
+}
+
+// Files of the runs, each once.
+std::vector<std::filesystem::path> FilesOf(const std::vector<const ResultRun*>& runs) {
+  std::vector<std::filesystem::path> files;
+  for (const ResultRun* run : runs) {
+    if (run->group.empty()) continue;
+    if (std::find(files.begin(), files.end(), run->file) == files.end()) files.push_back(run->file);
+  }
+  return files;
+}
+
+// Which code ran where and when: every distinct value, and the first and last date.
+Json ProvenanceJson(const std::vector<const ResultRun*>& runs) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const auto& file : FilesOf(runs)) {
+    const ResultsReader reader(file);
+    for (const char* key : {"version", "commit", "host", "cpu", "gpus", "date"}) {
+      values[key].insert(reader.Text("/config", key));
+    }
+  }
+  Json json = Json::object();
+  for (const auto& [key, texts] : values) {
+    if (key != "date") json[key] = texts;
+  }
+  json["first"] = values["date"].empty() ? "" : *values["date"].begin();
+  json["last"] = values["date"].empty() ? "" : *values["date"].rbegin();
+  return json;
+}
+
+Json CurveJson(const CurveBand& band) {
+  const auto rounded = [](const std::vector<double>& values) {
+    Json list = Json::array();
+    for (const double value : values) {
+      list.push_back(std::isfinite(value) ? Json(std::llround(value)) : Json(nullptr));
+    }
+    return list;
+  };
+  return {{"evaluations", band.evaluations},
+          {"median", rounded(band.median)},
+          {"least", rounded(band.least)},
+          {"most", rounded(band.most)}};
+}
+
+Json ClusterJson(const Cluster& cluster) {
+  Json devices = Json::array();
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const Device& device = cluster.device(d);
+    devices.push_back(
+        {{"name", device.name},
+         {"kind", cluster.kind_of(d).name},
+         {"class", std::string(ToString(cluster.kind_of(d).device_class))},
+         {"source", cluster.kind_of(d).source},
+         {"memory", device.memory == kUnlimitedMemory ? Json(nullptr) : Json(device.memory)}});
+  }
+  return {{"name", cluster.name()}, {"devices", std::move(devices)}};
+}
+
+Json AgentsJson(const ReportProblem& problem, const DrawnPlacement& drawn, Nanos bound) {
+  Json agents = Json::parse(
+      FormatTableJson(MakeReportRows(problem), {drawn.one_gpu, bound}, drawn.ops->cluster()));
+  for (Json& agent : agents) {
+    const auto curves = ReadCurves(problem, agent["agent"].get<std::string>());
+    agent["curve"] = CurveJson(SummarizeCurves(curves));
+  }
+  return agents;
+}
+
+Json DrawnJson(const DrawnPlacement& drawn) {
+  const Cluster& cluster = drawn.ops->cluster();
+  const Outcome& outcome = drawn.timeline.outcome;
+  Json devices = Json::array(), channels = Json::array(), rungs = Json::object();
+  for (const DeviceOutcome& device : outcome.devices) {
+    devices.push_back(
+        {{"busy_ns", device.busy}, {"peak_bytes", device.peak}, {"deficit_bytes", device.deficit}});
+  }
+  for (size_t k = 0; k < outcome.channels.size(); ++k) {
+    const ChannelOutcome& channel = outcome.channels[k];
+    if (channel.transfers == 0) continue;
+    channels.push_back({{"name", cluster.channel(static_cast<int>(k)).name},
+                        {"busy_ns", channel.busy},
+                        {"transfers", channel.transfers},
+                        {"bytes", channel.bytes}});
+  }
+  const RungShares shares = ComputeRungShares(drawn.ops->costs(), drawn.device_of_op);
+  for (int rung = 0; rung < kNumRungs; ++rung) {
+    rungs[std::string(ToString(static_cast<Rung>(rung)))] = shares[rung];
+  }
+  return {{"label", drawn.label},
+          {"step_time_ns", outcome.step_time},
+          {"searched_ns", drawn.searched ? Json(*drawn.searched) : Json(nullptr)},
+          {"feasible", outcome.feasible},
+          {"devices", std::move(devices)},
+          {"channels", std::move(channels)},
+          {"rungs", std::move(rungs)},
+          {"placement", drawn.device_of_op}};
+}
+
+}  // namespace
+
+GraphList::GraphList() : json_(std::make_unique<Json>(Json::array())) {
+}
+GraphList::~GraphList() = default;
+
+int GraphList::Add(const Graph& graph) {
+  Json json = GraphJson(graph);
+  const auto [at, is_new] = index_.emplace(json.dump(), static_cast<int>(json_->size()));
+  if (is_new) json_->push_back(std::move(json));
+  return at->second;
+}
+
+Json ReportHeadJson(const ResultRuns& results, const std::string& title) {
+  std::vector<const ResultRun*> runs;
+  Json failures = Json::array(), sweep = nullptr;
+  for (const ResultRun& run : results.runs) {
+    runs.push_back(&run);
+    if (run.progress == RunProgress::kFailed) {
+      failures.push_back({{"run", run.title}, {"error", run.error}});
+    }
+  }
+  for (const ResultRun* run : runs) {
+    if (run->group.empty()) continue;
+    const ResultsReader reader(run->file);
+    if (reader.HasAttribute("/config", "sweep")) sweep = reader.Text("/config", "sweep");
+    break;
+  }
+  return {{"title", title},
+          {"source", results.sources},
+          {"sweep", std::move(sweep)},
+          {"runs", RunCounts(runs)},
+          {"failures", std::move(failures)},
+          {"made_by",
+           {{"version", std::string(Version())},
+            {"commit", std::string(Commit())},
+            {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}}}};
+}
+
+Json ProblemJson(const ReportProblem& problem,
+                 const DrawnPlacement* drawn,
+                 GraphList& graphs,
+                 Json levels) {
+  Json json = {{"title", problem.title},
+               {"keys", problem.runs[0]->keys},
+               {"runs", RunCounts(problem.runs)},
+               {"provenance", ProvenanceJson(problem.runs)}};
+  std::set<std::uint64_t> seeds;
+  for (const ResultRun* run : problem.runs) {
+    if (run->uses_seed) seeds.insert(run->seed);
+  }
+  json["seeds"] = seeds;
+  if (drawn == nullptr) return json;
+
+  const ResultsReader reader(problem.Best()->file);
+  const Nanos bound = reader.Int("/problem", "bound_ns");
+  json["bound_ns"] = bound;
+  json["critical_path_ns"] = reader.Int("/problem", "critical_path_ns");
+  json["work_ns"] = reader.Int("/problem", "work_ns");
+  json["one_gpu_ns"] = drawn->one_gpu ? Json(*drawn->one_gpu) : Json(nullptr);
+  json["graph"] = graphs.Add(drawn->ops->graph());
+  json["groups"] = drawn->problem.exact->num_groups();
+  json["cluster"] = ClusterJson(drawn->ops->cluster());
+  json["agents"] = AgentsJson(problem, *drawn, bound);
+  json["drawn"] = DrawnJson(*drawn);
+  json["levels"] = std::move(levels);
+  json["timeline"] = TimelineJson(*drawn->ops, drawn->timeline);
+  json["verification"] = VerificationJson(problem);
+  return json;
+}
+
+Json VerificationJson(const ReportProblem& problem) {
+  constexpr const char* kGroup = "/verification";
+  for (const auto& file : FilesOf(problem.runs)) {
+    const ResultsReader reader(file);
+    if (!reader.Has(kGroup)) continue;
+    const std::string steps = std::string(kGroup) + "/steps";
+    const std::vector<TableColumn> table = reader.Table(steps);
+    const std::string where = file.string() + ": " + steps;
+    Json json = {{"labels", reader.Strings(std::string(kGroup) + "/labels")},
+                 {"unfitting", reader.Strings(std::string(kGroup) + "/unfitting")},
+                 {"simulated_ns", ColumnOf<std::int64_t>(table, "simulated_ns", where)},
+                 {"mode", reader.Text(kGroup, "mode")},
+                 {"rounds", reader.Int(kGroup, "rounds")},
+                 {"date", reader.Text(kGroup, "date")},
+                 {"host", reader.Text(kGroup, "host")}};
+    for (const char* name : {"measured_ns", "low_ns", "high_ns"}) {
+      json[name] = ColumnOf<double>(table, name, where);
+    }
+    for (const char* name : {"mape", "max_error", "kendall_tau"}) {
+      if (reader.HasAttribute(kGroup, name)) json[name] = reader.Double(kGroup, name);
+    }
+    return json;
+  }
+  return nullptr;
+}
+
+}  // namespace emplace

@@ -1,0 +1,106 @@
+#include "experiments/report/report_page.h"
+
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace internal {
+extern const std::span<const PageFile> kPageFiles;  // report_files.cc
+}
+
+namespace {
+
+// In the order in which they stand in the page.
+constexpr std::string_view kScripts[] = {"format.js",
+                                         "summary.js",
+                                         "table.js",
+                                         "curves.js",
+                                         "placement.js",
+                                         "timeline.js",
+                                         "gantt.js",
+                                         "verification.js",
+                                         "report.js"};
+
+std::string Scripts() {
+  std::string text;
+  for (const std::string_view name : kScripts) text += std::string(PageText(name)) + "\n";
+  return text;
+}
+
+// A '<' could begin "</script>" or "<!--".
+std::string DataText(const Json& data) {
+  const std::string json = data.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text;
+  for (const char c : json) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view PageText(std::string_view name) {
+  for (const PageFile& file : internal::kPageFiles) {
+    if (file.name == name) return file.text;
+  }
+  EMPLACE_CHECK(false, std::string(name));
+  return "";
+}
+
+std::string EscapeHtml(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string FormatReport(const std::string& title, const Json& data) {
+  const std::string_view page = PageText("report.html");
+  std::string text;
+  for (size_t at = 0; at < page.size();) {
+    const size_t begin = page.find("{{", at);
+    text += page.substr(at, begin - at);
+    if (begin == std::string_view::npos) break;
+    const size_t end = page.find("}}", begin);
+    const std::string_view what = page.substr(begin + 2, end - begin - 2);
+    if (what == "title") {
+      text += EscapeHtml(title);
+    } else if (what == "data") {
+      text += DataText(data);
+    } else if (what == "scripts") {
+      text += Scripts();
+    } else {
+      text += PageText(what);
+    }
+    at = end + 2;
+  }
+  return text;
+}
+
+}  // namespace emplace

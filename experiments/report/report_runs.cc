@@ -1,0 +1,146 @@
+#include "experiments/report/report_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+namespace {
+
+constexpr size_t kMaxSteps = 2000;  // of a drawn curve: twice the pixels of a screen
+
+// Keys that do not have the same value in all problems, beside graph and cluster.
+std::vector<std::string> DifferingKeys(const std::vector<ReportProblem>& problems) {
+  std::vector<std::string> differing;
+  for (const std::string& key : RunKeys()) {
+    if (key == "agent" || key == "graph" || key == "cluster") continue;
+    const auto value = [&](const ReportProblem& problem) {
+      const std::string* text = FindRunKey(*problem.runs[0], key);
+      return text != nullptr ? *text : "";
+    };
+    const bool differs = std::any_of(problems.begin(), problems.end(), [&](const auto& problem) {
+      return value(problem) != value(problems[0]);
+    });
+    if (differs) differing.push_back(key);
+  }
+  return differing;
+}
+
+std::string TitleOf(const ResultRun& run, const std::vector<std::string>& keys) {
+  const auto text = [&](const std::string& key) {
+    const std::string* value = FindRunKey(run, key);
+    return value != nullptr ? *value : std::string();
+  };
+  std::string title = fmt::format("{} on {}", text("graph"), text("cluster"));
+  for (const std::string& key : keys) title += fmt::format(", {} {}", key, text(key));
+  return title;
+}
+
+Nanos MedianOf(std::vector<Nanos>& times) {
+  std::sort(times.begin(), times.end());
+  const size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle]
+                               : times[middle - 1] + (times[middle] - times[middle - 1]) / 2;
+}
+
+TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
+  TableRow row;
+  row.label = agent;
+  std::vector<Nanos> times;
+  for (const ResultRun* run : problem.runs) {
+    const bool failed = run->progress == RunProgress::kFailed;
+    if (run->agent != agent || (!failed && run->progress != RunProgress::kDone)) continue;
+    ++row.runs;
+    row.evaluations += run->evaluations;
+    row.seconds += run->seconds;
+    row.hardware_seconds += run->hardware_seconds;
+    if (failed && row.failed++ == 0) row.error = run->error;
+    if (!failed && std::isfinite(run->best_ns)) times.push_back(static_cast<Nanos>(run->best_ns));
+  }
+  if (const ResultRun* best = problem.Best(agent); best != nullptr) {
+    if (auto outcome = ReadBestOutcome(*best)) row.best = {{}, *std::move(outcome), 0};
+  }
+  row.fitting = static_cast<int>(times.size());
+  if (times.empty()) return row;
+  row.median = MedianOf(times);
+  row.least = times.front();
+  row.most = times.back();
+  return row;
+}
+
+}  // namespace
+
+const ResultRun* ReportProblem::Best(const std::string& agent) const {
+  const ResultRun* best = nullptr;
+  for (const ResultRun* run : runs) {
+    if (run->progress != RunProgress::kDone) continue;
+    if (!agent.empty() && run->agent != agent && LabelOf(*run) != agent) continue;
+    if (best == nullptr || run->best_ns < best->best_ns) best = run;
+  }
+  return best;
+}
+
+std::vector<ReportProblem> GroupByProblem(const ResultRuns& results) {
+  std::vector<ReportProblem> problems;
+  std::map<std::map<std::string, std::string>, size_t> index;
+  for (const ResultRun& run : results.runs) {
+    const auto [at, is_new] = index.emplace(run.keys, problems.size());
+    if (is_new) problems.emplace_back();
+    problems[at->second].runs.push_back(&run);
+  }
+  const std::vector<std::string> keys = DifferingKeys(problems);
+  for (ReportProblem& problem : problems) problem.title = TitleOf(*problem.runs[0], keys);
+  return problems;
+}
+
+std::string LabelOf(const ResultRun& run) {
+  constexpr std::string_view kAgents = "/agents/";
+  return run.group.empty() ? run.agent : run.group.substr(kAgents.size());
+}
+
+std::optional<Outcome> ReadBestOutcome(const ResultRun& run) {
+  if (run.group.empty()) return std::nullopt;
+  const ResultsReader reader(run.file);
+  const std::string group = run.group + "/best/outcome";
+  if (!reader.Has(group)) return std::nullopt;
+  Outcome outcome;
+  outcome.step_time = reader.Int(group, "step_time_ns");
+  outcome.feasible = reader.Int(group, "feasible") != 0;
+  const std::vector<std::int64_t> busy = reader.Ints(group + "/busy_ns");
+  const std::vector<std::int64_t> peak = reader.Ints(group + "/peak_bytes");
+  const std::vector<std::int64_t> deficit = reader.Ints(group + "/deficit_bytes");
+  for (size_t d = 0; d < std::min({busy.size(), peak.size(), deficit.size()}); ++d) {
+    outcome.devices.push_back({busy[d], peak[d], deficit[d]});
+  }
+  return outcome;
+}
+
+std::vector<TableRow> MakeReportRows(const ReportProblem& problem) {
+  std::vector<TableRow> rows;
+  for (const ResultRun* run : problem.runs) {
+    const bool known = std::any_of(
+        rows.begin(), rows.end(), [&](const TableRow& row) { return row.label == run->agent; });
+    if (known) continue;
+    TableRow row = MakeRow(problem, run->agent);
+    row.label = run->agent;
+    rows.push_back(std::move(row));
+  }
+  std::erase_if(rows, [](const TableRow& row) { return row.runs == 0; });
+  SortRows(rows);
+  return rows;
+}
+
+std::vector<SearchCurve> ReadCurves(const ReportProblem& problem, const std::string& agent) {
+  std::vector<SearchCurve> curves;
+  for (const ResultRun* run : problem.runs) {
+    if (run->agent != agent || run->progress != RunProgress::kDone) continue;
+    curves.push_back({ThinSteps(ReadBestSoFar(*run), kMaxSteps), run->evaluations});
+  }
+  return curves;
+}
+
+}  // namespace emplace

@@ -1,0 +1,181 @@
+#include "experiments/table/layout_columns.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/sweep_merge.h"
+#include "experiments/table/table_runs.h"
+#include "framework/base/error.h"
+
+namespace emplace::internal {
+namespace {
+
+struct ColumnFields {
+  std::string name, label, agent, value = "step_time", target, formula, unit;
+  ConfigNode where = ConfigNode::FromString("{}", "default");
+
+  void Visit(FieldVisitor& v) {
+    v.Field("name", name, "for formulas");
+    v.Field("label", label, "heading");
+    v.Field("agent", agent, "label of the agent");
+    v.Field("value", value, "of the agent's runs");
+    v.Field("target", target, "of evaluations_to");
+    v.Field("formula", formula, "of other columns");
+    v.Field("unit", unit, "of the formula's numbers");
+    v.Field("where", where, "further conditions on the runs");
+  }
+};
+
+struct NamedValue {
+  const char* name;
+  ColumnValue value;
+  const char* unit;  // "": that of the table
+};
+constexpr NamedValue kValues[] = {{"step_time", ColumnValue::kStepTime, ""},
+                                  {"evaluations", ColumnValue::kEvaluations, "count"},
+                                  {"seconds", ColumnValue::kSeconds, "s"},
+                                  {"hardware_hours", ColumnValue::kHardwareHours, "h"},
+                                  {"evaluations_to", ColumnValue::kEvaluationsTo, "count"}};
+
+const NamedValue& FindValue(const std::string& name, const ConfigNode& place) {
+  std::vector<std::string> names;
+  for (const NamedValue& value : kValues) {
+    if (value.name == name) return value;
+    names.emplace_back(value.name);
+  }
+  ThrowUnknown(place.Where(), "value", name, names);
+}
+
+void ReadAgentColumn(const ConfigNode& node,
+                     const ColumnFields& fields,
+                     const std::string& unit,
+                     LayoutColumn& column) {
+  const NamedValue& value = FindValue(fields.value, Place(node, "value"));
+  column.value = value.value;
+  column.agent = fields.agent;
+  column.where = ReadConditions(fields.where);
+  column.unit = *value.unit != 0 ? value.unit : unit;
+  if (!fields.unit.empty() && fields.unit != column.unit) {
+    node.At("unit").Fail(fmt::format("{} is in {} here", fields.value, column.unit));
+  }
+  if ((column.value == ColumnValue::kEvaluationsTo) != !fields.target.empty()) {
+    Place(node, "target").Fail("expected target: FORMULA with value: evaluations_to, only there");
+  }
+  if (!fields.target.empty()) column.formula.emplace(fields.target, node.At("target"));
+}
+
+void ReadFormulaColumn(const ConfigNode& node,
+                       const ColumnFields& fields,
+                       const std::string& unit,
+                       LayoutColumn& column) {
+  for (const char* key : {"agent", "value", "target", "where"}) {
+    if (node.Has(key)) node.At(key).Fail("is not for columns with a formula");
+  }
+  std::vector<std::string> units = {"percent", "ratio", "count", "h"};
+  units.insert(units.end(), kTimeUnits.begin(), kTimeUnits.end());
+  column.value = ColumnValue::kFormula;
+  column.formula.emplace(fields.formula, node.At("formula"));
+  column.unit =
+      fields.unit.empty() ? unit : RequireOneOf(fields.unit, units, "unit", Place(node, "unit"));
+}
+
+}  // namespace
+
+ConfigNode Place(const ConfigNode& node, const std::string& key) {
+  return node.Has(key) ? node.At(key) : node;
+}
+
+const std::string& RequireOneOf(const std::string& value,
+                                const std::vector<std::string>& choices,
+                                const std::string& what,
+                                const ConfigNode& place) {
+  if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    ThrowUnknown(place.Where(), what, value, choices);
+  }
+  return value;
+}
+
+std::vector<RunCondition> ReadConditions(const ConfigNode& node,
+                                         const std::vector<std::string>& own) {
+  const std::vector<std::string> keys = RunKeys();
+  std::vector<std::string> known = own;
+  known.insert(known.end(), keys.begin(), keys.end());
+  node.RequireKnownKeys(known);
+  std::vector<RunCondition> conditions;
+  for (const std::string& key : node.Keys()) {
+    if (std::find(own.begin(), own.end(), key) != own.end()) continue;
+    conditions.push_back({key, FlowText(node.At(key))});
+  }
+  return conditions;
+}
+
+LayoutColumns::LayoutColumns(const ConfigNode& list, const std::string& unit) : unit_(unit) {
+  for (const ConfigNode& node : list.Elements()) Read(node);
+  if (columns_.empty()) list.Fail("expected at least one column");
+  for (int i = 0; i < std::ssize(columns_); ++i) AppendToOrder(i);
+}
+
+void LayoutColumns::Read(const ConfigNode& node) {
+  const auto fields = ReadFields<ColumnFields>(node);
+  LayoutColumn column;
+  column.name = fields.name.empty() ? fields.agent : fields.name;
+  column.label = fields.label.empty() ? column.name : fields.label;
+  if (column.name.empty()) node.Fail("expected a name");
+  if (!Formula::CanName(column.name)) {
+    Place(node, "name")
+        .Fail(fmt::format("\"{}\" is no name for formulas: expected letters, digits and _, not a "
+                          "digit first, no function's name",
+                          column.name));
+  }
+  if (IndexOf(column.name) >= 0) {
+    Place(node, "name").Fail(fmt::format("there are two columns \"{}\"", column.name));
+  }
+  if (fields.formula.empty()) {
+    ReadAgentColumn(node, fields, unit_, column);
+  } else {
+    ReadFormulaColumn(node, fields, unit_, column);
+  }
+  columns_.push_back(std::move(column));
+  nodes_.push_back(node);
+}
+
+int LayoutColumns::IndexOf(const std::string& name) const {
+  for (int i = 0; i < std::ssize(columns_); ++i) {
+    if (columns_[i].name == name) return i;
+  }
+  return -1;
+}
+
+std::vector<std::string> LayoutColumns::Names() const {
+  std::vector<std::string> names;
+  for (const LayoutColumn& column : columns_) names.push_back(column.name);
+  return names;
+}
+
+void LayoutColumns::RequireNames(const Formula& formula) const {
+  for (const std::string& name : formula.names()) {
+    if (IndexOf(name) >= 0) continue;
+    ThrowUnknown(formula.place().Where(), "column", name, Names());
+  }
+}
+
+// Depth first.
+void LayoutColumns::AppendToOrder(int index) {
+  if (std::find(order_.begin(), order_.end(), index) != order_.end()) return;
+  const LayoutColumn& column = columns_[index];
+  path_.push_back(column.name);
+  const auto waiting = std::find(path_.begin(), path_.end(), column.name);
+  if (waiting != path_.end() - 1) {
+    const std::vector<std::string> circle(waiting, path_.end());
+    nodes_[index].Fail(fmt::format("columns need each other: {}", fmt::join(circle, " needs ")));
+  }
+  if (column.formula) {
+    RequireNames(*column.formula);
+    for (const std::string& name : column.formula->names()) AppendToOrder(IndexOf(name));
+  }
+  path_.pop_back();
+  order_.push_back(index);
+}
+
+}  // namespace emplace::internal

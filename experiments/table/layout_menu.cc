@@ -1,0 +1,71 @@
+#include "experiments/table/layout_menu.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/menu.h"
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+TableLayout ReadWith(ConfigNode layout, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError(fmt::format("--set: expected key=value, got \"{}\"", setting));
+    }
+    layout.Set(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return ReadTableLayout(layout);
+}
+
+// Layouts, and sweeps that bring one.
+std::vector<std::string> LayoutNames() {
+  std::vector<std::string> names = MenuNames(LayoutMenu());
+  for (const std::string& sweep : SweepNames()) {
+    const bool has_table = ConfigNode::FromFile(ResolveSweep(sweep, "layouts")).Has("table");
+    if (has_table && std::count(names.begin(), names.end(), sweep) == 0) names.push_back(sweep);
+  }
+  return names;
+}
+
+fs::path FileOf(const std::string& text, const std::string& where, const fs::path& beside) {
+  const std::vector<std::string> layouts = MenuNames(LayoutMenu());
+  if (LooksLikePath(LayoutMenu(), text) || std::count(layouts.begin(), layouts.end(), text) > 0) {
+    return ResolveMenu(LayoutMenu(), text, where, beside);
+  }
+  const std::vector<std::string> names = LayoutNames();
+  if (std::count(names.begin(), names.end(), text) == 0) {
+    ThrowUnknown(where, "layout", text, names);
+  }
+  return ResolveSweep(text, where);
+}
+
+}  // namespace
+
+TableLayout FindTableLayout(const std::string& text,
+                            const std::string& where,
+                            const fs::path& beside,
+                            const std::vector<std::string>& settings) {
+  const fs::path path = FileOf(text, where, beside);
+  const ConfigNode root = ConfigNode::FromFile(path);
+  if (!root.IsMap()) throw InputError(path.string() + ": expected a map: a layout, or a sweep");
+  if (!root.Has("table")) {
+    if (IsSweepConfig(root)) root.Fail("is a sweep without the key table");
+    return ReadWith(root, settings);
+  }
+  const ConfigNode table = root.At("table");
+  if (table.IsMap()) return ReadWith(table, settings);
+  const fs::path named = FileOf(table.AsString(), table.Where(), path.parent_path());
+  return ReadWith(ConfigNode::FromFile(named), settings);
+}
+
+TableLayout ReadSweepTable(const ConfigNode& table, const fs::path& beside) {
+  return table.IsMap() ? ReadTableLayout(table)
+                       : FindTableLayout(table.AsString(), table.Where(), beside);
+}
+
+}  // namespace emplace

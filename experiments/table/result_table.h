@@ -1,0 +1,89 @@
+#pragma once
+
+// From layout and runs to the numbers of a table.
+//
+// A cell is the median over the seeds of its agent, an OOM counted as infinite, with the 95 %
+// percentile bootstrap interval of that median (Efron and Tibshirani 1993, chapter 13 [R]): 10,000
+// resamples of the seeds with replacement, from a fixed generator, so that the same runs give the
+// same bytes. The agents of a row are resampled independently; columns of one agent share their
+// resamples, and formulas are evaluated in each, so that derived columns have intervals, too. One
+// seed, or an agent without chance: no interval. Few seeds make a narrow one: with three it is the
+// range.
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/table/table_layout.h"
+#include "experiments/table/table_runs.h"
+
+namespace emplace {
+
+struct TableCell {
+  bool run = false;  ///< false: there is no finished run; then `missing` says of what
+  double value = std::numeric_limits<double>::quiet_NaN();  ///< median [unit of the column];
+                                                            ///< infinite: OOM, or not reached; NaN:
+                                                            ///< undefined (inf / inf)
+  std::optional<double> low, high;                          ///< 95 % interval
+  // Seeds of a column of an agent; a formula's are 0.
+  int done = 0, fitting = 0, failed = 0, planned = 0;  ///< fitting: of the done ones, those with a
+                                                       ///< finite number; planned: all known of
+  std::vector<std::string> missing;                    ///< agents, or columns that there are not
+  std::optional<PublishedNumber> published;
+};
+
+struct ResultTableColumn {
+  std::string name, label, unit;
+  ColumnValue value = ColumnValue::kStepTime;
+};
+
+struct ResultTableRow {
+  std::vector<std::string> heads;  ///< its label, or the values of the row keys
+  std::vector<TableCell> cells;    ///< [columns]
+  std::string Name() const;        ///< heads in one line
+  bool HasPublished() const;
+};
+
+enum class Verdict : std::uint8_t { kHolds, kDoesNotHold, kOpen };
+/// "holds", "does not hold", "open"
+std::string ToString(Verdict verdict);
+
+/// A claim in one row.
+struct ClaimRow {
+  int row = 0;  ///< index into ResultTable::rows
+  Verdict verdict = Verdict::kOpen;
+  double left = 0, right = 0;  ///< both sides; NaN if open
+  double share = 0;            ///< of the resamples in which the comparison holds; NaN if open
+  bool by_chance = false;      ///< false: all resamples are alike
+  std::vector<std::string> missing;
+};
+
+struct ClaimResult {
+  std::string text, confidence, holds, op, scope;  ///< op: "<="; scope: "every", "some", "most"
+  Verdict verdict = Verdict::kOpen;  ///< open while one of its rows is, or without rows
+  int rows_held = 0;
+  double share = 0;  ///< of the resamples in which it holds in as many rows as it says; NaN if open
+  bool by_chance = false;
+  std::vector<ClaimRow> rows;
+};
+
+struct ResultTable {
+  std::string title, note, unit;
+  std::vector<std::string> heads;  ///< {""}, or the row keys
+  std::vector<ResultTableColumn> columns;
+  std::vector<ResultTableRow> rows;
+  std::string published_source, published_confidence;
+  std::vector<ClaimResult> claims;
+
+  std::vector<std::string> sources;    ///< folders and files
+  int done = 0, failed = 0, left = 0;  ///< runs; left: stopped or not begun
+  std::vector<std::string> failures;   ///< "#3 graph=...: error"
+  std::vector<std::string> warnings;   ///< an agent that no run has, runs that no cell shows
+};
+
+/// @throws InputError if the runs of a cell differ in something else than the seed, naming it: a
+///   median over them would mean nothing
+ResultTable MakeResultTable(const TableLayout& layout, const ResultRuns& runs);
+
+}  // namespace emplace

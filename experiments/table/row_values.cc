@@ -1,0 +1,246 @@
+#include "experiments/table/row_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSecondsPerHour = 3600;
+
+bool Satisfies(const ResultRun& run, const std::vector<RunCondition>& conditions) {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const RunCondition& condition) {
+    const std::string* value = FindRunKey(run, condition.key);
+    return value != nullptr && *value == condition.value;
+  });
+}
+
+// The key in which two runs differ, with both values; empty if they are alike.
+std::string Difference(const ResultRun& a, const ResultRun& b) {
+  for (const std::string& key : RunKeys()) {
+    const std::string *left = FindRunKey(a, key), *right = FindRunKey(b, key);
+    const std::string none = "nothing";
+    if ((left ? *left : none) != (right ? *right : none)) {
+      return fmt::format("{} ({} and {})", key, left ? *left : none, right ? *right : none);
+    }
+  }
+  if (!a.settings.empty() && !b.settings.empty() && a.settings != b.settings) {
+    return "settings of the agent";
+  }
+  return "";
+}
+
+void RequireAlike(const std::vector<const ResultRun*>& runs,
+                  const std::string& row,
+                  const std::string& column) {
+  for (size_t i = 1; i < runs.size(); ++i) {
+    const std::string difference = Difference(*runs[0], *runs[i]);
+    if (!difference.empty()) {
+      throw InputError(
+          fmt::format("row \"{}\", column \"{}\": the runs differ in {}: {} and {}; tell them "
+                      "apart by the keys of the rows, or by `where` of the column",
+                      row,
+                      column,
+                      difference,
+                      runs[0]->title,
+                      runs[i]->title));
+    }
+  }
+  std::map<std::uint64_t, const ResultRun*> of_seed;
+  for (const ResultRun* run : runs) {
+    const auto [other, is_new] = of_seed.emplace(run->seed, run);
+    if (is_new) continue;
+    throw InputError(fmt::format("row \"{}\", column \"{}\": seed {} is there twice: {} and {}",
+                                 row,
+                                 column,
+                                 run->seed,
+                                 other->second->title,
+                                 run->title));
+  }
+}
+
+// The number of `run` in one resample; -1 stands for the runs as they are.
+using ValueOf = std::function<double(int run, int resample)>;
+
+Resampled MedianOfRuns(int num_runs, bool by_chance, Rng rng, const ValueOf& value_of) {
+  Resampled number;
+  std::vector<double> values(num_runs);
+  for (int i = 0; i < num_runs; ++i) values[i] = value_of(i, -1);
+  number.value = MedianOf(values);
+  if (num_runs == 1 && !by_chance) return number;
+  number.samples.resize(kTableResamples);
+  for (int b = 0; b < kTableResamples; ++b) {
+    for (double& value : values) value = value_of(UniformInt(rng, num_runs), b);
+    number.samples[b] = MedianOf(values);
+  }
+  return number;
+}
+
+// Evaluations until the best step time was at most `target` [unit].
+double EvaluationsTo(const std::vector<BestSoFar>& best, double target, double per_nanosecond) {
+  if (!std::isfinite(target)) return kUndefined;
+  const auto first = std::partition_point(best.begin(), best.end(), [&](const BestSoFar& point) {
+    return point.best_ns * per_nanosecond > target;
+  });
+  return first != best.end() ? static_cast<double>(first->evaluations) : kInfinite;
+}
+
+double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit) {
+  switch (value) {
+    case ColumnValue::kStepTime:
+      return run.best_ns * PerNanosecond(unit);
+    case ColumnValue::kEvaluations:
+      return static_cast<double>(run.evaluations);
+    case ColumnValue::kSeconds:
+      return run.seconds;
+    case ColumnValue::kHardwareHours:
+      return run.hardware_seconds / kSecondsPerHour;
+    case ColumnValue::kEvaluationsTo:
+    case ColumnValue::kFormula:
+      break;
+  }
+  EMPLACE_CHECK(false);
+  return 0;
+}
+
+}  // namespace
+
+double MedianOf(std::vector<double> values) {
+  EMPLACE_CHECK(!values.empty());
+  for (const double value : values) {
+    if (std::isnan(value)) return kUndefined;
+  }
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::optional<Interval> PercentileInterval(const Resampled& number) {
+  if (number.samples.empty()) return std::nullopt;
+  std::vector<double> sorted = number.samples;
+  for (const double sample : sorted) {
+    if (std::isnan(sample)) return std::nullopt;
+  }
+  std::sort(sorted.begin(), sorted.end());
+  const auto count = static_cast<double>(sorted.size());
+  return Interval{sorted[std::lround(0.025 * count) - 1], sorted[std::lround(0.975 * count) - 1]};
+}
+
+Rng GeneratorFor(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return Rng(hash);
+}
+
+RowValues::RowValues(const std::vector<LayoutColumn>& columns,
+                     const std::vector<int>& order,
+                     const std::string& unit,
+                     const std::string& name,
+                     const std::vector<const ResultRun*>& runs)
+    : unit_(unit),
+      name_(name),
+      columns_(columns.size()),
+      runs_(columns.size()),
+      num_finite_(columns.size()) {
+  for (const int i : order) {
+    const LayoutColumn& column = columns[i];
+    if (column.value == ColumnValue::kFormula) {
+      columns_[i] = Evaluate(*column.formula);
+    } else {
+      for (const ResultRun* run : runs) {
+        if (!column.agent.empty() && run->agent != column.agent) continue;
+        if (Satisfies(*run, column.where)) runs_[i].push_back(run);
+      }
+      RequireAlike(runs_[i], name_, column.name);
+      columns_[i] = EvaluateColumn(i, column);
+    }
+    if (column.unit == "percent") {
+      columns_[i].value *= 100;
+      for (double& sample : columns_[i].samples) sample *= 100;
+    }
+    index_of_[column.name] = i;
+  }
+}
+
+Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
+  std::vector<const ResultRun*> done;
+  std::string agent = column.agent;
+  for (const ResultRun* run : runs_[index]) {
+    agent = run->agent;
+    if (run->progress == RunProgress::kDone) done.push_back(run);
+  }
+  Resampled number;
+  if (done.empty()) {
+    number.run = false;
+    number.missing = {agent.empty() ? column.name : agent};
+    return number;
+  }
+  std::string group = name_ + "\n" + agent;  // one for all columns of an agent
+  for (const auto& [key, value] : column.where) group += fmt::format("\n{}={}", key, value);
+  const int num_runs = static_cast<int>(done.size());
+
+  std::vector<double> numbers(num_runs);
+  if (column.value != ColumnValue::kEvaluationsTo) {
+    for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
+    number = MedianOfRuns(
+        num_runs, false, GeneratorFor(group), [&](int run, int) { return numbers[run]; });
+  } else {
+    const Resampled target = Evaluate(*column.formula);
+    if (!target.run) return target;
+    std::vector<std::vector<BestSoFar>> curves;
+    for (const ResultRun* run : done) curves.push_back(ReadBestSoFar(*run));
+    const auto value_of = [&](int run, int resample) {
+      return EvaluationsTo(
+          curves[run], resample < 0 ? target.value : target.At(resample), PerNanosecond(unit_));
+    };
+    for (int i = 0; i < num_runs; ++i) numbers[i] = value_of(i, -1);
+    number = MedianOfRuns(num_runs, !target.samples.empty(), GeneratorFor(group), value_of);
+  }
+  num_finite_[index] = static_cast<int>(
+      std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); }));
+  return number;
+}
+
+Resampled RowValues::Evaluate(const Formula& formula) const {
+  Resampled number;
+  std::vector<const Resampled*> inputs;
+  bool by_chance = false;
+  for (const std::string& name : formula.names()) {
+    const auto found = index_of_.find(name);
+    const std::vector<std::string> none = {name};
+    const bool run = found != index_of_.end() && columns_[found->second].run;
+    if (!run) {
+      number.run = false;
+      for (const std::string& what :
+           found != index_of_.end() ? columns_[found->second].missing : none) {
+        if (std::count(number.missing.begin(), number.missing.end(), what) == 0) {
+          number.missing.push_back(what);
+        }
+      }
+      continue;
+    }
+    inputs.push_back(&columns_[found->second]);
+    by_chance |= !inputs.back()->samples.empty();
+  }
+  if (!number.run) return number;
+
+  std::vector<double> values(inputs.size());
+  const auto evaluate = [&](const auto& value_of) {
+    for (size_t i = 0; i < inputs.size(); ++i) values[i] = value_of(*inputs[i]);
+    return formula.Evaluate(values);
+  };
+  number.value = evaluate([](const Resampled& input) { return input.value; });
+  for (int b = 0; by_chance && b < kTableResamples; ++b) {
+    number.samples.push_back(evaluate([&](const Resampled& input) { return input.At(b); }));
+  }
+  return number;
+}
+
+}  // namespace emplace

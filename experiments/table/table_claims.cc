@@ -1,0 +1,111 @@
+#include "experiments/table/table_claims.h"
+
+#include <algorithm>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+std::string ToString(ClaimScope scope) {
+  switch (scope) {
+    case ClaimScope::kEvery:
+      return "every";
+    case ClaimScope::kSome:
+      return "some";
+    case ClaimScope::kMost:
+      return "most";
+  }
+  EMPLACE_CHECK(false);
+  return "";
+}
+
+}  // namespace
+
+std::string ToString(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHolds:
+      return "holds";
+    case Verdict::kDoesNotHold:
+      return "does not hold";
+    case Verdict::kOpen:
+      return "open";
+  }
+  EMPLACE_CHECK(false);
+  return "";
+}
+
+ClaimCheck::ClaimCheck(const LayoutClaim& claim) : claim_(claim), rows_held_(kTableResamples) {
+  result_.text = claim.text;
+  result_.confidence = claim.confidence;
+  result_.holds = claim.holds_text;
+  result_.op = claim.holds.op;
+  result_.scope = ToString(claim.in);
+}
+
+void ClaimCheck::Add(int row, const RowValues& values) {
+  const Resampled left = values.Evaluate(claim_.holds.left);
+  const Resampled right = values.Evaluate(claim_.holds.right);
+  ClaimRow result;
+  result.row = row;
+  if (!left.run || !right.run) {
+    result.left = result.right = result.share = kUndefined;
+    result.missing = left.missing;
+    for (const std::string& name : right.missing) {
+      const bool is_there = std::count(left.missing.begin(), left.missing.end(), name) > 0;
+      if (!is_there) result.missing.push_back(name);
+    }
+    result_.rows.push_back(std::move(result));
+    return;
+  }
+  result.left = left.value;
+  result.right = right.value;
+  result.by_chance = !left.samples.empty() || !right.samples.empty();
+  result_.by_chance |= result.by_chance;
+  const bool holds = claim_.holds.Holds(left.value, right.value);
+  result.verdict = holds ? Verdict::kHolds : Verdict::kDoesNotHold;
+  result_.rows_held += holds;
+  int held = 0;
+  for (int b = 0; b < kTableResamples; ++b) {
+    if (!claim_.holds.Holds(left.At(b), right.At(b))) continue;
+    ++held;
+    ++rows_held_[b];
+  }
+  result.share = static_cast<double>(held) / kTableResamples;
+  result_.rows.push_back(std::move(result));
+}
+
+bool ClaimCheck::HoldsIn(int num_rows) const {
+  const int all = static_cast<int>(result_.rows.size());
+  switch (claim_.in) {
+    case ClaimScope::kEvery:
+      return num_rows == all;
+    case ClaimScope::kSome:
+      return num_rows > 0;
+    case ClaimScope::kMost:
+      return 2 * num_rows > all;
+  }
+  EMPLACE_CHECK(false);
+  return false;
+}
+
+ClaimResult ClaimCheck::Result() const {
+  ClaimResult result = result_;
+  const bool open = result.rows.empty() ||
+                    std::any_of(result.rows.begin(), result.rows.end(), [](const ClaimRow& row) {
+                      return row.verdict == Verdict::kOpen;
+                    });
+  if (open) {
+    result.share = kUndefined;
+    return result;
+  }
+  result.verdict = HoldsIn(result.rows_held) ? Verdict::kHolds : Verdict::kDoesNotHold;
+  const auto held = std::count_if(
+      rows_held_.begin(), rows_held_.end(), [&](int num_rows) { return HoldsIn(num_rows); });
+  result.share = static_cast<double>(held) / kTableResamples;
+  return result;
+}
+
+}  // namespace emplace

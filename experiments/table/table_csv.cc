@@ -1,0 +1,60 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "experiments/table/table_formats.h"
+
+namespace emplace {
+namespace {
+
+std::string Field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string Number(double value) {
+  return std::isnan(value) ? "" : fmt::format("{}", value);
+}
+
+std::string Number(const std::optional<double>& value) {
+  return value ? Number(*value) : "";
+}
+
+}  // namespace
+
+std::string TableCsv(const ResultTable& table) {
+  std::string text;
+  for (const std::string& head : table.heads) text += Field(head.empty() ? "row" : head) + ",";
+  text += "column,label,unit,source,confidence,state,value,low,high,seeds,fitting,failed,planned\n";
+  for (const ResultTableRow& row : table.rows) {
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const TableCell& cell = row.cells[c];
+      const ResultTableColumn& column = table.columns[c];
+      std::string begin;
+      for (const std::string& head : row.heads) begin += Field(head) + ",";
+      begin += fmt::format("{},{},{}", Field(column.name), Field(column.label), column.unit);
+      const bool is_formula = column.value == ColumnValue::kFormula;
+      text += fmt::format(
+          "{},simulated,,{},{},{},{},{}\n",
+          begin,
+          CellState(cell, column),
+          Number(cell.value),
+          Number(cell.low),
+          Number(cell.high),
+          is_formula
+              ? ",,,"
+              : fmt::format("{},{},{},{}", cell.done, cell.fitting, cell.failed, cell.planned));
+      if (!cell.published) continue;
+      text += fmt::format("{},published,{},{},{},,,,,,\n",
+                          begin,
+                          cell.published->confidence,
+                          std::isinf(cell.published->value) ? "oom" : "number",
+                          Number(cell.published->value));
+    }
+  }
+  return text;
+}
+
+}  // namespace emplace

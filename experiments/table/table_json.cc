@@ -1,0 +1,122 @@
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/table/table_formats.h"
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
+}
+
+// With "inf" and "-inf", which JSON has no numbers for.
+Json Number(double value) {
+  return std::isinf(value) ? Json(value > 0 ? "inf" : "-inf") : Finite(value);
+}
+
+Json Number(const std::optional<double>& value) {
+  return value ? Number(*value) : Json();
+}
+
+std::string ToText(ColumnValue value) {
+  switch (value) {
+    case ColumnValue::kStepTime:
+      return "step_time";
+    case ColumnValue::kEvaluations:
+      return "evaluations";
+    case ColumnValue::kSeconds:
+      return "seconds";
+    case ColumnValue::kHardwareHours:
+      return "hardware_hours";
+    case ColumnValue::kEvaluationsTo:
+      return "evaluations_to";
+    case ColumnValue::kFormula:
+      return "formula";
+  }
+  return "";
+}
+
+Json CellJson(const TableCell& cell, const ResultTableColumn& column) {
+  Json json = {{"state", CellState(cell, column)},
+               {"median", Finite(cell.value)},
+               {"low", Number(cell.low)},
+               {"high", Number(cell.high)},
+               {"seeds", cell.done},
+               {"fitting", cell.fitting},
+               {"failed", cell.failed},
+               {"planned", cell.planned},
+               {"missing", cell.missing},
+               {"published", nullptr}};
+  if (const auto& published = cell.published) {
+    json["published"] = {{"state", std::isinf(published->value) ? "oom" : "number"},
+                         {"value", Finite(published->value)},
+                         {"confidence", published->confidence}};
+  }
+  return json;
+}
+
+Json ClaimJson(const ClaimResult& claim) {
+  Json rows = Json::array();
+  for (const ClaimRow& row : claim.rows) {
+    rows.push_back({{"row", row.row},
+                    {"verdict", ToString(row.verdict)},
+                    {"left", Number(row.left)},
+                    {"right", Number(row.right)},
+                    {"share", Finite(row.share)},
+                    {"missing", row.missing}});
+  }
+  return {{"text", claim.text},
+          {"confidence", claim.confidence},
+          {"holds", claim.holds},
+          {"in", claim.scope},
+          {"verdict", ToString(claim.verdict)},
+          {"rows_held", claim.rows_held},
+          {"share", Finite(claim.share)},
+          {"rows", rows}};
+}
+
+}  // namespace
+
+std::string TableJson(const ResultTable& table) {
+  Json columns = Json::array(), rows = Json::array(), claims = Json::array();
+  for (const ResultTableColumn& column : table.columns) {
+    columns.push_back({{"name", column.name},
+                       {"label", column.label},
+                       {"unit", column.unit},
+                       {"value", ToText(column.value)}});
+  }
+  for (const ResultTableRow& row : table.rows) {
+    Json cells = Json::object();
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      cells[table.columns[c].name] = CellJson(row.cells[c], table.columns[c]);
+    }
+    rows.push_back({{"heads", row.heads}, {"cells", cells}});
+  }
+  for (const ClaimResult& claim : table.claims) claims.push_back(ClaimJson(claim));
+  Json json = {{"format", "emplace-table"},
+               {"version", 1},
+               {"title", table.title},
+               {"note", table.note},
+               {"unit", table.unit},
+               {"heads", table.heads},
+               {"columns", columns},
+               {"rows", rows},
+               {"published", nullptr},
+               {"claims", claims},
+               {"runs", {{"done", table.done}, {"failed", table.failed}, {"left", table.left}}},
+               {"failures", table.failures},
+               {"warnings", table.warnings},
+               {"sources", table.sources}};
+  if (HasPublished(table)) {
+    json["published"] = {{"source", table.published_source},
+                         {"confidence", table.published_confidence}};
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace emplace

@@ -1,0 +1,116 @@
+#pragma once
+
+// What a table shows, as YAML: a file of configs/layouts, or the key `table` of a sweep.
+//
+//   title: "Device placement optimisation with RL (ICML 2017), table 1"
+//   note: "Machines: simulated from published figures [ours]"
+//   unit: s                                           of all step times
+//   rows:                                             one after another, or [graph, cluster], or
+//     - {label: "NMT, 2 GPUs", graph: nmt, cluster: 2xk80,          varying
+//        published: {expert: 4.99, rl: 4.04, single_gpu: oom,
+//                    speedup: {value: 23.5, confidence: V}}}
+//   columns:                                          one after another, or: agents
+//     - {name: rl, label: RL, agent: seq2seq}
+//     - {name: expert, agent: expert}
+//     - {name: found, agent: seq2seq, value: evaluations_to, target: "1.01 * rl"}
+//     - {name: speedup, label: speed-up, formula: "expert / rl - 1", unit: percent}
+//   published: {source: "Mirhoseini et al., ICML 2017, table 1", confidence: R}
+//   claims:
+//     - {text: "RL beats the expert on NMT", confidence: R, holds: "rl < expert",
+//        where: {graph: nmt}, in: every}
+//
+// A name in a formula is the number of that column in its row, in the column's unit: seconds as in
+// the table, 23.5 for a column in percent.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/table/table_formula.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+/// A run has this value: of a key of its resolved run config ("graph", "budget.evaluations"), or of
+/// `agent`, its label.
+struct RunCondition {
+  std::string key, value;
+  bool operator==(const RunCondition&) const = default;
+};
+
+/// Are all of `wanted` among the conditions of a row?
+bool SatisfiesAll(const std::vector<RunCondition>& row, const std::vector<RunCondition>& wanted);
+
+/// A number that a paper tells. [unit of its column]
+struct PublishedNumber {
+  double value = 0;        ///< infinite: it did not fit
+  std::string text;        ///< as it was written: "4.60"
+  std::string confidence;  ///< "V" verified, "R" recalled, "?" weak, "ours"
+};
+
+struct LayoutRow {
+  std::string label;
+  std::vector<RunCondition> runs;                    ///< those that have all of these
+  std::map<std::string, PublishedNumber> published;  ///< by name of the column
+};
+
+enum class ColumnValue : std::uint8_t {
+  kStepTime,       ///< of the best placement found; infinite if none fits
+  kEvaluations,    ///< placements simulated
+  kSeconds,        ///< of search [s]
+  kHardwareHours,  ///< that measuring the same placements would have taken [h]
+  kEvaluationsTo,  ///< placements simulated until the best one was at most the target; infinite if
+                   ///< it never was
+  kFormula,        ///< of other columns
+};
+
+struct LayoutColumn {
+  std::string name, label;
+  ColumnValue value = ColumnValue::kStepTime;
+  std::string agent;                ///< label; empty: the agent that the row says
+  std::vector<RunCondition> where;  ///< runs of the row that have all of these
+  std::optional<Formula> formula;   ///< of kFormula; the target of kEvaluationsTo [unit of table]
+  std::string unit;  ///< "s", "ms", "us", "ns", "h", "count", "ratio", "percent" (100 times what
+                     ///< the formula gives)
+};
+
+enum class ClaimScope : std::uint8_t { kEvery, kSome, kMost };
+
+struct LayoutClaim {
+  std::string text, confidence;
+  std::string holds_text;
+  Comparison holds;
+  std::vector<RunCondition> where;  ///< rows that have all of these
+  ClaimScope in = ClaimScope::kEvery;
+};
+
+struct TableLayout {
+  std::string title, note;
+  std::string unit;  ///< of step times
+
+  std::vector<LayoutRow> rows;        ///< empty: a row per combination of row_keys found
+  std::vector<std::string> row_keys;  ///< empty (and rows, too): what the runs differ in
+
+  bool agents_as_columns = false;     ///< a step time for each agent found
+  std::vector<LayoutColumn> columns;  ///< empty for these
+  std::vector<int> order;             ///< of the columns, each after those it uses
+
+  std::string published_source, published_confidence;  ///< empty: nothing is published
+  std::vector<LayoutClaim> claims;
+  std::string yaml;  ///< the layout as a file of its own
+};
+
+/// @param root  map of the keys above
+/// @throws InputError at file:line:column for unknown keys, columns, units and values (with the
+/// choices), formulas that cannot be read, columns that need each other, rows that select all runs
+TableLayout ReadTableLayout(const ConfigNode& root);
+
+/// Every key of a layout with its sentence, for --help-layout.
+std::vector<FieldHelp> DescribeTableLayout();
+
+/// The factor from ns to `unit` of a time. @param unit  "s", "ms", "us" or "ns"
+double PerNanosecond(const std::string& unit);
+
+}  // namespace emplace

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "experiments/table/table_formats.h"
+
+namespace emplace {
+namespace {
+
+using Lines = std::vector<std::vector<std::string>>;
+
+// A vertical bar would end the cell, a new line the table.
+std::string Escape(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
+  return escaped;
+}
+
+// Code points, not bytes.
+size_t Width(const std::string& text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+// The first `num_left` columns flush left, the others flush right.
+std::string FormatLines(const Lines& lines, size_t num_left) {
+  std::vector<size_t> width(lines[0].size(), 3);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], Width(line[i]));
+  }
+  std::string text;
+  for (size_t l = 0; l < lines.size(); ++l) {
+    for (size_t i = 0; i < lines[l].size(); ++i) {
+      const std::string padding(width[i] - Width(lines[l][i]), ' ');
+      text += i < num_left ? fmt::format("| {}{} ", lines[l][i], padding)
+                           : fmt::format("| {}{} ", padding, lines[l][i]);
+    }
+    text += "|\n";
+    if (l > 0) continue;
+    for (size_t i = 0; i < width.size(); ++i) {
+      text += "|" + std::string(width[i] + 1, '-') + (i < num_left ? "-" : ":");
+    }
+    text += "|\n";
+  }
+  return text;
+}
+
+std::string CellOf(const TableCell& cell, const ResultTableColumn& column) {
+  const CellText text = DescribeCell(cell, column);
+  std::string line = text.number;
+  if (!text.interval.empty()) line += " " + text.interval;
+  if (!text.note.empty()) line += " " + text.note;
+  return line;
+}
+
+// Nothing where all resamples are alike.
+std::string Share(double share, bool by_chance) {
+  return by_chance ? fmt::format(", in {:.1f} % of resamples", 100 * share) : "";
+}
+
+// A side of a comparison: four significant digits.
+std::string Side(double value) {
+  static const ResultTableColumn kPlain{"", "", "ratio", ColumnValue::kFormula};
+  return std::isfinite(value) ? fmt::format("{:.4g}", value) : FormatCellNumber(value, kPlain);
+}
+
+std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
+  const bool open = claim.verdict == Verdict::kOpen;
+  std::string text = fmt::format("- **{}** [{}] {} (`{}` in {} row{}): {} of {} rows{}\n",
+                                 ToString(claim.verdict),
+                                 claim.confidence,
+                                 claim.text,
+                                 claim.holds,
+                                 claim.scope,
+                                 claim.scope == "every" ? "" : "s",
+                                 claim.rows_held,
+                                 claim.rows.size(),
+                                 open ? "" : Share(claim.share, claim.by_chance));
+  for (const ClaimRow& row : claim.rows) {
+    const std::string name = table.rows[row.row].Name();
+    text += row.verdict == Verdict::kOpen
+                ? fmt::format("  - {}: open, not run: {}\n", name, fmt::join(row.missing, ", "))
+                : fmt::format("  - {}: {} {} {} {}{}\n",
+                              name,
+                              Side(row.left),
+                              claim.op,
+                              Side(row.right),
+                              ToString(row.verdict),
+                              Share(row.share, row.by_chance));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string TableMarkdown(const ResultTable& table) {
+  const bool published = HasPublished(table);
+  Lines lines(1);
+  for (const std::string& head : table.heads) lines[0].push_back(Escape(head));
+  if (published) lines[0].emplace_back("source");
+  const size_t num_left = lines[0].size();
+  for (const ResultTableColumn& column : table.columns) lines[0].push_back(Escape(HeadOf(column)));
+  for (const ResultTableRow& row : table.rows) {
+    std::vector<std::string> ours, theirs(row.heads.size());
+    for (const std::string& head : row.heads) ours.push_back(Escape(head));
+    if (published) ours.emplace_back("simulated");
+    theirs.push_back(fmt::format("published [{}]", table.published_confidence));
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const TableCell& cell = row.cells[c];
+      ours.push_back(CellOf(cell, table.columns[c]));
+      theirs.push_back(cell.published ? FormatPublished(*cell.published, table) : "");
+    }
+    lines.push_back(std::move(ours));
+    if (row.HasPublished()) lines.push_back(std::move(theirs));
+  }
+  std::string text = table.title.empty() ? "" : fmt::format("## {}\n\n", table.title);
+  text += FormatLines(lines, num_left);
+  for (const std::string& sentence : LegendOf(table)) text += "\n" + sentence + "\n";
+  return text;
+}
+
+std::string ClaimsMarkdown(const ResultTable& table) {
+  std::string text = "### Claims\n\n";
+  for (const ClaimResult& claim : table.claims) text += ClaimText(table, claim);
+  return text;
+}
+
+}  // namespace emplace

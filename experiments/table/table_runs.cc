@@ -1,0 +1,197 @@
+#include "experiments/table/table_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "experiments/run_config.h"
+#include "experiments/sweep_merge.h"
+#include "framework/base/error.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::int64_t kSweepVersion = 1;
+
+std::string ValueAt(ConfigNode node, std::string_view path) {
+  for (size_t dot; (dot = path.find('.')) != std::string_view::npos; path.remove_prefix(dot + 1)) {
+    if (!node.Has(path.substr(0, dot))) return "";
+    node = node.At(path.substr(0, dot));
+  }
+  return node.Has(path) ? FlowText(node.At(path)) : "";
+}
+
+std::map<std::string, std::string> KeysOf(const ConfigNode& config) {
+  std::map<std::string, std::string> keys;
+  for (const std::string& key : RunKeys()) {
+    if (std::string value = ValueAt(config, key); !value.empty()) keys[key] = std::move(value);
+  }
+  return keys;
+}
+
+RunProgress ProgressOf(const std::string& status) {
+  if (status == ToString(SearchStatus::kFinished) || status == ToString(SearchStatus::kBudget)) {
+    return RunProgress::kDone;
+  }
+  return status == ToString(SearchStatus::kFailed) ? RunProgress::kFailed : RunProgress::kStopped;
+}
+
+void ReadSearch(const ResultsReader& reader, const std::string& group, ResultRun& run) {
+  run.group = group;
+  run.agent = reader.Text(group, "label");
+  run.settings = reader.Text(group, "settings");
+  run.uses_seed = reader.Int(group, "uses_seed") != 0;
+  run.seed = static_cast<std::uint64_t>(reader.Int(group, "seed"));
+  run.progress = ProgressOf(reader.Text(group, "status"));
+  run.error = reader.Text(group, "error");
+  run.evaluations = reader.Int(group, "evaluations");
+  run.seconds = reader.Double(group, "seconds");
+  run.hardware_seconds = reader.Double(group, "hardware_seconds");
+  const std::string best = group + "/best/outcome";
+  if (reader.Has(best)) {
+    run.best_ns = reader.Int(best, "feasible") != 0
+                      ? static_cast<double>(reader.Int(best, "step_time_ns"))
+                      : std::numeric_limits<double>::infinity();
+  } else if (run.progress == RunProgress::kDone) {
+    run.progress = RunProgress::kFailed;
+    run.error = "evaluated no placement";
+  }
+}
+
+void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
+  const ResultsReader reader(file);
+  const std::vector<std::string> labels = reader.Children("/agents");
+  if (labels.empty()) {
+    throw InputError(fmt::format(
+        "{}: holds no run of an agent; expected what `emplace run` or `emplace sweep` write",
+        file.string()));
+  }
+  const ConfigNode config = ConfigNode::FromString(reader.Text("/config", "yaml"), file.string());
+  ResultRun run;
+  run.file = file;
+  run.keys = KeysOf(config);
+  for (const std::string& label : labels) {
+    run.title = fmt::format("{}: {}", file.string(), label);
+    ReadSearch(reader, "/agents/" + label, run);
+    runs.push_back(run);
+  }
+}
+
+// A sweep may be replacing the file; what has been opened stays whole.
+void ReadSweepRun(ResultRun& run) {
+  const ResultsReader reader(run.file);
+  const std::vector<std::string> labels = reader.Children("/agents");
+  if (labels.size() != 1) {
+    throw InputError(fmt::format("{}: holds {} runs; expected one of agent {}",
+                                 run.file.string(),
+                                 labels.size(),
+                                 run.agent));
+  }
+  if (reader.HasAttribute("/config", "run")) run.title = reader.Text("/config", "run");
+  const std::string agent = run.agent;
+  const std::uint64_t seed = run.seed;
+  ReadSearch(reader, "/agents/" + labels[0], run);
+  if (run.agent != agent || run.seed != seed) {
+    throw InputError(fmt::format("{}: holds agent {} with seed {}; the sweep says {} with seed {}",
+                                 run.file.string(),
+                                 run.agent,
+                                 run.seed,
+                                 agent,
+                                 seed));
+  }
+}
+
+void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
+  const fs::path frozen = folder / "sweep.yaml";
+  if (!fs::exists(frozen)) {
+    throw InputError(
+        fmt::format("{}: holds no sweep.yaml; expected the folder of a sweep, or results files",
+                    folder.string()));
+  }
+  const ConfigNode root = ConfigNode::FromFile(frozen);
+  if (!root.IsMap() || !root.Has("format") || root.At("format").AsString() != "emplace-sweep") {
+    throw InputError(frozen.string() + ": is no frozen sweep");
+  }
+  if (const std::int64_t version = root.At("version").AsInt(); version != kSweepVersion) {
+    root.At("version").Fail(fmt::format(
+        "expected {}, got {}: made by another version of emplace", kSweepVersion, version));
+  }
+  std::map<std::string, std::map<std::string, std::string>> keys;
+  for (const std::string& config : root.At("configs").Keys()) {
+    keys[config] = KeysOf(root.At("configs").At(config));
+  }
+  for (const std::string& index : root.At("runs").Keys()) {
+    const ConfigNode node = root.At("runs").At(index);
+    const ConfigNode config = node.At("config");
+    const auto found = keys.find(config.AsString());
+    if (found == keys.end()) config.Fail("there is no such config");
+    ResultRun run;
+    run.file = folder / node.At("file").AsString();
+    run.keys = found->second;
+    run.agent = node.At("agent").AsString();
+    run.seed = static_cast<std::uint64_t>(node.At("seed").AsInt());
+    run.title = fmt::format("#{} {} with seed {}", index, run.agent, run.seed);
+    try {
+      if (fs::exists(run.file)) ReadSweepRun(run);
+    } catch (const DamagedError& error) {
+      run.progress = RunProgress::kFailed;
+      run.error = error.what();
+    }
+    runs.push_back(std::move(run));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> RunKeys() {
+  static const std::set<std::string> kOthers = {"agents", "seeds", "output", "jobs"};
+  std::vector<std::string> keys = {"agent"};
+  for (const FieldHelp& field : DescribeFields<RunConfig>()) {
+    if (!kOthers.contains(field.key)) keys.push_back(field.key);
+  }
+  return keys;
+}
+
+const std::string* FindRunKey(const ResultRun& run, const std::string& key) {
+  if (key == "agent") return &run.agent;
+  const auto found = run.keys.find(key);
+  return found != run.keys.end() ? &found->second : nullptr;
+}
+
+ResultRuns ReadResultRuns(const std::vector<fs::path>& paths) {
+  ResultRuns result;
+  for (const fs::path& path : paths) {
+    if (fs::is_directory(path)) {
+      AppendSweep(path, result.runs);
+      if (paths.size() == 1 && fs::exists(path / "table.yaml")) result.layout = path / "table.yaml";
+    } else {
+      AppendFile(path, result.runs);
+    }
+    result.sources.push_back(path.string());
+  }
+  return result;
+}
+
+std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run) {
+  const ResultsReader reader(run.file);
+  const std::string dataset = run.group + "/evaluations";
+  const std::vector<TableColumn> table = reader.Table(dataset);
+  const std::string where = run.file.string() + ": " + dataset;
+  const auto& index = ColumnOf<std::int64_t>(table, "index", where);
+  const auto& best = ColumnOf<double>(table, "best_step_time_ns", where);
+  std::vector<BestSoFar> improvements;
+  for (size_t i = 0; i < best.size(); ++i) {
+    if (std::isnan(best[i])) continue;
+    if (improvements.empty() || best[i] < improvements.back().best_ns) {
+      improvements.push_back({index[i] + 1, best[i]});
+    }
+  }
+  return improvements;
+}
+
+}  // namespace emplace

@@ -1,0 +1,64 @@
+#pragma once
+
+// The runs that a table is made of, read from the folder of a sweep or from results files. Reading
+// takes no lock and changes nothing, so that a sweep may be running.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/sweep_results.h"
+
+namespace emplace {
+
+/// One search: an agent with a seed on a problem.
+struct ResultRun {
+  std::filesystem::path file;
+  std::string title;  ///< "#3 seq2seq with seed 0", "quickstart.h5: seq2seq.seed0"
+  std::string group;  ///< "/agents/seq2seq.seed0"; empty if there is no file yet
+  std::map<std::string, std::string> keys;  ///< resolved run config: dotted key -> value, without
+                                            ///< agents, seeds, output and jobs
+  std::string agent;                        ///< label
+  std::string settings;                     ///< resolved, YAML
+  bool uses_seed = false;
+  std::uint64_t seed = 0;
+  RunProgress progress = RunProgress::kNew;
+  std::string error;
+
+  // Of a run that is done.
+  double best_ns = 0;  ///< step time of the best placement; infinite: none fits [ns]
+  std::int64_t evaluations = 0;
+  double seconds = 0;           ///< of search [s]
+  double hardware_seconds = 0;  ///< see framework/results/results_file.h [s]
+};
+
+struct ResultRuns {
+  std::vector<ResultRun> runs;                  ///< in the sweep's order, or that of the files
+  std::vector<std::string> sources;             ///< the paths as they were given
+  std::optional<std::filesystem::path> layout;  ///< table.yaml of the (only) sweep folder
+};
+
+/// @param paths  each the folder of a sweep or a results file
+/// @throws InputError for a folder without a sweep, a file that is no results file, is of another
+///   version or holds no run
+ResultRuns ReadResultRuns(const std::vector<std::filesystem::path>& paths);
+
+/// The best step time falls to `best_ns` with evaluation number `evaluations` (from 1).
+struct BestSoFar {
+  std::int64_t evaluations = 0;
+  double best_ns = 0;  ///< [ns]
+};
+
+/// Every improvement of the run, in order; empty if nothing fitted.
+std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run);
+
+/// Keys of a run config that rows can be made of or selected by, `agent` (its label) included.
+std::vector<std::string> RunKeys();
+
+/// The run's value for one of these; nullptr for a key that a run of an earlier version lacks.
+const std::string* FindRunKey(const ResultRun& run, const std::string& key);
+
+}  // namespace emplace

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include "experiments/table/table_formats.h"
+
+namespace emplace {
+namespace {
+
+std::string Escape(const std::string& text) {
+  std::string escaped;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) {
+      escaped += std::string("\\") + c;
+    } else if (c == '~' || c == '^') {
+      escaped += fmt::format("\\{}{{}}", c);
+    } else if (c == '\\') {
+      escaped += "\\textbackslash{}";
+    } else if (text.compare(i, 3, "–") == 0) {
+      escaped += "--";
+      i += 2;
+    } else if (text.compare(i, 3, "∞") == 0) {
+      escaped += "$\\infty$";
+      i += 2;
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// A cell that begins with [ would be taken for an option of the \\ before it.
+std::string Join(const std::vector<std::string>& cells) {
+  std::string line = "  ";
+  for (size_t i = 0; i < cells.size(); ++i) {
+    line += (i > 0 ? " & " : "") + (cells[i].starts_with('[') ? "{}" + cells[i] : cells[i]);
+  }
+  return line + " \\\\\n";
+}
+
+std::string CellOf(const TableCell& cell, const ResultTableColumn& column) {
+  const CellText text = DescribeCell(cell, column);
+  std::string line = Escape(text.number);
+  if (!text.interval.empty()) line += " {\\scriptsize " + Escape(text.interval) + "}";
+  if (!text.note.empty()) line += " {\\scriptsize " + Escape(text.note) + "}";
+  return line;
+}
+
+}  // namespace
+
+std::string TableTex(const ResultTable& table) {
+  const bool published = HasPublished(table);
+  std::vector<std::string> heads;
+  for (const std::string& head : table.heads) heads.push_back(Escape(head));
+  if (published) heads.emplace_back("source");
+  const size_t num_left = heads.size();
+  for (const ResultTableColumn& column : table.columns) heads.push_back(Escape(HeadOf(column)));
+
+  std::string caption = table.title.empty() ? "" : table.title + ". ";
+  for (const std::string& sentence : LegendOf(table)) {
+    caption += sentence + (sentence.ends_with('.') ? " " : ". ");
+  }
+  caption.pop_back();
+  std::string text =
+      fmt::format("\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n", Escape(caption));
+  text += fmt::format("  \\begin{{tabular}}{{{}{}}}\n  \\toprule\n",
+                      std::string(num_left, 'l'),
+                      std::string(table.columns.size(), 'r'));
+  text += Join(heads) + "  \\midrule\n";
+  for (const ResultTableRow& row : table.rows) {
+    std::vector<std::string> ours, theirs(row.heads.size());
+    for (const std::string& head : row.heads) ours.push_back(Escape(head));
+    if (published) ours.emplace_back("simulated");
+    theirs.push_back(Escape(fmt::format("published [{}]", table.published_confidence)));
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const TableCell& cell = row.cells[c];
+      ours.push_back(CellOf(cell, table.columns[c]));
+      theirs.push_back(cell.published ? Escape(FormatPublished(*cell.published, table)) : "");
+    }
+    text += Join(ours);
+    if (row.HasPublished()) text += Join(theirs);
+  }
+  return text + "  \\bottomrule\n  \\end{tabular}\n\\end{table}\n";
+}
+
+}  // namespace emplace

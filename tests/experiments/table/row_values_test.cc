@@ -1,0 +1,284 @@
+#include "experiments/table/row_values.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "framework/results/results_file.h"
+#include "tests/experiments/table/result_runs.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+RowValues ValuesOf(const TableLayout& layout, const ResultRuns& runs) {
+  std::vector<const ResultRun*> row;
+  for (const ResultRun& run : runs.runs) row.push_back(&run);
+  return {layout.columns, layout.order, layout.unit, "row", row};
+}
+
+// Chance that the middle one of `n` draws (odd) from n distinct values is number k or lower: more
+// than half of the draws have to be.
+double ShareOfMedian(int n, int k) {
+  const double p = static_cast<double>(k + 1) / n;
+  double share = 0;
+  for (int i = n / 2 + 1; i <= n; ++i) {
+    share += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) +
+                      i * std::log(p) + (p < 1 ? (n - i) * std::log(1 - p) : (i == n ? 0 : -1e9)));
+  }
+  return share;
+}
+
+TEST_CASE("medians") {
+  CHECK(MedianOf({3}) == 3);
+  CHECK(MedianOf({3, 1, 2}) == 2);
+  CHECK(MedianOf({4, 1, 2, 3}) == 2.5);
+  CHECK(MedianOf({kOom, 1, 2}) == 2);
+  CHECK(MedianOf({kOom, 1}) == kOom);
+  CHECK(MedianOf({kOom, kOom, 1}) == kOom);
+  CHECK(std::isnan(MedianOf({1, std::nan(""), 2})));
+}
+
+TEST_CASE("the interval is that of the bootstrap's exact distribution") {
+  const TableLayout layout = LayoutOf("columns: [{agent: rl}]\nunit: ns");
+  for (const int n : {3, 5, 7, 9, 11, 15, 21}) {
+    CAPTURE(n);
+    ResultRuns runs;
+    std::vector<double> seconds;
+    for (int i = 0; i < n; ++i)
+      seconds.push_back(((i * 5) % n + 1) * 1e-9);  // 1 ... n, in some order
+    if (n % 5 == 0) {
+      for (int i = 0; i < n; ++i) seconds[i] = (n - i) * 1e-9;
+    }
+    AddRuns(runs, "g", "rl", seconds);
+    const RowValues values = ValuesOf(layout, runs);
+    const Resampled& number = values.column(0);
+    CHECK(number.value == (n + 1) / 2);
+    CHECK(number.samples.size() == kTableResamples);
+    for (int k = 0; k < n; ++k) {
+      const double exact = ShareOfMedian(n, k);
+      const auto at_most = std::count_if(number.samples.begin(),
+                                         number.samples.end(),
+                                         [&](double sample) { return sample <= k + 1; });
+      // Five standard deviations of a share of 10,000 draws.
+      const double share = static_cast<double>(at_most) / kTableResamples;
+      CHECK(std::abs(share - exact) <= 5 * std::sqrt(exact * (1 - exact) / kTableResamples) + 1e-9);
+    }
+    // The value at which a share of 0.025 (0.975) is reached, where it is not a near thing.
+    int low = 0, high = 0;
+    while (ShareOfMedian(n, low) < 0.025) ++low;
+    while (ShareOfMedian(n, high) < 0.975) ++high;
+    const auto clear = [&](int k, double share) {
+      return std::abs(ShareOfMedian(n, k) - share) > 0.008 &&
+             (k == 0 || std::abs(ShareOfMedian(n, k - 1) - share) > 0.008);
+    };
+    const auto interval = PercentileInterval(number);
+    REQUIRE(interval);
+    if (clear(low, 0.025)) CHECK(interval->low == low + 1);
+    if (clear(high, 0.975)) CHECK(interval->high == high + 1);
+    if (n == 3) CHECK(interval->low == 1);
+    if (n == 3) CHECK(interval->high == 3);
+  }
+}
+
+TEST_CASE("the interval ends at samples number 0.025 N and 0.975 N") {
+  Resampled number;
+  for (int i = kTableResamples; i > 0; --i) number.samples.push_back(i);
+  const auto interval = PercentileInterval(number);
+  REQUIRE(interval);
+  CHECK(interval->low == 250);
+  CHECK(interval->high == 9750);
+  number.samples[17] = std::nan("");
+  CHECK_FALSE(PercentileInterval(number));
+}
+
+TEST_CASE("a plain bootstrap with the same generator gives the same samples") {
+  ResultRuns runs;
+  const std::vector<double> seconds = {4, 1.5, 8, 2};
+  AddRuns(runs, "g", "rl", seconds);
+  const RowValues values = ValuesOf(LayoutOf("columns: [{agent: rl}]\nunit: ns"), runs);
+  Rng rng = GeneratorFor("row\nrl");
+  for (int b = 0; b < kTableResamples; ++b) {
+    double draw[4];
+    for (double& value : draw) value = seconds[UniformInt(rng, 4)];
+    std::sort(draw, draw + 4);
+    REQUIRE(values.column(0).samples[b] == (draw[1] + draw[2]) / 2 * 1e9);
+  }
+  CHECK(GeneratorFor("a")() != GeneratorFor("b")());
+}
+
+TEST_CASE("one seed has no interval; formulas have that of their agents") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "expert", {4.99});
+  AddRuns(runs, "g", "rl", {4.04, 3.92, 4.5});
+  const RowValues values =
+      ValuesOf(LayoutOf("columns:\n  - {agent: expert}\n  - {agent: rl}\n"
+                        "  - {name: twice, formula: 2 * expert}\n"
+                        "  - {name: speedup, formula: expert / rl - 1, unit: percent}\n"
+                        "  - {name: rest, formula: rl - rl}\n"
+                        "  - {name: above, formula: speedup - 20, unit: ratio}\n"),
+               runs);
+  CHECK(values.column(0).value == doctest::Approx(4.99));
+  CHECK_FALSE(PercentileInterval(values.column(0)));
+  CHECK(values.column(2).value == doctest::Approx(9.98));
+  CHECK_FALSE(PercentileInterval(values.column(2)));
+  CHECK(values.column(3).value == doctest::Approx(100 * (4.99 / 4.04 - 1)));
+  const auto interval = PercentileInterval(values.column(3));
+  REQUIRE(interval);
+  CHECK(interval->low == doctest::Approx(100 * (4.99 / 4.5 - 1)));
+  CHECK(interval->high == doctest::Approx(100 * (4.99 / 3.92 - 1)));
+  CHECK(values.column(5).value == doctest::Approx(values.column(3).value - 20));
+  // One agent is resampled once for all that uses it.
+  for (const double sample : values.column(4).samples) REQUIRE(sample == 0);
+}
+
+TEST_CASE("agents are resampled independently") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "a", {1, 2, 3, 4, 5});
+  AddRuns(runs, "g", "b", {1, 2, 3, 4, 5});
+  const RowValues values = ValuesOf(LayoutOf("columns: [{agent: a}, {agent: b}]"), runs);
+  const auto &a = values.column(0).samples, &b = values.column(1).samples;
+  double covariance = 0, variance = 0;
+  for (int i = 0; i < kTableResamples; ++i) {
+    covariance += (a[i] - 3) * (b[i] - 3);
+    variance += (a[i] - 3) * (a[i] - 3);
+  }
+  CHECK(std::abs(covariance / variance) < 0.05);  // five standard deviations of zero
+}
+
+TEST_CASE("OOM is infinite, and what has no run is missing") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "gpu", {kOom});
+  AddRuns(runs, "g", "rl", {4, kOom, 2});
+  runs.runs.push_back(MakeRun("g", "late", 0, 1));
+  runs.runs.back().progress = RunProgress::kStopped;
+  const RowValues values = ValuesOf(
+      LayoutOf("columns:\n  - {agent: gpu}\n  - {agent: rl}\n  - {agent: late}\n  - {agent: x}\n"
+               "  - {name: best, formula: \"min(gpu, rl)\"}\n"
+               "  - {name: ratio, formula: gpu / gpu, unit: ratio}\n"
+               "  - {name: lacking, formula: rl + late + x + late}\n"),
+      runs);
+  CHECK(values.column(0).value == kOom);
+  CHECK(values.num_finite(0) == 0);
+  CHECK(values.column(1).value == doctest::Approx(4));
+  CHECK(values.num_finite(1) == 2);
+  CHECK(PercentileInterval(values.column(1))->high == kOom);
+  CHECK_FALSE(values.column(2).run);
+  CHECK(values.column(2).missing == std::vector<std::string>{"late"});
+  CHECK(values.runs(2).size() == 1);
+  CHECK(values.column(3).missing == std::vector<std::string>{"x"});
+  CHECK(values.column(4).value == doctest::Approx(4));
+  CHECK(std::isnan(values.column(5).value));
+  CHECK_FALSE(values.column(6).run);
+  CHECK(values.column(6).missing == std::vector<std::string>{"late", "x"});
+}
+
+TEST_CASE("runs that differ in more than the seed are no sample") {
+  const TableLayout layout = LayoutOf("columns: [{agent: rl}]");
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {1, 2});
+  const auto refusal = [&] { return MessageOf<InputError>([&] { ValuesOf(layout, runs); }); };
+  runs.runs[1].keys["semantics"] = "stream";
+  CheckHolds(refusal(),
+             "row \"row\", column \"rl\": the runs differ in semantics (queue and stream): g rl 0 "
+             "and g rl 1");
+  const RowValues apart =
+      ValuesOf(LayoutOf("columns: [{name: rl, agent: rl, where: {semantics: stream}}]"), runs);
+  CHECK(apart.column(0).value == doctest::Approx(2));
+  runs.runs[1].keys["semantics"] = "queue";
+  runs.runs[0].settings = "hidden: 64";
+  runs.runs[1].settings = "hidden: 128";
+  CheckHolds(refusal(), "the runs differ in settings of the agent");
+  runs.runs[1].settings = "";  // not begun: not known yet
+  CHECK(refusal() == "(nothing was thrown)");
+  runs.runs[1].seed = 0;
+  CheckHolds(refusal(), "seed 0 is there twice: g rl 0 and g rl 1");
+}
+
+TEST_CASE("other numbers of a run") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {1});
+  runs.runs[0].evaluations = 240;
+  runs.runs[0].seconds = 12.5;
+  runs.runs[0].hardware_seconds = 5400;
+  const RowValues values = ValuesOf(LayoutOf("unit: ms\ncolumns:\n  - {name: t, agent: rl}\n"
+                                             "  - {name: n, agent: rl, value: evaluations}\n"
+                                             "  - {name: s, agent: rl, value: seconds}\n"
+                                             "  - {name: h, agent: rl, value: hardware_hours}\n"),
+                                    runs);
+  CHECK(values.column(0).value == doctest::Approx(1000));
+  CHECK(values.column(1).value == 240);
+  CHECK(values.column(2).value == 12.5);
+  CHECK(values.column(3).value == 1.5);
+}
+
+TEST_CASE("evaluations until a target") {
+  const TempDir folder;
+  ResultRuns runs;
+  // Best so far per evaluation [ns]; NaN until something fits.
+  const std::vector<std::vector<double>> curves = {
+      {std::nan(""), 40, 40, 30, 20}, {50, 50, 25, 25, 25}, {60, 60, 60, 60, 60}};
+  for (size_t i = 0; i < curves.size(); ++i) {
+    ResultRun run = MakeRun("g", "rl", i, curves[i].back() * 1e-9);
+    run.file = folder / (std::to_string(i) + ".h5");
+    run.group = "/agents/rl";
+    ResultsFile file(run.file);
+    file.SetAttribute("/", "format", "emplace-results");
+    file.SetAttribute("/", "version", std::int64_t{1});
+    file.WriteTable(
+        "/agents/rl/evaluations",
+        {{"index", std::vector<std::int64_t>{0, 1, 2, 3, 4}}, {"best_step_time_ns", curves[i]}});
+    file.Commit();
+    runs.runs.push_back(run);
+  }
+  CHECK(ReadBestSoFar(runs.runs[0]).size() == 3);
+  AddRuns(runs, "g", "gpu", {25e-9});
+  AddRuns(runs, "g", "oom", {kOom});
+  const RowValues values = ValuesOf(
+      LayoutOf("unit: ns\ncolumns:\n  - {name: rl, agent: rl}\n  - {agent: gpu}\n  - {agent: oom}\n"
+               "  - {name: to_25, agent: rl, value: evaluations_to, target: gpu}\n"
+               "  - {name: to_20, agent: rl, value: evaluations_to, target: 20}\n"
+               "  - {name: to_1, agent: rl, value: evaluations_to, target: 1}\n"
+               "  - {name: to_own, agent: rl, value: evaluations_to, target: 1.0 * rl}\n"
+               "  - {name: to_oom, agent: rl, value: evaluations_to, target: oom}\n"
+               "  - {name: to_none, agent: rl, value: evaluations_to, target: 2 * none}\n"
+               "  - {name: none, agent: none}\n"),
+      runs);
+  // At most 25: after 5, 3 and never.
+  CHECK(values.column(3).value == 5);
+  CHECK(values.num_finite(3) == 2);
+  CHECK(PercentileInterval(values.column(3))->low == 3);
+  CHECK(PercentileInterval(values.column(3))->high == kOom);
+  CHECK(values.column(4).value == kOom);
+  CHECK(values.num_finite(4) == 1);
+  CHECK(values.column(5).value == kOom);
+  CHECK(values.num_finite(5) == 0);
+  // The median is 25, reached exactly by the seed that ends there.
+  CHECK(values.column(6).value == 5);
+  CHECK(std::isnan(values.column(7).value));
+  CHECK_FALSE(values.column(8).run);
+  CHECK(values.column(8).missing == std::vector<std::string>{"none"});
+  // In a resample both the target and the seeds that chase it are those drawn.
+  for (int b = 0; b < 200; ++b) {
+    Rng rng = GeneratorFor("row\nrl");
+    int draw[3] = {};
+    for (int skipped = 0; skipped <= b; ++skipped) {
+      for (int& seed : draw) seed = UniformInt(rng, 3);
+    }
+    std::vector<double> ends, counts;
+    for (const int seed : draw) ends.push_back(curves[seed].back());
+    std::sort(ends.begin(), ends.end());
+    for (const int seed : draw) {
+      double count = kOom;
+      for (int i = 4; i >= 0; --i) {
+        if (curves[seed][i] <= ends[1]) count = i + 1;
+      }
+      counts.push_back(count);
+    }
+    std::sort(counts.begin(), counts.end());
+    REQUIRE(values.column(6).samples[b] == counts[1]);
+  }
+}
+
+}  // namespace

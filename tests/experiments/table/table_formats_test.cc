@@ -1,0 +1,198 @@
+#include "experiments/table/table_formats.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/experiments/table/result_runs.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+// Two rows; every kind of cell; three draws of three seeds make the range their interval.
+ResultTable MakeTable() {
+  ResultRuns runs;
+  AddRuns(runs, "nmt", "single_gpu", {kOom});
+  AddRuns(runs, "nmt", "expert", {4.99});
+  AddRuns(runs, "nmt", "rl", {4.04, 3.92, 4.5});
+  AddRuns(runs, "rnnlm", "single_gpu", {1.57});
+  AddRuns(runs, "rnnlm", "rl", {1.6, kOom, 1.57});
+  runs.runs.push_back(MakeRun("rnnlm", "rl", 3, 0));
+  runs.runs.back().progress = RunProgress::kFailed;
+  runs.runs.back().error = "100 % of \"it\" failed";
+  runs.sources = {"results/mine"};
+  return MakeResultTable(
+      LayoutOf(
+          "title: Table 1 & more\n"
+          "note: K80s [ours]\n"
+          "rows:\n"
+          "  - {label: \"NMT | 2_GPUs\", graph: nmt, published: {single_gpu: oom, expert: 4.90, "
+          "speedup: {value: 23.5, confidence: V}}}\n"
+          "  - {label: \"RNNLM, 2\", graph: rnnlm}\n"
+          "columns:\n"
+          "  - {agent: single_gpu, label: single GPU}\n"
+          "  - {agent: expert}\n"
+          "  - {name: rl, agent: rl, label: RL}\n"
+          "  - {name: speedup, label: speed-up, formula: \"min(single_gpu, expert) / rl - 1\", "
+          "unit: percent}\n"
+          "  - {name: ratio, formula: single_gpu / single_gpu, unit: ratio}\n"
+          "published: {source: ICML 2017, confidence: R}\n"
+          "claims:\n"
+          "  - {text: RL beats the expert, confidence: R, holds: rl < expert, where: {graph: "
+          "nmt}}\n"
+          "  - {text: RL is best, confidence: \"?\", holds: \"rl <= min(single_gpu, expert)\"}\n"
+          "  - {text: the GPU fits, confidence: V, holds: single_gpu < 2, in: some}\n"),
+      runs);
+}
+
+TEST_CASE("Markdown: ours and theirs in lines of their own") {
+  CHECK(TableMarkdown(MakeTable()) ==
+        "## Table 1 & more\n"
+        "\n"
+        "|               | source        | single GPU [s] | expert [s] |                 "
+        "                      RL [s] |      speed-up [%] | ratio |\n"
+        "|---------------|---------------|---------------:|-----------:|-----------------"
+        "----------------------------:|------------------:|------:|\n"
+        "| NMT \\| 2_GPUs | simulated     |            OOM |      4.990 |                 "
+        "        4.040 [3.920, 4.500] | 23.5 [10.9, 27.3] |     – |\n"
+        "|               | published [R] |            OOM |       4.90 |                 "
+        "                             |          23.5 [V] |       |\n"
+        "| RNNLM, 2      | simulated     |          1.570 |    not run | 1.600 [1.570, OO"
+        "M] (2 of 3 fit) (3 of 4 run) |           not run |  1.00 |\n"
+        "\n"
+        "Simulated: median over 1 to 3 seeds [95 % interval of the median, bootstrap of 1"
+        "0000 resamples]; OOM: no placement that was found fits; –: undefined.\n"
+        "\n"
+        "Published: ICML 2017; [R]: recalled, not checked against the text; [V]: verified"
+        " against the text.\n"
+        "\n"
+        "K80s [ours]\n"
+        "\n"
+        "Runs: 9 of 10 done, 1 failed, 0 not yet.\n"
+        "\n"
+        "Failed: rnnlm rl 3: 100 % of \"it\" failed\n");
+}
+
+TEST_CASE("claims in Markdown") {
+  CHECK(ClaimsMarkdown(MakeTable()) ==
+        "### Claims\n"
+        "\n"
+        "- **holds** [R] RL beats the expert (`rl < expert` in every row): 1 of 1 rows, in 100.0 % "
+        "of resamples\n"
+        "  - NMT | 2_GPUs: 4.04 < 4.99 holds, in 100.0 % of resamples\n"
+        "- **open** [?] RL is best (`rl <= min(single_gpu, expert)` in every row): 1 of 2 rows\n"
+        "  - NMT | 2_GPUs: 4.04 <= 4.99 holds, in 100.0 % of resamples\n"
+        "  - RNNLM, 2: open, not run: expert\n"
+        "- **holds** [V] the GPU fits (`single_gpu < 2` in some rows): 1 of 2 rows\n"
+        "  - NMT | 2_GPUs: ∞ < 2 does not hold\n"
+        "  - RNNLM, 2: 1.57 < 2 holds\n");
+}
+
+TEST_CASE("LaTeX") {
+  CHECK(
+      TableTex(MakeTable()) ==
+      "\\begin{table}\n"
+      "  \\centering\n"
+      "  \\caption{Table 1 \\& more. Simulated: median over 1 to 3 seeds [95 \\% interval of the "
+      "median, bootstrap of 10000 resamples]; OOM: no placement that was found fits; --: "
+      "undefined. Published: ICML 2017; [R]: recalled, not checked against the text; [V]: verified "
+      "against the text. K80s [ours]. Runs: 9 of 10 done, 1 failed, 0 not yet. Failed: rnnlm rl 3: "
+      "100 \\% of \"it\" failed.}\n"
+      "  \\begin{tabular}{llrrrrr}\n"
+      "  \\toprule\n"
+      "   & source & single GPU [s] & expert [s] & RL [s] & speed-up [\\%] & ratio \\\\\n"
+      "  \\midrule\n"
+      "  NMT | 2\\_GPUs & simulated & OOM & 4.990 & 4.040 {\\scriptsize [3.920, 4.500]} & 23.5 "
+      "{\\scriptsize [10.9, 27.3]} & -- \\\\\n"
+      "   & published [R] & OOM & 4.90 &  & 23.5 [V] &  \\\\\n"
+      "  RNNLM, 2 & simulated & 1.570 & not run & 1.600 {\\scriptsize [1.570, OOM]} {\\scriptsize "
+      "(2 of 3 fit) (3 of 4 run)} & not run & 1.00 \\\\\n"
+      "  \\bottomrule\n"
+      "  \\end{tabular}\n"
+      "\\end{table}\n");
+}
+
+TEST_CASE("CSV: a line per row, column and source") {
+  const std::string csv = TableCsv(MakeTable());
+  const std::vector<std::string> lines = {
+      "row,column,label,unit,source,confidence,state,value,low,high,seeds,fitting,failed,planned",
+      "NMT | 2_GPUs,single_gpu,single GPU,s,simulated,,oom,inf,,,1,0,0,1",
+      "NMT | 2_GPUs,single_gpu,single GPU,s,published,R,oom,inf,,,,,,",
+      "NMT | 2_GPUs,expert,expert,s,published,R,number,4.9,,,,,,",
+      "NMT | 2_GPUs,speedup,speed-up,percent,published,V,number,23.5,,,,,,",
+      "NMT | 2_GPUs,ratio,ratio,ratio,simulated,,undefined,,,,,,,",
+      "\"RNNLM, 2\",expert,expert,s,simulated,,not run,,,,0,0,0,0",
+      "\"RNNLM, 2\",rl,RL,s,simulated,,number,1.6,1.57,inf,3,2,1,4",
+  };
+  for (const std::string& line : lines) CheckHolds("\n" + csv, "\n" + line + "\n");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 10 + 3);
+}
+
+TEST_CASE("JSON holds everything") {
+  const auto json = nlohmann::json::parse(TableJson(MakeTable()));
+  CHECK(json["format"] == "emplace-table");
+  CHECK(json["columns"][3]["unit"] == "percent");
+  CHECK(json["columns"][3]["value"] == "formula");
+  const auto& nmt = json["rows"][0]["cells"];
+  CHECK(nmt["single_gpu"]["state"] == "oom");
+  CHECK(nmt["single_gpu"]["median"].is_null());
+  CHECK(nmt["single_gpu"]["published"]["state"] == "oom");
+  CHECK(nmt["rl"]["median"] == doctest::Approx(4.04));
+  CHECK(nmt["rl"]["low"] == doctest::Approx(3.92));
+  CHECK(nmt["rl"]["seeds"] == 3);
+  CHECK(nmt["rl"]["published"].is_null());
+  CHECK(nmt["speedup"]["published"]["value"] == 23.5);
+  CHECK(nmt["speedup"]["published"]["confidence"] == "V");
+  const auto& rnnlm = json["rows"][1]["cells"];
+  CHECK(rnnlm["rl"]["high"] == "inf");
+  CHECK(rnnlm["speedup"]["state"] == "not run");
+  CHECK(rnnlm["speedup"]["missing"] == std::vector<std::string>{"expert"});
+  CHECK(json["published"]["source"] == "ICML 2017");
+  CHECK(json["claims"][0]["verdict"] == "holds");
+  CHECK(json["claims"][1]["share"].is_null());
+  CHECK(json["claims"][2]["rows"][0]["left"] == "inf");
+  CHECK(json["runs"]["failed"] == 1);
+  CHECK(json["failures"][0] == "rnnlm rl 3: 100 % of \"it\" failed");
+  CHECK(json["sources"][0] == "results/mine");
+}
+
+TEST_CASE("without published numbers there is no column for the source") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {0.5});
+  CHECK(TableMarkdown(MakeResultTable(LayoutOf("{}"), runs)) ==
+        "| graph | cluster | rl [s] |\n"
+        "|-------|---------|-------:|\n"
+        "| g     | 2xk80   | 0.5000 |\n"
+        "\n"
+        "Simulated: median over one seed.\n");
+}
+
+TEST_CASE("numbers for people") {
+  const auto text = [](double value, const std::string& unit, ColumnValue kind) {
+    return FormatCellNumber(value, {"x", "x", unit, kind});
+  };
+  const auto time = [&](double value) { return text(value, "ms", ColumnValue::kStepTime); };
+  CHECK(time(12345.6) == "12346");
+  CHECK(time(123.456) == "123.5");
+  CHECK(time(0.00123456) == "0.001235");
+  CHECK(time(0) == "0");
+  CHECK(time(kOom) == "OOM");
+  const auto formula = [&](double value, const std::string& unit) {
+    return text(value, unit, ColumnValue::kFormula);
+  };
+  CHECK(formula(-0.04, "percent") == "0.0");
+  CHECK(formula(-4.25, "percent") == "-4.2");
+  CHECK(formula(kOom, "percent") == "∞");
+  CHECK(formula(-kOom, "ratio") == "-∞");
+  CHECK(formula(kOom, "s") == "OOM");
+  CHECK(formula(std::nan(""), "s") == "–");
+  CHECK(formula(6.1234, "ratio") == "6.12");
+  CHECK(text(402, "count", ColumnValue::kEvaluationsTo) == "402");
+  CHECK(text(402.5, "count", ColumnValue::kEvaluationsTo) == "402.5");
+  CHECK(text(kOom, "count", ColumnValue::kEvaluationsTo) == "not reached");
+}
+
+}  // namespace

@@ -1,0 +1,163 @@
+#include "experiments/table/table_runs.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "framework/results/results_file.h"
+#include "tests/experiments/table/result_runs.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+// What `emplace run` writes of an agent, as far as tables read it.
+void WriteAgent(ResultsFile& file,
+                const std::string& label,
+                std::int64_t seed,
+                const std::string& status,
+                std::int64_t step_time,
+                bool feasible) {
+  const std::string group = fmt::format("/agents/{}.seed{}", label, seed);
+  file.SetAttribute(group, "label", label);
+  file.SetAttribute(group, "settings", "{}");
+  file.SetAttribute(group, "uses_seed", std::int64_t{1});
+  file.SetAttribute(group, "seed", seed);
+  file.SetAttribute(group, "status", status);
+  file.SetAttribute(group, "error", status == "failed" ? "no memory" : "");
+  file.SetAttribute(group, "evaluations", std::int64_t{7});
+  file.SetAttribute(group, "seconds", 1.5);
+  file.SetAttribute(group, "hardware_seconds", 60.0);
+  if (step_time == 0) return;
+  file.SetAttribute(group + "/best/outcome", "step_time_ns", step_time);
+  file.SetAttribute(group + "/best/outcome", "feasible", std::int64_t{feasible});
+}
+
+std::unique_ptr<ResultsFile> BeginFile(const fs::path& path, const std::string& graph) {
+  auto file = std::make_unique<ResultsFile>(path);
+  file->SetAttribute("/", "format", "emplace-results");
+  file->SetAttribute("/", "version", std::int64_t{1});
+  file->SetAttribute(
+      "/config",
+      "yaml",
+      fmt::format("graph: {}\ncluster: c\nsemantics: queue\ncoarsen: [colocate, {{scope: {{depth: "
+                  "1}}}}]\nbudget:\n  evaluations: 7\nagents: [rl]\nseeds: [0]\njobs: 1\n",
+                  graph));
+  return file;
+}
+
+std::string Refusal(const fs::path& path) {
+  return MessageOf<InputError>([&] { ReadResultRuns({path}); });
+}
+
+TEST_CASE("a file with several agents and seeds") {
+  const TempDir folder;
+  const auto file = BeginFile(folder / "r.h5", "nmt");
+  WriteAgent(*file, "rl", 0, "finished", 1000, true);
+  WriteAgent(*file, "rl", 1, "budget", 2000, false);
+  WriteAgent(*file, "rl", 2, "stopped", 3000, true);
+  WriteAgent(*file, "rl", 3, "failed", 0, false);
+  WriteAgent(*file, "rl", 4, "finished", 0, false);
+  file->Commit();
+  const ResultRuns result = ReadResultRuns({folder / "r.h5"});
+  REQUIRE(result.runs.size() == 5);
+  CHECK_FALSE(result.layout);
+  const ResultRun& run = result.runs[0];
+  CHECK(run.agent == "rl");
+  CHECK(run.progress == RunProgress::kDone);
+  CHECK(run.best_ns == 1000);
+  CHECK(run.evaluations == 7);
+  CHECK(run.seconds == 1.5);
+  CHECK(run.hardware_seconds == 60);
+  CHECK(Holds(run.title, "r.h5: rl.seed0"));
+  CHECK(*FindRunKey(run, "graph") == "nmt");
+  CHECK(*FindRunKey(run, "coarsen") == "[colocate, {scope: {depth: 1}}]");
+  CHECK(*FindRunKey(run, "budget.evaluations") == "7");
+  CHECK(*FindRunKey(run, "agent") == "rl");
+  CHECK(FindRunKey(run, "objective") == nullptr);
+  CHECK(FindRunKey(run, "jobs") == nullptr);
+  CHECK(std::isinf(result.runs[1].best_ns));
+  CHECK(result.runs[1].progress == RunProgress::kDone);
+  CHECK(result.runs[2].progress == RunProgress::kStopped);
+  CHECK(result.runs[3].progress == RunProgress::kFailed);
+  CHECK(result.runs[3].error == "no memory");
+  CHECK(result.runs[4].progress == RunProgress::kFailed);
+  CHECK(result.runs[4].error == "evaluated no placement");
+}
+
+TEST_CASE("keys for rows: those of a run config, and the agent") {
+  const std::vector<std::string> keys = RunKeys();
+  for (const char* key : {"agent", "graph", "cluster", "semantics", "budget.evaluations"}) {
+    CHECK(std::count(keys.begin(), keys.end(), key) == 1);
+  }
+  for (const char* key : {"agents", "seeds", "jobs", "output"}) {
+    CHECK(std::count(keys.begin(), keys.end(), key) == 0);
+  }
+}
+
+TEST_CASE("what holds no runs") {
+  const TempDir folder;
+  CheckHolds(Refusal(folder / "none.h5"), "none.h5");
+  WriteText(folder / "text.h5", "nothing of ours");
+  CheckHolds(Refusal(folder / "text.h5"), "text.h5");
+  BeginFile(folder / "empty.h5", "g")->Commit();
+  CheckHolds(Refusal(folder / "empty.h5"), "holds no run of an agent");
+  const auto file = BeginFile(folder / "newer.h5", "g");
+  file->SetAttribute("/", "version", std::int64_t{2});
+  file->Commit();
+  CheckHolds(Refusal(folder / "newer.h5"), "version");
+  CheckHolds(Refusal(folder.path()), "holds no sweep.yaml; expected the folder of a sweep");
+  WriteText(folder / "sweep.yaml", "format: other\n");
+  CheckHolds(Refusal(folder.path()), "sweep.yaml: is no frozen sweep");
+  WriteText(folder / "sweep.yaml", "format: emplace-sweep\nversion: 2\n");
+  CheckHolds(Refusal(folder.path()), "sweep.yaml:2:10: version: expected 1, got 2");
+}
+
+// Two runs of the sweep are on disk, one of them damaged; the third has not begun.
+TEST_CASE("the folder of a sweep that is under way") {
+  const TempDir folder;
+  fs::create_directory(folder / "runs");
+  WriteText(folder / "sweep.yaml",
+            "format: emplace-sweep\nversion: 1\nname: s\n"
+            "configs:\n  0: {graph: nmt, cluster: c}\n  1: {graph: rnnlm, cluster: c}\n"
+            "runs:\n"
+            "  0: {file: runs/0000.h5, config: 0, agent: rl, seed: 0}\n"
+            "  1: {file: runs/0001.h5, config: 0, agent: rl, seed: 1}\n"
+            "  2: {file: runs/0002.h5, config: 1, agent: rl, seed: 0}\n");
+  {
+    const auto file = BeginFile(folder / "runs/0000.h5", "nmt");
+    file->SetAttribute("/config", "run", "#0 graph=nmt agent=rl seed=0");
+    WriteAgent(*file, "rl", 0, "finished", 1000, true);
+    file->Commit();
+  }
+  WriteText(folder / "runs/0001.h5", "");
+  const auto before = fs::last_write_time(folder / "runs/0000.h5");
+  ResultRuns result = ReadResultRuns({folder.path()});
+  REQUIRE(result.runs.size() == 3);
+  CHECK(result.runs[0].title == "#0 graph=nmt agent=rl seed=0");
+  CHECK(result.runs[0].progress == RunProgress::kDone);
+  CHECK(result.runs[1].progress == RunProgress::kFailed);
+  CHECK(Holds(result.runs[1].error, "0001.h5"));
+  CHECK(result.runs[2].progress == RunProgress::kNew);
+  CHECK(*FindRunKey(result.runs[2], "graph") == "rnnlm");
+  CHECK(result.runs[2].title == "#2 rl with seed 0");
+  CHECK_FALSE(result.layout);
+  WriteText(folder / "table.yaml", "{}");
+  CHECK(ReadResultRuns({folder.path()}).layout == folder / "table.yaml");
+  CHECK_FALSE(ReadResultRuns({folder.path(), folder / "runs/0000.h5"}).layout);
+  CHECK(fs::last_write_time(folder / "runs/0000.h5") == before);
+  CHECK_FALSE(fs::exists(folder / "lock"));
+
+  // A file of another run.
+  fs::remove(folder / "runs/0001.h5");
+  fs::copy(folder / "runs/0000.h5", folder / "runs/0001.h5");
+  CheckHolds(Refusal(folder.path()), "holds agent rl with seed 0; the sweep says rl with seed 1");
+  // A file of a newer version is not one that failed.
+  const auto file = BeginFile(folder / "runs/0001.h5", "nmt");
+  file->SetAttribute("/", "version", std::int64_t{2});
+  file->Commit();
+  CheckHolds(Refusal(folder.path()), "0001.h5");
+}
+
+}  // namespace
