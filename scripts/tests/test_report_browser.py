@@ -39,6 +39,13 @@ budget: {evaluations: 80, seconds: 0}
 """
 SWEEP = """base: {cluster: cluster.yaml, agents: [heft, hill_climb], seeds: 0:2, budget: {evaluations: 40, seconds: 0}}
 grid: {graph: [graph.json, tight.json], semantics: [queue, stream]}
+table:
+  unit: us
+  rows: [graph, semantics]
+  columns: [{name: heft, agent: heft}, {name: climb, agent: hill_climb}]
+  claims:
+    - {text: search wins, confidence: ours, holds: climb < heft, in: some}
+    - {text: search is twice as fast, confidence: R, holds: climb * 2 < heft, in: every}
 """
 
 
@@ -196,6 +203,7 @@ class ReportInBrowser(unittest.TestCase):
         self.emplace("sweep", "sweep.yaml", "-o", "sweep", "--quiet", "--jobs", "1")
         self.emplace("report", "sweep", "-o", "sweep.html")
         titles, oom = [], 0
+        cells: dict[tuple[str, ...], list[float]] = {}  # by graph and semantics: heft, hill_climb [us]
         for index in range(4):
             dom, urls = browse(self.path / "sweep.html", f"#problem={index}")
             self.check_sound(dom, urls)
@@ -216,10 +224,31 @@ class ReportInBrowser(unittest.TestCase):
             self.assertEqual(medians, sorted(fitting))
             self.assertEqual(len(dom.find("data-oom")), 2 - len(fitting))
             oom += 2 - len(fitting)
+            cells[f"{graph}.json", semantics] = [
+                statistics.median(values) / 1000 if values else float("inf") for values in times.values()]
+        self.check_table(dom, cells)
         self.assertGreater(oom, 0)  # heft knows nothing of memory
         self.assertEqual(sorted(titles), [f"{graph}.json on cluster.yaml, semantics {semantics}"
                                           for graph in ("graph", "tight") for semantics in ("queue", "stream")])
         self.assertIn("12 done", dom.text("source"))
+
+    def check_table(self, dom: Dom, cells: dict[tuple[str, ...], list[float]]) -> None:
+        shown = iter([index for index, (_, attributes) in enumerate(dom.elements) if "data-state" in attributes])
+        for row in sorted(cells):
+            for value in cells[row]:
+                index = next(shown)
+                if value == float("inf"):
+                    self.assertEqual(dom.text_of[index], "OOM")
+                else:
+                    self.assertAlmostEqual(float(dom.elements[index][1]["data-value"]), value)
+        self.assertIsNone(next(shown, None))
+        held = [climb < heft for heft, climb in cells.values()]
+        by_half = [2 * climb < heft for heft, climb in cells.values()]
+        self.assertEqual([a["data-verdict"] for a in dom.find("data-verdict")],
+                         ["holds" if any(held) else "does not hold", "holds" if all(by_half) else "does not hold"])
+        text = dom.text("claims")
+        self.assertIn(f"{sum(held)} of 4", text)
+        self.assertIn(f"{sum(by_half)} of 4", text)
 
     def test_errors_and_requests_would_be_seen(self) -> None:
         page = (self.path / "run.html").read_text()

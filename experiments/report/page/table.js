@@ -53,7 +53,11 @@ function showTable() {
           '';
       return element(
           'td',
-          {class: cell.state === 'oom' ? 'oom' : '', 'data-value': cell.median},
+          {
+            class: cell.state === 'oom' ? 'oom' : '',
+            'data-state': cell.state,
+            'data-value': cell.median,
+          },
           cellText(cell, column) + few);
     });
     const lines =
@@ -97,26 +101,37 @@ function showTable() {
   if (table.claims.length) showClaims(table);
 }
 
-function showClaims(table) {
+// Both sides of the comparison in each row that the claim is about, folded away.
+function claimNumbers(table, claim) {
   const side = (value) => value === null ? '–' : tableNumber(value);
-  const lines = table.claims.map(
-      (claim) => element(
-          'tr',
-          {'data-verdict': claim.verdict},
-          element('td', {class: 'text'}, `${claim.text} [${claim.confidence}]`),
-          element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claim.verdict),
-          element('td', {class: 'text'}, claim.holds),
-          element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
-          element('td', {}, claim.share === null ? '–' : Format.percent(claim.share)),
-          element('td', {class: 'text'}, claim.rows.map((row) => {
-            const name = table.rows[row.row].heads.join(', ');
-            return element(
-                'div',
-                {},
-                row.verdict === 'open' ?
-                    `${name}: open (${row.missing.join(', ')} not run)` :
-                    `${name}: ${side(row.left)} against ${side(row.right)}: ${row.verdict}`);
-          }))));
+  const operator = claim.holds.match(/[<>]=?/)[0];
+  const rows = claim.rows.map((row) => {
+    const name = table.rows[row.row].heads.join(', ');
+    return element(
+        'li',
+        {class: row.verdict.split(' ')[0]},
+        row.verdict === 'open' ?
+            `${name}: open (${row.missing.join(', ')} not run)` :
+            `${name}: ${side(row.left)} ${operator} ${side(row.right)} ${row.verdict}`);
+  });
+  return element('details', {}, element('summary', {}, 'row by row'), element('ul', {}, rows));
+}
+
+function showClaims(table) {
+  const lines = table.claims.flatMap((claim) => [
+    element(
+        'tr',
+        {'data-verdict': claim.verdict},
+        element('td', {class: 'text'}, `${claim.text} [${claim.confidence}]`),
+        element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claim.verdict),
+        element('td', {class: 'text'}, `${claim.holds} in ${claim.in}`),
+        element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
+        element('td', {}, claim.share === null ? '–' : Format.percent(claim.share))),
+    element(
+        'tr',
+        {class: 'numbers'},
+        element('td', {class: 'text', colspan: 5}, claimNumbers(table, claim))),
+  ]);
   fill(
       'claims',
       element('h2', {}, 'Claims'),
@@ -132,11 +147,12 @@ function showClaims(table) {
                   element(
                       'tr',
                       {},
-                      ['claim [confidence]', 'here', 'means', 'rows', 'of resamples', 'in numbers']
-                          .map(
-                              (text, i) =>
-                                  element('th', {class: i === 3 || i === 4 ? '' : 'text'}, text)))),
+                      ['claim [confidence]', 'here', 'means', 'rows', 'of resamples'].map(
+                          (text, i) => element('th', {class: i < 3 ? 'text' : ''}, text)))),
               element('tbody', {}, lines))))
       .hidden = false;
   document.querySelector('nav a[href="#claims"]').hidden = false;
+  window.addEventListener('beforeprint', () => {
+    for (const fold of document.querySelectorAll('#claims details')) fold.open = true;
+  });
 }
