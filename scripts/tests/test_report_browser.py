@@ -103,7 +103,7 @@ class Dom(html.parser.HTMLParser):
 def browse(page: pathlib.Path, fragment: str = "") -> tuple[Dom, list[str]]:
     """The page after its scripts have run, and every URL that the browser asked the network for."""
     log = page.with_suffix(".net.json")
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
                f"--log-net-log={log}", "--net-log-capture-mode=Everything", "--window-size=1400,2000",
                "--virtual-time-budget=5000", f"--user-data-dir={page.parent / 'profile'}", "--dump-dom",
