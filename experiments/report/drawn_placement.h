@@ -8,7 +8,7 @@
 
 #include "experiments/load.h"
 #include "experiments/report/report_runs.h"
-#include "experiments/run_reader.h"
+#include "experiments/run/run_reader.h"
 #include "simulator/timeline.h"
 
 namespace emplace {

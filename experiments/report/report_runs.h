@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/report/learning_curve.h"
-#include "experiments/run_table.h"
+#include "experiments/run/run_table.h"
 #include "experiments/table/table_runs.h"
 
 namespace emplace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/sweep_merge.h"
+#include "experiments/sweep/sweep_merge.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/sweep_merge.h"
+#include "experiments/sweep/sweep_merge.h"
 #include "experiments/table/layout_columns.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"

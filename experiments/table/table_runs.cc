@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/run_config.h"
-#include "experiments/sweep_merge.h"
+#include "experiments/run/run_config.h"
+#include "experiments/sweep/sweep_merge.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
 

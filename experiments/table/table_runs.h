@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/sweep_results.h"
+#include "experiments/sweep/sweep_results.h"
 
 namespace emplace {
 

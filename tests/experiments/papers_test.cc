@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "agents/registry.h"
-#include "experiments/sweep_config.h"
+#include "experiments/sweep/sweep_config.h"
 #include "experiments/table/layout_menu.h"
 #include "experiments/table/table_layout.h"
 #include "tests/experiments/program_files.h"

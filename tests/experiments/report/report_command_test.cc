@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/results/results_reader.h"
-#include "tests/experiments/measured_machine.h"
-#include "tests/experiments/sweep_files.h"
+#include "tests/experiments/machine/measured_machine.h"
+#include "tests/experiments/sweep/sweep_files.h"
 
 using namespace emplace;
 using namespace emplace::testing;

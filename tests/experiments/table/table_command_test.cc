@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/results/results_reader.h"
-#include "tests/experiments/sweep_files.h"
+#include "tests/experiments/sweep/sweep_files.h"
 #include "tests/experiments/table/result_runs.h"
 
 using namespace emplace;

@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands.h"
+#include "experiments/export/export_device_map.h"
+#include "experiments/export/export_devices.h"
+#include "experiments/load.h"
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "experiments/run/run_reader.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/results/results_reader.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+namespace {
+
+const std::vector<std::string> kTargets = {"json", "tensorflow", "huggingface"};
+
+struct Options {
+  std::string input, agent, target, output, semantics;
+  RunFiles files;
+  std::vector<std::string> device_names;
+};
+
+// What is exported, with all that simulates it.
+struct Found {
+  EarlierRun run;
+  Candidate best;
+  SimulatorOptions how;
+};
+
+struct Exported {
+  std::string text, notes;
+  std::vector<DeviceIndex> device_of_op;  // as it runs where it is loaded
+};
+
+void RequireLabelsTogether(const Found& found, const std::string& where) {
+  const Graph& graph = *found.run.graph;
+  std::map<std::string, int> first;
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    const std::string& label = graph.op(v).colocate;
+    if (label.empty()) continue;
+    const int other = first.emplace(label, v).first->second;
+    if (found.best.placement.device[v] == found.best.placement.device[other]) continue;
+    throw InputError(
+        fmt::format("{}: ops \"{}\" and \"{}\" have the colocate label \"{}\" and must share a "
+                    "device",
+                    where,
+                    graph.op(other).name,
+                    graph.op(v).name,
+                    label));
+  }
+}
+
+Found ReadPlacementFile(const Options& options) {
+  for (const auto& [value, name] : {std::pair(&options.files.graph, "--graph"),
+                                    std::pair(&options.files.cluster, "--cluster")}) {
+    if (!value->empty()) continue;
+    throw InputError(
+        fmt::format("{}: a placement file does not tell where its graph and cluster "
+                    "are; {} is missing",
+                    options.input,
+                    name));
+  }
+  if (!options.agent.empty()) {
+    throw InputError(
+        fmt::format("{}: --agent {} does not apply to a placement file, which holds "
+                    "one placement",
+                    options.input,
+                    options.agent));
+  }
+  Found found;
+  found.run.graph = LoadGraph(ResolveMenu(GraphMenu(), options.files.graph, "--graph"));
+  found.run.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.files.cluster, "--cluster"));
+  if (!options.files.costs.empty()) {
+    found.run.costs = LoadCosts(ResolveMenu(CostsMenu(), options.files.costs, "--costs"));
+  }
+  found.best.placement.device =
+      ReadPlacement(options.input, *found.run.graph, *found.run.cluster, PrintWarning);
+  RequireLabelsTogether(found, options.input);
+  return found;
+}
+
+std::vector<std::string> LabelsOf(const Candidate& candidate) {
+  std::vector<std::string> labels;  // "etf, m_etf" found the same
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 2) {
+    end = candidate.label.find(", ", begin);
+    labels.push_back(candidate.label.substr(begin, end - begin));
+  }
+  return labels;
+}
+
+Found ReadResults(const Options& options) {
+  Found found{.run = ReadRun(options.input, options.files), .best = {}, .how = {}};
+  found.how.semantics = ParseSemantics(found.run.semantics, options.input);
+  found.how.count_gaps = ResultsReader(options.input).Int("/problem", "count_gaps") != 0;
+  found.best = found.run.found.front();
+  if (options.agent.empty()) return found;
+  std::vector<std::string> choices;
+  for (const Candidate& candidate : found.run.found) {
+    const std::vector<std::string> labels = LabelsOf(candidate);
+    choices.insert(choices.end(), labels.begin(), labels.end());
+    const bool wanted = std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
+      return label == options.agent || label.starts_with(options.agent + ".seed");
+    });
+    if (!wanted) continue;
+    found.best = candidate;
+    return found;
+  }
+  ThrowUnknown(options.input + ": --agent", "agent", options.agent, choices);
+}
+
+// Op names of another framework would name nothing there.
+void RequireTensorFlow(const Graph& graph) {
+  if (graph.source().empty()) return;  // made by hand or by other tools
+  const auto source = nlohmann::json::parse(graph.source());
+  const auto framework = source.find("framework");
+  if (framework == source.end() || !framework->is_string()) return;
+  const std::string name = framework->get<std::string>();
+  if (name.starts_with("tensorflow")) return;
+  throw InputError(
+      fmt::format("--to tensorflow: graph \"{}\" was made by {}, whose op names "
+                  "are not TensorFlow's; choices: {}",
+                  graph.name(),
+                  name,
+                  name.starts_with("torch") ? "huggingface, json" : "json"));
+}
+
+// One name for two devices is allowed (PyTorch has one CPU) but not what was simulated.
+void WarnOfSharedNames(const std::vector<Json>& names, const Cluster& cluster) {
+  std::map<Json, int> first;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (names[d].is_null()) continue;
+    const auto [other, is_new] = first.emplace(names[d], d);
+    if (is_new) continue;
+    PrintWarning(
+        fmt::format("devices \"{}\" and \"{}\" are both exported as {}; the simulated "
+                    "times are of separate devices",
+                    cluster.device(other->second).name,
+                    cluster.device(d).name,
+                    names[d].dump()));
+  }
+}
+
+Exported Export(const Options& options, const Found& found, const Problem& problem) {
+  const Cluster& cluster = problem.cluster();
+  const std::vector<DeviceIndex>& placed = found.best.placement.device;
+  if (options.target == "json") {
+    return {FormatPlacement(placed, problem.graph(), cluster), "", placed};
+  }
+  Exported exported{"", "", placed};
+  Json json = Json::object();
+  const NamingFramework framework =
+      options.target == "tensorflow" ? NamingFramework::kTensorFlow : NamingFramework::kTorch;
+  const auto told = ParseDeviceNames(options.device_names, cluster, framework);
+  std::vector<Json> names;
+  if (framework == NamingFramework::kTensorFlow) {
+    RequireTensorFlow(problem.graph());
+    names = NameDevices(cluster, placed, framework, told);
+    for (int v = 0; v < problem.num_ops(); ++v) {
+      json[problem.graph().op(v).name] = names[placed[v]];
+    }
+  } else {
+    DeviceMap map = MakeDeviceMap(problem, placed);
+    names = NameDevices(cluster, map.device_of_op, framework, told);
+    for (const DeviceMap::Entry& entry : map.entries) json[entry.module] = names[entry.device];
+    exported.notes = FormatConflicts(map, cluster);
+    exported.device_of_op = std::move(map.device_of_op);
+  }
+  WarnOfSharedNames(names, cluster);
+  exported.text = json.dump(2) + "\n";
+  return exported;
+}
+
+std::string FormatOutcome(const Outcome& outcome, const Cluster& cluster) {
+  std::string text = FormatTime(outcome.step_time);
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (outcome.devices[d].deficit == 0) continue;
+    text += fmt::format(", does not fit ({} missing on {})",
+                        FormatBytes(outcome.devices[d].deficit),
+                        cluster.device(d).name);
+  }
+  return text;
+}
+
+std::string FormatTimes(Evaluator& simulator,
+                        const std::vector<DeviceIndex>& placed,
+                        const std::vector<DeviceIndex>& exported) {
+  const Cluster& cluster = simulator.problem().cluster();
+  const Outcome before = simulator.Evaluate(Placement{placed});
+  std::string text = fmt::format("as placed        {}\n", FormatOutcome(before, cluster));
+  const Outcome after = simulator.Evaluate(Placement{exported});
+  text += fmt::format("as exported      {}", FormatOutcome(after, cluster));
+  if (before.step_time > 0 && after.step_time != before.step_time) {
+    text += fmt::format(" ({:+.1f} %)",
+                        100.0 * static_cast<double>(after.step_time - before.step_time) /
+                            static_cast<double>(before.step_time));
+  }
+  return text + "\n";
+}
+
+int ExportPlacement(const Options& options) {
+  if (std::find(kTargets.begin(), kTargets.end(), options.target) == kTargets.end()) {
+    ThrowUnknown("--to", "target", options.target, kTargets);
+  }
+  if (options.target == "json" && !options.device_names.empty()) {
+    throw InputError(
+        "--device-map does not apply to --to json, which keeps the names of "
+        "the cluster");
+  }
+  const bool is_placement = options.input.ends_with(".json") || options.input.ends_with(".json.gz");
+  Found found = is_placement ? ReadPlacementFile(options) : ReadResults(options);
+  if (!options.semantics.empty()) {
+    found.how.semantics = ParseSemantics(options.semantics, "--semantics");
+  }
+  const auto problem = MakeExactProblem(found.run, options.input);
+  const auto simulator = MakeSimulator(problem, found.how);
+  // Simulated before it is exported: a placement on devices where ops may not run is refused here.
+  simulator->Evaluate(found.best.placement);
+  const Exported exported = Export(options, found, *problem);
+  const std::string report =
+      fmt::format("placement        {} of graph \"{}\" on cluster \"{}\"\n",
+                  is_placement ? options.input : found.best.label + " of " + options.input,
+                  found.run.graph->name(),
+                  found.run.cluster->name()) +
+      exported.notes + FormatTimes(*simulator, found.best.placement.device, exported.device_of_op);
+  if (options.output.empty()) {
+    Print(exported.text);
+  } else {
+    WriteFileAtomically(options.output, exported.text);
+  }
+  fmt::print(stderr, "{}", report);
+  return 0;
+}
+
+}  // namespace
+
+void AddExportCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "export", "Write a placement for use: as JSON, for TensorFlow or for PyTorch");
+  command
+      ->add_option(
+          "input",
+          options->input,
+          "results file of `emplace run` or of a sweep's run, or a placement (.json, .json.gz)")
+      ->type_name("RESULT.h5|PLACEMENT.json")
+      ->required();
+  command
+      ->add_option("--to",
+                   options->target,
+                   "json (emplace's own placement file); tensorflow (op -> device string); "
+                   "huggingface (module -> device, the device_map of accelerate and transformers)")
+      ->required();
+  command->add_option("--agent",
+                      options->agent,
+                      "whose best placement: a label of the run, or one "
+                      "without its seed for the best seed; default: the best of all");
+  command
+      ->add_option("--device-map",
+                   options->device_names,
+                   "what the framework calls a device, where that is not cpu:N or gpu:N or not the "
+                   "same one: gpu:0=/device:GPU:2 for TensorFlow, gpu:0=2 for PyTorch")
+      ->delimiter(',')
+      ->type_name("DEVICE=NAME,...");
+  command->add_option(
+      "--graph", options->files.graph, "the graph of a placement; of results, if it has moved");
+  command->add_option("--cluster", options->files.cluster, "the cluster, likewise");
+  command->add_option("--costs", options->files.costs, "measured costs, likewise");
+  command->add_option("--semantics",
+                      options->semantics,
+                      "simulate in queue or stream semantics; default: as the run did, else queue");
+  command->add_option("-o,--output", options->output, "file to write; default: stdout");
+  command->footer(
+      "The simulated step time of the placement, and of what runs where the export is loaded, is "
+      "told on stderr.");
+  command->callback(
+      [options, &action] { action = [options] { return ExportPlacement(*options); }; });
+}
+
+}  // namespace emplace

@@ -1,0 +1,314 @@
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "agents/registry.h"
+#include "experiments/commands.h"
+#include "experiments/config_command.h"
+#include "experiments/generalize/generalize_results.h"
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "experiments/provenance.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/parallel.h"
+#include "framework/base/progress.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+/// The experiment under way.
+struct Experiment {
+  GeneralizePlan plan;
+  std::vector<Family> families;
+  std::vector<FamilyResults> results;  ///< [families]
+  fs::path output;
+  bool quiet = false;
+  int jobs = 1;
+  std::mutex mutex;  ///< of results and file, while tasks run
+  std::optional<ResultsFile> file;
+  std::atomic<bool> unwritable = false;  ///< spares the tasks that have not begun
+
+  // The caller holds the mutex.
+  void Save(const std::function<void()>& write) {
+    try {
+      write();
+      file->Commit();
+    } catch (...) {
+      unwritable = true;
+      throw;
+    }
+  }
+  void ThrowIfStopped() const {
+    if (!StopRequest::requested()) return;
+    throw RunError(fmt::format("stopped: what was done is in {}, --resume goes on from there",
+                               output.string()));
+  }
+};
+
+void CreateFolder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw RunError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
+  }
+}
+
+// Next to the results, so that it can be taken to `emplace run`.
+fs::path PolicyPath(const Experiment& experiment, const FamilyPlan& family, const Training& of) {
+  return fs::path(experiment.output).replace_extension(".policies") /
+         fmt::format("{}.{}.policy", family.config.name, of.label);
+}
+
+// The trainings of a family, one per policy and seed.
+std::vector<Training> ListTrainings(const GeneralizePlan& plan) {
+  std::vector<Training> trainings;
+  for (const TrainPlan& train : plan.train) {
+    for (const std::uint64_t seed : plan.seeds) {
+      trainings.push_back({.label = SearchLabel(train.agent, seed)});
+    }
+  }
+  return trainings;
+}
+
+void TrainFamily(Experiment& experiment, int index) {
+  const Family& family = experiment.families[index];
+  const GeneralizePlan& plan = experiment.plan;
+  FamilyResults& results = experiment.results[index];
+  const int count = static_cast<int>(results.trainings.size());
+  const int num_seeds = static_cast<int>(plan.seeds.size());
+  std::int64_t total = 0, done = 0;
+  for (const TrainPlan& train : plan.train) total += num_seeds * train.updates;
+  for (const Training& training : results.trainings) done += training.updates.num_rows();
+  Progress progress("training on " + family.plan->config.name, total, !experiment.quiet);
+  progress.Update(done);
+  ParallelFor(count, experiment.jobs, [&](int i) {
+    if (experiment.unwritable || StopRequest::requested()) return;
+    const TrainPlan& train = plan.train[i / num_seeds];
+    Training& training = results.trainings[i];
+    const bool begins = !training.done();
+    if (begins) {
+      try {
+        const int threads = std::max(1, experiment.jobs / count);
+        const std::uint64_t seed = plan.seeds[i % num_seeds];
+        Train(family, train, seed, threads, training, [&](std::int64_t updates) {
+          const std::lock_guard lock(experiment.mutex);
+          progress.Update(++done, fmt::format("{}: {} updates", training.label, updates));
+        });
+      } catch (const RunError& error) {
+        const std::lock_guard lock(experiment.mutex);
+        results.failures.emplace_back(error.what());
+        return;
+      }
+    }
+    const std::lock_guard lock(experiment.mutex);
+    experiment.Save([&] {
+      WriteTraining(*experiment.file, *family.plan, train, training);
+      if (!training.done()) return;
+      const fs::path path = PolicyPath(experiment, *family.plan, training);
+      CreateFolder(path.parent_path());
+      WriteFileAtomically(path, training.policy);
+    });
+    if (!begins || !training.done()) return;
+    progress.Line(fmt::format(
+        "{}: {} trained in {:.1f} s", family.plan->config.name, training.label, training.seconds));
+  });
+  std::sort(results.failures.begin(), results.failures.end());
+  experiment.ThrowIfStopped();
+}
+
+// What is to be placed and was not yet. A method whose policy could not be trained is left out.
+std::vector<Test> ListTests(const GeneralizePlan& plan, const FamilyResults& results) {
+  std::vector<Test> tests;
+  for (int graph = 0; graph < std::ssize(results.graphs); ++graph) {
+    for (int method = 0; method < std::ssize(plan.test); ++method) {
+      for (const std::uint64_t seed : plan.seeds) {
+        const bool done =
+            std::any_of(results.tests.begin(), results.tests.end(), [&](const Test& test) {
+              return test.graph == graph && test.method == method && test.seed == seed;
+            });
+        const Training* training = results.FindTraining(plan, plan.test[method], seed);
+        const bool possible = plan.test[method].policy.empty() || training->done();
+        if (!done && possible) tests.push_back({.graph = graph, .method = method, .seed = seed});
+        if (!plan.test[method].agent.entry->uses_seed) break;
+      }
+    }
+  }
+  return tests;
+}
+
+void TestFamily(Experiment& experiment, int index) {
+  const Family& family = experiment.families[index];
+  const GeneralizePlan& plan = experiment.plan;
+  FamilyResults& results = experiment.results[index];
+  const std::vector<Test> tasks = ListTests(plan, results);
+  Progress progress("placing " + family.plan->config.name, std::ssize(tasks), !experiment.quiet);
+  int done = 0;
+  ParallelFor(static_cast<int>(tasks.size()), experiment.jobs, [&](int i) {
+    if (experiment.unwritable) return;
+    const Test& task = tasks[i];
+    const TestPlan& method = plan.test[task.method];
+    const Training* training = results.FindTraining(plan, method, task.seed);
+    std::optional<Test> test;
+    std::string failure;
+    try {
+      test = RunTest(family,
+                     method,
+                     task.graph,
+                     task.seed,
+                     training ? PolicyPath(experiment, *family.plan, *training) : fs::path());
+      if (!test) return;  // stopped
+      test->method = task.method;
+    } catch (const RunError& error) {
+      failure = error.what();
+    }
+    const std::lock_guard lock(experiment.mutex);
+    test ? results.tests.push_back(*test) : results.failures.push_back(failure);
+    experiment.Save([&] { WriteTests(*experiment.file, *family.plan, results); });
+    progress.Update(++done, method.agent.label);
+  });
+  // The same file for every number of jobs.
+  std::sort(results.tests.begin(), results.tests.end(), [](const Test& a, const Test& b) {
+    return std::tie(a.graph, a.method, a.seed) < std::tie(b.graph, b.method, b.seed);
+  });
+  std::sort(results.failures.begin(), results.failures.end());
+  experiment.Save([&] { WriteTests(*experiment.file, *family.plan, results); });
+  experiment.ThrowIfStopped();
+}
+
+fs::path OutputPath(const GeneralizePlan& plan, const ConfigOptions& options) {
+  if (!options.output.empty()) return options.output;
+  if (!plan.config.output.empty()) return plan.config.output;
+  CreateFolder("results");
+  return fs::path("results") / (plan.name + ".h5");
+}
+
+// Settings are validated by the agents themselves: all of them before the first training.
+void RequireAgents(const GeneralizePlan& plan, const Family& family) {
+  for (const TrainPlan& train : plan.train) {
+    train.agent.entry->make_trainer({family.train, plan.seeds[0], 1}, train.agent.settings);
+  }
+  for (const TestPlan& test : plan.test) {
+    test.agent.entry->make({family.test[0], plan.seeds[0]}, test.agent.settings);
+  }
+}
+
+// A method must take the policies it is to begin with: tried with an untrained one, so that hours
+// of training are not made for nothing.
+void RequirePolicies(const Experiment& experiment, const Family& family) {
+  const GeneralizePlan& plan = experiment.plan;
+  for (const TrainPlan& train : plan.train) {
+    const fs::path path =
+        PolicyPath(experiment, *family.plan, {.label = train.agent.label + ".untrained"});
+    CreateFolder(path.parent_path());
+    std::ostringstream policy;
+    train.agent.entry->make_trainer({family.train, plan.seeds[0], 1}, train.agent.settings)
+        ->SavePolicy(policy);
+    WriteFileAtomically(path, policy.str());
+    std::exception_ptr refusal;
+    try {
+      for (const TestPlan& test : plan.test) {
+        if (test.policy != train.agent.label) continue;
+        test.agent.entry->make({family.test[0], plan.seeds[0]}, SettingsWithPolicy(test, path));
+      }
+    } catch (const InputError&) {
+      refusal = std::current_exception();
+    }
+    std::error_code ignored;
+    fs::remove(path, ignored);
+    if (refusal) std::rethrow_exception(refusal);
+  }
+}
+
+// Opens the results file, and reads what it holds if the experiment is to go on from there.
+void OpenResults(Experiment& experiment, bool resume) {
+  std::error_code ignored;
+  const bool resumed = resume && fs::exists(experiment.output, ignored);
+  if (resume && !resumed) {
+    PrintWarning(experiment.output.string() + ": is not there yet; a new experiment begins");
+  }
+  const GeneralizePlan& plan = experiment.plan;
+  if (resumed) {
+    experiment.results = ReadEarlierFamilies(experiment.output, plan, experiment.families);
+    experiment.file.emplace(experiment.output, ResultsMode::kExtend);
+    experiment.file->SetAttribute("/config", "resumed", CollectProvenance().date);
+    return;
+  }
+  experiment.file.emplace(experiment.output, ResultsMode::kCreate);
+  WriteGeneralizeHeader(*experiment.file, plan);
+  for (const Family& family : experiment.families) {
+    RequirePolicies(experiment, family);
+    WriteFamily(*experiment.file, plan, family);
+    experiment.results.push_back({.trainings = ListTrainings(plan)});
+    for (const auto& problem : family.test) {
+      experiment.results.back().graphs.push_back(problem->graph().name());
+    }
+  }
+}
+
+int Generalize(const ConfigOptions& options) {
+  Experiment experiment;
+  const Menu menu{"experiment", "generalization", "", {".yaml", ".yml"}};
+  experiment.plan = ReadGeneralizePlan(
+      ResolveMenu(menu, options.config, "generalize"), options.settings, AllAgents());
+  const GeneralizePlan& plan = experiment.plan;
+  experiment.output = OutputPath(plan, options);
+  experiment.quiet = options.quiet;
+  experiment.jobs = options.jobs >= 0 ? options.jobs : plan.config.jobs;
+  if (experiment.jobs == 0) experiment.jobs = NumCores();
+  for (const FamilyPlan& family : plan.families) {
+    experiment.families.push_back(LoadFamily(family));
+    RequireAgents(plan, experiment.families.back());
+  }
+  OpenResults(experiment, options.resume);
+  StopRequest::CatchSignals();
+  std::size_t failed = 0;
+  for (int index = 0; index < std::ssize(experiment.families); ++index) {
+    TrainFamily(experiment, index);
+    TestFamily(experiment, index);
+    Print(FormatFamily(plan, plan.families[index], experiment.results[index]) + "\n");
+    FlushOutput();
+    failed += experiment.results[index].failures.size();
+  }
+  Print(fmt::format(
+      "final, best: step time of the last and of the best placement a method evaluated, over the "
+      "best known of the graph\nresults  {}\n",
+      experiment.output.string()));
+  if (failed > 0) {
+    throw RunError(
+        fmt::format("{} trainings and tests failed, see the tables; --resume tries them "
+                    "again",
+                    failed));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddGeneralizeCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ConfigOptions>();
+  AddConfigCommand(
+      app,
+      action,
+      {.name = "generalize",
+       .sentence = "Train policies on graphs of a family, then place graphs they never saw",
+       .kind = "a generalisation config",
+       .where = "a path, or a name in the folder configs/generalization",
+       .setting = "families=[ptb]",
+       .output = "results file (HDF5)",
+       .output_type = "FILE.h5",
+       .resume = "go on with what the results file holds: trainings and tests that are done are "
+                 "kept, stopped trainings continued",
+       .jobs = "trainings or tests"},
+      *options,
+      [] { return DescribeFields<GeneralizeConfig>(); },
+      [options] { return Generalize(*options); });
+}
+
+}  // namespace emplace

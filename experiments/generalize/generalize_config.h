@@ -1,0 +1,80 @@
+#pragma once
+
+// What `emplace generalize` reads: families of graphs, policies to train on some graphs of each,
+// and methods to place the others with.
+//
+//   families: [cifar10, ptb, nmt]                 names of configs/families
+//   train:
+//     - {name: placeto, label: gnn, training_updates: 200, ...settings}
+//   test:
+//     - {name: placeto, label: zero_shot, policy: gnn, updates: 0}
+//     - {name: random, evaluations: 1}
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/agent_spec.h"
+#include "experiments/passes.h"
+#include "experiments/run/run_config.h"
+
+namespace emplace {
+
+/// The YAML file, key by key.
+struct GeneralizeConfig {
+  ConfigNode families = ConfigNode::FromString("[]", "default");
+  std::string cluster;
+  ConfigNode train = ConfigNode::FromString("[]", "default");
+  ConfigNode test = ConfigNode::FromString("[]", "default");
+  ConfigNode seeds = ConfigNode::FromString("[0]", "default");
+  int max_train_graphs = 0, max_test_graphs = 0;
+  int jobs = 0;
+  std::string output;
+  void Visit(FieldVisitor& v);
+};
+
+/// configs/families/NAME.yaml
+struct FamilyConfig {
+  std::string name, cluster;
+  std::string semantics = "queue";
+  bool count_gaps = false, contracted = false;
+  ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
+  std::vector<std::string> train, test;
+  void Visit(FieldVisitor& v);
+};
+
+struct FamilyPlan {
+  FamilyConfig config;
+  std::filesystem::path cluster;
+  std::vector<std::filesystem::path> train, test;
+  std::vector<Pass> passes;
+  SimulatorOptions simulator;
+};
+
+struct TrainPlan {
+  AgentSpec agent;
+  std::int64_t updates = 0;
+};
+
+struct TestPlan {
+  AgentSpec agent;     ///< settings: those of the policy's training, then its own
+  std::string policy;  ///< label of the training whose policy it uses; empty: none
+  Budget budget;
+};
+
+struct GeneralizePlan {
+  GeneralizeConfig config;
+  std::string name;  ///< of the config file, without extension
+  std::vector<FamilyPlan> families;
+  std::vector<TrainPlan> train;
+  std::vector<TestPlan> test;
+  std::vector<std::uint64_t> seeds;
+};
+
+/// @throws InputError naming file:line:column, key, value, what was expected and the choices
+GeneralizePlan ReadGeneralizePlan(const std::filesystem::path& path,
+                                  const std::vector<std::string>& settings,
+                                  const AgentRegistry& registry);
+
+}  // namespace emplace

@@ -1,0 +1,117 @@
+#include "experiments/generalize/generalize_run.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+Family LoadFamily(const FamilyPlan& plan) {
+  Family family;
+  family.plan = &plan;
+  const auto cluster = LoadCluster(plan.cluster);
+  const auto load = [&](const std::filesystem::path& path) {
+    return MakeProblem(LoadGraph(path),
+                       cluster,
+                       plan.passes,
+                       Objective::kStepTime,
+                       plan.config.contracted,
+                       path.string())
+        .searched;
+  };
+  for (const auto& path : plan.train) family.train.push_back(load(path));
+  for (const auto& path : plan.test) family.test.push_back(load(path));
+  return family;
+}
+
+void Train(const Family& family,
+           const TrainPlan& plan,
+           std::uint64_t seed,
+           int threads,
+           Training& training,
+           const std::function<void(std::int64_t)>& progress) {
+  try {
+    const auto trainer =
+        plan.agent.entry->make_trainer({family.train, seed, threads}, plan.agent.settings);
+    if (!training.checkpoint.empty()) {
+      std::istringstream saved(training.checkpoint);
+      trainer->Load(saved);
+    }
+    std::vector<std::unique_ptr<Evaluator>> owned;
+    std::vector<Evaluator*> evaluators;
+    for (const auto& problem : family.train) {
+      owned.push_back(MakeSimulator(problem, family.plan->simulator));
+      evaluators.push_back(owned.back().get());
+    }
+    const Clock::time_point begin = Clock::now();
+    while (trainer->updates().num_rows() < plan.updates && !StopRequest::requested()) {
+      trainer->Step(evaluators);
+      progress(trainer->updates().num_rows());
+    }
+    training.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    training.updates = trainer->updates();
+    const bool done = training.updates.num_rows() >= plan.updates;
+    std::ostringstream text;
+    done ? trainer->SavePolicy(text) : trainer->Save(text);
+    (done ? training.policy : training.checkpoint) = text.str();
+    if (done) training.checkpoint.clear();
+  } catch (const std::exception& error) {
+    throw RunError(
+        fmt::format("{} on family {}: {}", training.label, family.plan->config.name, error.what()));
+  }
+}
+
+ConfigNode SettingsWithPolicy(const TestPlan& plan, const std::filesystem::path& policy_path) {
+  ConfigNode settings = plan.agent.settings;
+  settings.Set("policy", QuoteYaml(policy_path.string()), PlaceOnly(plan.agent.settings));
+  return settings;
+}
+
+std::optional<Test> RunTest(const Family& family,
+                            const TestPlan& plan,
+                            int graph,
+                            std::uint64_t seed,
+                            const std::filesystem::path& policy_path) {
+  AgentSpec spec = plan.agent;
+  if (!plan.policy.empty()) spec.settings = SettingsWithPolicy(plan, policy_path);
+  const auto& problem = family.test[graph];
+  const SearchResult result = RunSearch(problem, family.plan->simulator, spec, seed, plan.budget);
+  if (result.status == SearchStatus::kStopped) return std::nullopt;
+  if (result.status == SearchStatus::kFailed || result.records.empty()) {
+    throw RunError(fmt::format("{} on graph \"{}\": {}",
+                               result.label,
+                               problem->graph().name(),
+                               result.error.empty() ? "evaluated nothing" : result.error));
+  }
+  Test test;
+  test.graph = graph;
+  test.seed = seed;
+  const EvaluationRecord& last = result.records.back();
+  test.final_step_time = last.feasible ? static_cast<double>(last.step_time) : kNan;
+  test.best_step_time =
+      last.best_step_time < kMaxNanos ? static_cast<double>(last.best_step_time) : kNan;
+  test.evaluations = std::ssize(result.records);
+  test.seconds = result.seconds;
+  return test;
+}
+
+std::vector<double> BestKnown(const std::vector<Test>& tests, int num_graphs) {
+  std::vector<double> best(num_graphs, kNan);
+  for (const Test& test : tests) {
+    best[test.graph] = std::fmin(best[test.graph], test.best_step_time);
+  }
+  return best;
+}
+
+}  // namespace emplace

@@ -1,0 +1,70 @@
+#pragma once
+
+// The generalisation experiment (NeurIPS 2019): train policies on graphs of a family, then place
+// graphs of the family that training never saw, beside methods that start from nothing.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/generalize/generalize_config.h"
+#include "experiments/load.h"
+#include "experiments/run/search_run.h"
+
+namespace emplace {
+
+/// The graphs of a family as problems.
+struct Family {
+  const FamilyPlan* plan = nullptr;
+  std::vector<std::shared_ptr<const Problem>> train, test;  ///< what is searched
+};
+/// @throws InputError as LoadGraph and MakeProblem do
+Family LoadFamily(const FamilyPlan& plan);
+
+struct Training {
+  std::string label;  ///< "gnn.seed0"
+  UpdateTable updates;
+  std::string policy;      ///< text, once all updates are made
+  std::string checkpoint;  ///< of one that was stopped
+  double seconds = 0;      ///< over all parts of a resumed training [s]
+  bool done() const { return !policy.empty(); }
+};
+
+/// Makes the updates that are missing. @param training  empty, or an earlier part
+/// @param progress  called after each update with the number made
+/// @throws RunError with the label and the family if it fails
+void Train(const Family& family,
+           const TrainPlan& plan,
+           std::uint64_t seed,
+           int threads,
+           Training& training,
+           const std::function<void(std::int64_t)>& progress);
+
+/// One method on one unseen graph.
+struct Test {
+  int graph = 0, method = 0;  ///< indices into Family::test, GeneralizePlan::test
+  std::uint64_t seed = 0;
+  double final_step_time = 0;  ///< of the last placement evaluated [ns]; NaN: it does not fit
+  double best_step_time = 0;   ///< of the best evaluated [ns]; NaN: none fits
+  std::int64_t evaluations = 0;
+  double seconds = 0;
+};
+
+/// The settings of a method that begins with the policy in a file.
+ConfigNode SettingsWithPolicy(const TestPlan& plan, const std::filesystem::path& policy_path);
+
+/// @param policy_path  file with the trained policy; empty: the method uses none
+/// @return nothing if ctrl-C cut it short @throws RunError with the graph and the method if it
+/// fails
+std::optional<Test> RunTest(const Family& family,
+                            const TestPlan& plan,
+                            int graph,
+                            std::uint64_t seed,
+                            const std::filesystem::path& policy_path);
+
+/// Least best_step_time of each test graph over all tests [ns]; NaN without any. @return [graphs]
+std::vector<double> BestKnown(const std::vector<Test>& tests, int num_graphs);
+
+}  // namespace emplace

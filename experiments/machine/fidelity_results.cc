@@ -1,0 +1,152 @@
+#include "experiments/machine/fidelity_results.h"
+
+#include <functional>
+
+#include "profilers/measure/calibrate.h"
+#include "profilers/statistics/sampling.h"
+
+namespace emplace {
+namespace {
+
+std::string RungName(int rung) {
+  return "rung_" + std::string(ToString(static_cast<Rung>(rung)));
+}
+
+void WriteErrors(ResultsFile& file, const std::string& group, const Fidelity& f) {
+  file.SetAttribute(group, "mape", f.mape);
+  file.SetAttribute(group, "max_error", f.max_error);
+  file.SetAttribute(group, "bias", f.bias);
+  file.SetAttribute(group, "kendall_tau", f.kendall_tau);
+  file.SetAttribute(group, "pair_accuracy", f.pair_accuracy);
+  file.SetAttribute(group, "clear_pairs", f.clear_pairs);
+  file.SetAttribute(group, "top_regret", f.top_regret);
+  file.SetAttribute(group, "best_regret", f.best_regret);
+}
+
+void WriteFigures(ResultsFile& file, const std::string& group, const VerificationSummary& summary) {
+  file.SetAttribute(group, "mape", summary.mape);
+  file.SetAttribute(group, "max_error", summary.max_error);
+  if (summary.fidelity) {
+    file.SetAttribute(group, "repeat_noise", summary.fidelity->repeat_noise);
+    file.SetAttribute(group, "median_noise", summary.fidelity->median_noise);
+    file.SetAttribute(group, "repeat_tau", summary.fidelity->repeat_tau);
+    WriteErrors(file, group, *summary.fidelity);
+  }
+  file.SetAttribute(group, "equal_peaks", std::int64_t{summary.equal_peaks});
+  file.SetAttribute(group, "arena_overhead", summary.arena_overhead);
+  file.SetAttribute(group, "proxy_share", summary.proxy_share);
+  for (int rung = 0; rung < kNumRungs; ++rung) {
+    file.SetAttribute(group, RungName(rung), summary.shares[rung]);
+  }
+  file.SetAttribute(group, "busy_ratio", summary.busy_ratio);
+  file.SetAttribute(group, "reference_drift", summary.reference_drift);
+  file.SetAttribute(group, "clock_change", summary.clock_change);
+  file.WriteDoubles(group + "/busy_error", summary.busy_error);
+  file.WriteStrings(group + "/warnings", summary.warnings);
+}
+
+void WriteProvenance(ResultsFile& file, const std::string& group, const Provenance& provenance) {
+  file.SetAttribute(group, "version", provenance.version);
+  file.SetAttribute(group, "commit", provenance.commit);
+  file.SetAttribute(group, "host", provenance.host);
+  file.SetAttribute(group, "cpu", provenance.cpu);
+  file.SetAttribute(group, "gpus", provenance.gpus);
+  file.SetAttribute(group, "date", provenance.date);
+}
+
+double Noise(const StepMeasurement& measured) {
+  const std::vector<double> times(measured.step_times.begin(), measured.step_times.end());
+  return MedianAbsoluteDeviation(times) / measured.step.median;
+}
+
+void WriteSteps(ResultsFile& file, const std::string& group, const Verification& verification) {
+  const std::vector<VerifiedPlacement>& placements = verification.placements;
+  const auto ints = [&](const char* name, auto value) {
+    std::vector<std::int64_t> values;
+    for (const VerifiedPlacement& placement : placements) values.push_back(value(placement));
+    return TableColumn{name, std::move(values)};
+  };
+  const auto doubles = [&](const std::string& name, auto value) {
+    std::vector<double> values;
+    for (const VerifiedPlacement& placement : placements) values.push_back(value(placement));
+    return TableColumn{name, std::move(values)};
+  };
+  using P = const VerifiedPlacement&;
+  std::vector<TableColumn> columns = {
+      ints("simulated_ns", [](P p) { return p.simulated.step_time; }),
+      ints("searched_ns", [](P p) { return p.candidate.searched.value_or(-1); }),
+      doubles("measured_ns", [](P p) { return p.measured.step.median; }),
+      doubles("low_ns", [](P p) { return p.measured.step.low; }),
+      doubles("high_ns", [](P p) { return p.measured.step.high; }),
+      doubles("noise", [](P p) { return Noise(p.measured); }),
+      doubles("proxy_share", [](P p) { return p.measured.proxy_share; })};
+  for (int rung = 0; rung < kNumRungs; ++rung) {
+    columns.push_back(doubles(RungName(rung), [rung](P p) { return p.shares[rung]; }));
+  }
+  file.WriteTable(group + "/steps", columns);
+}
+
+// Rows of all placements, one below the other.
+void WriteRows(ResultsFile& file,
+               const std::string& dataset,
+               const Verification& verification,
+               size_t columns,
+               const std::function<std::int64_t(const VerifiedPlacement&, int column)>& value) {
+  std::vector<std::int64_t> values;
+  for (const VerifiedPlacement& placement : verification.placements) {
+    for (size_t column = 0; column < columns; ++column) {
+      values.push_back(value(placement, static_cast<int>(column)));
+    }
+  }
+  file.WriteIntMatrix(dataset, values, columns);
+}
+
+}  // namespace
+
+void WriteVerification(ResultsFile& file,
+                       const std::string& group,
+                       const Verification& verification,
+                       const VerificationSummary& summary,
+                       std::span<const Ablation> ablations,
+                       const Provenance& provenance) {
+  const Problem& problem = *verification.problem;
+  file.Remove(group);
+  file.SetAttribute(group, "graph", problem.graph().name());
+  file.SetAttribute(group, "cluster", problem.cluster().name());
+  file.SetAttribute(group, "mode", ToString(verification.mode));
+  file.SetAttribute(group, "rounds", std::int64_t{verification.rounds});
+  file.SetAttribute(group, "seconds", verification.seconds);
+  file.SetAttribute(group, "placements", static_cast<std::int64_t>(verification.placements.size()));
+  WriteProvenance(file, group, provenance);
+  WriteFigures(file, group, summary);
+  std::vector<std::string> labels;
+  for (const VerifiedPlacement& placement : verification.placements) {
+    labels.push_back(placement.candidate.label);
+  }
+  file.WriteStrings(group + "/labels", labels);
+  file.WriteStrings(group + "/unfitting", verification.unfitting);
+  file.WriteStrings(group + "/device_names", problem.cluster().DeviceNames());
+  WriteSteps(file, group, verification);
+
+  using P = const VerifiedPlacement&;
+  const auto rows = [&](const char* name, size_t columns, auto value) {
+    WriteRows(file, group + "/" + name, verification, columns, value);
+  };
+  const auto per_device = static_cast<size_t>(problem.num_devices());
+  rows("step_times_ns", verification.placements[0].measured.step_times.size(), [](P p, int round) {
+    return p.measured.step_times[round];
+  });
+  rows("placement", static_cast<size_t>(problem.num_ops()), [&](P p, int op) {
+    return std::int64_t{p.candidate.placement.device[problem.grouping().group_of(op)]};
+  });
+  rows("busy_simulated_ns", per_device, [](P p, int d) { return p.simulated.devices[d].busy; });
+  rows("busy_measured_ns", per_device, [](P p, int d) { return p.measured.busy[d]; });
+  rows("peak_simulated_bytes", per_device, [](P p, int d) { return p.simulated.devices[d].peak; });
+  rows("peak_executor_bytes", per_device, [](P p, int d) { return p.measured.peak[d]; });
+  rows("arena_bytes", per_device, [](P p, int d) { return p.measured.arena[d]; });
+  for (const Ablation& ablation : ablations) {
+    WriteErrors(file, group + "/ablations/" + ablation.name, ablation.fidelity);
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,190 @@
+#include <chrono>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands.h"
+#include "experiments/load.h"
+#include "experiments/machine/profile_report.h"
+#include "experiments/machine/profile_run.h"
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "experiments/run/search_run.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/cluster/cluster_io.h"
+#include "profilers/measure/calibrate.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+struct Options {
+  std::vector<std::string> graphs, devices;
+  std::string output = "costs.json", cluster_output;
+  bool resume = false, cold = false, eager = false, no_links = false, json = false, quiet = false;
+  ProfileOptions profile;
+};
+
+// "dir/costs.json.gz" -> "dir/costs"
+fs::path WithoutExtensions(fs::path path) {
+  if (path.extension() == ".gz") path.replace_extension();
+  return path.replace_extension();
+}
+
+fs::path ClusterPath(const Options& options) {
+  if (!options.cluster_output.empty()) return options.cluster_output;
+  return WithoutExtensions(options.output).string() + ".cluster.yaml";
+}
+
+// What the cluster calls itself: the file's name, "costs" for "costs.cluster.yaml".
+std::string ClusterName(const fs::path& path) {
+  fs::path name = WithoutExtensions(path).filename();
+  if (name.extension() == ".cluster") name.replace_extension();
+  return name.string();
+}
+
+// Better now than after minutes of measuring.
+void RequireWritable(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    throw RunError(fmt::format("{}: cannot be written: it is a folder", path.string()));
+  }
+  const fs::path probe = path.string() + ".probe";
+  WriteFileAtomically(probe, "");
+  fs::remove(probe, ignored);
+}
+
+// What there is to go on with. A complete profile may be replaced, a partial one, or what is no
+// profile at all, only if the user says so.
+CostTable EarlierProfile(const Options& options) {
+  std::error_code ignored;
+  if (!fs::exists(options.output, ignored)) {
+    if (options.resume) PrintWarning(options.output + ": is not there yet; a new profile begins");
+    return {};
+  }
+  CostTable earlier = ReadCostTable(options.output);
+  if (options.resume) return earlier;
+  if (!earlier.complete) {
+    throw InputError(fmt::format(
+        "{}: holds a profile that was cut off; go on with --resume, or name another file with -o",
+        options.output));
+  }
+  return {};
+}
+
+CostTable MeasureMachine(const Machine& machine,
+                         std::span<const std::shared_ptr<const Graph>> graphs,
+                         const ProfileOptions& profile,
+                         const CostTable& earlier,
+                         const Options& options) {
+  const auto keep = [&](const CostTable& partial) {
+    WriteFileAtomically(options.output, FormatCostTable(partial));
+  };
+  try {
+    return RunProfile(machine, graphs, profile, earlier, options.quiet, keep);
+  } catch (const InputError& error) {  // the earlier profile is of another machine
+    throw InputError(fmt::format("{}: {}", options.output, error.what()));
+  }
+}
+
+int Profile(const Options& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const fs::path cluster_path = ClusterPath(options);
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  for (const std::string& graph : options.graphs) {
+    graphs.push_back(LoadGraph(ResolveMenu(GraphMenu(), graph, "--graph")));
+  }
+  const CostTable earlier = EarlierProfile(options);
+  const Machine machine = OpenDevices(options.devices,
+                                      options.resume ? &earlier : nullptr,
+                                      nullptr,
+                                      options.devices.empty() ? "profile" : "--devices");
+  RequireWritable(options.output);
+  RequireWritable(cluster_path);
+  ProfileOptions profile = options.profile;
+  profile.cold = options.cold;
+  profile.links = !options.no_links;
+  profile.mode = ChooseMode(machine, options.eager);
+
+  StopRequest::CatchSignals();
+  const CostTable table = MeasureMachine(machine, graphs, profile, earlier, options);
+  WriteFileAtomically(options.output, FormatCostTable(table));
+  if (!table.complete) {
+    throw RunError(
+        fmt::format("stopped: {} holds what was measured; the same command with "
+                    "--resume goes on from there",
+                    options.output));
+  }
+  const Cluster cluster =
+      CalibratedCluster(table, *machine.backend, ClusterName(cluster_path), profile.mode);
+  WriteFileAtomically(cluster_path, FormatCluster(cluster));
+
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (options.json) {
+    nlohmann::ordered_json json = ProfileReportJson(table, graphs, seconds);
+    json["costs"] = options.output;
+    json["cluster"] = cluster_path.string();
+    Print(json.dump(2) + "\n");
+  } else {
+    Print(FormatProfileReport(table, graphs, seconds));
+    Print(fmt::format("\ncosts    {}\ncluster  {}\n", options.output, cluster_path.string()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddProfileCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "profile", "Measure ops, links and dispatch of this machine; writes costs and a cluster");
+  command
+      ->add_option(
+          "--graph",
+          options->graphs,
+          "whose ops to measure: a name of `emplace list graphs` or a path; may be repeated")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--devices",
+                   options->devices,
+                   "cpu:0,cpu:1 (its cores divided), gpu:0, gpu:0/4 (four partitions), "
+                   "gpu:0/64+32+32 (by SMs); default: all")
+      ->delimiter(',')
+      ->type_name("D,D,...");
+  command->add_option("-o,--output", options->output, "cost file (JSON; .gz: compressed)")
+      ->type_name("FILE.json")
+      ->capture_default_str();
+  command
+      ->add_option("--cluster-output",
+                   options->cluster_output,
+                   "cluster file; default: beside the cost file, NAME.cluster.yaml")
+      ->type_name("FILE.yaml");
+  command->add_flag(
+      "--resume", options->resume, "go on with what the cost file holds; measured is measured");
+  command
+      ->add_option("--seconds",
+                   options->profile.rule.max_seconds,
+                   "longest time for one op alone and for one link size [s]")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--in-situ",
+          options->profile.in_situ_placements,
+          "placements of each graph executed as whole steps, for op times among neighbours")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--cold", options->cold, "time ops with flushed caches, too");
+  command->add_flag("--eager", options->eager, "whole steps issued command by command, no graphs");
+  command->add_flag(
+      "--no-links", options->no_links, "three sizes per link, no contention: just enough");
+  command->add_flag("--json", options->json, "the report as JSON on stdout");
+  command->add_flag("--quiet", options->quiet, "no progress on stderr");
+  command->callback([options, &action] { action = [options] { return Profile(*options); }; });
+}
+
+}  // namespace emplace

@@ -1,0 +1,302 @@
+#include "experiments/machine/profile_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/machine/fidelity_report.h"
+#include "experiments/output.h"
+#include "framework/cost/op_signature.h"
+
+namespace emplace {
+namespace {
+
+using nlohmann::ordered_json;
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr size_t kLargestOps = 8, kProxyKinds = 5;
+constexpr size_t kSignatureWidth = 72;
+constexpr double kContention = 1.05;  // slowdowns worth a line
+
+std::string FormatNanos(double nanos) {
+  if (std::abs(nanos) < 1000) return fmt::format("{:.1f} ns", nanos);
+  return FormatTime(static_cast<Nanos>(std::llround(nanos)));
+}
+
+std::string FormatRate(double bytes_per_second) {
+  return fmt::format("{:.2f} GB/s", bytes_per_second / 1e9);
+}
+
+std::string Clipped(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+// The time that the ops of one signature take in a step of a graph.
+struct OpShare {
+  const OpMeasurement* op = nullptr;
+  int count = 0;
+  double time = 0;  // [ns]
+};
+
+// What a graph does on a device kind, as far as it was measured.
+struct GraphTime {
+  std::string graph, kind;
+  int ops = 0;                             // that were measured
+  double total = 0, proxy = 0;             // [ns]
+  std::map<std::string, double> proxy_of;  // op kind -> [ns]
+  std::vector<OpShare> shares;             // largest first
+};
+
+GraphTime Account(const Graph& graph, const KindCosts& kind) {
+  GraphTime account{.graph = graph.name(), .kind = kind.kind.name};
+  std::map<const OpMeasurement*, OpShare> shares;
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    const OpMeasurement* op = kind.Find(OpSignature(graph, v));
+    const std::optional<double> time = op != nullptr ? op->Time() : std::nullopt;
+    if (!time) continue;
+    ++account.ops;
+    account.total += *time;
+    OpShare& share = shares[op];
+    share.op = op;
+    ++share.count;
+    share.time += *time;
+    if (!op->is_proxy) continue;
+    account.proxy += *time;
+    account.proxy_of[op->kind] += *time;
+  }
+  for (const auto& [op, share] : shares) account.shares.push_back(share);
+  std::sort(account.shares.begin(), account.shares.end(), [](const OpShare& a, const OpShare& b) {
+    return a.time != b.time ? a.time > b.time : a.op->signature < b.op->signature;
+  });
+  return account;
+}
+
+std::vector<GraphTime> AccountAll(const CostTable& table,
+                                  std::span<const std::shared_ptr<const Graph>> graphs) {
+  std::vector<GraphTime> accounts;
+  for (const auto& graph : graphs) {
+    for (const KindCosts& kind : table.kinds) accounts.push_back(Account(*graph, kind));
+  }
+  return accounts;
+}
+
+struct TimingCounts {
+  int isolated = 0, cold = 0, in_situ = 0, proxies = 0;
+};
+
+TimingCounts CountTimings(const KindCosts& kind) {
+  TimingCounts counts;
+  for (const OpMeasurement& op : kind.ops) {
+    counts.isolated += op.isolated.has_value();
+    counts.cold += op.cold.has_value();
+    counts.in_situ += op.in_situ.has_value();
+    counts.proxies += op.is_proxy;
+  }
+  return counts;
+}
+
+std::string KindsText(const CostTable& table) {
+  Rows rows = {{"device kind", "signatures", "alone", "cold", "in steps", "stand-ins"}};
+  for (const KindCosts& kind : table.kinds) {
+    const TimingCounts counts = CountTimings(kind);
+    rows.push_back({kind.kind.name,
+                    std::to_string(kind.ops.size()),
+                    std::to_string(counts.isolated),
+                    std::to_string(counts.cold),
+                    std::to_string(counts.in_situ),
+                    std::to_string(counts.proxies)});
+  }
+  return FormatColumns(rows);
+}
+
+std::vector<std::pair<std::string, double>> LargestProxies(const GraphTime& account) {
+  std::vector<std::pair<std::string, double>> kinds(account.proxy_of.begin(),
+                                                    account.proxy_of.end());
+  std::stable_sort(
+      kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (kinds.size() > kProxyKinds) kinds.resize(kProxyKinds);
+  return kinds;
+}
+
+std::string GraphsText(const std::vector<GraphTime>& accounts) {
+  std::string text;
+  for (const GraphTime& account : accounts) {
+    if (account.ops == 0) continue;
+    text += fmt::format("\n{} on {}: {} of ops in a step; real kernels {}, stand-ins {}",
+                        account.graph,
+                        account.kind,
+                        FormatNanos(account.total),
+                        FormatShare(1 - account.proxy / account.total, 1),
+                        FormatShare(account.proxy / account.total, 1));
+    std::vector<std::string> proxies;
+    for (const auto& [kind, time] : LargestProxies(account)) {
+      proxies.push_back(fmt::format("{} {}", kind, FormatShare(time / account.total, 1)));
+    }
+    text += proxies.empty() ? "\n" : fmt::format(" ({})\n", fmt::join(proxies, ", "));
+    Rows rows = {{"largest ops", "times", "each", "share"}};
+    for (const OpShare& share : account.shares) {
+      if (rows.size() > kLargestOps) break;
+      rows.push_back({Clipped(share.op->signature, kSignatureWidth),
+                      std::to_string(share.count),
+                      FormatNanos(share.time / share.count),
+                      FormatShare(share.time / account.total, 1)});
+    }
+    text += FormatColumns(rows);
+  }
+  return text;
+}
+
+void AddFits(Rows& rows,
+             const std::string& kind,
+             const char* rung,
+             const std::map<std::string, RooflineFit>& fits) {
+  for (const auto& [name, fit] : fits) {
+    rows.push_back({kind,
+                    rung,
+                    name,
+                    std::to_string(fit.samples),
+                    FormatShare(fit.error, 1),
+                    FormatShare(fit.error_p90, 1)});
+  }
+}
+
+std::string LadderText(const CostTable& table) {
+  Rows rows = {{"fits", "rung", "of", "signatures", "error", "90 % below"}};
+  for (const KindCosts& kind : table.kinds) {
+    AddFits(rows, kind.kind.name, "op kind", kind.by_op);
+    AddFits(rows, kind.kind.name, "op class", kind.by_class);
+  }
+  return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
+}
+
+std::string LinksText(const CostTable& table) {
+  if (table.links.empty()) return "";
+  Rows rows = {{"link", "memory", "sizes", "from", "latency", "bandwidth", "largest error"}};
+  for (const LinkMeasurement& link : table.links) {
+    bool first = true;
+    for (const LinkRange& range : link.ranges) {
+      rows.push_back({first ? fmt::format("{}->{}", link.from, link.to) : "",
+                      first ? link.memory : "",
+                      first ? std::to_string(link.points.size()) : "",
+                      FormatBytes(range.from_bytes),
+                      FormatNanos(range.latency_ns),
+                      FormatRate(range.bytes_per_second),
+                      first ? FormatShare(link.max_relative_error, 1) : ""});
+      first = false;
+    }
+  }
+  std::string text = "\n" + FormatColumns(rows);
+  for (const Slowdown& slowdown : table.link_contention) {
+    if (slowdown.factor < kContention) continue;
+    text += fmt::format("{} takes {:.2f} times as long beside {}\n",
+                        slowdown.victim,
+                        slowdown.factor,
+                        slowdown.aggressor);
+  }
+  return text;
+}
+
+std::string DispatchText(const CostTable& table) {
+  if (table.dispatch.empty()) return "";
+  Rows rows = {{"dispatch", "null kernel", "launch", "issue", "graph launch", "wait"}};
+  for (const DispatchCosts& dispatch : table.dispatch) {
+    rows.push_back({dispatch.device_kind,
+                    FormatNanos(dispatch.null_kernel_ns),
+                    FormatNanos(dispatch.launch_ns),
+                    FormatNanos(dispatch.issue_ns),
+                    FormatNanos(dispatch.graph_launch_ns),
+                    FormatNanos(dispatch.wait_ns)});
+  }
+  return "\n" + FormatColumns(rows);
+}
+
+ordered_json FitsJson(const std::map<std::string, RooflineFit>& fits) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [name, fit] : fits) {
+    json[name] = {{"signatures", fit.samples}, {"error", fit.error}, {"error_p90", fit.error_p90}};
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string FormatProfileReport(const CostTable& table,
+                                std::span<const std::shared_ptr<const Graph>> graphs,
+                                double seconds) {
+  std::string text = fmt::format("machine  {}\nseconds  {:.1f}\n\n", table.machine, seconds);
+  text += KindsText(table) + GraphsText(AccountAll(table, graphs)) + LadderText(table) +
+          LinksText(table) + DispatchText(table);
+  if (!table.warnings.empty()) text += "\n";
+  for (const std::string& warning : table.warnings) text += fmt::format("warning  {}\n", warning);
+  return text;
+}
+
+ordered_json ProfileReportJson(const CostTable& table,
+                               std::span<const std::shared_ptr<const Graph>> graphs,
+                               double seconds) {
+  ordered_json json;
+  json["machine"] = table.machine;
+  json["complete"] = table.complete;
+  json["seconds"] = seconds;
+  json["kinds"] = ordered_json::array();
+  for (const KindCosts& kind : table.kinds) {
+    const TimingCounts counts = CountTimings(kind);
+    json["kinds"].push_back({{"name", kind.kind.name},
+                             {"signatures", kind.ops.size()},
+                             {"isolated", counts.isolated},
+                             {"cold", counts.cold},
+                             {"in_situ", counts.in_situ},
+                             {"proxies", counts.proxies},
+                             {"by_op", FitsJson(kind.by_op)},
+                             {"by_class", FitsJson(kind.by_class)}});
+  }
+  json["graphs"] = ordered_json::array();
+  for (const GraphTime& account : AccountAll(table, graphs)) {
+    ordered_json proxies = ordered_json::object(), ops = ordered_json::array();
+    for (const auto& [kind, time] : account.proxy_of) proxies[kind] = time;
+    for (const OpShare& share : account.shares) {
+      if (ops.size() == kLargestOps) break;
+      ops.push_back(
+          {{"signature", share.op->signature}, {"times", share.count}, {"total_ns", share.time}});
+    }
+    json["graphs"].push_back({{"graph", account.graph},
+                              {"kind", account.kind},
+                              {"measured_ops", account.ops},
+                              {"total_ns", account.total},
+                              {"proxy_ns", account.proxy},
+                              {"proxies", proxies},
+                              {"largest_ops", ops}});
+  }
+  json["links"] = ordered_json::array();
+  for (const LinkMeasurement& link : table.links) {
+    ordered_json ranges = ordered_json::array();
+    for (const LinkRange& range : link.ranges) {
+      ranges.push_back({{"from_bytes", range.from_bytes},
+                        {"latency_ns", range.latency_ns},
+                        {"bytes_per_second", range.bytes_per_second}});
+    }
+    json["links"].push_back({{"from", link.from},
+                             {"to", link.to},
+                             {"memory", link.memory},
+                             {"sizes", link.points.size()},
+                             {"ranges", ranges},
+                             {"max_relative_error", link.max_relative_error}});
+  }
+  json["dispatch"] = ordered_json::array();
+  for (const DispatchCosts& dispatch : table.dispatch) {
+    json["dispatch"].push_back({{"device_kind", dispatch.device_kind},
+                                {"null_kernel_ns", dispatch.null_kernel_ns},
+                                {"launch_ns", dispatch.launch_ns},
+                                {"issue_ns", dispatch.issue_ns},
+                                {"graph_launch_ns", dispatch.graph_launch_ns},
+                                {"wait_ns", dispatch.wait_ns}});
+  }
+  json["warnings"] = table.warnings;
+  return json;
+}
+
+}  // namespace emplace

@@ -1,0 +1,156 @@
+#include "experiments/machine/scatter_svg.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "experiments/output.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kSize = 520, kLeft = 90, kTop = 20, kBottom = 60, kLegend = 210;
+constexpr double kBand = 0.05;
+// Okabe and Ito's colours, distinct for colour-blind readers.
+constexpr std::array<const char*, 8> kColors =
+    {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"};
+
+// A square of the plane, logarithmic on both sides.
+class Axes {
+ public:
+  explicit Axes(std::span<const GraphFidelity> graphs) {
+    double low = 1e300, high = 1;
+    for (const GraphFidelity& graph : graphs) {
+      for (const FidelityPoint& point : FidelityPoints(graph.verification)) {
+        low = std::min({low, point.measured, point.simulated});
+        high = std::max({high, point.measured, point.simulated});
+      }
+    }
+    low_ = std::max(low, 1.0) / 1.15;
+    high_ = std::max(high, low_) * 1.15;
+  }
+
+  double x(double time) const { return kLeft + kSize * Share(time); }
+  double y(double time) const { return kTop + kSize * (1 - Share(time)); }
+  double low() const { return low_; }
+  double high() const { return high_; }
+
+  // 1, 2 and 5 times powers of ten.
+  std::vector<double> Ticks() const {
+    std::vector<double> ticks;
+    for (double decade = 1; decade <= high_; decade *= 10) {
+      for (const double factor : {1., 2., 5.}) {
+        if (decade * factor >= low_ && decade * factor <= high_) ticks.push_back(decade * factor);
+      }
+    }
+    return ticks;
+  }
+
+ private:
+  double Share(double time) const {
+    return std::log(std::max(time, 1.0) / low_) / std::log(high_ / low_);
+  }
+
+  double low_ = 1, high_ = 10;
+};
+
+std::string EscapeXml(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  }
+  return escaped;
+}
+
+// simulated = factor * measured, within the square.
+std::string Diagonal(const Axes& axes, double factor, const char* style) {
+  const double from = std::max(axes.low(), axes.low() / factor);
+  const double to = std::min(axes.high(), axes.high() / factor);
+  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n",
+                     axes.x(from),
+                     axes.y(from * factor),
+                     axes.x(to),
+                     axes.y(to * factor),
+                     style);
+}
+
+std::string Frame(const Axes& axes) {
+  std::string text = fmt::format(
+      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#444\"/>\n",
+      kLeft,
+      kTop,
+      kSize,
+      kSize);
+  for (const double tick : axes.Ticks()) {
+    const std::string label = FormatTime(static_cast<Nanos>(std::llround(tick)));
+    text += fmt::format(
+        "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#ddd\"/>\n"
+        "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
+        axes.x(tick),
+        kTop,
+        kTop + kSize,
+        kTop + kSize + 18,
+        label);
+    text += fmt::format(
+        "<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" stroke=\"#ddd\"/>\n"
+        "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+        kLeft,
+        axes.y(tick),
+        kLeft + kSize,
+        kLeft - 8,
+        axes.y(tick) + 4,
+        label);
+  }
+  return text +
+         fmt::format(
+             "<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">measured step time</text>\n"
+             "<text x=\"16\" y=\"{2}\" text-anchor=\"middle\" transform=\"rotate(-90 16 {2})\">"
+             "simulated step time</text>\n",
+             kLeft + kSize / 2,
+             kTop + kSize + 44,
+             kTop + kSize / 2);
+}
+
+}  // namespace
+
+std::string FormatScatterSvg(std::span<const GraphFidelity> graphs) {
+  const Axes axes(graphs);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
+      "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
+      kLeft + kSize + kLegend,
+      kTop + kSize + kBottom);
+  svg += Frame(axes);
+  svg += Diagonal(axes, 1, "stroke=\"#444\"");
+  for (const double factor : {1 - kBand, 1 + kBand}) {
+    svg += Diagonal(axes, factor, "stroke=\"#444\" stroke-dasharray=\"4 4\"");
+  }
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    const char* color = kColors[i % kColors.size()];
+    for (const FidelityPoint& point : FidelityPoints(graphs[i].verification)) {
+      svg += fmt::format(
+          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.6\">"
+          "<title>{}</title></circle>\n",
+          axes.x(point.measured),
+          axes.y(point.simulated),
+          color,
+          EscapeXml(point.label));
+    }
+    const double y = kTop + 14 + 20 * static_cast<double>(i);
+    svg += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
+        kLeft + kSize + 18,
+        y - 4,
+        color,
+        kLeft + kSize + 30,
+        y,
+        EscapeXml(graphs[i].verification.problem->graph().name()));
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace emplace

@@ -1,0 +1,96 @@
+#include "experiments/machine/test_placements.h"
+
+#include <algorithm>
+
+#include "agents/registry.h"
+#include "experiments/menu.h"
+#include "experiments/run/search_run.h"
+#include "framework/config/config_node.h"
+#include "profilers/measure/draw_placements.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+namespace {
+
+constexpr SimulatorOptions kAsExecuted{.semantics = Semantics::kStream};
+
+int CountGpus(const Cluster& cluster) {
+  int count = 0;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    count += cluster.kind_of(d).device_class == DeviceClass::kGpu;
+  }
+  return count;
+}
+
+class Collector {
+ public:
+  Collector(const std::shared_ptr<const Problem>& problem, const TestPlacementOptions& options)
+      : problem_(problem), options_(options), simulator_(MakeSimulator(problem, kAsExecuted)) {}
+
+  bool full() const { return static_cast<int>(candidates_.size()) >= options_.count; }
+
+  void Add(const std::string& label, const Placement& placement) {
+    if (full() || Contains(options_.known, placement)) return;
+    const bool known = std::any_of(candidates_.begin(), candidates_.end(), [&](const auto& other) {
+      return other.placement == placement;
+    });
+    if (known || !simulator_->Evaluate(placement).feasible) return;
+    candidates_.push_back({label, placement, std::nullopt});
+  }
+
+  void AddAgent(const std::string& name, const Budget& budget, const std::string& settings = "") {
+    if (full() || (options_.stop && options_.stop())) return;
+    AgentSpec spec;
+    spec.label = name;
+    spec.entry = &AllAgents().Find(name, "validate");
+    if (!settings.empty()) spec.settings = ConfigNode::FromString(settings, name);
+    const SearchResult result = RunSearch(problem_, kAsExecuted, spec, options_.seed, budget);
+    if (result.status != SearchStatus::kFailed && result.best) {
+      Add(name, result.best->placement);
+    }
+  }
+
+  std::vector<Candidate> Take() { return std::move(candidates_); }
+
+ private:
+  static bool Contains(const std::vector<Placement>& list, const Placement& placement) {
+    return std::find(list.begin(), list.end(), placement) != list.end();
+  }
+
+  const std::shared_ptr<const Problem>& problem_;
+  const TestPlacementOptions& options_;
+  const std::unique_ptr<Evaluator> simulator_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& problem,
+                                      const TestPlacementOptions& options) {
+  Collector collector(problem, options);
+  Budget search;
+  search.seconds = options.search_seconds / 2;
+  for (const char* name : {"simulated_annealing", "hill_climb"}) collector.AddAgent(name, search);
+  const Budget whole;  // constructions end by themselves
+  for (const char* name : {"heft", "cpop", "scotch"}) collector.AddAgent(name, whole);
+  // Their default is the GPUs: fewer than two leave them nothing to decide.
+  const std::string devices = CountGpus(problem->cluster()) >= 2 ? "" : "{devices: all}";
+  for (const char* name : {"etf", "m_etf", "contiguous", "metis"}) {
+    collector.AddAgent(name, whole, devices);
+  }
+  if (devices.empty()) collector.AddAgent("min_cut", whole);
+  const std::vector<std::string> rules = MenuNames(ExpertRulesMenu());
+  const std::string& graph = problem->graph().name();
+  if (std::find(rules.begin(), rules.end(), graph) != rules.end()) {
+    const auto path = ResolveMenu(ExpertRulesMenu(), graph, "validate");
+    collector.AddAgent("expert", whole, "{rules: " + QuoteYaml(path.string()) + "}");
+  }
+  // Those already there are drawn again and left out, so some more than what is missing.
+  const int drawn = options.count + static_cast<int>(options.known.size());
+  for (const DrawnPlacement& placement : DrawPlacements(*problem, drawn, options.seed)) {
+    collector.Add(placement.label, placement.placement);
+  }
+  return collector.Take();
+}
+
+}  // namespace emplace

@@ -1,0 +1,338 @@
+#include <charconv>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands.h"
+#include "experiments/load.h"
+#include "experiments/machine/fidelity_report.h"
+#include "experiments/machine/fidelity_results.h"
+#include "experiments/machine/profile_run.h"
+#include "experiments/machine/scatter_svg.h"
+#include "experiments/machine/test_placements.h"
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "experiments/run/search_run.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/cost/cost_model.h"
+#include "profilers/measure/calibrate.h"
+#include "profilers/measure/draw_placements.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kCalibrationSeed = 1;
+constexpr const char* kJsonToStdout = "-";
+
+struct Options {
+  std::vector<std::string> graphs, devices;
+  std::string costs, cluster, output, json, svg;
+  int placements = 30, rounds = 10, calibrate = 17;
+  std::uint64_t seed = 2;
+  double seconds = 5;
+  bool eager = false, quiet = false;
+};
+
+// What the placements are simulated with.
+struct Model {
+  std::shared_ptr<const CostTable> table, isolated;  // the latter with fits of isolated timings
+  std::shared_ptr<const Cluster> cluster;
+  std::string where;  // for messages
+};
+
+std::int64_t NumberOf(const CostTable& table, const char* property) {
+  const auto found = table.properties.find(property);
+  std::int64_t number = 0;
+  if (found != table.properties.end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+  }
+  return number;
+}
+
+std::shared_ptr<const CostTable> WithIsolatedFits(const CostTable& table) {
+  auto isolated = std::make_shared<CostTable>(table);
+  FitLadder(*isolated, false);
+  return isolated;
+}
+
+std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph>& graph,
+                                               const Model& model,
+                                               bool prefer_in_situ) {
+  CostSources sources{.table = (prefer_in_situ ? model.table : model.isolated).get(),
+                      .prefer_in_situ = prefer_in_situ};
+  if (prefer_in_situ) sources.warn = PrintWarning;
+  Costs costs = ComputeCosts(*graph, *model.cluster, model.where, sources);
+  Grouping grouping = ColocateByLabel(*graph, Grouping::Identity(graph->num_ops()));
+  return std::make_shared<const Problem>(
+      graph, std::move(grouping), model.cluster, std::move(costs));
+}
+
+// The placements that the costs were calibrated on, drawn again as the profiler drew them; at least
+// as many as shall calibrate now.
+std::vector<Placement> CalibrationPlacements(const Problem& problem,
+                                             const CostTable& table,
+                                             int at_least) {
+  std::vector<Placement> placements;
+  const auto count = static_cast<int>(NumberOf(table, kPlacementsProperty));
+  const auto seed =
+      count > 0 ? static_cast<std::uint64_t>(NumberOf(table, kSeedProperty)) : kCalibrationSeed;
+  for (DrawnPlacement& drawn : DrawPlacements(problem, std::max(count, at_least), seed)) {
+    placements.push_back(std::move(drawn.placement));
+  }
+  return placements;
+}
+
+// The model with ops, copies and gaps as the calibration placements showed them.
+Model Recalibrated(const Model& model,
+                   const InSituTimings& timings,
+                   const Backend& backend,
+                   DispatchMode mode) {
+  auto table = std::make_shared<CostTable>(*model.table);
+  timings.WriteOps(*table);
+  timings.WriteCopies(*table);
+  if (mode == DispatchMode::kGraph) timings.WriteGaps(*table);
+  FitLadder(*table);
+  Model fresh;
+  fresh.cluster = std::make_shared<const Cluster>(
+      CalibratedCluster(*table, backend, model.cluster->name(), mode));
+  fresh.isolated = WithIsolatedFits(*table);
+  fresh.table = std::move(table);
+  fresh.where = model.where;
+  return fresh;
+}
+
+void RequireOtherSeed(const Options& options, const CostTable& table) {
+  if (NumberOf(table, kPlacementsProperty) == 0 ||
+      NumberOf(table, kSeedProperty) != static_cast<std::int64_t>(options.seed)) {
+    return;
+  }
+  throw InputError(fmt::format(
+      "--seed: the costs were calibrated on placements of seed {}; expected another one",
+      options.seed));
+}
+
+Model ReadModel(const Options& options) {
+  Model model;
+  const fs::path costs = ResolveMenu(CostsMenu(), options.costs, "--costs");
+  model.table = LoadCosts(costs);
+  model.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
+  model.where = costs.string();
+  return model;
+}
+
+Model MeasureModel(const Options& options,
+                   const Machine& machine,
+                   std::span<const std::shared_ptr<const Graph>> graphs,
+                   DispatchMode mode) {
+  ProfileOptions profile;
+  profile.mode = mode;
+  profile.seed = kCalibrationSeed;
+  profile.links = false;  // steps show their own copies; this is no survey of the machine
+  Model model;
+  model.table =
+      std::make_shared<const CostTable>(RunProfile(machine, graphs, profile, {}, options.quiet));
+  if (!model.table->complete) throw RunError("stopped; nothing was written");
+  model.cluster = std::make_shared<const Cluster>(
+      CalibratedCluster(*model.table, *machine.backend, "measured", mode));
+  model.where = "validate";
+  return model;
+}
+
+GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
+                            const Model& model,
+                            const Machine& machine,
+                            const Options& options,
+                            DispatchMode mode) {
+  const auto problem = MakeTestProblem(graph, model, true);
+  TestPlacementOptions which{
+      .count = options.placements,
+      .seed = options.seed,
+      .search_seconds = options.seconds,
+      .known = CalibrationPlacements(*problem, *model.table, options.calibrate),
+      .stop = StopRequest::requested};
+  const std::vector<Candidate> candidates = TestPlacements(problem, which);
+  if (candidates.size() < 2) {
+    throw InputError(fmt::format(
+        "graph \"{}\": {} placements other than those of the calibration fit its devices; expected "
+        "at least 2",
+        graph->name(),
+        candidates.size()));
+  }
+  for (const Candidate& candidate : candidates) {
+    EMPLACE_CHECK(
+        std::find(which.known.begin(), which.known.end(), candidate.placement) == which.known.end(),
+        candidate.label);
+  }
+  VerificationOptions how{.rounds = options.rounds, .mode = mode, .stop = StopRequest::requested};
+  how.calibration = which.known;
+  how.calibration.resize(std::min<size_t>(how.calibration.size(), options.calibrate));
+  GraphFidelity result;
+  result.verification =
+      VerifyWithProgress(problem, machine.backend, candidates, how, !options.quiet);
+  if (result.verification.calibration_placements == 0) {
+    result.ablations = Ablate(result.verification, MakeTestProblem(graph, model, false));
+  } else {
+    const Model fresh =
+        Recalibrated(model, result.verification.calibration, *machine.backend, mode);
+    SimulateAgain(result.verification, MakeTestProblem(graph, fresh, true));
+    result.ablations = Ablate(result.verification, MakeTestProblem(graph, fresh, false), problem);
+  }
+  result.summary = Summarize(result.verification);
+  return result;
+}
+
+void RequireOptions(const Options& options) {
+  if (options.costs.empty() != options.cluster.empty()) {
+    throw InputError(
+        "--costs and --cluster go together, as `emplace profile` writes them; expected both or "
+        "none "
+        "(then the machine is profiled first)");
+  }
+}
+
+std::vector<std::shared_ptr<const Graph>> LoadGraphs(const Options& options) {
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  for (const std::string& name : options.graphs) {
+    graphs.push_back(LoadGraph(ResolveMenu(GraphMenu(), name, "--graph")));
+    for (size_t i = 0; i + 1 < graphs.size(); ++i) {
+      if (graphs[i]->name() != graphs.back()->name()) continue;
+      throw InputError(fmt::format("--graph: two graphs are named \"{}\"", graphs[i]->name()));
+    }
+  }
+  return graphs;
+}
+
+std::string AsJson(std::span<const GraphFidelity> results, const Model& model) {
+  nlohmann::ordered_json json;
+  json["machine"] = model.table->machine;
+  json["properties"] = model.table->properties;
+  json["graphs"] = nlohmann::ordered_json::array();
+  for (const GraphFidelity& result : results) {
+    json["graphs"].push_back(ToJson(result.verification, result.summary, result.ablations));
+  }
+  return json.dump(2) + "\n";
+}
+
+int Validate(const Options& options) {
+  RequireOptions(options);
+  const std::vector<std::shared_ptr<const Graph>> graphs = LoadGraphs(options);
+  Model model;
+  if (!options.costs.empty()) model = ReadModel(options);
+  const Machine machine = OpenDevices(options.devices,
+                                      model.table.get(),
+                                      model.cluster.get(),
+                                      options.devices.empty() ? "validate" : "--devices");
+  const DispatchMode mode = ChooseMode(machine, options.eager);
+  std::optional<ResultsFile> file;
+  if (!options.output.empty()) {
+    file.emplace(options.output);
+    file->SetAttribute("/", "format", "emplace-results");
+    file->SetAttribute("/", "version", std::int64_t{1});
+  }
+  if (options.seed == kCalibrationSeed && model.table == nullptr) {
+    throw InputError(fmt::format("--seed: {} is the seed of the calibration; expected another one",
+                                 options.seed));
+  }
+  StopRequest::CatchSignals();
+  if (model.table == nullptr) {
+    model = MeasureModel(options, machine, graphs, mode);
+  } else {
+    RequireOtherSeed(options, *model.table);
+    for (const std::string& warning :
+         CompareMachines(model.table->properties, machine.backend->Properties(), model.where)) {
+      PrintWarning(warning);
+    }
+  }
+  model.isolated = WithIsolatedFits(*model.table);
+
+  std::vector<GraphFidelity> results;
+  const bool json_only = options.json == kJsonToStdout;
+  for (const auto& graph : graphs) {
+    results.push_back(ValidateGraph(graph, model, machine, options, mode));
+    const GraphFidelity& result = results.back();
+    if (file) {
+      WriteVerification(*file,
+                        "/validation/" + graph->name(),
+                        result.verification,
+                        result.summary,
+                        result.ablations,
+                        CollectProvenance());
+      file->Commit();
+    }
+    if (!json_only) {
+      Print(fmt::format("{}: {} ops on {}\n",
+                        graph->name(),
+                        graph->num_ops(),
+                        fmt::join(model.cluster->DeviceNames(), ", ")) +
+            FormatVerification(result.verification) + "\n" +
+            FormatSummary(result.summary, result.verification) + "\n");
+      FlushOutput();
+    }
+  }
+  if (!json_only) Print(FormatFidelityMarkdown(results));
+  if (json_only) {
+    Print(AsJson(results, model));
+  } else if (!options.json.empty()) {
+    WriteFileAtomically(options.json, AsJson(results, model));
+  }
+  if (!options.svg.empty()) WriteFileAtomically(options.svg, FormatScatterSvg(results));
+  return 0;
+}
+
+}  // namespace
+
+void AddValidateCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "validate", "How far simulation and this machine are apart, over many placements");
+  command
+      ->add_option(
+          "--graph", options->graphs, "a name of `emplace list graphs` or a path; may be repeated")
+      ->allow_extra_args(false)
+      ->required();
+  command
+      ->add_option("--devices",
+                   options->devices,
+                   "as `emplace profile` takes them; default: as profiled, else all")
+      ->delimiter(',')
+      ->type_name("D,D,...");
+  command->add_option(
+      "--costs", options->costs, "what `emplace profile` wrote; default: the machine is profiled");
+  command->add_option("--cluster", options->cluster, "the cluster file that it wrote beside");
+  command->add_option("--placements", options->placements, "placements of each graph")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "steps of each placement")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--calibrate",
+          options->calibrate,
+          "other placements executed between these, which calibrate the model anew; 0: the "
+          "costs and the cluster as given")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "of the placements; not that of the calibration")
+      ->capture_default_str();
+  command->add_option("--seconds", options->seconds, "search for good placements of each graph [s]")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "results file (HDF5)")->type_name("FILE.h5");
+  command->add_option("--json", options->json, "everything as JSON, on stdout if no file is named")
+      ->expected(0, 1)
+      ->default_str(kJsonToStdout)
+      ->type_name("FILE.json");
+  command->add_option("--svg", options->svg, "picture: simulated against measured step times")
+      ->type_name("FILE.svg");
+  command->add_flag("--eager", options->eager, "steps issued command by command, no graphs");
+  command->add_flag("--quiet", options->quiet, "no progress on stderr");
+  command->callback([options, &action] { action = [options] { return Validate(*options); }; });
+}
+
+}  // namespace emplace

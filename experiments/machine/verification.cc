@@ -1,0 +1,316 @@
+#include "experiments/machine/verification.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "experiments/run/run_table.h"
+#include "framework/base/error.h"
+#include "framework/base/progress.h"
+#include "framework/cost/cost_model.h"
+
+namespace emplace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr SimulatorOptions kAsExecuted{.semantics = Semantics::kStream};
+
+void RequireNotStopped(const VerificationOptions& options) {
+  if (options.stop && options.stop()) throw RunError("stopped; nothing was written");
+}
+
+// Median of one placement's steps, alone on the machine. [ns]
+double MeasureAlone(const std::shared_ptr<const Problem>& problem,
+                    const std::shared_ptr<Backend>& backend,
+                    const Placement& placement,
+                    const VerificationOptions& options) {
+  ExecutorOptions alone{.warmup = options.warmup,
+                        .rounds = std::clamp(options.rounds / 2, 3, 10),
+                        .traced_rounds = 0,
+                        .mode = options.mode};
+  alone.progress = [&](std::int64_t, std::int64_t) { return !(options.stop && options.stop()); };
+  const auto measured = Executor(problem, backend, alone).Measure(std::span(&placement, 1));
+  RequireNotStopped(options);
+  return measured[0].step.median;
+}
+
+double RelativeError(double simulated, double measured) {
+  return std::abs(simulated - measured) / measured;
+}
+
+double LargestClockChange(const std::vector<ClockReading>& before,
+                          const std::vector<ClockReading>& after,
+                          std::vector<std::string>& warnings) {
+  double largest = 0;
+  for (const ClockReading& a : before) {
+    for (const ClockReading& b : after) {
+      if (a.device != b.device || a.mhz <= 0 || b.mhz <= 0) continue;
+      const double change = b.mhz / a.mhz - 1;
+      if (std::abs(change) > std::abs(largest)) largest = change;
+      if (std::abs(change) > kSteady) {
+        warnings.push_back(fmt::format(
+            "the clock of {} moved from {:.0f} to {:.0f} MHz meanwhile", a.device, a.mhz, b.mhz));
+      }
+    }
+  }
+  return largest;
+}
+
+std::vector<Nanos> Resimulate(const Verification& verification,
+                              const std::shared_ptr<const Problem>& problem,
+                              const SimulatorOptions& options) {
+  const auto simulator = MakeSimulator(problem, options);
+  std::vector<Nanos> times;
+  for (const VerifiedPlacement& placement : verification.placements) {
+    times.push_back(simulator->Evaluate(placement.candidate.placement).step_time);
+  }
+  return times;
+}
+
+// The same cluster whose host issues in no time.
+std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Problem>& given) {
+  const Problem& problem = *given;
+  const Cluster& cluster = problem.cluster();
+  std::vector<DeviceKind> kinds(cluster.kinds().begin(), cluster.kinds().end());
+  for (DeviceKind& kind : kinds) kind.issue = kind.launch = 0;
+  std::vector<std::vector<int>> routes;
+  for (int from = 0; from < cluster.num_devices(); ++from) {
+    for (int to = 0; to < cluster.num_devices(); ++to) {
+      const auto route = from != to ? cluster.route(from, to) : std::span<const int>{};
+      routes.emplace_back(route.begin(), route.end());
+    }
+  }
+  return std::make_shared<const Problem>(
+      std::shared_ptr<const Graph>(given, &problem.graph()),
+      problem.grouping(),
+      std::make_shared<const Cluster>(
+          cluster.name(),
+          std::move(kinds),
+          std::vector<Device>(cluster.devices().begin(), cluster.devices().end()),
+          std::vector<Channel>(cluster.channels().begin(), cluster.channels().end()),
+          std::move(routes)),
+      problem.costs(),
+      problem.objective(),
+      ProblemChecks::kPlacementOnly);
+}
+
+// Why a placement cannot be executed; empty if it can.
+std::string WhyUnfitting(Evaluator& simulator, const Placement& placement) {
+  const Problem& problem = simulator.problem();
+  const Outcome outcome = simulator.Evaluate(placement);
+  if (!outcome.feasible) return FormatDeficit(outcome, problem.cluster());
+  try {
+    CompilePlan(problem, ExpandPlacement(placement, problem.grouping()));
+  } catch (const InputError& error) {  // views across devices that no executor can lay out
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem) {
+  const auto simulator = MakeSimulator(problem, kAsExecuted);
+  for (VerifiedPlacement& placement : verification.placements) {
+    placement.simulated = simulator->Evaluate(placement.candidate.placement);
+    placement.shares = ComputeRungShares(
+        problem->costs(), ExpandPlacement(placement.candidate.placement, problem->grouping()));
+  }
+  verification.problem = std::move(problem);
+}
+
+Verification Verify(std::shared_ptr<const Problem> problem,
+                    std::shared_ptr<Backend> backend,
+                    std::span<const Candidate> candidates,
+                    const VerificationOptions& options) {
+  const Clock::time_point begin = Clock::now();
+  Verification result;
+  result.problem = problem;
+  result.mode = options.mode;
+  result.rounds = options.rounds;
+  const auto simulator = MakeSimulator(problem, kAsExecuted);
+  std::vector<Placement> placements;
+  for (const Candidate& candidate : candidates) {
+    const std::string why = WhyUnfitting(*simulator, candidate.placement);
+    if (why.empty()) {
+      placements.push_back(candidate.placement);
+      result.placements.push_back({.candidate = candidate});
+    } else {
+      result.unfitting.push_back(fmt::format("{}: {}", candidate.label, why));
+    }
+  }
+  if (placements.empty()) {
+    throw InputError(
+        fmt::format("no placement can be executed: {}", fmt::join(result.unfitting, "; ")));
+  }
+
+  SimulateAgain(result, problem);
+  for (const Placement& placement : options.calibration) {
+    if (WhyUnfitting(*simulator, placement).empty()) placements.push_back(placement);
+  }
+  result.calibration_placements = static_cast<int>(placements.size() - result.placements.size());
+
+  result.clocks_before = backend->ReadClocks();
+  const double first = MeasureAlone(problem, backend, placements[0], options);
+  ExecutorOptions executor_options{.warmup = options.warmup,
+                                   .rounds = options.rounds,
+                                   .traced_rounds = options.traced_rounds,
+                                   .mode = options.mode};
+  executor_options.progress = [&](std::int64_t done, std::int64_t total) {
+    if (options.progress) options.progress(done, total);
+    return !(options.stop && options.stop());
+  };
+  std::vector<StepMeasurement> measured =
+      Executor(problem, backend, executor_options).Measure(placements);
+  RequireNotStopped(options);
+  EMPLACE_CHECK(measured.size() == placements.size());
+  for (size_t i = result.placements.size(); i < measured.size(); ++i) {
+    result.calibration.Add(
+        *problem, ExpandPlacement(placements[i], problem->grouping()), measured[i]);
+  }
+  for (size_t i = 0; i < result.placements.size(); ++i) {
+    measured[i].plan.reset();
+    measured[i].traces.clear();
+    result.placements[i].measured = std::move(measured[i]);
+  }
+  result.reference_drift = MeasureAlone(problem, backend, placements[0], options) / first - 1;
+  result.clocks_after = backend->ReadClocks();
+  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return result;
+}
+
+Verification VerifyWithProgress(std::shared_ptr<const Problem> problem,
+                                std::shared_ptr<Backend> backend,
+                                std::span<const Candidate> candidates,
+                                VerificationOptions options,
+                                bool enabled) {
+  std::optional<Progress> progress;  // once it is known how much there is to do
+  const std::string title = "executing " + problem->graph().name();
+  options.progress = [&](std::int64_t done, std::int64_t total) {
+    if (!progress) progress.emplace(title, total, enabled);
+    progress->Update(done, "steps");
+  };
+  return Verify(std::move(problem), std::move(backend), candidates, options);
+}
+
+std::vector<FidelityPoint> FidelityPoints(const Verification& verification,
+                                          std::span<const Nanos> simulated) {
+  std::vector<FidelityPoint> points;
+  for (size_t i = 0; i < verification.placements.size(); ++i) {
+    const VerifiedPlacement& placement = verification.placements[i];
+    const std::vector<Nanos>& repeats = placement.measured.step_times;
+    const Nanos time = simulated.empty() ? placement.simulated.step_time : simulated[i];
+    points.push_back({placement.candidate.label,
+                      static_cast<double>(time),
+                      placement.measured.step.median,
+                      {repeats.begin(), repeats.end()}});
+  }
+  return points;
+}
+
+VerificationSummary Summarize(const Verification& verification) {
+  VerificationSummary summary;
+  const std::vector<VerifiedPlacement>& placements = verification.placements;
+  const int num_devices = verification.problem->num_devices();
+  if (placements.size() >= 2) summary.fidelity = ComputeFidelity(FidelityPoints(verification));
+  std::vector<double> busy_errors(num_devices, 0), busy_counts(num_devices, 0);
+  double arena = 0, peak = 0, busy = 0, simulated_busy = 0, proxy = 0;
+  for (const VerifiedPlacement& placement : placements) {
+    const StepMeasurement& measured = placement.measured;
+    const double error =
+        RelativeError(static_cast<double>(placement.simulated.step_time), measured.step.median);
+    summary.mape += error / static_cast<double>(placements.size());
+    summary.max_error = std::max(summary.max_error, error);
+    bool equal = true;
+    double placement_busy = 0;
+    for (int d = 0; d < num_devices; ++d) {
+      const DeviceOutcome& simulated = placement.simulated.devices[d];
+      const auto device_busy = static_cast<double>(measured.busy[d]);
+      equal = equal && simulated.peak == measured.peak[d];
+      arena += static_cast<double>(measured.arena[d]);
+      peak += static_cast<double>(measured.peak[d]);
+      placement_busy += device_busy;
+      simulated_busy += static_cast<double>(simulated.busy);
+      if (device_busy < kBusyShare * measured.step.median || device_busy <= 0) continue;
+      busy_errors[d] += RelativeError(static_cast<double>(simulated.busy), device_busy);
+      ++busy_counts[d];
+    }
+    summary.equal_peaks += equal;
+    busy += placement_busy;
+    proxy += measured.proxy_share * placement_busy;
+    for (int rung = 0; rung < kNumRungs; ++rung) {
+      summary.shares[rung] += placement.shares[rung] / static_cast<double>(placements.size());
+    }
+  }
+  for (int d = 0; d < num_devices; ++d) {
+    summary.busy_error.push_back(busy_counts[d] > 0 ? busy_errors[d] / busy_counts[d]
+                                                    : std::numeric_limits<double>::quiet_NaN());
+  }
+  summary.arena_overhead = peak > 0 ? arena / peak - 1 : 0;
+  summary.proxy_share = busy > 0 ? proxy / busy : 0;
+  summary.busy_ratio = simulated_busy > 0 ? busy / simulated_busy : 1;
+  if (summary.busy_ratio > kSlower) {
+    summary.warnings.push_back(fmt::format(
+        "the ops took {:.2f} times what their costs say: other work on this machine, or "
+        "costs of another one",
+        summary.busy_ratio));
+  }
+  summary.clock_change =
+      LargestClockChange(verification.clocks_before, verification.clocks_after, summary.warnings);
+  summary.reference_drift = verification.reference_drift;
+  if (std::abs(summary.reference_drift) > kSteady) {
+    summary.warnings.push_back(
+        fmt::format("the machine drifted: \"{}\" took {:+.1f} % at the end against the beginning",
+                    placements[0].candidate.label,
+                    100 * summary.reference_drift));
+  }
+  return summary;
+}
+
+std::vector<Ablation> Ablate(const Verification& verification,
+                             std::shared_ptr<const Problem> isolated,
+                             std::shared_ptr<const Problem> earlier) {
+  const auto figures = [&](std::string name,
+                           const std::shared_ptr<const Problem>& problem,
+                           const SimulatorOptions& options) {
+    const std::vector<Nanos> simulated = Resimulate(verification, problem, options);
+    return Ablation{std::move(name), ComputeFidelity(FidelityPoints(verification, simulated))};
+  };
+  std::vector<Ablation> ablations;
+  if (verification.placements.size() < 2) return ablations;
+  ablations.push_back(figures("no host cost", WithoutHostCost(verification.problem), kAsExecuted));
+  SimulatorOptions alone = kAsExecuted;
+  alone.channel_contention = false;
+  ablations.push_back(figures("no channel contention", verification.problem, alone));
+  if (isolated != nullptr) {
+    EMPLACE_CHECK(isolated->num_groups() == verification.problem->num_groups());
+    ablations.push_back(figures("isolated op costs", isolated, kAsExecuted));
+  }
+  if (earlier != nullptr) {
+    ablations.push_back(figures("calibrated before", earlier, kAsExecuted));
+  }
+  return ablations;
+}
+
+std::vector<std::string> CompareMachines(const std::map<std::string, std::string>& measured,
+                                         const std::map<std::string, std::string>& here,
+                                         const std::string& where) {
+  std::vector<std::string> warnings;
+  for (const char* property : {"cpu", "gpu"}) {
+    const auto theirs = measured.find(property), ours = here.find(property);
+    if (theirs == measured.end() || ours == here.end() || theirs->second == ours->second) continue;
+    warnings.push_back(
+        fmt::format("{}: measured on another machine: its {} is \"{}\", this machine's is \"{}\"",
+                    where,
+                    property,
+                    theirs->second,
+                    ours->second));
+  }
+  return warnings;
+}
+
+}  // namespace emplace

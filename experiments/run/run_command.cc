@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "agents/registry.h"
+#include "experiments/commands.h"
+#include "experiments/config_command.h"
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "experiments/run/run_report.h"
+#include "experiments/run/run_results.h"
+#include "experiments/run/run_resume.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/parallel.h"
+#include "framework/base/progress.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+struct Options : ConfigOptions {
+  bool json = false;
+};
+
+std::vector<SearchTask> ListTasks(const RunPlan& plan) {
+  std::vector<SearchTask> tasks;
+  for (int agent = 0; agent < static_cast<int>(plan.agents.size()); ++agent) {
+    for (std::uint64_t seed : plan.seeds) {
+      tasks.push_back({agent, seed});
+      if (!plan.agents[agent].entry->uses_seed) break;
+    }
+  }
+  return tasks;
+}
+
+// Settings are validated by the agents themselves: all of them before the first search.
+void RequireAgents(const Run& run) {
+  for (const AgentSpec& spec : run.plan.agents) {
+    spec.entry->make({run.problem.searched, run.plan.seeds[0]}, spec.settings);
+  }
+}
+
+// Step time on one GPU, what every speed-up refers to; none if the cluster has no GPU or it does
+// not fit.
+std::optional<Nanos> SingleGpuTime(const Run& run) {
+  AgentSpec spec;
+  spec.label = "single_gpu";
+  spec.entry = &AllAgents().Find("single_gpu", "emplace");
+  const SearchResult result =
+      RunSearch(run.problem.searched, run.plan.simulator, spec, 0, Budget{});
+  if (!result.best || !result.best->outcome.feasible) return std::nullopt;
+  return result.best->outcome.step_time;
+}
+
+fs::path OutputPath(const RunPlan& plan, const Options& options) {
+  if (!options.output.empty()) return options.output;
+  if (!plan.config.output.empty()) return plan.config.output;
+  std::error_code error;
+  fs::create_directories("results", error);
+  if (error) throw RunError(fmt::format("results: cannot be created: {}", error.message()));
+  return fs::path("results") / (plan.name + ".h5");
+}
+
+// All searches over the cores; each is written and made visible as soon as it is done.
+void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
+  const Cluster& cluster = run.problem.exact->cluster();
+  const int count = static_cast<int>(run.tasks.size());
+  run.results.resize(count);
+  Progress progress("searching", count, !quiet);
+  std::mutex mutex;
+  int done = 0;
+  const SearchResult* best = nullptr;
+  std::atomic<bool> unwritable = false;
+  ParallelFor(count, jobs, [&](int i) {
+    if (unwritable) return;
+    const SearchTask& task = run.tasks[i];
+    const AgentSpec& spec = run.plan.agents[task.agent];
+    const auto found = run.earlier.find(SearchLabel(spec, task.seed));
+    const SearchResult* earlier = found != run.earlier.end() ? &found->second : nullptr;
+    const bool complete = earlier != nullptr && earlier->checkpoint.empty();
+    SearchResult& result = run.results[i];
+    result = complete ? *earlier
+                      : RunSearch(run.problem.searched,
+                                  run.plan.simulator,
+                                  spec,
+                                  task.seed,
+                                  run.plan.budget,
+                                  earlier);
+    const std::lock_guard lock(mutex);
+    if (!complete) {
+      try {
+        WriteSearch(file, run.problem, spec, run.plan.config.steps_per_measurement, result);
+        file.Commit();
+      } catch (...) {
+        unwritable = true;  // spares the searches that have not begun
+        throw;
+      }
+    }
+    if (result.best && (best == nullptr || Better(result.best->outcome, best->best->outcome))) {
+      best = &result;
+    }
+    if (!quiet) {
+      progress.Line(fmt::format("#{} {}: {} ({}, {} evaluations, {:.1f} s)",
+                                i,
+                                result.label,
+                                ShortOutcome(result, cluster),
+                                ToString(result.status),
+                                result.records.size(),
+                                result.seconds));
+    }
+    progress.Update(
+        ++done,
+        best ? fmt::format("best {} by {}", ShortOutcome(*best, cluster), best->label) : "");
+  });
+}
+
+// The best placement over all agents and seeds goes beside the results. @return what to tell about
+// it
+std::string WriteBestPlacement(const Run& run,
+                               const std::vector<TableRow>& rows,
+                               const fs::path& output) {
+  const TableRow* best = nullptr;
+  for (const TableRow& row : rows) {
+    if (row.best && (best == nullptr || Better(row.best->outcome, best->best->outcome)))
+      best = &row;
+  }
+  if (best == nullptr) return "";
+  const Problem& exact = *run.problem.exact;
+  const fs::path path = fs::path(output).replace_extension(".placement.json");
+  WriteFileAtomically(
+      path,
+      FormatPlacement(run.problem.Expand(best->best->placement), exact.graph(), exact.cluster()));
+  return BestText(run, *best, path);
+}
+
+// Exit code 0, or what went wrong.
+int ReportEnd(const Run& run, const fs::path& output) {
+  const auto count = [&](SearchStatus status) {
+    return std::count_if(run.results.begin(), run.results.end(), [&](const SearchResult& result) {
+      return result.status == status;
+    });
+  };
+  if (StopRequest::requested()) {
+    throw RunError(
+        fmt::format("stopped: {} of {} searches were cut short; what they found is in {}, --resume "
+                    "goes on from there",
+                    count(SearchStatus::kStopped),
+                    run.results.size(),
+                    output.string()));
+  }
+  if (const auto failed = count(SearchStatus::kFailed); failed > 0) {
+    throw RunError(
+        fmt::format("{} of {} searches failed, see the table", failed, run.results.size()));
+  }
+  return 0;
+}
+
+// Reads what the results file holds, if the run is to go on from there. @return whether it does
+bool Resume(Run& run, const fs::path& output, const Options& options) {
+  if (!options.resume) return false;
+  if (std::error_code ignored; !fs::exists(output, ignored)) {
+    PrintWarning(output.string() + ": is not there yet; a new run begins");
+    return false;
+  }
+  run.earlier = ReadEarlierSearches(output, run.plan, run.problem, run.bounds);
+  return true;
+}
+
+int RunConfigured(const Options& options) {
+  Run run;
+  run.plan =
+      ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), options.settings, AllAgents());
+  if (options.jobs >= 0) run.plan.config.jobs = options.jobs;
+  const auto costs = run.plan.costs.empty() ? nullptr : LoadCosts(run.plan.costs);
+  run.problem =
+      MakeProblem(LoadGraph(run.plan.graph),
+                  LoadCluster(run.plan.cluster),
+                  run.plan.passes,
+                  run.plan.objective,
+                  run.plan.config.contracted,
+                  run.plan.graph.string() + (costs ? " with costs " + run.plan.costs.string() : ""),
+                  costs.get());
+  RequireAgents(run);
+  run.bounds = ComputeBounds(*run.problem.exact);
+  run.scale = {SingleGpuTime(run), BoundFor(run.plan.objective, run.bounds)};
+  run.tasks = ListTasks(run.plan);
+
+  const fs::path output = OutputPath(run.plan, options);
+  const bool resumed = Resume(run, output, options);
+  ResultsFile file(output, resumed ? ResultsMode::kExtend : ResultsMode::kCreate);
+  if (resumed) {
+    file.SetAttribute("/config", "resumed", CollectProvenance().date);
+    file.Remove("/verification");  // of placements that may no longer be the best
+  } else {
+    WriteRunHeader(file, run.plan, run.problem, run.bounds, CollectProvenance());
+  }
+  StopRequest::CatchSignals();
+  const std::string header = HeaderText(run);
+  if (!options.json) {
+    Print(header);
+    FlushOutput();
+  } else if (!options.quiet) {
+    std::fputs(header.c_str(), stderr);
+  }
+  SearchAll(run, file, run.plan.config.jobs, options.quiet);
+
+  const std::vector<TableRow> rows = MakeRows(run);
+  Print(options.json ? TableAsJson(run, rows)
+                     : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster()) + "\n" +
+                           FormatHardwareTime(rows, run.plan.config.steps_per_measurement));
+  const std::string closing =
+      WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string());
+  if (!options.json) {
+    Print(closing);
+  } else if (!options.quiet) {
+    std::fputs(closing.c_str(), stderr);
+  }
+  return ReportEnd(run, output);
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddConfigCommand(
+      app,
+      action,
+      {.name = "run",
+       .sentence = "Search one problem with several agents; prints a table, writes HDF5",
+       .kind = "a run config",
+       .where = "a path, or a name in the configs folder",
+       .setting = "budget.seconds=5",
+       .output = "results file (HDF5)",
+       .output_type = "FILE.h5",
+       .resume = "go on with what the results file holds: complete searches are kept, stopped ones "
+                 "continued",
+       .jobs = "searches"},
+      *options,
+      [] { return DescribeFields<RunConfig>(); },
+      [options] { return RunConfigured(*options); });
+  command->add_flag("--json", options->json, "the table as JSON on stdout");
+}
+
+}  // namespace emplace

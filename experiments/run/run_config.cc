@@ -1,0 +1,178 @@
+#include "experiments/run/run_config.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "experiments/menu.h"
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::uint64_t kMaxSeeds = 100000;
+
+std::uint64_t ParseSeed(const ConfigNode& node, std::string_view text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size() || seed > INT64_MAX) {
+    node.Fail(
+        fmt::format("expected a seed >= 0 or a range such as 0:5, got \"{}\"", node.AsString()));
+  }
+  return seed;
+}
+
+void AppendSeeds(const ConfigNode& node, std::vector<std::uint64_t>& seeds) {
+  const std::string text = node.AsString();
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    seeds.push_back(ParseSeed(node, text));
+    return;
+  }
+  const std::uint64_t first = ParseSeed(node, std::string_view(text).substr(0, colon));
+  const std::uint64_t end = ParseSeed(node, std::string_view(text).substr(colon + 1));
+  if (first >= end) node.Fail(fmt::format("the range \"{}\" holds no seed", text));
+  if (end - first > kMaxSeeds) {
+    node.Fail(fmt::format("the range \"{}\" holds more than {} seeds", text, kMaxSeeds));
+  }
+  for (std::uint64_t seed = first; seed < end; ++seed) seeds.push_back(seed);
+}
+
+// The node of a key for messages, the whole config if it is left at its default.
+ConfigNode Place(const ConfigNode& root, std::string_view key) {
+  return root.Has(key) ? root.At(key) : root;
+}
+
+Budget ParseBudget(const ConfigNode& root, const RunConfig& config) {
+  const ConfigNode place = Place(root, "budget");
+  if (config.max_evaluations < 0 || config.max_seconds < 0 || config.max_steps < 0) {
+    place.Fail("expected limits >= 0 (0: no limit)");
+  }
+  if (config.max_evaluations == 0 && config.max_seconds == 0 && config.max_steps == 0) {
+    place.Fail("expected at least one limit above 0 among evaluations, seconds and steps");
+  }
+  Budget budget;
+  if (config.max_evaluations > 0) budget.evaluations = config.max_evaluations;
+  if (config.max_seconds > 0) budget.seconds = config.max_seconds;
+  if (config.max_steps > 0) budget.steps = config.max_steps;
+  return budget;
+}
+
+Objective ParseObjective(const ConfigNode& root, const std::string& text) {
+  static const std::vector<std::string> kChoices = {"step_time", "period"};
+  if (text == "step_time") return Objective::kStepTime;
+  if (text == "period") return Objective::kPeriod;
+  ThrowUnknown(Place(root, "objective").Where(), "objective", text, kChoices);
+}
+
+}  // namespace
+
+void RunConfig::Visit(FieldVisitor& v) {
+  v.Field("graph", graph, "required: what to place, a name of `emplace list graphs` or a path");
+  v.Field("cluster",
+          cluster,
+          "required: where to place it, a name of `emplace list clusters` or a path");
+  v.Field("costs",
+          costs,
+          "measured costs of the machine, a name of `emplace list costs` or a path; none: the "
+          "graph's own and the roofline model");
+  v.Field("semantics", semantics, "queue (first come, first served) or stream (in-order streams)");
+  v.Field(
+      "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
+  v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
+  v.Field("coarsen",
+          coarsen,
+          "passes, in order: colocate (always first), gradients, single_consumer: {max_share: 1}, "
+          "scope: {depth: 1}, cheapest: {groups: 128}, heavy_edge: {groups: 128}");
+  v.Field("contracted",
+          contracted,
+          "simulate each group as a few ops (as few as the order of the groups allows) instead of "
+          "op by op: "
+          "faster, an approximation");
+  v.Field("agents",
+          agents,
+          "required: names of `emplace list agents`, or maps {name: ..., label: ..., preset: ..., "
+          "setting: value}; preset: NAME begins with configs/agents/AGENT_NAME.yaml");
+  v.Field("seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\"");
+  v.Group("budget", "limits for each agent and seed; 0: no limit", [this](FieldVisitor& b) {
+    b.Field("evaluations", max_evaluations, "placements simulated");
+    b.Field(
+        "seconds", max_seconds, "wall-clock time [s]; results then depend on the machine's speed");
+    b.Field("steps", max_steps, "units of search");
+  });
+  v.Field("steps_per_measurement",
+          steps_per_measurement,
+          "steps that one measurement on the hardware would take, for the hours that simulation "
+          "saves; 11: ten after one discarded, as the reference code of ICLR 2018 measures");
+  v.Field("jobs", jobs, "searches at a time; 0: one per core");
+  v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
+}
+
+ConfigNode ReadWithSettings(const std::filesystem::path& path,
+                            const std::vector<std::string>& settings) {
+  ConfigNode root = ConfigNode::FromFile(path);
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError(fmt::format("--set: expected key=value, got \"{}\"", setting));
+    }
+    root.Set(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return root;
+}
+
+std::string RunPlan::ResolvedYaml() const {
+  return WriteFields(config);
+}
+
+std::vector<std::uint64_t> ParseSeeds(const ConfigNode& node) {
+  std::vector<std::uint64_t> seeds;
+  if (node.IsSequence()) {
+    for (const ConfigNode& element : node.Elements()) AppendSeeds(element, seeds);
+  } else {
+    AppendSeeds(node, seeds);
+  }
+  if (seeds.empty()) node.Fail("expected at least one seed");
+  std::vector<std::uint64_t> sorted = seeds;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) node.Fail(fmt::format("seed {} is listed twice", *twice));
+  return seeds;
+}
+
+RunPlan ReadRunPlan(const std::filesystem::path& path,
+                    const std::vector<std::string>& settings,
+                    const AgentRegistry& registry) {
+  return MakeRunPlan(
+      ReadWithSettings(path, settings), path.stem().string(), path.parent_path(), registry);
+}
+
+RunPlan MakeRunPlan(const ConfigNode& root,
+                    const std::string& name,
+                    const std::filesystem::path& beside,
+                    const AgentRegistry& registry) {
+  RunPlan plan;
+  plan.name = name;
+  plan.config = ReadFields<RunConfig>(root);
+  const RunConfig& config = plan.config;
+  plan.graph = ResolveMenu(GraphMenu(), config.graph, root.At("graph").Where(), beside);
+  plan.cluster = ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), beside);
+  if (config.costs != "none") {
+    plan.costs = ResolveMenu(CostsMenu(), config.costs, root.At("costs").Where(), beside);
+  }
+  plan.simulator.semantics = ParseSemantics(config.semantics, Place(root, "semantics").Where());
+  plan.simulator.count_gaps = config.count_gaps;
+  plan.objective = ParseObjective(root, config.objective);
+  plan.passes = ParsePasses(config.coarsen);
+  plan.agents = ParseAgents(root.At("agents"), registry, beside);
+  plan.seeds = ParseSeeds(config.seeds);
+  plan.budget = ParseBudget(root, config);
+  if (config.steps_per_measurement < 1) {
+    root.At("steps_per_measurement").Fail("expected a number of steps >= 1");
+  }
+  if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
+  return plan;
+}
+
+}  // namespace emplace

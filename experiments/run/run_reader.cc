@@ -1,0 +1,165 @@
+#include "experiments/run/run_reader.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/load.h"
+#include "experiments/menu.h"
+#include "experiments/output.h"
+#include "framework/base/error.h"
+#include "framework/cost/cost_model.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+// The file that the results name, or the one named instead. @param option  "--graph"
+fs::path Locate(const ResultsReader& reader,
+                const std::string& results,
+                const Menu& menu,
+                const std::string& instead,
+                const std::string& option) {
+  if (!instead.empty()) return ResolveMenu(menu, instead, option);
+  const fs::path path = reader.Text("/config", option.substr(2) + "_path");
+  std::error_code ignored;
+  if (!path.empty() && !fs::exists(path, ignored)) {
+    throw InputError(fmt::format("{}: its {} {} is not there any more; name it with {}",
+                                 results,
+                                 menu.what,
+                                 path.string(),
+                                 option));
+  }
+  return path;
+}
+
+void RequireSameGraph(const ResultsReader& reader, const Graph& graph, const std::string& results) {
+  const std::string name = reader.Text("/problem", "graph");
+  if (graph.name() != name) {
+    throw InputError(
+        fmt::format("{}: was made with graph \"{}\", the file holds \"{}\"; name the "
+                    "right one with --graph",
+                    results,
+                    name,
+                    graph.name()));
+  }
+  const std::vector<std::string> ops = reader.Strings("/problem/op_names");
+  for (size_t v = 0; v < std::max<size_t>(ops.size(), graph.num_ops()); ++v) {
+    const std::string theirs = v < ops.size() ? "\"" + ops[v] + "\"" : "none";
+    const std::string ours =
+        v < static_cast<size_t>(graph.num_ops()) ? "\"" + graph.op(v).name + "\"" : "none";
+    if (theirs == ours) continue;
+    throw InputError(
+        fmt::format("{}: was made with another version of graph \"{}\": op {} was {}, the file has "
+                    "{}; name the "
+                    "right file with --graph",
+                    results,
+                    name,
+                    v,
+                    theirs,
+                    ours));
+  }
+}
+
+void RequireSameDevices(const ResultsReader& reader,
+                        const Cluster& cluster,
+                        const std::string& results) {
+  const std::vector<std::string> names = reader.Strings("/problem/device_names");
+  if (cluster.DeviceNames() == names) return;
+  throw InputError(
+      fmt::format("{}: was made for the devices {}, cluster \"{}\" has {}; name the "
+                  "right cluster with --cluster",
+                  results,
+                  fmt::join(names, ", "),
+                  cluster.name(),
+                  fmt::join(cluster.DeviceNames(), ", ")));
+}
+
+Placement ReadBest(const ResultsReader& reader,
+                   const std::string& group,
+                   const EarlierRun& run,
+                   const std::string& results) {
+  Placement placement;
+  for (const std::int64_t device : reader.Ints(group + "/placement")) {
+    if (device < 0 || device >= run.cluster->num_devices()) {
+      throw InputError(fmt::format(
+          "{}: {}/placement: device {} of {}", results, group, device, run.cluster->num_devices()));
+    }
+    placement.device.push_back(static_cast<DeviceIndex>(device));
+  }
+  if (static_cast<int>(placement.device.size()) != run.graph->num_ops()) {
+    throw InputError(fmt::format("{}: {}/placement: has {} devices for {} ops",
+                                 results,
+                                 group,
+                                 placement.device.size(),
+                                 run.graph->num_ops()));
+  }
+  return placement;
+}
+
+std::vector<Candidate> ReadFound(const ResultsReader& reader,
+                                 const EarlierRun& run,
+                                 const std::string& results) {
+  struct Found {
+    Candidate candidate;
+    bool feasible = false;
+  };
+  std::vector<Found> found;
+  for (const std::string& label : reader.Children("/agents")) {
+    const std::string best = "/agents/" + label + "/best";
+    if (!reader.Has(best)) continue;  // a search that failed, or was stopped at once
+    Found next;
+    next.candidate.label = label;
+    next.candidate.placement = ReadBest(reader, best, run, results);
+    next.candidate.searched = reader.Int(best + "/outcome", "step_time_ns");
+    next.feasible = reader.Int(best + "/outcome", "feasible") != 0;
+    const auto same = std::find_if(found.begin(), found.end(), [&](const Found& other) {
+      return other.candidate.placement == next.candidate.placement;
+    });
+    if (same != found.end()) {
+      same->candidate.label += ", " + label;
+    } else {
+      found.push_back(std::move(next));
+    }
+  }
+  if (found.empty()) {
+    throw InputError(fmt::format("{}: no agent of this run found a placement", results));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return a.feasible != b.feasible ? a.feasible : *a.candidate.searched < *b.candidate.searched;
+  });
+  std::vector<Candidate> candidates;
+  for (Found& one : found) candidates.push_back(std::move(one.candidate));
+  return candidates;
+}
+
+}  // namespace
+
+EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
+  const ResultsReader reader(results);
+  const std::string name = results.string();
+  EarlierRun run;
+  run.semantics = reader.Text("/problem", "semantics");
+  run.graph = LoadGraph(Locate(reader, name, GraphMenu(), files.graph, "--graph"));
+  RequireSameGraph(reader, *run.graph, name);
+  run.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
+  RequireSameDevices(reader, *run.cluster, name);
+  run.costs_path = Locate(reader, name, CostsMenu(), files.costs, "--costs");
+  if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
+  run.found = ReadFound(reader, run, name);
+  return run;
+}
+
+std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run, const std::string& where) {
+  return std::make_shared<const Problem>(
+      run.graph,
+      Grouping::Identity(run.graph->num_ops()),
+      run.cluster,
+      ComputeCosts(
+          *run.graph, *run.cluster, where, {.table = run.costs.get(), .warn = PrintWarning}),
+      Objective::kStepTime,
+      ProblemChecks::kPlacementOnly);
+}
+
+}  // namespace emplace

@@ -1,0 +1,100 @@
+#include "experiments/run/run_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/output.h"
+#include "experiments/run/run_results.h"
+
+namespace emplace {
+
+std::string HeaderText(const Run& run) {
+  const Problem& exact = *run.problem.exact;
+  std::string text = fmt::format(
+      "graph    {}: {} ops, {} groups\n"
+      "cluster  {}: {}\n"
+      "model    {} semantics{}, {}{}\n"
+      "bound    {} (critical path {}, work {})\n",
+      exact.graph().name(),
+      exact.num_ops(),
+      exact.num_groups(),
+      exact.cluster().name(),
+      fmt::join(exact.cluster().DeviceNames(), ", "),
+      ToString(run.plan.simulator.semantics),
+      run.plan.simulator.count_gaps ? " counting trailing gaps" : "",
+      run.plan.objective == Objective::kPeriod ? "period of pipelined steps" : "step time",
+      run.problem.contracted ? ", groups contracted (an approximation)" : "",
+      FormatTime(run.scale.bound),
+      FormatTime(run.bounds.critical_path),
+      FormatTime(run.bounds.work));
+  text += run.scale.single_gpu ? fmt::format("one GPU  {}\n", FormatTime(*run.scale.single_gpu))
+                               : std::string("one GPU  does not fit or is not there\n");
+  if (!run.earlier.empty()) {
+    const auto stopped = std::ranges::count_if(
+        run.earlier, [](const auto& search) { return !search.second.checkpoint.empty(); });
+    text += fmt::format("resumed  {} searches go on, {} are complete, {} begin\n",
+                        stopped,
+                        run.earlier.size() - stopped,
+                        run.tasks.size() - run.earlier.size());
+  }
+  return text;
+}
+
+std::string ShortOutcome(const SearchResult& result, const Cluster& cluster) {
+  if (result.status == SearchStatus::kFailed) return "failed: " + result.error;
+  if (!result.best) return "nothing evaluated";
+  const Outcome& outcome = result.best->outcome;
+  return outcome.feasible ? FormatTime(outcome.step_time) : FormatDeficit(outcome, cluster);
+}
+
+std::vector<TableRow> MakeRows(const Run& run) {
+  std::vector<TableRow> rows;
+  for (size_t agent = 0; agent < run.plan.agents.size(); ++agent) {
+    std::vector<const SearchResult*> results;
+    for (size_t i = 0; i < run.tasks.size(); ++i) {
+      if (run.tasks[i].agent == static_cast<int>(agent)) results.push_back(&run.results[i]);
+    }
+    rows.push_back(SummarizeAgent(
+        run.plan.agents[agent].label, results, run.plan.config.steps_per_measurement));
+  }
+  SortRows(rows);
+  return rows;
+}
+
+std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement) {
+  const Cluster& cluster = run.problem.exact->cluster();
+  const MeteredEvaluator::Best& best = *row.best;
+  std::string text = fmt::format("best     {} by {}; op costs from: {}\n",
+                                 best.outcome.feasible ? FormatTime(best.outcome.step_time)
+                                                       : FormatDeficit(best.outcome, cluster),
+                                 row.label,
+                                 FormatShares(SharesOf(run.problem, best.placement)));
+  if (run.problem.contracted) {
+    const Outcome exact =
+        MakeSimulator(run.problem.exact, run.plan.simulator)->Evaluate(best.placement);
+    text +=
+        fmt::format("exact    the same placement simulated op by op: {}\n",
+                    exact.feasible ? FormatTime(exact.step_time) : FormatDeficit(exact, cluster));
+  }
+  return text + fmt::format("placement {}\n", placement.string());
+}
+
+std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
+  nlohmann::ordered_json json;
+  json["graph"] = run.problem.exact->graph().name();
+  json["cluster"] = run.problem.exact->cluster().name();
+  json["semantics"] = ToString(run.plan.simulator.semantics);
+  json["objective"] = run.plan.config.objective;
+  json["contracted"] = run.problem.contracted;
+  json["bound_ns"] = run.scale.bound;
+  json["single_gpu_ns"] = nullptr;
+  if (run.scale.single_gpu) json["single_gpu_ns"] = *run.scale.single_gpu;
+  json["steps_per_measurement"] = run.plan.config.steps_per_measurement;
+  json["agents"] =
+      nlohmann::ordered_json::parse(FormatTableJson(rows, run.scale, run.problem.exact->cluster()));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace emplace

@@ -1,0 +1,349 @@
+#include "experiments/sweep/sweep_config.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "experiments/sweep/sweep_merge.h"
+#include "experiments/table/layout_menu.h"
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+// One key of the grid with its values.
+struct Dimension {
+  std::string key;
+  std::vector<ConfigNode> values;
+};
+
+void AppendDimensions(const std::string& path,
+                      const ConfigNode& node,
+                      std::vector<Dimension>& grid) {
+  if (node.IsMap()) {
+    for (const std::string& key : node.Keys()) {
+      AppendDimensions(path.empty() ? key : path + "." + key, node.At(key), grid);
+    }
+    return;
+  }
+  // Every config's agents and seeds are taken one by one as they are.
+  if (path == "agents" || path == "seeds") {
+    grid.push_back({path, {node}});
+    return;
+  }
+  if (!node.IsSequence()) node.Fail("expected a list of values");
+  for (const Dimension& other : grid) {
+    if (other.key == path) node.Fail("is twice in the grid");
+  }
+  grid.push_back({path, node.Elements()});
+  if (grid.back().values.empty()) node.Fail("expected at least one value: a grid of 0 runs");
+}
+
+// The layers of a sweep config.
+class Layers {
+ public:
+  Layers(const SweepConfig& config, const ConfigNode& root, const fs::path& path)
+      : base_(config.base), where_(path.string()), beside_(path.parent_path()) {
+    AppendDimensions("", config.grid, grid_);
+    overrides_ = config.overrides.Elements();
+    if (overrides_.empty()) overrides_.push_back(ConfigNode::FromString("{}", where_));
+    std::vector<std::string> scales = config.scales.Keys();
+    for (const std::string& name : scales) {
+      (name == config.scale ? scale_ : other_scales_.emplace_back()) = config.scales.At(name);
+    }
+    if (std::find(scales.begin(), scales.end(), config.scale) == scales.end() &&
+        config.scale != "full") {
+      scales.push_back("full");
+      ThrowUnknown(
+          (root.Has("scale") ? root.At("scale") : root).Where(), "scale", config.scale, scales);
+    }
+  }
+
+  const std::vector<ConfigNode>& overrides() const { return overrides_; }
+  const std::vector<Dimension>& grid() const { return grid_; }
+  const ConfigNode& scale() const { return scale_; }
+  const std::vector<ConfigNode>& other_scales() const { return other_scales_; }
+
+  std::int64_t num_combinations() const {
+    std::int64_t count = 1;
+    for (const Dimension& dimension : grid_) {
+      count *= static_cast<std::int64_t>(dimension.values.size());
+      if (count > INT32_MAX) return INT32_MAX;  // far too many in any case
+    }
+    return count;
+  }
+
+  std::vector<GridChoice> Combination(std::int64_t index) const {
+    std::vector<GridChoice> choices;
+    for (auto dimension = grid_.rbegin(); dimension != grid_.rend(); ++dimension) {
+      const auto size = static_cast<std::int64_t>(dimension->values.size());
+      choices.emplace_back(dimension->key, dimension->values[static_cast<size_t>(index % size)]);
+      index /= size;
+    }
+    std::reverse(choices.begin(), choices.end());
+    return choices;
+  }
+
+  ConfigNode Merge(const ConfigNode& override,
+                   const std::vector<GridChoice>& choices,
+                   const ConfigNode& scale) const {
+    std::optional<ConfigNode> file;
+    for (const ConfigNode& layer : {base_, override}) {
+      if (layer.IsMap() && layer.Has("config")) file = layer.At("config");
+    }
+    for (const auto& [key, value] : choices) {
+      if (key == "config") file = value;
+    }
+    ConfigNode root = BeginRunConfig(file ? &*file : nullptr, where_, beside_);
+    ApplyLayer(root, base_);
+    ApplyLayer(root, override);
+    ApplyChoices(root, choices);
+    ApplyLayer(root, scale);
+    LabelByChoices(root, choices);
+    return root;
+  }
+
+ private:
+  ConfigNode base_, scale_;
+  std::vector<ConfigNode> other_scales_;
+  std::string where_;
+  fs::path beside_;
+  std::vector<ConfigNode> overrides_;
+  std::vector<Dimension> grid_;
+};
+
+// Before anything is expanded: ten million run configs would fill the memory.
+void RequireCount(const Layers& layers, const std::string& where) {
+  double count = 0;
+  for (const ConfigNode& override : layers.overrides()) {
+    const ConfigNode root = layers.Merge(override, layers.Combination(0), layers.scale());
+    const double agents = static_cast<double>(root.At("agents").Elements().size());
+    const double seeds =
+        root.Has("seeds") ? static_cast<double>(ParseSeeds(root.At("seeds")).size()) : 1;
+    count += static_cast<double>(layers.num_combinations()) * agents * seeds;
+  }
+  if (count <= kMaxSweepRuns) return;
+  std::string sizes = fmt::format("overrides: {}", layers.overrides().size());
+  for (const Dimension& dimension : layers.grid()) {
+    if (dimension.key == "agents" || dimension.key == "seeds") continue;
+    sizes += fmt::format(", {}: {}", dimension.key, dimension.values.size());
+  }
+  throw InputError(
+      fmt::format("{}: makes {}{:.0f} runs ({}, times agents and seeds); at most {} are allowed",
+                  where,
+                  layers.num_combinations() == INT32_MAX ? "more than " : "",
+                  count,
+                  sizes,
+                  kMaxSweepRuns));
+}
+
+// Graph, cluster, and what overrides and grid set with one word.
+std::string Describe(const ConfigNode& root,
+                     const ConfigNode& override,
+                     const std::vector<GridChoice>& choices) {
+  std::string text = fmt::format(
+      "graph={} cluster={}", root.At("graph").AsString(), root.At("cluster").AsString());
+  const auto add = [&](const std::string& key, const ConfigNode& value) {
+    if (key == "graph" || key == "cluster" || key == "config" || key.starts_with("agents") ||
+        key == "seeds" || !value.IsScalar()) {
+      return;
+    }
+    text += fmt::format(" {}={}", key, value.AsString());
+  };
+  for (const std::string& key : override.Keys()) add(key, override.At(key));
+  for (const auto& [key, value] : choices) add(key, value);
+  return text;
+}
+
+// One map of `exclude`: all of its keys have these values.
+class Exclusion {
+ public:
+  explicit Exclusion(const ConfigNode& node) : node_(node) {
+    std::vector<std::string> known = {"agent", "seed"};
+    for (const FieldHelp& field : DescribeFields<RunConfig>()) known.push_back(field.key);
+    node.RequireKnownKeys(known);
+    if (node.Keys().empty()) node.Fail("expected at least one key");
+  }
+
+  bool Matches(const ConfigNode& resolved, const std::string& label, std::uint64_t seed) {
+    for (const std::string& key : node_.Keys()) {
+      const std::string value = FlowText(node_.At(key));
+      if (key == "agent"  ? value != label
+          : key == "seed" ? value != std::to_string(seed)
+                          : value != FlowText(Find(resolved, key))) {
+        return false;
+      }
+    }
+    ++num_matched_;
+    return true;
+  }
+
+  /// @param labels  of all agents there are
+  void RequireMatched(const std::vector<std::string>& labels) const {
+    if (num_matched_ > 0) return;
+    if (node_.Has("agent")) {
+      const std::string label = FlowText(node_.At("agent"));
+      if (std::find(labels.begin(), labels.end(), label) == labels.end()) {
+        ThrowUnknown(node_.At("agent").Where(), "agent", label, labels);
+      }
+    }
+    node_.Fail(fmt::format("{} matches no run", FlowText(node_)));
+  }
+
+ private:
+  static ConfigNode Find(ConfigNode node, std::string_view path) {
+    for (size_t dot; (dot = path.find('.')) != std::string_view::npos;
+         path.remove_prefix(dot + 1)) {
+      node = node.At(path.substr(0, dot));
+    }
+    return node.At(path);
+  }
+
+  ConfigNode node_;
+  int num_matched_ = 0;
+};
+
+// Adds the runs of one run config after another.
+class Expansion {
+ public:
+  Expansion(SweepPlan& plan, std::string where) : plan_(plan), where_(std::move(where)) {
+    for (const ConfigNode& node : plan.config.exclude.Elements()) exclusions_.emplace_back(node);
+  }
+
+  void Add(RunPlan run_plan, const std::string& description) {
+    RunConfig problem = run_plan.config;
+    problem.agents = problem.seeds = ConfigNode();
+    const std::string yaml = WriteFields(problem);
+    const ConfigNode resolved = ConfigNode::FromString(yaml, plan_.name);
+    const int config = static_cast<int>(plan_.configs.size());
+    for (int agent = 0; agent < std::ssize(run_plan.agents); ++agent) {
+      const AgentSpec& spec = run_plan.agents[agent];
+      labels_.insert(spec.label);
+      const std::string key = fmt::format("{}\n{}\n{}\n{}\n",
+                                          yaml,
+                                          spec.entry->name,
+                                          spec.entry->resolve_settings(spec.settings),
+                                          spec.label);
+      for (const std::uint64_t seed : run_plan.seeds) {
+        if (!IsExcluded(resolved, spec.label, seed)) {
+          if (seen_.insert(key + std::to_string(seed)).second) {
+            const std::string with_seed =
+                spec.entry->uses_seed ? fmt::format(" seed={}", seed) : "";
+            plan_.runs.push_back(
+                {config,
+                 agent,
+                 seed,
+                 fmt::format("{} agent={}{}", description, spec.label, with_seed)});
+          } else {
+            ++plan_.num_equal;
+          }
+          if (std::ssize(plan_.runs) + plan_.num_equal > kMaxSweepRuns) {
+            throw InputError(fmt::format(
+                "{}: makes more than {} runs, which are allowed", where_, kMaxSweepRuns));
+          }
+        }
+        if (!spec.entry->uses_seed) break;
+      }
+    }
+    plan_.configs.push_back(std::move(run_plan));
+  }
+
+  void RequireExclusionsMatched() const {
+    const std::vector<std::string> labels(labels_.begin(), labels_.end());
+    for (const Exclusion& exclusion : exclusions_) exclusion.RequireMatched(labels);
+  }
+
+ private:
+  bool IsExcluded(const ConfigNode& resolved, const std::string& label, std::uint64_t seed) {
+    bool excluded = false;
+    for (Exclusion& exclusion : exclusions_) excluded |= exclusion.Matches(resolved, label, seed);
+    return excluded;
+  }
+
+  SweepPlan& plan_;
+  std::string where_;
+  std::vector<Exclusion> exclusions_;
+  std::set<std::string> labels_;
+  std::unordered_set<std::string> seen_;
+};
+
+}  // namespace
+
+void SweepConfig::Visit(FieldVisitor& v) {
+  v.Field("base",
+          base,
+          "keys of a run config for all runs; config: NAME_OR_PATH begins with that run config");
+  v.Field("overrides", overrides, "list of maps of such keys; each makes runs of its own");
+  v.Field("grid",
+          grid,
+          "key: [values]; every override with every combination; agents.LABEL.SETTING: [values] "
+          "varies a setting");
+  v.Field("exclude",
+          exclude,
+          "list of maps of keys of a run config, agent (its label) and seed: runs that have all "
+          "these values are left out");
+  v.Field("scales", scales, "name: map of such keys, in the place of all others");
+  v.Field("scale", scale, "one of them; full, unless it is one of them, changes nothing");
+  v.Field("table",
+          table,
+          "what `emplace table` shows of the results: a map (`emplace table --help-layout` prints "
+          "its keys), or a name of `emplace list layouts`");
+  v.Field("checkpoint_seconds", checkpoint_seconds, "what is lost at most of a killed run [s]");
+  v.Field("jobs", jobs, "runs at a time; 0: one per core");
+  v.Field("output", output, "folder; empty: results/<config name>");
+}
+
+SweepPlan ReadSweepPlan(const fs::path& path,
+                        const std::vector<std::string>& settings,
+                        const AgentRegistry& registry) {
+  const ConfigNode root = ReadWithSettings(path, settings);
+  SweepPlan plan;
+  plan.name = path.stem().string();
+  plan.config = ReadFields<SweepConfig>(root);
+  if (plan.config.checkpoint_seconds < 0) {
+    root.At("checkpoint_seconds").Fail("expected a time >= 0 [s]");
+  }
+  if (plan.config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
+  if (root.Has("table")) {
+    plan.table = ReadSweepTable(plan.config.table, path.parent_path()).yaml;
+  }
+  const Layers layers(plan.config, root, path);
+  RequireCount(layers, path.string());
+  Expansion expansion(plan, path.string());
+  for (const ConfigNode& override : layers.overrides()) {
+    for (const ConfigNode& scale : layers.other_scales()) {  // a mistake is told at every scale
+      MakeRunPlan(layers.Merge(override, layers.Combination(0), scale),
+                  plan.name,
+                  path.parent_path(),
+                  registry);
+    }
+    for (std::int64_t i = 0; i < layers.num_combinations(); ++i) {
+      const std::vector<GridChoice> choices = layers.Combination(i);
+      const ConfigNode merged = layers.Merge(override, choices, layers.scale());
+      expansion.Add(MakeRunPlan(merged, plan.name, path.parent_path(), registry),
+                    Describe(merged, override, choices));
+    }
+  }
+  expansion.RequireExclusionsMatched();
+  if (plan.runs.empty()) root.At("exclude").Fail("leaves 0 runs");
+  return plan;
+}
+
+RunPlan PlanOfRun(const SweepPlan& sweep, const SweepRun& run) {
+  RunPlan plan = sweep.configs[run.config];
+  const ConfigNode agent = sweep.configs[run.config].config.agents.Elements()[run.agent];
+  ConfigNode list;
+  list.Set("agents", "[0]");
+  list.Set("agents.0", agent.Dump());
+  plan.config.agents = list.At("agents");
+  plan.config.seeds = ConfigNode::FromString(fmt::format("[{}]", run.seed), plan.name);
+  plan.agents = {sweep.configs[run.config].agents[run.agent]};
+  plan.seeds = {run.seed};
+  return plan;
+}
+
+}  // namespace emplace

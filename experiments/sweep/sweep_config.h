@@ -1,0 +1,78 @@
+#pragma once
+
+// What `emplace sweep` reads: many runs as one file.
+//
+//   base: {semantics: queue, budget: {evaluations: 12000, seconds: 0}, seeds: 0:3,
+//          agents: [single_gpu, {name: expert, rules: nmt}, seq2seq]}
+//   overrides:                                    one after another in the place of base's keys
+//     - {graph: nmt, coarsen: [colocate, gradients]}
+//     - {config: ../papers/mirhoseini2017_rnnlm_2gpu.yaml}      a whole run config below base
+//     - {graph: rnnlm, agents.expert.rules: rnnlm}              a setting of the agent labelled so
+//   grid:                                         each of these with each override
+//     cluster: [2xk80, 4xk80]
+//     agents.seq2seq.hidden: [64, 128]            the label becomes "seq2seq hidden=64"
+//   exclude: [{graph: nmt, cluster: 4xk80, agent: expert}]
+//   scales: {small: {budget.evaluations: 300}}    --set scale=small
+//   table: {rows: [graph, cluster], columns: agents}       what `emplace table` shows of it, see
+//                                                 experiments/table/table_layout.h, or a name
+//
+// Every override with every combination of the grid (the first key changes slowest) is a run
+// config: `config`, then base, override, grid and scale, each in the place of what came before;
+// maps are joined key by key, lists replaced. Each of its agents with each of its seeds is one run
+// of the sweep; agents without chance run once. Runs that are equal in everything run once.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/run/run_config.h"
+
+namespace emplace {
+
+/// The YAML file, key by key.
+struct SweepConfig {
+  ConfigNode base = ConfigNode::FromString("{}", "default");
+  ConfigNode overrides = ConfigNode::FromString("[]", "default");
+  ConfigNode grid = ConfigNode::FromString("{}", "default");
+  ConfigNode exclude = ConfigNode::FromString("[]", "default");
+  ConfigNode scales = ConfigNode::FromString("{}", "default");
+  std::string scale = "full";
+  ConfigNode table = ConfigNode::FromString("{}", "default");
+  double checkpoint_seconds = 30;
+  int jobs = 0;
+  std::string output;
+
+  void Visit(FieldVisitor& v);
+};
+
+/// One agent with one seed on one problem.
+struct SweepRun {
+  int config = 0;  ///< index into SweepPlan::configs
+  int agent = 0;   ///< index into that plan's agents
+  std::uint64_t seed = 0;
+  std::string description;  ///< "graph=nmt cluster=2xk80 agent=seq2seq seed=0"
+};
+
+struct SweepPlan {
+  SweepConfig config;
+  std::string name;   ///< of the config file, without extension
+  std::string table;  ///< YAML of its layout as a file of its own; empty: it has none
+  std::vector<RunPlan> configs;
+  std::vector<SweepRun> runs;
+  int num_equal = 0;  ///< runs left out because an equal one is there
+};
+
+inline constexpr int kMaxSweepRuns = 100000;
+
+/// @param settings  "key=value" texts that replace or add keys of the file
+/// @param registry  outlives the plan
+/// @throws InputError naming file:line:column, key, value, what was expected and the choices;
+///   for no run, and for more than kMaxSweepRuns, which are counted before any is made
+SweepPlan ReadSweepPlan(const std::filesystem::path& path,
+                        const std::vector<std::string>& settings,
+                        const AgentRegistry& registry);
+
+/// A run config of this one run: its agent and its seed alone.
+RunPlan PlanOfRun(const SweepPlan& sweep, const SweepRun& run);
+
+}  // namespace emplace

@@ -1,0 +1,260 @@
+#include "experiments/sweep/sweep_folder.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "experiments/output.h"
+#include "experiments/run/run_resume.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kVersion = 1;
+constexpr std::string_view kFormat = "\nformat: emplace-sweep\n";
+constexpr std::string_view kRuns = "\nruns:\n";  // a function of all that stands above
+// A killed sweep's workers die with it, but not in the same moment: one may be waiting for a disk.
+constexpr auto kPatience = std::chrono::seconds(60);
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+// Who holds the lock or has been killed with it: "process 7 on host".
+struct Owner {
+  int pid = 0;
+  std::string host;
+
+  bool is_elsewhere() const { return host != HostName(); }
+  bool may_live() const { return is_elsewhere() || kill(pid, 0) == 0 || errno != ESRCH; }
+};
+
+std::optional<Owner> ParseOwner(const std::string& text) {
+  Owner owner;
+  char host[256] = {};
+  if (std::sscanf(text.c_str(), "process %d on %255s", &owner.pid, host) != 2) return std::nullopt;
+  owner.host = host;
+  return owner;
+}
+
+// Block YAML as the value of a key of the second level.
+std::string Indented(const std::string& yaml) {
+  std::string text;
+  for (size_t begin = 0; begin < yaml.size();) {
+    const size_t end = std::min(yaml.find('\n', begin), yaml.size());
+    text += "    " + yaml.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string Absolute(const fs::path& path) {
+  return QuoteYaml(path.empty() ? "" : fs::absolute(path).lexically_normal().string());
+}
+
+// What ResultsFile and WriteFileAtomically() leave of a file when they are killed.
+bool IsTemporary(const fs::path& path) {
+  static const std::regex pattern(R"(\.((sweep|table)\.yaml|\d+\.h5)\..*\.tmp)");
+  return std::regex_match(path.filename().string(), pattern);
+}
+
+void RemoveTemporaries(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (IsTemporary(entry.path())) fs::remove(entry.path(), ignored);
+  }
+}
+
+bool IsLock(const fs::path& path) {
+  if (!fs::is_regular_file(path)) return false;
+  const std::string text = ReadFile(path);
+  return text.empty() || ParseOwner(text);
+}
+
+// Nobody's files may come to harm: only then is a lock made.
+void RequireSweepOrEmpty(const SweepFolder& folder) {
+  if (fs::exists(folder.frozen())) {
+    if (ReadFile(folder.frozen()).find(kFormat) != std::string::npos) return;
+    throw InputError(folder.frozen().string() +
+                     ": is no frozen sweep; name another folder with -o");
+  }
+  for (const auto& entry : fs::directory_iterator(folder.path())) {
+    const fs::path& path = entry.path();
+    if (IsTemporary(path) || (path == folder.lock() && IsLock(path)) ||
+        (path == folder.path() / "runs" && fs::is_directory(path) && fs::is_empty(path))) {
+      continue;
+    }
+    throw InputError(fmt::format("{}: holds {}; expected an empty folder or that of a sweep",
+                                 folder.path().string(),
+                                 path.string()));
+  }
+}
+
+void RequireSameSweep(const SweepFolder& folder, const std::string& frozen) {
+  const std::string name = folder.frozen().string(), there = ReadFile(folder.frozen());
+  if (there == frozen) return;
+  const ConfigNode root = ConfigNode::FromString(there, name);
+  if (const std::int64_t version = root.At("version").AsInt(); version != kVersion) {
+    root.At("version").Fail(
+        fmt::format("expected {}, got {}: made by another version of emplace", kVersion, version));
+  }
+  const auto head = [](const std::string& text) { return text.substr(0, text.find(kRuns)); };
+  RequireSameSettings(head(there), head(frozen), "sweep", name);
+  throw InputError(name + ": was made with another sweep; name another folder with -o");
+}
+
+}  // namespace
+
+SweepFolder::SweepFolder(fs::path path, int num_runs)
+    : path_(std::move(path)),
+      digits_(std::max<int>(4, static_cast<int>(std::to_string(num_runs - 1).size()))) {
+}
+
+std::string SweepFolder::RunName(int index) const {
+  return fmt::format("runs/{:0{}}.h5", index, digits_);
+}
+
+FolderLock::FolderLock(const SweepFolder& folder) {
+  const std::string name = folder.path().string();
+  std::error_code error;
+  fs::create_directories(folder.path(), error);
+  if (error) throw RunError(fmt::format("{}: cannot be created: {}", name, error.message()));
+  RequireSweepOrEmpty(folder);
+  file_ = open(folder.lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) {
+    throw RunError(fmt::format("{}: cannot be written: {}", name, std::strerror(errno)));
+  }
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      const std::string reason = std::strerror(errno);
+      close(file_);
+      throw RunError(fmt::format("{}: cannot be locked: {}", folder.lock().string(), reason));
+    }
+    const std::string text = ReadFile(folder.lock());
+    const auto owner = ParseOwner(text);  // none in the moment between its lock and its name
+    if ((owner && owner->may_live()) || std::chrono::steady_clock::now() > end) {
+      close(file_);
+      throw InputError(fmt::format(
+          "{}: another sweep is running in it ({}); wait for its end{}, or name another folder "
+          "with -o",
+          name,
+          text,
+          owner && owner->is_elsewhere()
+              ? " (the lock of a machine that is down ends when the file server notices)"
+              : ""));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (const auto last = ParseOwner(ReadFile(folder.lock())); last && last->is_elsewhere()) {
+    PrintWarning(
+        fmt::format("{}: process {} on {} did not end its sweep here; make sure that it runs no "
+                    "more, for some network file systems keep locks to one machine",
+                    name,
+                    last->pid,
+                    last->host));
+  }
+  const std::string owner = fmt::format("process {} on {}", getpid(), HostName());
+  if (ftruncate(file_, 0) != 0 ||
+      pwrite(file_, owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
+    const std::string reason = std::strerror(errno);
+    close(file_);
+    throw RunError(fmt::format("{}: cannot be written: {}", folder.lock().string(), reason));
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (ftruncate(file_, 0) != 0) {  // a name that stays tells only of a kill
+    PrintWarning(fmt::format("the lock's file keeps its text: {}", std::strerror(errno)));
+  }
+  close(file_);
+}
+
+std::string FreezeSweep(const SweepPlan& plan,
+                        const SweepProblems& problems,
+                        const SweepFolder& folder) {
+  std::string text = fmt::format(
+      "# Written by `emplace sweep`, read by --resume. Not to be edited.{}"
+      "version: {}\nname: {}\nconfigs:\n",
+      kFormat,
+      kVersion,
+      QuoteYaml(plan.name));
+  for (size_t i = 0; i < plan.configs.size(); ++i) {
+    text += fmt::format("  {}:\n{}", i, Indented(plan.configs[i].ResolvedYaml()));
+  }
+  text += "problems:\n";
+  for (size_t i = 0; i < plan.configs.size(); ++i) {
+    const SweepProblem& problem = problems.problems[problems.of_config[i]];
+    text += fmt::format(
+        "  {}: {{graph: {}, cluster: {}, costs: {}, ops: {}, groups: {}, critical_path_ns: {}, "
+        "work_ns: {}}}\n",
+        i,
+        Absolute(plan.configs[i].graph),
+        Absolute(plan.configs[i].cluster),
+        Absolute(plan.configs[i].costs),
+        problem.problem.exact->num_ops(),
+        problem.problem.exact->num_groups(),
+        problem.bounds.critical_path,
+        problem.bounds.work);
+  }
+  text += "agents:\n";
+  std::set<std::pair<int, int>> written;
+  std::string runs;
+  for (size_t i = 0; i < plan.runs.size(); ++i) {
+    const SweepRun& run = plan.runs[i];
+    const AgentSpec& spec = plan.configs[run.config].agents[run.agent];
+    const std::string agent = fmt::format("{} of config {}", spec.label, run.config);
+    if (written.emplace(run.config, run.agent).second) {
+      text += fmt::format("  {}:\n    name: {}\n{}",
+                          QuoteYaml(agent),
+                          spec.entry->name,
+                          Indented(spec.entry->resolve_settings(spec.settings)));
+    }
+    runs += fmt::format("  {}: {{file: {}, config: {}, agent: {}, seed: {}}}  # {}\n",
+                        i,
+                        folder.RunName(static_cast<int>(i)),
+                        run.config,
+                        QuoteYaml(spec.label),
+                        run.seed,
+                        run.description);
+  }
+  text.pop_back();
+  return text + std::string(kRuns) + runs;
+}
+
+bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool resume) {
+  const std::string name = folder.path().string();
+  const bool begun = fs::exists(folder.frozen());
+  if (begun) {
+    if (!resume) {
+      throw InputError(fmt::format(
+          "{}: holds a sweep already; --resume goes on with it, -o names another folder", name));
+    }
+    RequireSameSweep(folder, frozen);
+  }
+  RemoveTemporaries(folder.path());
+  RemoveTemporaries(folder.path() / "runs");
+  std::error_code error;
+  fs::create_directories(folder.path() / "runs", error);
+  if (error) throw RunError(fmt::format("{}/runs: cannot be made: {}", name, error.message()));
+  if (begun) return true;
+  WriteFileAtomically(folder.frozen(), frozen);
+  return false;
+}
+
+}  // namespace emplace

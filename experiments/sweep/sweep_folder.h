@@ -1,0 +1,72 @@
+#pragma once
+
+// The folder of a sweep:
+//
+//   lock          held while a sweep runs in it; names process and host, or one that was killed
+//   sweep.yaml    what was expanded, frozen before the first run: format "emplace-sweep", version,
+//                 name, problems, configs (whole run configs), agents (all their settings), runs
+//                 (by number: file, config, agent, seed)
+//   table.yaml    what `emplace table` shows, if the sweep has a key `table`; written at each start
+//   runs/0003.h5  results of one run as `emplace run` writes them, with the attributes sweep and
+//                 run ("#3 graph=nmt ...") of /config; while it runs, its last checkpoint; a
+//                 damaged one is set aside by --resume as runs/0003.h5.damaged
+//
+// A run is done if its file says so: nothing else is remembered, so that a process killed at any
+// moment leaves nothing that disagrees.
+
+#include <filesystem>
+#include <string>
+
+#include "experiments/sweep/sweep_problems.h"
+
+namespace emplace {
+
+/// The files above, nothing open.
+class SweepFolder {
+ public:
+  SweepFolder(std::filesystem::path path, int num_runs);
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path frozen() const { return path_ / "sweep.yaml"; }
+  std::filesystem::path table() const { return path_ / "table.yaml"; }
+  std::filesystem::path lock() const { return path_ / "lock"; }
+  std::filesystem::path run(int index) const { return path_ / RunName(index); }
+  /// "runs/0003.h5", with as many digits for every run of the sweep.
+  std::string RunName(int index) const;
+
+ private:
+  std::filesystem::path path_;
+  int digits_;
+};
+
+/// No other sweep runs in a folder while this lives, nor while a process lives that was forked
+/// meanwhile.
+class FolderLock {
+ public:
+  /// Makes the folder and those above it. Waits for the workers of a killed sweep to end. Warns
+  /// where the last sweep was killed on another machine.
+  /// @throws InputError if another sweep runs in it, naming process and host; for a folder with
+  /// other things in it, which stay as they are
+  /// @throws RunError if it cannot be made or written
+  explicit FolderLock(const SweepFolder& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+/// The text of sweep.yaml.
+std::string FreezeSweep(const SweepPlan& plan,
+                        const SweepProblems& problems,
+                        const SweepFolder& folder);
+
+/// Begins the folder, or goes on with it; to be called under the lock.
+/// @param resume  the folder may hold this sweep already; then temporary files of killed processes
+///   are removed
+/// @return whether it did
+/// @throws InputError for a folder that holds a sweep (without `resume`), another sweep (the first
+///   key that differs with both values), or one of a newer version
+bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool resume);
+
+}  // namespace emplace

@@ -1,0 +1,156 @@
+#include "experiments/sweep/sweep_results.h"
+
+#include <ctime>
+#include <exception>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "experiments/output.h"
+#include "experiments/run/run_results.h"
+#include "experiments/run/run_resume.h"
+#include "framework/base/error.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+std::string UtcNow() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+std::string ProgramOf(const ResultsReader& reader) {
+  return ProgramText(
+      {.version = reader.Text("/config", "version"), .commit = reader.Text("/config", "commit")});
+}
+
+// "0.1.0 (commit 1ae1b4c), 0.2.0 (commit 0e25bb1)": others that have had a part in the file.
+std::string EarlierPrograms(const fs::path& path, const Provenance& now) {
+  const ResultsReader reader(path);
+  const bool has_others = reader.HasAttribute("/config", "earlier_programs");
+  const std::string others = has_others ? reader.Text("/config", "earlier_programs") : "";
+  const std::string last = ProgramOf(reader);
+  if (last == ProgramText(now) || others.ends_with(last)) return others;
+  return others + (has_others ? ", " : "") + last;
+}
+
+// The file is composed anew each time: texts that HDF5 has replaced would stay in it.
+void Write(const SweepTask& task,
+           const Provenance& provenance,
+           const SearchResult& result,
+           const std::string& earlier_programs = "") {
+  ResultsFile file(task.path);
+  const LoadedProblem& problem = task.problem->problem;
+  WriteRunHeader(file, task.plan, problem, task.problem->bounds, provenance);
+  file.SetAttribute("/config", "sweep", task.plan.name);
+  file.SetAttribute("/config", "run", task.title);
+  if (!earlier_programs.empty()) {
+    file.SetAttribute("/config", "earlier_programs", earlier_programs);
+  }
+  WriteSearch(file, problem, task.plan.agents[0], task.plan.config.steps_per_measurement, result);
+  file.Commit();
+}
+
+}  // namespace
+
+std::string ProgramText(const Provenance& provenance) {
+  return fmt::format("{} (commit {})", provenance.version, provenance.commit);
+}
+
+RunState ReadRunState(const fs::path& path, const std::string& label) {
+  RunState state;
+  if (!fs::exists(path)) return state;
+  const ResultsReader reader(path);
+  const std::string group = "/agents/" + label, best = group + "/best/outcome";
+  const std::string status = reader.Text(group, "status");
+  state.program = ProgramOf(reader);
+  state.error = reader.Text(group, "error");
+  state.evaluations = reader.Int(group, "evaluations");
+  state.seconds = reader.Double(group, "seconds");
+  if (reader.Has(best)) {
+    state.best.emplace();
+    state.best->step_time = reader.Int(best, "step_time_ns");
+    state.best->feasible = reader.Int(best, "feasible") != 0;
+  }
+  if (status == ToString(SearchStatus::kFinished) || status == ToString(SearchStatus::kBudget)) {
+    state.progress = RunProgress::kDone;
+  } else if (status == ToString(SearchStatus::kFailed)) {
+    state.progress = RunProgress::kFailed;
+  } else if (reader.Has(group + "/checkpoint")) {
+    state.progress = RunProgress::kStopped;
+  }
+  return state;
+}
+
+RunState ResumeRunState(const fs::path& path, const std::string& label) {
+  try {
+    return ReadRunState(path, label);
+  } catch (const DamagedError& error) {
+    const fs::path aside = path.string() + ".damaged";
+    std::error_code failure;
+    fs::rename(path, aside, failure);
+    if (failure) {
+      throw RunError(fmt::format("{}; it cannot be renamed: {}", error.what(), failure.message()));
+    }
+    PrintWarning(fmt::format(
+        "{}; kept as {}, its run begins anew", error.what(), aside.filename().string()));
+    return {};
+  }
+}
+
+void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
+  const LoadedProblem& problem = task.problem->problem;
+  EarlierSearches searches;
+  if (fs::exists(task.path)) {
+    searches = ReadEarlierSearches(task.path, task.plan, problem, task.problem->bounds);
+  }
+  const auto found = searches.find(task.label());
+  const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
+  Provenance provenance = task.provenance;
+  provenance.date = UtcNow();
+  const std::string others = earlier != nullptr ? EarlierPrograms(task.path, provenance) : "";
+
+  std::int64_t written_steps = -1;
+  std::exception_ptr unwritable;
+  const auto write = [&](const SearchResult& result) {
+    try {
+      Write(task, provenance, result, others);
+    } catch (...) {
+      unwritable = std::current_exception();
+      throw;
+    }
+    written_steps = result.steps;
+  };
+  const SearchResult result = RunSearch(problem.searched,
+                                        task.plan.simulator,
+                                        task.plan.agents[0],
+                                        task.plan.seeds[0],
+                                        task.plan.budget,
+                                        earlier,
+                                        {checkpoint_seconds, write});
+  if (unwritable) std::rethrow_exception(unwritable);  // what is there is worth more than this
+  // A search that was cut within a step has less to go on from than its last checkpoint.
+  const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();
+  if (cut ? fs::exists(task.path) : result.steps < written_steps) return;
+  write(result);
+}
+
+void WriteFailure(const SweepTask& task, const std::string& error) {
+  if (ReadRunState(task.path, task.label()).progress == RunProgress::kStopped) {
+    ResultsFile file(task.path, ResultsMode::kExtend);
+    file.SetAttribute("/agents/" + task.label(), "error", error);
+    file.Commit();
+    return;
+  }
+  Provenance provenance = task.provenance;
+  provenance.date = UtcNow();
+  SearchResult result;
+  result.label = task.label();
+  result.seed = task.plan.seeds[0];
+  result.status = SearchStatus::kFailed;
+  result.error = error;
+  Write(task, provenance, result);
+}
+
+}  // namespace emplace

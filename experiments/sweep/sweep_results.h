@@ -1,0 +1,67 @@
+#pragma once
+
+// The results file of one run of a sweep: as `emplace run` writes them, with the attributes `sweep`
+// (its name) and `run` ("#3 graph=nmt cluster=2xk80 agent=seq2seq seed=0") of /config.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "experiments/provenance.h"
+#include "experiments/run/search_run.h"
+#include "experiments/sweep/sweep_problems.h"
+
+namespace emplace {
+
+/// How far a run has come.
+enum class RunProgress : std::uint8_t {
+  kNew,      ///< no file, or nothing in it to go on from
+  kStopped,  ///< there is a checkpoint
+  kDone,     ///< finished, or its budget is used up
+  kFailed,   ///< an exception, or the process ended before the first checkpoint
+};
+
+struct RunState {
+  RunProgress progress = RunProgress::kNew;
+  std::string error;
+  std::int64_t evaluations = 0;
+  double seconds = 0;           ///< of search [s]
+  std::optional<Outcome> best;  ///< step_time and feasible alone
+  std::string program;          ///< that wrote the file, ProgramText(); empty without file
+};
+
+/// "0.1.0 (commit 1ae1b4c)"
+std::string ProgramText(const Provenance& provenance);
+
+/// @param label  SearchLabel()
+/// @throws InputError if the file is there but no results file of this version
+RunState ReadRunState(const std::filesystem::path& path, const std::string& label);
+
+/// The same for --resume: a damaged file is renamed to "0003.h5.damaged", with a warning, and its
+/// run begins anew.
+RunState ResumeRunState(const std::filesystem::path& path, const std::string& label);
+
+/// What a worker needs to know of a run.
+struct SweepTask {
+  RunPlan plan;  ///< PlanOfRun()
+  const SweepProblem* problem = nullptr;
+  std::string title;  ///< "#3 graph=nmt ..."
+  std::filesystem::path path;
+  Provenance provenance;
+
+  std::string label() const { return SearchLabel(plan.agents[0], plan.seeds[0]); }
+};
+
+/// Begins the run or goes on with it from its checkpoint, and writes its file: a checkpoint every
+/// so often, the result at the end or when a stop is requested. Where it goes on from what another
+/// version or commit of emplace has found, /config has the attribute `earlier_programs`. A
+/// checkpoint stays until the next one, or the result, is written.
+/// @throws InputError for a checkpoint of another run, RunError if the file cannot be written
+void RunSweepTask(const SweepTask& task, double checkpoint_seconds);
+
+/// Notes that the process of a run ended before its time: a checkpoint stays, with `error` beside
+/// it; without one the run is failed.
+void WriteFailure(const SweepTask& task, const std::string& error);
+
+}  // namespace emplace

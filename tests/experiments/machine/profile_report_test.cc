@@ -1,0 +1,99 @@
+#include "experiments/machine/profile_report.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/cost/op_signature.h"
+#include "tests/experiments/machine/measured_machine.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Every aten.relu takes 100 ns, as a stand-in; every aten.mm 300 ns alone and 200 ns in steps.
+CostTable MakeTable(const Graph& graph) {
+  CostTable table;
+  table.machine = "here";
+  KindCosts kind;
+  kind.kind.name = "core";
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    OpMeasurement op{.signature = OpSignature(graph, v), .kind = graph.op(v).kind};
+    if (kind.Find(op.signature) != nullptr) continue;
+    if (op.kind == "aten.relu") {
+      op.isolated = Timing{100, 99, 101, 10};
+      op.is_proxy = true;
+    } else if (op.kind == "aten.mm") {
+      op.isolated = Timing{300, 299, 301, 10};
+      op.in_situ = Timing{200, 199, 201, 10};
+    } else {
+      continue;
+    }
+    kind.ops.push_back(std::move(op));
+    std::sort(kind.ops.begin(), kind.ops.end(), [](const auto& a, const auto& b) {
+      return a.signature < b.signature;
+    });
+  }
+  kind.by_class["matmul"] = {.samples = 9, .error = 0.082, .error_p90 = 0.2};
+  table.kinds.push_back(std::move(kind));
+  table.links.push_back({"a", "b", "host", {{1, {}}, {2, {}}}, {{0, 1500, 2e9}}, 0.125});
+  table.link_contention = {{"a->b", "b->a", 1.5}, {"b->a", "a->b", 1.01}};
+  table.dispatch.push_back({"core", 1.8, 20, 30, 40, 525});
+  table.warnings = {"clocks moved"};
+  return table;
+}
+
+TEST_CASE("a report adds up what the ops of a graph take") {
+  const auto graph = std::make_shared<const Graph>(Perceptron().Build());
+  const std::vector<std::shared_ptr<const Graph>> graphs = {graph};
+  const CostTable table = MakeTable(*graph);
+  // 9 products of 200 ns (3 forward, 6 backward), 3 relus of 100 ns: 2,100 ns, 300 of them
+  // stand-ins, 14.3 %.
+  const auto json = ProfileReportJson(table, graphs, 12.5);
+  REQUIRE(json["graphs"].size() == 1);
+  CHECK(json["graphs"][0]["measured_ops"] == 12);
+  CHECK(json["graphs"][0]["total_ns"] == 2100);
+  CHECK(json["graphs"][0]["proxy_ns"] == 300);
+  CHECK(json["graphs"][0]["proxies"]["aten.relu"] == 300);
+  CHECK(json["graphs"][0]["largest_ops"][0]["total_ns"] == 200);
+  CHECK(json["kinds"][0]["in_situ"] == 9);
+  CHECK(json["kinds"][0]["isolated"] == 12);
+  CHECK(json["kinds"][0]["by_class"]["matmul"]["error"] == 0.082);
+
+  const std::string text = FormatProfileReport(table, graphs, 12.5);
+  for (const char* part : {"machine  here",
+                           "seconds  12.5",
+                           "perceptron on core: 2.100 us of ops in a step",
+                           "real kernels 85.7 %, stand-ins 14.3 % (aten.relu 14.3 %)",
+                           "8.2 %",
+                           "a->b",
+                           "1.500 us",
+                           "2.00 GB/s",
+                           "12.5 %",
+                           "a->b takes 1.50 times as long beside b->a",
+                           "525.0 ns",
+                           "warning  clocks moved"}) {
+    CAPTURE(part);
+    CHECK(Contains(text, part));
+  }
+  CHECK(!Contains(text, "1.01"));  // noise
+}
+
+TEST_CASE("a profile without graphs and without links still has a report") {
+  CostTable table;
+  table.machine = "here";
+  table.kinds.emplace_back();
+  table.kinds[0].kind.name = "core";
+  const std::string text = FormatProfileReport(table, {}, 1);
+  CHECK(Contains(text, "core"));
+  CHECK(!Contains(text, "link"));
+  CHECK(!Contains(text, "dispatch"));
+}
+
+}  // namespace

@@ -1,0 +1,164 @@
+// `emplace validate`: the whole protocol on a small graph, its files, and what it refuses.
+
+#include <set>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/cost/cost_table.h"
+#include "framework/results/results_reader.h"
+#include "profilers/measure/draw_placements.h"
+#include "tests/experiments/machine/measured_machine.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool HasTwoCores() {
+  return MeasuredMachine::Devices().size() == 2;
+}
+
+const std::vector<std::string> kShort =
+    {"validate", "--rounds", "2", "--seconds", "0.1", "--placements", "12", "--quiet"};
+
+std::vector<std::string> With(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST_CASE("a validation with a profile's costs") {
+  if (!HasTwoCores()) {
+    MESSAGE("skipped: one core has no two placements");
+    return;
+  }
+  const MeasuredMachine machine;
+  REQUIRE(machine.profile.exit_code == 0);
+  WriteText(machine.folder / "h.json", Perceptron().Json("other"));
+  const ProcessResult result = machine.Run(With(kShort,
+                                                {"--graph",
+                                                 "g.json",
+                                                 "--graph",
+                                                 "h.json",
+                                                 "--costs",
+                                                 "./costs.json",
+                                                 "--cluster",
+                                                 "costs.cluster.yaml",
+                                                 "-o",
+                                                 "v.h5",
+                                                 "--json",
+                                                 "v.json",
+                                                 "--svg",
+                                                 "v.svg"}));
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  for (const char* part : {"perceptron: ",
+                           "other: ",
+                           "step time error",
+                           "Kendall's tau",
+                           "| graph |",
+                           "\n| perceptron | 12 |",
+                           "\n| other | 12 |",
+                           "\n| all | 24 |",
+                           "no host cost",
+                           "no channel contention",
+                           "isolated op costs",
+                           "calibrated before"}) {
+    CAPTURE(part);
+    CHECK(Contains(result.out, part));
+  }
+
+  const auto json = nlohmann::json::parse(ReadText(machine.folder / "v.json"));
+  REQUIRE(json["graphs"].size() == 2);
+  const ResultsReader reader(machine.folder / "v.h5");
+  CHECK(reader.Children("/validation") == std::vector<std::string>{"other", "perceptron"});
+  for (const auto& graph : json["graphs"]) {
+    const std::string group = "/validation/" + graph["graph"].get<std::string>();
+    CHECK(graph["fidelity"]["placements"] == 12);
+    CHECK(graph["ablations"].size() == 4);
+    CHECK(reader.Double(group, "mape") == graph["fidelity"]["mape"].get<double>());
+    CHECK(reader.Children(group + "/ablations") ==
+          std::vector<std::string>{
+              "calibrated before", "isolated op costs", "no channel contention", "no host cost"});
+    const auto placements = reader.IntMatrix(group + "/placement");
+    CHECK(std::set(placements.begin(), placements.end()).size() == 12);  // all differ
+    for (size_t i = 0; i < 12; ++i) {
+      CHECK(graph["placements"][i]["label"] == reader.Strings(group + "/labels")[i]);
+    }
+  }
+
+  const std::string svg = ReadText(machine.folder / "v.svg");
+  CHECK(svg.starts_with("<svg "));
+  CHECK(svg.ends_with("</svg>\n"));
+}
+
+TEST_CASE("no tested placement is one of the calibration's") {
+  if (!HasTwoCores()) {
+    MESSAGE("skipped: one core has no two placements");
+    return;
+  }
+  const MeasuredMachine machine;
+  REQUIRE(machine.profile.exit_code == 0);
+  const ProcessResult result = machine.Run(With(kShort,
+                                                {"--graph",
+                                                 "g.json",
+                                                 "--costs",
+                                                 "./costs.json",
+                                                 "--cluster",
+                                                 "costs.cluster.yaml",
+                                                 "-o",
+                                                 "v.h5"}));
+  REQUIRE(result.exit_code == 0);
+  const ResultsReader reader(machine.folder / "v.h5");
+  // The first calibration placements are those on a single device (--in-situ 4 had both).
+  for (const auto& placement : reader.IntMatrix("/validation/perceptron/placement")) {
+    CHECK(std::set(placement.begin(), placement.end()).size() == 2);
+  }
+}
+
+TEST_CASE("without costs the machine is profiled first; JSON on stdout") {
+  const TempDir folder;
+  WriteText(folder / "g.json", Perceptron().Json());
+  std::vector<std::string> arguments =
+      With(kShort, {"--graph", "g.json", "--devices", MeasuredMachine::DeviceList(), "--json"});
+  if (!HasTwoCores()) {
+    // All that one device allows was the calibration's.
+    CheckRefused(RunEmplace(arguments, {.folder = folder.path()}), 2, {"perceptron", "at least 2"});
+    return;
+  }
+  const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(json["properties"]["placement_seed"] == "1");
+  CHECK(json["graphs"][0]["fidelity"]["placements"] == 12);
+}
+
+TEST_CASE("what a validation refuses") {
+  const MeasuredMachine machine;
+  REQUIRE(machine.profile.exit_code == 0);
+  const auto refused = [&](std::vector<std::string> arguments,
+                           const std::vector<std::string>& fragments) {
+    CheckRefused(machine.Run(With(kShort, arguments)), 2, fragments);
+  };
+  const std::vector<std::string> model = {
+      "--costs", "./costs.json", "--cluster", "costs.cluster.yaml"};
+  refused({}, {"--graph", "required"});
+  refused({"--graph", "none.json"}, {"none.json"});
+  refused({"--graph", "g.json", "--graph", "./g.json"}, {"--graph", "two graphs", "perceptron"});
+  refused({"--graph", "g.json", "--costs", "./costs.json"}, {"--costs and --cluster go together"});
+  refused({"--graph", "g.json", "--devices", "gpu:77"}, {"--devices", "gpu:77"});
+  refused({"--graph", "g.json", "--seed", "1"}, {"--seed", "1", "calibration"});
+  refused(With(model, {"--graph", "g.json", "--seed", "1"}), {"--seed", "1", "calibrated"});
+  refused(With({"--costs", "none", "--cluster", "4xk80"}, {"--graph", "g.json"}), {"--costs"});
+  // Costs and devices of two machines.
+  WriteText(machine.folder / "c.yaml", ClusterYaml());
+  refused({"--graph", "g.json", "--costs", "./costs.json", "--cluster", "c.yaml"}, {"costs.json"});
+}
+
+}  // namespace

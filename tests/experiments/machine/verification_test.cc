@@ -1,0 +1,187 @@
+// Figures of verifications by hand, from invented measurements.
+
+#include "experiments/machine/verification.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "experiments/machine/fidelity_report.h"
+#include "experiments/machine/scatter_svg.h"
+#include "tests/support/problems.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// a (40 ns) and b (60 ns) feed c (100 ns); tensors of 50 B over channels of 1 B/ns.
+std::shared_ptr<const Problem> MakeFork() {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.kind(0).launch = b.kind(1).launch = 10;
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("a", {40}, {}, 50);
+  b.Op("b", {60}, {}, 50);
+  b.Op("c", {100}, {0, 1});
+  return b.Build();
+}
+
+// Simulated as it is, measured as told.
+VerifiedPlacement Verified(const std::shared_ptr<const Problem>& problem,
+                           const std::string& label,
+                           std::vector<DeviceIndex> device_of_op,
+                           Nanos measured,
+                           std::vector<Nanos> busy) {
+  VerifiedPlacement placement;
+  placement.candidate = {label, Placement{std::move(device_of_op)}, std::nullopt};
+  placement.simulated = MakeSimulator(problem, {.semantics = Semantics::kStream})
+                            ->Evaluate(placement.candidate.placement);
+  const auto median = static_cast<double>(measured);
+  placement.measured.step_times = {measured, measured, measured};
+  placement.measured.step = {median, median, median, 3};
+  placement.measured.busy = std::move(busy);
+  for (const DeviceOutcome& device : placement.simulated.devices) {
+    placement.measured.peak.push_back(device.peak);
+    placement.measured.arena.push_back(2 * device.peak);
+  }
+  placement.shares[0] = 1;
+  return placement;
+}
+
+Verification MakeVerification() {
+  Verification v;
+  v.problem = MakeFork();
+  v.rounds = 3;
+  // All on d0: starts at 10, 40 + 60 + 100 = 210. Measured 200 with 100 busy: half of simulated.
+  v.placements.push_back(Verified(v.problem, "one", {0, 0, 0}, 200, {100, 0}));
+  // c on d1: b ends at 110; a's copy 50-100, b's 110-160, c ends at 260.
+  v.placements.push_back(Verified(v.problem, "<two>", {0, 0, 1}, 325, {100, 100}));
+  return v;
+}
+
+TEST_CASE("errors of step and busy times, peaks, arenas, by hand") {
+  Verification v = MakeVerification();
+  REQUIRE(v.placements[0].simulated.step_time == 210);
+  REQUIRE(v.placements[1].simulated.step_time == 260);
+  v.placements[1].measured.peak[1] += 1;
+  v.placements[0].measured.proxy_share = 0.5;
+  const VerificationSummary s = Summarize(v);
+  // |210 - 200| / 200 = 5 %; |260 - 325| / 325 = 20 %.
+  CHECK(s.mape == doctest::Approx(0.125));
+  CHECK(s.max_error == doctest::Approx(0.2));
+  REQUIRE(s.fidelity.has_value());
+  CHECK(s.fidelity->mape == doctest::Approx(0.125));
+  CHECK(s.fidelity->kendall_tau == doctest::Approx(1));
+  // d0: |200 - 100| / 100 and |100 - 100| / 100; d1 only in the second: |100 - 100| / 100.
+  CHECK(s.busy_error[0] == doctest::Approx(0.5));
+  CHECK(s.busy_error[1] == doctest::Approx(0));
+  CHECK(s.equal_peaks == 1);
+  // Busy: 100 of 300 ns of ops, half of them stand-ins.
+  CHECK(s.proxy_share == doctest::Approx(1. / 6));
+  CHECK(s.busy_ratio == doctest::Approx(300. / 400));
+  CHECK(s.shares[0] == doctest::Approx(1));
+  CHECK(s.warnings.empty());
+}
+
+TEST_CASE("a device that never works has no busy error; one placement has no order") {
+  Verification v = MakeVerification();
+  v.placements.pop_back();
+  const VerificationSummary s = Summarize(v);
+  CHECK(!s.fidelity.has_value());
+  CHECK(s.mape == doctest::Approx(0.05));
+  CHECK(std::isnan(s.busy_error[1]));
+  CHECK(s.arena_overhead == doctest::Approx(1));
+  CHECK(Contains(FormatSummary(s, v), "d1 -"));
+}
+
+TEST_CASE("moving clocks, drift and slow ops are warnings") {
+  Verification v = MakeVerification();
+  v.clocks_before = {{"d0", 2000, {}}, {"d1", 1000, {}}, {"d2", 0, {}}};
+  v.clocks_after = {{"d0", 1880, {}}, {"d1", 1040, {}}, {"d2", 500, {}}};
+  v.reference_drift = -0.07;
+  for (VerifiedPlacement& placement : v.placements) {
+    for (Nanos& busy : placement.measured.busy) busy *= 2;
+  }
+  const VerificationSummary s = Summarize(v);
+  CHECK(s.clock_change == doctest::Approx(-0.06));
+  REQUIRE(s.warnings.size() == 3);
+  CHECK(Contains(s.warnings[0], "1.50 times"));
+  CHECK(Contains(s.warnings[1], "d0 moved from 2000 to 1880 MHz"));
+  CHECK(Contains(s.warnings[2], "\"one\" took -7.0 %"));
+  for (const std::string& warning : s.warnings) CHECK(Contains(FormatSummary(s, v), warning));
+}
+
+TEST_CASE("ablations simulate the same placements with less of the model") {
+  const Verification v = MakeVerification();
+  ProblemBuilder isolated;  // the same ops at half their cost
+  isolated.Device("d0");
+  isolated.Device("d1");
+  isolated.kind(0).launch = isolated.kind(1).launch = 10;
+  isolated.AllToAll(0, kGigabytePerSecond);
+  isolated.Op("a", {20}, {}, 50);
+  isolated.Op("b", {30}, {}, 50);
+  isolated.Op("c", {50}, {0, 1});
+  const std::vector<Ablation> ablations = Ablate(v, isolated.Build());
+  REQUIRE(ablations.size() == 3);
+  // Without the launch of 10 ns: 200 (0 %) and 250 (75 / 325).
+  CHECK(ablations[0].name == "no host cost");
+  CHECK(ablations[0].fidelity.mape == doctest::Approx(75. / 325 / 2));
+  // b's copy never waits for a's here: as the full model.
+  CHECK(ablations[1].name == "no channel contention");
+  CHECK(ablations[1].fidelity.mape == doctest::Approx(0.125));
+  // 10 + 100 = 110 (45 %); a ends 30, its copy 80; b ends 60, its copy waits until 80, 130; c 180.
+  CHECK(ablations[2].name == "isolated op costs");
+  CHECK(ablations[2].fidelity.mape == doctest::Approx((90. / 200 + 145. / 325) / 2));
+  CHECK(Ablate(v, nullptr).size() == 2);
+}
+
+TEST_CASE("costs are of another machine if cpu or gpu say so") {
+  const std::map<std::string, std::string> here = {{"cpu", "A"}, {"gpu", "B"}, {"driver", "1"}};
+  CHECK(CompareMachines(here, here, "costs.json").empty());
+  CHECK(CompareMachines({{"cpu", "A"}, {"driver", "2"}}, here, "costs.json").empty());
+  const auto warnings = CompareMachines({{"cpu", "A"}, {"gpu", "C"}}, here, "costs.json");
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] ==
+        "costs.json: measured on another machine: its gpu is \"C\", this machine's is \"B\"");
+}
+
+TEST_CASE("tables: best measured first, a row for all graphs, figures that do not exist") {
+  GraphFidelity graph{MakeVerification(), {}, {}};
+  std::swap(graph.verification.placements[0], graph.verification.placements[1]);
+  graph.summary = Summarize(graph.verification);
+  graph.ablations = Ablate(graph.verification, nullptr);
+  const std::string text = FormatVerification(graph.verification);
+  CHECK(text.find("one") < text.find("<two>"));
+  CHECK(Contains(text, "+5.00 %"));
+  CHECK(Contains(text, "-20.00 %"));
+  CHECK(FormatShare(std::nan("")) == "-");
+  CHECK(FormatShare(0.12345, 1) == "12.3 %");
+
+  const std::vector<GraphFidelity> one = {graph}, two = {graph, graph};
+  CHECK(!Contains(FormatFidelityMarkdown(one), "| all |"));
+  const std::string all = FormatFidelityMarkdown(two);
+  CHECK(Contains(all, "| all | 4 |"));
+  CHECK(Contains(all, "| 12.50 % / 1.000 |"));
+  CHECK(Contains(all, "no channel contention"));
+}
+
+TEST_CASE("the picture has a point per placement and is the same every time") {
+  const GraphFidelity graph{MakeVerification(), {}, {}};
+  const std::string svg = FormatScatterSvg(std::span(&graph, 1));
+  CHECK(svg == FormatScatterSvg(std::span(&graph, 1)));
+  size_t circles = 0;
+  for (size_t at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1)) {
+    ++circles;
+  }
+  CHECK(circles == 2);
+  CHECK(Contains(svg, "&lt;two&gt;"));
+  CHECK(!Contains(svg, "nan"));
+}
+
+}  // namespace

@@ -1,0 +1,164 @@
+#include "experiments/run/run_config.h"
+
+#include <filesystem>
+#include <set>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "agents/registry.h"
+#include "framework/base/error.h"
+#include "tests/experiments/program_files.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+std::vector<std::uint64_t> Seeds(const std::string& yaml) {
+  return ParseSeeds(ConfigNode::FromString("seeds: " + yaml, "test").At("seeds"));
+}
+
+std::string SeedsError(const std::string& yaml) {
+  return MessageOf<InputError>([&] { Seeds(yaml); });
+}
+
+TEST_CASE("seeds are numbers and ranges without their end") {
+  using List = std::vector<std::uint64_t>;
+  CHECK(Seeds("[3, 1, 2]") == List{3, 1, 2});
+  CHECK(Seeds("0:3") == List{0, 1, 2});
+  CHECK(Seeds("\"5:7\"") == List{5, 6});
+  CHECK(Seeds("[0:2, 9]") == List{0, 1, 9});
+  CHECK(Seeds("7") == List{7});
+}
+
+TEST_CASE("bad seeds") {
+  CHECK(SeedsError("[]").find("at least one seed") != std::string::npos);
+  CHECK(SeedsError("[1, 1]").find("seed 1 is listed twice") != std::string::npos);
+  CHECK(SeedsError("3:3").find("holds no seed") != std::string::npos);
+  CHECK(SeedsError("0:99999999").find("more than 100000 seeds") != std::string::npos);
+  CHECK(SeedsError("[x]").find("expected a seed >= 0 or a range such as 0:5, got \"x\"") !=
+        std::string::npos);
+  CHECK(SeedsError("[-1]").find("got \"-1\"") != std::string::npos);
+  CHECK(SeedsError("99999999999999999999").find("expected a seed") != std::string::npos);
+}
+
+TEST_CASE("a plan looks everything up and can be written and read back") {
+  const TempDir folder;
+  WriteText(folder / "g.json", DiamondJson());
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const auto path = folder / "mine.yaml";
+  WriteText(path,
+            "graph: g.json\ncluster: c.yaml\n"
+            "agents: [heft, {name: random, label: dice}]\nseeds: 0:2\n"
+            "budget: {evaluations: 10}\nsemantics: stream\n");
+  const RunPlan plan =
+      ReadRunPlan(path, {"budget.steps=4", "coarsen=[scope: {depth: 2}]"}, AllAgents());
+  CHECK(plan.name == "mine");
+  CHECK(plan.graph == folder / "g.json");  // found beside the config
+  CHECK(plan.cluster == folder / "c.yaml");
+  CHECK(plan.simulator.semantics == Semantics::kStream);
+  CHECK(plan.budget.evaluations == 10);
+  CHECK(plan.budget.steps == 4);
+  CHECK(plan.budget.seconds == 30);
+  REQUIRE(plan.passes.size() == 1);
+  CHECK(plan.passes[0].name == "scope");
+  CHECK(plan.passes[0].depth == 2);
+  REQUIRE(plan.agents.size() == 2);
+  CHECK(plan.agents[0].label == "heft");
+  CHECK(plan.agents[1].label == "dice");
+  CHECK(plan.agents[1].entry->name == "random");
+  CHECK(plan.agents[1].settings.Keys().empty());
+
+  WriteText(path, plan.ResolvedYaml());
+  CHECK(ReadRunPlan(path, {}, AllAgents()).ResolvedYaml() == plan.ResolvedYaml());
+}
+
+TEST_CASE("a preset's settings hold where the entry does not say otherwise") {
+  const TempDir folder;
+  WriteText(folder / "g.json", DiamondJson());
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const auto settings = [&](const std::string& agent) {
+    WriteText(folder / "run.yaml", "graph: g.json\ncluster: c.yaml\nagents: [" + agent + "]\n");
+    const RunPlan plan = ReadRunPlan(folder / "run.yaml", {}, AllAgents());
+    return ConfigNode::FromString(plan.agents[0].entry->resolve_settings(plan.agents[0].settings),
+                                  "resolved");
+  };
+  const ConfigNode paper = settings("{name: seq2seq, preset: paper, optimizer: {beta1: 0.5}}");
+  const ConfigNode file =
+      ConfigNode::FromFile(SourceDir() / "configs" / "agents" / "seq2seq_paper.yaml");
+  CHECK(paper.At("hidden").AsInt() == file.At("hidden").AsInt());
+  CHECK(paper.At("baseline").At("method").AsString() == "moving_average");
+  CHECK(paper.At("optimizer").At("learning_rate").AsDouble() ==
+        file.At("optimizer").At("learning_rate").AsDouble());
+  CHECK(paper.At("optimizer").At("beta1").AsDouble() == 0.5);
+  CHECK(settings("seq2seq").At("baseline").At("method").AsString() == "leave_one_out");
+
+  WriteText(folder / "mine.yaml", "name: hill_climb\nbatch: 7\n");
+  CHECK(settings("{name: hill_climb, preset: ./mine.yaml}").At("batch").AsInt() == 7);
+  const auto refusal = [&](const std::string& agent) {
+    return MessageOf<InputError>([&] { settings(agent); });
+  };
+  CHECK(refusal("{name: random, preset: ./mine.yaml}")
+            .find("mine.yaml:1:7: name: expected settings"
+                  " of \"random\", got \"hill_climb\"") != std::string::npos);
+  CHECK(refusal("{name: seq2seq, preset: papr}").find("did you mean \"paper\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("every committed run config can be planned") {
+  int count = 0;
+  for (const char* folder : {"configs", "configs/papers"}) {
+    for (const auto& file : std::filesystem::directory_iterator(SourceDir() / folder)) {
+      if (file.path().extension() != ".yaml") continue;
+      if (ConfigNode::FromFile(file.path()).Has("base")) continue;  // a sweep
+      CAPTURE(file.path());
+      const RunPlan plan = ReadRunPlan(file.path(), {}, AllAgents());
+      CHECK(plan.graph == SourceDir() / "configs/graphs" / (plan.config.graph + ".json.gz"));
+      ++count;
+    }
+  }
+  CHECK(count >= 7);
+}
+
+TEST_CASE("the six cells of ICML 2017 compare the same agents and leave nothing to the clock") {
+  for (const char* graph : {"rnnlm", "nmt", "inception_v3"}) {
+    for (const int gpus : {2, 4}) {
+      const RunPlan plan = ReadRunPlan(
+          SourceDir() / fmt::format("configs/papers/mirhoseini2017_{}_{}gpu.yaml", graph, gpus),
+          {},
+          AllAgents());
+      CHECK(plan.config.graph == graph);
+      CHECK(plan.config.cluster == fmt::format("{}xk80", gpus));
+      CHECK(plan.config.max_seconds == 0);
+      CHECK(plan.budget.evaluations < INT64_MAX);
+      CHECK(plan.seeds.size() == 5);
+      std::set<std::string> agents;
+      for (const AgentSpec& spec : plan.agents) agents.insert(spec.entry->name);
+      for (const char* name :
+           {"single_gpu", "expert", "scotch", "min_cut", "random", "seq2seq", "hierarchical"}) {
+        CAPTURE(name);
+        CHECK(agents.contains(name));
+      }
+    }
+  }
+}
+
+TEST_CASE("passes never split the graph's own labels: colocate comes first, listed or not") {
+  const Graph graph(
+      "g",
+      {Tensor{.bytes = 1}, Tensor{.bytes = 1}, Tensor{.bytes = 1}},
+      {Op{.name = "w", .kind = "parameter", .outputs = {0}, .colocate = "w"},
+       Op{.name = "mul", .kind = "Mul", .inputs = {0}, .outputs = {1}},
+       Op{.name = "apply", .kind = "Apply", .inputs = {1}, .outputs = {2}, .colocate = "w"}});
+  std::vector<std::string> applied;
+  const Grouping grouping =
+      ApplyPasses(graph, {}, {1, 1, 1}, [&](const Pass& pass, const Grouping&) {
+        applied.push_back(pass.name);
+      });
+  CHECK(applied == std::vector<std::string>{"colocate"});
+  CHECK(grouping.num_groups() == 2);
+  CHECK(grouping.group_of(0) == grouping.group_of(2));
+}
+
+}  // namespace

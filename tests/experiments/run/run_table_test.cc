@@ -1,0 +1,149 @@
+#include "experiments/run/run_table.h"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/output.h"
+#include "tests/support/problems.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+SearchResult Result(Nanos step_time, std::int64_t deficit = 0) {
+  SearchResult result;
+  result.status = SearchStatus::kBudget;
+  MeteredEvaluator::Best best;
+  best.outcome.step_time = step_time;
+  best.outcome.feasible = deficit == 0;
+  best.outcome.devices = {{step_time, kGiB / 2, 0}, {step_time, 2 * kGiB + deficit, deficit}};
+  result.best = best;
+  result.records.assign(10, {.step_time = step_time, .feasible = deficit == 0});
+  result.seconds = 0.5;
+  return result;
+}
+
+std::shared_ptr<const Cluster> TwoDevices() {
+  ProblemBuilder builder;
+  builder.Device("gpu:0");
+  builder.Device("gpu:1");
+  return builder.BuildCluster();
+}
+
+TEST_CASE("the row of an agent over its seeds") {
+  const SearchResult a = Result(300), b = Result(100), c = Result(200), d = Result(401);
+  const TableRow odd = SummarizeAgent("x", {&a, &b, &c}, 10);
+  CHECK(*odd.median == 200);
+  CHECK(*odd.least == 100);
+  CHECK(*odd.most == 300);
+  CHECK(odd.best->outcome.step_time == 100);
+  CHECK(odd.evaluations == 30);
+  CHECK(odd.seconds == 1.5);
+  CHECK(*SummarizeAgent("x", {&a, &b, &c, &d}, 10).median == 250);  // between 200 and 300
+
+  const SearchResult misfit = Result(50, kGiB);
+  SearchResult failed;
+  failed.status = SearchStatus::kFailed;
+  failed.error = "it broke";
+  const TableRow mixed = SummarizeAgent("x", {&a, &misfit, &failed}, 10);
+  CHECK(*mixed.median == 300);
+  CHECK(mixed.fitting == 1);
+  CHECK(mixed.runs == 3);
+  CHECK(mixed.failed == 1);
+  CHECK(mixed.error == "it broke");
+  CHECK(!SummarizeAgent("x", {&misfit}, 10).median);
+}
+
+TEST_CASE("rows are sorted by time, then by what is missing; failures come last") {
+  const SearchResult fast = Result(100), slow = Result(300), near = Result(10, 5),
+                     far = Result(10, 9);
+  SearchResult failed;
+  failed.status = SearchStatus::kFailed;
+  std::vector<TableRow> rows = {SummarizeAgent("failed", {&failed}, 10),
+                                SummarizeAgent("far", {&far}, 10),
+                                SummarizeAgent("slow", {&slow}, 10),
+                                SummarizeAgent("near", {&near}, 10),
+                                SummarizeAgent("fast", {&fast}, 10)};
+  SortRows(rows);
+  std::vector<std::string> order;
+  for (const TableRow& row : rows) order.push_back(row.label);
+  CHECK(order == std::vector<std::string>{"fast", "slow", "near", "far", "failed"});
+}
+
+TEST_CASE("the table for people") {
+  const SearchResult a = Result(40'000'000), b = Result(50'000'000),
+                     oom = Result(1, kGiB + kGiB / 5);
+  const auto cluster = TwoDevices();
+  const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &b, &b}, 10),
+                                      SummarizeAgent("single", {&oom}, 10)};
+  // 80 ms on one GPU / 50 ms; 50 / 32 - 1 = 56.25 %; 1.2 GiB = 1288490188 B.
+  // On the hardware 10 steps for each of 10 evaluations, (40 + 50 + 50) ms * 100 = 14 s.
+  CHECK(FormatTable(rows, {.single_gpu = 80'000'000, .bound = 32'000'000}, *cluster) ==
+        "agent                         step time  speed-up     gap  "
+        "peak GiB on gpu:0 / gpu:1  evaluations  seconds  on hardware\n"
+        "climb   50.00 ms [40.00 ms .. 50.00 ms]     1.60x  56.2 %  "
+        "              0.50 / 2.00           30      1.5       14.0 s\n"
+        "single  OOM (missing 1.20 GiB on gpu:1)         -       -  "
+        "              0.50 / 3.20           10      0.5        0.0 s\n");
+}
+
+TEST_CASE("the time that the search would have taken on the hardware") {
+  const SearchResult a = Result(40'000'000'000), oom = Result(1, 7);
+  const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &a}, 11),
+                                      SummarizeAgent("single", {&oom}, 11)};
+  CHECK(rows[0].hardware_seconds == 2 * 10 * 11 * 40.0);  // 8800 s
+  CHECK(rows[1].hardware_seconds == 0);
+  CHECK(FormatHardwareTime(rows, 11) ==
+        "searching on the hardware: 2.4 h (11 steps a measurement; what does not fit counts "
+        "nothing); here: 1.5 s\n");
+}
+
+TEST_CASE("small peaks are shown in a smaller unit") {
+  SearchResult small = Result(40);
+  small.best->outcome.devices[0].peak = 3 << 19;
+  small.best->outcome.devices[1].peak = 1 << 18;
+  const std::string table = FormatTable(
+      {SummarizeAgent("climb", {&small}, 10)}, {.single_gpu = 40, .bound = 40}, *TwoDevices());
+  CHECK(table.find("peak MiB on gpu:0 / gpu:1") != std::string::npos);
+  CHECK(table.find("1.50 / 0.25") != std::string::npos);
+}
+
+TEST_CASE("the table for programs keeps nanoseconds and says null for what is not there") {
+  const SearchResult a = Result(40), oom = Result(1, 7);
+  const auto cluster = TwoDevices();
+  const auto json = nlohmann::json::parse(
+      FormatTableJson({SummarizeAgent("climb", {&a}, 10), SummarizeAgent("single", {&oom}, 10)},
+                      {.single_gpu = std::nullopt, .bound = 32},
+                      *cluster));
+  CHECK(json[0]["agent"] == "climb");
+  CHECK(json[0]["step_time_ns"]["median"] == 40);
+  CHECK(json[0]["gap"] == 0.25);
+  CHECK(json[0]["hardware_seconds"].get<double>() == doctest::Approx(10 * 10 * 40e-9));
+  CHECK(json[0]["speed_up"].is_null());
+  CHECK(json[1]["step_time_ns"]["median"].is_null());
+  CHECK(json[1]["deficit_bytes"]["gpu:1"] == 7);
+  CHECK(json[1]["fitting"] == 0);
+}
+
+TEST_CASE("numbers for people") {
+  CHECK(FormatTime(0) == "0 ns");
+  CHECK(FormatTime(999) == "999 ns");
+  CHECK(FormatTime(1234) == "1.234 us");
+  CHECK(FormatTime(41'300'000) == "41.30 ms");
+  CHECK(FormatTime(123'456'789'000) == "123.5 s");
+  CHECK(FormatDuration(0.04) == "0.0 s");
+  CHECK(FormatDuration(99.94) == "99.9 s");
+  CHECK(FormatDuration(150) == "2.5 min");
+  CHECK(FormatDuration(148'320) == "41.2 h");
+  CHECK(FormatBytes(1023) == "1023 B");
+  CHECK(FormatBytes(1536) == "1.50 KiB");
+  CHECK(FormatBytes(11 * kGiB) == "11.00 GiB");
+  CHECK(FormatFlops(2.8e12) == "2.800 TFLOP");
+  CHECK(FormatColumns({{"a", "b"}, {"µs", "10"}, {"long", "1"}}) ==
+        "a      b\nµs    10\nlong   1\n");
+}
+
+}  // namespace

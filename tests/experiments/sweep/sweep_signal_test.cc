@@ -1,0 +1,106 @@
+// A sweep that is asked to stop.
+
+#include "experiments/run/search_run.h"
+#include "framework/results/results_reader.h"
+#include "tests/experiments/sweep/sweep_process.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+// Searches that would go on for days, in two processes.
+const std::vector<std::string> kEndless = {"--jobs",
+                                           "2",
+                                           "--set",
+                                           "grid.agents=[seq2seq]",
+                                           "--set",
+                                           "base.budget.evaluations=1000000000"};
+
+bool Holds(const std::string& text, const std::string& fragment) {
+  return text.find(fragment) != std::string::npos;
+}
+
+TEST_CASE("ctrl-C, SIGTERM and the end of the terminal leave checkpoints, even of halted workers") {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    CAPTURE(number);
+    const SweepFiles files(100, 0.01);
+    SweepProcess sweep(files, "cut", kEndless);
+    while (!std::filesystem::exists(files.folder / "cut/runs/0000.h5") ||
+           !std::filesystem::exists(files.folder / "cut/runs/0001.h5")) {
+      REQUIRE(sweep.WaitForWrites(1));
+    }
+    const std::vector<pid_t> workers = sweep.Workers();
+    REQUIRE(workers.size() == 2);
+    if (number == SIGTERM) kill(workers[0], SIGSTOP);
+    for (const pid_t worker : workers) kill(worker, number);  // as `timeout` does it: all, twice
+    sweep.Signal(number);
+    sweep.Signal(number);
+    CHECK(sweep.Wait() == 1);
+    CHECK(Holds(sweep.Printed(), "emplace: stopped: 0 of 4 runs are done; --resume goes on from"));
+    for (const std::string run : {"0", "1"}) {
+      const ResultsReader reader(files.folder / ("cut/runs/000" + run + ".h5"));
+      CHECK(reader.Text("/agents/seq2seq.seed" + run, "status") == "stopped");
+      CHECK(reader.Has("/agents/seq2seq.seed" + run + "/checkpoint"));
+    }
+    CHECK(ReadText(files.folder / "cut/lock") == "");
+  }
+}
+
+TEST_CASE("a stopped sweep goes on to the results of the undisturbed one") {
+  const SweepFiles files(150);
+  REQUIRE(files.Run({"-o", "whole", "--quiet"}).exit_code == 0);
+  SweepProcess sweep(files, "cut");
+  sweep.WaitForWrites(2);
+  sweep.Signal(SIGINT);
+  const int code = sweep.Wait();
+  CHECK((code == 1 || code == 0));  // 0: it was done before
+  CHECK(files.Run({"-o", "cut", "--resume", "--quiet"}).exit_code == 0);
+  CHECK(RunTexts(files.folder / "cut") == RunTexts(files.folder / "whole"));
+}
+
+TEST_CASE("under nohup the end of the terminal changes nothing") {
+  const SweepFiles files(100, 0.01);
+  SweepProcess sweep(files, "cut", kEndless, SIGHUP);
+  REQUIRE(sweep.WaitForWrites(1));
+  sweep.Signal(SIGHUP);
+  CHECK(sweep.WaitForWrites(10));  // workers that were asked to stop would write once more each
+}
+
+TEST_CASE("a second ctrl-C ends the process at once, the same one twice does not") {
+  // A process that gets all `signals` together and, if `again`, one more a second later.
+  const auto status_after = [](const std::vector<int>& signals, bool again) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      StopRequest::CatchSignals();
+      if (StopRequest::requested()) _exit(2);
+      for (const int number : signals) raise(number);
+      if (!StopRequest::requested()) _exit(3);
+      if (again) std::this_thread::sleep_for(std::chrono::seconds(1));
+      if (again) raise(signals[0]);
+      _exit(4);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  };
+  CHECK(status_after({SIGINT, SIGINT}, false) == 4);
+  CHECK(status_after({SIGTERM, SIGTERM, SIGHUP}, false) == 4);
+  CHECK(status_after({SIGINT}, true) == 128 + SIGINT);
+  CHECK(status_after({SIGTERM}, true) == 128 + SIGTERM);
+}
+
+TEST_CASE("more jobs than runs, and a killed worker among them") {
+  const SweepFiles files(100, 0.01);
+  SweepProcess sweep(files, "cut", {"--jobs", "50", "--set", "base.budget.evaluations=1000000000"});
+  REQUIRE(sweep.WaitForWrites(SweepFiles::kRuns));
+  const std::vector<pid_t> workers = sweep.Workers();
+  REQUIRE(!workers.empty());
+  kill(workers.back(), SIGKILL);
+  sweep.Signal(SIGTERM);
+  CHECK(sweep.Wait() == 1);
+  CHECK(Holds(sweep.Printed(), "killed by signal 9 (Killed: by hand or for want of memory)"));
+}
+
+}  // namespace
