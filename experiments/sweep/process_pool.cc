@@ -99,23 +99,26 @@ class Pool {
 
   size_t size() const { return workers_.size(); }
 
-  void Begin(int task) {
+  // Returns what the system refused, or nothing.
+  std::string Begin(int task) {
     Worker worker{task, 0, memfd_create("worker", MFD_CLOEXEC)};
     if (worker.output < 0) {
-      throw RunError(fmt::format("no file for a worker's messages: {}", std::strerror(errno)));
+      return fmt::format("no file for a worker's messages: {}", std::strerror(errno));
     }
     std::fflush(nullptr);  // or the worker would have it, too
     const pid_t parent = getpid();
     worker.pid = fork();
     if (worker.pid < 0) {
+      const int problem = errno;
       close(worker.output);
-      throw RunError(fmt::format("no process for a worker: {}", std::strerror(errno)));
+      return fmt::format("no process for a worker: {}", std::strerror(problem));
     }
     if (worker.pid == 0) {
       signals_.Restore();
       Work(body_, worker, parent);
     }
     workers_.push_back(worker);
+    return "";
   }
 
   void AskToStop() {
@@ -185,10 +188,9 @@ void RunInProcesses(const std::vector<int>& tasks,
   while (true) {
     while (pool.size() < static_cast<size_t>(jobs) && next < tasks.size() &&
            !StopRequest::requested()) {
-      try {
-        pool.Begin(tasks[next]);
-      } catch (const RunError&) {
-        if (pool.size() == 0) throw;
+      const std::string refused = pool.Begin(tasks[next]);
+      if (!refused.empty()) {
+        if (pool.size() == 0) throw RunError(refused);
         break;  // the system gives no more of them now; it may when one has ended
       }
       ++next;
