@@ -128,7 +128,7 @@ TEST_CASE("ctrl-C in the middle, then --resume: the same file as without") {
   Files files;
   // The interrupt needs a search to meet: a larger budget if all had ended before it came.
   ProcessResult stopped;
-  for (; files.evaluations < 10'000'000; files.evaluations *= 8) {
+  for (; files.evaluations < 10'000'000; files.evaluations *= 2) {
     stopped = files.Run({"-o", "cut.h5"}, {.interrupt_when = "#1 hill_climb.seed0"});
     if (stopped.exit_code != 0) break;
   }
