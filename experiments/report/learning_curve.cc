@@ -4,17 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/table/row_values.h"
+
 namespace emplace {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1 || values[middle] == kNothing) return values[middle];
-  return (values[middle - 1] + values[middle]) / 2;
-}
 
 }  // namespace
 
@@ -38,7 +33,7 @@ CurveBand SummarizeCurves(const std::vector<SearchCurve>& curves) {
         best[i] = steps[next[i]].best_ns;
       }
     }
-    band.median.push_back(Median(best));
+    band.median.push_back(MedianOf(best));
     band.least.push_back(*std::min_element(best.begin(), best.end()));
     band.most.push_back(*std::max_element(best.begin(), best.end()));
   }

@@ -40,13 +40,6 @@ std::string TitleOf(const ResultRun& run, const std::vector<std::string>& keys) 
   return title;
 }
 
-Nanos MedianOf(std::vector<Nanos>& times) {
-  std::sort(times.begin(), times.end());
-  const size_t middle = times.size() / 2;
-  return times.size() % 2 == 1 ? times[middle]
-                               : times[middle - 1] + (times[middle] - times[middle - 1]) / 2;
-}
-
 TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
   TableRow row;
   row.label = agent;
@@ -64,11 +57,7 @@ TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
   if (const ResultRun* best = problem.Best(agent); best != nullptr) {
     if (auto outcome = ReadBestOutcome(*best)) row.best = {{}, *std::move(outcome), 0};
   }
-  row.fitting = static_cast<int>(times.size());
-  if (times.empty()) return row;
-  row.median = MedianOf(times);
-  row.least = times.front();
-  row.most = times.back();
+  SetStepTimes(row, std::move(times));
   return row;
 }
 

@@ -33,6 +33,9 @@ TableRow SummarizeAgent(const std::string& label,
                         const std::vector<const SearchResult*>& results,
                         int steps_per_measurement);
 
+/// Fills in fitting, median, least and most. @param times  best step time of each fitting seed [ns]
+void SetStepTimes(TableRow& row, std::vector<Nanos> times);
+
 /// Sorts by median step time; then what fits nowhere, by missing bytes; then what failed.
 void SortRows(std::vector<TableRow>& rows);
 

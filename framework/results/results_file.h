@@ -25,8 +25,8 @@
 //                           deficit_bytes [num_devices]; attributes rung_measured, rung_roofline
 //                           ... shares of time
 //     checkpoint            the agent's saved state (text), if it was stopped
-//   /verification           written by `emplace verify`, laid out as experiments/machine/fidelity_results.h
-//                           tells
+//   /verification           written by `emplace verify`, laid out as
+//                           experiments/machine/fidelity_results.h tells
 //   /validation/<graph>/    the same, written by `emplace validate`
 //   /families/<family>/     written by `emplace generalize`, in the place of /problem and /agents;
 //                           attributes: cluster, yaml (of the family, resolved); datasets: graphs
