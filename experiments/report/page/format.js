@@ -56,6 +56,19 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
+// A table that scrolls where it is too wide. `head`: its cells, or texts; `rows`: its lines.
+function scrollTable(attributes, head, rows) {
+  const cells = head.map((cell) => typeof cell === 'string' ? element('th', {}, cell) : cell);
+  return element(
+      'div',
+      {class: 'scroll'},
+      element(
+          'table',
+          attributes,
+          element('thead', {}, element('tr', {}, cells)),
+          element('tbody', {}, rows)));
+}
+
 function fill(id, ...children) {
   const place = document.getElementById(id);
   place.replaceChildren(...children.flat().filter((child) => child !== null));

@@ -66,20 +66,7 @@ function deviceTable(problem) {
                 (deficit_bytes > 0 ? `: ${Format.bytes(deficit_bytes)} missing` : ''),
             device.memory === null ? null : bar(peak_bytes / device.memory, colours[d])));
   });
-  return element(
-      'div',
-      {class: 'scroll'},
-      element(
-          'table',
-          {id: 'devices'},
-          element(
-              'thead',
-              {},
-              element(
-                  'tr',
-                  {},
-                  ['device', 'ops', 'busy', 'peak memory'].map((text) => element('th', {}, text)))),
-          element('tbody', {}, rows)));
+  return scrollTable({id: 'devices'}, ['device', 'ops', 'busy', 'peak memory'], rows);
 }
 
 function showPlacement(problem) {

@@ -122,15 +122,12 @@ function showSummary(problem) {
   }
   const devices = problem.cluster.devices;
   const seen = devices.length <= 8 ? devices : [];
-  const head = element(
-      'tr',
-      {},
-      ['agent', 'step time', 'speed-up', 'gap to bound', 'evaluations', 'search', 'on hardware']
-          .map((text) => element('th', {}, text)),
-      seen.map(
-          (device, i) =>
-              element('th', {}, i === 0 ? 'peak GiB on ' : '', element('br'), device.name)),
-      seen.length ? null : element('th', {}, 'largest peak GiB'));
+  const peak = (device, i) =>
+      element('th', {}, i === 0 ? 'peak GiB on ' : '', element('br'), device.name);
+  const head = [
+    'agent', 'step time', 'speed-up', 'gap to bound', 'evaluations', 'search', 'on hardware',
+    ...(seen.length ? seen.map(peak) : ['largest peak GiB'])
+  ];
   const rows = problem.agents.map((agent, i) => {
     const peaks = seen.length ? seen.map((device) => agent.peak_bytes[device.name]) :
                                 [d3.max(Object.values(agent.peak_bytes))];
@@ -154,14 +151,10 @@ function showSummary(problem) {
   fill(
       'summary',
       element('h2', {}, 'Agents'),
-      element(
-          'div',
-          {class: 'scroll'},
-          element(
-              'table',
-              {id: 'agents', 'data-bound': problem.bound_ns, 'data-one-gpu': problem.one_gpu_ns},
-              element('thead', {}, head),
-              element('tbody', {}, rows))),
+      scrollTable(
+          {id: 'agents', 'data-bound': problem.bound_ns, 'data-one-gpu': problem.one_gpu_ns},
+          head,
+          rows),
       element(
           'p',
           {class: 'note'},

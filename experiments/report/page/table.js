@@ -31,19 +31,12 @@ function cellText(cell, column) {
 function showTable() {
   const table = report.table;
   if (!table) return;
-  const head = element(
-      'tr',
-      {},
-      table.heads.map((text) => element('th', {class: 'text'}, text)),
-      element('th', {class: 'text'}, 'source'),
-      table.columns.map(
-          (column) => element(
-              'th',
-              {},
-              column.label +
-                  (column.unit === 'ratio' || column.unit === 'count' ?
-                       '' :
-                       ` [${column.unit === 'percent' ? '%' : column.unit}]`))));
+  const unit = ({unit}) =>
+      unit === 'ratio' || unit === 'count' ? '' : ` [${unit === 'percent' ? '%' : unit}]`;
+  const head = [
+    ...[...table.heads, 'source'].map((text) => element('th', {class: 'text'}, text)),
+    ...table.columns.map((column) => column.label + unit(column)),
+  ];
   const rows = table.rows.flatMap((row) => {
     const heads = row.heads.map((text) => element('td', {class: 'text head'}, text));
     const cells = table.columns.map((column) => {
@@ -87,10 +80,7 @@ function showTable() {
   fill(
       'table',
       element('h2', {}, table.title || 'Table'),
-      element(
-          'div',
-          {class: 'scroll'},
-          element('table', {}, element('thead', {}, head), element('tbody', {}, rows))),
+      scrollTable({}, head, rows),
       table.note ? element('p', {class: 'note'}, table.note) : null,
       table.published ?
           element('p', {class: 'note'}, 'Published numbers: ' + table.published.source) :
@@ -135,21 +125,11 @@ function showClaims(table) {
   fill(
       'claims',
       element('h2', {}, 'Claims'),
-      element(
-          'div',
-          {class: 'scroll'},
-          element(
-              'table',
-              {},
-              element(
-                  'thead',
-                  {},
-                  element(
-                      'tr',
-                      {},
-                      ['claim [confidence]', 'here', 'means', 'rows', 'of resamples'].map(
-                          (text, i) => element('th', {class: i < 3 ? 'text' : ''}, text)))),
-              element('tbody', {}, lines))))
+      scrollTable(
+          {},
+          ['claim [confidence]', 'here', 'means', 'rows', 'of resamples'].map(
+              (text, i) => element('th', {class: i < 3 ? 'text' : ''}, text)),
+          lines))
       .hidden = false;
   document.querySelector('nav a[href="#claims"]').hidden = false;
   window.addEventListener('beforeprint', () => {

@@ -21,37 +21,23 @@ function showVerification(problem) {
           `${data.labels.length} placements executed on ${data.host}, ` +
               `${data.rounds} steps each (${data.mode}), ${data.date}. ${figures.join(', ')}.`),
       holder,
-      element(
-          'div',
-          {class: 'scroll'},
-          element(
-              'table',
-              {},
-              element(
-                  'thead',
+      scrollTable(
+          {},
+          ['placement', 'simulated', 'measured', 'error'],
+          data.labels.map(
+              (label, i) => element(
+                  'tr',
                   {},
+                  element('td', {class: 'text'}, label),
                   element(
-                      'tr',
-                      {},
-                      ['placement', 'simulated', 'measured', 'error'].map(
-                          (text) => element('th', {}, text)))),
-              element(
-                  'tbody',
-                  {},
-                  data.labels.map(
-                      (label, i) => element(
-                          'tr',
-                          {},
-                          element('td', {class: 'text'}, label),
-                          element(
-                              'td',
-                              {'data-simulated': data.simulated_ns[i]},
-                              Format.time(data.simulated_ns[i])),
-                          element(
-                              'td',
-                              {'data-measured': data.measured_ns[i]},
-                              Format.time(data.measured_ns[i])),
-                          element('td', {}, Format.percent(error(i)))))))),
+                      'td',
+                      {'data-simulated': data.simulated_ns[i]},
+                      Format.time(data.simulated_ns[i])),
+                  element(
+                      'td',
+                      {'data-measured': data.measured_ns[i]},
+                      Format.time(data.measured_ns[i])),
+                  element('td', {}, Format.percent(error(i)))))),
       data.unfitting.length ?
           element('p', {class: 'note'}, 'Not executed: ' + data.unfitting.join('; ')) :
           null);
