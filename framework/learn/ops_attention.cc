@@ -1,5 +1,7 @@
 // Additive attention.
 
+#include <utility>
+
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"
@@ -14,7 +15,7 @@ using Eigen::Index;
 using internal::CheckShape;
 using internal::CheckShapes;
 
-using Row = Eigen::Array<float, 1, Eigen::Dynamic>;
+using RowArray = Eigen::Array<float, 1, Eigen::Dynamic>;
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 void CheckColumns(const char* op, const Matrix& x, const std::vector<int>& col) {
@@ -46,7 +47,7 @@ Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed) {
   const Var out = internal::Next(tape);
   return tape.Record("log_softmax", std::move(y), {logits}, [=](Tape& t, const Matrix& g) {
     Matrix& dx = t.MutableGradient(logits);
-    Row dy(g.cols()), p(g.cols());
+    RowArray dy(g.cols()), p(g.cols());
     for (Index i = 0; i < g.rows(); ++i) {
       const auto row = t.value(out).row(i).array();
       dy = (row == kMasked).select(0.0F, g.row(i).array());
@@ -88,7 +89,7 @@ Var Pick(Tape& tape, Var x, std::vector<int> col) {
 Var Entropy(Tape& tape, Var log_probabilities) {
   const Matrix& x = tape.value(log_probabilities);
   Matrix y(x.rows(), 1);
-  Row p(x.cols());
+  RowArray p(x.cols());
   for (Index i = 0; i < x.rows(); ++i) {
     const auto row = x.row(i).array();
     p = row.exp();  // not within select(), which is not vectorised
@@ -96,7 +97,7 @@ Var Entropy(Tape& tape, Var log_probabilities) {
   }
   return tape.Record("entropy", std::move(y), {log_probabilities}, [=](Tape& t, const Matrix& g) {
     Matrix& dx = t.MutableGradient(log_probabilities);
-    Row p(dx.cols());
+    RowArray p(dx.cols());
     for (Index i = 0; i < g.rows(); ++i) {
       const auto row = t.value(log_probabilities).row(i).array();
       p = row.exp();
@@ -135,7 +136,7 @@ Var LogProbability(Tape& tape, Var logits, std::vector<int> col) {
                      {logits},
                      [logits, col = std::move(col)](Tape& t, const Matrix& g) {
                        Matrix& dx = t.MutableGradient(logits);
-                       Row p(dx.cols());
+                       RowArray p(dx.cols());
                        for (Index i = 0; i < g.rows(); ++i) {
                          const auto row = t.value(logits).row(i).array();
                          p = (row - row.maxCoeff()).exp();

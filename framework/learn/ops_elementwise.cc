@@ -1,5 +1,7 @@
 // Elementwise operations, with broadcast and without.
 
+#include <utility>
+
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"
 

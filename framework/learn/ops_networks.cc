@@ -1,6 +1,7 @@
 // Layer normalisation and LSTM.
 
 #include <cmath>
+#include <utility>
 
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"

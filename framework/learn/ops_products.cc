@@ -1,6 +1,7 @@
 // Products of matrices.
 
 #include <algorithm>
+#include <utility>
 
 #include "framework/learn/lanes.h"
 #include "framework/learn/narrow_products.h"

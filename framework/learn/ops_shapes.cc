@@ -1,6 +1,7 @@
 // Sums, and operations that move entries.
 
 #include <algorithm>
+#include <utility>
 
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"

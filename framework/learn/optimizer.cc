@@ -14,12 +14,12 @@ namespace {
 using Values = Eigen::Map<Eigen::ArrayXf>;
 
 // A block of value, gradient and moments stays in the first cache while it is updated.
-constexpr Eigen::Index kBlock = 1024;
+constexpr Eigen::Index kUpdateBlock = 1024;
 
 template <class Update>
 void ForBlocks(Eigen::Index size, const Update& update) {
-  for (Eigen::Index begin = 0; begin < size; begin += kBlock) {
-    const Eigen::Index count = std::min(kBlock, size - begin);
+  for (Eigen::Index begin = 0; begin < size; begin += kUpdateBlock) {
+    const Eigen::Index count = std::min(kUpdateBlock, size - begin);
     update([&](Matrix& matrix) { return Values(matrix.data() + begin, count); });
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,6 +67,7 @@ Var Tape::Record(const char* op,
                  Matrix value,
                  std::span<const Var> inputs,
                  BackwardFunction backward) {
+  interrupt_.Check();
   Node node{.op = op, .own_value = std::move(value), .value = nullptr};
   for (const Var x : inputs) node.needs_gradient |= needs_gradient(x);
   if (node.needs_gradient) node.backward = std::move(backward);
@@ -100,6 +102,7 @@ void Tape::Backward(Var loss) {
   AddGradient(loss, Matrix::Ones(1, 1));
   for (int id = loss.id; id >= 0; --id) {
     // All that use a node come after it: nothing more will be added to its gradient.
+    interrupt_.Check();
     const Node& node = nodes_[id];
     if (!node.products.empty()) AddProducts(MutableGradient({id}), node.products);
     if (node.backward && node.gradient.size() > 0) node.backward(*this, node.gradient);

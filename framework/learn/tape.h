@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/base/interrupt.h"
 #include "framework/learn/matrix.h"
 #include "framework/learn/parameter.h"
 
@@ -35,6 +36,10 @@ class Tape {
   Tape() = default;
   /// @param differentiable  false: parameters are constants; only values are wanted
   explicit Tape(bool differentiable) : differentiable_(differentiable) {}
+  /// @param interrupt  asked at every node of the recording and of Backward(): both throw
+  ///   Interrupted. What they were to compute is then unfinished.
+  explicit Tape(const Interrupt& interrupt, bool differentiable = true)
+      : interrupt_(interrupt), differentiable_(differentiable) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
@@ -118,6 +123,7 @@ class Tape {
 
   std::deque<Node> nodes_;
   std::unordered_map<const Parameter*, int> leaves_;
+  Interrupt interrupt_;
   bool differentiable_ = true, differentiated_ = false;
 };
 

@@ -13,6 +13,8 @@ if(EMPLACE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${EMPLACE_CCACHE})
 endif()
 
+# Release: -O2; rooms that compute ask for more, rooms that talk for less (emplace_optimise).
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # "checked": optimised, all assertions on (DCHECK, libstdc++'s bounds checks), debug symbols.
 set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
 
@@ -46,6 +48,11 @@ target_compile_options(emplace_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -Wno-uninitialized -Wno-maybe-uninitialized>)
 target_compile_options(emplace_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers
   -Wno-restrict)  # GCC 12 reports it for "literal" + std::string (GCC bug 105651)
+# GCC collects its garbage after every few megabytes, which is a tenth of its time here.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(emplace_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-expand=300 --param ggc-min-heapsize=400000>")
+endif()
 if(EMPLACE_WERROR)
   target_compile_options(emplace_flags INTERFACE -Werror)
 endif()
@@ -55,9 +62,52 @@ if(EMPLACE_SANITIZE)
   target_link_options(emplace_flags INTERFACE -fsanitize=${EMPLACE_SANITIZE})
 endif()
 
-# emplace_library(NAME LINK library... PRIVATE_LINK library... EXCLUDE regex): all sources of this folder and
-# the folders below it (CUDA and what EXCLUDE matches apart), the headers checked to compile alone.
-# PRIVATE_LINK stays out of headers.
+# emplace_optimise(TARGET LEVEL): how far Release optimises, "-O3" where time is spent, "-O1" where compiling
+# would take longer than the code ever runs.
+function(emplace_optimise target level)
+  target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${level}>)
+endfunction()
+
+# Sources of a folder are compiled together, a few at a time: they share their headers and templates, which
+# are most of the work. So names in unnamed namespaces are unique within a folder. Off, every source is
+# compiled alone, as tools want it that look at single files.
+option(EMPLACE_UNITY "Compile the sources of a folder together" ON)
+set(EMPLACE_UNITY_FILES 8 CACHE STRING "How many at most")
+
+# emplace_unity(TARGET [APART regex]): what APART matches is compiled alone.
+function(emplace_unity target)
+  cmake_parse_arguments(arg "" "APART" "" ${ARGN})
+  if(NOT EMPLACE_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "^${PROJECT_BINARY_DIR}/")
+  if(arg_APART)
+    list(FILTER sources EXCLUDE REGEX "${arg_APART}")
+  endif()
+  # Folders in order; a folder too small for a unit of its own is joined to the next.
+  list(SORT sources)
+  set(folder "")
+  set(unit 0)
+  set(size 0)
+  foreach(source ${sources})
+    get_filename_component(source_folder ${source} DIRECTORY)
+    if(size GREATER_EQUAL EMPLACE_UNITY_FILES OR
+       (size GREATER_EQUAL 4 AND NOT source_folder STREQUAL folder))
+      math(EXPR unit "${unit} + 1")
+      set(size 0)
+    endif()
+    math(EXPR size "${size} + 1")
+    set(folder ${source_folder})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# emplace_library(NAME LINK library... PRIVATE_LINK library... EXCLUDE regex OPTIMISE level): all sources of
+# this folder and the folders below it (CUDA and what EXCLUDE matches apart), the headers checked to compile
+# alone. PRIVATE_LINK stays out of headers.
 function(emplace_library name)
   cmake_parse_arguments(arg "" "EXCLUDE" "" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
@@ -73,10 +123,14 @@ endfunction()
 
 # The same from given lists of sources and headers.
 function(emplace_library_of name sources headers)
-  cmake_parse_arguments(arg "" "" "LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "OPTIMISE" "LINK;PRIVATE_LINK" ${ARGN})
   add_library(${name} STATIC ${sources})
   target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE emplace_flags ${arg_PRIVATE_LINK})
+  if(arg_OPTIMISE)
+    emplace_optimise(${name} ${arg_OPTIMISE})
+  endif()
+  emplace_unity(${name})
 endfunction()

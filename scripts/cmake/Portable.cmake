@@ -1,8 +1,8 @@
 # The target "portable": a folder that runs on another Linux of the same processor family with this glibc
-# or a newer one, and CUDA's own libraries if it was built with CUDA:
+# or a newer one. GPUs need CUDA's own libraries there; everything else runs without.
 #   emplace-portable/bin      emplace and the tests of the profilers
-#                   /lib      every shared library they need but glibc's and CUDA's
-#                   /configs  /scripts
+#                   /lib      every shared library they need but glibc's and CUDA's; the CUDA module
+#                   /configs  /scripts  /licences
 # and the same as emplace-portable.tar.gz. Nothing needs to be set: programs look in ../lib, then where
 # CUDA usually lies; scripts/gpu_checklist looks further.
 
@@ -13,16 +13,37 @@ foreach(program profilers_test profilers_cpu_test profilers_cuda_test profilers_
     list(APPEND portable_programs ${program})
   endif()
 endforeach()
+set(portable_modules "")
+if(TARGET emplace_cuda)
+  list(APPEND portable_modules emplace_cuda)
+endif()
 # An RPATH holds for the libraries of libraries too, a RUNPATH would not.
-foreach(program ${portable_programs})
+foreach(program ${portable_programs} ${portable_modules})
   target_link_options(${program} PRIVATE LINKER:--disable-new-dtags)
 endforeach()
 list(JOIN portable_cuda_folders ":" portable_rpath)
-set_target_properties(${portable_programs} PROPERTIES
-  INSTALL_RPATH "$ORIGIN/../lib:${portable_rpath}")
+# Each folder of an RPATH is searched for every library, so a program has none of CUDA's. It is the same in the
+# build, where CMake would fill it up with ":", each of which means the current folder.
+set_target_properties(${portable_programs} ${portable_modules} PROPERTIES
+  INSTALL_RPATH "$ORIGIN/../lib" INSTALL_RPATH_USE_LINK_PATH ON BUILD_WITH_INSTALL_RPATH ON)
+foreach(target profilers_cuda_test ${portable_modules})
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib:${portable_rpath}")
+  endif()
+endforeach()
 
-install(TARGETS ${portable_programs} RUNTIME_DEPENDENCY_SET portable_libraries
-  RUNTIME DESTINATION bin COMPONENT portable)
+install(TARGETS ${portable_programs} ${portable_modules} RUNTIME_DEPENDENCY_SET portable_libraries
+  RUNTIME DESTINATION bin COMPONENT portable
+  LIBRARY DESTINATION lib COMPONENT portable)
+# HDF5 is opened by its name, and so is not among what programs are linked to.
+get_target_property(hdf5_file emplace_framework EMPLACE_HDF5_FILE)
+get_target_property(hdf5_name emplace_framework EMPLACE_HDF5_NAME)
+configure_file(${hdf5_file} ${PROJECT_BINARY_DIR}/portable_lib/${hdf5_name} COPYONLY)
+add_library(portable_hdf5 SHARED IMPORTED)
+set_target_properties(portable_hdf5 PROPERTIES
+  IMPORTED_LOCATION ${PROJECT_BINARY_DIR}/portable_lib/${hdf5_name})
+install(IMPORTED_RUNTIME_ARTIFACTS portable_hdf5 RUNTIME_DEPENDENCY_SET portable_libraries
+  LIBRARY DESTINATION lib COMPONENT portable)
 # glibc comes from the machine, because it belongs to its kernel and loader; CUDA's libraries too, because
 # they belong to its driver and are large.
 install(RUNTIME_DEPENDENCY_SET portable_libraries
@@ -32,7 +53,11 @@ install(RUNTIME_DEPENDENCY_SET portable_libraries
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION . COMPONENT portable)
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/gpu_checklist DESTINATION scripts COMPONENT portable)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE
+    ${PROJECT_SOURCE_DIR}/scripts/lib/third_party_notices.md
   DESTINATION . COMPONENT portable)
+install(FILES ${PROJECT_SOURCE_DIR}/experiments/report/page/d3_licence.txt
+  DESTINATION licences COMPONENT portable)
+install(SCRIPT ${PROJECT_SOURCE_DIR}/scripts/cmake/PortableLicences.cmake COMPONENT portable)
 
 set(portable_folder ${PROJECT_BINARY_DIR}/emplace-portable)
 add_custom_target(portable
@@ -43,4 +68,4 @@ add_custom_target(portable
     ${CMAKE_COMMAND} -E tar czf emplace-portable.tar.gz emplace-portable
   COMMENT "Gathering ${portable_folder}"
   VERBATIM)
-add_dependencies(portable ${portable_programs})
+add_dependencies(portable ${portable_programs} ${portable_modules})

@@ -1,5 +1,7 @@
 #include "tests/support/toy_problems.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "simulator/simulator.h"

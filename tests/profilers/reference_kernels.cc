@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "framework/base/error.h"
 #include "tests/profilers/reference_internal.h"

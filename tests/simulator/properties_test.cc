@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "simulator/bounds.h"
 #include "tests/simulator/simulate.h"

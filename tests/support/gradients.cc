@@ -1,5 +1,6 @@
 #include "tests/support/gradients.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

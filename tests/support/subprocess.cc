@@ -72,7 +72,7 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessO
   ProcessResult result;
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::seconds(options.timeout_seconds);
-  auto interrupt = Clock::time_point::max();
+  auto interrupt = Clock::time_point::max(), interrupted = interrupt;
   bool met = options.interrupt_when.empty(), timed_out = false;
   pollfd files[2] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   while (files[0].fd >= 0 || files[1].fd >= 0) {
@@ -85,6 +85,7 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessO
     }
     if (Clock::now() >= interrupt) {
       kill(child, SIGINT);
+      interrupted = Clock::now();
       interrupt = Clock::time_point::max();
     }
     if (!timed_out && Clock::now() > end) {
@@ -94,6 +95,9 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessO
   }
   int status = 0;
   waitpid(child, &status, 0);
+  if (interrupted < Clock::time_point::max()) {
+    result.seconds_interrupted = std::chrono::duration<double>(Clock::now() - interrupted).count();
+  }
   if (timed_out) result.err += fmt::format("killed after {} s\n", options.timeout_seconds);
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;

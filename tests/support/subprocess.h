@@ -16,8 +16,9 @@ struct ProcessOptions {
 };
 
 struct ProcessResult {
-  int exit_code = -1;    ///< 128 + signal for a killed process
-  std::string out, err;  ///< stdout and stderr, whole
+  int exit_code = -1;              ///< 128 + signal for a killed process
+  std::string out, err;            ///< stdout and stderr, whole
+  double seconds_interrupted = 0;  ///< from SIGINT to the end; 0: it was not sent [s]
 };
 
 /// Runs a program to its end. @param command  the program's path and its arguments

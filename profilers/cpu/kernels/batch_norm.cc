@@ -13,10 +13,9 @@ namespace emplace::cpu {
 namespace {
 
 using Desc = dnnl::memory::desc;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
 const auto kFlags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
 
-bool IsNhwc(const TensorView& view) {
+bool IsChannelsLast(const TensorView& view) {
   if (view.shape.size() != 4) return view.is_contiguous();  // statistics
   const auto &shape = view.shape, &strides = view.strides;
   const TensorView nhwc{view.dtype,
@@ -133,8 +132,8 @@ dnnl::batch_normalization_forward::primitive_desc OnednnForwardDesc(const Desc& 
 // As MakePlaneForward.
 std::unique_ptr<ViewKernel> MakeOnednnForward(const KernelCall& call) {
   const TensorView& view = call.inputs[0].view;
-  const Desc x(view.shape, kF32, dnnl::memory::format_tag::nhwc);
-  const Desc line({view.shape[1]}, kF32, dnnl::memory::format_tag::x);
+  const Desc x(view.shape, kOnednnF32, dnnl::memory::format_tag::nhwc);
+  const Desc line({view.shape[1]}, kOnednnF32, dnnl::memory::format_tag::x);
   const auto desc = OnednnForwardDesc(x, static_cast<float>(call.params.epsilon));
   auto program = std::make_unique<OnednnProgram>();
   program->Append(dnnl::batch_normalization_forward(desc),
@@ -151,8 +150,8 @@ std::unique_ptr<ViewKernel> MakeOnednnForward(const KernelCall& call) {
 // As MakePlaneBackward.
 std::unique_ptr<ViewKernel> MakeOnednnBackward(const KernelCall& call) {
   const TensorView& view = call.inputs[1].view;
-  const Desc x(view.shape, kF32, dnnl::memory::format_tag::nhwc);
-  const Desc line({view.shape[1]}, kF32, dnnl::memory::format_tag::x);
+  const Desc x(view.shape, kOnednnF32, dnnl::memory::format_tag::nhwc);
+  const Desc line({view.shape[1]}, kOnednnF32, dnnl::memory::format_tag::x);
   const auto epsilon = static_cast<float>(call.params.epsilon);
   const dnnl::batch_normalization_backward::primitive_desc desc(
       {dnnl::prop_kind::backward, x, x, epsilon, kFlags},
@@ -175,7 +174,7 @@ std::unique_ptr<ViewKernel> MakeOnednnBackward(const KernelCall& call) {
   return program;
 }
 
-std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call, int threads) {
+std::unique_ptr<ViewKernel> MakeBatchNormForward(const KernelCall& call, int threads) {
   const TensorView& x = call.inputs[0].view;
   const std::int64_t channels = x.shape[1], count = x.num_elements() / channels;
   const bool updates = call.outputs.size() == 5, has_running = call.inputs.size() == 5;
@@ -211,7 +210,7 @@ std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call, int threads) {
       normalise->scratch_bytes());
 }
 
-std::unique_ptr<ViewKernel> MakeBackward(const KernelCall& call, int threads) {
+std::unique_ptr<ViewKernel> MakeBatchNormBackward(const KernelCall& call, int threads) {
   const std::int64_t channels = call.inputs[1].view.shape[1];
   const std::shared_ptr<ViewKernel> differentiate =
       AllAre(&IsContiguous, call) ? MakePlaneBackward(call, threads) : MakeOnednnBackward(call);
@@ -252,9 +251,9 @@ std::unique_ptr<ViewKernel> MakeBatchNorm(const KernelCall& call, int threads) {
     Require(call,
             call.outputs[i].view.shape == (i == 0 ? x.shape : per_channel),
             "expected an output of x's shape, then statistics [c]");
-  if (!AllAre(&IsNhwc, call))
+  if (!AllAre(&IsChannelsLast, call))
     if (auto packed = PackUnless(&IsContiguous, &MakeBatchNorm, call, threads)) return packed;
-  return is_forward ? MakeForward(call, threads) : MakeBackward(call, threads);
+  return is_forward ? MakeBatchNormForward(call, threads) : MakeBatchNormBackward(call, threads);
 }
 
 }  // namespace emplace::cpu

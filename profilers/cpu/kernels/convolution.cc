@@ -12,7 +12,6 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 using Desc = dnnl::memory::desc;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
 
 // Dense in the order of dimensions `order`, outermost first; dimensions of size 1 do not count.
 bool IsDense(const TensorView& view, const std::vector<int>& order) {
@@ -32,8 +31,8 @@ bool IsNchw(const TensorView& view) {
 
 // oneDNN recognises a layout by all its strides, also those of dimensions of size 1.
 Desc ActivationDesc(const TensorView& view, bool nhwc) {
-  if (nhwc && IsNhwc(view)) return {view.shape, kF32, Tag::nhwc};
-  if (!nhwc && IsNchw(view)) return {view.shape, kF32, Tag::nchw};
+  if (nhwc && IsNhwc(view)) return {view.shape, kOnednnF32, Tag::nhwc};
+  if (!nhwc && IsNchw(view)) return {view.shape, kOnednnF32, Tag::nchw};
   return OnednnDesc(view);
 }
 
@@ -92,9 +91,9 @@ Problem Describe(const KernelCall& call,
   // oneDNN has no fast filter gradient of grouped blocks with odd channels, but one of NHWC.
   const bool asks_nhwc = groups > 1 && call.kind == KernelKind::kConvBackwardFilter;
   const Tag tag = asks_nhwc ? Tag::nhwc : Tag::any;
-  problem.asked_x = keeps ? problem.x : Desc(x.shape, kF32, tag);
-  problem.asked_y = keeps ? problem.y : Desc(y.shape, kF32, tag);
-  problem.asked_w = Desc(problem.w.dims(), kF32, Tag::any);
+  problem.asked_x = keeps ? problem.x : Desc(x.shape, kOnednnF32, tag);
+  problem.asked_y = keeps ? problem.y : Desc(y.shape, kOnednnF32, tag);
+  problem.asked_w = Desc(problem.w.dims(), kOnednnF32, Tag::any);
   return problem;
 }
 
@@ -132,7 +131,7 @@ std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
     Require(call,
             call.inputs[2].view.shape == std::vector{call.outputs[0].view.shape[1]},
             "expected a bias [k]");
-    bias = Desc(call.inputs[2].view.shape, kF32, Tag::x);
+    bias = Desc(call.inputs[2].view.shape, kOnednnF32, Tag::x);
   }
   const auto desc = ForwardDesc(p, has_bias ? &bias : nullptr);
   const Place x_in{Place::kInput, 0}, w_in{Place::kInput, 1}, y_out{Place::kOutput, 0};

@@ -1,91 +1,128 @@
 // Elementwise functions over strided views: own loops for arithmetic, which run at the speed of
-// memory; oneDNN's vector mathematics for exp, log, tanh and their like on dense f32 data.
+// memory. Exponentials and their like are in mathematics.cc.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "profilers/cpu/kernels/loops.h"
-#include "profilers/cpu/kernels/onednn_program.h"
+#include "profilers/cpu/kernels/view_kernel.h"
 
 namespace emplace::cpu {
 namespace {
 
-// y = f(a, b) along a row; broadcast and dense operands have loops of their own.
-template <typename A, typename B, typename Y, typename F>
-void RunRow(const A* a,
-            std::int64_t a_stride,
-            const B* b,
-            std::int64_t b_stride,
-            Y* y,
-            std::int64_t y_stride,
-            std::int64_t count,
-            const F& f) {
-  if (y_stride == 1 && a_stride == 1 && b_stride == 1) {
+// One row of y = f(inputs): strides in elements of each view's own type.
+struct Row {
+  void* y;
+  std::int64_t y_stride;
+  std::array<const void*, 3> in;       // nullptr: missing
+  std::array<std::int64_t, 3> stride;  // of the inputs
+  std::int64_t count;
+  double alpha;
+};
+
+// Types are known in here alone, so that the walk over the rows is compiled once for all functions.
+using RowFunction = void (*)(const Row& row);
+
+// y = f(a)
+template <typename A, typename Y, typename F>
+void UnaryRow(const Row& row) {
+  Vectorised([&] {
+    const A* const a = static_cast<const A*>(row.in[0]);
+    Y* const y = static_cast<Y*>(row.y);
+    if (row.y_stride == 1 && row.stride[0] == 1) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], b[i]);
-  } else if (y_stride == 1 && a_stride == 1 && b_stride == 0) {
-    const B scalar = *b;
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], scalar);
-  } else if (y_stride == 1 && a_stride == 0 && b_stride == 1) {
-    const A scalar = *a;
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) y[i] = f(scalar, b[i]);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) y[i * y_stride] = f(a[i * a_stride], b[i * b_stride]);
-  }
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i]);
+    } else {
+      for (std::int64_t i = 0; i < row.count; ++i) y[i * row.y_stride] = F()(a[i * row.stride[0]]);
+    }
+  });
 }
 
-// The kernel y = f(a, b) with `alpha` for a missing b.
+// y = f(a, b, alpha), where a missing b is alpha; broadcast and dense operands have loops of their
+// own.
 template <typename A, typename B, typename Y, typename F>
-std::unique_ptr<ViewKernel> MakeLoops(const KernelCall& call, int threads, F f) {
-  const TensorView& y = call.outputs[0].view;
-  const TensorView& a = call.inputs[0].view;
-  const bool is_binary = call.inputs.size() > 1;
-  const B alpha = static_cast<B>(call.params.alpha);
-  if (!is_binary) {
-    const TensorView* const views[] = {&y, &a};
-    return MakeKernel([loops = MergeLoops(views), alpha, threads, f](
-                          void* const* in, void* const* out, void*) {
-      const std::int64_t y_stride = loops.row_stride(0), a_stride = loops.row_stride(1);
-      ForEachRow<2>(loops, threads, [&](const auto& at, std::int64_t count) {
-        RunRow(
-            As<A>(in[0]) + at[1], a_stride, &alpha, 0, As<Y>(out[0]) + at[0], y_stride, count, f);
-      });
+void BinaryRow(const Row& row) {
+  Vectorised([&] {
+    const B alpha = static_cast<B>(row.alpha);
+    const A* const a = static_cast<const A*>(row.in[0]);
+    const B* const b = row.in[1] != nullptr ? static_cast<const B*>(row.in[1]) : &alpha;
+    Y* const y = static_cast<Y*>(row.y);
+    const std::int64_t a_stride = row.stride[0], b_stride = row.stride[1];
+    if (row.y_stride == 1 && a_stride == 1 && b_stride == 1) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i], b[i], alpha);
+    } else if (row.y_stride == 1 && a_stride == 1 && b_stride == 0) {
+      const B scalar = *b;
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i], scalar, alpha);
+    } else if (row.y_stride == 1 && a_stride == 0 && b_stride == 1) {
+      const A scalar = *a;
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(scalar, b[i], alpha);
+    } else {
+      for (std::int64_t i = 0; i < row.count; ++i)
+        y[i * row.y_stride] = F()(a[i * a_stride], b[i * b_stride], alpha);
+    }
+  });
+}
+
+// y = condition ? yes : no
+template <typename T>
+void SelectRow(const Row& row) {
+  Vectorised([&] {
+    const auto* const condition = static_cast<const std::uint8_t*>(row.in[0]);
+    const T* const yes = static_cast<const T*>(row.in[1]);
+    const T* const no = static_cast<const T*>(row.in[2]);
+    T* const y = static_cast<T*>(row.y);
+    if (row.y_stride == 1 && row.stride == std::array<std::int64_t, 3>{1, 1, 1}) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = condition[i] != 0 ? yes[i] : no[i];
+    } else {
+      for (std::int64_t i = 0; i < row.count; ++i)
+        y[i * row.y_stride] =
+            condition[i * row.stride[0]] != 0 ? yes[i * row.stride[1]] : no[i * row.stride[2]];
+    }
+  });
+}
+
+template <std::size_t kViews>
+std::unique_ptr<ViewKernel> MakeRowsOf(const KernelCall& call, int threads, RowFunction function) {
+  std::array<const TensorView*, kViews> views{&call.outputs[0].view};
+  std::array<std::int64_t, kViews> bytes{SizeOf(call.outputs[0].view.dtype)};
+  for (std::size_t v = 1; v < kViews; ++v) {
+    views[v] = &call.inputs[v - 1].view;
+    bytes[v] = SizeOf(views[v]->dtype);
+  }
+  const double alpha = call.params.alpha;
+  return MakeKernel([loops = MergeLoops(views), bytes, alpha, threads, function](
+                        void* const* in, void* const* out, void*) {
+    ForEachRow<kViews>(loops, threads, [&](const auto& at, std::int64_t count) {
+      Row row{At(out[0], at[0] * bytes[0]), loops.row_stride(0), {}, {}, count, alpha};
+      for (std::size_t v = 1; v < kViews; ++v) {
+        row.in[v - 1] = At(in[v - 1], at[v] * bytes[v]);
+        row.stride[v - 1] = loops.row_stride(static_cast<int>(v));
+      }
+      function(row);
     });
-  }
-  const TensorView* const views[] = {&y, &a, &call.inputs[1].view};
-  return MakeKernel(
-      [loops = MergeLoops(views), threads, f](void* const* in, void* const* out, void*) {
-        const std::int64_t y_stride = loops.row_stride(0), a_stride = loops.row_stride(1),
-                           b_stride = loops.row_stride(2);
-        ForEachRow<3>(loops, threads, [&](const auto& at, std::int64_t count) {
-          RunRow(As<A>(in[0]) + at[1],
-                 a_stride,
-                 As<B>(in[1]) + at[2],
-                 b_stride,
-                 As<Y>(out[0]) + at[0],
-                 y_stride,
-                 count,
-                 f);
-        });
-      });
+  });
 }
 
-// Calls f with a value of the C++ type of `dtype`.
-template <typename F>
-std::unique_ptr<ViewKernel> WithType(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::kF32:
-      return f(float{});
-    case DType::kI32:
-      return f(std::int32_t{});
-    case DType::kI64:
-      return f(std::int64_t{});
-    case DType::kBool:
-      return f(std::uint8_t{});
+// The kernel that applies `function` to every row of its one output and its inputs.
+std::unique_ptr<ViewKernel> MakeRows(const KernelCall& call, int threads, RowFunction function) {
+  switch (call.inputs.size()) {
+    case 1:
+      return MakeRowsOf<2>(call, threads, function);
+    case 2:
+      return MakeRowsOf<3>(call, threads, function);
+    default:
+      return MakeRowsOf<4>(call, threads, function);
   }
-  return nullptr;
+}
+
+// The function of a list for `dtype`: f32, i32, i64, bool.
+RowFunction OfType(DType dtype, const std::array<RowFunction, 4>& functions) {
+  return functions[static_cast<std::size_t>(dtype)];
 }
 
 void RequireOneType(const KernelCall& call) {
@@ -101,27 +138,86 @@ void RequireNumbers(const KernelCall& call) {
 }
 
 template <typename F>
-std::unique_ptr<ViewKernel> MakeArithmetic(const KernelCall& call, int threads, F f) {
+std::unique_ptr<ViewKernel> MakeArithmetic(const KernelCall& call, int threads, F) {
   RequireNumbers(call);
-  return WithType(call.inputs[0].view.dtype,
-                  [&]<typename T>(T) { return MakeLoops<T, T, T>(call, threads, f); });
+  return MakeRows(call,
+                  threads,
+                  OfType(call.inputs[0].view.dtype,
+                         {&BinaryRow<float, float, float, F>,
+                          &BinaryRow<std::int32_t, std::int32_t, std::int32_t, F>,
+                          &BinaryRow<std::int64_t, std::int64_t, std::int64_t, F>,
+                          nullptr}));
+}
+
+std::unique_ptr<ViewKernel> MakeNegative(const KernelCall& call, int threads) {
+  RequireNumbers(call);
+  constexpr auto kNegative = [](auto a) { return -a; };
+  using F = decltype(kNegative);
+  return MakeRows(call,
+                  threads,
+                  OfType(call.inputs[0].view.dtype,
+                         {&UnaryRow<float, float, F>,
+                          &UnaryRow<std::int32_t, std::int32_t, F>,
+                          &UnaryRow<std::int64_t, std::int64_t, F>,
+                          nullptr}));
 }
 
 template <typename F>
-std::unique_ptr<ViewKernel> MakeF32(const KernelCall& call, int threads, F f) {
+std::unique_ptr<ViewKernel> MakeUnaryF32(const KernelCall& call, int threads, F) {
   RequireF32(call);
-  return MakeLoops<float, float, float>(call, threads, f);
+  return MakeRows(call, threads, &UnaryRow<float, float, F>);
+}
+
+template <typename F>
+std::unique_ptr<ViewKernel> MakeBinaryF32(const KernelCall& call, int threads, F) {
+  RequireF32(call);
+  return MakeRows(call, threads, &BinaryRow<float, float, float, F>);
+}
+
+std::unique_ptr<ViewKernel> MakeGreaterEqual(const KernelCall& call, int threads) {
+  RequireOneType(call);
+  Require(call, call.outputs[0].view.dtype == DType::kBool, "expected a bool output");
+  constexpr auto kGreaterEqual = [](auto a, auto b, auto) {
+    return static_cast<std::uint8_t>(a >= b);
+  };
+  using F = decltype(kGreaterEqual);
+  return MakeRows(call,
+                  threads,
+                  OfType(call.inputs[0].view.dtype,
+                         {&BinaryRow<float, float, std::uint8_t, F>,
+                          &BinaryRow<std::int32_t, std::int32_t, std::uint8_t, F>,
+                          &BinaryRow<std::int64_t, std::int64_t, std::uint8_t, F>,
+                          &BinaryRow<std::uint8_t, std::uint8_t, std::uint8_t, F>}));
+}
+
+template <typename Y>
+RowFunction CastRow(DType from) {
+  constexpr auto kCast = [](auto a) { return static_cast<Y>(a); };
+  using F = decltype(kCast);
+  return OfType(from,
+                {&UnaryRow<float, Y, F>,
+                 &UnaryRow<std::int32_t, Y, F>,
+                 &UnaryRow<std::int64_t, Y, F>,
+                 &UnaryRow<std::uint8_t, Y, F>});
+}
+
+RowFunction IsNonzeroRow(DType from) {
+  constexpr auto kIsNonzero = [](auto a) { return static_cast<std::uint8_t>(a != decltype(a){0}); };
+  using F = decltype(kIsNonzero);
+  return OfType(from,
+                {&UnaryRow<float, std::uint8_t, F>,
+                 &UnaryRow<std::int32_t, std::uint8_t, F>,
+                 &UnaryRow<std::int64_t, std::uint8_t, F>,
+                 &UnaryRow<std::uint8_t, std::uint8_t, F>});
 }
 
 std::unique_ptr<ViewKernel> MakeCast(const KernelCall& call, int threads) {
-  return WithType(call.inputs[0].view.dtype, [&]<typename A>(A) {
-    if (call.outputs[0].view.dtype == DType::kBool)
-      return MakeLoops<A, A, std::uint8_t>(
-          call, threads, [](A a, A) { return static_cast<std::uint8_t>(a != A{0}); });
-    return WithType(call.outputs[0].view.dtype, [&]<typename Y>(Y) {
-      return MakeLoops<A, A, Y>(call, threads, [](A a, A) { return static_cast<Y>(a); });
-    });
-  });
+  const DType from = call.inputs[0].view.dtype;
+  const std::array<RowFunction, 4> casts = {CastRow<float>(from),
+                                            CastRow<std::int32_t>(from),
+                                            CastRow<std::int64_t>(from),
+                                            IsNonzeroRow(from)};
+  return MakeRows(call, threads, OfType(call.outputs[0].view.dtype, casts));
 }
 
 // Sum of three or more inputs, in pieces that stay in the cache: an output may be any of the
@@ -149,77 +245,14 @@ std::unique_ptr<ViewKernel> MakeSumOfDense(const KernelCall& call, int threads) 
 std::unique_ptr<ViewKernel> MakeSum(const KernelCall& call, int threads) {
   if (auto packed = PackUnless(&IsContiguous, &MakeSum, call, threads)) return packed;
   RequireNumbers(call);
-  return WithType(call.inputs[0].view.dtype,
-                  [&]<typename T>(T) { return MakeSumOfDense<T>(call, threads); });
-}
-
-// oneDNN's vector mathematics on one dense run.
-dnnl::algorithm OnednnAlgorithm(Function function) {
-  switch (function) {
-    case Function::kExp:
-      return dnnl::algorithm::eltwise_exp;
-    case Function::kLog:
-      return dnnl::algorithm::eltwise_log;
-    case Function::kSigmoid:
-      return dnnl::algorithm::eltwise_logistic;
-    case Function::kTanh:
-      return dnnl::algorithm::eltwise_tanh;
-    case Function::kGelu:
-    case Function::kGeluGrad:
-      return dnnl::algorithm::eltwise_gelu_erf;
-    case Function::kGeluTanh:
-    case Function::kGeluTanhGrad:
-      return dnnl::algorithm::eltwise_gelu_tanh;
+  switch (call.inputs[0].view.dtype) {
+    case DType::kF32:
+      return MakeSumOfDense<float>(call, threads);
+    case DType::kI32:
+      return MakeSumOfDense<std::int32_t>(call, threads);
     default:
-      return dnnl::algorithm::undef;
+      return MakeSumOfDense<std::int64_t>(call, threads);
   }
-}
-
-std::unique_ptr<ViewKernel> MakeOnednnForward(dnnl::algorithm algorithm, std::int64_t n) {
-  const dnnl::memory::desc line({n}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
-  const dnnl::eltwise_forward::primitive_desc desc(
-      {dnnl::prop_kind::forward_inference, algorithm, line, 0.F, 0.F},
-      OnednnAttributes(),
-      OnednnEngine());
-  auto program = std::make_unique<OnednnProgram>();
-  program->Append(
-      dnnl::eltwise_forward(desc),
-      desc,
-      {{DNNL_ARG_SRC, {line, {Place::kInput, 0}}}, {DNNL_ARG_DST, {line, {Place::kOutput, 0}}}});
-  return program;
-}
-
-std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::int64_t n) {
-  const dnnl::memory::desc line({n}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
-  const dnnl::eltwise_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, algorithm, line, 0.F, 0.F},
-      OnednnAttributes(),
-      OnednnEngine());
-  const dnnl::eltwise_backward::primitive_desc desc(
-      {algorithm, line, line, 0.F, 0.F}, OnednnAttributes(), OnednnEngine(), forward);
-  auto program = std::make_unique<OnednnProgram>();
-  program->Append(dnnl::eltwise_backward(desc),
-                  desc,
-                  {{DNNL_ARG_DIFF_DST, {line, {Place::kInput, 0}}},
-                   {DNNL_ARG_SRC, {line, {Place::kInput, 1}}},
-                   {DNNL_ARG_DIFF_SRC, {line, {Place::kOutput, 0}}}});
-  return program;
-}
-
-std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads) {
-  RequireF32(call);
-  const bool is_grad = call.params.function == Function::kGeluGrad ||
-                       call.params.function == Function::kGeluTanhGrad;
-  if (is_grad) Require(call, call.inputs.size() == 2, "expected dy and x");
-  const std::int64_t n = call.outputs[0].view.num_elements();
-  if (n == 0) return MakeKernel([](auto, auto, auto) {});
-  // Packed unless all views are one and the same dense run, in whatever order.
-  std::vector<const TensorView*> views{&call.outputs[0].view};
-  for (const Argument& input : call.inputs) views.push_back(&input.view);
-  if (!MergeLoops(views).is_one_run())
-    return PackUnless(&IsContiguous, &MakeMathematics, call, threads);
-  const dnnl::algorithm algorithm = OnednnAlgorithm(call.params.function);
-  return is_grad ? MakeOnednnBackward(algorithm, n) : MakeOnednnForward(algorithm, n);
 }
 
 }  // namespace
@@ -234,43 +267,38 @@ std::unique_ptr<ViewKernel> MakeElementwise(const KernelCall& call, int threads)
   switch (function) {
     case Function::kAdd:
       if (call.inputs.size() > 2) return MakeSum(call, threads);
-      return MakeArithmetic(call, threads, [](auto a, auto b) { return a + b; });
+      return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return a + b; });
     case Function::kSub:
-      return MakeArithmetic(call, threads, [](auto a, auto b) { return a - b; });
+      return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return a - b; });
     case Function::kReverseSub:
-      return MakeArithmetic(call, threads, [](auto a, auto b) { return b - a; });
+      return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return b - a; });
     case Function::kMul:
-      return MakeArithmetic(call, threads, [](auto a, auto b) { return a * b; });
+      return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return a * b; });
     case Function::kDiv:
-      return MakeF32(call, threads, [](float a, float b) { return a / b; });
+      return MakeBinaryF32(call, threads, [](float a, float b, float) { return a / b; });
     case Function::kMinimum:
-      return MakeArithmetic(call, threads, [](auto a, auto b) { return b < a ? b : a; });
+      return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return b < a ? b : a; });
     case Function::kMaximum:
-      return MakeArithmetic(call, threads, [](auto a, auto b) { return a < b ? b : a; });
+      return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return a < b ? b : a; });
     case Function::kNeg:
-      return MakeArithmetic(call, threads, [](auto a, auto) { return -a; });
+      return MakeNegative(call, threads);
     case Function::kGreaterEqual:
-      RequireOneType(call);
-      Require(call, call.outputs[0].view.dtype == DType::kBool, "expected a bool output");
-      return WithType(call.inputs[0].view.dtype, [&]<typename T>(T) {
-        return MakeLoops<T, T, std::uint8_t>(
-            call, threads, [](T a, T b) { return static_cast<std::uint8_t>(a >= b); });
-      });
+      return MakeGreaterEqual(call, threads);
     case Function::kSqrt:
-      return MakeF32(call, threads, [](float a, float) { return std::sqrt(a); });
+      return MakeUnaryF32(call, threads, [](float a) { return std::sqrt(a); });
     case Function::kCast:
       return MakeCast(call, threads);
     case Function::kRelu:
-      return MakeF32(call, threads, [](float a, float) { return a > 0 ? a : 0; });
+      return MakeUnaryF32(call, threads, [](float a) { return a > 0 ? a : 0; });
     case Function::kReluGrad:
-      return MakeF32(
-          call, threads, [threshold = static_cast<float>(call.params.alpha)](float dy, float b) {
-            return b > threshold ? dy : 0;
-          });
+      return MakeBinaryF32(
+          call, threads, [](float dy, float b, float threshold) { return b > threshold ? dy : 0; });
     case Function::kSigmoidGrad:
-      return MakeF32(call, threads, [](float y, float dy) { return dy * y * (1 - y); });
+      return MakeBinaryF32(
+          call, threads, [](float y, float dy, float) { return dy * y * (1 - y); });
     case Function::kTanhGrad:
-      return MakeF32(call, threads, [](float y, float dy) { return dy * (1 - y * y); });
+      return MakeBinaryF32(
+          call, threads, [](float y, float dy, float) { return dy * (1 - y * y); });
     case Function::kExp:
     case Function::kLog:
     case Function::kSigmoid:
@@ -292,38 +320,31 @@ std::unique_ptr<ViewKernel> MakeElementwise(const KernelCall& call, int threads)
 std::unique_ptr<ViewKernel> MakeSelect(const KernelCall& call, int threads) {
   const TensorView& y = call.outputs[0].view;
   const TensorView& condition = call.inputs[0].view;
-  const TensorView& b = call.inputs.back().view;
   Require(call, condition.dtype == DType::kBool, "expected a bool condition");
   for (const Argument& input : call.inputs) {
     RequireSameShape(call, input.view, y);
     if (&input != &call.inputs[0])
       Require(call, input.view.dtype == y.dtype, "expected choices of the output's type");
   }
-  return WithType(y.dtype, [&]<typename T>(T) -> std::unique_ptr<ViewKernel> {
-    if (call.inputs.size() == 2)
-      return MakeLoops<std::uint8_t, T, T>(
-          call, threads, [alpha = static_cast<T>(call.params.alpha)](std::uint8_t c, T other) {
-            return c != 0 ? alpha : other;
-          });
-    const TensorView* const views[] = {&y, &condition, &call.inputs[1].view, &b};
-    return MakeKernel([loops = MergeLoops(views), threads](
-                          void* const* in, void* const* out, void*) {
-      const std::int64_t y_stride = loops.row_stride(0), c_stride = loops.row_stride(1),
-                         a_stride = loops.row_stride(2), b_stride = loops.row_stride(3);
-      ForEachRow<4>(loops, threads, [&](const auto& at, std::int64_t count) {
-        T* target = As<T>(out[0]) + at[0];
-        const auto* choice = As<std::uint8_t>(in[0]) + at[1];
-        const T *yes = As<T>(in[1]) + at[2], *no = As<T>(in[2]) + at[3];
-        if (y_stride == 1 && c_stride == 1 && a_stride == 1 && b_stride == 1) {
-#pragma omp simd
-          for (std::int64_t i = 0; i < count; ++i) target[i] = choice[i] != 0 ? yes[i] : no[i];
-        } else {
-          for (std::int64_t i = 0; i < count; ++i)
-            target[i * y_stride] = choice[i * c_stride] != 0 ? yes[i * a_stride] : no[i * b_stride];
-        }
-      });
-    });
-  });
+  if (call.inputs.size() == 3)
+    return MakeRows(call,
+                    threads,
+                    OfType(y.dtype,
+                           {&SelectRow<float>,
+                            &SelectRow<std::int32_t>,
+                            &SelectRow<std::int64_t>,
+                            &SelectRow<std::uint8_t>}));
+  constexpr auto kAlphaOr = [](std::uint8_t choice, auto other, auto alpha) {
+    return choice != 0 ? alpha : other;
+  };
+  using F = decltype(kAlphaOr);
+  return MakeRows(call,
+                  threads,
+                  OfType(y.dtype,
+                         {&BinaryRow<std::uint8_t, float, float, F>,
+                          &BinaryRow<std::uint8_t, std::int32_t, std::int32_t, F>,
+                          &BinaryRow<std::uint8_t, std::int64_t, std::int64_t, F>,
+                          &BinaryRow<std::uint8_t, std::uint8_t, std::uint8_t, F>}));
 }
 
 }  // namespace emplace::cpu

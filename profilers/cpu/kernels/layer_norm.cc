@@ -9,7 +9,7 @@
 namespace emplace::cpu {
 namespace {
 
-std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call, int threads) {
+std::unique_ptr<ViewKernel> MakeLayerNormForward(const KernelCall& call, int threads) {
   const TensorView &x = call.inputs[0].view, &y = call.outputs[0].view;
   const std::int64_t rows = x.shape[0], width = x.shape[1];
   const std::int64_t x_stride = x.strides[0], y_stride = y.strides[0];
@@ -40,7 +40,7 @@ std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call, int threads) {
 }
 
 // dx row by row; dscale and doffset are summed by columns, each thread for columns of its own.
-std::unique_ptr<ViewKernel> MakeBackward(const KernelCall& call, int threads) {
+std::unique_ptr<ViewKernel> MakeLayerNormBackward(const KernelCall& call, int threads) {
   const TensorView &dy = call.inputs[0].view, &x = call.inputs[1].view, &dx = call.outputs[0].view;
   const std::int64_t rows = x.shape[0], width = x.shape[1];
   const std::int64_t dy_stride = dy.strides[0], x_stride = x.strides[0], dx_stride = dx.strides[0];
@@ -112,7 +112,7 @@ std::unique_ptr<ViewKernel> MakeLayerNorm(const KernelCall& call, int threads) {
                 has(call.outputs[2], per_column),
             "expected mean, 1 / std [rows], scale, dscale, doffset [width]");
   if (auto packed = PackUnless(&HasDenseRows, &MakeLayerNorm, call, threads)) return packed;
-  return is_forward ? MakeForward(call, threads) : MakeBackward(call, threads);
+  return is_forward ? MakeLayerNormForward(call, threads) : MakeLayerNormBackward(call, threads);
 }
 
 }  // namespace emplace::cpu

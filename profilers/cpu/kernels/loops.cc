@@ -1,6 +1,7 @@
 #include "profilers/cpu/kernels/loops.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace emplace::cpu {

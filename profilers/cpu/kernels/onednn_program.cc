@@ -25,7 +25,7 @@ dnnl::memory::desc OnednnDesc(const std::vector<std::int64_t>& shape,
   for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d)
     if (shape[d] == 1)
       harmless[d] = d + 1 < static_cast<int>(shape.size()) ? harmless[d + 1] * shape[d + 1] : 1;
-  return {shape, dnnl::memory::data_type::f32, harmless};
+  return {shape, kOnednnF32, harmless};
 }
 
 dnnl::memory::desc OnednnDesc(const TensorView& view) {

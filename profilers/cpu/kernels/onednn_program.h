@@ -15,6 +15,8 @@
 
 namespace emplace::cpu {
 
+inline constexpr auto kOnednnF32 = dnnl::memory::data_type::f32;
+
 const dnnl::engine& OnednnEngine();
 
 /// Attributes of all our primitives: scratch is the caller's.

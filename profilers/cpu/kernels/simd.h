@@ -2,14 +2,16 @@
 
 // Own loops for the vector units of whatever processor the program meets: Vectorised(body) runs a
 // copy of `body` that was compiled for the widest instruction set the processor has. Everything
-// inside is inlined into that copy. Other compilers and processors get the baseline alone.
+// inside is inlined into that copy. There are copies only for sets beyond the one that the whole
+// program is compiled for; other compilers, other processors and sanitizers get that one alone.
 
 #include <algorithm>
 #include <cstdint>
 
 namespace emplace::cpu {
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__AVX512VL__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
 
@@ -31,8 +33,13 @@ RunAvx512(const Body& body) {
   body();
 }
 
+// With AVX2 in the baseline, its copy is the baseline's.
 template <typename Body>
+#ifdef __AVX2__
+[[gnu::flatten, gnu::noinline]] void RunAvx2(const Body& body) {
+#else
 [[gnu::flatten, gnu::noinline, gnu::target("avx2,fma")]] void RunAvx2(const Body& body) {
+#endif
   body();
 }
 
@@ -44,7 +51,11 @@ void Vectorised(const Body& body) {
     case InstructionSet::kAvx2:
       return RunAvx2(body);
     case InstructionSet::kBaseline:
+#ifdef __AVX2__
+      return RunAvx2(body);
+#else
       return body();
+#endif
   }
 }
 
@@ -64,14 +75,12 @@ void RunOnThreads(int threads, void (*call)(const void* f, int i), const void* f
 /// thread no parallel region is entered.
 template <typename Body>
 void ParallelRanges(int threads, std::int64_t n, const Body& body) {
-  if (threads <= 1 || n <= 1) {
-    if (n > 0) Vectorised([&] { body(std::int64_t{0}, n); });
-    return;
-  }
-  const std::int64_t ranges = std::min<std::int64_t>(threads, n);
+  if (n <= 0) return;
+  const std::int64_t ranges = std::clamp<std::int64_t>(threads, 1, n);
   const auto run = [&](std::int64_t i) {
     Vectorised([&] { body(n * i / ranges, n * (i + 1) / ranges); });
   };
+  if (ranges == 1) return run(0);
   RunOnThreads(
       static_cast<int>(ranges),
       [](const void* f, int i) { (*static_cast<const decltype(run)*>(f))(i); },

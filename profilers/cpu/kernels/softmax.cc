@@ -5,7 +5,7 @@
 namespace emplace::cpu {
 namespace {
 
-std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
+std::unique_ptr<ViewKernel> MakeSoftmaxForward(const KernelCall& call) {
   const auto x = OnednnDesc(call.inputs[0].view), y = OnednnDesc(call.outputs[0].view);
   const auto algorithm = call.kind == KernelKind::kSoftmax ? dnnl::algorithm::softmax_accurate
                                                            : dnnl::algorithm::softmax_log;
@@ -19,7 +19,7 @@ std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
   return program;
 }
 
-std::unique_ptr<ViewKernel> MakeBackward(const KernelCall& call) {
+std::unique_ptr<ViewKernel> MakeSoftmaxBackward(const KernelCall& call) {
   const auto dy = OnednnDesc(call.inputs[0].view), y = OnednnDesc(call.inputs[1].view),
              dx = OnednnDesc(call.outputs[0].view);
   const auto algorithm = call.kind == KernelKind::kSoftmaxBackward
@@ -49,7 +49,7 @@ std::unique_ptr<ViewKernel> MakeSoftmax(const KernelCall& call, int threads) {
   // oneDNN's fast implementations know rows without holes only.
   if (auto packed = PackUnless(&IsContiguous, &MakeSoftmax, call, threads)) return packed;
   const bool is_forward = call.kind == KernelKind::kSoftmax || call.kind == KernelKind::kLogSoftmax;
-  return is_forward ? MakeForward(call) : MakeBackward(call);
+  return is_forward ? MakeSoftmaxForward(call) : MakeSoftmaxBackward(call);
 }
 
 }  // namespace emplace::cpu

@@ -55,7 +55,7 @@ void RequireSameShape(const KernelCall& call, const TensorView& a, const TensorV
 using Factory = std::unique_ptr<ViewKernel>(const KernelCall& call, int threads);
 
 Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, MakeSoftmax,
-    MakeSparseCrossEntropy, MakeNllLoss, MakeElementwise, MakeSelect, MakeDropout,
+    MakeSparseCrossEntropy, MakeNllLoss, MakeElementwise, MakeMathematics, MakeSelect, MakeDropout,
     MakeRandomUniform, MakeFill, MakeReduce, MakeGather, MakeScatterAdd, MakeCopy, MakeOptimizer,
     MakeProxy;
 

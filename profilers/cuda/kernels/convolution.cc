@@ -16,7 +16,7 @@
 namespace emplace::cuda {
 namespace {
 
-constexpr std::size_t kMaxWorkspace = std::size_t{256} << 20;
+constexpr std::size_t kMaxConvWorkspace = std::size_t{256} << 20;
 constexpr std::int64_t kAlignment = 16;  // that cuDNN's vector loads ask for [B]
 
 using Tensor = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
@@ -166,7 +166,7 @@ class ConvolutionKernel final : public CudaKernel {
     algorithm_ = algorithm;
     workspace_bytes_ = 0;
     if (WorkspaceSize(&workspace_bytes_) != CUDNN_STATUS_SUCCESS) return false;
-    if (workspace_bytes_ > kMaxWorkspace) return false;
+    if (workspace_bytes_ > kMaxConvWorkspace) return false;
     scratch_ = without_workspace_;
     workspace_ = scratch_.Take(static_cast<std::int64_t>(workspace_bytes_));
     return true;

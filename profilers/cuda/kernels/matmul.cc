@@ -11,7 +11,7 @@
 namespace emplace::cuda {
 namespace {
 
-constexpr std::size_t kMaxWorkspace = std::size_t{32} << 20;
+constexpr std::size_t kMaxMatmulWorkspace = std::size_t{32} << 20;
 
 using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Matrix = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
@@ -202,7 +202,7 @@ class MatmulKernel final : public CudaKernel {
     };
     const std::uint32_t a = alignment(a_, call_.inputs[0]), b = alignment(b_, call_.inputs[1]);
     const std::uint32_t c = alignment(c_, call_.outputs[0]);
-    Set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kMaxWorkspace});
+    Set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kMaxMatmulWorkspace});
     Set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, layout_.is_swapped ? b : a);
     Set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, layout_.is_swapped ? a : b);
     Set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c);
@@ -222,7 +222,8 @@ class MatmulKernel final : public CudaKernel {
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) return false;
     EMPLACE_CUBLAS_CHECK(status);
     for (int i = 0; i < num_results; ++i) {
-      if (results[i].state == CUBLAS_STATUS_SUCCESS && results[i].workspaceSize <= kMaxWorkspace) {
+      if (results[i].state == CUBLAS_STATUS_SUCCESS &&
+          results[i].workspaceSize <= kMaxMatmulWorkspace) {
         algorithm_ = results[i].algo;
         workspace_bytes_ = results[i].workspaceSize;
         return true;

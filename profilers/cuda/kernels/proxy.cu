@@ -6,7 +6,7 @@
 namespace emplace::cuda {
 namespace {
 
-constexpr std::int64_t kMaxBlocks = 1024;  // fills the largest GPUs a few times
+constexpr std::int64_t kMaxProxyBlocks = 1024;  // fills the largest GPUs a few times
 
 __device__ inline bool IsAlignedForVectors(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % sizeof(uint4) == 0;
@@ -68,8 +68,8 @@ void LaunchProxy(const ProxyJob& job, cudaStream_t stream) {
   for (int n = 0; n < job.num_outputs; ++n) bytes += job.output_bytes[n];
   // A thread is worth starting for 16 bytes or 64 FLOPs.
   const double work = std::max(static_cast<double>(bytes) / 16, job.flops / 64);
-  const std::int64_t blocks =
-      static_cast<std::int64_t>(std::clamp(work / kBlock, 1.0, static_cast<double>(kMaxBlocks)));
+  const std::int64_t blocks = static_cast<std::int64_t>(
+      std::clamp(work / kBlock, 1.0, static_cast<double>(kMaxProxyBlocks)));
   const auto multiply_adds =
       static_cast<std::int64_t>(job.flops / 2 / static_cast<double>(blocks * kBlock));
   Launch("Proxy",

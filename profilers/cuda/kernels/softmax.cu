@@ -6,7 +6,7 @@
 namespace emplace::cuda {
 namespace {
 
-constexpr std::int64_t kWarpWidth = 1024;  // rows up to here get a warp, longer ones a block
+constexpr std::int64_t kSoftmaxWarpWidth = 1024;  // rows up to here get a warp, longer ones a block
 
 // A row belongs to a group of kGroup threads: blockDim = (kGroup, groups).
 __device__ inline std::int64_t RowOfGroup() {
@@ -125,7 +125,7 @@ void LaunchRows(const char* name,
                 cudaStream_t stream,
                 const Arguments&... arguments) {
   if (shape.rows == 0 || shape.width == 0) return;
-  if (shape.width <= kWarpWidth) {
+  if (shape.width <= kSoftmaxWarpWidth) {
     constexpr unsigned kGroups = kBlock / kWarp;
     Launch(name,
            for_warps,

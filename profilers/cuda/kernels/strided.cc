@@ -1,6 +1,7 @@
 #include "profilers/cuda/kernels/strided.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 

@@ -1,5 +1,6 @@
 #include "agents/hierarchical/placer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <doctest/doctest.h>

@@ -4,6 +4,7 @@
 // agents/hierarchical/grouper.h and placer.h: what the networks and their gradients are held
 // against.
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>

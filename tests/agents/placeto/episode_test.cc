@@ -1,5 +1,7 @@
 #include "agents/placeto/episode.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 

@@ -38,9 +38,9 @@ PlacetoState HandState() {
   return {{{1, 0, 0, 2}}, {100, 300, 500, 0}, {true, false, false, true}, 1};
 }
 
-struct World {
-  explicit World(const PlacetoFeaturesConfig& config,
-                 std::shared_ptr<const Problem> placed = FourGroups())
+struct FeatureWorld {
+  explicit FeatureWorld(const PlacetoFeaturesConfig& config,
+                        std::shared_ptr<const Problem> placed = FourGroups())
       : problem(std::move(placed)),
         graph(*problem),
         features(*problem, graph, config, "features") {}
@@ -57,7 +57,7 @@ struct World {
 TEST_CASE("one_hot: every column by hand") {
   PlacetoFeaturesConfig config;
   config.memory = true;
-  const PlacetoBatch batch = World(config).Batch({HandState()});
+  const PlacetoBatch batch = FeatureWorld(config).Batch({HandState()});
   const float third = 1.0F / 3;
   Matrix expected(4, 9);
   // cost / 20, bytes / 150, visited, current, (start - 300) / 300, memory / 60, device
@@ -78,7 +78,7 @@ TEST_CASE("one_hot: every column by hand") {
 TEST_CASE("columns that are not wanted are left out") {
   PlacetoFeaturesConfig config;
   config.start_time = false;
-  const PlacetoBatch batch = World(config).Batch({HandState()});
+  const PlacetoBatch batch = FeatureWorld(config).Batch({HandState()});
   CHECK(batch.groups.cols() == 4 + 3);
   CHECK(Distance(batch.groups.row(3), Matrix{{0.05F, 0, 1, 0, 0, 0, 1}}) < 1e-6);
 }
@@ -86,7 +86,7 @@ TEST_CASE("columns that are not wanted are left out") {
 TEST_CASE("device_costs: log1p, standardised over what is allowed, 0 elsewhere") {
   PlacetoFeaturesConfig config;
   config.device_costs = true;
-  const World world(config);
+  const FeatureWorld world(config);
   const PlacetoBatch batch = world.Batch({HandState()});
   REQUIRE(batch.groups.cols() == 5 + 3 + 3);
   const std::vector<double> costs = {10, 5, 10, 8, 10, 20, 30, 40, 1, 1, 1};
@@ -108,7 +108,7 @@ TEST_CASE("scored: groups tell who is together, and each device what is on it") 
   PlacetoFeaturesConfig config;
   config.devices = "scored";
   config.device_costs = true;  // without effect: devices tell the costs
-  const PlacetoBatch batch = World(config).Batch({HandState()});
+  const PlacetoBatch batch = FeatureWorld(config).Batch({HandState()});
   Matrix groups(4, 6);
   const float third = 1.0F / 3;
   // cost, bytes, visited, current, start, together with the current group on d0
@@ -128,7 +128,7 @@ TEST_CASE("scored: groups tell who is together, and each device what is on it") 
 
   PlacetoState shared = HandState();
   shared.current = 2;  // {d} reads 50 B from {a, b} on d1 and 30 B from {c} on d0
-  const PlacetoBatch other = World(config).Batch({shared});
+  const PlacetoBatch other = FeatureWorld(config).Batch({shared});
   CHECK(other.devices(0, 4) == doctest::Approx(30 / 80.0));
   CHECK(other.devices(1, 4) == doctest::Approx(50 / 80.0));
   CHECK(other.devices.col(5).isZero());  // nobody reads it
@@ -139,7 +139,7 @@ TEST_CASE("a batch is laid out group by group, for each group state by state") {
   for (const std::string devices : {"one_hot", "scored"}) {
     PlacetoFeaturesConfig config;
     config.devices = devices;
-    const World world(config, SmallProblem());
+    const FeatureWorld world(config, SmallProblem());
     const int groups = world.problem->num_groups(), count = world.problem->num_devices();
     std::vector<PlacetoState> states;
     for (int s = 0; s < 4; ++s) states.push_back(RandomState(rng, *world.problem));
@@ -161,7 +161,7 @@ TEST_CASE("a batch is laid out group by group, for each group state by state") {
 }
 
 TEST_CASE("before the first simulation, or with equal starts, start is 0") {
-  const World world(PlacetoFeaturesConfig{});
+  const FeatureWorld world(PlacetoFeaturesConfig{});
   PlacetoState state = HandState();
   state.start.clear();
   CHECK(world.Batch({state}).groups.col(4).isZero());
@@ -179,7 +179,7 @@ TEST_CASE("all features are numbers, also without costs and bytes") {
   const auto problem = builder.Build();
   Rng rng(1);
   for (const std::string devices : {"one_hot", "scored"}) {
-    const World world({devices, true, true, true}, problem);
+    const FeatureWorld world({devices, true, true, true}, problem);
     const PlacetoBatch batch = world.Batch({RandomState(rng, *problem)});
     CHECK(batch.groups.allFinite());
     CHECK(batch.devices.allFinite());
@@ -187,7 +187,7 @@ TEST_CASE("all features are numbers, also without costs and bytes") {
 }
 
 TEST_CASE("an unknown kind of device features is refused with the choices") {
-  CHECK(MessageOf<SettingError>([] { World({.devices = "all"}); }) ==
+  CHECK(MessageOf<SettingError>([] { FeatureWorld({.devices = "all"}); }) ==
         "features.devices: expected \"one_hot\", \"scored\", got \"all\"");
 }
 

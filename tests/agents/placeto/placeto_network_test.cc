@@ -27,8 +27,10 @@ PlacetoNetworkConfig NetworkConfig(const std::string& aggregation, const std::st
 }
 
 // A problem as the network sees it, and a network.
-struct World {
-  World(std::shared_ptr<const Problem> placed, const PlacetoNetworkConfig& config, int seed = 1)
+struct NetworkWorld {
+  NetworkWorld(std::shared_ptr<const Problem> placed,
+               const PlacetoNetworkConfig& config,
+               int seed = 1)
       : problem(std::move(placed)),
         rng(seed),
         graph(*problem, config.mean()),
@@ -100,7 +102,7 @@ TEST_CASE("log-probabilities are those of plain loops, on graphs of different si
   ForEveryVariant([](const PlacetoNetworkConfig& config) {
     for (const int num_ops : {1, 9, 26}) {
       CAPTURE(num_ops);
-      World world(SmallProblem(3, num_ops), config, num_ops);
+      NetworkWorld world(SmallProblem(3, num_ops), config, num_ops);
       for (const PlacetoState& state : world.States(4)) {
         const PlacetoBatch batch = world.Batch({state});
         const plain::Row expected = plain::LogProbabilities(*world.problem,
@@ -121,7 +123,7 @@ TEST_CASE("log-probabilities are those of plain loops, on graphs of different si
 
 TEST_CASE("a batch of states is the states one by one") {
   ForEveryVariant([](const PlacetoNetworkConfig& config) {
-    World world(SmallProblem(), config);
+    NetworkWorld world(SmallProblem(), config);
     const std::vector<PlacetoState> states = world.States(7);
     const Matrix together = world.LogProbabilities(states);
     for (int s = 0; s < 7; ++s) {
@@ -133,7 +135,7 @@ TEST_CASE("a batch of states is the states one by one") {
 
 TEST_CASE("probabilities add up to 1 over the allowed devices") {
   ForEveryVariant([](const PlacetoNetworkConfig& config) {
-    World world(SmallProblem(), config);
+    NetworkWorld world(SmallProblem(), config);
     const std::vector<PlacetoState> states = world.States(12);
     const Matrix choices = world.LogProbabilities(states);
     for (int s = 0; s < 12; ++s) {
@@ -151,7 +153,7 @@ TEST_CASE("gradients of all parameters are those of finite differences") {
     config.width = 4;
     config.rounds = 2;
     Rng rng(4);
-    World world(MixedProblem(rng, 8, 2, kUnlimitedMemory), config);
+    NetworkWorld world(MixedProblem(rng, 8, 2, kUnlimitedMemory), config);
     const std::vector<PlacetoState> states = world.States(3);
     const PlacetoBatch batch = world.Batch(states);
     const auto loss = [&](Tape& tape) {
@@ -192,7 +194,7 @@ TEST_CASE("the policy's size depends on the features alone, not on the graph") {
   ForEveryVariant([](const PlacetoNetworkConfig& config) {
     std::vector<std::vector<std::pair<int, int>>> shapes;
     for (const int num_ops : {1, 40}) {
-      const World world(SmallProblem(2, num_ops), config);
+      const NetworkWorld world(SmallProblem(2, num_ops), config);
       shapes.emplace_back();
       for (const Parameter& parameter : world.parameters.all()) {
         shapes.back().emplace_back(parameter.value.rows(), parameter.value.cols());
@@ -202,7 +204,7 @@ TEST_CASE("the policy's size depends on the features alone, not on the graph") {
   });
   // d = F = 4 + 1 + 3 devices: embed 3 (d d + d); two ways of 4 (d d + d); three pools of
   // 4 ((2d)(2d) + 2d); head (8d 16d + 16d) + (16d 8d + 8d) + (8d 3 + 3)
-  const World world(SmallProblem(2), NetworkConfig("sum", "one_hot"));
+  const NetworkWorld world(SmallProblem(2), NetworkConfig("sum", "one_hot"));
   const std::int64_t d = 8;
   CHECK(world.parameters.num_values() == 11 * (d * d + d) + 12 * (4 * d * d + 2 * d) +
                                              (128 * d * d + 16 * d) + (128 * d * d + 8 * d) +
@@ -211,7 +213,7 @@ TEST_CASE("the policy's size depends on the features alone, not on the graph") {
 
 TEST_CASE("with scored devices one network acts on any number of them") {
   const PlacetoNetworkConfig config = NetworkConfig("mean", "scored");
-  World two(SmallProblem(1), config), five(SmallProblem(4), config);
+  NetworkWorld two(SmallProblem(1), config), five(SmallProblem(4), config);
   REQUIRE(two.parameters.num_values() == five.parameters.num_values());
   for (std::size_t i = 0; i < two.parameters.all().size(); ++i) {
     two.parameters.all()[i].value = five.parameters.all()[i].value;
@@ -251,7 +253,7 @@ TEST_CASE("another numbering of the groups changes nothing") {
   other = same;
   for (int i = kOps - 1; i > 0; --i) std::swap(other[i], other[UniformInt(rng, i + 1)]);
   ForEveryVariant([&](const PlacetoNetworkConfig& config) {
-    World a(build(same), config), b(build(other), config);
+    NetworkWorld a(build(same), config), b(build(other), config);
     for (const PlacetoState& state : a.States(6)) {
       PlacetoState moved = state;
       for (int v = 0; v < kOps; ++v) {

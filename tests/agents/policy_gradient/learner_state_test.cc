@@ -21,10 +21,10 @@ std::shared_ptr<const Problem> OneOp() {
   return builder.Build();
 }
 
-struct Learner {
-  explicit Learner(const std::string& method = "adam",
-                   int width = 4,
-                   const std::string& bias = "encoder.bias") {
+struct SavedLearner {
+  explicit SavedLearner(const std::string& method = "adam",
+                        int width = 4,
+                        const std::string& bias = "encoder.bias") {
     parameters.AddUniform("encoder.weights", 3, width, 1, rng);
     parameters.AddUniform(bias, 1, width, 1, rng);
     optimizer.emplace(OptimizerConfig{.method = method, .momentum = 0.5}, parameters, "optimizer");
@@ -57,7 +57,7 @@ struct Learner {
 
 TEST_CASE("learners go on as if they had not been saved, for every method") {
   for (const char* method : {"adam", "rmsprop", "sgd"}) {
-    Learner learner(method), restored(method);
+    SavedLearner learner(method), restored(method);
     for (int i = 0; i < 3; ++i) learner.Update();
     restored.parameters.all()[0].gradient.setOnes();
     restored.Load(learner.Saved());
@@ -76,8 +76,8 @@ TEST_CASE("learners go on as if they had not been saved, for every method") {
 }
 
 TEST_CASE("learners with other parameters or another optimizer are refused by name") {
-  const std::string saved = Learner().Saved();
-  const auto refusal = [&](Learner learner, std::string text) {
+  const std::string saved = SavedLearner().Saved();
+  const auto refusal = [&](SavedLearner learner, std::string text) {
     return MessageOf<InputError>([&] { learner.Load(text); });
   };
   const auto replaced = [&](const std::string& old, const std::string& with) {
@@ -85,18 +85,18 @@ TEST_CASE("learners with other parameters or another optimizer are refused by na
     REQUIRE(text.find(old) != text.npos);
     return text.replace(text.find(old), old.size(), with);
   };
-  CHECK(refusal(Learner("adam", 5), saved) ==
+  CHECK(refusal(SavedLearner("adam", 5), saved) ==
         "agent state: parameter encoder.weights [3, 5] expected, got [3, 4]");
-  CHECK(refusal(Learner("adam", 4, "decoder.bias"), saved) ==
+  CHECK(refusal(SavedLearner("adam", 4, "decoder.bias"), saved) ==
         "agent state: expected parameter decoder.bias, got encoder.bias");
-  CHECK(refusal(Learner("sgd"), saved) == "agent state: expected the optimizer sgd, got adam");
-  CHECK(refusal(Learner(), replaced("\n2\nencoder", "\n3\nencoder")) ==
+  CHECK(refusal(SavedLearner("sgd"), saved) == "agent state: expected the optimizer sgd, got adam");
+  CHECK(refusal(SavedLearner(), replaced("\n2\nencoder", "\n3\nencoder")) ==
         "agent state: expected 2 parameters, got 3");
-  CHECK(refusal(Learner(), replaced("adam\n0\n4\n", "adam\n0\n2\n")) ==
+  CHECK(refusal(SavedLearner(), replaced("adam\n0\n4\n", "adam\n0\n2\n")) ==
         "agent state: expected 4 moments of the optimizer, got 2");
-  CHECK(refusal(Learner(), replaced("adam\n0\n", "adam\n-1\n")) ==
+  CHECK(refusal(SavedLearner(), replaced("adam\n0\n", "adam\n-1\n")) ==
         "agent state: expected a number of updates, got -1");
-  CHECK(refusal(Learner(), saved.substr(0, saved.rfind("1x4:"))) ==
+  CHECK(refusal(SavedLearner(), saved.substr(0, saved.rfind("1x4:"))) ==
         "agent state: expected a moment, it ends there");
 }
 

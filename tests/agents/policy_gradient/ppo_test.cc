@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -15,7 +16,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-Matrix Column(const std::vector<double>& values) {
+Matrix ColumnMatrix(const std::vector<double>& values) {
   Matrix column(static_cast<int>(values.size()), 1);
   for (std::size_t i = 0; i < values.size(); ++i) column(i, 0) = static_cast<float>(values[i]);
   return column;
@@ -40,15 +41,16 @@ double Loss(const Ppo& ppo,
 TEST_CASE("with kl the loss is the mean of ratio times advantage plus the weighted divergence") {
   const Ppo ppo({.penalty = "kl", .kl_weight = 3}, "ppo");
   // ratios 0.5 / 0.25 = 2, 0.1 / 0.4 = 0.25; (2 * 3 + 0.25 * -8) / 2 + 3 * 0.5 = 2 + 1.5
-  const Matrix now = Column({std::log(0.5), std::log(0.1)});
-  const Matrix old = Column({std::log(0.25), std::log(0.4)});
-  CHECK(Loss(ppo, now, old, Column({3, -8}), 0.5) == doctest::Approx(3.5));
+  const Matrix now = ColumnMatrix({std::log(0.5), std::log(0.1)});
+  const Matrix old = ColumnMatrix({std::log(0.25), std::log(0.4)});
+  CHECK(Loss(ppo, now, old, ColumnMatrix({3, -8}), 0.5) == doctest::Approx(3.5));
 }
 
 TEST_CASE("with clip a ratio beyond the range counts only where it does harm") {
   const Ppo ppo({.penalty = "clip", .clip = 0.25}, "ppo");
   const auto loss = [&](double ratio, double advantage) {
-    return Loss(ppo, Column({std::log(ratio)}), Column({0}), Column({advantage}), 1e9);
+    return Loss(
+        ppo, ColumnMatrix({std::log(ratio)}), ColumnMatrix({0}), ColumnMatrix({advantage}), 1e9);
   };
   // A cost above the baseline: worth lowering to a ratio of 0.75, no further.
   CHECK(loss(0.5, 4) == doctest::Approx(3));
@@ -124,7 +126,7 @@ TEST_CASE("the weight doubles beyond 1.5 times the target, halves below its 1.5t
   ppo.set_kl_weight(8);
   ppo.Observe(1);
   CHECK(ppo.kl_weight() == 16);
-  CHECK(Loss(ppo, Column({0}), Column({0}), Column({1}), 0.5) == 1 + 16 * 0.5);
+  CHECK(Loss(ppo, ColumnMatrix({0}), ColumnMatrix({0}), ColumnMatrix({1}), 0.5) == 1 + 16 * 0.5);
 }
 
 TEST_CASE("the weight comes back from however long a rest") {
@@ -146,7 +148,8 @@ TEST_CASE("with clip nothing is adapted and no divergence read") {
   ppo.Observe(1);
   CHECK(ppo.kl_weight() == 3);
   Tape tape;
-  const Var loss = ppo.Loss(tape, tape.Constant(Column({0})), Column({0}), Column({5}), Var{});
+  const Var loss =
+      ppo.Loss(tape, tape.Constant(ColumnMatrix({0})), ColumnMatrix({0}), ColumnMatrix({5}), Var{});
   CHECK(tape.value(loss)(0, 0) == 5);
 }
 

@@ -14,7 +14,7 @@ using namespace emplace;
 using namespace emplace::testing;
 
 // Two devices; "b" may not run on the second. Tensors of 30 B and 70 B.
-std::shared_ptr<const Problem> SmallProblem() {
+std::shared_ptr<const Problem> RewardProblem() {
   ProblemBuilder builder = Gpus(2);
   const int a = builder.Op("a", {1'000'000, 3'000'000}, {}, 30);
   builder.Op("b", {2'000'000, kMaxNanos}, {a}, 70);
@@ -36,7 +36,7 @@ Outcome Infeasible(std::int64_t missing) {
 }
 
 double Cost(const RewardConfig& config, const Outcome& outcome) {
-  return Reward(config, *SmallProblem(), "reward").Cost(outcome);
+  return Reward(config, *RewardProblem(), "reward").Cost(outcome);
 }
 
 TEST_CASE("a placement that fits costs its transformed step time in seconds") {
@@ -53,7 +53,7 @@ TEST_CASE("a step of no time has a finite logarithm, that of one nanosecond") {
 TEST_CASE("the failing signal is twice the work on the slowest devices, or what is set") {
   // a: 3 ms on gpu:1; b: 2 ms on gpu:0, its only device; 2 * (3 + 2) = 10 ms
   CHECK(Cost({.transform = "identity"}, Infeasible(5)) == doctest::Approx(0.01));
-  CHECK(Reward({.transform = "sqrt"}, *SmallProblem(), "reward").failing_cost() ==
+  CHECK(Reward({.transform = "sqrt"}, *RewardProblem(), "reward").failing_cost() ==
         doctest::Approx(0.1));
   const RewardConfig set{.transform = "identity", .failing_signal = 7};
   CHECK(Cost(set, Infeasible(5)) == 7);

@@ -15,7 +15,7 @@ using namespace emplace::testing;
 
 // Groups, in the order of their first ops:  A = {mul0, add0} -> B = {mul1} -> C = {add1},  A -> C.
 // B may not run on gpu:1; its output of 100 B is a parameter.
-std::shared_ptr<const Problem> SmallProblem() {
+std::shared_ptr<const Problem> FeatureProblem() {
   ProblemBuilder builder = Gpus(2);
   const int mul0 = builder.Op("mul0", {10, 20}, {}, 7);
   const int add0 = builder.Op("add0", {30, 20}, {mul0}, 31);
@@ -33,7 +33,7 @@ Matrix Dense(const SparseMatrix& sparse) {
 }
 
 Seq2SeqFeatures Features(Seq2SeqFeaturesConfig config) {
-  const auto problem = SmallProblem();
+  const auto problem = FeatureProblem();
   return MakeSeq2SeqFeatures(*problem, MakeSeq2SeqVocabulary({&problem, 1}), config);
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("in another problem unknown types have no share and groups too far off
 }
 
 TEST_CASE("the width of the dense features is that of its parts") {
-  const auto problem = SmallProblem();
+  const auto problem = FeatureProblem();
   for (int mask = 0; mask < 8; ++mask) {
     const Seq2SeqFeaturesConfig config{.output_sizes = mask,
                                        .device_costs = (mask & 1) != 0,

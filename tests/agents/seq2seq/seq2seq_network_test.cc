@@ -1,5 +1,6 @@
 #include "agents/seq2seq/seq2seq_network.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,6 @@
 #include "agents/seq2seq/seq2seq_policy.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <doctest/doctest.h>

@@ -11,7 +11,7 @@ using namespace emplace::testing;
 
 namespace {
 
-struct Files : GeneralizeFiles {
+struct ConfigFiles : GeneralizeFiles {
   GeneralizePlan Read(const std::string& yaml) const {
     WriteText(folder / "gen.yaml", yaml);
     return ReadGeneralizePlan(folder / "gen.yaml", {}, AllAgents());
@@ -29,7 +29,7 @@ struct Files : GeneralizeFiles {
 };
 
 TEST_CASE("a plan looks up families, graphs, clusters, policies and agents") {
-  const Files files;
+  const ConfigFiles files;
   files.WriteFamily("b",
                     "semantics: stream\ncount_gaps: true\ncoarsen: [{cheapest: {groups: 4}}]\n");
   const GeneralizePlan plan = files.Read(files.Read());
@@ -59,7 +59,7 @@ TEST_CASE("a plan looks up families, graphs, clusters, policies and agents") {
 }
 
 TEST_CASE("a method with a policy has the settings of its training where it gives none") {
-  const Files files;
+  const ConfigFiles files;
   const GeneralizePlan plan = files.Read(
       "families: [a.yaml]\n"
       "train: [{name: placeto, training_updates: 1, stay: 0, optimizer: {learning_rate: 0.5},\n"
@@ -80,7 +80,7 @@ TEST_CASE("a method with a policy has the settings of its training where it give
 }
 
 TEST_CASE("the first graphs of each family, and one cluster for all") {
-  const Files files;
+  const ConfigFiles files;
   WriteText(files.folder / "d.yaml", ClusterYaml("2GiB"));
   const GeneralizePlan plan =
       files.Read(files.Read() + "max_train_graphs: 1\nmax_test_graphs: 1\ncluster: d.yaml\n");
@@ -102,7 +102,7 @@ TEST_CASE("the committed experiment and every committed family can be planned") 
 }
 
 TEST_CASE("mistakes in a config are named with their place") {
-  const Files files;
+  const ConfigFiles files;
   const std::string train = "train: [{name: placeto, training_updates: 3}]\n",
                     test = "test: [single_gpu]\n", families = "families: [a.yaml]\n";
   const auto refused = [&](const std::string& yaml, const std::vector<std::string>& fragments) {

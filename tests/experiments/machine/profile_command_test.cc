@@ -7,15 +7,12 @@
 #include "framework/cost/cost_table.h"
 #include "framework/cost/op_signature.h"
 #include "tests/experiments/machine/measured_machine.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // Every op with work of the graph has timings alone and in steps.
 void CheckMeasured(const CostTable& table, const Graph& graph) {

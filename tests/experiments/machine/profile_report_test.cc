@@ -7,15 +7,12 @@
 
 #include "framework/cost/op_signature.h"
 #include "tests/experiments/machine/measured_machine.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // Every aten.relu takes 100 ns, as a stand-in; every aten.mm 300 ns alone and 200 ns in steps.
 CostTable MakeTable(const Graph& graph) {

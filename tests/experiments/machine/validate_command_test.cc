@@ -9,15 +9,12 @@
 #include "framework/results/results_reader.h"
 #include "profilers/measure/draw_placements.h"
 #include "tests/experiments/machine/measured_machine.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 bool HasTwoCores() {
   return MeasuredMachine::Devices().size() == 2;

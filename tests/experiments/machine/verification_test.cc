@@ -9,15 +9,12 @@
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/scatter_svg.h"
 #include "tests/support/problems.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // a (40 ns) and b (60 ns) feed c (100 ns); tensors of 50 B over channels of 1 B/ns.
 std::shared_ptr<const Problem> MakeFork() {

@@ -11,15 +11,12 @@
 #include "framework/cost/cost_table.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/machine/measured_machine.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 struct Searched : MeasuredMachine {
   Searched() {

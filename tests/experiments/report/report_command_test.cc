@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "framework/base/json.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/machine/measured_machine.h"
 #include "tests/experiments/sweep/sweep_files.h"
@@ -13,8 +14,6 @@ using namespace emplace::testing;
 namespace fs = std::filesystem;
 
 namespace {
-
-using Json = nlohmann::json;
 
 Json DataOf(const fs::path& page) {
   const std::string text = ReadText(page), begin = "id=\"data\">";

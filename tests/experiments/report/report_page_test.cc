@@ -3,19 +3,19 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/text.h"
+
 using namespace emplace;
 
 namespace {
 
-bool Holds(const std::string& text, const std::string& fragment) {
-  return text.find(fragment) != std::string::npos;
-}
+using emplace::testing::Contains;
 
 TEST_CASE("nothing in the data can end its element") {
   const Json data = {{"evil", "</script><script>alert(1)</script><!-- \xff"}};
   const std::string page = FormatReport("<b> & \"c\"", data);
-  CHECK(Holds(page, "<title>&lt;b&gt; &amp; &quot;c&quot; – emplace report</title>"));
-  CHECK_FALSE(Holds(page, "alert(1)</script>"));
+  CHECK(Contains(page, "<title>&lt;b&gt; &amp; &quot;c&quot; – emplace report</title>"));
+  CHECK_FALSE(Contains(page, "alert(1)</script>"));
   const std::string begin = "id=\"data\">";
   const size_t at = page.find(begin) + begin.size();
   const Json read = Json::parse(page.substr(at, page.find("</script>", at) - at));
@@ -24,13 +24,13 @@ TEST_CASE("nothing in the data can end its element") {
 
 TEST_CASE("the page is whole and names no other resource") {
   const std::string page = FormatReport("t", Json::object());
-  CHECK_FALSE(Holds(page, "{{"));
-  CHECK(Holds(page, "default-src 'none'"));
-  CHECK(Holds(page, "Michael Bostock"));
-  CHECK(Holds(page, "!function(){var d3={version:\"3.5"));
+  CHECK_FALSE(Contains(page, "{{"));
+  CHECK(Contains(page, "default-src 'none'"));
+  CHECK(Contains(page, "Michael Bostock"));
+  CHECK(Contains(page, "!function(){var d3={version:\"3.5"));
   for (const char* fetching : {"<link", " src=", "@import", "url(http"}) {
     CAPTURE(fetching);
-    CHECK_FALSE(Holds(page, fetching));
+    CHECK_FALSE(Contains(page, fetching));
   }
   CHECK(EscapeHtml("it's") == "it&#39;s");
 }

@@ -3,6 +3,7 @@
 #include "framework/results/results_file.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/sweep/sweep_files.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -10,17 +11,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool Holds(const std::string& text, const std::string& fragment) {
-  return text.find(fragment) != std::string::npos;
-}
-
 TEST_CASE("a dry run prints the runs and makes nothing") {
   const SweepFiles files;
   const ProcessResult result = files.Run({"--dry-run", "-o", "out"});
   CHECK(result.exit_code == 0);
   CHECK(result.err == "");
-  CHECK(Holds(result.out, "#0 graph=g.json cluster=c.yaml agent=heft\n"));
-  CHECK(Holds(result.out, "#9 graph=h.json cluster=c.yaml agent=seq2seq seed=1\n10 runs\n"));
+  CHECK(Contains(result.out, "#0 graph=g.json cluster=c.yaml agent=heft\n"));
+  CHECK(Contains(result.out, "#9 graph=h.json cluster=c.yaml agent=seq2seq seed=1\n10 runs\n"));
   CHECK_FALSE(fs::exists(files.folder / "out"));
 }
 
@@ -28,11 +25,11 @@ TEST_CASE("one job, two jobs, a run of its own: the same results") {
   const SweepFiles files;
   const ProcessResult one = files.Run({"-o", "one", "--jobs", "1"});
   CHECK(one.exit_code == 0);
-  CHECK(Holds(one.out, "sweep    s: 10 runs\n"));
-  CHECK(Holds(one.out, ", g.json on c.yaml\n"));
-  CHECK(Holds(one.out, "runs     10 of 10 done\nresults  one\n"));
-  CHECK(Holds(one.err, "#1 graph=g.json cluster=c.yaml agent=hill_climb seed=0: "));
-  CHECK(Holds(one.err, "10/10 (100 %)"));
+  CHECK(Contains(one.out, "sweep    s: 10 runs\n"));
+  CHECK(Contains(one.out, ", g.json on c.yaml\n"));
+  CHECK(Contains(one.out, "runs     10 of 10 done\nresults  one\n"));
+  CHECK(Contains(one.err, "#1 graph=g.json cluster=c.yaml agent=hill_climb seed=0: "));
+  CHECK(Contains(one.err, "10/10 (100 %)"));
   const ProcessResult two = files.Run({"-o", "two", "--jobs", "2", "--quiet"});
   CHECK(two.exit_code == 0);
   CHECK(two.err == "");
@@ -54,7 +51,7 @@ TEST_CASE("one job, two jobs, a run of its own: the same results") {
 
   const ProcessResult again = files.Run({"-o", "one", "--resume"});
   CHECK(again.exit_code == 0);
-  CHECK(Holds(again.out, "resumed  0 runs go on, 10 are done, 0 begin\n"));
+  CHECK(Contains(again.out, "resumed  0 runs go on, 10 are done, 0 begin\n"));
   CHECK(RunTexts(files.folder / "one") == runs);
 }
 
@@ -73,7 +70,7 @@ TEST_CASE("all is validated before the first run") {
   CHECK(RunEmplace({"sweep"}).exit_code == 2);
   const ProcessResult help = RunEmplace({"sweep", "--help-config"});
   CHECK(help.exit_code == 0);
-  CHECK(Holds(help.out, "checkpoint_seconds"));
+  CHECK(Contains(help.out, "checkpoint_seconds"));
 }
 
 TEST_CASE("a failed run is recorded, the others go on, --resume tries it again") {
@@ -90,12 +87,12 @@ TEST_CASE("a failed run is recorded, the others go on, --resume tries it again")
   fs::remove(files.folder / "out/runs/0006.h5");
   const ProcessResult failed = files.Run({"-o", "out", "--resume", "--quiet", "--jobs", "2"});
   CHECK(failed.exit_code == 1);
-  CHECK(Holds(failed.out, "resumed  1 runs go on, 8 are done, 1 begin\n"));
-  CHECK(Holds(failed.out, "failed   #3 graph=g.json cluster=c.yaml agent=seq2seq seed=0: "));
-  CHECK(Holds(failed.out, "/agents/seq2seq.seed0/checkpoint: agent state: "));
-  CHECK(Holds(failed.out, "runs     9 of 10 done"));
-  CHECK(Holds(failed.err, "1 of 10 runs failed, see above; --resume tries them again"));
-  CHECK(Holds(ResultsReader(broken).Text("/agents/seq2seq.seed0", "error"), "agent state"));
+  CHECK(Contains(failed.out, "resumed  1 runs go on, 8 are done, 1 begin\n"));
+  CHECK(Contains(failed.out, "failed   #3 graph=g.json cluster=c.yaml agent=seq2seq seed=0: "));
+  CHECK(Contains(failed.out, "/agents/seq2seq.seed0/checkpoint: agent state: "));
+  CHECK(Contains(failed.out, "runs     9 of 10 done"));
+  CHECK(Contains(failed.err, "1 of 10 runs failed, see above; --resume tries them again"));
+  CHECK(Contains(ResultsReader(broken).Text("/agents/seq2seq.seed0", "error"), "agent state"));
   fs::remove(broken);
   CHECK(files.Run({"-o", "out", "--resume", "--quiet"}).exit_code == 0);
   CHECK(RunTexts(files.folder / "out") == whole);

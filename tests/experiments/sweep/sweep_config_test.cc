@@ -8,15 +8,16 @@
 #include "agents/registry.h"
 #include "framework/base/error.h"
 #include "tests/experiments/program_files.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
 
-struct Files {
+struct ConfigFiles {
   TempDir folder;
-  Files() {
+  ConfigFiles() {
     WriteText(folder / "g.json", DiamondJson());
     WriteText(folder / "h.json", DiamondJson());
     WriteText(folder / "c.yaml", ClusterYaml());
@@ -45,12 +46,8 @@ std::vector<std::string> Descriptions(const SweepPlan& plan) {
   return texts;
 }
 
-bool Holds(const std::string& text, const std::string& fragment) {
-  return text.find(fragment) != std::string::npos;
-}
-
 TEST_CASE("one run config: each agent with each seed, without chance once") {
-  const Files files;
+  const ConfigFiles files;
   const SweepPlan plan = files.Read(kBase);
   CHECK(plan.name == "s");
   CHECK(plan.configs.size() == 1);
@@ -76,7 +73,7 @@ TEST_CASE("one run config: each agent with each seed, without chance once") {
 }
 
 TEST_CASE("the grid is a product, its first key changes slowest") {
-  const Files files;
+  const ConfigFiles files;
   const SweepPlan plan = files.Read(
       kBase + "grid:\n  graph: [g.json, h.json]\n  budget: {evaluations: [10, 20, 30]}\n");
   CHECK(plan.configs.size() == 6);   // 2 x 3
@@ -88,7 +85,7 @@ TEST_CASE("the grid is a product, its first key changes slowest") {
 }
 
 TEST_CASE("agents and seeds of a grid are taken one by one") {
-  const Files files;
+  const ConfigFiles files;
   const SweepPlan plan = files.Read(kBase + "grid: {agents: [hill_climb, heft], seeds: 4:6}\n");
   CHECK(plan.configs.size() == 1);
   CHECK(plan.runs.size() == 3);
@@ -96,7 +93,7 @@ TEST_CASE("agents and seeds of a grid are taken one by one") {
 }
 
 TEST_CASE("an override stands in the place of base, the scale in that of all") {
-  const Files files;
+  const ConfigFiles files;
   const std::string text =
       kBase +
       "overrides:\n"
@@ -121,7 +118,7 @@ TEST_CASE("an override stands in the place of base, the scale in that of all") {
 }
 
 TEST_CASE("a setting of an agent in the grid goes into its label; the others run once") {
-  const Files files;
+  const ConfigFiles files;
   const SweepPlan plan = files.Read(
       kBase + "grid: {agents.hill_climb.batch: [2, 3], agents.hill_climb.patience: [5, 6]}\n");
   CHECK(plan.configs.size() == 4);
@@ -140,7 +137,7 @@ TEST_CASE("a setting of an agent in the grid goes into its label; the others run
 }
 
 TEST_CASE("runs may begin with a run config") {
-  const Files files;
+  const ConfigFiles files;
   WriteText(files.folder / "run.yaml",
             "graph: h.json\ncluster: c.yaml\nagents: [heft, etf]\nseeds: [7]\n"
             "budget: {steps: 3}\njobs: 1\noutput: elsewhere.h5\n");
@@ -153,89 +150,91 @@ TEST_CASE("runs may begin with a run config") {
 }
 
 TEST_CASE("what is excluded") {
-  const Files files;
+  const ConfigFiles files;
   const std::string grid = kBase + "grid: {graph: [g.json, h.json]}\n";
   CHECK(files.Read(grid + "exclude: [{graph: h.json, agent: dice}]\n").runs.size() == 7 + 4);
   CHECK(files.Read(grid + "exclude: [{agent: dice}, {seed: 1}]\n").runs.size() == 2 * 3);
-  CHECK(Holds(files.Refusal(grid + "exclude: [{graph: x.json}]\n"),
-              "{graph: x.json} matches no run"));
-  CHECK(Holds(files.Refusal(grid + "exclude: [{grph: g.json}]\n"), "did you mean \"graph\""));
-  CHECK(Holds(files.Refusal(grid + "exclude: [{agent: hilclimb}]\n"),
-              "s.yaml:8:19: exclude.0.agent: unknown agent \"hilclimb\"; did you mean "
-              "\"hill_climb\"? choices: dice, heft, hill_climb"));
-  CHECK(Holds(files.Refusal(grid + "exclude: [{semantics: queue}]\n"), "leaves 0 runs"));
-  CHECK(Holds(files.Refusal(grid + "exclude: [{}]\n"), "expected at least one key"));
+  CHECK(Contains(files.Refusal(grid + "exclude: [{graph: x.json}]\n"),
+                 "{graph: x.json} matches no run"));
+  CHECK(Contains(files.Refusal(grid + "exclude: [{grph: g.json}]\n"), "did you mean \"graph\""));
+  CHECK(Contains(files.Refusal(grid + "exclude: [{agent: hilclimb}]\n"),
+                 "s.yaml:8:19: exclude.0.agent: unknown agent \"hilclimb\"; did you mean "
+                 "\"hill_climb\"? choices: dice, heft, hill_climb"));
+  CHECK(Contains(files.Refusal(grid + "exclude: [{semantics: queue}]\n"), "leaves 0 runs"));
+  CHECK(Contains(files.Refusal(grid + "exclude: [{}]\n"), "expected at least one key"));
 }
 
 TEST_CASE("too many runs are counted, not expanded") {
-  const Files files;
+  const ConfigFiles files;
   std::string values;
   for (int i = 1; i <= 200; ++i) values += fmt::format("{}{}", i > 1 ? ", " : "", i);
   // 200 x 200 evaluations and steps, 3 agents x 3 seeds: 360,000 runs.
-  CHECK(
-      Holds(files.Refusal(kBase + fmt::format("grid:\n  budget.evaluations: [{0}]\n"
-                                              "  budget.steps: [{0}]\n",
-                                              values)),
-            "s.yaml: makes 360000 runs (overrides: 1, budget.evaluations: 200, budget.steps: 200, "
-            "times agents and seeds); at most 100000 are allowed"));
+  CHECK(Contains(
+      files.Refusal(kBase + fmt::format("grid:\n  budget.evaluations: [{0}]\n"
+                                        "  budget.steps: [{0}]\n",
+                                        values)),
+      "s.yaml: makes 360000 runs (overrides: 1, budget.evaluations: 200, budget.steps: 200, "
+      "times agents and seeds); at most 100000 are allowed"));
   // Ten million and far more.
-  CHECK(Holds(files.Refusal(kBase + fmt::format("grid:\n  budget.evaluations: [{0}]\n"
-                                                "  budget.steps: [{0}]\n  budget.seconds: [{0}]\n"
-                                                "  steps_per_measurement: [{0}]\n"
-                                                "  agents.dice.batch: [{0}]\n",
-                                                values)),
-              "makes more than "));
-  CHECK(Holds(files.Refusal(kBase, {"base.seeds=0:50000"}), "makes 150000 runs"));
-  CHECK(Holds(files.Refusal(kBase, {"base.seeds=0:10000000"}), "holds more than 100000 seeds"));
+  CHECK(
+      Contains(files.Refusal(kBase + fmt::format("grid:\n  budget.evaluations: [{0}]\n"
+                                                 "  budget.steps: [{0}]\n  budget.seconds: [{0}]\n"
+                                                 "  steps_per_measurement: [{0}]\n"
+                                                 "  agents.dice.batch: [{0}]\n",
+                                                 values)),
+               "makes more than "));
+  CHECK(Contains(files.Refusal(kBase, {"base.seeds=0:50000"}), "makes 150000 runs"));
+  CHECK(Contains(files.Refusal(kBase, {"base.seeds=0:10000000"}), "holds more than 100000 seeds"));
   // The second run config makes far more runs than the first, by which they are counted.
   WriteText(files.folder / "one.yaml", "graph: g.json\ncluster: c.yaml\nagents: [heft]\n");
   WriteText(files.folder / "lots.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [random, hill_climb]\nseeds: 0:60000\n");
-  CHECK(Holds(files.Refusal("grid: {config: [./one.yaml, ./lots.yaml]}\n"),
-              "s.yaml: makes more than 100000 runs, which are allowed"));
+  CHECK(Contains(files.Refusal("grid: {config: [./one.yaml, ./lots.yaml]}\n"),
+                 "s.yaml: makes more than 100000 runs, which are allowed"));
 }
 
 TEST_CASE("mistakes name file, line and what was meant") {
-  const Files files;
-  CHECK(Holds(files.Refusal("bas: {graph: g.json}\n"),
-              "s.yaml:1:1: unknown key \"bas\"; did you mean \"base\"?"));
-  CHECK(Holds(files.Refusal(kBase + kBase), "s.yaml:7:1: duplicate key \"base\", first in line 1"));
-  CHECK(Holds(files.Refusal(kBase + "grid:\n  budget.steps: [1]\n  budget: {steps: [2]}\n"),
-              "s.yaml:9:19: grid.budget.steps: is twice in the grid"));
-  CHECK(Holds(files.Refusal(kBase + "grid: {budget.steps: [1, two]}\n"),
-              "s.yaml:7:26: budget.steps: expected a whole number (64 bits), got \"two\""));
-  CHECK(Holds(files.Refusal(kBase + "overrides:\n  - {semantcs: queue}\n"),
-              "s.yaml:8:16: unknown key \"semantcs\"; did you mean \"semantics\"?"));
-  CHECK(Holds(files.Refusal(kBase + "  semantcs: queue\n"),
-              "s.yaml:7:13: unknown key \"semantcs\"; did you mean \"semantics\"?"));
-  CHECK(Holds(files.Refusal(kBase + "grid: {budget.evaluatins: [1]}\n"),
-              "s.yaml:7:28: budget: unknown key \"evaluatins\"; did you mean \"evaluations\"?"));
-  CHECK(Holds(files.Refusal(kBase + "overrides:\n  - {semantics: fast}\n"),
-              "s.yaml:8:17: semantics"));
-  CHECK(Holds(files.Refusal(kBase + "grid: {semantics: []}\n"),
-              "s.yaml:7:19: grid.semantics: expected at least one value: a grid of 0 runs"));
-  CHECK(Holds(files.Refusal(kBase + "grid: {semantics: queue}\n"), "expected a list of values"));
-  CHECK(Holds(files.Refusal(kBase + "grid: {agents.hilclimb.batch: [1]}\n"),
-              "unknown agent \"hilclimb\"; did you mean \"hill_climb\"?"));
-  CHECK(Holds(files.Refusal(kBase + "grid: {agents.hill_climb.bach: [1]}\n"),
-              "s.yaml:7:33: hill_climb: unknown key \"bach\"; did you mean \"batch\"?"));
+  const ConfigFiles files;
+  CHECK(Contains(files.Refusal("bas: {graph: g.json}\n"),
+                 "s.yaml:1:1: unknown key \"bas\"; did you mean \"base\"?"));
+  CHECK(Contains(files.Refusal(kBase + kBase),
+                 "s.yaml:7:1: duplicate key \"base\", first in line 1"));
+  CHECK(Contains(files.Refusal(kBase + "grid:\n  budget.steps: [1]\n  budget: {steps: [2]}\n"),
+                 "s.yaml:9:19: grid.budget.steps: is twice in the grid"));
+  CHECK(Contains(files.Refusal(kBase + "grid: {budget.steps: [1, two]}\n"),
+                 "s.yaml:7:26: budget.steps: expected a whole number (64 bits), got \"two\""));
+  CHECK(Contains(files.Refusal(kBase + "overrides:\n  - {semantcs: queue}\n"),
+                 "s.yaml:8:16: unknown key \"semantcs\"; did you mean \"semantics\"?"));
+  CHECK(Contains(files.Refusal(kBase + "  semantcs: queue\n"),
+                 "s.yaml:7:13: unknown key \"semantcs\"; did you mean \"semantics\"?"));
+  CHECK(Contains(files.Refusal(kBase + "grid: {budget.evaluatins: [1]}\n"),
+                 "s.yaml:7:28: budget: unknown key \"evaluatins\"; did you mean \"evaluations\"?"));
+  CHECK(Contains(files.Refusal(kBase + "overrides:\n  - {semantics: fast}\n"),
+                 "s.yaml:8:17: semantics"));
+  CHECK(Contains(files.Refusal(kBase + "grid: {semantics: []}\n"),
+                 "s.yaml:7:19: grid.semantics: expected at least one value: a grid of 0 runs"));
+  CHECK(Contains(files.Refusal(kBase + "grid: {semantics: queue}\n"), "expected a list of values"));
+  CHECK(Contains(files.Refusal(kBase + "grid: {agents.hilclimb.batch: [1]}\n"),
+                 "unknown agent \"hilclimb\"; did you mean \"hill_climb\"?"));
+  CHECK(Contains(files.Refusal(kBase + "grid: {agents.hill_climb.bach: [1]}\n"),
+                 "s.yaml:7:33: hill_climb: unknown key \"bach\"; did you mean \"batch\"?"));
   // A scale that is not chosen, too.
-  CHECK(Holds(files.Refusal(kBase + "scales:\n  small: {budgt.steps: 1}\n"),
-              "s.yaml:8:24: unknown key \"budgt\"; did you mean \"budget\"?"));
-  CHECK(Holds(files.Refusal(kBase + "scales:\n  small: {agents.dise.batch: 1}\n"),
-              "unknown agent \"dise\"; did you mean \"dice\"?"));
-  CHECK(Holds(files.Refusal(kBase + "scales: {small: 7}\n"), "expected a map"));
-  CHECK(
-      Holds(files.Refusal(kBase + "scales: {small: {}}\n", {"scale=smal"}),
-            "--set: scale: unknown scale \"smal\"; did you mean \"small\"? choices: small, full"));
-  CHECK(Holds(files.Refusal(kBase, {"base.output=x.h5"}), "\"output\" is a key of the sweep"));
-  CHECK(Holds(files.Refusal(kBase + "overrides: [7]\n"), "expected a map"));
-  CHECK(Holds(files.Refusal("base: {graph: g.json, cluster: c.yaml}\n"),
-              "the required key \"agents\" is missing"));
-  CHECK(Holds(files.Refusal("base: {graph: g.json, agents: [heft]}\n"),
-              "the required key \"cluster\" is missing"));
-  CHECK(Holds(files.Refusal(kBase + "checkpoint_seconds: -1\n"), "expected a time >= 0"));
-  CHECK(Holds(files.Refusal(kBase + "jobs: -1\n"), "expected a number >= 0"));
+  CHECK(Contains(files.Refusal(kBase + "scales:\n  small: {budgt.steps: 1}\n"),
+                 "s.yaml:8:24: unknown key \"budgt\"; did you mean \"budget\"?"));
+  CHECK(Contains(files.Refusal(kBase + "scales:\n  small: {agents.dise.batch: 1}\n"),
+                 "unknown agent \"dise\"; did you mean \"dice\"?"));
+  CHECK(Contains(files.Refusal(kBase + "scales: {small: 7}\n"), "expected a map"));
+  CHECK(Contains(
+      files.Refusal(kBase + "scales: {small: {}}\n", {"scale=smal"}),
+      "--set: scale: unknown scale \"smal\"; did you mean \"small\"? choices: small, full"));
+  CHECK(Contains(files.Refusal(kBase, {"base.output=x.h5"}), "\"output\" is a key of the sweep"));
+  CHECK(Contains(files.Refusal(kBase + "overrides: [7]\n"), "expected a map"));
+  CHECK(Contains(files.Refusal("base: {graph: g.json, cluster: c.yaml}\n"),
+                 "the required key \"agents\" is missing"));
+  CHECK(Contains(files.Refusal("base: {graph: g.json, agents: [heft]}\n"),
+                 "the required key \"cluster\" is missing"));
+  CHECK(Contains(files.Refusal(kBase + "checkpoint_seconds: -1\n"), "expected a time >= 0"));
+  CHECK(Contains(files.Refusal(kBase + "jobs: -1\n"), "expected a number >= 0"));
 }
 
 TEST_CASE("every committed sweep can be planned at every scale") {
@@ -253,16 +252,16 @@ TEST_CASE("every committed sweep can be planned at every scale") {
 }
 
 TEST_CASE("the table's layout is checked and kept") {
-  const Files files;
+  const ConfigFiles files;
   CHECK(files.Read(kBase).table == "");
   const SweepPlan plan = files.Read(kBase + "table: {title: T, columns: [{agent: heft}]}\n");
   CHECK(plan.table == "title: T\ncolumns:\n  - agent: heft\n");
   CHECK(plan.runs.size() == files.Read(kBase).runs.size());
   WriteText(files.folder / "layout.yaml", "title: U\n");
   CHECK(files.Read(kBase + "table: layout.yaml\n").table == "title: U\n");
-  CHECK(Holds(files.Refusal(kBase + "table: {titel: T}\n"),
-              "s.yaml:7:9: table: unknown key \"titel\"; did you mean \"title\"?"));
-  CHECK(Holds(files.Refusal(kBase, {"table=agnets"}), "did you mean \"agents\"?"));
+  CHECK(Contains(files.Refusal(kBase + "table: {titel: T}\n"),
+                 "s.yaml:7:9: table: unknown key \"titel\"; did you mean \"title\"?"));
+  CHECK(Contains(files.Refusal(kBase, {"table=agnets"}), "did you mean \"agents\"?"));
 }
 
 }  // namespace

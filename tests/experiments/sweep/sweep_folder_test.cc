@@ -12,16 +12,13 @@
 #include "framework/results/results_file.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/sweep/sweep_files.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool Holds(const std::string& text, const std::string& fragment) {
-  return text.find(fragment) != std::string::npos;
-}
 
 TEST_CASE("a folder with a sweep in it") {
   const SweepFiles files;
@@ -47,6 +44,21 @@ TEST_CASE("a folder with a sweep in it") {
   newer.replace(newer.find("version: 1"), 10, "version: 2");
   WriteText(files.folder / "out/sweep.yaml", newer);
   refused(resume, {"out/sweep.yaml:3:10: version: expected 1, got 2"});
+  // An older program has found a work bound that is a bit below; and one of another problem.
+  const size_t bound = frozen.find("work_ns: ") + 9, bound_end = frozen.find('}', bound);
+  const std::int64_t work = std::stoll(frozen.substr(bound, bound_end - bound));
+  const auto with_work = [&](std::int64_t changed) {
+    WriteText(files.folder / "out/sweep.yaml",
+              frozen.substr(0, bound) + std::to_string(changed) + frozen.substr(bound_end));
+    return std::to_string(changed);
+  };
+  REQUIRE(work > 200'000);
+  with_work(work - 2);
+  std::vector<std::string> go_on = resume;
+  go_on.insert(go_on.end(), {"-o", "out", "--quiet"});
+  CHECK(files.Run(go_on).exit_code == 0);
+  const std::string other = with_work(work - work / 1'000);
+  refused(resume, {"problems.0.work_ns (" + other + " there, " + std::to_string(work) + " now)"});
   WriteText(files.folder / "out/sweep.yaml", frozen);
 
   {
@@ -73,7 +85,7 @@ TEST_CASE("a folder with a sweep in it") {
   }
   {
     ResultsFile file(files.folder / "out/runs/0002.h5", ResultsMode::kExtend);
-    file.SetAttribute("/", "version", std::int64_t{2});
+    file.SetAttribute("/", "version", kResultsVersion + 1);
     file.Commit();
   }
   refused(resume, {"out/runs/0002.h5", "version"});
@@ -104,7 +116,7 @@ TEST_CASE("folders that cannot be had") {
   while (longest.size() < 4090) longest += "./";
   const ProcessResult nameless = files.Run({"-o", longest});
   CHECK(nameless.exit_code == 1);
-  CHECK(Holds(nameless.err, "/sweep.yaml: File name too long\n"));
+  CHECK(Contains(nameless.err, "/sweep.yaml: File name too long\n"));
   if (geteuid() == 0) {
     MESSAGE("not tested: a folder that may not be entered; root may enter all of them");
   } else {
@@ -120,7 +132,7 @@ TEST_CASE("folders that cannot be had") {
   const ProcessResult begun =
       files.Run({"-o", "new/er", "--resume", "--set", "scale=small", "--quiet"});
   CHECK(begun.exit_code == 0);
-  CHECK(Holds(begun.err, "new/er: is not there yet; a new sweep begins"));
+  CHECK(Contains(begun.err, "new/er: is not there yet; a new sweep begins"));
 }
 
 TEST_CASE("a sweep killed on another machine is told, and goes on") {
@@ -130,7 +142,7 @@ TEST_CASE("a sweep killed on another machine is told, and goes on") {
   WriteText(files.folder / "out/lock", "process 7 on elsewhere");
   const ProcessResult result = files.Run(run);
   CHECK(result.exit_code == 0);
-  CHECK(Holds(result.err, "warning: out: process 7 on elsewhere did not end its sweep here"));
+  CHECK(Contains(result.err, "warning: out: process 7 on elsewhere did not end its sweep here"));
   CHECK(files.Run(run).err == "");
 }
 
@@ -149,7 +161,7 @@ TEST_CASE("another version of the program is told and remembered") {
   }
   const ProcessResult result = files.Run(resume);
   CHECK(result.exit_code == 0);
-  CHECK(Holds(result.err, "out: 2 of 10 runs are by emplace 0.0.9 (commit abc), and this is "));
+  CHECK(Contains(result.err, "out: 2 of 10 runs are by emplace 0.0.9 (commit abc), and this is "));
   // What was done stays that program's; what failed was begun anew by this one alone.
   CHECK(ResultsReader(done).Text("/config", "commit") == "abc");
   CHECK(ResultsReader(stopped).Text("/config", "commit") != "abc");

@@ -3,6 +3,7 @@
 #include "experiments/run/search_run.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/sweep/sweep_process.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -16,10 +17,6 @@ const std::vector<std::string> kEndless = {"--jobs",
                                            "grid.agents=[seq2seq]",
                                            "--set",
                                            "base.budget.evaluations=1000000000"};
-
-bool Holds(const std::string& text, const std::string& fragment) {
-  return text.find(fragment) != std::string::npos;
-}
 
 TEST_CASE("ctrl-C, SIGTERM and the end of the terminal leave checkpoints, even of halted workers") {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
@@ -37,7 +34,8 @@ TEST_CASE("ctrl-C, SIGTERM and the end of the terminal leave checkpoints, even o
     sweep.Signal(number);
     sweep.Signal(number);
     CHECK(sweep.Wait() == 1);
-    CHECK(Holds(sweep.Printed(), "emplace: stopped: 0 of 4 runs are done; --resume goes on from"));
+    CHECK(
+        Contains(sweep.Printed(), "emplace: stopped: 0 of 4 runs are done; --resume goes on from"));
     for (const std::string run : {"0", "1"}) {
       const ResultsReader reader(files.folder / ("cut/runs/000" + run + ".h5"));
       CHECK(reader.Text("/agents/seq2seq.seed" + run, "status") == "stopped");
@@ -100,7 +98,7 @@ TEST_CASE("more jobs than runs, and a killed worker among them") {
   kill(workers.back(), SIGKILL);
   sweep.Signal(SIGTERM);
   CHECK(sweep.Wait() == 1);
-  CHECK(Holds(sweep.Printed(), "killed by signal 9 (Killed: by hand or for want of memory)"));
+  CHECK(Contains(sweep.Printed(), "killed by signal 9 (Killed: by hand or for want of memory)"));
 }
 
 }  // namespace

@@ -224,8 +224,6 @@ TEST_CASE("evaluations until a target") {
     run.file = folder / (std::to_string(i) + ".h5");
     run.group = "/agents/rl";
     ResultsFile file(run.file);
-    file.SetAttribute("/", "format", "emplace-results");
-    file.SetAttribute("/", "version", std::int64_t{1});
     file.WriteTable(
         "/agents/rl/evaluations",
         {{"index", std::vector<std::int64_t>{0, 1, 2, 3, 4}}, {"best_step_time_ns", curves[i]}});

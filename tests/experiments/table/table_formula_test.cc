@@ -24,7 +24,7 @@ double Value(const std::string& text, const std::vector<double>& values = {}) {
   return Parse(text).Evaluate(values);
 }
 
-std::string Refusal(const std::string& text) {
+std::string FormulaRefusal(const std::string& text) {
   return MessageOf<InputError>([&] { Parse(text); });
 }
 
@@ -59,18 +59,18 @@ TEST_CASE("infinite and undefined values") {
 }
 
 TEST_CASE("what is no formula is refused at its place") {
-  CHECK(Refusal("") == "t.yaml:1:1: expected a formula");
-  const std::string assignment = Refusal("rl = 3");
+  CHECK(FormulaRefusal("") == "t.yaml:1:1: expected a formula");
+  const std::string assignment = FormulaRefusal("rl = 3");
   CHECK(assignment.find("t.yaml:1:1: formula \"rl = 3\": unexpected '=' at character 4") == 0);
   CHECK(assignment.find("abs, avg, exp, log, max, min, round, sqrt, sum") != std::string::npos);
-  CHECK(Refusal("a < b").find("unexpected '<'") != std::string::npos);
-  CHECK(Refusal("a ? b : c").find("unexpected '?'") != std::string::npos);
-  CHECK(Refusal("abss(a)").find("unknown function \"abss\"; did you mean \"abs\"?") !=
+  CHECK(FormulaRefusal("a < b").find("unexpected '<'") != std::string::npos);
+  CHECK(FormulaRefusal("a ? b : c").find("unexpected '?'") != std::string::npos);
+  CHECK(FormulaRefusal("abss(a)").find("unknown function \"abss\"; did you mean \"abs\"?") !=
         std::string::npos);
-  CHECK(Refusal("rnd(1)").find("unknown function \"rnd\"") != std::string::npos);
+  CHECK(FormulaRefusal("rnd(1)").find("unknown function \"rnd\"") != std::string::npos);
   for (const char* text : {"a +", "(a", "a)", "a b", "a, b", "min()", "abs(1, 2)", "2(3)"}) {
     CAPTURE(text);
-    CHECK(Refusal(text).find("t.yaml:1:1: ") == 0);
+    CHECK(FormulaRefusal(text).find("t.yaml:1:1: ") == 0);
   }
 }
 

@@ -30,7 +30,7 @@ const std::string kPaper =
     "claims:\n"
     "  - {text: RL wins, confidence: R, holds: rl < expert, where: {graph: nmt}, in: some}\n";
 
-std::string Refusal(const std::string& yaml) {
+std::string LayoutRefusal(const std::string& yaml) {
   return MessageOf<InputError>([&] { LayoutOf(yaml); });
 }
 
@@ -39,7 +39,7 @@ std::string RefusalWith(const std::string& from, const std::string& to) {
   std::string yaml = kPaper;
   const size_t at = yaml.find(from);
   REQUIRE(at != std::string::npos);
-  return Refusal(yaml.replace(at, from.size(), to));
+  return LayoutRefusal(yaml.replace(at, from.size(), to));
 }
 
 TEST_CASE("a paper's layout") {
@@ -98,13 +98,13 @@ TEST_CASE("misspelt keys, units, values") {
              "unknown confidence \"W\"; did you mean \"V\"? choices: V, R, ?, ours");
   CheckHolds(RefusalWith("published: {source: ICML 2017, confidence: R}", "note: x"),
              "a published number needs a confidence");
-  CheckHolds(Refusal("columns: agent"), "did you mean \"agents\"?");
-  CheckHolds(Refusal("rows: vary"), "varying");
-  CheckHolds(Refusal("rows: [grpah]"), "did you mean \"graph\"?");
-  CheckHolds(Refusal("rows: [graph, graph]"), "is there twice");
-  CheckHolds(Refusal("rows: []"), "expected at least one row");
-  CheckHolds(Refusal("columns: []"), "expected at least one column");
-  CheckHolds(Refusal("rows: [{label: all}]"), "expected a key that selects runs");
+  CheckHolds(LayoutRefusal("columns: agent"), "did you mean \"agents\"?");
+  CheckHolds(LayoutRefusal("rows: vary"), "varying");
+  CheckHolds(LayoutRefusal("rows: [grpah]"), "did you mean \"graph\"?");
+  CheckHolds(LayoutRefusal("rows: [graph, graph]"), "is there twice");
+  CheckHolds(LayoutRefusal("rows: []"), "expected at least one row");
+  CheckHolds(LayoutRefusal("columns: []"), "expected at least one column");
+  CheckHolds(LayoutRefusal("rows: [{label: all}]"), "expected a key that selects runs");
 }
 
 TEST_CASE("columns and formulas") {
@@ -122,10 +122,11 @@ TEST_CASE("columns and formulas") {
   CheckHolds(RefusalWith("{agent: expert}", "{label: expert}"), "expected a name");
   CHECK(
       Holds(RefusalWith("{agent: expert}", "{agent: expert, unit: ms}"), "step_time is in s here"));
-  CheckHolds(Refusal("columns:\n  - {name: a, formula: b + 1}\n  - {name: b, formula: c}\n"
-                     "  - {name: c, formula: 2 * a}\n"),
+  CheckHolds(LayoutRefusal("columns:\n  - {name: a, formula: b + 1}\n  - {name: b, formula: c}\n"
+                           "  - {name: c, formula: 2 * a}\n"),
              "columns need each other: a needs b needs c needs a");
-  CheckHolds(Refusal("columns: [{name: a, formula: a}]"), "columns need each other: a needs a");
+  CheckHolds(LayoutRefusal("columns: [{name: a, formula: a}]"),
+             "columns need each other: a needs a");
   // The row says whose step time it is.
   CHECK(LayoutOf("rows: [graph, agent]\ncolumns: [{name: t}]").columns.size() == 1);
   CHECK(LayoutOf("rows: [{graph: g, agent: heft}]\ncolumns: [{name: t}]").columns.size() == 1);
@@ -141,8 +142,8 @@ TEST_CASE("claims") {
   CheckHolds(RefusalWith("text: RL wins, confidence: R", "text: RL wins"),
              "expected confidence: \"V\", \"R\", \"?\", \"ours\"");
   CheckHolds(RefusalWith("text: RL wins, ", ""), "expected text");
-  CheckHolds(Refusal("rows: [graph]\nclaims: [{text: t, confidence: V, holds: a < b, where: "
-                     "{cluster: c}}]"),
+  CheckHolds(LayoutRefusal("rows: [graph]\nclaims: [{text: t, confidence: V, holds: a < b, where: "
+                           "{cluster: c}}]"),
              "unknown key of the rows \"cluster\"; choices: graph");
 }
 

@@ -36,8 +36,6 @@ void WriteAgent(ResultsFile& file,
 
 std::unique_ptr<ResultsFile> BeginFile(const fs::path& path, const std::string& graph) {
   auto file = std::make_unique<ResultsFile>(path);
-  file->SetAttribute("/", "format", "emplace-results");
-  file->SetAttribute("/", "version", std::int64_t{1});
   file->SetAttribute(
       "/config",
       "yaml",
@@ -47,7 +45,7 @@ std::unique_ptr<ResultsFile> BeginFile(const fs::path& path, const std::string& 
   return file;
 }
 
-std::string Refusal(const fs::path& path) {
+std::string RunsRefusal(const fs::path& path) {
   return MessageOf<InputError>([&] { ReadResultRuns({path}); });
 }
 
@@ -98,20 +96,20 @@ TEST_CASE("keys for rows: those of a run config, and the agent") {
 
 TEST_CASE("what holds no runs") {
   const TempDir folder;
-  CheckHolds(Refusal(folder / "none.h5"), "none.h5");
+  CheckHolds(RunsRefusal(folder / "none.h5"), "none.h5");
   WriteText(folder / "text.h5", "nothing of ours");
-  CheckHolds(Refusal(folder / "text.h5"), "text.h5");
+  CheckHolds(RunsRefusal(folder / "text.h5"), "text.h5");
   BeginFile(folder / "empty.h5", "g")->Commit();
-  CheckHolds(Refusal(folder / "empty.h5"), "holds no run of an agent");
+  CheckHolds(RunsRefusal(folder / "empty.h5"), "holds no run of an agent");
   const auto file = BeginFile(folder / "newer.h5", "g");
-  file->SetAttribute("/", "version", std::int64_t{2});
+  file->SetAttribute("/", "version", kResultsVersion + 1);
   file->Commit();
-  CheckHolds(Refusal(folder / "newer.h5"), "version");
-  CheckHolds(Refusal(folder.path()), "holds no sweep.yaml; expected the folder of a sweep");
+  CheckHolds(RunsRefusal(folder / "newer.h5"), "version");
+  CheckHolds(RunsRefusal(folder.path()), "holds no sweep.yaml; expected the folder of a sweep");
   WriteText(folder / "sweep.yaml", "format: other\n");
-  CheckHolds(Refusal(folder.path()), "sweep.yaml: is no frozen sweep");
+  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml: is no frozen sweep");
   WriteText(folder / "sweep.yaml", "format: emplace-sweep\nversion: 2\n");
-  CheckHolds(Refusal(folder.path()), "sweep.yaml:2:10: version: expected 1, got 2");
+  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml:2:10: version: expected 1, got 2");
 }
 
 // Two runs of the sweep are on disk, one of them damaged; the third has not begun.
@@ -152,12 +150,13 @@ TEST_CASE("the folder of a sweep that is under way") {
   // A file of another run.
   fs::remove(folder / "runs/0001.h5");
   fs::copy(folder / "runs/0000.h5", folder / "runs/0001.h5");
-  CheckHolds(Refusal(folder.path()), "holds agent rl with seed 0; the sweep says rl with seed 1");
+  CheckHolds(RunsRefusal(folder.path()),
+             "holds agent rl with seed 0; the sweep says rl with seed 1");
   // A file of a newer version is not one that failed.
   const auto file = BeginFile(folder / "runs/0001.h5", "nmt");
-  file->SetAttribute("/", "version", std::int64_t{2});
+  file->SetAttribute("/", "version", kResultsVersion + 1);
   file->Commit();
-  CheckHolds(Refusal(folder.path()), "0001.h5");
+  CheckHolds(RunsRefusal(folder.path()), "0001.h5");
 }
 
 }  // namespace

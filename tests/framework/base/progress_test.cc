@@ -15,9 +15,12 @@
 #include "framework/base/file.h"
 #include "framework/base/parallel.h"
 #include "tests/support/paths.h"
+#include "tests/support/text.h"
 
 namespace emplace {
 namespace {
+
+using emplace::testing::Contains;
 
 using testing::TempDir;
 
@@ -73,10 +76,6 @@ std::string OnTerminal(int columns, const Body& body) {
   reader.join();
   close(control);
   return output;
-}
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("what cannot be written is lost, and that is all") {

@@ -13,12 +13,12 @@ using namespace emplace;
 
 namespace {
 
-ConfigNode Parse(const std::string& text) {
+ConfigNode ParseNode(const std::string& text) {
   return ConfigNode::FromString(text, "a.yaml");
 }
 
 template <class F>
-void CheckRefused(F&& f, const std::string& expected) {
+void CheckReadRefused(F&& f, const std::string& expected) {
   const std::string message = testing::MessageOf<InputError>(f);
   INFO("message:  ", message);
   INFO("expected: ", expected);
@@ -39,7 +39,7 @@ const char* const kText =
     "latency: 25us\n";                       // 11
 
 TEST_CASE("values of every form") {
-  const ConfigNode node = Parse(kText);
+  const ConfigNode node = ParseNode(kText);
   CHECK(node.IsMap());
   CHECK(node.Keys() == std::vector<std::string>{
                            "graph", "budget", "agents", "seeds", "quiet", "nothing", "latency"});
@@ -55,34 +55,35 @@ TEST_CASE("values of every form") {
   CHECK(node.At("latency").AsTime() == 25'000);
   CHECK(node.Has("graph"));
   CHECK_FALSE(node.Has("grape"));
-  CHECK(Parse("7600B/us").AsBandwidth() == Bandwidth{7'600'000'000, 1});
-  CHECK(Parse("11GiB").AsBytes() == 11LL << 30);
-  CHECK(Parse("2TFLOP/s").AsFlopRate() == 2e12);
+  CHECK(ParseNode("7600B/us").AsBandwidth() == Bandwidth{7'600'000'000, 1});
+  CHECK(ParseNode("11GiB").AsBytes() == 11LL << 30);
+  CHECK(ParseNode("2TFLOP/s").AsFlopRate() == 2e12);
 }
 
 TEST_CASE("places: file, line, column from 1, and the path of keys") {
-  const ConfigNode node = Parse(kText);
+  const ConfigNode node = ParseNode(kText);
   CHECK(node.Where() == "a.yaml:1:1");
   CHECK(node.At("budget").At("seconds").Where() == "a.yaml:4:12: budget.seconds");
   CHECK(node.At("agents").Elements()[1].At("cooling").Where() == "a.yaml:7:32: agents.1.cooling");
   CHECK(ConfigNode().Where() == "config");
-  CheckRefused([&] { node.At("budget").At("second"); },
-               "a.yaml:3:3: budget: the required key \"second\" is missing");
-  CheckRefused([&] { node.At("graph").AsInt(); },
-               "a.yaml:1:8: graph: expected a whole number (64 bits), got \"resnet50\"");
-  CheckRefused([&] { node.At("graph").Fail("no such graph"); }, "a.yaml:1:8: graph: no such graph");
+  CheckReadRefused([&] { node.At("budget").At("second"); },
+                   "a.yaml:3:3: budget: the required key \"second\" is missing");
+  CheckReadRefused([&] { node.At("graph").AsInt(); },
+                   "a.yaml:1:8: graph: expected a whole number (64 bits), got \"resnet50\"");
+  CheckReadRefused([&] { node.At("graph").Fail("no such graph"); },
+                   "a.yaml:1:8: graph: no such graph");
 }
 
 TEST_CASE("an empty file is an empty map") {
-  CHECK(Parse("").IsMap());
-  CHECK(Parse("# only a comment\n").Keys().empty());
+  CHECK(ParseNode("").IsMap());
+  CHECK(ParseNode("# only a comment\n").Keys().empty());
 }
 
 TEST_CASE("numbers are strict") {
-  CHECK(Parse("-7").AsInt() == -7);
-  CHECK(Parse("+7").AsInt() == 7);
-  CHECK(Parse("9223372036854775807").AsInt() == 9223372036854775807LL);
-  CHECK(Parse("1e-3").AsDouble() == 1e-3);
+  CHECK(ParseNode("-7").AsInt() == -7);
+  CHECK(ParseNode("+7").AsInt() == 7);
+  CHECK(ParseNode("9223372036854775807").AsInt() == 9223372036854775807LL);
+  CHECK(ParseNode("1e-3").AsDouble() == 1e-3);
   for (const std::string text : {"1.0",
                                  "1e3",
                                  "0x10",
@@ -96,84 +97,85 @@ TEST_CASE("numbers are strict") {
                                  "~",
                                  "+-3"}) {
     INFO(text);
-    CheckRefused([&] { Parse(text).AsInt(); }, "expected a whole number");
+    CheckReadRefused([&] { ParseNode(text).AsInt(); }, "expected a whole number");
   }
   for (const std::string text :
        {".nan", "nan", ".inf", "-inf", "1e999", "010.5", "\"2.5\"", "[2.5]"}) {
     INFO(text);
-    CheckRefused([&] { Parse(text).AsDouble(); }, "expected a finite number");
+    CheckReadRefused([&] { ParseNode(text).AsDouble(); }, "expected a finite number");
   }
 }
 
 TEST_CASE("truth is true, false, yes or no") {
-  CHECK(Parse("true").AsBool());
-  CHECK_FALSE(Parse("false").AsBool());
-  CHECK_FALSE(Parse("no").AsBool());
+  CHECK(ParseNode("true").AsBool());
+  CHECK_FALSE(ParseNode("false").AsBool());
+  CHECK_FALSE(ParseNode("no").AsBool());
   for (const std::string text : {"on", "1", "True", "\"true\"", "~", "[]"}) {
     INFO(text);
-    CheckRefused([&] { Parse(text).AsBool(); }, "expected true or false, got ");
+    CheckReadRefused([&] { ParseNode(text).AsBool(); }, "expected true or false, got ");
   }
 }
 
 TEST_CASE("a value of another form is described") {
-  CheckRefused([] { Parse("[1]").AsString(); }, "a.yaml:1:1: expected a text, got a list");
-  CheckRefused([] { Parse("a: ").At("a").AsString(); }, "a: expected a text, got nothing");
-  CheckRefused([] { Parse("[1]").Keys(); }, "expected a map (key: value), got a list");
-  CheckRefused([] { Parse("a: 1").Elements(); }, "expected a list, got a map");
-  CheckRefused([] { Parse("text").At("a"); }, "expected a map (key: value), got \"text\"");
-  CheckRefused([] { Parse("a: 25").At("a").AsTime(); },
-               "a.yaml:1:4: a: expected a time with a unit such as 25us, got \"25\"");
-  CheckRefused([] { Parse("a: [25us]").At("a").AsTime(); },
-               "a.yaml:1:4: a: expected a time with a unit, got a list");
-  CheckRefused([] { Parse("a: 12").At("a").AsBytes(); }, "such as 11GiB");
-  CheckRefused([] { Parse("a: 12").At("a").AsBandwidth(); }, "such as 7.6GB/s");
-  CheckRefused([] { Parse("a: 12").At("a").AsFlopRate(); }, "such as 2.8TFLOP/s");
+  CheckReadRefused([] { ParseNode("[1]").AsString(); }, "a.yaml:1:1: expected a text, got a list");
+  CheckReadRefused([] { ParseNode("a: ").At("a").AsString(); }, "a: expected a text, got nothing");
+  CheckReadRefused([] { ParseNode("[1]").Keys(); }, "expected a map (key: value), got a list");
+  CheckReadRefused([] { ParseNode("a: 1").Elements(); }, "expected a list, got a map");
+  CheckReadRefused([] { ParseNode("text").At("a"); }, "expected a map (key: value), got \"text\"");
+  CheckReadRefused([] { ParseNode("a: 25").At("a").AsTime(); },
+                   "a.yaml:1:4: a: expected a time with a unit such as 25us, got \"25\"");
+  CheckReadRefused([] { ParseNode("a: [25us]").At("a").AsTime(); },
+                   "a.yaml:1:4: a: expected a time with a unit, got a list");
+  CheckReadRefused([] { ParseNode("a: 12").At("a").AsBytes(); }, "such as 11GiB");
+  CheckReadRefused([] { ParseNode("a: 12").At("a").AsBandwidth(); }, "such as 7.6GB/s");
+  CheckReadRefused([] { ParseNode("a: 12").At("a").AsFlopRate(); }, "such as 2.8TFLOP/s");
 }
 
 TEST_CASE("duplicate keys are refused where the second stands") {
-  CheckRefused([] { Parse("a: 1\nb: {c: 1,\n    d: 2, c: 3}\n"); },
-               "a.yaml:3:11: duplicate key \"c\", first in line 2");
+  CheckReadRefused([] { ParseNode("a: 1\nb: {c: 1,\n    d: 2, c: 3}\n"); },
+                   "a.yaml:3:11: duplicate key \"c\", first in line 2");
 }
 
 TEST_CASE("malformed YAML names line and column") {
-  CheckRefused([] { Parse("a: [1, 2\nb: 3\n"); }, "a.yaml:");
-  CheckRefused([] { Parse("a: [1, 2\nb: 3\n"); }, "malformed YAML");
-  CheckRefused([] { Parse("a: \"open\nb: 2\n"); },
-               "a.yaml:1:4: malformed YAML: the quote is never closed");
-  CheckRefused([] { Parse("a: 'it''s\n"); }, "the quote is never closed");
-  CheckRefused([] { Parse("b: \u00e9\na: \"x\\\"\n"); }, "a.yaml:2:4: malformed YAML");
-  CHECK(Parse("a: 'it''s'\nb: \"x\\\"\"\nc: \u00e9\nd: \"\"\n").At("a").AsString() == "it's");
-  CheckRefused([] { Parse("? [a, b]\n: 1\n"); }, "expected a text as key, got a list");
-  CheckRefused([] { Parse("a: !secret 1\n"); }, "a.yaml:1:4: the tag \"!secret\" is not supported");
-  CheckRefused([] { Parse("a: 1\n---\nb: 2\n"); }, "expected one YAML document");
-  CheckRefused([] { Parse("a: *b\n"); }, "malformed YAML");
-  CheckRefused([] { Parse(std::string(100'000, '[')); }, "malformed YAML");
+  CheckReadRefused([] { ParseNode("a: [1, 2\nb: 3\n"); }, "a.yaml:");
+  CheckReadRefused([] { ParseNode("a: [1, 2\nb: 3\n"); }, "malformed YAML");
+  CheckReadRefused([] { ParseNode("a: \"open\nb: 2\n"); },
+                   "a.yaml:1:4: malformed YAML: the quote is never closed");
+  CheckReadRefused([] { ParseNode("a: 'it''s\n"); }, "the quote is never closed");
+  CheckReadRefused([] { ParseNode("b: \u00e9\na: \"x\\\"\n"); }, "a.yaml:2:4: malformed YAML");
+  CHECK(ParseNode("a: 'it''s'\nb: \"x\\\"\"\nc: \u00e9\nd: \"\"\n").At("a").AsString() == "it's");
+  CheckReadRefused([] { ParseNode("? [a, b]\n: 1\n"); }, "expected a text as key, got a list");
+  CheckReadRefused([] { ParseNode("a: !secret 1\n"); },
+                   "a.yaml:1:4: the tag \"!secret\" is not supported");
+  CheckReadRefused([] { ParseNode("a: 1\n---\nb: 2\n"); }, "expected one YAML document");
+  CheckReadRefused([] { ParseNode("a: *b\n"); }, "malformed YAML");
+  CheckReadRefused([] { ParseNode(std::string(100'000, '[')); }, "malformed YAML");
 }
 
 TEST_CASE("anchors and aliases stand for the same value") {
-  const ConfigNode node = Parse("a: &x {b: 1}\nc: *x\n");
+  const ConfigNode node = ParseNode("a: &x {b: 1}\nc: *x\n");
   CHECK(node.At("c").At("b").AsInt() == 1);
   CHECK(node.At("c").At("b").Where() == "a.yaml:1:11: c.b");
 }
 
 TEST_CASE("files: a missing one is the user's mistake") {
   const testing::TempDir folder;
-  CheckRefused([&] { ConfigNode::FromFile(folder / "none.yaml"); }, "none.yaml");
+  CheckReadRefused([&] { ConfigNode::FromFile(folder / "none.yaml"); }, "none.yaml");
   std::ofstream(folder / "some.yaml") << "a: {b: x}\n";
   const ConfigNode node = ConfigNode::FromFile(folder / "some.yaml");
   CHECK(node.At("a").At("b").Where() == (folder / "some.yaml").string() + ":1:8: a.b");
 }
 
 TEST_CASE("unknown keys come with the nearest known one") {
-  const ConfigNode node = Parse("budget:\n  evaluatons: 3\n");
+  const ConfigNode node = ParseNode("budget:\n  evaluatons: 3\n");
   const std::vector<std::string> known{"evaluations", "seconds"};
-  CheckRefused([&] { node.At("budget").RequireKnownKeys(known); },
-               "a.yaml:2:3: budget: unknown key \"evaluatons\"; did you mean \"evaluations\"?");
+  CheckReadRefused([&] { node.At("budget").RequireKnownKeys(known); },
+                   "a.yaml:2:3: budget: unknown key \"evaluatons\"; did you mean \"evaluations\"?");
   node.At("budget").RequireKnownKeys(std::vector<std::string>{"evaluatons"});
 }
 
 TEST_CASE("Set replaces and adds") {
-  ConfigNode node = Parse(kText);
+  ConfigNode node = ParseNode(kText);
   const ConfigNode before = node;
   node.Set("budget.seconds", "7");
   node.Set("agents.0.name", "hill_climb");
@@ -191,24 +193,24 @@ TEST_CASE("Set replaces and adds") {
   CHECK_FALSE(before.Has("new"));
   // The new value's place is where it came from.
   CHECK(node.At("budget").At("seconds").Where() == "--set: budget.seconds");
-  CheckRefused([&] { node.At("new").At("deep").At("key").AsInt(); },
-               "--set: new.deep.key: expected a whole number");
-  CheckRefused([&] { node.At("new").RequireKnownKeys(std::vector<std::string>{"deed"}); },
-               "--set: new: unknown key \"deep\"; did you mean \"deed\"?");
+  CheckReadRefused([&] { node.At("new").At("deep").At("key").AsInt(); },
+                   "--set: new.deep.key: expected a whole number");
+  CheckReadRefused([&] { node.At("new").RequireKnownKeys(std::vector<std::string>{"deed"}); },
+                   "--set: new: unknown key \"deep\"; did you mean \"deed\"?");
 }
 
 TEST_CASE("Set refuses what has no place") {
-  ConfigNode node = Parse(kText);
-  CheckRefused([&] { node.Set("agents.2.name", "x"); },
-               "--set: agents.2.name: expected an index from 0 to 1 into the list, got \"2\"");
-  CheckRefused([&] { node.Set("agents.first", "x"); }, "expected an index from 0 to 1");
-  CheckRefused([&] { node.Set("graph.name", "x"); },
-               "--set: graph.name: there is \"resnet50\" in the way of \"name\"");
-  CheckRefused([&] { node.Set("", "x"); }, "the path has an empty key");
-  CheckRefused([&] { node.Set("budget..seconds", "x"); }, "the path has an empty key");
-  CheckRefused([&] { node.Set("graph", "[1, 2"); }, "--set: graph: malformed YAML");
-  CheckRefused([&] { node.Set("graph", "{a: 1, a: 2}", "sweep"); },
-               "sweep: graph: duplicate key \"a\"");
+  ConfigNode node = ParseNode(kText);
+  CheckReadRefused([&] { node.Set("agents.2.name", "x"); },
+                   "--set: agents.2.name: expected an index from 0 to 1 into the list, got \"2\"");
+  CheckReadRefused([&] { node.Set("agents.first", "x"); }, "expected an index from 0 to 1");
+  CheckReadRefused([&] { node.Set("graph.name", "x"); },
+                   "--set: graph.name: there is \"resnet50\" in the way of \"name\"");
+  CheckReadRefused([&] { node.Set("", "x"); }, "the path has an empty key");
+  CheckReadRefused([&] { node.Set("budget..seconds", "x"); }, "the path has an empty key");
+  CheckReadRefused([&] { node.Set("graph", "[1, 2"); }, "--set: graph: malformed YAML");
+  CheckReadRefused([&] { node.Set("graph", "{a: 1, a: 2}", "sweep"); },
+                   "sweep: graph: duplicate key \"a\"");
   CHECK(node.At("graph").AsString() == "resnet50");
 }
 
@@ -216,10 +218,10 @@ TEST_CASE("Dump reads back equal") {
   const std::string text =
       "a: \"5\"\nb: 5\nc: ~\nd: []\ne: {}\nf: [x, [1, 2], {g: \"yes\"}]\nh: \"two\\nlines\"\n"
       "\"gpu:0\": \"- : #\"\ni: \"\\u00e9\"\n";
-  const ConfigNode node = Parse(text);
+  const ConfigNode node = ParseNode(text);
   const std::string dumped = node.Dump();
   INFO(dumped);
-  const ConfigNode again = Parse(dumped);
+  const ConfigNode again = ParseNode(dumped);
   CHECK(again.Dump() == dumped);
   CHECK(again.Keys() == node.Keys());
   CHECK_THROWS_AS(again.At("a").AsInt(), InputError);
@@ -236,7 +238,7 @@ TEST_CASE("Dump reads back equal") {
 TEST_CASE("QuoteYaml reads back") {
   for (const std::string text :
        {"", "plain", "a\"b\\c", "two\nlines\ttab", "\x01", "5", "#", "\u00e9"}) {
-    CHECK(Parse("k: " + QuoteYaml(text)).At("k").AsString() == text);
+    CHECK(ParseNode("k: " + QuoteYaml(text)).At("k").AsString() == text);
   }
 }
 

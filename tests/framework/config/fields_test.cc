@@ -46,28 +46,28 @@ struct EmptyConfig {
   void Visit(FieldVisitor&) {}
 };
 
-ConfigNode Parse(const std::string& text) {
+ConfigNode ParseYaml(const std::string& text) {
   return ConfigNode::FromString(text, "a.yaml");
 }
 
-void CheckRefused(const std::string& text, const std::string& expected) {
+void CheckFieldRefused(const std::string& text, const std::string& expected) {
   const std::string message =
-      testing::MessageOf<InputError>([&] { ReadFields<RunConfig>(Parse(text)); });
+      testing::MessageOf<InputError>([&] { ReadFields<RunConfig>(ParseYaml(text)); });
   INFO("message: ", message);
   CHECK(message.find(expected) != std::string::npos);
 }
 
 TEST_CASE("defaults stand where the file is silent") {
-  const auto config = ReadFields<RunConfig>(Parse(""));
+  const auto config = ReadFields<RunConfig>(ParseYaml(""));
   CHECK(config.threads == 2);
   CHECK(config.names.size() == 3);
   CHECK(config.budget.seconds == 60);
 }
 
 TEST_CASE("every form is read") {
-  const auto config = ReadFields<RunConfig>(
-      Parse("quiet: true\nthreads: -3\ncooling: 1e-3\ngraph: nmt\nnames: []\nweights: [2, 0.25]\n"
-            "rules: [{x: 1}]\nbudget: {evaluations: 7}\n"));
+  const auto config = ReadFields<RunConfig>(ParseYaml(
+      "quiet: true\nthreads: -3\ncooling: 1e-3\ngraph: nmt\nnames: []\nweights: [2, 0.25]\n"
+      "rules: [{x: 1}]\nbudget: {evaluations: 7}\n"));
   CHECK(config.quiet);
   CHECK(config.threads == -3);
   CHECK(config.cooling == 1e-3);
@@ -80,20 +80,21 @@ TEST_CASE("every form is read") {
 }
 
 TEST_CASE("a wrong key or value names its place and what was expected") {
-  CheckRefused("thread: 3\n", "a.yaml:1:1: unknown key \"thread\"; did you mean \"threads\"?");
-  CheckRefused("budget: {second: 3}\n",
-               "a.yaml:1:10: budget: unknown key \"second\"; did you mean \"seconds\"?");
-  CheckRefused("threads: 1.5\n", "a.yaml:1:10: threads: expected a whole number");
-  CheckRefused("threads: 3000000000\n",
-               "threads: expected a whole number from -2147483648 to 2147483647, got 3000000000");
-  CheckRefused("cooling: fast\n", "cooling: expected a finite number, got \"fast\"");
-  CheckRefused("quiet: 1\n", "quiet: expected true or false, got \"1\"");
-  CheckRefused("graph: [a]\n", "graph: expected a text, got a list");
-  CheckRefused("names: a\n", "names: expected a list, got \"a\"");
-  CheckRefused("names: [a, [b]]\n", "names.1: expected a text, got a list");
-  CheckRefused("weights: [x]\n", "weights.0: expected a finite number");
-  CheckRefused("budget: 3\n", "budget: expected a map (key: value), got \"3\"");
-  CheckRefused("[1]\n", "a.yaml:1:1: expected a map");
+  CheckFieldRefused("thread: 3\n", "a.yaml:1:1: unknown key \"thread\"; did you mean \"threads\"?");
+  CheckFieldRefused("budget: {second: 3}\n",
+                    "a.yaml:1:10: budget: unknown key \"second\"; did you mean \"seconds\"?");
+  CheckFieldRefused("threads: 1.5\n", "a.yaml:1:10: threads: expected a whole number");
+  CheckFieldRefused(
+      "threads: 3000000000\n",
+      "threads: expected a whole number from -2147483648 to 2147483647, got 3000000000");
+  CheckFieldRefused("cooling: fast\n", "cooling: expected a finite number, got \"fast\"");
+  CheckFieldRefused("quiet: 1\n", "quiet: expected true or false, got \"1\"");
+  CheckFieldRefused("graph: [a]\n", "graph: expected a text, got a list");
+  CheckFieldRefused("names: a\n", "names: expected a list, got \"a\"");
+  CheckFieldRefused("names: [a, [b]]\n", "names.1: expected a text, got a list");
+  CheckFieldRefused("weights: [x]\n", "weights.0: expected a finite number");
+  CheckFieldRefused("budget: 3\n", "budget: expected a map (key: value), got \"3\"");
+  CheckFieldRefused("[1]\n", "a.yaml:1:1: expected a map");
 }
 
 TEST_CASE("what is written reads back") {
@@ -101,11 +102,12 @@ TEST_CASE("what is written reads back") {
   config.graph = "a \"quoted\"\nname: #";
   config.names = {"true", "5", "", "plain_name", "-"};
   config.cooling = 0.1;
-  config.rules = Parse("- pattern: \"conv*\"\n  device: gpu:0\n- {pattern: \"*\", device: cpu}\n");
+  config.rules =
+      ParseYaml("- pattern: \"conv*\"\n  device: gpu:0\n- {pattern: \"*\", device: cpu}\n");
   config.budget.evaluations = 5;
   const std::string text = WriteFields(config);
   INFO(text);
-  const auto again = ReadFields<RunConfig>(Parse(text));
+  const auto again = ReadFields<RunConfig>(ParseYaml(text));
   CHECK(again.graph == config.graph);
   CHECK(again.names == config.names);
   CHECK(again.cooling == config.cooling);

@@ -14,7 +14,7 @@ using namespace emplace;
 namespace {
 
 template <class Parse>
-void CheckRefused(Parse parse, const std::string& text, const char* fragment) {
+void CheckUnitRefused(Parse parse, const std::string& text, const char* fragment) {
   const std::string message = testing::MessageOf<InputError>([&] { parse(text); });
   INFO("text: \"", text, "\", message: ", message);
   CHECK(message.find(fragment) != std::string::npos);
@@ -84,34 +84,34 @@ TEST_CASE("FLOP rates are the nearest double") {
 }
 
 TEST_CASE("what is wrong is said with an example of what is right") {
-  CheckRefused(ParseTime, "25", "expected a time with a unit such as 25us, got \"25\"");
-  CheckRefused(ParseTime, "25", "the unit is missing; units: ns, us, ms, s");
-  CheckRefused(ParseTime, "25usec", "unknown unit \"usec\"; units: ns, us, ms, s");
-  CheckRefused(ParseTime, "-1us", "it is negative");
-  CheckRefused(ParseTime, "", "it does not start with a number");
-  CheckRefused(ParseTime, ".us", "it does not start with a number");
-  CheckRefused(ParseTime, "nanus", "it does not start with a number");
-  CheckRefused(ParseTime, "inf", "it does not start with a number");
-  CheckRefused(ParseTime, "0x10us", "unknown unit \"x10us\"");
-  CheckRefused(ParseTime, "1.2.3us", "unknown unit \".3us\"");
-  CheckRefused(ParseTime, fmt::format("{}ns", kMaxNanos), "it is out of range");
-  CheckRefused(ParseTime, "1e30s", "it is out of range");
-  CheckRefused(ParseTime, "1e999999999999s", "it is out of range");
-  CheckRefused(ParseTime, "123456789012345678901us", "it has more than 20 digits");
-  CheckRefused(
+  CheckUnitRefused(ParseTime, "25", "expected a time with a unit such as 25us, got \"25\"");
+  CheckUnitRefused(ParseTime, "25", "the unit is missing; units: ns, us, ms, s");
+  CheckUnitRefused(ParseTime, "25usec", "unknown unit \"usec\"; units: ns, us, ms, s");
+  CheckUnitRefused(ParseTime, "-1us", "it is negative");
+  CheckUnitRefused(ParseTime, "", "it does not start with a number");
+  CheckUnitRefused(ParseTime, ".us", "it does not start with a number");
+  CheckUnitRefused(ParseTime, "nanus", "it does not start with a number");
+  CheckUnitRefused(ParseTime, "inf", "it does not start with a number");
+  CheckUnitRefused(ParseTime, "0x10us", "unknown unit \"x10us\"");
+  CheckUnitRefused(ParseTime, "1.2.3us", "unknown unit \".3us\"");
+  CheckUnitRefused(ParseTime, fmt::format("{}ns", kMaxNanos), "it is out of range");
+  CheckUnitRefused(ParseTime, "1e30s", "it is out of range");
+  CheckUnitRefused(ParseTime, "1e999999999999s", "it is out of range");
+  CheckUnitRefused(ParseTime, "123456789012345678901us", "it has more than 20 digits");
+  CheckUnitRefused(
       ParseBytes, "11", "expected a number of bytes with a unit such as 11GiB, got \"11\"");
-  CheckRefused(ParseBytes, "11KB", "unknown unit \"KB\"; units: B, kB, MB");
-  CheckRefused(ParseBytes, "0.5B", "it is no whole number of bytes");
-  CheckRefused(ParseBytes, "9223372036854775808B", "it is out of range");
-  CheckRefused(ParseBandwidth, "0", "the unit is missing");
-  CheckRefused(ParseBandwidth, "0GB/s", "it must be greater than 0");
-  CheckRefused(ParseBandwidth, "6GB", "unknown unit \"GB\"");
-  CheckRefused(ParseBandwidth, "6GB/h", "expected a bandwidth with a unit such as 7.6GB/s");
-  CheckRefused(ParseBandwidth, "6GB/0s", "unknown unit \"GB/0s\"");
-  CheckRefused(ParseBandwidth, "1e19B/s", "it is out of range");
-  CheckRefused(ParseFlopRate, "0TFLOP/s", "it must be greater than 0");
-  CheckRefused(ParseFlopRate, "2.8T", "expected a FLOP rate with a unit such as 2.8TFLOP/s");
-  CheckRefused(ParseFlopRate, "2.8TiFLOP/s", "unknown unit \"TiFLOP/s\"");
+  CheckUnitRefused(ParseBytes, "11KB", "unknown unit \"KB\"; units: B, kB, MB");
+  CheckUnitRefused(ParseBytes, "0.5B", "it is no whole number of bytes");
+  CheckUnitRefused(ParseBytes, "9223372036854775808B", "it is out of range");
+  CheckUnitRefused(ParseBandwidth, "0", "the unit is missing");
+  CheckUnitRefused(ParseBandwidth, "0GB/s", "it must be greater than 0");
+  CheckUnitRefused(ParseBandwidth, "6GB", "unknown unit \"GB\"");
+  CheckUnitRefused(ParseBandwidth, "6GB/h", "expected a bandwidth with a unit such as 7.6GB/s");
+  CheckUnitRefused(ParseBandwidth, "6GB/0s", "unknown unit \"GB/0s\"");
+  CheckUnitRefused(ParseBandwidth, "1e19B/s", "it is out of range");
+  CheckUnitRefused(ParseFlopRate, "0TFLOP/s", "it must be greater than 0");
+  CheckUnitRefused(ParseFlopRate, "2.8T", "expected a FLOP rate with a unit such as 2.8TFLOP/s");
+  CheckUnitRefused(ParseFlopRate, "2.8TiFLOP/s", "unknown unit \"TiFLOP/s\"");
 }
 
 TEST_CASE("a long wrong text is cut in the message") {

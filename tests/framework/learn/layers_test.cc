@@ -15,7 +15,7 @@ Matrix Random(int rows, int cols, Rng& rng) {
   return matrix;
 }
 
-float Sigmoid(float x) {
+float PlainSigmoid(float x) {
   return 1 / (1 + std::exp(-x));
 }
 
@@ -97,9 +97,9 @@ void PlainStep(const ParameterSet& parameters, const Matrix& x, Matrix& h, Matri
   const auto n = h.cols();
   for (Eigen::Index row = 0; row < h.rows(); ++row) {
     for (Eigen::Index j = 0; j < n; ++j) {
-      c(row, j) = Sigmoid(gates(row, n + j)) * c(row, j) +
-                  Sigmoid(gates(row, j)) * std::tanh(gates(row, 2 * n + j));
-      h(row, j) = Sigmoid(gates(row, 3 * n + j)) * std::tanh(c(row, j));
+      c(row, j) = PlainSigmoid(gates(row, n + j)) * c(row, j) +
+                  PlainSigmoid(gates(row, j)) * std::tanh(gates(row, 2 * n + j));
+      h(row, j) = PlainSigmoid(gates(row, 3 * n + j)) * std::tanh(c(row, j));
     }
   }
 }

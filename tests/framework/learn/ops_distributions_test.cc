@@ -1,5 +1,6 @@
 // The part of framework/learn/ops.h on distributions.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,7 +13,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kDistributionsInfinity = std::numeric_limits<float>::infinity();
 
 // Logarithms of probabilities in plain loops, in double; -infinity where allowed(i, j) is 0.
 Matrix PlainLogSoftmax(const Matrix& logits, const Matrix& allowed) {
@@ -22,7 +23,8 @@ Matrix PlainLogSoftmax(const Matrix& logits, const Matrix& allowed) {
     for (int j = 0; j < y.cols(); ++j)
       sum += allowed(i, j) != 0 ? std::exp(double{logits(i, j)}) : 0;
     for (int j = 0; j < y.cols(); ++j) {
-      y(i, j) = allowed(i, j) != 0 ? static_cast<float>(logits(i, j) - std::log(sum)) : -kInfinity;
+      y(i, j) = allowed(i, j) != 0 ? static_cast<float>(logits(i, j) - std::log(sum))
+                                   : -kDistributionsInfinity;
     }
   }
   return y;
@@ -30,8 +32,9 @@ Matrix PlainLogSoftmax(const Matrix& logits, const Matrix& allowed) {
 
 // With the masked entries, which have to agree, set to 0.
 double DistanceOfMasked(const Matrix& a, const Matrix& b) {
-  REQUIRE(((a.array() == -kInfinity) == (b.array() == -kInfinity)).all());
-  return Distance((a.array() == -kInfinity).select(0, a), (b.array() == -kInfinity).select(0, b));
+  REQUIRE(((a.array() == -kDistributionsInfinity) == (b.array() == -kDistributionsInfinity)).all());
+  return Distance((a.array() == -kDistributionsInfinity).select(0, a),
+                  (b.array() == -kDistributionsInfinity).select(0, b));
 }
 
 std::vector<int> RandomColumns(int n, int m, Rng& rng) {
@@ -185,30 +188,31 @@ TEST_CASE("the divergence of categorical distributions") {
     }
   }
   // [1/4, 3/4, 0] to [1/2, 1/2, 0]: 1/4 log 1/2 + 3/4 log 3/2 = -0.173287 + 0.304099
-  const Matrix old = (Matrix(1, 3) << std::log(0.25F), std::log(0.75F), -kInfinity).finished();
+  const Matrix old =
+      (Matrix(1, 3) << std::log(0.25F), std::log(0.75F), -kDistributionsInfinity).finished();
   ParameterSet parameters;
   Parameter& now = parameters.Add("now", 1, 3);
-  now.value << std::log(0.5F), std::log(0.5F), -kInfinity;
+  now.value << std::log(0.5F), std::log(0.5F), -kDistributionsInfinity;
   Tape tape;
   const Var kl = KlDivergence(tape, old, tape.Use(now));
   CHECK(tape.value(kl)(0, 0) == doctest::Approx(0.130812));
   tape.Backward(Scale(tape, kl, 2));
   CHECK(Distance(now.gradient, (Matrix(1, 3) << -0.5F, -1.5F, 0).finished()) <= 1e-6);
   // What was possible and is no more is infinitely far.
-  now.value(0, 1) = -kInfinity;
+  now.value(0, 1) = -kDistributionsInfinity;
   tape.Clear();
-  CHECK(tape.value(KlDivergence(tape, old, tape.Use(now)))(0, 0) == kInfinity);
+  CHECK(tape.value(KlDivergence(tape, old, tape.Use(now)))(0, 0) == kDistributionsInfinity);
 }
 
 TEST_CASE("logits of -infinity are masked too") {
   ParameterSet parameters;
   Parameter& w = parameters.Add("logits", 1, 3);
-  w.value << 0, -kInfinity, 0;
+  w.value << 0, -kDistributionsInfinity, 0;
   Tape tape;
   const Var logits = tape.Use(w), y = LogSoftmax(tape, logits);
-  CHECK(tape.value(y)(0, 1) == -kInfinity);
+  CHECK(tape.value(y)(0, 1) == -kDistributionsInfinity);
   CHECK(tape.value(y)(0, 0) == doctest::Approx(-std::log(2)));
-  CHECK(tape.value(LogProbability(tape, logits, {1}))(0, 0) == -kInfinity);
+  CHECK(tape.value(LogProbability(tape, logits, {1}))(0, 0) == -kDistributionsInfinity);
   const Var loss = Add(tape, LogProbability(tape, logits, {2}), Entropy(tape, y));
   CHECK(tape.value(loss)(0, 0) == doctest::Approx(0));
   tape.Backward(loss);

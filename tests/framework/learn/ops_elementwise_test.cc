@@ -1,5 +1,6 @@
 // Elementwise operations, with broadcast and without.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,7 +14,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kElementwiseNaN = std::numeric_limits<float>::quiet_NaN();
 
 TEST_CASE("add, subtract, multiply: every broadcast") {
   Rng rng(2);
@@ -96,7 +97,7 @@ TEST_CASE("elementwise operations") {
     }
     for (int cols : {1, 16, 35}) {  // alone and in a vector
       Matrix broken = Matrix::Constant(1, cols, static_cast<float>(unary.high));
-      broken(0, cols - 1) = kNaN;
+      broken(0, cols - 1) = kElementwiseNaN;
       CHECK(std::isnan(Value(op, {broken})(0, cols - 1)));
     }
   }

@@ -12,7 +12,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kProductsNaN = std::numeric_limits<float>::quiet_NaN();
 
 // x w + bias where nothing is so near 0 that a step of the differences crosses the kink.
 void CheckAffineRelu(const Matrix& x, const Matrix& w, const Matrix& bias) {
@@ -83,7 +83,7 @@ TEST_CASE("affine_relu: what is 0, and what is not a number") {
     Parameter& bias = parameters.Add("bias", 1, width);
     w.value.setOnes();
     Matrix x(4, 1);
-    x << -1, 0, 1, kNaN;
+    x << -1, 0, 1, kProductsNaN;
     Tape tape;
     const Var y = AffineRelu(tape, tape.Constant(x), tape.Use(w), tape.Use(bias));
     CHECK(tape.value(y).row(0).isZero());

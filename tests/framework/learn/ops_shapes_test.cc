@@ -1,5 +1,7 @@
 // Sums and shapes.
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "framework/learn/ops.h"

@@ -1,5 +1,6 @@
 #include "framework/learn/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -43,7 +44,7 @@ struct PlainOptimizer {
   }
 };
 
-std::string Refusal(const OptimizerConfig& config) {
+std::string OptimizerRefusal(const OptimizerConfig& config) {
   ParameterSet parameters;
   try {
     Optimizer(config, parameters, "optimizer");
@@ -158,18 +159,19 @@ TEST_CASE("settings: read, written and refused by name") {
   CHECK(help[0].key == "method");
   CHECK(help[1].key == "learning_rate");
 
-  CHECK(Refusal({}) == "");
-  CHECK(Refusal({.method = "adan"}) ==
+  CHECK(OptimizerRefusal({}) == "");
+  CHECK(OptimizerRefusal({.method = "adan"}) ==
         "optimizer.method: unknown method \"adan\"; did you mean \"adam\"? choices: adam, rmsprop, "
         "sgd");
-  CHECK(Refusal({.schedule = {.learning_rate = -1}}) ==
+  CHECK(OptimizerRefusal({.schedule = {.learning_rate = -1}}) ==
         "optimizer.learning_rate: expected a number from 0 to 1000000, got -1");
-  CHECK(Refusal({.schedule = {.decay_every = 0}}).find("optimizer.decay_every: ") == 0);
-  CHECK(Refusal({.schedule = {.anneal_updates = 0}}).find("optimizer.anneal_updates: ") == 0);
-  CHECK(Refusal({.beta1 = 1}).find("optimizer.beta1: ") == 0);
-  CHECK(Refusal({.beta2 = std::nan("")}).find("optimizer.beta2: ") == 0);
-  CHECK(Refusal({.epsilon = 0}).find("optimizer.epsilon: ") == 0);
-  CHECK(Refusal({.clip_norm = -1}).find("optimizer.clip_norm: ") == 0);
+  CHECK(OptimizerRefusal({.schedule = {.decay_every = 0}}).find("optimizer.decay_every: ") == 0);
+  CHECK(OptimizerRefusal({.schedule = {.anneal_updates = 0}}).find("optimizer.anneal_updates: ") ==
+        0);
+  CHECK(OptimizerRefusal({.beta1 = 1}).find("optimizer.beta1: ") == 0);
+  CHECK(OptimizerRefusal({.beta2 = std::nan("")}).find("optimizer.beta2: ") == 0);
+  CHECK(OptimizerRefusal({.epsilon = 0}).find("optimizer.epsilon: ") == 0);
+  CHECK(OptimizerRefusal({.clip_norm = -1}).find("optimizer.clip_norm: ") == 0);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "framework/learn/products.h"
 
+#include <limits>
+
 #include <doctest/doctest.h>
 
 #include "tests/framework/learn/plain_product.h"

@@ -15,8 +15,8 @@ using testing::Distance;
 using testing::MessageOfAbort;
 using testing::RandomMatrix;
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kTapeNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kTapeInfinity = std::numeric_limits<float>::infinity();
 
 Matrix Scalar(float x) {
   return Matrix::Constant(1, 1, x);
@@ -181,23 +181,23 @@ TEST_CASE("tape: the first value that is not finite") {
   Var x = Exp(tape, tape.Use(w));
   CHECK(tape.FirstNonFinite() == "");
   Matrix masked = Matrix::Zero(2, 3);
-  masked(1, 1) = -kInfinity;
+  masked(1, 1) = -kTapeInfinity;
   x = Add(tape, x, tape.Constant(masked));
   CHECK(tape.FirstNonFinite() == "");
   Matrix broken = masked;
-  broken(1, 2) = kNaN;
+  broken(1, 2) = kTapeNaN;
   x = Multiply(tape, x, tape.Constant(broken));
   CHECK(tape.FirstNonFinite() == "constant [2, 3]: value");
   tape.Clear();
 
-  x = Scale(tape, AddScalar(tape, tape.Use(w), 1), kInfinity);
+  x = Scale(tape, AddScalar(tape, tape.Use(w), 1), kTapeInfinity);
   const Var loss = SumAll(tape, x);
   CHECK(tape.FirstNonFinite() == "scale [2, 3]: value");
   tape.Backward(loss);
   CHECK(tape.FirstNonFinite() == "scale [2, 3]: value");
   tape.Clear();
 
-  w.value(0, 1) = kNaN;
+  w.value(0, 1) = kTapeNaN;
   SumAll(tape, tape.Use(w));
   CHECK(tape.FirstNonFinite() == "parameter \"encoder.weights\" [2, 3]: value");
 }
@@ -216,11 +216,28 @@ TEST_CASE("tape: the first gradient that is not finite, when all values are") {
   // log(0) * 0: the value is exp(-infinity) = 0, its gradient 0 * infinity.
   const Var zero = Square(tape, tape.Use(w));
   const Var log = Log(tape, zero);
-  CHECK(tape.value(log)(0, 0) == -kInfinity);
+  CHECK(tape.value(log)(0, 0) == -kTapeInfinity);
   const Var loss = Relu(tape, log);
   CHECK(tape.value(loss)(0, 0) == 0);
   tape.Backward(loss);
   CHECK(tape.FirstNonFinite() == "square [1, 1]: gradient");
+}
+
+TEST_CASE("tape: an interrupt ends a recording and the way back") {
+  ParameterSet parameters;
+  Parameter& w = parameters.Add("w", 1, 1);
+  static int asked = 0, last = 0;
+  asked = 0;
+  last = 1000;
+  Tape tape(Interrupt([] { return ++asked == last; }));
+  const Var loss = SumAll(tape, Square(tape, tape.Use(w)));
+  CHECK(asked == 2);  // at both operations
+  last = 4;
+  CHECK_THROWS_AS(tape.Backward(loss), Interrupted);
+  CHECK(asked == 4);
+  tape.Clear();
+  last = 5;
+  CHECK_THROWS_AS(Square(tape, tape.Use(w)), Interrupted);
 }
 
 TEST_CASE("tape: broken promises") {

@@ -8,7 +8,7 @@ namespace emplace {
 
 /// False, with a line that says so, where there is no GPU: `if (!GpuIsThere()) return;`
 inline bool GpuIsThere() {
-  const bool found = !cuda::QueryGpus().empty();
+  const bool found = !cuda::QueryGpus().gpus.empty();
   if (!found) MESSAGE("skipped: no GPU");
   return found;
 }

@@ -18,7 +18,7 @@ using cuda::HostCommand;
 using cuda::HostJob;
 using cuda::HostWorker;
 
-std::string ErrorOf(const std::function<void()>& function) {
+std::string WorkerErrorOf(const std::function<void()>& function) {
   try {
     function();
   } catch (const std::exception& error) {
@@ -33,7 +33,7 @@ TEST_CASE("a worker calls on its own thread and hands exceptions out") {
   std::thread::id there;
   worker.Call([&] { there = std::this_thread::get_id(); });
   CHECK(there != std::this_thread::get_id());
-  CHECK(ErrorOf([&] { worker.Call([] { throw RunError("broken"); }); }) == "broken");
+  CHECK(WorkerErrorOf([&] { worker.Call([] { throw RunError("broken"); }); }) == "broken");
   int calls = 0;  // and goes on after one
   for (int i = 0; i < 100; ++i) worker.Call([&] { ++calls; });
   CHECK(calls == 100);
@@ -51,7 +51,8 @@ TEST_CASE("a worker runs on the cores it was given") {
 }
 
 TEST_CASE("a core that is not there is named") {
-  CHECK(ErrorOf([] { HostWorker worker("cpu:0", {1023}); }) == "cpu:0: cannot run on cores 1023");
+  CHECK(WorkerErrorOf([] { HostWorker worker("cpu:0", {1023}); }) ==
+        "cpu:0: cannot run on cores 1023");
 }
 
 TEST_CASE("workers keep the order of streams and waits, step after step") {
@@ -133,7 +134,7 @@ TEST_CASE("a command that fails stops the work behind it, not the counting") {
   worker.Join();
   CHECK(ran == 2);
   CHECK(job.failed == 1);
-  CHECK(ErrorOf([&] { std::rethrow_exception(job.error); }) == "no memory");
+  CHECK(WorkerErrorOf([&] { std::rethrow_exception(job.error); }) == "no memory");
   for (const Counter& counter : counters) CHECK(cuda::IsFinished(counter));
 }
 

@@ -70,7 +70,7 @@ void CheckDisjoint(const std::vector<int>& sizes) {
 
 TEST_CASE("GPU: partitions run on disjoint SMs, launched directly and from a graph") {
   if (!GpuIsThere()) return;
-  const GpuInfo gpu = cuda::QueryGpus()[0];
+  const GpuInfo gpu = cuda::QueryGpus().gpus[0];
   const int unit = gpu.compute_major >= 9 ? 8 : 4;
   if (gpu.sm_count < 4 * unit) {
     MESSAGE("skipped: too few SMs");

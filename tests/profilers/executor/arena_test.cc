@@ -1,6 +1,7 @@
 #include "profilers/executor/arena.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <doctest/doctest.h>
 

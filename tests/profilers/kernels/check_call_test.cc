@@ -1,5 +1,7 @@
 #include "profilers/kernels/check_call.h"
 
+#include <utility>
+
 #include <doctest/doctest.h>
 
 #include "tests/profilers/reference_kernels.h"

@@ -64,12 +64,12 @@ void CheckEqual(const Cluster& a, const Cluster& b) {
   }
 }
 
-struct Fixture {
+struct CalibrateFixture {
   VirtualMachine machine;
   std::shared_ptr<Backend> backend;
   CostTable table;
 
-  Fixture() {
+  CalibrateFixture() {
     machine.AddDevice("cpu:0", 1 << 30);
     machine.AddDevice("gpu:0", 1 << 20);
     machine.AddDevice("gpu:1");
@@ -103,7 +103,7 @@ struct Fixture {
 };
 
 TEST_CASE("channels: a fit per link, waits in the latency, busy until the copy has arrived") {
-  Fixture f;
+  CalibrateFixture f;
   const Cluster cluster = CalibratedCluster(f.table, *f.backend, "measured");
   CHECK(cluster.name() == "measured");
   REQUIRE(cluster.num_channels() == 4);
@@ -127,7 +127,7 @@ TEST_CASE("channels: a fit per link, waits in the latency, busy until the copy h
 }
 
 TEST_CASE("copies seen in whole steps beat those timed alone if there are enough") {
-  Fixture f;
+  CalibrateFixture f;
   const auto channel = [&] {
     const Cluster cluster = CalibratedCluster(f.table, *f.backend, "c");
     return cluster.channel(cluster.route(0, 1)[0]);
@@ -145,7 +145,7 @@ TEST_CASE("copies seen in whole steps beat those timed alone if there are enough
 }
 
 TEST_CASE("host costs: of eager steps from dispatch, of captured ones as seen in such steps") {
-  Fixture f;
+  CalibrateFixture f;
   const auto kind = [&](DispatchMode mode, int device) {
     return CalibratedCluster(f.table, *f.backend, "c", mode).kind_of(device);
   };
@@ -160,7 +160,7 @@ TEST_CASE("host costs: of eager steps from dispatch, of captured ones as seen in
 }
 
 TEST_CASE("rates: the best fit is the peak, the others are shares of it") {
-  Fixture f;
+  CalibrateFixture f;
   const DeviceKind gpu = CalibratedCluster(f.table, *f.backend, "c").kind_of(1);
   CHECK(gpu.peak.at("f32") == 8e12);
   CHECK(gpu.efficiency.at("matmul") == 1);
@@ -195,7 +195,7 @@ TEST_CASE("rates: the best fit is the peak, the others are shares of it") {
 TEST_CASE("a written cluster is read back equal") {
   Rng rng(8);
   for (int round = 0; round < 30; ++round) {
-    Fixture f;
+    CalibrateFixture f;
     for (LinkMeasurement& link : f.table.links) {
       link = Timed(link.from, link.to, link.memory, 1 + 1e5 * Uniform01(rng), Uniform01(rng));
     }
@@ -210,7 +210,7 @@ TEST_CASE("a written cluster is read back equal") {
 }
 
 TEST_CASE("a link that nobody timed is refused") {
-  Fixture f;
+  CalibrateFixture f;
   f.table.links.resize(2);
   CHECK(MessageOf<InputError>([&] { CalibratedCluster(f.table, *f.backend, "c"); }) ==
         "cost table of machine \"testbed\": no timings of the link cpu:0->gpu:1 (pinned); it has "

@@ -16,13 +16,13 @@ using namespace emplace::testing;
 using Type = PlanCommand::Type;
 
 // Ops a, b, v (no work), c on cpu:0 and d on gpu:0, which reads a; a's copy is command 1.
-struct Fixture {
+struct InSituFixture {
   std::shared_ptr<const Problem> problem;
   std::vector<DeviceIndex> devices{0, 0, 0, 0, 1};
   std::shared_ptr<ExecutionPlan> plan = std::make_shared<ExecutionPlan>();
   StepMeasurement measurement;
 
-  Fixture() {
+  InSituFixture() {
     ProblemBuilder builder;
     builder.Device("cpu:0");
     builder.Device("gpu:0");
@@ -79,7 +79,7 @@ struct Fixture {
 };
 
 TEST_CASE("op times: the median per signature and device kind, ops without work left out") {
-  Fixture f;
+  InSituFixture f;
   f.Trace();
   f.Trace(2);
   f.Trace(8);
@@ -107,7 +107,7 @@ TEST_CASE("op times: the median per signature and device kind, ops without work 
 }
 
 TEST_CASE("what the table knows of an op stays, and a second graph of the same op adds samples") {
-  Fixture f;
+  InSituFixture f;
   f.Trace();
   InSituTimings timings;
   timings.Add(*f.problem, f.devices, f.measurement);
@@ -124,7 +124,7 @@ TEST_CASE("what the table knows of an op stays, and a second graph of the same o
 }
 
 TEST_CASE("copies: by channel and size, control edges left out") {
-  Fixture f;
+  InSituFixture f;
   f.Trace();
   f.Trace();
   InSituTimings timings;
@@ -151,7 +151,7 @@ TEST_CASE("copies: by channel and size, control edges left out") {
 }
 
 TEST_CASE("hops through the staging area count as copies of their channel") {
-  Fixture f;
+  InSituFixture f;
   // The control copy becomes a hop of 32 B to the staging area.
   f.plan->commands[6].bytes = 32;
   f.plan->commands[6].destinations = {{kStaging, 0}};
@@ -181,7 +181,7 @@ TEST_CASE("hops through the staging area count as copies of their channel") {
 }
 
 TEST_CASE("gaps, waits and starts between commands, by hand") {
-  Fixture f;
+  InSituFixture f;
   for (int i = 0; i < 5; ++i) f.Trace();
   InSituTimings timings;
   timings.Add(*f.problem, f.devices, f.measurement);
@@ -201,7 +201,7 @@ TEST_CASE("gaps, waits and starts between commands, by hand") {
 }
 
 TEST_CASE("what was hardly seen changes nothing") {
-  Fixture f;
+  InSituFixture f;
   f.Trace();
   f.Trace();  // 4 gaps on cpu, 2 waits
   InSituTimings timings;
@@ -213,7 +213,7 @@ TEST_CASE("what was hardly seen changes nothing") {
 }
 
 TEST_CASE("a command that became ready while its stream was busy is neither gap nor wait") {
-  Fixture f;
+  InSituFixture f;
   for (int i = 0; i < 6; ++i) f.Trace();
   // b waits for something that finishes at 12, while a (5..15) runs.
   f.plan->commands[2].waits = {6};

@@ -3,6 +3,8 @@
 // clang-format on
 #include "profilers/cuda/kernels/fill.cu"
 
+#include <cmath>
+
 #include "profilers/cuda/kernels/own_kernels.h"
 #include "tests/profilers/cuda/kernels/samples.h"
 

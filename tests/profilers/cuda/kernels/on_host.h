@@ -9,6 +9,7 @@
 // that meets a shuffle, ends the test. Speed, races between barriers and the GPU's own arithmetic
 // are not tested this way.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>

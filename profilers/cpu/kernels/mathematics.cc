@@ -1,0 +1,80 @@
+// exp, log, tanh and their like on f32 data: oneDNN's vector mathematics.
+
+#include "profilers/cpu/kernels/loops.h"
+#include "profilers/cpu/kernels/onednn_program.h"
+
+namespace emplace::cpu {
+namespace {
+
+// oneDNN's vector mathematics on one dense run.
+dnnl::algorithm OnednnAlgorithm(Function function) {
+  switch (function) {
+    case Function::kExp:
+      return dnnl::algorithm::eltwise_exp;
+    case Function::kLog:
+      return dnnl::algorithm::eltwise_log;
+    case Function::kSigmoid:
+      return dnnl::algorithm::eltwise_logistic;
+    case Function::kTanh:
+      return dnnl::algorithm::eltwise_tanh;
+    case Function::kGelu:
+    case Function::kGeluGrad:
+      return dnnl::algorithm::eltwise_gelu_erf;
+    case Function::kGeluTanh:
+    case Function::kGeluTanhGrad:
+      return dnnl::algorithm::eltwise_gelu_tanh;
+    default:
+      return dnnl::algorithm::undef;
+  }
+}
+
+std::unique_ptr<ViewKernel> MakeOnednnForward(dnnl::algorithm algorithm, std::int64_t n) {
+  const dnnl::memory::desc line({n}, kOnednnF32, dnnl::memory::format_tag::x);
+  const dnnl::eltwise_forward::primitive_desc desc(
+      {dnnl::prop_kind::forward_inference, algorithm, line, 0.F, 0.F},
+      OnednnAttributes(),
+      OnednnEngine());
+  auto program = std::make_unique<OnednnProgram>();
+  program->Append(
+      dnnl::eltwise_forward(desc),
+      desc,
+      {{DNNL_ARG_SRC, {line, {Place::kInput, 0}}}, {DNNL_ARG_DST, {line, {Place::kOutput, 0}}}});
+  return program;
+}
+
+std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::int64_t n) {
+  const dnnl::memory::desc line({n}, kOnednnF32, dnnl::memory::format_tag::x);
+  const dnnl::eltwise_forward::primitive_desc forward(
+      {dnnl::prop_kind::forward_training, algorithm, line, 0.F, 0.F},
+      OnednnAttributes(),
+      OnednnEngine());
+  const dnnl::eltwise_backward::primitive_desc desc(
+      {algorithm, line, line, 0.F, 0.F}, OnednnAttributes(), OnednnEngine(), forward);
+  auto program = std::make_unique<OnednnProgram>();
+  program->Append(dnnl::eltwise_backward(desc),
+                  desc,
+                  {{DNNL_ARG_DIFF_DST, {line, {Place::kInput, 0}}},
+                   {DNNL_ARG_SRC, {line, {Place::kInput, 1}}},
+                   {DNNL_ARG_DIFF_SRC, {line, {Place::kOutput, 0}}}});
+  return program;
+}
+
+}  // namespace
+
+std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads) {
+  RequireF32(call);
+  const bool is_grad = call.params.function == Function::kGeluGrad ||
+                       call.params.function == Function::kGeluTanhGrad;
+  if (is_grad) Require(call, call.inputs.size() == 2, "expected dy and x");
+  const std::int64_t n = call.outputs[0].view.num_elements();
+  if (n == 0) return MakeKernel([](auto, auto, auto) {});
+  // Packed unless all views are one and the same dense run, in whatever order.
+  std::vector<const TensorView*> views{&call.outputs[0].view};
+  for (const Argument& input : call.inputs) views.push_back(&input.view);
+  if (!MergeLoops(views).is_one_run())
+    return PackUnless(&IsContiguous, &MakeMathematics, call, threads);
+  const dnnl::algorithm algorithm = OnednnAlgorithm(call.params.function);
+  return is_grad ? MakeOnednnBackward(algorithm, n) : MakeOnednnForward(algorithm, n);
+}
+
+}  // namespace emplace::cpu
