@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands.h"
+#include "experiments/command_line.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -31,17 +31,16 @@ struct ConfigCommand {
   const char* jobs;         ///< "searches"
 };
 
-/// Adds the command with `config`, --set, -o, --resume, --jobs, --quiet and --help-config. Once it
-/// is parsed, `action` prints every key of the config, or does `run`; without a config the command
-/// line is wrong.
+/// Adds the command with `config`, --set, -o, --resume, --jobs, --quiet and --help-config. It does
+/// `run`; with --help-config it prints every key of the config instead. The command line is wrong
+/// with neither a config nor --help-config.
 /// @param options  filled by the parser; lives as long as `run`
 /// @param describe  the keys of the config
 /// @return the command, for options of its own
-CLI::App* AddConfigCommand(CLI::App& app,
-                           Action& action,
-                           const ConfigCommand& words,
-                           ConfigOptions& options,
-                           std::function<std::vector<FieldHelp>()> describe,
-                           Action run);
+Command AddConfigCommand(Command program,
+                         const ConfigCommand& words,
+                         ConfigOptions& options,
+                         std::function<std::vector<FieldHelp>()> describe,
+                         Action run);
 
 }  // namespace emplace

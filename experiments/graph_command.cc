@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "experiments/commands.h"
@@ -17,24 +16,24 @@
 namespace emplace {
 namespace {
 
-struct Options {
+struct GraphOptions {
   std::string file, output, dot, cluster;
   std::vector<std::string> passes;
   bool json = false;
 };
 
-std::shared_ptr<const Graph> Load(const Options& options) {
+std::shared_ptr<const Graph> Load(const GraphOptions& options) {
   return LoadGraph(ResolveMenu(GraphMenu(), options.file, "graph"));
 }
 
-int Info(const Options& options) {
+int Info(const GraphOptions& options) {
   const auto graph = Load(options);
   const GraphInfo info = DescribeGraph(*graph);
   Print(options.json ? FormatGraphInfoJson(*graph, info) : FormatGraphInfo(*graph, info));
   return 0;
 }
 
-int Validate(const Options& options) {
+int Validate(const GraphOptions& options) {
   const auto graph = Load(options);
   Print(fmt::format(
       "{}: valid, {} ops, {} tensors\n", graph->name(), graph->num_ops(), graph->num_tensors()));
@@ -53,7 +52,7 @@ void RequireExtension(const std::string& path,
                                fmt::join(extensions, ", ")));
 }
 
-int Convert(const Options& options) {
+int Convert(const GraphOptions& options) {
   RequireExtension(options.output, {".json", ".json.gz", ".dot"}, "convert");
   const auto graph = Load(options);
   if (options.output.ends_with(".dot")) {
@@ -74,7 +73,7 @@ std::vector<double> NominalWeights(const Graph& graph) {
   return weight;
 }
 
-int Coarsen(const Options& options) {
+int Coarsen(const GraphOptions& options) {
   if (!options.output.empty()) RequireExtension(options.output, {".json", ".json.gz"}, "-o");
   std::vector<Pass> passes;
   for (const std::string& text : options.passes) {
@@ -99,59 +98,55 @@ int Coarsen(const Options& options) {
   return 0;
 }
 
-CLI::App* AddPart(CLI::App& parent,
-                  const std::string& name,
-                  const std::string& sentence,
-                  const std::shared_ptr<Options>& options) {
-  CLI::App* part = parent.add_subcommand(name, sentence);
-  part->add_option("file", options->file, "graph: a name of `emplace list graphs` or a path")
-      ->required();
+Command AddPart(Command parent,
+                const std::string& name,
+                const std::string& sentence,
+                const std::shared_ptr<GraphOptions>& options) {
+  Command part = parent.AddCommand(name, sentence);
+  part.Add("file", options->file, "graph: a name of `emplace list graphs` or a path").Required();
   return part;
 }
 
 }  // namespace
 
-void AddGraphCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("graph", "Look into, check, convert or coarsen a graph file");
-  command->require_subcommand(1);
-  const auto runs = [&action, options](CLI::App* part, int (*body)(const Options&)) {
-    part->callback(
-        [&action, options, body] { action = [options, body] { return body(*options); }; });
+void AddGraphCommand(Command program) {
+  auto options = std::make_shared<GraphOptions>();
+  Command command =
+      program.AddCommand("graph", "Look into, check, convert or coarsen a graph file");
+  const auto runs = [options](Command part, int (*body)(const GraphOptions&)) {
+    part.Does([options, body] { return body(*options); });
   };
 
-  CLI::App* info =
-      AddPart(*command, "info", "Counts by phase and kind, parameters, bytes, FLOPs", options);
-  info->add_flag("--json", options->json, "as JSON");
+  Command info =
+      AddPart(command, "info", "Counts by phase and kind, parameters, bytes, FLOPs", options);
+  info.AddFlag("--json", options->json, "as JSON");
   runs(info, Info);
 
-  runs(AddPart(*command, "validate", "Exit code 0 if the file is a valid graph, 2 if not", options),
+  runs(AddPart(command, "validate", "Exit code 0 if the file is a valid graph, 2 if not", options),
        Validate);
 
-  CLI::App* convert =
-      AddPart(*command, "convert", "Write a graph as .json, .json.gz or .dot", options);
-  convert->add_option("output", options->output, "file to write")->required();
+  Command convert =
+      AddPart(command, "convert", "Write a graph as .json, .json.gz or .dot", options);
+  convert.Add("output", options->output, "file to write").Required();
   runs(convert, Convert);
 
-  CLI::App* coarsen =
-      AddPart(*command, "coarsen", "Apply coarsening passes, tell the groups left", options);
+  Command coarsen =
+      AddPart(command, "coarsen", "Apply coarsening passes, tell the groups left", options);
   coarsen
-      ->add_option("--pass",
-                   options->passes,
-                   "a pass as in a run config: colocate, gradients, \"single_consumer: {max_share: "
-                   "0.1}\", \"scope: {depth: 2}\", \"cheapest: {groups: 128}\", \"heavy_edge: "
-                   "{groups: 128}\"; repeat for several")
-      ->type_name("PASS")
-      ->allow_extra_args(false)
-      ->required();
-  coarsen->add_option("--cluster",
-                      options->cluster,
-                      "weigh ops by their cost on their best device of this cluster; without it by "
-                      "FLOPs and bytes");
-  coarsen->add_option("--dot", options->dot, "write the groups for Graphviz");
-  coarsen->add_option(
-      "-o,--output", options->output, "write the contracted graph (an approximation)");
+      .Add("--pass",
+           options->passes,
+           "a pass as in a run config: colocate, gradients, \"single_consumer: {max_share: "
+           "0.1}\", \"scope: {depth: 2}\", \"cheapest: {groups: 128}\", \"heavy_edge: "
+           "{groups: 128}\"; repeat for several")
+      .Type("PASS")
+      .OneAtATime()
+      .Required();
+  coarsen.Add("--cluster",
+              options->cluster,
+              "weigh ops by their cost on their best device of this cluster; without it by "
+              "FLOPs and bytes");
+  coarsen.Add("--dot", options->dot, "write the groups for Graphviz");
+  coarsen.Add("-o,--output", options->output, "write the contracted graph (an approximation)");
   runs(coarsen, Coarsen);
 }
 

@@ -1,18 +1,20 @@
 #include <algorithm>
-#include <tuple>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-#include <zlib.h>
+#include <fmt/core.h>
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "framework/base/error.h"
+#include "framework/base/json.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/cost_table.h"
+#include "framework/graph/graph_source.h"
 
 namespace emplace {
 namespace {
@@ -21,7 +23,7 @@ struct Item {
   std::string name, sentence;
 };
 
-struct Options {
+struct ListOptions {
   std::string what, name;
   bool json = false;
 };
@@ -65,40 +67,10 @@ std::vector<Item> DeviceKinds() {
   return items;
 }
 
-// "torch 2.5, torchvision inception_v3, batch 32" from the head of the file: its `source` stands
-// before the tensors, and the megabytes behind it need not be read.
-std::string SourceSentence(const std::filesystem::path& path) {
-  std::string head(1 << 16, '\0');
-  gzFile file = gzopen(path.c_str(), "rb");  // reads plain files, too
-  if (file == nullptr) return "";
-  const int length = gzread(file, head.data(), static_cast<unsigned>(head.size()));
-  gzclose(file);
-  head.resize(std::max(length, 0));
-
-  std::string key;
-  nlohmann::json source;
-  using Event = nlohmann::json::parse_event_t;
-  const auto look = [&](int depth, Event event, nlohmann::json& parsed) {
-    if (event == Event::key && depth == 1) key = parsed.get<std::string>();
-    if (event == Event::object_end && depth == 1 && key == "source") source = parsed;
-    return true;
-  };
-  // The text breaks off in the middle; what came before that is all that is wanted.
-  std::ignore = nlohmann::json::parse(head, look, false);
-  std::vector<std::string> parts;
-  for (const char* field : {"framework", "model", "batch"}) {
-    if (!source.is_object() || !source.contains(field)) continue;
-    const nlohmann::json& value = source[field];
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    parts.push_back(field == std::string("batch") ? "batch " + text : text);
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::vector<Item> Graphs() {
   std::vector<Item> items;
   for (const std::string& name : MenuNames(GraphMenu())) {
-    items.push_back({name, SourceSentence(ResolveMenu(GraphMenu(), name, "list"))});
+    items.push_back({name, ReadGraphSource(ResolveMenu(GraphMenu(), name, "list"))});
   }
   return items;
 }
@@ -130,6 +102,10 @@ std::string AgentPage(const std::string& name) {
   const AgentEntry& entry = AllAgents().Find(name, "list agents");
   std::string text = fmt::format("{}: {}\n", entry.name, entry.sentence);
   text += entry.uses_seed ? "uses the seed\n" : "uses no seed: run once\n";
+  text += entry.growth + "\n";
+  if (entry.most_groups < std::numeric_limits<int>::max()) {
+    text += fmt::format("refuses graphs of more than {} groups\n", entry.most_groups);
+  }
   const std::vector<FieldHelp> settings = entry.describe_settings();
   text += settings.empty() ? "no settings\n" : "settings, with their defaults:\n";
   for (const FieldHelp& field : settings) {
@@ -138,7 +114,17 @@ std::string AgentPage(const std::string& name) {
   return text;
 }
 
-int List(const Options& options) {
+// {"name": "sentence", ...}, one per line
+std::string FormatItemsJson(const std::vector<Item>& items) {
+  std::string text = "{";
+  for (const Item& item : items) {
+    text += text == "{" ? "\n  " : ",\n  ";
+    text += QuoteJson(item.name) + ": " + QuoteJson(item.sentence);
+  }
+  return text + (items.empty() ? "}\n" : "\n}\n");
+}
+
+int List(const ListOptions& options) {
   std::vector<Item> items = ItemsOf(options.what);
   if (!options.name.empty()) {
     if (options.what == "agents") {
@@ -151,9 +137,7 @@ int List(const Options& options) {
     if (items.empty()) ThrowUnknown("list " + options.what, "name", options.name, names);
   }
   if (options.json) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
-    for (const Item& item : items) json[item.name] = item.sentence;
-    Print(json.dump(2) + "\n");
+    Print(FormatItemsJson(items));
     return 0;
   }
   size_t width = 0;
@@ -168,17 +152,17 @@ int List(const Options& options) {
 
 }  // namespace
 
-void AddListCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("list", "Names on the menus, with one sentence each");
+void AddListCommand(Command program) {
+  auto options = std::make_shared<ListOptions>();
+  Command command = program.AddCommand("list", "Names on the menus, with one sentence each");
   command
-      ->add_option("what",
-                   options->what,
-                   "agents, clusters, costs, device-kinds, families, graphs, layouts or sweeps")
-      ->required();
-  command->add_option("name", options->name, "only this one; of an agent also its settings");
-  command->add_flag("--json", options->json, "as a JSON object");
-  command->callback([options, &action] { action = [options] { return List(*options); }; });
+      .Add("what",
+           options->what,
+           "agents, clusters, costs, device-kinds, families, graphs, layouts or sweeps")
+      .Required();
+  command.Add("name", options->name, "only this one; of an agent also its settings");
+  command.AddFlag("--json", options->json, "as a JSON object");
+  command.Does([options] { return List(*options); });
 }
 
 }  // namespace emplace

@@ -1,6 +1,5 @@
 #include <map>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +16,7 @@
 namespace emplace {
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string graph, cluster, placement, costs = "none", semantics = "queue", trace;
   bool count_gaps = false;
 };
@@ -93,7 +92,7 @@ bool SameNumbers(const Outcome& a, const Outcome& b) {
   return same;
 }
 
-int Simulate(const Options& options) {
+int Simulate(const SimulateOptions& options) {
   SimulatorOptions how;
   how.semantics = ParseSemantics(options.semantics, "--semantics");
   how.count_gaps = options.count_gaps;
@@ -128,35 +127,31 @@ int Simulate(const Options& options) {
 
 }  // namespace
 
-void AddSimulateCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+void AddSimulateCommand(Command program) {
+  auto options = std::make_shared<SimulateOptions>();
+  Command command = program.AddCommand(
       "simulate", "Simulate one placement exactly; one JSON object on stdout (times in ns)");
-  command->add_option("--graph", options->graph, "graph: a name of `emplace list graphs` or a path")
-      ->required();
+  command.Add("--graph", options->graph, "graph: a name of `emplace list graphs` or a path")
+      .Required();
+  command.Add("--cluster", options->cluster, "cluster: a name of `emplace list clusters` or a path")
+      .Required();
+  command.Add("--placement", options->placement, "placement file (JSON)").Required();
   command
-      ->add_option(
-          "--cluster", options->cluster, "cluster: a name of `emplace list clusters` or a path")
-      ->required();
-  command->add_option("--placement", options->placement, "placement file (JSON)")->required();
+      .Add("--costs",
+           options->costs,
+           "measured costs: a name of `emplace list costs` or a path; none: the graph's own "
+           "and the roofline model")
+      .ShowDefault();
   command
-      ->add_option(
-          "--costs",
-          options->costs,
-          "measured costs: a name of `emplace list costs` or a path; none: the graph's own "
-          "and the roofline model")
-      ->capture_default_str();
-  command
-      ->add_option("--semantics",
-                   options->semantics,
-                   "queue (first come, first served) or stream (in-order streams)")
-      ->capture_default_str();
-  command->add_flag("--count-gaps",
-                    options->count_gaps,
-                    "the step time counts trailing gaps, as Placeto's published simulator does");
-  command->add_option(
-      "--trace", options->trace, "write a timeline for Chrome's or Perfetto's viewer");
-  command->callback([options, &action] { action = [options] { return Simulate(*options); }; });
+      .Add("--semantics",
+           options->semantics,
+           "queue (first come, first served) or stream (in-order streams)")
+      .ShowDefault();
+  command.AddFlag("--count-gaps",
+                  options->count_gaps,
+                  "the step time counts trailing gaps, as Placeto's published simulator does");
+  command.Add("--trace", options->trace, "write a timeline for Chrome's or Perfetto's viewer");
+  command.Does([options] { return Simulate(*options); });
 }
 
 }  // namespace emplace

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +22,7 @@ namespace {
 
 const std::vector<std::string> kTargets = {"json", "tensorflow", "huggingface"};
 
-struct Options {
+struct ExportOptions {
   std::string input, agent, target, output, semantics;
   RunFiles files;
   std::vector<std::string> device_names;
@@ -58,7 +58,7 @@ void RequireLabelsTogether(const Found& found, const std::string& where) {
   }
 }
 
-Found ReadPlacementFile(const Options& options) {
+Found ReadPlacementFile(const ExportOptions& options) {
   for (const auto& [value, name] : {std::pair(&options.files.graph, "--graph"),
                                     std::pair(&options.files.cluster, "--cluster")}) {
     if (!value->empty()) continue;
@@ -96,7 +96,7 @@ std::vector<std::string> LabelsOf(const Candidate& candidate) {
   return labels;
 }
 
-Found ReadResults(const Options& options) {
+Found ReadResults(const ExportOptions& options) {
   Found found{.run = ReadRun(options.input, options.files), .best = {}, .how = {}};
   found.how.semantics = ParseSemantics(found.run.semantics, options.input);
   found.how.count_gaps = ResultsReader(options.input).Int("/problem", "count_gaps") != 0;
@@ -148,7 +148,7 @@ void WarnOfSharedNames(const std::vector<Json>& names, const Cluster& cluster) {
   }
 }
 
-Exported Export(const Options& options, const Found& found, const Problem& problem) {
+Exported Export(const ExportOptions& options, const Found& found, const Problem& problem) {
   const Cluster& cluster = problem.cluster();
   const std::vector<DeviceIndex>& placed = found.best.placement.device;
   if (options.target == "json") {
@@ -205,7 +205,7 @@ std::string FormatTimes(Evaluator& simulator,
   return text + "\n";
 }
 
-int ExportPlacement(const Options& options) {
+int ExportPlacement(const ExportOptions& options) {
   if (std::find(kTargets.begin(), kTargets.end(), options.target) == kTargets.end()) {
     ThrowUnknown("--to", "target", options.target, kTargets);
   }
@@ -241,47 +241,45 @@ int ExportPlacement(const Options& options) {
 
 }  // namespace
 
-void AddExportCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+void AddExportCommand(Command program) {
+  auto options = std::make_shared<ExportOptions>();
+  Command command = program.AddCommand(
       "export", "Write a placement for use: as JSON, for TensorFlow or for PyTorch");
   command
-      ->add_option(
-          "input",
-          options->input,
-          "results file of `emplace run` or of a sweep's run, or a placement (.json, .json.gz)")
-      ->type_name("RESULT.h5|PLACEMENT.json")
-      ->required();
+      .Add("input",
+           options->input,
+           "results file of `emplace run` or of a sweep's run, or a placement (.json, .json.gz)")
+      .Type("RESULT.h5|PLACEMENT.json")
+      .Required();
   command
-      ->add_option("--to",
-                   options->target,
-                   "json (emplace's own placement file); tensorflow (op -> device string); "
-                   "huggingface (module -> device, the device_map of accelerate and transformers)")
-      ->required();
-  command->add_option("--agent",
-                      options->agent,
-                      "whose best placement: a label of the run, or one "
-                      "without its seed for the best seed; default: the best of all");
+      .Add("--to",
+           options->target,
+           "json (emplace's own placement file); tensorflow (op -> device string); "
+           "huggingface (module -> device, the device_map of accelerate and transformers)")
+      .Required();
+  command.Add("--agent",
+              options->agent,
+              "whose best placement: a label of the run, or one "
+              "without its seed for the best seed; default: the best of all");
   command
-      ->add_option("--device-map",
-                   options->device_names,
-                   "what the framework calls a device, where that is not cpu:N or gpu:N or not the "
-                   "same one: gpu:0=/device:GPU:2 for TensorFlow, gpu:0=2 for PyTorch")
-      ->delimiter(',')
-      ->type_name("DEVICE=NAME,...");
-  command->add_option(
+      .Add("--device-map",
+           options->device_names,
+           "what the framework calls a device, where that is not cpu:N or gpu:N or not the "
+           "same one: gpu:0=/device:GPU:2 for TensorFlow, gpu:0=2 for PyTorch")
+      .SplitAt(',')
+      .Type("DEVICE=NAME,...");
+  command.Add(
       "--graph", options->files.graph, "the graph of a placement; of results, if it has moved");
-  command->add_option("--cluster", options->files.cluster, "the cluster, likewise");
-  command->add_option("--costs", options->files.costs, "measured costs, likewise");
-  command->add_option("--semantics",
-                      options->semantics,
-                      "simulate in queue or stream semantics; default: as the run did, else queue");
-  command->add_option("-o,--output", options->output, "file to write; default: stdout");
-  command->footer(
+  command.Add("--cluster", options->files.cluster, "the cluster, likewise");
+  command.Add("--costs", options->files.costs, "measured costs, likewise");
+  command.Add("--semantics",
+              options->semantics,
+              "simulate in queue or stream semantics; default: as the run did, else queue");
+  command.Add("-o,--output", options->output, "file to write; default: stdout");
+  command.Footer(
       "The simulated step time of the placement, and of what runs where the export is loaded, is "
       "told on stderr.");
-  command->callback(
-      [options, &action] { action = [options] { return ExportPlacement(*options); }; });
+  command.Does([options] { return ExportPlacement(*options); });
 }
 
 }  // namespace emplace

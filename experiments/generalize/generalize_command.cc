@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <sstream>
+#include <tuple>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "agents/registry.h"
@@ -291,11 +292,10 @@ int Generalize(const ConfigOptions& options) {
 
 }  // namespace
 
-void AddGeneralizeCommand(CLI::App& app, Action& action) {
+void AddGeneralizeCommand(Command program) {
   auto options = std::make_shared<ConfigOptions>();
   AddConfigCommand(
-      app,
-      action,
+      program,
       {.name = "generalize",
        .sentence = "Train policies on graphs of a family, then place graphs they never saw",
        .kind = "a generalisation config",

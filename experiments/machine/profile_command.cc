@@ -1,7 +1,6 @@
 #include <chrono>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +20,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-struct Options {
+struct ProfileCommandOptions {
   std::vector<std::string> graphs, devices;
   std::string output = "costs.json", cluster_output;
   bool resume = false, cold = false, eager = false, no_links = false, json = false, quiet = false;
@@ -34,7 +33,7 @@ fs::path WithoutExtensions(fs::path path) {
   return path.replace_extension();
 }
 
-fs::path ClusterPath(const Options& options) {
+fs::path ClusterPath(const ProfileCommandOptions& options) {
   if (!options.cluster_output.empty()) return options.cluster_output;
   return WithoutExtensions(options.output).string() + ".cluster.yaml";
 }
@@ -59,7 +58,7 @@ void RequireWritable(const fs::path& path) {
 
 // What there is to go on with. A complete profile may be replaced, a partial one, or what is no
 // profile at all, only if the user says so.
-CostTable EarlierProfile(const Options& options) {
+CostTable EarlierProfile(const ProfileCommandOptions& options) {
   std::error_code ignored;
   if (!fs::exists(options.output, ignored)) {
     if (options.resume) PrintWarning(options.output + ": is not there yet; a new profile begins");
@@ -79,7 +78,7 @@ CostTable MeasureMachine(const Machine& machine,
                          std::span<const std::shared_ptr<const Graph>> graphs,
                          const ProfileOptions& profile,
                          const CostTable& earlier,
-                         const Options& options) {
+                         const ProfileCommandOptions& options) {
   const auto keep = [&](const CostTable& partial) {
     WriteFileAtomically(options.output, FormatCostTable(partial));
   };
@@ -90,7 +89,7 @@ CostTable MeasureMachine(const Machine& machine,
   }
 }
 
-int Profile(const Options& options) {
+int Profile(const ProfileCommandOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const fs::path cluster_path = ClusterPath(options);
   std::vector<std::shared_ptr<const Graph>> graphs;
@@ -138,53 +137,51 @@ int Profile(const Options& options) {
 
 }  // namespace
 
-void AddProfileCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+void AddProfileCommand(Command program) {
+  auto options = std::make_shared<ProfileCommandOptions>();
+  Command command = program.AddCommand(
       "profile", "Measure ops, links and dispatch of this machine; writes costs and a cluster");
   command
-      ->add_option(
-          "--graph",
-          options->graphs,
-          "whose ops to measure: a name of `emplace list graphs` or a path; may be repeated")
-      ->allow_extra_args(false);
+      .Add("--graph",
+           options->graphs,
+           "whose ops to measure: a name of `emplace list graphs` or a path; may be repeated")
+      .OneAtATime();
   command
-      ->add_option("--devices",
-                   options->devices,
-                   "cpu:0,cpu:1 (its cores divided), gpu:0, gpu:0/4 (four partitions), "
-                   "gpu:0/64+32+32 (by SMs); default: all")
-      ->delimiter(',')
-      ->type_name("D,D,...");
-  command->add_option("-o,--output", options->output, "cost file (JSON; .gz: compressed)")
-      ->type_name("FILE.json")
-      ->capture_default_str();
+      .Add("--devices",
+           options->devices,
+           "cpu:0,cpu:1 (its cores divided), gpu:0, gpu:0/4 (four partitions), "
+           "gpu:0/64+32+32 (by SMs); default: all")
+      .SplitAt(',')
+      .Type("D,D,...");
+  command.Add("-o,--output", options->output, "cost file (JSON; .gz: compressed)")
+      .Type("FILE.json")
+      .ShowDefault();
   command
-      ->add_option("--cluster-output",
-                   options->cluster_output,
-                   "cluster file; default: beside the cost file, NAME.cluster.yaml")
-      ->type_name("FILE.yaml");
-  command->add_flag(
+      .Add("--cluster-output",
+           options->cluster_output,
+           "cluster file; default: beside the cost file, NAME.cluster.yaml")
+      .Type("FILE.yaml");
+  command.AddFlag(
       "--resume", options->resume, "go on with what the cost file holds; measured is measured");
   command
-      ->add_option("--seconds",
-                   options->profile.rule.max_seconds,
-                   "longest time for one op alone and for one link size [s]")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      .Add("--seconds",
+           options->profile.rule.max_seconds,
+           "longest time for one op alone and for one link size [s]")
+      .Positive()
+      .ShowDefault();
   command
-      ->add_option(
-          "--in-situ",
-          options->profile.in_situ_placements,
-          "placements of each graph executed as whole steps, for op times among neighbours")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_flag("--cold", options->cold, "time ops with flushed caches, too");
-  command->add_flag("--eager", options->eager, "whole steps issued command by command, no graphs");
-  command->add_flag(
+      .Add("--in-situ",
+           options->profile.in_situ_placements,
+           "placements of each graph executed as whole steps, for op times among neighbours")
+      .NotNegative()
+      .ShowDefault();
+  command.AddFlag("--cold", options->cold, "time ops with flushed caches, too");
+  command.AddFlag("--eager", options->eager, "whole steps issued command by command, no graphs");
+  command.AddFlag(
       "--no-links", options->no_links, "three sizes per link, no contention: just enough");
-  command->add_flag("--json", options->json, "the report as JSON on stdout");
-  command->add_flag("--quiet", options->quiet, "no progress on stderr");
-  command->callback([options, &action] { action = [options] { return Profile(*options); }; });
+  command.AddFlag("--json", options->json, "the report as JSON on stdout");
+  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.Does([options] { return Profile(*options); });
 }
 
 }  // namespace emplace

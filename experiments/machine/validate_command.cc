@@ -1,7 +1,7 @@
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t kCalibrationSeed = 1;
 constexpr const char* kJsonToStdout = "-";
 
-struct Options {
+struct ValidateOptions {
   std::vector<std::string> graphs, devices;
   std::string costs, cluster, output, json, svg;
   int placements = 30, rounds = 10, calibrate = 17;
@@ -106,7 +106,7 @@ Model Recalibrated(const Model& model,
   return fresh;
 }
 
-void RequireOtherSeed(const Options& options, const CostTable& table) {
+void RequireOtherSeed(const ValidateOptions& options, const CostTable& table) {
   if (NumberOf(table, kPlacementsProperty) == 0 ||
       NumberOf(table, kSeedProperty) != static_cast<std::int64_t>(options.seed)) {
     return;
@@ -116,7 +116,7 @@ void RequireOtherSeed(const Options& options, const CostTable& table) {
       options.seed));
 }
 
-Model ReadModel(const Options& options) {
+Model ReadModel(const ValidateOptions& options) {
   Model model;
   const fs::path costs = ResolveMenu(CostsMenu(), options.costs, "--costs");
   model.table = LoadCosts(costs);
@@ -125,7 +125,7 @@ Model ReadModel(const Options& options) {
   return model;
 }
 
-Model MeasureModel(const Options& options,
+Model MeasureModel(const ValidateOptions& options,
                    const Machine& machine,
                    std::span<const std::shared_ptr<const Graph>> graphs,
                    DispatchMode mode) {
@@ -146,7 +146,7 @@ Model MeasureModel(const Options& options,
 GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
                             const Model& model,
                             const Machine& machine,
-                            const Options& options,
+                            const ValidateOptions& options,
                             DispatchMode mode) {
   const auto problem = MakeTestProblem(graph, model, true);
   TestPlacementOptions which{
@@ -186,7 +186,7 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
   return result;
 }
 
-void RequireOptions(const Options& options) {
+void RequireOptions(const ValidateOptions& options) {
   if (options.costs.empty() != options.cluster.empty()) {
     throw InputError(
         "--costs and --cluster go together, as `emplace profile` writes them; expected both or "
@@ -195,7 +195,7 @@ void RequireOptions(const Options& options) {
   }
 }
 
-std::vector<std::shared_ptr<const Graph>> LoadGraphs(const Options& options) {
+std::vector<std::shared_ptr<const Graph>> LoadGraphs(const ValidateOptions& options) {
   std::vector<std::shared_ptr<const Graph>> graphs;
   for (const std::string& name : options.graphs) {
     graphs.push_back(LoadGraph(ResolveMenu(GraphMenu(), name, "--graph")));
@@ -218,7 +218,7 @@ std::string AsJson(std::span<const GraphFidelity> results, const Model& model) {
   return json.dump(2) + "\n";
 }
 
-int Validate(const Options& options) {
+int Validate(const ValidateOptions& options) {
   RequireOptions(options);
   const std::vector<std::shared_ptr<const Graph>> graphs = LoadGraphs(options);
   Model model;
@@ -229,11 +229,7 @@ int Validate(const Options& options) {
                                       options.devices.empty() ? "validate" : "--devices");
   const DispatchMode mode = ChooseMode(machine, options.eager);
   std::optional<ResultsFile> file;
-  if (!options.output.empty()) {
-    file.emplace(options.output);
-    file->SetAttribute("/", "format", "emplace-results");
-    file->SetAttribute("/", "version", std::int64_t{1});
-  }
+  if (!options.output.empty()) file.emplace(options.output);
   if (options.seed == kCalibrationSeed && model.table == nullptr) {
     throw InputError(fmt::format("--seed: {} is the seed of the calibration; expected another one",
                                  options.seed));
@@ -286,53 +282,48 @@ int Validate(const Options& options) {
 
 }  // namespace
 
-void AddValidateCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+void AddValidateCommand(Command program) {
+  auto options = std::make_shared<ValidateOptions>();
+  Command command = program.AddCommand(
       "validate", "How far simulation and this machine are apart, over many placements");
   command
-      ->add_option(
-          "--graph", options->graphs, "a name of `emplace list graphs` or a path; may be repeated")
-      ->allow_extra_args(false)
-      ->required();
+      .Add("--graph", options->graphs, "a name of `emplace list graphs` or a path; may be repeated")
+      .OneAtATime()
+      .Required();
   command
-      ->add_option("--devices",
-                   options->devices,
-                   "as `emplace profile` takes them; default: as profiled, else all")
-      ->delimiter(',')
-      ->type_name("D,D,...");
-  command->add_option(
+      .Add("--devices",
+           options->devices,
+           "as `emplace profile` takes them; default: as profiled, else all")
+      .SplitAt(',')
+      .Type("D,D,...");
+  command.Add(
       "--costs", options->costs, "what `emplace profile` wrote; default: the machine is profiled");
-  command->add_option("--cluster", options->cluster, "the cluster file that it wrote beside");
-  command->add_option("--placements", options->placements, "placements of each graph")
-      ->check(CLI::Range(2, 100000))
-      ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "steps of each placement")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command.Add("--cluster", options->cluster, "the cluster file that it wrote beside");
+  command.Add("--placements", options->placements, "placements of each graph")
+      .Range(2, 100000)
+      .ShowDefault();
+  command.Add("--rounds", options->rounds, "steps of each placement").Positive().ShowDefault();
   command
-      ->add_option(
-          "--calibrate",
-          options->calibrate,
-          "other placements executed between these, which calibrate the model anew; 0: the "
-          "costs and the cluster as given")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the placements; not that of the calibration")
-      ->capture_default_str();
-  command->add_option("--seconds", options->seconds, "search for good placements of each graph [s]")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("-o,--output", options->output, "results file (HDF5)")->type_name("FILE.h5");
-  command->add_option("--json", options->json, "everything as JSON, on stdout if no file is named")
-      ->expected(0, 1)
-      ->default_str(kJsonToStdout)
-      ->type_name("FILE.json");
-  command->add_option("--svg", options->svg, "picture: simulated against measured step times")
-      ->type_name("FILE.svg");
-  command->add_flag("--eager", options->eager, "steps issued command by command, no graphs");
-  command->add_flag("--quiet", options->quiet, "no progress on stderr");
-  command->callback([options, &action] { action = [options] { return Validate(*options); }; });
+      .Add("--calibrate",
+           options->calibrate,
+           "other placements executed between these, which calibrate the model anew; 0: the "
+           "costs and the cluster as given")
+      .NotNegative()
+      .ShowDefault();
+  command.Add("--seed", options->seed, "of the placements; not that of the calibration")
+      .ShowDefault();
+  command.Add("--seconds", options->seconds, "search for good placements of each graph [s]")
+      .Positive()
+      .ShowDefault();
+  command.Add("-o,--output", options->output, "results file (HDF5)").Type("FILE.h5");
+  command.Add("--json", options->json, "everything as JSON, on stdout if no file is named")
+      .ValueOptional(kJsonToStdout)
+      .Type("FILE.json");
+  command.Add("--svg", options->svg, "picture: simulated against measured step times")
+      .Type("FILE.svg");
+  command.AddFlag("--eager", options->eager, "steps issued command by command, no graphs");
+  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.Does([options] { return Validate(*options); });
 }
 
 }  // namespace emplace

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +14,7 @@
 namespace emplace {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::string results;
   RunFiles files;
   std::vector<std::string> devices;
@@ -36,7 +35,7 @@ std::string HeaderText(const EarlierRun& run, const Machine& machine) {
                      run.costs ? run.costs_path.string() : "none: the graph's own and the model");
 }
 
-int VerifyRun(const Options& options) {
+int VerifyRun(const VerifyOptions& options) {
   EarlierRun run = ReadRun(options.results, options.files);
   const auto problem = MakeExactProblem(run, options.results);
   const Machine machine = OpenDevices(
@@ -75,32 +74,30 @@ int VerifyRun(const Options& options) {
 
 }  // namespace
 
-void AddVerifyCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+void AddVerifyCommand(Command program) {
+  auto options = std::make_shared<VerifyOptions>();
+  Command command = program.AddCommand(
       "verify", "Execute the best placements of a run on this machine's devices");
-  command->add_option("results", options->results, "results file of `emplace run`")
-      ->type_name("RESULT.h5")
-      ->required();
-  command->add_option("--top", options->top, "how many of the run's placements, best first")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "steps of each placement")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command.Add("results", options->results, "results file of `emplace run`")
+      .Type("RESULT.h5")
+      .Required();
+  command.Add("--top", options->top, "how many of the run's placements, best first")
+      .Positive()
+      .ShowDefault();
+  command.Add("--rounds", options->rounds, "steps of each placement").Positive().ShowDefault();
   command
-      ->add_option("--devices",
-                   options->devices,
-                   "as `emplace profile` takes them; default: as profiled, else the cluster's")
-      ->delimiter(',')
-      ->type_name("D,D,...");
-  command->add_flag("--eager", options->eager, "steps issued command by command, no graphs");
-  command->add_option("--graph", options->files.graph, "the run's graph, if its file has moved");
-  command->add_option("--cluster", options->files.cluster, "the run's cluster, if it has moved");
-  command->add_option("--costs", options->files.costs, "the run's costs, if they have moved");
-  command->add_flag("--json", options->json, "everything as JSON on stdout");
-  command->add_flag("--quiet", options->quiet, "no progress on stderr");
-  command->callback([options, &action] { action = [options] { return VerifyRun(*options); }; });
+      .Add("--devices",
+           options->devices,
+           "as `emplace profile` takes them; default: as profiled, else the cluster's")
+      .SplitAt(',')
+      .Type("D,D,...");
+  command.AddFlag("--eager", options->eager, "steps issued command by command, no graphs");
+  command.Add("--graph", options->files.graph, "the run's graph, if its file has moved");
+  command.Add("--cluster", options->files.cluster, "the run's cluster, if it has moved");
+  command.Add("--costs", options->files.costs, "the run's costs, if they have moved");
+  command.AddFlag("--json", options->json, "everything as JSON on stdout");
+  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.Does([options] { return VerifyRun(*options); });
 }
 
 }  // namespace emplace

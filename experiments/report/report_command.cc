@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -20,29 +19,29 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> inputs;
   std::string output, title, placement, layout, trace, dot;
   RunFiles files;
   bool no_graph = false;
 };
 
-fs::path OutputPath(const Options& options) {
+fs::path OutputPath(const ReportOptions& options) {
   if (!options.output.empty()) return options.output;
   fs::path first = options.inputs[0];
   if (fs::is_directory(first)) return first / "report.html";
   return first.replace_extension(".html");
 }
 
-std::string TitleOf(const Options& options) {
+std::string PageTitle(const ReportOptions& options) {
   if (!options.title.empty()) return options.title;
   const fs::path first = fs::absolute(options.inputs[0]).lexically_normal();
   const fs::path name = first.has_filename() ? first : first.parent_path();
   return name.stem().string();
 }
 
-// Options that speak of one problem.
-void RequireOneProblem(const Options& options, const std::vector<ReportProblem>& problems) {
+// ReportOptions that speak of one problem.
+void RequireOneProblem(const ReportOptions& options, const std::vector<ReportProblem>& problems) {
   if (problems.size() == 1) return;
   const auto refuse = [&](const std::string& option) {
     throw InputError(
@@ -98,7 +97,7 @@ Json LevelsJson(const DrawnPlacement& drawn) {
 }
 
 // The coarsest drawing, for other tools.
-std::string DotText(const DrawnPlacement& drawn) {
+std::string CoarsestDot(const DrawnPlacement& drawn) {
   const Graph& graph = drawn.ops->graph();
   const auto levels = MakeDrawingLevels(*drawn.problem.exact, drawn.device_of_op, drawn.weight);
   const Grouping& nodes = levels.front().nodes;
@@ -109,7 +108,7 @@ std::string DotText(const DrawnPlacement& drawn) {
       drawn.ops->cluster().DeviceNames());
 }
 
-Json TableOf(const Options& options, const ResultRuns& results) {
+Json TableOf(const ReportOptions& options, const ResultRuns& results) {
   std::string name = options.layout;
   if (name.empty() && results.layout) name = results.layout->string();
   if (name.empty()) return nullptr;
@@ -117,12 +116,12 @@ Json TableOf(const Options& options, const ResultRuns& results) {
   return Json::parse(TableJson(MakeResultTable(FindTableLayout(name, where), results)));
 }
 
-int WriteReport(const Options& options) {
+int WriteReport(const ReportOptions& options) {
   const ResultRuns results = ReadResultRuns({options.inputs.begin(), options.inputs.end()});
   const std::vector<ReportProblem> problems = GroupByProblem(results);
   RequireOneProblem(options, problems);
   RequireAgent(options.placement, problems, results);
-  const std::string title = TitleOf(options);
+  const std::string title = PageTitle(options);
   Json report = ReportHeadJson(results, title);
   report["table"] = TableOf(options, results);
   report["problems"] = Json::array();
@@ -136,7 +135,7 @@ int WriteReport(const Options& options) {
     if (!options.trace.empty()) {
       WriteFileAtomically(options.trace, FormatTrace(*drawn->ops, drawn->timeline));
     }
-    if (!options.dot.empty()) WriteFileAtomically(options.dot, DotText(*drawn));
+    if (!options.dot.empty()) WriteFileAtomically(options.dot, CoarsestDot(*drawn));
     Json levels = options.no_graph ? Json(nullptr) : LevelsJson(*drawn);
     report["problems"].push_back(ProblemJson(problem, &*drawn, graphs, std::move(levels)));
   }
@@ -151,41 +150,39 @@ int WriteReport(const Options& options) {
 
 }  // namespace
 
-void AddReportCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+void AddReportCommand(Command program) {
+  auto options = std::make_shared<ReportOptions>();
+  Command command = program.AddCommand(
       "report", "Write one HTML file that shows a run or a sweep: numbers, curves, placements");
-  command->add_option("results", options->inputs, "folder of a sweep, or results files of runs")
-      ->type_name("DIR|RESULT.h5...")
-      ->required();
-  command->add_option(
-      "-o,--output",
-      options->output,
-      "file to write; default: report.html in the folder, or beside the first file");
-  command->add_option("--title", options->title, "title of the page; default: name of the results");
-  command->add_option(
-      "--placement",
-      options->placement,
-      "what to draw: the best placement of an agent (its label, or LABEL.seedN), or "
-      "a placement file (.json); default: the best of each problem");
-  command->add_option(
+  command.Add("results", options->inputs, "folder of a sweep, or results files of runs")
+      .Type("DIR|RESULT.h5...")
+      .Required();
+  command.Add("-o,--output",
+              options->output,
+              "file to write; default: report.html in the folder, or beside the first file");
+  command.Add("--title", options->title, "title of the page; default: name of the results");
+  command.Add("--placement",
+              options->placement,
+              "what to draw: the best placement of an agent (its label, or LABEL.seedN), or "
+              "a placement file (.json); default: the best of each problem");
+  command.Add(
       "--layout",
       options->layout,
       "table to show: a name of `emplace list layouts` or a path; default: the sweep's own");
-  command->add_option("--trace",
-                      options->trace,
-                      "also write the timeline for Chrome's or Perfetto's viewer (JSON)");
-  command->add_option("--dot",
-                      options->dot,
-                      "also write the coarsest drawing of the placed graph for Graphviz (DOT)");
-  command->add_flag("--no-graph", options->no_graph, "no drawn graph: does without Graphviz' dot");
-  command->add_option("--graph", options->files.graph, "the graph, if the file has moved");
-  command->add_option("--cluster", options->files.cluster, "the cluster, likewise");
-  command->add_option("--costs", options->files.costs, "measured costs, likewise");
-  command->footer(
+  command.Add("--trace",
+              options->trace,
+              "also write the timeline for Chrome's or Perfetto's viewer (JSON)");
+  command.Add("--dot",
+              options->dot,
+              "also write the coarsest drawing of the placed graph for Graphviz (DOT)");
+  command.AddFlag("--no-graph", options->no_graph, "no drawn graph: does without Graphviz' dot");
+  command.Add("--graph", options->files.graph, "the graph, if the file has moved");
+  command.Add("--cluster", options->files.cluster, "the cluster, likewise");
+  command.Add("--costs", options->files.costs, "measured costs, likewise");
+  command.Footer(
       "The page needs no network and no other file. A sweep may be running: runs that are not done "
       "are counted and left out.");
-  command->callback([options, &action] { action = [options] { return WriteReport(*options); }; });
+  command.Does([options] { return WriteReport(*options); });
 }
 
 }  // namespace emplace

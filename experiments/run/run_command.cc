@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "agents/registry.h"
@@ -23,7 +23,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-struct Options : ConfigOptions {
+struct RunOptions : ConfigOptions {
   bool json = false;
 };
 
@@ -57,7 +57,7 @@ std::optional<Nanos> SingleGpuTime(const Run& run) {
   return result.best->outcome.step_time;
 }
 
-fs::path OutputPath(const RunPlan& plan, const Options& options) {
+fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
   std::error_code error;
@@ -161,7 +161,7 @@ int ReportEnd(const Run& run, const fs::path& output) {
 }
 
 // Reads what the results file holds, if the run is to go on from there. @return whether it does
-bool Resume(Run& run, const fs::path& output, const Options& options) {
+bool Resume(Run& run, const fs::path& output, const RunOptions& options) {
   if (!options.resume) return false;
   if (std::error_code ignored; !fs::exists(output, ignored)) {
     PrintWarning(output.string() + ": is not there yet; a new run begins");
@@ -171,7 +171,7 @@ bool Resume(Run& run, const fs::path& output, const Options& options) {
   return true;
 }
 
-int RunConfigured(const Options& options) {
+int RunConfigured(const RunOptions& options) {
   Run run;
   run.plan =
       ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), options.settings, AllAgents());
@@ -225,11 +225,10 @@ int RunConfigured(const Options& options) {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = AddConfigCommand(
-      app,
-      action,
+void AddRunCommand(Command program) {
+  auto options = std::make_shared<RunOptions>();
+  Command command = AddConfigCommand(
+      program,
       {.name = "run",
        .sentence = "Search one problem with several agents; prints a table, writes HDF5",
        .kind = "a run config",
@@ -243,7 +242,7 @@ void AddRunCommand(CLI::App& app, Action& action) {
       *options,
       [] { return DescribeFields<RunConfig>(); },
       [options] { return RunConfigured(*options); });
-  command->add_flag("--json", options->json, "the table as JSON on stdout");
+  command.AddFlag("--json", options->json, "the table as JSON on stdout");
 }
 
 }  // namespace emplace

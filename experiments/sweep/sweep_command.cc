@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <map>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "agents/registry.h"
@@ -22,9 +21,9 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t kListedFailures = 20;
+constexpr size_t kListedFailedRuns = 20;
 
-struct Options : ConfigOptions {
+struct SweepOptions : ConfigOptions {
   bool dry_run = false;
 };
 
@@ -41,7 +40,7 @@ std::string Title(const SweepPlan& plan, int run) {
   return fmt::format("#{} {}", run, plan.runs[run].description);
 }
 
-std::string LabelOf(const SweepPlan& plan, int run) {
+std::string LabelOfRun(const SweepPlan& plan, int run) {
   const SweepRun& entry = plan.runs[run];
   return SearchLabel(plan.configs[entry.config].agents[entry.agent], entry.seed);
 }
@@ -100,7 +99,7 @@ std::string BestText(const Sweep& sweep, int best) {
   const RunPlan& config = sweep.plan.configs[sweep.plan.runs[best].config];
   return fmt::format("{} by {} (#{}), {} on {}",  // a narrow terminal cuts off the end
                      FormatTime(sweep.states[best].best->step_time),
-                     LabelOf(sweep.plan, best),
+                     LabelOfRun(sweep.plan, best),
                      best,
                      config.config.graph,
                      config.config.cluster);
@@ -158,12 +157,12 @@ std::string Summary(const Sweep& sweep) {
     }
   }
   const std::vector<int> failures = Failures(sweep);
-  for (size_t i = 0; i < std::min(failures.size(), kListedFailures); ++i) {
+  for (size_t i = 0; i < std::min(failures.size(), kListedFailedRuns); ++i) {
     text += fmt::format(
         "failed   {}: {}\n", Title(sweep.plan, failures[i]), sweep.states[failures[i]].error);
   }
-  if (failures.size() > kListedFailures) {
-    text += fmt::format("failed   and {} more\n", failures.size() - kListedFailures);
+  if (failures.size() > kListedFailedRuns) {
+    text += fmt::format("failed   and {} more\n", failures.size() - kListedFailedRuns);
   }
   return text + fmt::format("runs     {} of {} done\nresults  {}\n",
                             Count(sweep, RunProgress::kDone),
@@ -197,7 +196,7 @@ int DryRun(const SweepPlan& plan) {
   return 0;
 }
 
-fs::path OutputPath(const SweepPlan& plan, const Options& options) {
+fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
   return fs::path("results") / plan.name;
@@ -218,7 +217,7 @@ int ReportEnd(const Sweep& sweep) {
   return 0;
 }
 
-int RunSweep(const Options& options) {
+int RunSweep(const SweepOptions& options) {
   SweepPlan plan =
       ReadSweepPlan(ResolveSweep(options.config, "sweep"), options.settings, AllAgents());
   SweepProblems problems = LoadSweepProblems(plan);
@@ -232,7 +231,7 @@ int RunSweep(const Options& options) {
   if (!plan.table.empty()) WriteFileAtomically(folder.table(), plan.table);
   Sweep sweep{std::move(plan), std::move(problems), folder, CollectProvenance(), {}};
   for (int run = 0; run < std::ssize(sweep.plan.runs); ++run) {
-    sweep.states.push_back(resumed ? ResumeRunState(folder.run(run), LabelOf(sweep.plan, run))
+    sweep.states.push_back(resumed ? ResumeRunState(folder.run(run), LabelOfRun(sweep.plan, run))
                                    : RunState{});
   }
   WarnOfOtherPrograms(sweep);
@@ -254,11 +253,10 @@ int RunSweep(const Options& options) {
 
 }  // namespace
 
-void AddSweepCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = AddConfigCommand(
-      app,
-      action,
+void AddSweepCommand(Command program) {
+  auto options = std::make_shared<SweepOptions>();
+  Command command = AddConfigCommand(
+      program,
       {.name = "sweep",
        .sentence = "Many runs over graphs, clusters, agents, settings and seeds; survives kill -9",
        .kind = "a sweep config",
@@ -272,7 +270,7 @@ void AddSweepCommand(CLI::App& app, Action& action) {
       *options,
       [] { return DescribeFields<SweepConfig>(); },
       [options] { return RunSweep(*options); });
-  command->add_flag("--dry-run", options->dry_run, "print the runs, search nothing");
+  command.AddFlag("--dry-run", options->dry_run, "print the runs, search nothing");
 }
 
 }  // namespace emplace

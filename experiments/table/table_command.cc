@@ -1,4 +1,5 @@
-#include <CLI/CLI.hpp>
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "experiments/commands.h"
@@ -12,13 +13,13 @@
 namespace emplace {
 namespace {
 
-struct Options {
+struct TableOptions {
   std::vector<std::string> paths, settings;
   std::string layout, format = "md", output;
   bool claims = false, help_layout = false;
 };
 
-TableLayout LayoutFor(const ResultRuns& runs, const Options& options) {
+TableLayout LayoutFor(const ResultRuns& runs, const TableOptions& options) {
   if (!options.layout.empty()) {
     return FindTableLayout(options.layout, "--layout", {}, options.settings);
   }
@@ -26,14 +27,14 @@ TableLayout LayoutFor(const ResultRuns& runs, const Options& options) {
       runs.layout ? runs.layout->string() : "agents", "table", {}, options.settings);
 }
 
-std::string Format(const ResultTable& table, const Options& options) {
+std::string Format(const ResultTable& table, const TableOptions& options) {
   if (options.format == "csv") return TableCsv(table);
   if (options.format == "tex") return TableTex(table);
   if (options.format == "json") return TableJson(table);
   return TableMarkdown(table) + (options.claims ? "\n" + ClaimsMarkdown(table) : "");
 }
 
-int MakeTable(const Options& options) {
+int MakeTable(const TableOptions& options) {
   static const std::vector<std::string> kFormats = {"md", "csv", "tex", "json"};
   if (std::count(kFormats.begin(), kFormats.end(), options.format) == 0) {
     ThrowUnknown("--format", "format", options.format, kFormats);
@@ -59,38 +60,33 @@ int MakeTable(const Options& options) {
 
 }  // namespace
 
-void AddTableCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+void AddTableCommand(Command program) {
+  auto options = std::make_shared<TableOptions>();
+  Command command = program.AddCommand(
       "table", "A table of results: medians, intervals, the papers' numbers, their claims");
+  command.Add("results", options->paths, "folder of a sweep (it may be running), or results files")
+      .Type("DIR|FILE");
   command
-      ->add_option(
-          "results", options->paths, "folder of a sweep (it may be running), or results files")
-      ->type_name("DIR|FILE");
-  command
-      ->add_option("--layout",
-                   options->layout,
-                   "a name of `emplace list layouts`, a sweep that brings one, or a path; without: "
-                   "that of the sweep, else agents")
-      ->type_name("NAME|PATH");
-  command->add_option("--format", options->format, "md, csv, tex or json")->capture_default_str();
-  command->add_flag(
+      .Add("--layout",
+           options->layout,
+           "a name of `emplace list layouts`, a sweep that brings one, or a path; without: "
+           "that of the sweep, else agents")
+      .Type("NAME|PATH");
+  command.Add("--format", options->format, "md, csv, tex or json").ShowDefault();
+  command.AddFlag(
       "--claims", options->claims, "whether the layout's claims hold (json always says)");
-  command->add_option("-o,--output", options->output, "instead of the terminal")->type_name("FILE");
-  command->add_option("--set", options->settings, "replace a key of the layout, as in unit=ms")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_flag("--help-layout", options->help_layout, "print every key of a layout");
-  command->callback([=, &action] {
+  command.Add("-o,--output", options->output, "instead of the terminal").Type("FILE");
+  command.Add("--set", options->settings, "replace a key of the layout, as in unit=ms")
+      .Type("KEY=VALUE")
+      .OneAtATime();
+  command.AddFlag("--help-layout", options->help_layout, "print every key of a layout");
+  command.Does([options, command] {
     if (options->help_layout) {
-      action = [] {
-        Print(FormatConfigHelp("a table layout", DescribeTableLayout()));
-        return 0;
-      };
-      return;
+      Print(FormatConfigHelp("a table layout", DescribeTableLayout()));
+      return 0;
     }
-    if (options->paths.empty()) throw CLI::RequiredError("results");
-    action = [options] { return MakeTable(*options); };
+    if (options->paths.empty()) command.ThrowMissing("results");
+    return MakeTable(*options);
   });
 }
 

@@ -1,5 +1,6 @@
 // Everything a user's files can get wrong ends in one message and exit code 2, and leaves no file.
 
+#include <cstdint>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -146,12 +147,12 @@ TEST_CASE("a hundred megabytes of garbage") {
 }
 
 // A good graph with a bad cluster or run config.
-struct Files {
+struct BadInputFiles {
   TempDir folder;
   std::string run = "graph: g.json\ncluster: c.yaml\nagents: [heft]\nbudget: {evaluations: 50}\n";
 
-  explicit Files(const std::string& cluster = ClusterYaml(),
-                 const std::string& graph = DiamondJson()) {
+  explicit BadInputFiles(const std::string& cluster = ClusterYaml(),
+                         const std::string& graph = DiamondJson()) {
     WriteText(folder / "g.json", graph);
     WriteText(folder / "c.yaml", cluster);
   }
@@ -174,33 +175,36 @@ TEST_CASE("clusters") {
     return yaml.replace(at, from.size(), to);
   };
   SUBCASE("missing unit") {
-    CheckRefused(
-        Files(replaced("1GB/s", "1000")).Run(), 2, {"c.yaml:9:", "bandwidth", "1000", "unit"});
+    CheckRefused(BadInputFiles(replaced("1GB/s", "1000")).Run(),
+                 2,
+                 {"c.yaml:9:", "bandwidth", "1000", "unit"});
   }
   SUBCASE("negative time") {
-    CheckRefused(Files(replaced("latency: 5us", "latency: -5us")).Run(),
+    CheckRefused(BadInputFiles(replaced("latency: 5us", "latency: -5us")).Run(),
                  2,
                  {"c.yaml:9:", "latency", "-5us"});
   }
   SUBCASE("unknown device in a route") {
-    CheckRefused(Files(ClusterYaml() + "channels: [{name: w, latency: 0us, bandwidth: 1GB/s}]\n"
-                                       "routes: [{from: \"gpu:0\", to: \"gpu:9\", via: [w]}]\n")
-                     .Run(),
-                 2,
-                 {"c.yaml:11:", "gpu:9", "choices: cpu:0, gpu:0, gpu:1"});
+    CheckRefused(
+        BadInputFiles(ClusterYaml() + "channels: [{name: w, latency: 0us, bandwidth: 1GB/s}]\n"
+                                      "routes: [{from: \"gpu:0\", to: \"gpu:9\", via: [w]}]\n")
+            .Run(),
+        2,
+        {"c.yaml:11:", "gpu:9", "choices: cpu:0, gpu:0, gpu:1"});
   }
   SUBCASE("unknown kind") {
-    CheckRefused(Files(replaced("kind: g", "kind: gg")).Run(),
+    CheckRefused(BadInputFiles(replaced("kind: g", "kind: gg")).Run(),
                  2,
                  {"c.yaml:7:", "\"gg\"", "did you mean \"g\"?"});
   }
   SUBCASE("no route between two devices that may need it") {
     CheckRefused(
-        Files("name: oneway\n"
-              "device_kinds: {g: {class: gpu}}\n"
-              "devices: [{name: x, kind: g, memory: 1GiB}, {name: y, kind: g, memory: 1GiB}]\n"
-              "channels: [{name: wire, latency: 0us, bandwidth: 1GB/s}]\n"
-              "routes: [{from: x, to: y, via: [wire]}]\n")
+        BadInputFiles(
+            "name: oneway\n"
+            "device_kinds: {g: {class: gpu}}\n"
+            "devices: [{name: x, kind: g, memory: 1GiB}, {name: y, kind: g, memory: 1GiB}]\n"
+            "channels: [{name: wire, latency: 0us, bandwidth: 1GB/s}]\n"
+            "routes: [{from: x, to: y, via: [wire]}]\n")
             .Run(),
         2,
         {"no route from \"y\" to \"x\"", "\"a\""});
@@ -209,18 +213,19 @@ TEST_CASE("clusters") {
     const std::string graph = GraphJson(
         R"({"id": 0, "bytes": 8})",
         R"({"id": 0, "name": "a", "kind": "k", "inputs": [], "outputs": [0], "device_kinds": ["tpu"]})");
-    CheckRefused(Files(ClusterYaml(), graph).Run(), 2, {"\"a\"", "tpu"});
+    CheckRefused(BadInputFiles(ClusterYaml(), graph).Run(), 2, {"\"a\"", "tpu"});
   }
   SUBCASE("parameters that fit nowhere") {
     const std::string graph =
         GraphJson(R"({"id": 0, "name": "w", "bytes": 99000000000, "role": "parameter"})",
                   R"({"id": 0, "name": "a", "kind": "parameter", "inputs": [], "outputs": [0]})");
-    CheckRefused(Files(ClusterYaml(), graph).Run(), 2, {"\"w\"", "fits nowhere", "99000000000"});
+    CheckRefused(
+        BadInputFiles(ClusterYaml(), graph).Run(), 2, {"\"w\"", "fits nowhere", "99000000000"});
   }
 }
 
 TEST_CASE("run configs") {
-  Files files;
+  BadInputFiles files;
   SUBCASE("unknown key") {
     files.run += "budgt: 3\n";
     CheckRefused(files.Run(), 2, {"run.yaml:5:", "\"budgt\"", "did you mean \"budget\"?"});
@@ -242,7 +247,7 @@ TEST_CASE("run configs") {
   SUBCASE("a device that the cluster does not have") {
     files.run = "graph: g.json\ncluster: c.yaml\nagents:\n  - {name: single_device, device: tpu}\n";
     CheckRefused(files.Run(), 2, {"run.yaml:4:", "device", "tpu"});
-    const Files no_gpu(
+    const BadInputFiles no_gpu(
         "name: c\ndevice_kinds: {c: {class: cpu}, g: {class: gpu}}\n"
         "devices: [{name: x, kind: c, memory: 1GiB}]\n");
     CheckRefused(no_gpu.Run({"--set", "agents=[single_gpu]"}), 2, {"--set", "single_gpu", "gpu"});
@@ -280,7 +285,7 @@ TEST_CASE("run configs") {
 }
 
 TEST_CASE("an output that cannot be written is found before the search") {
-  const Files files;
+  const BadInputFiles files;
   const auto refused = [&](const std::string& output, std::vector<std::string> fragments) {
     WriteText(files.folder / "run.yaml",
               files.run + "seeds: 0:1000\n");  // a search that would take long

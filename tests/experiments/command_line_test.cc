@@ -1,102 +1,219 @@
+#include "experiments/command_line.h"
+
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
-#include "tests/experiments/program_files.h"
+#include "framework/base/error.h"
+#include "tests/support/paths.h"
 
-using namespace emplace;
-using namespace emplace::testing;
-
+namespace emplace {
 namespace {
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using testing::MessageOf;
 
-TEST_CASE("help and version go to stdout with exit code 0") {
-  const ProcessResult help = RunEmplace({"--help"});
-  CHECK(help.exit_code == 0);
-  CHECK(help.err == "");
-  for (const char* command : {"run", "simulate", "graph", "list", "profile", "verify", "validate"})
-    CHECK(Contains(help.out, command));
-  for (const char* command : {"sweep", "export"}) CHECK(Contains(help.out, command));
-  const ProcessResult simulate = RunEmplace({"simulate", "--help"});
-  CHECK(simulate.exit_code == 0);
-  CHECK(Contains(simulate.out, "--count-gaps"));
-  const ProcessResult version = RunEmplace({"--version"});
-  CHECK(version.exit_code == 0);
-  CHECK(version.out.substr(0, 8) == "emplace ");
-}
-
-TEST_CASE("a wrong command line is told in one line with the choices") {
-  CheckRefused(RunEmplace({}), 2, {"a command is missing", "choices:", "run", "emplace --help"});
-  CheckRefused(
-      RunEmplace({"simulat"}), 2, {"unknown command \"simulat\"", "did you mean \"simulate\"?"});
-  CheckRefused(
-      RunEmplace({"swep"}), 2, {"unknown command \"swep\"; did you mean \"sweep\"?", "choices:"});
-  CheckRefused(RunEmplace({"graph"}), 2, {"a command is missing", "info", "validate"});
-  CheckRefused(
-      RunEmplace({"graph", "inform"}), 2, {"unknown command \"inform\"", "did you mean \"info\"?"});
-  CheckRefused(RunEmplace({"simulate", "--grap", "x"}), 2, {"--grap"});
-  CheckRefused(RunEmplace({"simulate"}), 2, {"--graph", "required"});
-  CheckRefused(RunEmplace({"run"}), 2, {"config", "required"});
-  CheckRefused(RunEmplace({"run", "a.yaml", "b.yaml"}), 2, {"unexpected argument \"b.yaml\""});
-  CheckRefused(
-      RunEmplace({"run", "a.yaml", "--sett", "x=1"}), 2, {"unknown option \"--sett\"", "--set"});
-  CheckRefused(RunEmplace({"run", "no/such.yaml"}), 2, {"no/such.yaml"});
-  CheckRefused(
-      RunEmplace({"run", "quickstrt"}), 2, {"unknown run config \"quickstrt\"", "quickstart"});
-  CheckRefused(
-      RunEmplace({"graph", "info", "inceptoin_v3"}), 2, {"did you mean \"inception_v3\"?"});
-  CheckRefused(RunEmplace({"simulate",
-                           "--graph",
-                           "inception_v3",
-                           "--cluster",
-                           "4xk80",
-                           "--placement",
-                           "p",
-                           "--semantics",
-                           "stack"}),
-               2,
-               {"--semantics", "stack", "queue, stream"});
-}
-
-TEST_CASE("lists") {
-  const ProcessResult agents = RunEmplace({"list", "agents"});
-  CHECK(agents.exit_code == 0);
-  for (const char* name : {"etf", "heft", "hill_climb", "random", "single_gpu"}) {
-    CHECK(Contains(agents.out, name));
+// A program with a command of every kind of argument and a command with two others below it.
+class Kitchen {
+ public:
+  Kitchen() {
+    Command program = line_.program();
+    program.Footer("Wash your hands.");
+    Command cook = program.AddCommand("cook", "Cooks a dish");
+    cook.Add("dish", dish, "what to cook").Type("DISH").Required();
+    cook.Add("extras", extras, "what goes with it");
+    cook.Add("--guests", guests, "how many").Range(1, 8).ShowDefault();
+    cook.Add("-m,--minutes", minutes, "how long").Positive();
+    cook.Add("--spoons", spoons, "of salt").NotNegative();
+    cook.Add("--seed", seed, "of the poppy");
+    cook.Add("--photo", photo, "a picture of it").ValueOptional("dish.png");
+    cook.Add("--with", with, "a spice; may be repeated").OneAtATime();
+    cook.Add("--pans", pans, "which").SplitAt(',');
+    cook.AddFlag("--hot", hot, "with chili");
+    cook.Does([this, cook] {
+      if (hot && with.empty()) cook.ThrowMissing("--with");
+      return 7;
+    });
+    Command wash = program.AddCommand("wash", "Cleans up");
+    wash.Footer("Dry it, too.");
+    wash.AddCommand("plates", "Plates only").Does([] { return 11; });
+    wash.AddCommand("pots", "Pots only").Does([] { return 12; });
   }
-  const auto json = nlohmann::json::parse(RunEmplace({"list", "agents", "--json"}).out);
-  CHECK(json.contains("simulated_annealing"));
-  const ProcessResult page = RunEmplace({"list", "agents", "simulated_annealing"});
-  CHECK(page.exit_code == 0);
-  CHECK(Contains(page.out, "settings"));
-  CHECK(Contains(RunEmplace({"list", "clusters"}).out, "4xk80"));
-  CHECK(Contains(RunEmplace({"list", "device-kinds"}).out, "k80"));
-  const ProcessResult graphs = RunEmplace({"list", "graphs"});
-  CHECK(Contains(graphs.out, "inception_v3"));
-  CHECK(Contains(graphs.out, "batch 32"));
-  CheckRefused(RunEmplace({"list", "shelves"}),
-               2,
-               {"unknown",
-                "\"shelves\"",
-                "agents, clusters, costs, device-kinds, families, graphs, layouts, sweeps"});
-  CheckRefused(RunEmplace({"list", "agents", "hil_climb"}), 2, {"did you mean \"hill_climb\"?"});
+
+  Request Parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "/somewhere/kitchen");
+    return line_.Parse(static_cast<int>(words.size()), words.data());
+  }
+  std::string Refusal(const std::vector<const char*>& words) {
+    return MessageOf<InputError>([&] { Parse(words); });
+  }
+
+  std::string dish, photo;
+  std::vector<std::string> extras, with, pans;
+  int guests = 2, spoons = 1;
+  std::uint64_t seed = 3;
+  double minutes = 30;
+  bool hot = false;
+
+ private:
+  CommandLine line_{"kitchen", "Feeds people", [] { return std::string("kitchen 1.2"); }};
+};
+
+// How often the help says it.
+int Occurrences(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
 }
 
-TEST_CASE("another configs folder") {
-  const TempDir folder;
-  std::filesystem::create_directories(folder / "clusters");
-  WriteText(folder / "clusters/mine.yaml", "# My machine.\nname: mine\n");
-  const ProcessResult list =
-      RunEmplace({"list", "clusters"}, {.environment = {{"EMPLACE_CONFIGS", folder.path()}}});
-  CHECK(list.out == "mine  My machine.\n");
+TEST_CASE("arguments of every kind reach their targets, and the command is what is to be done") {
+  Kitchen kitchen;
+  const Request request = kitchen.Parse({"cook",
+                                         "soup",
+                                         "bread",
+                                         "butter",
+                                         "--guests",
+                                         "8",
+                                         "-m",
+                                         "2.5",
+                                         "--spoons=0",
+                                         "--seed",
+                                         "18446744073709551615",
+                                         "--photo",
+                                         "soup.png",
+                                         "--with",
+                                         "salt",
+                                         "--with",
+                                         "sage",
+                                         "--pans",
+                                         "small,large",
+                                         "--hot"});
+  CHECK(kitchen.dish == "soup");
+  CHECK(kitchen.extras == std::vector<std::string>{"bread", "butter"});
+  CHECK(kitchen.guests == 8);
+  CHECK(kitchen.minutes == 2.5);
+  CHECK(kitchen.spoons == 0);
+  CHECK(kitchen.seed == 18446744073709551615u);
+  CHECK(kitchen.photo == "soup.png");
+  CHECK(kitchen.with == std::vector<std::string>{"salt", "sage"});
+  CHECK(kitchen.pans == std::vector<std::string>{"small", "large"});
+  CHECK(kitchen.hot);
+  CHECK(request.text == "");
+  REQUIRE(request.action);
+  CHECK(request.action() == 7);
 }
 
-TEST_CASE("a full disk under stdout is a failed run") {
-  const ProcessResult result = RunProcess(
-      {"/bin/sh", "-c", (BinaryDir() / "emplace").string() + " list agents > /dev/full"});
-  CheckRefused(result, 1, {"standard output"});
+TEST_CASE("without an argument its target stays as it is") {
+  Kitchen kitchen;
+  kitchen.Parse({"cook", "soup"});
+  CHECK(kitchen.guests == 2);
+  CHECK(kitchen.minutes == 30);
+  CHECK(kitchen.seed == 3);
+  CHECK(kitchen.photo == "");
+  CHECK(kitchen.extras.empty());
+  CHECK_FALSE(kitchen.hot);
+}
+
+TEST_CASE("a value that may be left out") {
+  Kitchen kitchen;
+  kitchen.Parse({"cook", "soup", "--photo"});
+  CHECK(kitchen.photo == "dish.png");
+}
+
+TEST_CASE("a list that takes one value at a time leaves the next word to others") {
+  Kitchen kitchen;
+  kitchen.Parse({"cook", "--with", "salt", "soup", "--pans", "small", "large"});
+  CHECK(kitchen.with == std::vector<std::string>{"salt"});
+  CHECK(kitchen.dish == "soup");
+  CHECK(kitchen.pans == std::vector<std::string>{"small", "large"});
+}
+
+TEST_CASE("commands below commands") {
+  CHECK(Kitchen().Parse({"wash", "plates"}).action() == 11);
+  CHECK(Kitchen().Parse({"wash", "pots"}).action() == 12);
+}
+
+TEST_CASE("unknown commands are told with their choices") {
+  CHECK(Kitchen().Refusal({"cok", "soup"}) ==
+        "unknown command \"cok\"; did you mean \"cook\"? choices: cook, wash");
+  CHECK(Kitchen().Refusal({"wash", "pot"}) ==
+        "unknown command \"pot\"; did you mean \"pots\"? choices: plates, pots");
+  CHECK(Kitchen().Refusal({}) == "a command is missing; choices: cook, wash; see `kitchen --help`");
+  CHECK(Kitchen().Refusal({"wash"}) ==
+        "a command is missing; choices: plates, pots; see `kitchen wash --help`");
+}
+
+TEST_CASE("unknown options and too many arguments") {
+  const std::string unknown = Kitchen().Refusal({"cook", "soup", "--gests", "3"});
+  CAPTURE(unknown);
+  CHECK(unknown.starts_with("unknown option \"--gests\"; did you mean \"--guests\"? choices: "));
+  CHECK(unknown.ends_with("; see `kitchen cook --help`"));
+  CHECK(Kitchen().Refusal({"wash", "pots", "twice"}) ==
+        "unexpected argument \"twice\"; see `kitchen wash pots --help`");
+}
+
+TEST_CASE("missing arguments, those that only some uses need among them") {
+  CHECK(Kitchen().Refusal({"cook"}) == "dish is required; see `kitchen cook --help`");
+  Kitchen kitchen;
+  const Request request = kitchen.Parse({"cook", "soup", "--hot"});
+  REQUIRE(request.action);
+  CHECK(MessageOf<InputError>([&] { request.action(); }) ==
+        "--with is required; see `kitchen cook --help`");
+}
+
+TEST_CASE("numbers are checked") {
+  const auto refuses = [](const char* option, const char* value) {
+    const std::string message = Kitchen().Refusal({"cook", "soup", option, value});
+    CAPTURE(message);
+    CHECK(message.find(option) != message.npos);
+    CHECK(message.find(value) != message.npos);
+    CHECK(message.ends_with("; see `kitchen cook --help`"));
+  };
+  refuses("--guests", "0");
+  refuses("--guests", "9");
+  refuses("--guests", "two");
+  refuses("--guests", "1.5");
+  refuses("--minutes", "0");
+  refuses("--minutes", "-1");
+  refuses("--spoons", "-1");
+  refuses("--seed", "blue");
+}
+
+TEST_CASE("the help and the version are texts to print, not actions") {
+  const Request program = Kitchen().Parse({"--help"});
+  CHECK_FALSE(program.action);
+  for (const char* words : {"Feeds people",
+                            "Usage: kitchen [OPTIONS] SUBCOMMAND",
+                            "--version",
+                            "Cooks a dish",
+                            "Cleans up",
+                            "Wash your hands."}) {
+    CAPTURE(words);
+    CHECK(Occurrences(program.text, words) == 1);
+  }
+  const Request version = Kitchen().Parse({"--version"});
+  CHECK_FALSE(version.action);
+  CHECK(version.text == "kitchen 1.2\n");
+}
+
+TEST_CASE("the help of a command shows types, defaults, what is required and the footer") {
+  const Request cook = Kitchen().Parse({"cook", "-h"});
+  CAPTURE(cook.text);
+  CHECK_FALSE(cook.action);
+  for (const char* words : {"Cooks a dish",
+                            "dish DISH REQUIRED",
+                            "extras TEXT ...",
+                            "--guests INT:INT in [1 - 8]=2",
+                            "-m,--minutes FLOAT:POSITIVE",
+                            "--spoons INT:NONNEGATIVE",
+                            "--seed UINT",
+                            "--photo TEXT=dish.png",
+                            "--hot",
+                            "Wash your hands."}) {
+    CAPTURE(words);
+    CHECK(Occurrences(cook.text, words) == 1);
+  }
+  const std::string wash = Kitchen().Parse({"wash", "--help"}).text;
+  CHECK(Occurrences(wash, "Dry it, too.") == 1);
+  CHECK(Occurrences(wash, "Wash your hands.") == 0);
 }
 
 }  // namespace
+}  // namespace emplace

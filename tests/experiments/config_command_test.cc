@@ -1,17 +1,19 @@
 #include "experiments/config_command.h"
 
-#include <CLI/CLI.hpp>
 #include <doctest/doctest.h>
 
+#include "framework/base/error.h"
+#include "tests/support/paths.h"
+
+namespace emplace {
 namespace {
 
-using namespace emplace;
+using testing::MessageOf;
 
-struct Command {
-  Command() {
+struct Trial {
+  Trial() {
     command = AddConfigCommand(
-        app,
-        action,
+        line.program(),
         {.name = "try",
          .sentence = "Tries things",
          .kind = "a trial config",
@@ -25,28 +27,41 @@ struct Command {
         [] { return std::vector<FieldHelp>(); },
         [] { return 7; });
   }
-  CLI::App app;
-  Action action;
+  Request Parse(std::vector<const char*> words) {
+    words.insert(words.begin(), {"lab", "try"});
+    return line.Parse(static_cast<int>(words.size()), words.data());
+  }
+  CommandLine line{"lab", "A laboratory", [] { return std::string(); }};
   ConfigOptions options;
-  CLI::App* command;
+  Command command = line.program();
 };
 
 TEST_CASE("the common options are parsed, then the command runs") {
-  Command trial;
-  trial.app.parse("try some.yaml --set a=1 --set b=[2,3] -o out --resume --jobs 3 --quiet");
+  Trial trial;
+  const Request request = trial.Parse({"some.yaml",
+                                       "--set",
+                                       "a=1",
+                                       "--set",
+                                       "b=[2,3]",
+                                       "-o",
+                                       "out",
+                                       "--resume",
+                                       "--jobs",
+                                       "3",
+                                       "--quiet"});
   CHECK(trial.options.config == "some.yaml");
   CHECK(trial.options.settings == std::vector<std::string>{"a=1", "b=[2,3]"});
   CHECK(trial.options.output == "out");
   CHECK(trial.options.jobs == 3);
   CHECK(trial.options.resume);
   CHECK(trial.options.quiet);
-  REQUIRE(trial.action);
-  CHECK(trial.action() == 7);
+  REQUIRE(request.action);
+  CHECK(request.action() == 7);
 }
 
 TEST_CASE("what is not given is told apart from what is") {
-  Command trial;
-  trial.app.parse("try some.yaml");
+  Trial trial;
+  trial.Parse({"some.yaml"});
   CHECK(trial.options.settings.empty());
   CHECK(trial.options.output.empty());
   CHECK(trial.options.jobs == -1);
@@ -55,25 +70,32 @@ TEST_CASE("what is not given is told apart from what is") {
 }
 
 TEST_CASE("a config is required, but not for --help-config") {
-  Command trial;
-  CHECK_THROWS_AS(trial.app.parse("try --quiet"), CLI::RequiredError);
-  CHECK_FALSE(trial.action);
-  Command help;
-  help.app.parse("try --help-config");
-  REQUIRE(help.action);
-  CHECK(help.action() == 0);
+  Trial trial;
+  const Request request = trial.Parse({"--quiet"});
+  REQUIRE(request.action);
+  CHECK(MessageOf<InputError>([&] { request.action(); }) ==
+        "config is required; see `lab try --help`");
+  Trial help;
+  const Request keys = help.Parse({"--help-config"});
+  REQUIRE(keys.action);
+  CHECK(keys.action() == 0);
 }
 
 TEST_CASE("a negative number of jobs is refused") {
-  Command trial;
-  CHECK_THROWS_AS(trial.app.parse("try some.yaml --jobs -2"), CLI::ValidationError);
+  Trial trial;
+  const std::string message = MessageOf<InputError>([&] {
+    trial.Parse({"some.yaml", "--jobs", "-2"});
+  });
+  CAPTURE(message);
+  CHECK(message.starts_with("--jobs: "));
+  CHECK(message.ends_with("; see `lab try --help`"));
 }
 
 TEST_CASE("the help has the command's own words, and options of its own") {
-  Command trial;
+  Trial trial;
   bool json = false;
-  trial.command->add_flag("--json", json, "as JSON");
-  const std::string help = trial.command->help();
+  trial.command.AddFlag("--json", json, "as JSON");
+  const std::string help = trial.Parse({"--help"}).text;
   CAPTURE(help);
   for (const char* words : {"Tries things",
                             "a trial config: a path",
@@ -86,8 +108,11 @@ TEST_CASE("the help has the command's own words, and options of its own") {
                             "as JSON"}) {
     CHECK(help.find(words) != std::string::npos);
   }
-  trial.app.parse("try some.yaml --json");
+  Trial other;
+  other.command.AddFlag("--json", json, "as JSON");
+  other.Parse({"some.yaml", "--json"});
   CHECK(json);
 }
 
 }  // namespace
+}  // namespace emplace

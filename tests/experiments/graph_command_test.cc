@@ -2,14 +2,13 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/graph_info.h"
+#include "framework/base/json.h"
 #include "tests/experiments/program_files.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-using Json = nlohmann::json;
 
 // w (parameter 2x3 f32) -> mul -> gradient -> update, which writes w in place.
 Graph TrainingStep() {

@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "framework/base/json.h"
 #include "tests/experiments/program_files.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // An op of `us` microseconds on kind g that reads tensors and makes tensor `id`.
 std::string OpJson(int id, const std::string& name, int us, const std::string& inputs) {

@@ -1,0 +1,190 @@
+#include "experiments/command_line.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+// "emplace graph info"
+std::string FullName(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? app.get_name() : FullName(*parent) + " " + app.get_name();
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// CLI11 would call an unknown command an argument it did not expect.
+void RequireKnownCommands(const CLI::App& app, int argc, const char* const* argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::vector<std::string> names = CommandNames(*at);
+    const std::string argument = argv[i];
+    if (names.empty() || argument.empty() || argument[0] == '-') return;
+    if (std::find(names.begin(), names.end(), argument) == names.end()) {
+      throw InputError(
+          fmt::format("unknown command \"{}\"{}", argument, ChoicesHint(argument, names)));
+    }
+    at = at->get_subcommand(argument);
+  }
+}
+
+[[noreturn]] void ThrowWrongCommandLine(const CLI::App& app, const std::string& message) {
+  throw InputError(fmt::format("{}; see `{} --help`", message, FullName(app)));
+}
+
+[[noreturn]] void ThrowParseError(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> rest = app.remaining(true);
+    const std::string first = rest.empty() ? "" : rest.front();
+    message =
+        first.starts_with('-')
+            ? fmt::format("unknown option \"{}\"{}", first, ChoicesHint(first, OptionNames(*at)))
+            : fmt::format("unexpected argument \"{}\"", first);
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+             !CommandNames(*at).empty()) {
+    message = fmt::format("a command is missing; choices: {}", fmt::join(CommandNames(*at), ", "));
+  }
+  ThrowWrongCommandLine(*at, message);
+}
+
+}  // namespace
+
+Command::Argument& Command::Argument::Required() {
+  option_->required();
+  return *this;
+}
+
+Command::Argument& Command::Argument::ShowDefault() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Command::Argument& Command::Argument::Type(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Command::Argument& Command::Argument::NotNegative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Command::Argument& Command::Argument::Positive() {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Command::Argument& Command::Argument::Range(int low, int high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Command::Argument& Command::Argument::ValueOptional(const std::string& value) {
+  option_->expected(0, 1)->default_str(value);
+  return *this;
+}
+
+Command::Argument& Command::Argument::OneAtATime() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Command::Argument& Command::Argument::SplitAt(char separator) {
+  option_->delimiter(separator);
+  return *this;
+}
+
+Command Command::AddCommand(const std::string& name, const std::string& sentence) {
+  app_->require_subcommand(1);
+  return {app_->add_subcommand(name, sentence), chosen_};
+}
+
+Command::Argument Command::Add(const std::string& names,
+                               std::string& target,
+                               const std::string& help) {
+  return Argument(app_->add_option(names, target, help));
+}
+
+Command::Argument Command::Add(const std::string& names, int& target, const std::string& help) {
+  return Argument(app_->add_option(names, target, help));
+}
+
+Command::Argument Command::Add(const std::string& names,
+                               std::uint64_t& target,
+                               const std::string& help) {
+  return Argument(app_->add_option(names, target, help));
+}
+
+Command::Argument Command::Add(const std::string& names, double& target, const std::string& help) {
+  return Argument(app_->add_option(names, target, help));
+}
+
+Command::Argument Command::Add(const std::string& names,
+                               std::vector<std::string>& target,
+                               const std::string& help) {
+  return Argument(app_->add_option(names, target, help));
+}
+
+void Command::AddFlag(const std::string& names, bool& target, const std::string& help) {
+  app_->add_flag(names, target, help);
+}
+
+void Command::Footer(const std::string& text) {
+  app_->footer(text);
+}
+
+void Command::Does(Action action) {
+  app_->callback([chosen = chosen_, action = std::move(action)] { *chosen = action; });
+}
+
+void Command::ThrowMissing(const std::string& argument) const {
+  ThrowWrongCommandLine(*app_, CLI::RequiredError(argument).what());
+}
+
+CommandLine::CommandLine(const std::string& name,
+                         const std::string& sentence,
+                         std::function<std::string()> version)
+    : app_(std::make_unique<CLI::App>(sentence, name)) {
+  app_->set_version_flag("--version", std::move(version));
+}
+
+CommandLine::~CommandLine() = default;
+
+Request CommandLine::Parse(int argc, const char* const* argv) {
+  RequireKnownCommands(*app_, argc, argv);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    std::ostringstream text;
+    app_->exit(asked, text, text);
+    return {text.str(), nullptr};
+  } catch (const CLI::ParseError& error) {
+    ThrowParseError(*app_, error);
+  }
+  EMPLACE_CHECK(chosen_ != nullptr);
+  return {"", chosen_};
+}
+
+}  // namespace emplace
