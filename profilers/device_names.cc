@@ -24,11 +24,11 @@ std::string Describe(const MachineParts& machine) {
     gpus.push_back(
         fmt::format("gpu:{} ({}, {} SMs)", i, machine.gpus[i].name, machine.gpus[i].sm_count));
   }
-  return fmt::format("this machine has {} cores and {}",
+  if (gpus.empty() && !machine.no_gpu.empty()) gpus.push_back(machine.no_gpu);
+  return fmt::format("this machine has {} cores{}{}",
                      machine.cores.size(),
-                     !machine.has_cuda ? "no GPU that this program can use (built without CUDA)"
-                     : gpus.empty()    ? "no GPU"
-                                       : fmt::to_string(fmt::join(gpus, ", ")));
+                     gpus.empty() ? "" : " and ",
+                     fmt::join(gpus, ", "));
 }
 
 /// A number without sign that is all of `text`.
@@ -107,12 +107,12 @@ SmGranule SmGranuleOf(const GpuInfo& gpu) {
   return {2, 2};
 }
 
-std::vector<cuda::DeviceSpec> ParseDevices(std::span<const std::string> names,
-                                           const MachineParts& machine) {
+std::vector<DeviceSpec> ParseDevices(std::span<const std::string> names,
+                                     const MachineParts& machine) {
   if (names.empty()) {
     throw InputError(fmt::format("no device named; expected {}; {}", kForms, Describe(machine)));
   }
-  std::vector<cuda::DeviceSpec> devices;
+  std::vector<DeviceSpec> devices;
   std::set<int> cpus;
   std::map<int, std::string> gpus;  // ordinal -> the name that took it
   for (const std::string& name : names) {
@@ -138,14 +138,13 @@ std::vector<cuda::DeviceSpec> ParseDevices(std::span<const std::string> names,
           "device \"{}\": GPU {} is named twice, by \"{}\" before", name, *number, taken->second));
     }
     if (slash == text.size()) {
-      devices.emplace_back(cuda::GpuDeviceSpec{name, *number, 0});
+      devices.emplace_back(GpuDeviceSpec{name, *number, 0});
       continue;
     }
     const std::vector<int> sizes =
         PartitionSizes(name, text.substr(slash + 1), machine.gpus[*number], machine);
     for (size_t i = 0; i < sizes.size(); ++i) {
-      devices.emplace_back(
-          cuda::GpuDeviceSpec{fmt::format("gpu:{}.{}", *number, i), *number, sizes[i]});
+      devices.emplace_back(GpuDeviceSpec{fmt::format("gpu:{}.{}", *number, i), *number, sizes[i]});
     }
   }
 
@@ -159,12 +158,18 @@ std::vector<cuda::DeviceSpec> ParseDevices(std::span<const std::string> names,
                                  Describe(machine)));
   }
   int next = 0;
-  for (cuda::DeviceSpec& device : devices) {
+  for (DeviceSpec& device : devices) {
     CpuGroup* const group = std::get_if<CpuGroup>(&device);
     if (group == nullptr) continue;
     for (int i = 0; i < usable / groups; ++i) group->cores.push_back(machine.cores[next++]);
   }
   return devices;
+}
+
+bool MayNeedGpus(std::span<const std::string> names) {
+  return names.empty() || !std::all_of(names.begin(), names.end(), [](const std::string& name) {
+           return name.starts_with("cpu:");
+         });
 }
 
 std::vector<std::string> DefaultDevicesOf(const MachineParts& machine) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "profilers/cuda/cuda_backend.h"
 #include "profilers/device_query.h"
+#include "profilers/device_spec.h"
 
 namespace emplace {
 
@@ -15,7 +15,7 @@ namespace emplace {
 struct MachineParts {
   std::vector<int> cores;  ///< that this process may use, ascending
   std::vector<GpuInfo> gpus;
-  bool has_cuda = true;  ///< compiled in
+  std::string no_gpu = "no GPU";  ///< why there is none; empty if nobody asked
 };
 
 /// Sizes that partitions of a GPU may have: multiples of `multiple`, at least `minimum` SMs.
@@ -29,8 +29,11 @@ SmGranule SmGranuleOf(const GpuInfo& gpu);
 /// several. Cores are divided evenly among the CPU devices, in blocks of neighbours; a remainder
 /// stays free, and beside GPUs the last core is kept for the thread that issues their commands.
 /// @throws InputError naming the device, what was expected and what this machine has
-std::vector<cuda::DeviceSpec> ParseDevices(std::span<const std::string> names,
-                                           const MachineParts& machine);
+std::vector<DeviceSpec> ParseDevices(std::span<const std::string> names,
+                                     const MachineParts& machine);
+
+/// True if a name may mean a GPU: all but "cpu:...", and no name at all.
+bool MayNeedGpus(std::span<const std::string> names);
 
 /// Every GPU and a CPU device; without GPU two CPU devices (one on a single core).
 std::vector<std::string> DefaultDevicesOf(const MachineParts& machine);

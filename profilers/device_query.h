@@ -1,8 +1,10 @@
 #pragma once
 
-// Which GPUs this machine has. Plain C++: the CUDA calls sit in cuda/device_query.cu.
+// Which GPUs this machine has. Plain C++, and nothing of CUDA is loaded before QueryGpus is called.
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +18,30 @@ struct GpuInfo {
   std::string driver;                        ///< CUDA version the driver supports, "13.0"
 };
 
+struct GpuList {
+  std::vector<GpuInfo> gpus;
+  /// Why there is none, "no GPU" or "no GPU that this program can use (cannot load ...)"; empty if
+  /// there is one.
+  std::string none;
+};
+
 /// True if this program was compiled with CUDA.
 bool HasCuda();
 
-/// GPUs in CUDA's order; empty without CUDA, without a driver and without a GPU.
+/// GPUs in CUDA's order. Loads CUDA's libraries and starts the driver at the first call.
 /// @throws RunError if a driver is there and fails
-std::vector<GpuInfo> QueryGpus();
+GpuList QueryGpus();
+
+/// What QueryGpus() answered last in this process; nullopt if nobody asked.
+std::optional<GpuList> KnownGpus();
+
+/// GPUs as the driver's own files name them: for records of where something ran. Loads nothing.
+struct DriverFiles {
+  std::vector<std::string> gpus;  ///< "NVIDIA H200"; "unnamed" where only its device file is shown
+  std::string driver;             ///< "580.65.06"; empty where not shown
+};
+/// @param driver_folder, device_folder  for tests: others than the system's
+DriverFiles ReadDriverFiles(const std::filesystem::path& driver_folder = "/proc/driver/nvidia",
+                            const std::filesystem::path& device_folder = "/dev");
 
 }  // namespace emplace

@@ -1,38 +1,53 @@
 #include "profilers/machine.h"
 
-#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "framework/base/error.h"
 #include "profilers/cpu/cpu_backend.h"
-#include "profilers/cuda/cuda_backend.h"
 #include "profilers/device_names.h"
 #include "profilers/device_query.h"
+#include "profilers/gpu_module.h"
 
 namespace emplace {
 
 namespace {
 
-MachineParts QueryMachine() {
-  return {AllowedCores(), QueryGpus(), HasCuda()};
+MachineParts PartsWithGpus() {
+  GpuList found = QueryGpus();
+  return {AllowedCores(), std::move(found.gpus), std::move(found.none)};
 }
 
 }  // namespace
 
 std::shared_ptr<Backend> OpenMachine(const std::vector<std::string>& names) {
-  const std::vector<cuda::DeviceSpec> devices = ParseDevices(names, QueryMachine());
-#ifdef EMPLACE_WITH_CUDA
-  for (const cuda::DeviceSpec& device : devices) {
-    if (std::holds_alternative<cuda::GpuDeviceSpec>(device)) return cuda::MakeCudaBackend(devices);
-  }
-#endif
+  const MachineParts machine =
+      MayNeedGpus(names) ? PartsWithGpus() : MachineParts{AllowedCores(), {}, ""};
+  const std::vector<DeviceSpec> devices = ParseDevices(names, machine);
   std::vector<CpuGroup> groups;
-  for (const cuda::DeviceSpec& device : devices) groups.push_back(std::get<CpuGroup>(device));
+  for (const DeviceSpec& device : devices) {
+    const auto* group = std::get_if<CpuGroup>(&device);
+    if (group == nullptr) return ThisGpuModule().module->open(devices);
+    groups.push_back(*group);
+  }
   return MakeCpuBackend(std::move(groups));
 }
 
 std::vector<std::string> DefaultDevices() {
-  return DefaultDevicesOf(QueryMachine());
+  const MachineParts machine = PartsWithGpus();
+  if (HasCuda() && ThisGpuModule().module == nullptr) {
+    const std::vector<std::string> gpus = ReadDriverFiles().gpus;
+    if (!gpus.empty()) {
+      throw InputError(
+          fmt::format("this machine has a GPU ({}) that this program cannot use: {}; name the "
+                      "devices to do without it, as cpu:0",
+                      fmt::join(gpus, ", "),
+                      ThisGpuModule().error));
+    }
+  }
+  return DefaultDevicesOf(machine);
 }
 
 }  // namespace emplace

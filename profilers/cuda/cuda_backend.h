@@ -19,21 +19,12 @@
 // costs is measured on chains of empty kernels and taken out again (retime.h).
 
 #include <memory>
-#include <string>
-#include <variant>
 #include <vector>
 
-#include "profilers/cpu/cpu_backend.h"
+#include "profilers/device_spec.h"
 #include "profilers/executor/backend.h"
 
 namespace emplace::cuda {
-
-struct GpuDeviceSpec {
-  std::string name;  ///< "gpu:0", "gpu:0.2"
-  int gpu = 0;       ///< CUDA's ordinal
-  int sm_count = 0;  ///< of the partition; 0: the whole GPU
-};
-using DeviceSpec = std::variant<CpuGroup, GpuDeviceSpec>;
 
 /// @param devices  at least one GPU; the backend keeps their order
 /// @throws InputError for partitions that the GPU cannot give (with what it can) and for an

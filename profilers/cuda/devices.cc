@@ -12,7 +12,7 @@
 
 namespace emplace::cuda {
 
-Devices::Devices(const std::vector<DeviceSpec>& specs) : gpus_(QueryGpus()) {
+Devices::Devices(const std::vector<DeviceSpec>& specs) : gpus_(QueryGpus().gpus) {
   std::map<int, std::vector<int>> sizes;  // of the partitions of each GPU
   std::set<int> used;
   for (const DeviceSpec& spec : specs) {

@@ -1,6 +1,7 @@
 #include "profilers/cuda/handles.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 
 #include <fmt/format.h>

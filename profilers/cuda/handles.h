@@ -2,6 +2,7 @@
 
 // What CUDA hands out, owned.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

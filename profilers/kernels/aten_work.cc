@@ -9,6 +9,7 @@
 #include "profilers/kernels/windows.h"
 
 namespace emplace::internal {
+namespace aten {
 namespace {
 
 using std::int64_t;
@@ -513,9 +514,10 @@ constexpr WorkRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace aten
 
 std::span<const WorkRule> AtenWork() {
-  return kRules;
+  return aten::kRules;
 }
 
 }  // namespace emplace::internal

@@ -62,7 +62,7 @@ void EmitApply(OpReader& r,
   r.Emit(kind, std::move(inputs), std::move(outputs), params);
 }
 
-constexpr WorkRule kRules[] = {
+constexpr WorkRule kOptimizerRules[] = {
     {"optimizer.adam", Adam},
     {"optimizer.adamw", AdamW},
     {"optimizer.momentum", Momentum},
@@ -72,7 +72,7 @@ constexpr WorkRule kRules[] = {
 }  // namespace
 
 std::span<const WorkRule> OptimizerWork() {
-  return kRules;
+  return kOptimizerRules;
 }
 
 // (w, m, v, beta1 power, beta2 power, rate, beta1, beta2, epsilon, gradient)

@@ -11,6 +11,7 @@
 #include "profilers/kernels/windows.h"
 
 namespace emplace::internal {
+namespace tensorflow {
 namespace {
 
 using std::int64_t;
@@ -608,9 +609,10 @@ constexpr WorkRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace tensorflow
 
 std::span<const WorkRule> TensorFlowWork() {
-  return kRules;
+  return tensorflow::kRules;
 }
 
 }  // namespace emplace::internal

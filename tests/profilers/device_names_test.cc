@@ -19,12 +19,11 @@ MachineParts Machine(int cores, int gpus, int major = 9, int sm_count = 132) {
   return machine;
 }
 
-std::vector<cuda::DeviceSpec> Parse(const std::vector<std::string>& names,
-                                    const MachineParts& machine) {
+std::vector<DeviceSpec> Parse(const std::vector<std::string>& names, const MachineParts& machine) {
   return ParseDevices(names, machine);
 }
 
-std::string ErrorOf(const std::vector<std::string>& names, const MachineParts& machine) {
+std::string NameErrorOf(const std::vector<std::string>& names, const MachineParts& machine) {
   try {
     ParseDevices(names, machine);
   } catch (const InputError& error) {
@@ -33,10 +32,10 @@ std::string ErrorOf(const std::vector<std::string>& names, const MachineParts& m
   return "no error";
 }
 
-const cuda::GpuDeviceSpec& Gpu(const cuda::DeviceSpec& device) {
-  return std::get<cuda::GpuDeviceSpec>(device);
+const GpuDeviceSpec& Gpu(const DeviceSpec& device) {
+  return std::get<GpuDeviceSpec>(device);
 }
-const CpuGroup& Cpu(const cuda::DeviceSpec& device) {
+const CpuGroup& Cpu(const DeviceSpec& device) {
   return std::get<CpuGroup>(device);
 }
 
@@ -99,7 +98,7 @@ TEST_CASE("whatever is asked for, partitions obey the hardware's rules or are re
         // Possible exactly if that many partitions of the least size fit.
         const bool fits = parts * granule.minimum <= sm_count / granule.multiple * granule.multiple;
         if (!fits) {
-          CHECK(ErrorOf({name}, machine).find("do not fit") != std::string::npos);
+          CHECK(NameErrorOf({name}, machine).find("do not fit") != std::string::npos);
           continue;
         }
         const auto devices = Parse({name}, machine);
@@ -138,35 +137,48 @@ TEST_CASE("what is wrong with a device's name is said, and what there is") {
                            "gpu:99999999999",
                            ""}) {
     CAPTURE(name);
-    CHECK(ErrorOf({name}, Machine(2, 1)) == "device \"" + std::string(name) + "\": " + forms + one);
+    CHECK(NameErrorOf({name}, Machine(2, 1)) ==
+          "device \"" + std::string(name) + "\": " + forms + one);
   }
-  CHECK(ErrorOf({}, Machine(2, 0)) == "no device named; " + forms + none);
-  CHECK(ErrorOf({"gpu:0"}, Machine(2, 0)) == "device \"gpu:0\" is not there; " + none);
-  CHECK(ErrorOf({"gpu:1"}, Machine(2, 1)) == "device \"gpu:1\" is not there; " + one);
+  CHECK(NameErrorOf({}, Machine(2, 0)) == "no device named; " + forms + none);
+  CHECK(NameErrorOf({"gpu:0"}, Machine(2, 0)) == "device \"gpu:0\" is not there; " + none);
+  CHECK(NameErrorOf({"gpu:1"}, Machine(2, 1)) == "device \"gpu:1\" is not there; " + one);
   MachineParts without = Machine(2, 0);
-  without.has_cuda = false;
-  CHECK(ErrorOf({"gpu:0"}, without) ==
+  without.no_gpu = "no GPU that this program can use (cannot load x.so: no such file)";
+  CHECK(NameErrorOf({"gpu:0"}, without) ==
         "device \"gpu:0\" is not there; this machine has 2 cores and no GPU that this program can "
-        "use (built without CUDA)");
-  CHECK(ErrorOf({"cpu:0", "cpu:0"}, Machine(2, 0)) == "device \"cpu:0\" is named twice");
-  CHECK(ErrorOf({"gpu:0/4", "gpu:0"}, Machine(2, 1)) ==
+        "use (cannot load x.so: no such file)");
+  MachineParts unasked = Machine(2, 0);
+  unasked.no_gpu = "";
+  CHECK(NameErrorOf({"cpu:0", "cpu:1", "cpu:2"}, unasked) ==
+        "3 CPU devices need as many cores; this machine has 2 cores");
+  CHECK(NameErrorOf({"cpu:0", "cpu:0"}, Machine(2, 0)) == "device \"cpu:0\" is named twice");
+  CHECK(NameErrorOf({"gpu:0/4", "gpu:0"}, Machine(2, 1)) ==
         "device \"gpu:0\": GPU 0 is named twice, by \"gpu:0/4\" before");
-  CHECK(ErrorOf({"cpu:0", "cpu:1", "cpu:2"}, Machine(2, 0)) ==
+  CHECK(NameErrorOf({"cpu:0", "cpu:1", "cpu:2"}, Machine(2, 0)) ==
         "3 CPU devices need as many cores; " + none);
-  CHECK(ErrorOf({"cpu:0", "cpu:1", "gpu:0"}, Machine(2, 1)) ==
+  CHECK(NameErrorOf({"cpu:0", "cpu:1", "gpu:0"}, Machine(2, 1)) ==
         "2 CPU devices need as many cores and one for the GPUs' commands; " + one);
 }
 
 TEST_CASE("partitions that do not fit a GPU are refused with what it can give") {
   const MachineParts machine = Machine(2, 1);
-  CHECK(ErrorOf({"gpu:0/17"}, machine) ==
+  CHECK(NameErrorOf({"gpu:0/17"}, machine) ==
         "device \"gpu:0/17\": 17 partitions do not fit; NVIDIA H200 has 132 SMs and gives at most "
         "16 partitions of at least 8 SMs");
-  CHECK(ErrorOf({"gpu:0/64+30"}, machine) ==
+  CHECK(NameErrorOf({"gpu:0/64+30"}, machine) ==
         "device \"gpu:0/64+30\": a partition of 30 SMs; NVIDIA H200 gives at least 8 SMs in "
         "multiples of 8");
-  CHECK(ErrorOf({"gpu:0/64+64+8"}, machine) ==
+  CHECK(NameErrorOf({"gpu:0/64+64+8"}, machine) ==
         "device \"gpu:0/64+64+8\": 136 SMs in all; partitions of NVIDIA H200 have 128 of its 132");
+}
+
+TEST_CASE("only names of CPU devices leave the GPUs alone") {
+  using Names = std::vector<std::string>;
+  CHECK(!MayNeedGpus(Names{"cpu:0", "cpu:1"}));
+  CHECK(MayNeedGpus(Names{"cpu:0", "gpu:0/4"}));
+  CHECK(MayNeedGpus(Names{"tpu:0"}));  // the answer names the GPUs
+  CHECK(MayNeedGpus(Names{}));
 }
 
 TEST_CASE("default devices") {

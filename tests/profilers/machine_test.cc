@@ -40,7 +40,7 @@ TEST_CASE("devices that this machine lacks are refused with what it has") {
 
 TEST_CASE("default devices are there") {
   const std::vector<std::string> names = DefaultDevices();
-  const size_t gpus = QueryGpus().size();
+  const size_t gpus = QueryGpus().gpus.size();
   REQUIRE(!names.empty());
   CHECK(names.size() == (gpus > 0 ? gpus + 1 : AllowedCores().size() > 1 ? 2 : 1));
   const auto backend = OpenMachine(names);

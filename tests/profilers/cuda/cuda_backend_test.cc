@@ -14,10 +14,7 @@ using namespace emplace;
 
 namespace {
 
-using cuda::DeviceSpec;
-using cuda::GpuDeviceSpec;
-
-std::vector<float> Floats(const std::vector<std::byte>& bytes) {
+std::vector<float> AsFloats(const std::vector<std::byte>& bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
@@ -36,7 +33,7 @@ std::string ErrorOf(const std::function<void()>& function) {
 void CheckRelay(Backend& backend, DispatchMode mode, std::int64_t rows, std::int64_t columns) {
   const int num_devices = static_cast<int>(backend.devices().size());
   const RelayPlan relay = MakeRelayPlan(num_devices, 6 * num_devices + 1, rows, columns);
-  const std::vector<float> x = Floats(InitialBytes(relay.plan->initial_values[0]));
+  const std::vector<float> x = AsFloats(InitialBytes(relay.plan->initial_values[0]));
   const std::vector<float> expected = RelayResult(relay, x, rows, columns);
   const auto program = backend.Load(relay.plan, mode);
   for (int step = 0; step < 6; ++step) {
@@ -44,7 +41,8 @@ void CheckRelay(Backend& backend, DispatchMode mode, std::int64_t rows, std::int
     CAPTURE(step);
     const StepRecord record = program->Step(traced);
     CHECK(record.step_time > 0);
-    const std::vector<float> result = Floats(program->ReadTensor(relay.result, relay.elements * 4));
+    const std::vector<float> result =
+        AsFloats(program->ReadTensor(relay.result, relay.elements * 4));
     CHECK(result == expected);
     if (!traced) continue;
     const auto& commands = relay.plan->commands;
@@ -95,7 +93,7 @@ void CheckSamplers(Backend& backend) {
 }
 
 TEST_CASE("a GPU that is not there is an input error") {
-  const int absent = static_cast<int>(cuda::QueryGpus().size());
+  const int absent = static_cast<int>(cuda::QueryGpus().gpus.size());
   const std::vector<DeviceSpec> devices = {GpuDeviceSpec{"gpu:99", absent, 0}};
   CHECK(ErrorOf([&] { cuda::MakeCudaBackend(devices); }) ==
         "gpu:99: this machine has " + std::to_string(absent) + " GPUs");
@@ -146,7 +144,7 @@ TEST_CASE("GPU: a relay between GPU and CPU, eager and as a graph") {
 
 TEST_CASE("GPU: a relay between partitions, eager and as a graph") {
   if (!GpuIsThere()) return;
-  if (cuda::QueryGpus()[0].compute_major < 9 || cuda::QueryGpus()[0].sm_count < 64) {
+  if (cuda::QueryGpus().gpus[0].compute_major < 9 || cuda::QueryGpus().gpus[0].sm_count < 64) {
     MESSAGE("skipped: partitions of 32, 16 and 8 SMs are for larger GPUs");
     return;
   }
@@ -171,13 +169,13 @@ TEST_CASE("GPU: programs share a backend; each Load starts from initial values")
   const auto first = backend->Load(small.plan, DispatchMode::kGraph);
   const auto second = backend->Load(large.plan, DispatchMode::kEager);  // the arena grows
   const auto third = backend->Load(small.plan, DispatchMode::kEager);
-  const std::vector<float> x = Floats(InitialBytes(small.plan->initial_values[0]));
+  const std::vector<float> x = AsFloats(InitialBytes(small.plan->initial_values[0]));
   second->Step(false);
   third->Step(false);
-  CHECK(Floats(third->ReadTensor(small.result, small.elements * 4)) ==
+  CHECK(AsFloats(third->ReadTensor(small.result, small.elements * 4)) ==
         RelayResult(small, x, 16, 16));
   first->Step(false);
-  CHECK(Floats(first->ReadTensor(small.result, small.elements * 4)) ==
+  CHECK(AsFloats(first->ReadTensor(small.result, small.elements * 4)) ==
         RelayResult(small, x, 16, 16));
 }
 

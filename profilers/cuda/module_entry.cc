@@ -1,0 +1,35 @@
+// The module's one door; profilers/gpu_module.h says how it is opened.
+
+#include "framework/base/error.h"
+#include "profilers/cuda/cuda_backend.h"
+#include "profilers/cuda/cuda_error.h"
+#include "profilers/cuda/device_query.h"
+#include "profilers/gpu_module.h"
+#include "profilers/source_stamp.h"
+
+namespace emplace {
+
+namespace {
+
+// CudaError stays in the module.
+GpuList QueryGpusInModule() {
+  try {
+    return cuda::QueryGpus();
+  } catch (const cuda::CudaError& error) {
+    throw RunError(error.what());
+  }
+}
+
+std::shared_ptr<Backend> OpenInModule(const std::vector<DeviceSpec>& devices) {
+  return cuda::MakeCudaBackend(devices);
+}
+
+}  // namespace
+
+}  // namespace emplace
+
+extern "C" const emplace::GpuModule* EmplaceGpuModule() {
+  static const emplace::GpuModule module = {
+      emplace::kSourceStamp, &emplace::QueryGpusInModule, &emplace::OpenInModule};
+  return &module;
+}
