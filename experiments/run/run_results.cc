@@ -98,8 +98,6 @@ void WriteRunHeader(ResultsFile& file,
                     const LoadedProblem& problem,
                     const Bounds& bounds,
                     const Provenance& provenance) {
-  file.SetAttribute("/", "format", "emplace-results");
-  file.SetAttribute("/", "version", std::int64_t{1});
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", plan.ResolvedYaml());
   const auto absolute = [](const std::filesystem::path& path) {

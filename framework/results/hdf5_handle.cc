@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include <hdf5.h>
+#include "framework/results/hdf5_library.h"
 
 namespace emplace::internal {
 namespace {
@@ -16,12 +16,15 @@ std::mutex& Hdf5Mutex() {
 
 }  // namespace
 
-Hdf5Lock::Hdf5Lock() : lock_(Hdf5Mutex()) {
+// Destructors lock, too: that HDF5 cannot be loaded is said by whoever calls it.
+Hdf5Lock::Hdf5Lock() : lock_(Hdf5Mutex()), silences_(CanLoadHdf5()) {
+  if (!silences_) return;
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
 Hdf5Lock::~Hdf5Lock() {
+  if (!silences_) return;
   H5Eset_auto2(H5E_DEFAULT, print_, print_data_);
 }
 

@@ -21,6 +21,7 @@ class Hdf5Lock {
 
  private:
   std::lock_guard<std::mutex> lock_;
+  const bool silences_;
   int (*print_)(std::int64_t, void*) = nullptr;
   void* print_data_ = nullptr;
 };

@@ -6,15 +6,17 @@
 #include <cstring>
 #include <mutex>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
-#include <hdf5.h>
 #include <unistd.h>
 
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/results/hdf5_handle.h"
+#include "framework/results/hdf5_library.h"
+#include "framework/results/results_image.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {
@@ -45,6 +47,14 @@ struct ResultsFile::Impl {
   std::string name;  // for messages
   hid_t file = -1;
   std::mutex commit;  // taken before Hdf5Lock
+
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    const Hdf5Lock lock;
+    if (file >= 0) H5Fclose(file);
+  }
 
   [[noreturn]] void Fail(const std::string& what, const std::string& reason) const {
     throw RunError(fmt::format("{}: cannot write {}: {}", name, what, reason));
@@ -148,22 +158,24 @@ ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
   close(descriptor);
   unlink(probe.c_str());
 
-  const std::string content = mode == ResultsMode::kExtend ? ReadFile(path_, INT64_MAX) : "";
-  const Hdf5Lock lock;
-  if (mode == ResultsMode::kExtend) {
-    impl_->file = internal::OpenHdf5Image(content, true);
-  } else {
-    const Handle access = impl_->Own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the file");
-    impl_->Require(H5Pset_fapl_core(access, kGrowth, false), "the file");
-    impl_->file = H5Fcreate(impl_->name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  internal::ResultsImage image;
+  if (mode == ResultsMode::kExtend) image = internal::ReadResultsImage(path_);
+  {
+    const Hdf5Lock lock;
+    if (mode == ResultsMode::kExtend) {
+      impl_->file = internal::OpenHdf5Image(image.hdf5, true);
+    } else {
+      const Handle access = impl_->Own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the file");
+      impl_->Require(H5Pset_fapl_core(access, kGrowth, false), "the file");
+      impl_->file = H5Fcreate(impl_->name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    }
+    if (impl_->file < 0) impl_->Fail("the file", LastHdf5Error());
   }
-  if (impl_->file < 0) impl_->Fail("the file", LastHdf5Error());
+  if (mode == ResultsMode::kCreate) SetAttribute("/", "format", std::string(kResultsFormat));
+  SetAttribute("/", "version", kResultsVersion);
 }
 
-ResultsFile::~ResultsFile() {
-  const Hdf5Lock lock;
-  if (impl_->file >= 0) H5Fclose(impl_->file);
-}
+ResultsFile::~ResultsFile() = default;
 
 void ResultsFile::SetAttribute(const std::string& group,
                                const std::string& name,
@@ -278,6 +290,7 @@ void ResultsFile::Commit() {
       impl_->Fail("the file", LastHdf5Error());
     }
   }
+  image += internal::ChecksumLine(image);
   WriteFileAtomically(path_, image);
 }
 

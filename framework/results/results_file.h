@@ -2,7 +2,7 @@
 
 // One HDF5 file per run, readable by h5py and pandas without our code:
 //
-//   /                       attributes: format "emplace-results", version 1
+//   /                       attributes: format "emplace-results", version 2
 //   /config                 attributes: yaml, seed(s), version, commit, host, date, gpus, and the
 //                           absolute paths graph_path, cluster_path, costs_path ("" without);
 //                           resumed: date of the last `--resume`, if there was one; of a run of
@@ -47,7 +47,8 @@
 //                           seconds
 //
 // The file is composed in memory and renamed into place at every Commit(), so that a process killed
-// at any moment leaves the previous or the new state readable.
+// at any moment leaves the previous or the new state readable. Behind the data stands a checksum of
+// it (results_image.h), by which damage of any byte is found. FORMAT.md tells types and versions.
 
 #include <cstddef>
 #include <cstdint>
@@ -55,10 +56,15 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace emplace {
+
+/// What `/@format` and `/@version` of a new file say. Readers take every version up to this one.
+inline constexpr std::string_view kResultsFormat = "emplace-results";
+inline constexpr std::int64_t kResultsVersion = 2;
 
 using AttributeValue = std::variant<std::int64_t, double, std::string>;
 
@@ -69,8 +75,8 @@ struct TableColumn {
 };
 
 enum class ResultsMode : std::uint8_t {
-  kCreate,  ///< an empty file in the place of whatever is there
-  kExtend,  ///< what is there stays
+  kCreate,  ///< a new file in the place of whatever is there: format and version, nothing else
+  kExtend,  ///< what is there stays; an older version becomes this one
 };
 
 class ResultsFile {

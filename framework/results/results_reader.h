@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads what ResultsFile has written.
+// Reads what ResultsFile has written, in this version of the format and in all before it.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,23 +10,17 @@
 
 #include "framework/base/error.h"
 #include "framework/results/results_file.h"
+#include "framework/results/results_image.h"
 
 namespace emplace {
 
-/// A file that is no HDF5, or not whole: cut off, empty. Ours never leave such a one; a file system
-/// that has lost its power may.
-class DamagedError : public InputError {
- public:
-  using InputError::InputError;
-};
-
 /// A results file as it was when it was opened: all of it is in memory, so that the file may be
 /// replaced meanwhile. Everything that is asked for and is not there, or is of another type, is an
-/// InputError that names file and place: the file is not of our making, or of another version.
+/// InputError that names file and place: the file is not of our making, or damaged.
 class ResultsReader {
  public:
-  /// @throws InputError if there is no such file, it is not "emplace-results" version 1, or
-  /// (DamagedError) not HDF5
+  /// @throws InputError if there is no such file, it is no results file, or of a newer version
+  /// @throws DamagedError if it is damaged, as far as that shows: see results_image.h
   explicit ResultsReader(const std::filesystem::path& path);
   ~ResultsReader();
   ResultsReader(const ResultsReader&) = delete;

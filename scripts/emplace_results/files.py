@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
+import zlib
 from typing import Any, Iterator, Sequence, Union
 
 import h5py
@@ -11,9 +14,11 @@ import yaml
 
 Path = Union[str, "os.PathLike[str]"]
 
-FORMAT, VERSION = "emplace-results", 1
-SWEEP_FORMAT = "emplace-sweep"
+FORMAT, VERSION = "emplace-results", 2
+SWEEP_FORMAT, SWEEP_VERSION = "emplace-sweep", 1
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+IMAGES = itertools.count()
+CHECKSUM = re.compile(rb"\nemplace-results crc32 ([0-9a-f]{8})\n")  # the last 32 bytes, from version 2 on
 
 
 class ResultsError(Exception):
@@ -31,48 +36,73 @@ def as_paths(paths: Path | Sequence[Path]) -> list[str]:
 def open_results(path: Path) -> Iterator[h5py.File]:
     """A results file, open for reading. Whatever then cannot be read in it is a ResultsError, too.
 
-    A run that goes on replaces its file as a whole, so what was opened stays as it is.
+    All of it is in memory: a run that goes on replaces its file, what was opened stays as it is. From
+    version 2 on every damaged byte is found by the file's checksum. A file of version 1 has none, and
+    HDF5 may crash on a damaged one; `emplace table` says whether it is sound.
     """
     path = os.fspath(path)
-    with open_hdf5(path) as file:
+    content = read_whole(path)
+    checked = require_checksum(path, content)
+    with open_hdf5(path, content) as file:
         written = text(file.attrs.get("format", ""))
         if written != FORMAT:
             found = f"format \"{written}\"" if written else "no attribute \"format\""
             raise ResultsError(f"{path}: expected a results file of emplace (attribute \"format\" "
                                f"is \"{FORMAT}\"), found {found}")
-        require_version(path, file.attrs.get("version"))
+        if require_version(path, file.attrs.get("version"), VERSION) > 1 and not checked:
+            raise ResultsError(f"{path}: damaged, or written to by another program: the checksum behind "
+                               "its data is missing")
         try:
             yield file
         except (KeyError, IndexError, OSError, RuntimeError, TypeError, ValueError) as error:
             raise ResultsError(f"{path}: damaged or incomplete results file: {error}") from error
 
 
-def open_hdf5(path: str) -> h5py.File:
+def read_whole(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            start = file.read(len(SIGNATURE))
+            content = file.read()
     except OSError as error:
         raise ResultsError(f"{path}: expected a results file of emplace: {error.strerror}") from error
-    if start != SIGNATURE:
-        found = "it is empty" if not start else "it is no HDF5 file"
+    if not content.startswith(SIGNATURE):
+        found = "it is no HDF5 file" if content else "it is empty"
         raise ResultsError(f"{path}: expected a results file of emplace (HDF5), but {found}")
+    return content
+
+
+def require_checksum(path: str, content: bytes) -> bool:
+    """Whether there is a checksum; it is right then."""
+    line = CHECKSUM.fullmatch(content[-32:])
+    if line is None:
+        return False
+    if int(line[1], 16) != zlib.crc32(memoryview(content)[:-32]):
+        raise ResultsError(f"{path}: damaged: its bytes are not those that its checksum was made of")
+    return True
+
+
+def open_hdf5(path: str, content: bytes) -> h5py.File:
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fapl_core(backing_store=False)
+    access.set_file_image(content)
+    name = f"{path}#{next(IMAGES)}"  # HDF5 would take two images of one name for the same file
     try:
-        return h5py.File(path, "r")
+        return h5py.File(h5py.h5f.open(os.fsencode(name), h5py.h5f.ACC_RDONLY, access))
     except OSError as error:
         raise ResultsError(f"{path}: HDF5 cannot open it; cut short, damaged, or still being "
                            f"copied? ({error})") from error
 
 
-def require_version(where: str, version: Any) -> None:
+def require_version(where: str, version: Any, newest: int) -> int:
     try:
         number = int(version)
     except (TypeError, ValueError):
         raise ResultsError(f"{where}: expected a format version, found {version!r}") from None
-    if number > VERSION:
+    if number > newest:
         raise ResultsError(f"{where}: has format version {number}; this package reads up to "
-                           f"{VERSION}: install the emplace_results of the emplace that wrote it")
+                           f"{newest}: install the emplace_results of the emplace that wrote it")
     if number < 1:
-        raise ResultsError(f"{where}: expected format version 1 to {VERSION}, found {number}")
+        raise ResultsError(f"{where}: expected format version 1 to {newest}, found {number}")
+    return number
 
 
 def sweep_runs(folder: Path) -> list[tuple[str, str]]:
@@ -89,7 +119,7 @@ def sweep_runs(folder: Path) -> list[tuple[str, str]]:
     sweep = read_yaml(frozen, name)
     if not isinstance(sweep, dict) or sweep.get("format") != SWEEP_FORMAT:
         raise ResultsError(f"{name}: expected a frozen sweep (format: {SWEEP_FORMAT})")
-    require_version(name, scalar(sweep.get("version")))
+    require_version(name, scalar(sweep.get("version")), SWEEP_VERSION)
     try:
         return [(os.path.join(folder, run["file"]),
                  f"#{number} {run['agent']} with seed {run['seed']} in config {run['config']}")

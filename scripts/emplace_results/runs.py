@@ -60,10 +60,10 @@ def load_runs(paths: Path | Sequence[Path]) -> Runs:
                 if "agents" not in file or "problem" not in file:
                     raise ResultsError(f"{path}: expected results of `emplace run` or `emplace "
                                        f"sweep`, found {' and '.join(sorted(file)) or 'nothing'}")
-                head = {"source": source, "file": path, **read_head(file)}
+                head = {"source": source, "file": path, **read_head(file, path)}
                 for group in file["agents"].values():
                     run = len(rows)
-                    rows.append({"run": run, **head, **read_run(group, head["devices"])})
+                    rows.append({"run": run, **head, **read_run(group, head["devices"], path)})
                     evaluations.append(table(group["evaluations"], run, "evaluation"))
                     if "updates" in group:
                         updates.append(table(group["updates"], run, "update"))
@@ -88,9 +88,9 @@ def files_of(source: str, not_run: list[str]) -> list[str]:
     return there
 
 
-def read_head(file: Any) -> dict[str, Any]:
+def read_head(file: Any, path: str) -> dict[str, Any]:
     config, problem = file["config"].attrs, file["problem"].attrs
-    keys = flat_config(plain(config["yaml"]), file.filename)
+    keys = flat_config(plain(config["yaml"]), path)
     return {
         "sweep": plain(config["sweep"]) if "sweep" in config else "",
         "title": plain(config["run"]) if "run" in config else "",
@@ -101,7 +101,7 @@ def read_head(file: Any) -> dict[str, Any]:
     }
 
 
-def read_run(group: Any, devices: list[str]) -> dict[str, Any]:
+def read_run(group: Any, devices: list[str], path: str) -> dict[str, Any]:
     attributes = {key: plain(value) for key, value in group.attrs.items()}
     row = {"agent": attributes["label"], "algorithm": attributes["agent"],
            "uses_seed": bool(attributes["uses_seed"]),
@@ -117,7 +117,7 @@ def read_run(group: Any, devices: list[str]) -> dict[str, Any]:
         for name in ("peak_bytes", "deficit_bytes"):
             row.update({f"{name}.{device}": value
                         for device, value in zip(devices, outcome[name][()].tolist())})
-    settings = flat_config(attributes["settings"], f"{group.file.filename}: {group.name}")
+    settings = flat_config(attributes["settings"], f"{path}: {group.name}")
     return {**row, **{f"setting.{key}": value for key, value in settings.items()}}
 
 

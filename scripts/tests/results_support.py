@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import unittest
+import zlib
 from typing import Any, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -24,6 +25,8 @@ from emplace_results import cli
 
 NAN = float("nan")
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(cli.__file__)), "examples")
+VERSION_ONE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+                           "tests/framework/results/data/version_1")
 EVALUATIONS = [("index", "i8"), ("wall_seconds", "f8"), ("step_time_ns", "i8"),
                ("best_step_time_ns", "f8"), ("feasible", "i8")]
 TESTS = [("graph", "i8"), ("method", "i8"), ("seed", "i8"), ("final_step_time_ns", "f8"),
@@ -68,13 +71,22 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+def seal(path: str) -> str:
+    """Appends the checksum that files have from version 2 on. @return path"""
+    with open(path, "rb") as file:
+        checksum = zlib.crc32(file.read())
+    with open(path, "ab") as file:
+        file.write(b"\nemplace-results crc32 %08x\n" % checksum)
+    return path
+
+
 def write_head(file: h5py.File, version: int = 1) -> None:
     file.attrs.update(format="emplace-results", version=version)
 
 
 def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", cluster: str = "c",
               budget: int = 9, title: str = "", version: int = 1) -> str:
-    """@param searches  what add_search() takes, each @return path"""
+    """@param searches  what add_search() takes, each @param version  from 2 on with a checksum @return path"""
     with h5py.File(path, "w") as file:
         write_head(file, version)
         config = file.create_group("config")
@@ -89,7 +101,7 @@ def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", c
         file.create_group("agents")
         for search in searches:
             add_search(file, **search)
-    return path
+    return seal(path) if version > 1 else path
 
 
 def add_search(file: h5py.File, agent: str, best: Sequence[float], seed: int = 0, status: str = "budget",

@@ -7,7 +7,7 @@ import re
 import shutil
 import unittest
 
-from results_support import (NAN, TestCase, run, write_families, write_run, write_sweep,
+from results_support import (NAN, TestCase, VERSION_ONE, run, seal, write_families, write_run, write_sweep,
                              write_validation)
 
 import h5py
@@ -98,6 +98,23 @@ class LoadRuns(TestCase):
         self.assertEqual(len(load_runs([path, os.path.join(self.folder, ".", "r.h5")]).runs), 1)
 
 
+class VersionOne(unittest.TestCase):
+    """The files that tests/framework/results keeps of version 1."""
+
+    def test_they_are_read(self) -> None:
+        path = os.path.join(VERSION_ONE, "run.h5")
+        loaded = load_runs(path)
+        self.assertEqual(sorted(loaded.runs["agent"]),
+                         ["heft", "hill_climb", "placeto", "seq2seq", "single_gpu"])
+        self.assertEqual(set(loaded.runs["graph"]), {"caf\u00e9"})
+        self.assertEqual(set(loaded.runs["bound_ns"]), {11_820_000})
+        self.assertEqual(len(load_runs(os.path.join(VERSION_ONE, "sweep")).runs), 4)
+        self.assertEqual(len(load_runs(os.path.join(VERSION_ONE, "long.h5")).evaluations), 4200)
+        self.assertEqual(list(load_generalization(os.path.join(VERSION_ONE, "generalization.h5"))
+                              .families["family"]), ["small"])
+        self.assertEqual(len(load_fidelity(os.path.join(VERSION_ONE, "verification.h5")).placements), 3)
+
+
 class Refused(TestCase):
 
     def refused(self, path: str, message: str, load=load_runs) -> None:
@@ -134,14 +151,31 @@ class Refused(TestCase):
 
     def test_other_versions(self) -> None:
         for load in (load_runs, load_generalization, load_fidelity):
-            write_run(self.path("r.h5"), [], version=2)
+            write_run(self.path("r.h5"), [], version=3)
             self.refused(self.path("r.h5"),
-                         "has format version 2; this package reads up to 1: install", load)
+                         "has format version 3; this package reads up to 2: install", load)
             write_run(self.path("r.h5"), [], version=0)
-            self.refused(self.path("r.h5"), "expected format version 1 to 1, found 0", load)
+            self.refused(self.path("r.h5"), "expected format version 1 to 2, found 0", load)
             with h5py.File(self.path("r.h5"), "a") as file:
                 del file.attrs["version"]
             self.refused(self.path("r.h5"), "expected a format version, found None", load)
+
+    def test_damage(self) -> None:
+        path = write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}], version=2)
+        self.assertEqual(len(load_runs(path).runs), 1)
+        with open(path, "rb") as file:
+            content = file.read()
+        for place in (*range(8, len(content) - 32, 97), len(content) - 2):
+            with open(path, "wb") as file:
+                file.write(content[:place] + bytes([content[place] ^ 1]) + content[place + 1:])
+            self.refused(path, "damaged: its bytes are not those that its checksum was made of")
+
+    def test_written_to_by_another_program(self) -> None:
+        path = write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}], version=2)
+        with h5py.File(path, "a") as file:
+            file.attrs["note"] = "mine"
+        self.refused(path, "written to by another program: the checksum behind its data is missing")
+        self.assertEqual(len(load_runs(seal(path)).runs), 1)
 
     def test_something_is_missing_in_it(self) -> None:
         path = write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}])
@@ -164,7 +198,7 @@ class Refused(TestCase):
         with open(frozen, encoding="utf-8") as file:
             text = file.read()
         for old, new, message in (
-                ("version: 1", "version: 2", "has format version 2"),
+                ("version: 1", "version: 2", "has format version 2; this package reads up to 1"),
                 ("emplace-sweep", "other", "expected a frozen sweep (format: emplace-sweep)"),
                 ("{file", "{name", "damaged: expected runs with file, config, agent and seed")):
             with open(frozen, "w", encoding="utf-8") as file:

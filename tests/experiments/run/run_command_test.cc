@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "framework/base/json.h"
 #include "tests/experiments/hdf5_text.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
@@ -13,12 +14,10 @@ using namespace emplace::testing;
 
 namespace {
 
-using Json = nlohmann::json;
-
-struct Files {
+struct RunFiles {
   TempDir folder;
 
-  explicit Files(const std::string& memory = "1GiB") {
+  explicit RunFiles(const std::string& memory = "1GiB") {
     WriteText(folder / "g.json", LayeredJson(60));
     WriteText(folder / "c.yaml", ClusterYaml(memory));
     WriteText(folder / "small.yaml",
@@ -42,7 +41,7 @@ const Json* FindAgent(const Json& table, const std::string& name) {
 }
 
 TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to the same time") {
-  const Files files;
+  const RunFiles files;
   const ProcessResult result = files.Run({"--json"});
   REQUIRE(result.exit_code == 0);
   const Json table = Json::parse(result.out);
@@ -95,7 +94,7 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
 }
 
 TEST_CASE("the same seeds give the same bytes, whatever the number of jobs") {
-  const Files files;
+  const RunFiles files;
   CHECK(files.Run({"-o", "one.h5", "--jobs", "1", "--quiet"}).exit_code == 0);
   CHECK(files.Run({"-o", "two.h5", "--jobs", "2", "--quiet"}).exit_code == 0);
   CHECK(files.Run({"-o", "other.h5", "--set", "seeds=[7, 8]", "--quiet"}).exit_code == 0);
@@ -111,7 +110,7 @@ TEST_CASE("the same seeds give the same bytes, whatever the number of jobs") {
 }
 
 TEST_CASE("people's table") {
-  const Files files;
+  const RunFiles files;
   const ProcessResult result = files.Run({"--quiet"});
   CHECK(result.exit_code == 0);
   CHECK(result.err == "");
@@ -136,7 +135,7 @@ TEST_CASE("people's table") {
 }
 
 TEST_CASE("what does not fit is shown with the bytes that are missing") {
-  const Files files("10kB");
+  const RunFiles files("10kB");
   const ProcessResult result = files.Run({"--set", "agents=[single_gpu, single_cpu]"});
   CHECK(result.exit_code == 0);
   CHECK(result.out.find("OOM (missing ") != std::string::npos);
@@ -150,7 +149,7 @@ TEST_CASE("what does not fit is shown with the bytes that are missing") {
 }
 
 TEST_CASE("a contracted run says that it is an approximation and what the placement really takes") {
-  const Files files;
+  const RunFiles files;
   const ProcessResult result =
       files.Run({"--set", "contracted=true", "--set", "coarsen=[single_consumer]"});
   CHECK(result.exit_code == 0);
@@ -159,7 +158,7 @@ TEST_CASE("a contracted run says that it is an approximation and what the placem
 }
 
 TEST_CASE("stream semantics and the period") {
-  const Files files;
+  const RunFiles files;
   CHECK(files.Run({"--set", "semantics=stream"}).exit_code == 0);
   const ProcessResult period = files.Run({"--set", "objective=period", "--json"});
   CHECK(period.exit_code == 0);
@@ -171,7 +170,7 @@ TEST_CASE("stream semantics and the period") {
 }
 
 TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
-  const Files files;
+  const RunFiles files;
   const ProcessResult result = files.Run({"--set",
                                           "agents=[heft, random]",
                                           "--set",
@@ -193,14 +192,33 @@ TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
   CHECK(found);
 }
 
+TEST_CASE("ctrl-C ends the one step of a construction on a large graph") {
+  const RunFiles files;
+  WriteText(files.folder / "large.json", LayeredJson(300'000));
+  for (const std::string agent : {"heft", "etf"}) {
+    CAPTURE(agent);
+    const std::string agents =
+        fmt::format("agents=[{{label: one, name: {0}}}, {{label: two, name: {0}}}]", agent);
+    const ProcessResult result = files.Run(
+        {"--set", "graph=./large.json", "--set", agents, "--jobs", "1", "--json", "-o", "cut.h5"},
+        {.interrupt_when = "one GPU", .interrupt_delay_ms = 50});  // --json: on stderr
+    CHECK(result.exit_code == 1);
+    CHECK(result.err.find("emplace: stopped: 2 of 2 searches were cut short") != std::string::npos);
+    CHECK(result.seconds_interrupted > 0);
+    CHECK(result.seconds_interrupted < 2);
+    const std::vector<std::string> texts = Hdf5Text(files.folder / "cut.h5", "/agents/one");
+    CHECK(std::count(texts.begin(), texts.end(), "@status: stopped ") == 1);
+  }
+}
+
 TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
-  const auto write = [](const Files& files, const std::string& agents) {
+  const auto write = [](const RunFiles& files, const std::string& agents) {
     WriteText(files.folder / "small.yaml",
               "graph: g.json\ncluster: c.yaml\nagents: " + agents +
                   "\nbudget: {evaluations: 300, seconds: 0}\n");
   };
   SUBCASE("one device") {
-    const Files files;
+    const RunFiles files;
     write(files,
           "[single_gpu, heft, random, hill_climb, simulated_annealing, seq2seq, hierarchical]");
     WriteText(files.folder / "c.yaml",
@@ -212,7 +230,7 @@ TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
     }
   }
   SUBCASE("one op") {
-    const Files files;
+    const RunFiles files;
     write(files,
           "[single_gpu, heft, random, hill_climb, simulated_annealing, seq2seq, hierarchical]");
     WriteText(files.folder / "g.json", LayeredJson(1));
@@ -222,7 +240,7 @@ TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
     }
   }
   SUBCASE("every placement infeasible") {
-    const Files files;
+    const RunFiles files;
     write(files, "[heft, random, hill_climb, simulated_annealing, seq2seq, hierarchical]");
     std::string cluster = ClusterYaml("1kB");
     const size_t at = cluster.find("8GiB");

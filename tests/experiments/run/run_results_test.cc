@@ -45,8 +45,6 @@ TEST_CASE("a search with updates, in the layout of results_file.h") {
   result.updates = {{"evaluations", "loss"}, {2, -0.25, 3, std::nan("")}};
   {
     ResultsFile file(folder / "r.h5");
-    file.SetAttribute("/", "format", "emplace-results");
-    file.SetAttribute("/", "version", std::int64_t{1});
     file.WriteStrings("/agents/dice.seed4/checkpoint", {"of an earlier part"});
     WriteSearch(file, problem, spec, 11, result);
     file.Commit();
@@ -74,8 +72,6 @@ TEST_CASE("no updates: an agent that does not learn, or learnt nothing yet") {
   SearchResult result;
   result.label = "dice";
   ResultsFile file(folder / "r.h5");
-  file.SetAttribute("/", "format", "emplace-results");
-  file.SetAttribute("/", "version", std::int64_t{1});
   WriteSearch(file, OneOp(), spec, 11, result);
   result.label = "pupil";
   result.updates.columns = {"loss"};

@@ -21,11 +21,11 @@ namespace {
 
 // A run in a folder of its own. The budget counts evaluations only: what a search finds then does
 // not depend on when it is stopped.
-struct Files {
+struct ResumeFiles {
   TempDir folder;
   int evaluations = 0;
 
-  explicit Files(int budget = 200) : evaluations(budget) {
+  explicit ResumeFiles(int budget = 200) : evaluations(budget) {
     WriteText(folder / "g.json", LayeredJson(60));
     WriteText(folder / "c.yaml", ClusterYaml());
     WriteText(
@@ -125,7 +125,7 @@ TEST_CASE("steps and seconds of both parts count towards the budget") {
 }
 
 TEST_CASE("ctrl-C in the middle, then --resume: the same file as without") {
-  Files files;
+  ResumeFiles files;
   // The interrupt needs a search to meet: a larger budget if all had ended before it came.
   ProcessResult stopped;
   for (; files.evaluations < 10'000'000; files.evaluations *= 2) {
@@ -156,14 +156,14 @@ TEST_CASE("ctrl-C in the middle, then --resume: the same file as without") {
 }
 
 TEST_CASE("without a results file a run begins") {
-  const Files files(50);
+  const ResumeFiles files(50);
   const ProcessResult result = files.Run({"-o", "new.h5", "--resume"});
   CHECK(result.exit_code == 0);
   CHECK(result.err.find("new.h5: is not there yet; a new run begins") != std::string::npos);
 }
 
 TEST_CASE("what failed, was cut or is missing begins anew") {
-  const Files files(50);
+  const ResumeFiles files(50);
   REQUIRE(files.Run({"-o", "whole.h5", "--quiet"}).exit_code == 0);
   std::filesystem::copy_file(files.folder / "whole.h5", files.folder / "part.h5");
   {
@@ -181,7 +181,7 @@ TEST_CASE("what failed, was cut or is missing begins anew") {
 }
 
 TEST_CASE("another run than that of the file is refused, and the file stays") {
-  const Files files(50);
+  const ResumeFiles files(50);
   REQUIRE(files.Run({"-o", "r.h5", "--quiet"}).exit_code == 0);
   const auto before = Hdf5Text(files.folder / "r.h5", "/agents");
   const auto refused = [&](std::vector<std::string> more, std::vector<std::string> fragments) {
@@ -223,7 +223,7 @@ TEST_CASE("another run than that of the file is refused, and the file stays") {
 }
 
 TEST_CASE("checkpoints that an agent refuses are named before anything is written") {
-  const Files files(50);
+  const ResumeFiles files(50);
   REQUIRE(files.Run({"-o", "r.h5", "--quiet"}).exit_code == 0);
   const auto with_checkpoint = [&](const std::string& text) {
     ResultsFile file(files.folder / "r.h5", ResultsMode::kExtend);
@@ -245,8 +245,38 @@ TEST_CASE("checkpoints that an agent refuses are named before anything is writte
   CheckRefused(with_checkpoint("nonsense"), 2, {place});
 }
 
+// The results file was written before version 2 of the format.
+TEST_CASE("a run of version 1 is resumed and shown by every command that reads runs") {
+  const TempDir folder;
+  const auto kept = SourceDir() / "tests/framework/results/data/version_1";
+  for (const char* name : {"run.h5", "run.yaml", "graph.json", "cluster.yaml"}) {
+    std::filesystem::copy_file(kept / name, folder / name);
+  }
+  const auto run = [&](std::vector<std::string> arguments) {
+    const ProcessResult result = RunEmplace(std::move(arguments), {.folder = folder.path()});
+    CAPTURE(result.err);
+    CHECK(result.exit_code == 0);
+    return result.out;
+  };
+  const std::vector<std::string> place = {"--graph", "graph.json", "--cluster", "cluster.yaml"};
+  CHECK(run({"table", "run.h5"}).find("hill_climb") != std::string::npos);
+  const auto with_place = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), place.begin(), place.end());
+    return run(std::move(arguments));
+  };
+  CHECK(with_place({"report", "run.h5"}).starts_with("report   run.html ("));
+  CHECK(with_place({"export", "run.h5", "--to", "json"}).find("\"layer0/matmul\"") !=
+        std::string::npos);
+
+  const auto searches = Hdf5Text(folder / "run.h5", "/agents");
+  REQUIRE(!searches.empty());
+  const std::string table = run({"run", "run.yaml", "-o", "run.h5", "--resume", "--quiet"});
+  CHECK(table.find("hill_climb   13.40 ms") != std::string::npos);
+  CHECK(Hdf5Text(folder / "run.h5", "/agents") == searches);
+}
+
 TEST_CASE("a file that holds no run") {
-  const Files files(50);
+  const ResumeFiles files(50);
   WriteText(files.folder / "r.h5", "nothing of the kind");
   CheckRefused(files.Run({"-o", "r.h5", "--resume", "--quiet"}), 2, {"r.h5"});
 }

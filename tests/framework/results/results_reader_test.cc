@@ -1,6 +1,7 @@
 #include "framework/results/results_reader.h"
 
 #include <fstream>
+#include <iterator>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -9,21 +10,15 @@
 #include "framework/base/error.h"
 #include "framework/base/random.h"
 #include "tests/support/paths.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 
 namespace {
 
+using emplace::testing::Contains;
+
 namespace fs = std::filesystem;
-
-void Begin(ResultsFile& file) {
-  file.SetAttribute("/", "format", std::string("emplace-results"));
-  file.SetAttribute("/", "version", std::int64_t{1});
-}
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_CASE("everything that was written is read back") {
   const testing::TempDir folder;
@@ -39,7 +34,6 @@ TEST_CASE("everything that was written is read back") {
   }
   {
     ResultsFile file(path);
-    Begin(file);
     file.SetAttribute("/a/b", "text", std::string("caf\xc3\xa9 \"quoted\"\n"));
     file.SetAttribute("/a/b", "empty", std::string());
     file.SetAttribute("/a/b", "int", std::numeric_limits<std::int64_t>::min());
@@ -89,7 +83,6 @@ TEST_CASE("what is missing or of another type is named") {
   const fs::path path = folder / "r.h5";
   {
     ResultsFile file(path);
-    Begin(file);
     file.SetAttribute("/g", "text", std::string("t"));
     file.SetAttribute("/g", "int", std::int64_t{1});
     file.WriteInts("/ints", {1});
@@ -133,11 +126,18 @@ TEST_CASE("what is no results file is refused") {
   CHECK(Contains(message(folder / "other.h5"), "expected the attribute format"));
   {
     ResultsFile file(folder / "later.h5");
-    Begin(file);
-    file.SetAttribute("/", "version", std::int64_t{2});
+    file.SetAttribute("/", "version", std::int64_t{3});
     file.Commit();
   }
-  CHECK(Contains(message(folder / "later.h5"), "version 2 of results files; expected 1"));
+  CHECK(message(folder / "later.h5") ==
+        (folder / "later.h5").string() +
+            ": version 3 of results files; supported are 1 to 2: made by a newer emplace");
+  {
+    ResultsFile file(folder / "zero.h5");
+    file.SetAttribute("/", "version", std::int64_t{0});
+    file.Commit();
+  }
+  CHECK(Contains(message(folder / "zero.h5"), "version 0 of results files; expected 1 to 2"));
 }
 
 TEST_CASE("a file can be extended, and parts of it replaced") {
@@ -145,7 +145,6 @@ TEST_CASE("a file can be extended, and parts of it replaced") {
   const fs::path path = folder / "r.h5";
   {
     ResultsFile file(path);
-    Begin(file);
     file.WriteInts("/run/x", {1, 2});
     file.WriteInts("/verification/old", {3});
     file.Commit();
@@ -174,7 +173,6 @@ TEST_CASE("a file cut off anywhere is refused, never a crash") {
   const testing::TempDir folder;
   {
     ResultsFile file(folder / "whole.h5");
-    Begin(file);
     file.WriteStrings("/texts", {"a", "b"});
     file.Commit();
   }
