@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "experiments/build_info.h"
@@ -42,24 +43,39 @@ std::string UtcNow() {
   return text;
 }
 
-// A GPU that cannot be asked must not keep anyone from simulating.
-std::string GpuNames() {
+std::string DescribeGpus(const std::vector<GpuInfo>& gpus) {
   std::string text;
+  for (const GpuInfo& gpu : gpus) {
+    text += fmt::format("{}{} (sm {}.{}, {} SMs, {}), driver {}",
+                        text.empty() ? "" : "; ",
+                        gpu.name,
+                        gpu.compute_major,
+                        gpu.compute_minor,
+                        gpu.sm_count,
+                        FormatBytes(gpu.memory_bytes),
+                        gpu.driver);
+  }
+  return text;
+}
+
+// For records: whatever is known of the GPUs without asking one.
+std::string GpuNames() {
+  const std::optional<GpuList> known = KnownGpus();
+  if (known && !known->gpus.empty()) return DescribeGpus(known->gpus);
+  DriverFiles files = ReadDriverFiles();
+  if (files.gpus.empty()) return "none";
+  if (!files.driver.empty()) files.gpus.push_back("driver " + files.driver);
+  return fmt::to_string(fmt::join(files.gpus, "; "));
+}
+
+// A GPU that cannot be asked must not keep --version from its answer.
+std::string UsableGpus() {
   try {
-    for (const GpuInfo& gpu : QueryGpus()) {
-      text += fmt::format("{}{} (sm {}.{}, {} SMs, {}), driver {}",
-                          text.empty() ? "" : "; ",
-                          gpu.name,
-                          gpu.compute_major,
-                          gpu.compute_minor,
-                          gpu.sm_count,
-                          FormatBytes(gpu.memory_bytes),
-                          gpu.driver);
-    }
+    const GpuList list = QueryGpus();
+    return list.gpus.empty() ? list.none : DescribeGpus(list.gpus);
   } catch (const RunError& error) {
     return fmt::format("unknown ({})", error.what());
   }
-  return text.empty() ? "none" : text;
 }
 
 }  // namespace
@@ -74,7 +90,7 @@ std::string VersionText() {
                      Version(),
                      Commit(),
                      HasCuda() ? "compiled in" : "not compiled in",
-                     GpuNames());
+                     UsableGpus());
 }
 
 }  // namespace emplace

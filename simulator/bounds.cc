@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include <glpk.h>
+#include <Clp_C_Interface.h>
 
 #include "framework/base/error.h"
 
@@ -33,7 +35,8 @@ Nanos CriticalPath(const Problem& problem) {
 //
 // and the best prices reach the optimum of the linear programme. f is concave, piecewise linear and
 // homogeneous, so Kelley's cutting planes end after a few dozen rounds: each cut is one assignment
-// of ops to kinds, the master programme has one variable per kind.
+// of ops to kinds, the master programme has one variable per kind. Floating-point errors of its
+// solver can only choose worse prices: what prices prove is added up in integers (Value).
 class WorkBound {
  public:
   explicit WorkBound(const Problem& problem) {
@@ -64,7 +67,10 @@ class WorkBound {
     double reached = 0;
     std::vector<std::vector<double>> cuts;
     while (static_cast<int>(cuts.size()) < kMaxCuts) {
-      cuts.push_back(Cut(prices));
+      std::vector<double> cut = Cut(prices);
+      // The master programme knew it: it is at its optimum, as exactly as it can be solved.
+      if (std::find(cuts.begin(), cuts.end(), cut) != cuts.end()) break;
+      cuts.push_back(std::move(cut));
       double value = 0;
       for (int k = 0; k < num_kinds_; ++k) value += cuts.back()[k] * prices[k];
       reached = std::max(reached, value);
@@ -127,36 +133,50 @@ class WorkBound {
     double unit = 0;  // keeps the coefficients near 1
     for (const auto& cut : cuts) unit = std::max(unit, *std::max_element(cut.begin(), cut.end()));
     if (unit == 0) return 0;
-    glp_prob* lp = glp_create_prob();
-    glp_set_obj_dir(lp, GLP_MAX);
-    glp_add_cols(lp, num_kinds_ + 1);
-    for (int k = 0; k < num_kinds_; ++k) glp_set_col_bnds(lp, k + 1, GLP_LO, 0, 0);
-    glp_set_col_bnds(lp, num_kinds_ + 1, GLP_FR, 0, 0);
-    glp_set_obj_coef(lp, num_kinds_ + 1, 1);
-    glp_add_rows(lp, static_cast<int>(cuts.size()) + 1);
-    std::vector<int> columns(num_kinds_ + 2);
-    std::vector<double> values(num_kinds_ + 2);
-    for (int k = 0; k <= num_kinds_; ++k) columns[k + 1] = k + 1;
-    for (size_t i = 0; i < cuts.size(); ++i) {
-      for (int k = 0; k < num_kinds_; ++k) values[k + 1] = cuts[i][k] / unit;
-      values[num_kinds_ + 1] = -1;
-      glp_set_row_bnds(lp, static_cast<int>(i) + 1, GLP_LO, 0, 0);
-      glp_set_mat_row(lp, static_cast<int>(i) + 1, num_kinds_ + 1, columns.data(), values.data());
+    // Columns: a price per kind, t. Rows: cut * prices / unit - t >= 0, and the sum.
+    const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> lp(Clp_newModel(), Clp_deleteModel);
+    const int columns = num_kinds_ + 1, rows = static_cast<int>(cuts.size()) + 1;
+    std::vector<CoinBigIndex> starts;
+    std::vector<int> row_of;
+    std::vector<double> values;
+    for (int k = 0; k < columns; ++k) {
+      starts.push_back(static_cast<CoinBigIndex>(values.size()));
+      for (int i = 0; i < rows; ++i) {
+        const bool is_sum = i + 1 == rows, is_price = k < num_kinds_;
+        if (is_sum && !is_price) continue;
+        row_of.push_back(i);
+        values.push_back(is_sum ? slots_[k] : is_price ? cuts[i][k] / unit : -1);
+      }
     }
-    const int last = static_cast<int>(cuts.size()) + 1;
-    for (int k = 0; k < num_kinds_; ++k) values[k + 1] = slots_[k];
-    glp_set_row_bnds(lp, last, GLP_FX, 1, 1);
-    glp_set_mat_row(lp, last, num_kinds_, columns.data(), values.data());
-
-    glp_smcp parameters;
-    glp_init_smcp(&parameters);
-    parameters.msg_lev = GLP_MSG_OFF;
-    const int status = glp_simplex(lp, &parameters);
-    EMPLACE_CHECK(status == 0 && glp_get_status(lp) == GLP_OPT);
-    for (int k = 0; k < num_kinds_; ++k) prices[k] = glp_get_col_prim(lp, k + 1);
-    const double limit = glp_get_obj_val(lp) * unit;
-    glp_delete_prob(lp);
-    return limit;
+    starts.push_back(static_cast<CoinBigIndex>(values.size()));
+    constexpr double kInfinite = std::numeric_limits<double>::max();
+    std::vector<double> least(columns, 0), most(columns, kInfinite), objective(columns, 0);
+    least.back() = -kInfinite;
+    objective.back() = 1;
+    std::vector<double> row_least(rows, 0), row_most(rows, kInfinite);
+    row_least.back() = row_most.back() = 1;
+    Clp_setLogLevel(lp.get(), 0);
+    Clp_loadProblem(lp.get(),
+                    columns,
+                    rows,
+                    starts.data(),
+                    row_of.data(),
+                    values.data(),
+                    least.data(),
+                    most.data(),
+                    objective.data(),
+                    row_least.data(),
+                    row_most.data());
+    // With the usual tolerance of 1e-7 cuts count as kept that are not, and the bound stays below.
+    constexpr double kTolerance = 1e-12;
+    Clp_setPrimalTolerance(lp.get(), kTolerance);
+    Clp_setDualTolerance(lp.get(), kTolerance);
+    Clp_setOptimizationDirection(lp.get(), -1);
+    Clp_dual(lp.get(), 0);
+    EMPLACE_CHECK(Clp_status(lp.get()) == 0, "the work bound's linear programme has an optimum");
+    const double* solution = Clp_getColSolution(lp.get());
+    for (int k = 0; k < num_kinds_; ++k) prices[k] = solution[k];
+    return Clp_objectiveValue(lp.get()) * unit;
   }
 
   int num_kinds_ = 0;

@@ -22,6 +22,10 @@ void RequireSameSettings(const std::string& before,
                          const std::string& what,
                          const std::string& name);
 
+/// May two work bounds be those of one problem? Programs that wrote results of version 1 solved it
+/// less exactly: up to 3e-6 below the optimum on the networks of configs/.
+bool IsSameWorkBound(Nanos earlier, Nanos now);
+
 /// A table that WriteUpdates() wrote. @param where  file and place, for messages
 UpdateTable ReadUpdates(const class ResultsReader& reader,
                         const std::string& dataset,
