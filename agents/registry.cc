@@ -1,5 +1,9 @@
 #include "agents/registry.h"
 
+#include <limits>
+
+#include <fmt/format.h>
+
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
@@ -20,6 +24,29 @@ namespace emplace {
 namespace {
 
 enum class Chance : bool { kNone, kSeeded };
+
+/// How an agent's time and memory grow, and from where on it is refused.
+struct Growth {
+  const char* text;
+  int most_groups = std::numeric_limits<int>::max();
+};
+
+constexpr Growth kNearLinear{"near-linear in ops and dependencies"};
+constexpr Growth kScotch{
+    "near-linear in groups and edges; above 300,000 groups without the last refinement"};
+constexpr Growth kPerEvaluation{"one simulation per evaluation, linear in ops"};
+constexpr Growth kSquare{"time and memory of a step grow with the square of the groups", 20'000};
+
+void CheckGroups(const Problem& problem, const Growth& growth, const ConfigNode& settings) {
+  if (problem.num_groups() <= growth.most_groups) return;
+  settings.Fail(
+      fmt::format("graph \"{}\" has {} groups, expected at most {}: {}; coarsen it, as with "
+                  "\"coarsen: [{{cheapest: {{groups: 500}}}}]\"",
+                  problem.graph().name(),
+                  problem.num_groups(),
+                  growth.most_groups,
+                  growth.text));
+}
 
 /// What make(config) makes; its SettingError gets the place of the setting in the run config.
 template <class Config, class Make>
@@ -46,18 +73,22 @@ template <class A>
 AgentEntry Entry(std::string name,
                  std::string sentence,
                  Chance chance,
+                 const Growth& growth,
                  typename A::Config defaults = {}) {
   using Config = typename A::Config;
   AgentEntry entry;
   entry.name = std::move(name);
   entry.sentence = std::move(sentence);
-  entry.make = [defaults](const AgentContext& context, const ConfigNode& settings) {
+  entry.make = [defaults, growth](const AgentContext& context, const ConfigNode& settings) {
+    CheckGroups(*context.problem, growth, settings);
     return MakeWith(settings, defaults, [&](const Config& config) -> std::unique_ptr<Agent> {
       return std::make_unique<A>(context, config);
     });
   };
   if constexpr (requires { typename A::Trainer; }) {
-    entry.make_trainer = [defaults](const TrainerContext& context, const ConfigNode& settings) {
+    entry.make_trainer = [defaults, growth](const TrainerContext& context,
+                                            const ConfigNode& settings) {
+      for (const auto& problem : context.problems) CheckGroups(*problem, growth, settings);
       return MakeWith(
           settings, defaults, [&](const Config& config) -> std::unique_ptr<PolicyTrainer> {
             return std::make_unique<typename A::Trainer>(context, config);
@@ -69,6 +100,8 @@ AgentEntry Entry(std::string name,
     return WriteFields(ReadFields<Config>(settings, defaults));
   };
   entry.uses_seed = chance == Chance::kSeeded;
+  entry.growth = growth.text;
+  entry.most_groups = growth.most_groups;
   return entry;
 }
 
@@ -83,34 +116,54 @@ AgentRegistry MakeRegistry() {
   AgentRegistry registry;
   const auto add = [&](AgentEntry entry) { registry.Add(std::move(entry)); };
   add(Entry<ContiguousAgent>(
-      "contiguous", "Contiguous blocks of equal cost over the devices", kNone));
-  add(Entry<Cpop>("cpop", "Critical path on a processor (Topcuoglu et al. 2002)", kNone));
-  add(Entry<EtfAgent>("etf", "Earliest task first (Hwang et al. 1989)", kNone));
+      "contiguous", "Contiguous blocks of equal cost over the devices", kNone, kNearLinear));
+  add(Entry<Cpop>(
+      "cpop", "Critical path on a processor (Topcuoglu et al. 2002)", kNone, kNearLinear));
+  add(Entry<EtfAgent>("etf", "Earliest task first (Hwang et al. 1989)", kNone, kNearLinear));
   add(Entry<ExpertAgent>(
-      "expert", "Rules from op names to devices, as an expert writes them", kNone));
-  add(Entry<Heft>("heft", "Heterogeneous earliest finish time (Topcuoglu et al. 2002)", kNone));
-  add(Entry<HierarchicalAgent>(
-      "hierarchical", "Grouper and placer, learned together (Mirhoseini et al. 2018)", kSeeded));
-  add(Entry<HillClimbAgent>(
-      "hill_climb", "Batches of small moves, the best kept; perturbed restarts", kSeeded));
-  add(Entry<EtfAgent>(
-      "m_etf", "Earliest task first within the devices' memory (Jeon et al. 2020)", kNone, m_etf));
-  add(Entry<MetisAgent>("metis", "Least cut into parts of equal cost by METIS", kNone));
-  add(Entry<ScotchAgent>("min_cut", "Static mapping onto the GPUs by Scotch", kNone, min_cut));
-  add(Entry<PlacetoAgent>(
-      "placeto", "Group-by-group improvement with a graph network (Addanki et al. 2019)", kSeeded));
-  add(Entry<PostAgent>(
-      "post", "Cross-entropy minimisation and PPO, joined (Gao et al. 2018)", kSeeded));
-  add(Entry<RandomAgent>("random", "Every group on a random allowed device", kSeeded));
+      "expert", "Rules from op names to devices, as an expert writes them", kNone, kNearLinear));
+  add(Entry<Heft>(
+      "heft", "Heterogeneous earliest finish time (Topcuoglu et al. 2002)", kNone, kNearLinear));
+  add(Entry<HierarchicalAgent>("hierarchical",
+                               "Grouper and placer, learned together (Mirhoseini et al. 2018)",
+                               kSeeded,
+                               kPerEvaluation));
+  add(Entry<HillClimbAgent>("hill_climb",
+                            "Batches of small moves, the best kept; perturbed restarts",
+                            kSeeded,
+                            kPerEvaluation));
+  add(Entry<EtfAgent>("m_etf",
+                      "Earliest task first within the devices' memory (Jeon et al. 2020)",
+                      kNone,
+                      kNearLinear,
+                      m_etf));
+  add(Entry<MetisAgent>(
+      "metis", "Least cut into parts of equal cost by METIS", kNone, kNearLinear));
   add(Entry<ScotchAgent>(
-      "scotch", "Static mapping onto all devices, CPU included, by Scotch", kNone));
-  add(Entry<Seq2SeqAgent>(
-      "seq2seq", "Policy gradient on an attentional LSTM (Mirhoseini et al. 2017)", kSeeded));
-  add(Entry<AnnealingAgent>("simulated_annealing", "Simulated annealing with reheats", kSeeded));
-  add(Entry<SingleDeviceAgent>("single_cpu", "Everything on the first CPU", kNone, cpu));
-  add(Entry<SingleDeviceAgent>("single_device", "Everything on one device", kNone));
+      "min_cut", "Static mapping onto the GPUs by Scotch", kNone, kScotch, min_cut));
+  add(Entry<PlacetoAgent>("placeto",
+                          "Group-by-group improvement with a graph network (Addanki et al. 2019)",
+                          kSeeded,
+                          kSquare));
+  add(Entry<PostAgent>("post",
+                       "Cross-entropy minimisation and PPO, joined (Gao et al. 2018)",
+                       kSeeded,
+                       kPerEvaluation));
+  add(Entry<RandomAgent>(
+      "random", "Every group on a random allowed device", kSeeded, kPerEvaluation));
+  add(Entry<ScotchAgent>(
+      "scotch", "Static mapping onto all devices, CPU included, by Scotch", kNone, kScotch));
+  add(Entry<Seq2SeqAgent>("seq2seq",
+                          "Policy gradient on an attentional LSTM (Mirhoseini et al. 2017)",
+                          kSeeded,
+                          kSquare));
+  add(Entry<AnnealingAgent>(
+      "simulated_annealing", "Simulated annealing with reheats", kSeeded, kPerEvaluation));
   add(Entry<SingleDeviceAgent>(
-      "single_gpu", "Everything on the first GPU, the rest on the CPU", kNone));
+      "single_cpu", "Everything on the first CPU", kNone, kNearLinear, cpu));
+  add(Entry<SingleDeviceAgent>("single_device", "Everything on one device", kNone, kNearLinear));
+  add(Entry<SingleDeviceAgent>(
+      "single_gpu", "Everything on the first GPU, the rest on the CPU", kNone, kNearLinear));
   return registry;
 }
 

@@ -6,7 +6,7 @@
 namespace emplace {
 
 ConstructiveAgent::ConstructiveAgent(std::string name, const AgentContext& context)
-    : name_(std::move(name)), problem_(context.problem) {
+    : name_(std::move(name)), problem_(context.problem), interrupt_(context.end_construction) {
 }
 
 void ConstructiveAgent::Step(Evaluator& evaluator) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // Base of the agents that do not search: they construct one or a few placements, have them
-// evaluated in one step, and are finished.
+// evaluated in one step, and are finished. A construction that is interrupted leaves nothing
+// behind: the agent can be saved, and begins anew with its next step.
 
 #include <memory>
 #include <string>
@@ -22,12 +23,15 @@ class ConstructiveAgent : public Agent {
 
  protected:
   /// The placements, at least one; deterministic, each group on a device it is allowed on.
+  /// @throws Interrupted soon after interrupt() wants an end, on graphs that take seconds
   virtual std::vector<Placement> Construct() const = 0;
   const Problem& problem() const { return *problem_; }
+  const Interrupt& interrupt() const { return interrupt_; }
 
  private:
   std::string name_;
   std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;
   bool finished_ = false;
 };
 

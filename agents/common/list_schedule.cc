@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "agents/common/devices.h"
 #include "framework/base/error.h"
@@ -103,27 +103,6 @@ std::vector<int> OrderByRank(const Graph& graph, const std::vector<double>& rank
   std::stable_sort(
       order.begin(), order.end(), [&](int a, int b) { return rounded[a] > rounded[b]; });
   return order;
-}
-
-Nanos IdleTimes::EarliestStart(Nanos ready, Nanos duration) const {
-  auto it = idle_.upper_bound(ready);
-  if (it != idle_.begin()) --it;
-  for (;; ++it) {
-    const Nanos start = std::max(ready, it->first);
-    if (start < it->second && it->second - start >= duration) return start;
-  }
-}
-
-void IdleTimes::Take(Nanos start, Nanos duration) {
-  const auto it = std::prev(idle_.upper_bound(start));
-  const auto [from, to] = *it;
-  EMPLACE_CHECK(start >= from && start + duration <= to, "the interval is not idle");
-  if (from == start) {
-    idle_.erase(it);
-  } else {
-    it->second = start;
-  }
-  if (start + duration < to) idle_.emplace(start + duration, to);
 }
 
 ListSchedule::ListSchedule(const Problem& problem, const OpInputs& inputs, std::uint64_t preferred)

@@ -16,10 +16,9 @@
 //   scheduled reader.
 
 #include <cstdint>
-#include <limits>
-#include <map>
 #include <vector>
 
+#include "agents/common/idle_times.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
@@ -73,21 +72,6 @@ std::vector<double> DownwardRanks(const Problem& problem,
 /// Ops by descending rank, equals (to a thousandth of a nanosecond) in topological order: for
 /// upward ranks a topological order itself.
 std::vector<int> OrderByRank(const Graph& graph, const std::vector<double>& rank);
-
-/// Idle intervals of one slot of a device.
-class IdleTimes {
- public:
-  /// Earliest start at or after `ready` of `duration` > 0 of idle time. [ns]
-  Nanos EarliestStart(Nanos ready, Nanos duration) const;
-  /// Takes [start, start + duration), which must be idle.
-  void Take(Nanos start, Nanos duration);
-  /// From here on nothing is taken.
-  Nanos end() const { return idle_.rbegin()->first; }
-
- private:
-  static constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
-  std::map<Nanos, Nanos> idle_{{0, kForever}};  // start -> end; the last one never ends
-};
 
 class ListSchedule {
  public:

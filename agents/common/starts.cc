@@ -36,12 +36,15 @@ void ValidateStarts(const Problem& problem,
   }
 }
 
-Placement MakeStart(const Problem& problem, const std::string& name, Rng& rng) {
+Placement MakeStart(const Problem& problem,
+                    const std::string& name,
+                    Rng& rng,
+                    const Interrupt& interrupt) {
   const Cluster& cluster = problem.cluster();
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - problem.num_devices());
   if (name == "random") return DrawPlacement(problem, rng);
-  if (name == "heft") return ComputeHeft(problem, all, HeftRule::kHeft).placement;
-  if (name == "cpop") return ComputeHeft(problem, all, HeftRule::kCpop).placement;
+  if (name == "heft") return ComputeHeft(problem, all, HeftRule::kHeft, interrupt).placement;
+  if (name == "cpop") return ComputeHeft(problem, all, HeftRule::kCpop, interrupt).placement;
   if (name == "single_gpu" || name == "single_cpu") {
     const std::vector<int> devices = SelectDevices(cluster, "start", name.substr(7));
     return SingleDevicePlacement(problem, devices.front());
@@ -51,7 +54,7 @@ Placement MakeStart(const Problem& problem, const std::string& name, Rng& rng) {
   const std::vector<int> peers = DevicesOfClass(cluster, cluster.kind_of(single).device_class);
   if (name == "contiguous") return ContiguousPlacement(problem, peers);
   EMPLACE_CHECK(name == "etf", name);
-  return ComputeEtf(problem, MaskOf(peers), false).placement;
+  return ComputeEtf(problem, MaskOf(peers), false, true, interrupt).placement;
 }
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/interrupt.h"
 #include "framework/base/random.h"
 #include "framework/search/problem.h"
 
@@ -25,6 +26,10 @@ void ValidateStarts(const Problem& problem,
 /// - etf, heft, cpop: over all devices of that class (etf), over all devices (heft, cpop).
 /// - random: drawn with `rng`.
 /// @param name  one of StartNames()
-Placement MakeStart(const Problem& problem, const std::string& name, Rng& rng);
+/// @throws Interrupted
+Placement MakeStart(const Problem& problem,
+                    const std::string& name,
+                    Rng& rng,
+                    const Interrupt& interrupt = {});
 
 }  // namespace emplace

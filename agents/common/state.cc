@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <istream>
+#include <iterator>
 #include <ostream>
 
 #include <fmt/format.h>

@@ -10,36 +10,28 @@ namespace {
 
 constexpr int kUnplaced = -1;
 
-/// Gives groups without a place that of the placed neighbour they share the most bytes with,
-/// spreading round by round from the placed ones until nothing changes.
+/// Gives groups without a place that of the placed neighbour they share the most bytes with (of the
+/// least index among equals), spreading round by round from the placed ones until nothing changes.
 void FollowNeighbors(const Problem& problem, std::vector<int>& device) {
-  std::vector<int> placed, round_seen(problem.num_groups(), 0);
+  std::vector<int> placed;  // last round; those placed before have drawn all that they may
   for (int group : problem.group_order()) {
     if (device[group] != kUnplaced) placed.push_back(group);
   }
-  for (int round = 1; !placed.empty(); ++round) {
-    std::vector<std::pair<int, int>> chosen;  // group, device
+  std::vector<Problem::Edge> strongest(problem.num_groups(), {kUnplaced, -1});
+  while (!placed.empty()) {
+    std::vector<int> drawn;
     for (int source : placed) {
-      for (const Problem::Edge& reached : problem.neighbors(source)) {
-        const int group = reached.neighbor;
-        if (device[group] != kUnplaced || round_seen[group] == round) continue;
-        round_seen[group] = round;
-        std::int64_t most = -1;
-        int choice = kUnplaced;
-        for (const Problem::Edge& edge : problem.neighbors(group)) {
-          const int d = device[edge.neighbor];
-          if (d == kUnplaced || !problem.allowed(group, d) || edge.bytes <= most) continue;
-          most = edge.bytes;
-          choice = d;
+      for (const auto& [group, bytes] : problem.neighbors(source)) {
+        if (device[group] != kUnplaced || !problem.allowed(group, device[source])) continue;
+        Problem::Edge& best = strongest[group];
+        if (best.neighbor == kUnplaced) drawn.push_back(group);
+        if (bytes > best.bytes || (bytes == best.bytes && source < best.neighbor)) {
+          best = {source, bytes};
         }
-        if (choice != kUnplaced) chosen.emplace_back(group, choice);
       }
     }
-    placed.clear();
-    for (const auto& [group, choice] : chosen) {
-      device[group] = choice;
-      placed.push_back(group);
-    }
+    for (int group : drawn) device[group] = device[strongest[group].neighbor];
+    placed = std::move(drawn);
   }
 }
 
@@ -92,6 +84,7 @@ std::vector<Placement> ContiguousAgent::Construct() const {
   std::vector<Placement> placements;
   for (std::size_t count = sweep_devices_ ? 1 : devices_.size(); count <= devices_.size();
        ++count) {
+    interrupt().Check();
     placements.push_back(
         ContiguousPlacement(problem(), {devices_.begin(), devices_.begin() + count}));
   }

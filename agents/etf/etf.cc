@@ -43,6 +43,7 @@ class EtfScheduler {
         waiting_for_(problem.num_ops(), 0),
         entries_(problem.num_ops(), 0),
         forced_(problem.num_ops(), -1),
+        version_(problem.num_ops(), 0),
         is_ready_(problem.num_ops(), false),
         fixed_(problem.num_groups(), false),
         queues_(problem.num_devices()) {
@@ -54,7 +55,7 @@ class EtfScheduler {
     if (memory_aware) group_bytes_ = GroupBytes(problem, count_outputs);
   }
 
-  const ListSchedule& Run() {
+  const ListSchedule& Run(const Interrupt& interrupt) {
     int left = 0;
     for (int op : order_) {
       if (schedule_.IsFreeSource(op)) continue;
@@ -65,6 +66,7 @@ class EtfScheduler {
       if (waiting_for_[op] == 0) MakeReady(op);
     }
     for (; left > 0; --left) {
+      interrupt.Check();
       std::optional<std::tuple<Nanos, int, int>> best;  // start, position, device
       for (int d = 0; d < problem_.num_devices(); ++d) {
         const std::optional<std::pair<Nanos, int>> first = FirstOn(d);
@@ -81,12 +83,25 @@ class EtfScheduler {
   }
 
  private:
+  /// A ready op on a device, as it was when it entered a queue.
+  struct Entry {
+    Nanos ready = 0;             // when its inputs are there
+    std::int64_t new_bytes = 0;  // NewBytes(), if memory-aware
+    int position = 0;
+    int version = 0;  // version_ of the op then
+  };
+  struct LaterReady {
+    bool operator()(const Entry& a, const Entry& b) const {
+      return std::tie(a.ready, a.position) > std::tie(b.ready, b.position);
+    }
+  };
+  struct LaterPosition {
+    bool operator()(const Entry& a, const Entry& b) const { return a.position > b.position; }
+  };
   struct Queues {
     // Ops whose inputs arrive later than the device is available, and ops that could start at once.
-    template <class Entry>
-    using Least = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
-    Least<std::pair<Nanos, int>> later;  // (data ready, position)
-    Least<int> at_once;                  // positions
+    std::priority_queue<Entry, std::vector<Entry>, LaterReady> later;
+    std::priority_queue<Entry, std::vector<Entry>, LaterPosition> at_once;
   };
 
   void MakeReady(int op) {
@@ -96,8 +111,18 @@ class EtfScheduler {
 
   void Push(int op, int device) {
     ++entries_[op];
-    queues_[device].later.emplace(schedule_.DataReady(op, device), position_[op]);
+    queues_[device].later.push(MakeEntry(op, device));
   }
+
+  Entry MakeEntry(int op, int device) const {
+    return {.ready = schedule_.DataReady(op, device),
+            .new_bytes = memory_aware_ ? NewBytes(op, device) : 0,
+            .position = position_[op],
+            .version = version_[op]};
+  }
+
+  int OpOf(const Entry& entry) const { return order_[entry.position]; }
+  bool IsCurrent(const Entry& entry) const { return entry.version == version_[OpOf(entry)]; }
 
   /// Bytes that placing `op` on `device` takes there: its group's and those of the parameters it
   /// brings.
@@ -114,10 +139,12 @@ class EtfScheduler {
     return bytes;
   }
 
-  bool MayRun(int op, int device) const {
-    if (!(schedule_.CandidatesOf(op) >> device & 1)) return false;
+  /// Whether the op of a current entry may still run there.
+  bool IsValid(const Entry& entry, int device) const {
+    const int op = OpOf(entry);
+    if (schedule_.IsScheduled(op) || !(schedule_.CandidatesOf(op) >> device & 1)) return false;
     if (!memory_aware_ || fixed_[problem_.grouping().group_of(op)]) return true;
-    return forced_[op] == device || NewBytes(op, device) <= free_bytes_[device];
+    return forced_[op] == device || entry.new_bytes <= free_bytes_[device];
   }
 
   /// An entry of `op` was taken out of a queue for want of memory or because its group is
@@ -143,38 +170,39 @@ class EtfScheduler {
 
   /// Earliest (start, position) on a device; removes entries that have become void.
   std::optional<std::pair<Nanos, int>> FirstOn(int device) {
-    Queues& queues = queues_[device];
+    auto& [later, at_once] = queues_[device];
     const Nanos available = schedule_.Available(device);
-    while (!queues.later.empty()) {
-      const auto [stored, position] = queues.later.top();
-      const int op = order_[position];
-      const bool valid = !schedule_.IsScheduled(op) && MayRun(op, device);
-      const Nanos ready = valid ? schedule_.DataReady(op, device) : 0;
-      if (valid && ready == stored && ready > available) break;
-      queues.later.pop();
+    while (!later.empty()) {
+      const bool current = IsCurrent(later.top());
+      const Entry entry = current ? later.top() : MakeEntry(OpOf(later.top()), device);
+      const bool valid = IsValid(entry, device);
+      if (current && valid && entry.ready > available) break;
+      later.pop();
       if (!valid) {
-        Dropped(op);
-      } else if (ready <= available) {
-        queues.at_once.push(position);
+        Dropped(OpOf(entry));
+      } else if (entry.ready <= available) {
+        at_once.push(entry);
       } else {
-        queues.later.emplace(ready, position);
+        later.push(entry);
       }
     }
-    while (!queues.at_once.empty()) {
-      const int position = queues.at_once.top(), op = order_[position];
-      const bool valid = !schedule_.IsScheduled(op) && MayRun(op, device);
-      const Nanos ready = valid ? schedule_.DataReady(op, device) : 0;
-      if (valid && ready <= available) return std::pair{available, position};
-      queues.at_once.pop();
+    while (!at_once.empty()) {
+      const bool current = IsCurrent(at_once.top());
+      const Entry entry = current ? at_once.top() : MakeEntry(OpOf(at_once.top()), device);
+      const bool valid = IsValid(entry, device);
+      if (current && valid) return std::pair{available, entry.position};
+      at_once.pop();
       if (!valid) {
-        Dropped(op);
+        Dropped(OpOf(entry));
+      } else if (entry.ready <= available) {
+        at_once.push(entry);
       } else {
-        queues.later.emplace(ready, position);
+        later.push(entry);
       }
     }
-    if (queues.later.empty()) return std::nullopt;
-    const auto [ready, position] = queues.later.top();
-    return std::pair{std::max(available, ready), position};
+    if (later.empty()) return std::nullopt;
+    const Entry& entry = later.top();
+    return std::pair{std::max(available, entry.ready), entry.position};
   }
 
   void Schedule(int op, int device, Nanos start) {
@@ -187,12 +215,16 @@ class EtfScheduler {
   }
 
   /// Charges the memory of a group that has just got its device, where all its ready ops now go.
+  /// The free sources in it now bring their readers neither bytes nor the choice of a device.
   void NoteFixed(int group) {
     if (fixed_[group]) return;
     fixed_[group] = true;
     const int device = schedule_.device_of(group);
     if (memory_aware_) free_bytes_[device] -= group_bytes_[group];
     for (int op : problem_.grouping().members(group)) {
+      if (schedule_.IsFreeSource(op)) {
+        for (int reader : problem_.graph().successors(op)) ++version_[reader];
+      }
       if (is_ready_[op] && !schedule_.IsScheduled(op)) Push(op, device);
     }
   }
@@ -205,6 +237,7 @@ class EtfScheduler {
   std::vector<int> waiting_for_;           // [num_ops] predecessors not yet scheduled
   std::vector<int> entries_;               // [num_ops] entries in queues
   std::vector<int> forced_;                // [num_ops] device that takes the op without room, or -1
+  std::vector<int> version_;               // [num_ops] grows when MakeEntry() may change
   std::vector<bool> is_ready_, fixed_;     // [num_ops], [num_groups]
   std::vector<Queues> queues_;             // [num_devices]
   std::vector<std::int64_t> free_bytes_;   // [num_devices] [B]
@@ -216,9 +249,10 @@ class EtfScheduler {
 EtfSchedule ComputeEtf(const Problem& problem,
                        std::uint64_t devices,
                        bool memory_aware,
-                       bool count_outputs) {
+                       bool count_outputs,
+                       const Interrupt& interrupt) {
   EtfScheduler scheduler(problem, devices, memory_aware, count_outputs);
-  const ListSchedule& schedule = scheduler.Run();
+  const ListSchedule& schedule = scheduler.Run(interrupt);
   return {schedule.ToPlacement(), schedule.start(), schedule.finish(), schedule.makespan()};
 }
 
@@ -229,7 +263,8 @@ EtfAgent::EtfAgent(const AgentContext& context, const Config& config)
 }
 
 std::vector<Placement> EtfAgent::Construct() const {
-  return {ComputeEtf(problem(), devices_, config_.memory_aware, config_.count_outputs).placement};
+  return {ComputeEtf(problem(), devices_, config_.memory_aware, config_.count_outputs, interrupt())
+              .placement};
 }
 
 }  // namespace emplace

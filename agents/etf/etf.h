@@ -17,7 +17,7 @@
 // Received copies and graph inputs are not counted.
 //
 // Groups are fixed by their first scheduled op, parameters by their first reader (list_schedule.h).
-// Deterministic; O(ops * devices * (inputs + log ops)).
+// Deterministic; O(devices * (inputs + ops * log ops)), with the inputs of all ops.
 //
 // References: J.-J. Hwang, Y.-C. Chow, F. D. Anger, C.-Y. Lee, Scheduling Precedence Graphs in
 // Systems with Interprocessor Communication Times, SIAM J. Computing 18(2), 1989; B. Jeon et al.,
@@ -51,10 +51,12 @@ struct EtfSchedule {
 
 /// @param devices  mask of devices to use; groups allowed on none of them use all they are allowed
 /// on
+/// @throws Interrupted
 EtfSchedule ComputeEtf(const Problem& problem,
                        std::uint64_t devices,
                        bool memory_aware,
-                       bool count_outputs = true);
+                       bool count_outputs = true,
+                       const Interrupt& interrupt = {});
 
 class EtfAgent final : public ConstructiveAgent {
  public:

@@ -45,7 +45,7 @@ int ParseDevice(const ConfigNode& rule, int layers, const Cluster& cluster) {
 }
 
 /// Gives every op a device: see the header.
-void FollowNeighbors(const Problem& problem, std::vector<int>& device) {
+void FollowInputs(const Problem& problem, std::vector<int>& device) {
   const Graph& graph = problem.graph();
   const OpInputs inputs(graph);
   const auto order = graph.topological_order();
@@ -135,7 +135,7 @@ ExpertAgent::ExpertAgent(const AgentContext& context, const Config& config)
 
 std::vector<Placement> ExpertAgent::Construct() const {
   std::vector<int> device = device_of_op_;
-  FollowNeighbors(problem(), device);
+  FollowInputs(problem(), device);
   const std::vector<double> cost = MeanOpCosts(problem(), ~std::uint64_t{0});
   Placement placement;
   for (int group = 0; group < problem().num_groups(); ++group) {

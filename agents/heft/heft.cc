@@ -77,8 +77,12 @@ int PathDevice(const Problem& problem,
   return best;
 }
 
-void ScheduleHeft(const Problem& problem, const std::vector<double>& rank, ListSchedule& schedule) {
+void ScheduleHeft(const Problem& problem,
+                  const std::vector<double>& rank,
+                  const Interrupt& interrupt,
+                  ListSchedule& schedule) {
   for (int op : OrderByRank(problem.graph(), rank)) {
+    interrupt.Check();
     if (!schedule.IsFreeSource(op)) PlaceEarliestFinish(problem, schedule, op);
   }
 }
@@ -88,6 +92,7 @@ void ScheduleCpop(const Problem& problem,
                   const std::vector<double>& cost,
                   const std::vector<double>& priority,
                   std::uint64_t devices,
+                  const Interrupt& interrupt,
                   ListSchedule& schedule) {
   const Graph& graph = problem.graph();
   const std::vector<bool> on_path = CriticalPath(problem, schedule, priority);
@@ -103,6 +108,7 @@ void ScheduleCpop(const Problem& problem,
     if (waiting[op] == 0) ready.push(position[op]);
   }
   while (!ready.empty()) {
+    interrupt.Check();
     const int op = order[ready.top()];
     ready.pop();
     if (on_path[op] && path_device >= 0 && (schedule.CandidatesOf(op) >> path_device & 1)) {
@@ -119,18 +125,21 @@ void ScheduleCpop(const Problem& problem,
 
 }  // namespace
 
-HeftSchedule ComputeHeft(const Problem& problem, std::uint64_t devices, HeftRule rule) {
+HeftSchedule ComputeHeft(const Problem& problem,
+                         std::uint64_t devices,
+                         HeftRule rule,
+                         const Interrupt& interrupt) {
   const OpInputs inputs(problem.graph());
   const MeanCommunication communication = ComputeMeanCommunication(problem.cluster(), devices);
   const std::vector<double> cost = MeanOpCosts(problem, devices);
   std::vector<double> rank = UpwardRanks(problem, inputs, cost, communication);
   ListSchedule schedule(problem, inputs, devices);
   if (rule == HeftRule::kHeft) {
-    ScheduleHeft(problem, rank, schedule);
+    ScheduleHeft(problem, rank, interrupt, schedule);
   } else {
     std::vector<double> priority = DownwardRanks(problem, inputs, cost, communication);
     for (int op = 0; op < problem.num_ops(); ++op) priority[op] += rank[op];
-    ScheduleCpop(problem, inputs, cost, priority, devices, schedule);
+    ScheduleCpop(problem, inputs, cost, priority, devices, interrupt, schedule);
   }
   return {schedule.ToPlacement(),
           std::move(rank),
@@ -147,7 +156,7 @@ HeftAgent<rule>::HeftAgent(const AgentContext& context, const Config& config)
 
 template <HeftRule rule>
 std::vector<Placement> HeftAgent<rule>::Construct() const {
-  return {ComputeHeft(problem(), devices_, rule).placement};
+  return {ComputeHeft(problem(), devices_, rule, interrupt()).placement};
 }
 
 template class HeftAgent<HeftRule::kHeft>;

@@ -17,7 +17,7 @@
 // group that is scheduled decides for all: it goes to the device d that minimises its finish time
 // plus what the group's other ops cost on d. That is the classical rule when every op is its own
 // group. See list_schedule.h for groups and free sources. Ties go to the device of least index.
-// O(ops * devices * (inputs + idle intervals)).
+// O(devices * (inputs + ops * log ops)), with the inputs of all ops.
 //
 // Reference: H. Topcuoglu, S. Hariri, M.-Y. Wu, Performance-Effective and Low-Complexity Task
 // Scheduling for Heterogeneous Computing, IEEE TPDS 13(3), 2002, sections 4 and 5.
@@ -41,7 +41,11 @@ struct HeftSchedule {
 
 /// @param devices  mask of devices to use; groups allowed on none of them use all they are allowed
 /// on
-HeftSchedule ComputeHeft(const Problem& problem, std::uint64_t devices, HeftRule rule);
+/// @throws Interrupted
+HeftSchedule ComputeHeft(const Problem& problem,
+                         std::uint64_t devices,
+                         HeftRule rule,
+                         const Interrupt& interrupt = {});
 
 struct HeftConfig {
   std::string devices = "all";

@@ -52,6 +52,7 @@ int NumGroups(const HierarchicalConfig& config, const Problem& problem) {
 
 HierarchicalAgent::HierarchicalAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
+      interrupt_(context.end_step),
       config_(Checked(config)),
       units_(*problem_),
       num_groups_(NumGroups(config, *problem_)),
@@ -158,7 +159,7 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     return;
   }
   if (gradient_.Stale()) Restart();
-  Tape tape;
+  Tape tape(interrupt_);
   Pass pass;
   const int samples = gradient_.NumSamples(evaluator);
   BackgroundEvaluation evaluation(evaluator);

@@ -97,6 +97,7 @@ class HierarchicalAgent final : public Agent {
   void Restart();
 
   std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;
   Config config_;
   UnitFeatures units_;
   int num_groups_;

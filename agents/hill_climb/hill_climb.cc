@@ -30,6 +30,7 @@ std::size_t IndexOfBest(const std::vector<Outcome>& outcomes) {
 
 HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
+      interrupt_(context.end_construction),
       config_(config),
       proposer_(*problem_, config.moves, "moves"),
       rng_(context.seed) {
@@ -57,7 +58,9 @@ void HillClimbAgent::MoveTo(const Placement& placement, const Outcome& outcome) 
 
 void HillClimbAgent::Begin(Evaluator& evaluator) {
   std::vector<Placement> starts;
-  for (const std::string& name : config_.start) starts.push_back(MakeStart(*problem_, name, rng_));
+  for (const std::string& name : config_.start) {
+    starts.push_back(MakeStart(*problem_, name, rng_, interrupt_));
+  }
   const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   const std::size_t best = IndexOfBest(outcomes);
   MoveTo(starts[best], outcomes[best]);

@@ -54,7 +54,9 @@ std::vector<std::int32_t> Bisect(PartitionGraph& graph, double share, double tol
 /// The part of each vertex, an index into `speeds`.
 std::vector<std::int32_t> Partition(PartitionGraph& graph,
                                     const std::vector<double>& speeds,
-                                    double tolerance) {
+                                    double tolerance,
+                                    const Interrupt& interrupt) {
+  interrupt.Check();
   std::vector<std::int32_t> part(graph.size(), 0);
   if (speeds.size() == 1 || graph.size() == 0) return part;
   if (graph.size() <= static_cast<int>(speeds.size())) return OneVertexPerPart(graph, speeds);
@@ -70,7 +72,8 @@ std::vector<std::int32_t> Partition(PartitionGraph& graph,
       if (side[v] == s) vertices.push_back(v);
     }
     PartitionGraph below = Subgraph(graph, vertices);
-    const std::vector<std::int32_t> part_below = Partition(below, speeds_of[s], tolerance);
+    const std::vector<std::int32_t> part_below =
+        Partition(below, speeds_of[s], tolerance, interrupt);
     for (std::size_t i = 0; i < vertices.size(); ++i) {
       part[vertices[i]] = part_below[i] + static_cast<std::int32_t>(s * half);
     }
@@ -93,7 +96,7 @@ std::vector<Placement> MetisAgent::Construct() const {
   const double levels =
       std::ceil(std::log2(std::max<double>(2, static_cast<double>(speeds.size()))));
   const double tolerance = std::pow(1 + imbalance_, 1 / levels);
-  const std::vector<std::int32_t> part = Partition(graph, speeds, tolerance);
+  const std::vector<std::int32_t> part = Partition(graph, speeds, tolerance, interrupt());
   return {RepairPartition(problem(), graph, devices_, part)};
 }
 

@@ -14,7 +14,8 @@
 // are repaired afterwards: each goes to the allowed device with which it shares the most bytes (the
 // least loaded among equals). Where there are no more groups than devices, the dearest group gets
 // the fastest device. Deterministic (fixed seed). METIS keeps global state, so that constructions
-// on several threads take turns.
+// on several threads take turns. Near-linear in groups and edges; an interrupt ends a construction
+// between two bisections.
 //
 // Reference: G. Karypis, V. Kumar, Multilevel k-way Partitioning Scheme for Irregular Graphs, J.
 // Parallel and Distributed Computing 48 (1998).

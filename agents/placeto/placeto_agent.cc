@@ -37,7 +37,9 @@ void PlacetoTrainer::Load(std::istream& in) {
 }
 
 PlacetoAgent::PlacetoAgent(const AgentContext& context, const Config& config)
-    : problem_(context.problem), config_(config), learner_(config, {problem_}, context.seed, 1) {
+    : problem_(context.problem),
+      config_(config),
+      learner_(config, {problem_}, context.seed, 1, context.end_step) {
 }
 
 void PlacetoAgent::Step(Evaluator& evaluator) {

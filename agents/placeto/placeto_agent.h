@@ -10,7 +10,8 @@
 // placeto_paper.yaml has the published settings as far as they are known.
 //
 // An episode needs num_groups + 1 evaluations at most and num_groups passes through a network over
-// all groups: time and memory grow with num_groups^2. Graphs are coarsened to hundreds of groups.
+// all groups: time and memory grow with num_groups^2. Graphs are coarsened to hundreds of groups;
+// the registry refuses more than 20,000.
 //
 // The policy's size does not depend on the graph. PlacetoTrainer trains one over several graphs;
 // the setting `policy` begins with the policy in a file. `updates: 0` then shows what it does

@@ -61,10 +61,12 @@ PlacetoLearner::Task::Task(std::shared_ptr<const Problem> placed,
 PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
                                std::vector<std::shared_ptr<const Problem>> problems,
                                std::uint64_t seed,
-                               int threads)
+                               int threads,
+                               const Interrupt& interrupt)
     : config_(config),
       problems_(std::move(problems)),
       threads_(threads),
+      interrupt_(interrupt),
       rng_(seed),
       parameters_(MakeParameters(config.network, *problems_.front(), rng_)),
       ppo_(config.ppo, "ppo"),
@@ -136,7 +138,7 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task, Evaluator& evaluator,
   Rng start_rng;
   const Placement start = Start(task, rng != nullptr ? *rng : start_rng);
   const auto choose = [&](const PlacetoState& state) {
-    Tape tape(false);
+    Tape tape(interrupt_, false);
     const PlacetoState* states[] = {&state};
     const PlacetoBatch batch = task.problem.features().Batch(states);
     const Var choices = task.network.LogProbabilities(tape, task.problem.graph(), batch);
@@ -200,7 +202,7 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
   const int batch_states = std::max(1, kBatchRows / task.problem.graph().num_groups());
   Learned learned;
   task.parameters.ClearGradients();
-  Tape tape;
+  Tape tape(interrupt_);
   for (int begin = 0; begin < steps; begin += batch_states) {
     const int count = std::min(batch_states, steps - begin);
     std::vector<const PlacetoState*> states;

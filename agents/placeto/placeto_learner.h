@@ -45,10 +45,12 @@ class PlacetoLearner {
   PlacetoLearner(const PlacetoConfig& config,
                  std::vector<std::shared_ptr<const Problem>> problems,
                  std::uint64_t seed,
-                 int threads);
+                 int threads,
+                 const Interrupt& interrupt = {});
 
   /// An episode on every problem, and an update from them.
-  /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value"; BudgetExhausted
+  /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value"; BudgetExhausted;
+  ///   Interrupted
   void Update(std::span<Evaluator* const> evaluators);
   /// An episode of the most probable choices on the first problem, recorded as a row without
   /// update.
@@ -110,6 +112,7 @@ class PlacetoLearner {
   PlacetoConfig config_;
   std::vector<std::shared_ptr<const Problem>> problems_;
   int threads_;
+  Interrupt interrupt_;
   Rng rng_;
   ParameterSet parameters_;
   Ppo ppo_;

@@ -87,6 +87,7 @@ void PostConfig::Visit(FieldVisitor& v) {
 
 PostAgent::PostAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
+      interrupt_(context.end_step),
       config_(Checked(config)),
       rng_(context.seed),
       policy_(*problem_, parameters_, config.sharing),
@@ -108,7 +109,7 @@ std::int64_t PostAgent::UntilUpdate() const {
 }
 
 void PostAgent::Draw(int count, Evaluator& evaluator) {
-  Tape tape;
+  Tape tape(interrupt_);
   const Var log_probabilities = policy_.LogProbabilities(tape);
   std::vector<Placement> placements;
   try {
@@ -133,7 +134,7 @@ PostAgent::Row PostAgent::Ppo(std::span<const Sample> batch, std::vector<double>
   for (const Sample& sample : batch) placements.push_back(sample.placement);
   const Eigen::Map<const Eigen::RowVectorXd> row(advantages.data(), std::ssize(advantages));
   const bool whole = config_.ratio == "placement";
-  Tape tape;
+  Tape tape(interrupt_);
   Matrix old, old_drawn;
   Var kl;
   for (int epoch = 0; epoch <= ppo_.epochs(); ++epoch) {

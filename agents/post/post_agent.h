@@ -112,6 +112,7 @@ class PostAgent final : public Agent {
   void Restart();
 
   std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;
   Config config_;
   Rng rng_;
   ParameterSet parameters_;

@@ -1,5 +1,6 @@
 #include "agents/post/post_policy.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 

@@ -18,6 +18,7 @@ constexpr SCOTCH_Num kSeed = 1;
 constexpr double kCapacityUnits = 1000;  ///< a device of mean speed
 constexpr double kDistanceUnits = 4;     ///< the shortest distance
 constexpr double kMaxDistance = 1000;
+constexpr int kMostRefined = 300'000;  ///< groups
 
 std::mutex scotch_mutex;
 
@@ -150,10 +151,11 @@ std::vector<std::int32_t> Map(const Cluster& cluster,
   Require(SCOTCH_contextBindGraph(&context.value, &groups.value, &bound.value),
           "SCOTCH_contextBindGraph");
   Strategy strategy;
-  Require(SCOTCH_stratGraphMapBuild(&strategy.value,
-                                    SCOTCH_STRATDEFAULT,
-                                    static_cast<SCOTCH_Num>(devices.size()),
-                                    config.imbalance),
+  Require(SCOTCH_stratGraphMapBuild(
+              &strategy.value,
+              graph.size() > kMostRefined ? SCOTCH_STRATRECURSIVE : SCOTCH_STRATDEFAULT,
+              static_cast<SCOTCH_Num>(devices.size()),
+              config.imbalance),
           "SCOTCH_stratGraphMapBuild");
   std::vector<std::int32_t> part(graph.size());
   Require(SCOTCH_graphMap(&bound.value, &arch.value, &strategy.value, part.data()),

@@ -21,6 +21,7 @@ std::optional<Seq2SeqPolicy> PolicyOf(const Seq2SeqConfig& config, const Problem
 
 Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
+      interrupt_(context.end_step),
       config_(config),
       rng_(context.seed),
       policy_(PolicyOf(config, *problem_)),
@@ -42,7 +43,7 @@ void Seq2SeqAgent::Restart() {
 }
 
 void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
-  Tape tape;
+  Tape tape(interrupt_);
   Placement placement;
   try {
     placement = network_.Greedy(tape, inputs_).placements[0];
@@ -55,7 +56,7 @@ void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
 
 void Seq2SeqAgent::Update(Evaluator& evaluator) {
   if (learning_.Stale()) Restart();
-  Tape tape;
+  Tape tape(interrupt_);
   const int samples = learning_.NumSamples(evaluator);
   const bool again = config_.learning.ppo.epochs > 1;
   Seq2SeqNetwork::Rollout rollout;

@@ -46,6 +46,7 @@ class Seq2SeqAgent final : public Agent {
   void Update(Evaluator& evaluator);
 
   std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;
   Config config_;
   Rng rng_;
   std::optional<Seq2SeqPolicy> policy_;

@@ -17,6 +17,7 @@ constexpr double kDefaultTemperature = 0.01;
 
 AnnealingAgent::AnnealingAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
+      interrupt_(context.end_construction),
       config_(config),
       proposer_(*problem_, config.moves, "moves"),
       rng_(context.seed) {
@@ -67,7 +68,9 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
                  ? config_.evaluations
                  : std::max<std::int64_t>(1, evaluator.remaining());
   std::vector<Placement> starts;
-  for (const std::string& name : config_.start) starts.push_back(MakeStart(*problem_, name, rng_));
+  for (const std::string& name : config_.start) {
+    starts.push_back(MakeStart(*problem_, name, rng_, interrupt_));
+  }
   std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     Note({starts[i], Energy(outcomes[i])}, outcomes[i]);

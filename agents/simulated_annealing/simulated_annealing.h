@@ -96,6 +96,7 @@ class AnnealingAgent final : public Agent {
   std::int64_t CycleAt(std::int64_t used) const;
 
   std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;  // of starts
   Config config_;
   MoveProposer proposer_;
   Rng rng_;

@@ -164,7 +164,11 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
   std::optional<MeteredEvaluator> evaluator;
   try {
     inner = MakeSimulator(problem, simulator);
-    agent = spec.entry->make({problem, seed}, spec.settings);
+    agent = spec.entry->make({.problem = problem,
+                              .seed = seed,
+                              .end_construction = Interrupt(StopRequest::requested),
+                              .end_step = Interrupt(StopRequest::urgent)},
+                             spec.settings);
     evaluator.emplace(*inner, budget, [] { return StopRequest::urgent(); });
     if (earlier != nullptr) {
       std::istringstream saved(earlier->checkpoint);
@@ -180,6 +184,9 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
       if (earlier != nullptr) return *earlier;  // a checkpoint is worth more than part of a step
       result.status = SearchStatus::kStopped;
     }
+  } catch (const Interrupted&) {  // within a step, as above
+    if (earlier != nullptr) return *earlier;
+    result.status = SearchStatus::kStopped;
   } catch (const std::exception& error) {
     result.status = SearchStatus::kFailed;
     result.error = error.what();

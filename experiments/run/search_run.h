@@ -41,7 +41,10 @@ struct SearchResult {
 /// first step ends. [s]
 double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement);
 
-/// Set by ctrl-C. A second ctrl-C, half a second later or more, kills the process.
+/// Set by ctrl-C. It ends a search between two of its steps, so that it can be saved and go on from
+/// there, or, ten seconds later, within a step (urgent()). A construction, which would begin anew
+/// anyway, ends at once. A second ctrl-C, half a second later or more,
+/// kills the process.
 class StopRequest {
  public:
   /// SIGINT, SIGTERM and the end of the terminal (SIGHUP, unless ignored as under nohup) request a

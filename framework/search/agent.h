@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "framework/base/interrupt.h"
 #include "framework/config/config_node.h"
 #include "framework/config/fields.h"
 #include "framework/search/evaluator.h"
@@ -26,7 +28,8 @@ class Agent {
  public:
   virtual ~Agent() = default;
   /// One unit of search: a policy update, a sweep of moves, the one and only construction of a
-  /// heuristic.
+  /// heuristic. @throws Interrupted when its context's interrupts want an end; the agent is then of
+  ///   no more use, unless it says so
   virtual void Step(Evaluator& evaluator) = 0;
   /// True when further steps cannot change anything (a heuristic after its construction).
   virtual bool Finished() const { return false; }
@@ -43,6 +46,8 @@ class Agent {
 struct AgentContext {
   std::shared_ptr<const Problem> problem;
   std::uint64_t seed = 0;
+  Interrupt end_construction;  ///< at once: a construction would begin anew anyway
+  Interrupt end_step;          ///< later than that: a search whose step ends can be saved
 };
 
 /// One entry of the registry.
@@ -59,6 +64,10 @@ struct AgentEntry {
   /// YAML text of all settings: those given, and the defaults of the others.
   std::function<std::string(const ConfigNode& settings)> resolve_settings;
   bool uses_seed = true;  ///< false: the same result for every seed, run once
+  /// How time and memory grow with the problem, for users to read.
+  std::string growth;
+  /// `make` and `make_trainer` refuse problems of more groups.
+  int most_groups = std::numeric_limits<int>::max();
 };
 
 /// Agents by name, sorted.

@@ -6,6 +6,12 @@
 #include "framework/base/error.h"
 
 namespace emplace {
+namespace {
+
+// Large graphs take seconds for a large batch.
+constexpr size_t kPart = 16;
+
+}  // namespace
 
 MeteredEvaluator::MeteredEvaluator(Evaluator& inner,
                                    const Budget& budget,
@@ -42,9 +48,20 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
   if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
   const size_t allowed = static_cast<size_t>(
       std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(placements.size())));
-  inner_.Evaluate(placements.first(allowed), outcomes.first(allowed), detail);
+  for (size_t first = 0; first < allowed; first += kPart) {
+    if (first > 0 && cancelled_ && cancelled_()) throw BudgetExhausted();
+    const size_t count = std::min(kPart, allowed - first);
+    EvaluatePart(placements.subspan(first, count), outcomes.subspan(first, count), detail);
+  }
+  if (allowed < placements.size()) throw BudgetExhausted();
+}
+
+void MeteredEvaluator::EvaluatePart(std::span<const Placement> placements,
+                                    std::span<Outcome> outcomes,
+                                    const OutcomeDetail& detail) {
+  inner_.Evaluate(placements, outcomes, detail);
   const double now = seconds();
-  for (size_t i = 0; i < allowed; ++i) {
+  for (size_t i = 0; i < placements.size(); ++i) {
     const Outcome& outcome = outcomes[i];
     if (outcome.feasible) best_feasible_ = std::min(best_feasible_, outcome.step_time);
     if (!best_ || Better(outcome, best_->outcome)) {
@@ -52,7 +69,6 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
     }
     records_.push_back({now, outcome.step_time, best_feasible_, outcome.feasible});
   }
-  if (allowed < placements.size()) throw BudgetExhausted();
 }
 
 }  // namespace emplace

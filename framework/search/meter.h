@@ -37,7 +37,8 @@ struct EvaluationRecord {
 class MeteredEvaluator final : public Evaluator {
  public:
   /// @param inner  outlives this
-  /// @param cancelled  asked before every batch; true ends the search like an exhausted budget
+  /// @param cancelled  asked before every batch and every sixteen placements within; true ends the
+  ///   search like an exhausted budget
   MeteredEvaluator(Evaluator& inner, const Budget& budget, std::function<bool()> cancelled = {});
 
   const Problem& problem() const override { return inner_.problem(); }
@@ -63,6 +64,10 @@ class MeteredEvaluator final : public Evaluator {
   double seconds() const;
 
  private:
+  void EvaluatePart(std::span<const Placement> placements,
+                    std::span<Outcome> outcomes,
+                    const OutcomeDetail& detail);
+
   Evaluator& inner_;
   Budget budget_;
   std::function<bool()> cancelled_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -227,33 +227,7 @@ Problem::Problem(std::shared_ptr<const Graph> graph,
     }
   }
 
-  // Edges between groups: each tensor (or control edge) counts once per pair of groups.
-  std::map<std::pair<int, int>, std::int64_t> bytes_between;
-  std::vector<int> readers;
-  const auto connect = [&](int from, std::span<const int> ops, std::int64_t bytes) {
-    readers.clear();
-    for (int v : ops) readers.push_back(grouping_.group_of(v));
-    std::sort(readers.begin(), readers.end());
-    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-    for (int to : readers) {
-      if (to == from) continue;
-      bytes_between[{from, to}] += bytes;
-      bytes_between[{to, from}] += bytes;
-    }
-  };
-  for (int v = 0; v < num_ops; ++v) {
-    const int group = grouping_.group_of(v);
-    for (int t : graph_->op(v).outputs) connect(group, graph_->readers(t), graph_->tensor(t).bytes);
-    connect(group, graph_->control_readers(v), 0);
-  }
-  edge_offsets_.assign(num_groups() + 1, 0);
-  for (const auto& [groups, bytes] : bytes_between) {
-    ++edge_offsets_[groups.first + 1];
-    edges_.push_back({groups.second, bytes});
-  }
-  for (int group = 0; group < num_groups(); ++group) {
-    edge_offsets_[group + 1] += edge_offsets_[group];
-  }
+  SetEdges();
 
   std::vector<bool> seen(num_groups(), false);
   for (int v : graph_->topological_order()) {
@@ -261,6 +235,62 @@ Problem::Problem(std::shared_ptr<const Graph> graph,
     if (!seen[group]) group_order_.push_back(group);
     seen[group] = true;
   }
+}
+
+void Problem::SetEdges() {
+  // What is sent from group to group: each tensor (or control edge) counts once per pair of groups.
+  struct Message {
+    int from, to;
+    std::int64_t bytes;
+  };
+  std::vector<Message> messages;
+  std::vector<int> readers;
+  const auto send = [&](int from, std::span<const int> ops, std::int64_t bytes) {
+    readers.clear();
+    for (int v : ops) readers.push_back(grouping_.group_of(v));
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    for (int to : readers) {
+      if (to != from) messages.push_back({from, to, bytes});
+    }
+  };
+  for (int v = 0; v < num_ops(); ++v) {
+    const int group = grouping_.group_of(v);
+    for (int t : graph_->op(v).outputs) send(group, graph_->readers(t), graph_->tensor(t).bytes);
+    send(group, graph_->control_readers(v), 0);
+  }
+
+  // Every message in the rows of both groups, then each row in order and the equal ones together.
+  std::vector<int> row_ends(num_groups() + 1, 0);
+  for (const Message& message : messages) {
+    ++row_ends[message.from];
+    ++row_ends[message.to];
+  }
+  std::exclusive_scan(row_ends.begin(), row_ends.end(), row_ends.begin(), 0);
+  edges_.resize(2 * messages.size());
+  for (const auto& [from, to, bytes] : messages) {
+    edges_[row_ends[from]++] = {to, bytes};
+    edges_[row_ends[to]++] = {from, bytes};
+  }
+  std::size_t row_begin = 0, kept = 0;
+  edge_offsets_.assign(1, 0);
+  for (int group = 0; group < num_groups(); ++group) {
+    const std::size_t row_end = row_ends[group], kept_before = kept;
+    std::sort(edges_.begin() + row_begin,
+              edges_.begin() + row_end,
+              [](const Edge& a, const Edge& b) { return a.neighbor < b.neighbor; });
+    for (std::size_t e = row_begin; e < row_end; ++e) {
+      if (kept > kept_before && edges_[kept - 1].neighbor == edges_[e].neighbor) {
+        edges_[kept - 1].bytes += edges_[e].bytes;
+      } else {
+        edges_[kept++] = edges_[e];
+      }
+    }
+    row_begin = row_end;
+    edge_offsets_.push_back(static_cast<int>(kept));
+  }
+  edges_.resize(kept);
+  edges_.shrink_to_fit();
 }
 
 }  // namespace emplace

@@ -75,6 +75,8 @@ class Problem {
   std::span<const int> group_order() const { return group_order_; }
 
  private:
+  void SetEdges();
+
   std::shared_ptr<const Graph> graph_;
   Grouping grouping_;
   std::shared_ptr<const Cluster> cluster_;

@@ -1,8 +1,11 @@
 #include "agents/etf/etf.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "agents/common/list_schedule.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
@@ -110,6 +113,58 @@ TEST_CASE("schedules respect devices and messages, on random problems with littl
       }
     }
   }
+}
+
+// ETF as it is told: of all pairs of a ready op and a device the first, looked for anew each time.
+std::vector<DeviceIndex> PlainEtf(const Problem& problem, std::uint64_t devices) {
+  const OpInputs inputs(problem.graph());
+  const std::vector<int> order =
+      OrderByRank(problem.graph(),
+                  UpwardRanks(problem, inputs, MeanOpCosts(problem, devices), MeanCommunication{}));
+  ListSchedule schedule(problem, inputs, devices);
+  for (;;) {
+    int best = -1, best_device = -1;
+    Nanos best_start = 0;
+    for (int op : order) {
+      if (schedule.IsFreeSource(op) || schedule.IsScheduled(op)) continue;
+      if (std::any_of(inputs[op].begin(), inputs[op].end(), [&](const OpInput& input) {
+            return !schedule.IsFreeSource(input.op) && !schedule.IsScheduled(input.op);
+          })) {
+        continue;
+      }
+      for (int d = 0; d < problem.num_devices(); ++d) {
+        if (!(schedule.CandidatesOf(op) >> d & 1)) continue;
+        const Nanos start = std::max(schedule.Available(d), schedule.DataReady(op, d));
+        if (best >= 0 && start >= best_start) continue;
+        best = op;
+        best_device = d;
+        best_start = start;
+      }
+    }
+    if (best < 0) return schedule.ToPlacement().device;
+    schedule.Place(best, best_device, best_start);
+  }
+}
+
+TEST_CASE("the queues find what a look at all pairs finds, on random problems") {
+  Rng rng(9);
+  for (int trial = 0; trial < 200; ++trial) {
+    CAPTURE(trial);
+    const auto problem = MixedProblem(rng, 5 + UniformInt(rng, 80), 3, kUnlimitedMemory);
+    const auto plain = PlainEtf(*problem, 0b1110);
+    CHECK(ComputeEtf(*problem, 0b1110, false).placement.device == plain);
+    // Where there is room for everything, memory makes no difference.
+    CHECK(ComputeEtf(*problem, 0b1110, true).placement.device == plain);
+  }
+}
+
+TEST_CASE("an interrupt ends ETF") {
+  static int asked = 0;
+  asked = 0;
+  const Interrupt second([] { return ++asked == 2; });
+  const auto problem = FourOps(1000, 1000);
+  CHECK_THROWS_AS(ComputeEtf(*problem, kBoth, false, true, second), Interrupted);
+  CHECK(asked == 2);
 }
 
 }  // namespace

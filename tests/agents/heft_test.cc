@@ -135,6 +135,17 @@ TEST_CASE("parameters go with their readers and drag none to the first device") 
   CHECK(heft.makespan == 100);
 }
 
+TEST_CASE("an interrupt ends the construction") {
+  const auto problem = PublishedExample();
+  for (const HeftRule rule : {HeftRule::kHeft, HeftRule::kCpop}) {
+    static int asked = 0;
+    asked = 0;
+    const Interrupt third([] { return ++asked == 3; });
+    CHECK_THROWS_AS(ComputeHeft(*problem, kAll, rule, third), Interrupted);
+    CHECK(asked == 3);
+  }
+}
+
 TEST_CASE("a group goes where all of it finishes first") {
   ProblemBuilder builder = Gpus(2, 0);
   // Alone, "head" is faster on gpu:0 (1 < 2), but with "tail" the group costs 1 + 50 there, 2 + 10

@@ -224,4 +224,28 @@ TEST_CASE(
   CHECK(trace.placements[1].device == std::vector<DeviceIndex>{1, 1, 2, 2, 0});
 }
 
+TEST_CASE("contiguous blocks: groups without work go where their strongest neighbour went") {
+  ProblemBuilder builder = Gpus(2);
+  constexpr Nanos kNo = kMaxNanos;
+  const int a = builder.Op("a", {30}, {}, 0);
+  const int b = builder.Op("b", {30}, {}, 0);  // the second block
+  // Both placed: the one it shares more bytes with, the first among equals.
+  const int stronger = builder.Op("stronger", {0}, {a, b}, 0);
+  builder.op(stronger).inputs.push_back(builder.AddOutput(b, "more", 5));
+  const int equal = builder.Op("equal", {0}, {a, b}, 0);
+  // One of them may not be followed. Its reader is reached by it a round later.
+  const int not_there = builder.Op("not_there", {kNo, 0}, {a}, 7);
+  const int later = builder.Op("later", {kNo, 0}, {not_there}, 0);
+  const int follower = builder.Op("follower", {0}, {later}, 0);
+  builder.op(later).control_inputs.push_back(stronger);
+  const Placement placement = ContiguousPlacement(*builder.Build(), {0, 1});
+  CHECK(placement.device[a] == 0);
+  CHECK(placement.device[b] == 1);
+  CHECK(placement.device[stronger] == 1);
+  CHECK(placement.device[equal] == 0);
+  CHECK(placement.device[not_there] == 1);
+  CHECK(placement.device[later] == 1);
+  CHECK(placement.device[follower] == 1);
+}
+
 }  // namespace

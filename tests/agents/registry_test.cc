@@ -4,11 +4,13 @@
 #include <set>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "framework/base/error.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
+#include "tests/support/text.h"
 
 namespace {
 
@@ -20,7 +22,7 @@ std::string RequiredSettings(const std::string& agent) {
   return agent == "expert" ? "{rules: [{match: \"*\", device: \"*\"}]}" : "{}";
 }
 
-std::shared_ptr<const Problem> SmallProblem() {
+std::shared_ptr<const Problem> RegistryProblem() {
   Rng rng(5);
   return MixedProblem(rng, 12, 2, kUnlimitedMemory);
 }
@@ -29,12 +31,8 @@ std::string RefusalOf(const std::string& agent, const std::string& settings) {
   return MessageOf<InputError>([&] {
     AllAgents()
         .Find(agent, "test")
-        .make({SmallProblem(), 1}, ConfigNode::FromString(settings, "run.yaml"));
+        .make({RegistryProblem(), 1}, ConfigNode::FromString(settings, "run.yaml"));
   });
-}
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("every agent keeps the contract") {
@@ -48,9 +46,29 @@ TEST_CASE("names are sorted and unique, and every agent has a sentence") {
   for (const AgentEntry& entry : AllAgents().entries()) {
     CHECK(previous < entry.name);
     CHECK_FALSE(entry.sentence.empty());
+    CHECK_FALSE(entry.growth.empty());
     previous = entry.name;
   }
   CHECK(AllAgents().entries().size() == 19);
+}
+
+TEST_CASE("agents whose time grows with the square of the groups refuse large graphs") {
+  ProblemBuilder builder = Gpus(2);
+  for (int v = 0; v <= 20'000; ++v) builder.Op(fmt::format("op{}", v), {1});
+  const auto problem = builder.Build();
+  const ConfigNode settings = ConfigNode::FromString("{}", "run.yaml");
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    CAPTURE(entry.name);
+    const bool refuses = entry.name == "placeto" || entry.name == "seq2seq";
+    CHECK((entry.most_groups == 20'000) == refuses);
+    if (!refuses) continue;
+    const std::string message = MessageOf<InputError>([&] { entry.make({problem, 1}, settings); });
+    CHECK(Contains(message, "run.yaml"));
+    CHECK(Contains(message,
+                   "has 20001 groups, expected at most 20000: time and memory of a step grow with "
+                   "the square of the groups; coarsen it"));
+    CHECK(MessageOf<InputError>([&] { entry.make_trainer({{problem}, 1}, settings); }) == message);
+  }
 }
 
 TEST_CASE("an unknown agent is answered with the nearest one") {

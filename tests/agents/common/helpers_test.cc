@@ -24,23 +24,6 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-TEST_CASE("idle times: insertion into the first interval that is long enough") {
-  IdleTimes idle;
-  idle.Take(10, 10);  // idle: [0, 10), [20, ...)
-  idle.Take(30, 5);   // idle: [0, 10), [20, 30), [35, ...)
-  CHECK(idle.EarliestStart(0, 10) == 0);
-  CHECK(idle.EarliestStart(1, 10) == 20);
-  CHECK(idle.EarliestStart(0, 11) == 35);
-  CHECK(idle.EarliestStart(25, 5) == 25);
-  CHECK(idle.EarliestStart(25, 6) == 35);
-  CHECK(idle.EarliestStart(30, 1) == 35);
-  CHECK(idle.end() == 35);
-  idle.Take(20, 10);  // idle: [0, 10), [35, ...)
-  CHECK(idle.EarliestStart(5, 6) == 35);
-  idle.Take(2, 3);  // idle: [0, 2), [5, 10), [35, ...)
-  CHECK(idle.EarliestStart(1, 4) == 5);
-}
-
 TEST_CASE("messages between two ops are counted once, control edges without bytes") {
   ProblemBuilder builder;
   builder.Device("gpu:0");

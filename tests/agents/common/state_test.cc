@@ -32,7 +32,7 @@ std::string Base64Of(const std::string& text) {
 
 /// What is said to a read of `text`, which follows the header.
 template <class Read>
-std::string Refusal(const std::string& text, const Read& read) {
+std::string StateRefusal(const std::string& text, const Read& read) {
   const auto problem = OneOp();
   std::ostringstream header;
   StateWriter(header, "test", *problem);
@@ -107,7 +107,7 @@ TEST_CASE("state: a matrix is written as its shape and its bytes") {
 
 TEST_CASE("state: a matrix of another shape, or none, is refused") {
   const auto refusal = [](const std::string& text) {
-    return Refusal(text, [](StateReader& reader) {
+    return StateRefusal(text, [](StateReader& reader) {
       Matrix matrix(2, 1);
       reader.Matrix("encoder.weights", matrix);
     });
@@ -127,7 +127,7 @@ TEST_CASE("state: a matrix of another shape, or none, is refused") {
 TEST_CASE("state: integers, counts and flags are refused beyond their range") {
   std::int64_t read = 0;
   const auto within = [&](const std::string& text) {
-    return Refusal(text, [&](StateReader& reader) { read = reader.Int("a group", -1, 3); });
+    return StateRefusal(text, [&](StateReader& reader) { read = reader.Int("a group", -1, 3); });
   };
   for (const int value : {-1, 0, 3}) {
     CHECK(within(std::to_string(value)) == "(nothing was thrown)");
@@ -139,7 +139,7 @@ TEST_CASE("state: integers, counts and flags are refused beyond their range") {
   CHECK(within("x") == "agent state: expected a group, got \"x\"");
 
   const auto count = [&](const std::string& text) {
-    return Refusal(text, [&](StateReader& reader) { read = reader.Count("a number"); });
+    return StateRefusal(text, [&](StateReader& reader) { read = reader.Count("a number"); });
   };
   CHECK(count("9223372036854775807") == "(nothing was thrown)");
   CHECK(read == std::numeric_limits<std::int64_t>::max());
@@ -148,7 +148,7 @@ TEST_CASE("state: integers, counts and flags are refused beyond their range") {
   CHECK(count("-1") == "agent state: expected a number, got -1");
 
   const auto flag = [&](const std::string& text) {
-    return Refusal(text, [&](StateReader& reader) { read = reader.Flag(); });
+    return StateRefusal(text, [&](StateReader& reader) { read = reader.Flag(); });
   };
   CHECK(flag("1") == "(nothing was thrown)");
   CHECK(read == 1);
@@ -178,10 +178,10 @@ TEST_CASE("state: names and tables") {
   }
   CHECK(empty.num_rows() == 0);
 
-  CHECK(Refusal("bias", [](StateReader& r) { r.Name("parameter", "weights"); }) ==
+  CHECK(StateRefusal("bias", [](StateReader& r) { r.Name("parameter", "weights"); }) ==
         "agent state: expected parameter weights, got bias");
   const auto refusal = [](const std::string& text) {
-    return Refusal(text, [](StateReader& r) {
+    return StateRefusal(text, [](StateReader& r) {
       UpdateTable expected{{"loss", "entropy"}, {}};
       r.Table(expected);
     });
@@ -205,9 +205,9 @@ TEST_CASE("state: any text is restored byte by byte, other words are refused") {
   StateReader reader(state, "test", *problem);
   for (const std::string& text : texts) CHECK(reader.Text("a text") == text);
   const auto read = [](StateReader& r) { r.Text("a text"); };
-  CHECK(Refusal("", read) == "agent state: expected a text, it ends there");
+  CHECK(StateRefusal("", read) == "agent state: expected a text, it ends there");
   for (const std::string word : {"plain", "text:?"}) {
-    CHECK(Refusal(word, read) ==
+    CHECK(StateRefusal(word, read) ==
           "agent state: expected a text as \"text:\" and base64, got \"" + word + "\"");
   }
 }

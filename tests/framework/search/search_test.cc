@@ -1,3 +1,6 @@
+#include <map>
+#include <set>
+
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
@@ -80,6 +83,18 @@ TEST_CASE("time and cancellation end a search, too") {
   CHECK_THROWS_AS(meter.Evaluate(Placement{{0, 0}}), BudgetExhausted);
 }
 
+TEST_CASE("a long batch is cut off within when it is cancelled") {
+  SumEvaluator inner(TwoOps());
+  int asked = 0;
+  MeteredEvaluator meter(inner, {}, [&] { return ++asked == 3; });
+  const std::vector<Placement> batch(50, Placement{{0, 0}});
+  CHECK_THROWS_AS(meter.Evaluate(batch), BudgetExhausted);
+  CHECK(meter.records().size() == 32);  // asked before 0, 16 and 32
+  MeteredEvaluator whole(inner, {}, [] { return false; });
+  CHECK(whole.Evaluate(batch).size() == 50);
+  CHECK(whole.records().size() == 50);
+}
+
 TEST_CASE("a restored meter goes on as if it had never stopped") {
   SumEvaluator inner(TwoOps());
   const std::vector<Placement> batch{{{2, 0}}, {{1, 1}}, {{0, 1}}, {{1, 0}}, {{0, 0}}};
@@ -127,6 +142,47 @@ TEST_CASE("a problem knows what is allowed where, what it costs and who is whose
   CHECK(problem->neighbors(0)[0].neighbor == 1);
   CHECK(problem->neighbors(0)[0].bytes == 10);
   CHECK(problem->group_order()[0] == 0);
+}
+
+TEST_CASE("neighbours: each tensor once per pair of groups, in rows that mirror each other") {
+  Rng rng(21);
+  for (int trial = 0; trial < 50; ++trial) {
+    CAPTURE(trial);
+    const auto ops = RandomProblem(rng, {.num_ops = 40});
+    const Graph& graph = ops->graph();
+    std::vector<int> labels;
+    for (int v = 0; v < graph.num_ops(); ++v) labels.push_back(UniformInt(rng, 12));
+    const Grouping grouping(labels);
+    const Problem problem(std::make_shared<const Graph>(graph),
+                          grouping,
+                          std::make_shared<const Cluster>(ops->cluster()),
+                          ops->costs());
+    std::map<std::pair<int, int>, std::int64_t> bytes;
+    for (int v = 0; v < graph.num_ops(); ++v) {
+      const int from = grouping.group_of(v);
+      const auto send = [&](std::span<const int> readers, std::int64_t size) {
+        std::set<int> groups;
+        for (int reader : readers) groups.insert(grouping.group_of(reader));
+        groups.erase(from);
+        for (int to : groups) {
+          bytes[{from, to}] += size;
+          bytes[{to, from}] += size;
+        }
+      };
+      for (int t : graph.op(v).outputs) send(graph.readers(t), graph.tensor(t).bytes);
+      send(graph.control_readers(v), 0);
+    }
+    std::map<std::pair<int, int>, std::int64_t> found;
+    for (int group = 0; group < problem.num_groups(); ++group) {
+      int previous = -1;
+      for (const Problem::Edge& edge : problem.neighbors(group)) {
+        CHECK(previous < edge.neighbor);
+        previous = edge.neighbor;
+        found[{group, edge.neighbor}] = edge.bytes;
+      }
+    }
+    CHECK(found == bytes);
+  }
 }
 
 TEST_CASE("problems that cannot be solved are refused with their reason") {
