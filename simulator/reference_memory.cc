@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "framework/schedule/memory_plan.h"
 #include "simulator/reference_internal.h"

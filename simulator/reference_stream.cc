@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "framework/schedule/issue_order.h"
 #include "simulator/reference_internal.h"

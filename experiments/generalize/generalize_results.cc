@@ -176,8 +176,6 @@ const Training* FamilyResults::FindTraining(const GeneralizePlan& plan,
 }
 
 void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
-  file.SetAttribute("/", "format", "emplace-results");
-  file.SetAttribute("/", "version", std::int64_t{1});
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", WriteFields(plan.config));
   WriteProvenance(file, CollectProvenance());

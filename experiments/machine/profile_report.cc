@@ -22,7 +22,7 @@ constexpr size_t kLargestOps = 8, kProxyKinds = 5;
 constexpr size_t kSignatureWidth = 72;
 constexpr double kContention = 1.05;  // slowdowns worth a line
 
-std::string FormatNanos(double nanos) {
+std::string FormatKernelTime(double nanos) {
   if (std::abs(nanos) < 1000) return fmt::format("{:.1f} ns", nanos);
   return FormatTime(static_cast<Nanos>(std::llround(nanos)));
 }
@@ -129,7 +129,7 @@ std::string GraphsText(const std::vector<GraphTime>& accounts) {
     text += fmt::format("\n{} on {}: {} of ops in a step; real kernels {}, stand-ins {}",
                         account.graph,
                         account.kind,
-                        FormatNanos(account.total),
+                        FormatKernelTime(account.total),
                         FormatShare(1 - account.proxy / account.total, 1),
                         FormatShare(account.proxy / account.total, 1));
     std::vector<std::string> proxies;
@@ -142,7 +142,7 @@ std::string GraphsText(const std::vector<GraphTime>& accounts) {
       if (rows.size() > kLargestOps) break;
       rows.push_back({Clipped(share.op->signature, kSignatureWidth),
                       std::to_string(share.count),
-                      FormatNanos(share.time / share.count),
+                      FormatKernelTime(share.time / share.count),
                       FormatShare(share.time / account.total, 1)});
     }
     text += FormatColumns(rows);
@@ -183,7 +183,7 @@ std::string LinksText(const CostTable& table) {
                       first ? link.memory : "",
                       first ? std::to_string(link.points.size()) : "",
                       FormatBytes(range.from_bytes),
-                      FormatNanos(range.latency_ns),
+                      FormatKernelTime(range.latency_ns),
                       FormatRate(range.bytes_per_second),
                       first ? FormatShare(link.max_relative_error, 1) : ""});
       first = false;
@@ -205,11 +205,11 @@ std::string DispatchText(const CostTable& table) {
   Rows rows = {{"dispatch", "null kernel", "launch", "issue", "graph launch", "wait"}};
   for (const DispatchCosts& dispatch : table.dispatch) {
     rows.push_back({dispatch.device_kind,
-                    FormatNanos(dispatch.null_kernel_ns),
-                    FormatNanos(dispatch.launch_ns),
-                    FormatNanos(dispatch.issue_ns),
-                    FormatNanos(dispatch.graph_launch_ns),
-                    FormatNanos(dispatch.wait_ns)});
+                    FormatKernelTime(dispatch.null_kernel_ns),
+                    FormatKernelTime(dispatch.launch_ns),
+                    FormatKernelTime(dispatch.issue_ns),
+                    FormatKernelTime(dispatch.graph_launch_ns),
+                    FormatKernelTime(dispatch.wait_ns)});
   }
   return "\n" + FormatColumns(rows);
 }

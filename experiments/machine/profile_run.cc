@@ -46,10 +46,9 @@ Machine OpenDevices(const std::vector<std::string>& asked,
     machine.names = SplitAtCommas(table->properties.at(kDevicesProperty));
   } else if (asked.empty() && cluster != nullptr) {
     machine.names = cluster->DeviceNames();
-  } else if (asked.empty()) {
-    machine.names = DefaultDevices();
   }
   try {
+    if (machine.names.empty()) machine.names = DefaultDevices();
     machine.backend = OpenMachine(machine.names);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", where, error.what()));

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr SimulatorOptions kAsExecuted{.semantics = Semantics::kStream};
+constexpr SimulatorOptions kStream{.semantics = Semantics::kStream};
 
 void RequireNotStopped(const VerificationOptions& options) {
   if (options.stop && options.stop()) throw RunError("stopped; nothing was written");
@@ -114,7 +114,7 @@ std::string WhyUnfitting(Evaluator& simulator, const Placement& placement) {
 }  // namespace
 
 void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem) {
-  const auto simulator = MakeSimulator(problem, kAsExecuted);
+  const auto simulator = MakeSimulator(problem, kStream);
   for (VerifiedPlacement& placement : verification.placements) {
     placement.simulated = simulator->Evaluate(placement.candidate.placement);
     placement.shares = ComputeRungShares(
@@ -132,7 +132,7 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   result.problem = problem;
   result.mode = options.mode;
   result.rounds = options.rounds;
-  const auto simulator = MakeSimulator(problem, kAsExecuted);
+  const auto simulator = MakeSimulator(problem, kStream);
   std::vector<Placement> placements;
   for (const Candidate& candidate : candidates) {
     const std::string why = WhyUnfitting(*simulator, candidate.placement);
@@ -282,16 +282,16 @@ std::vector<Ablation> Ablate(const Verification& verification,
   };
   std::vector<Ablation> ablations;
   if (verification.placements.size() < 2) return ablations;
-  ablations.push_back(figures("no host cost", WithoutHostCost(verification.problem), kAsExecuted));
-  SimulatorOptions alone = kAsExecuted;
+  ablations.push_back(figures("no host cost", WithoutHostCost(verification.problem), kStream));
+  SimulatorOptions alone = kStream;
   alone.channel_contention = false;
   ablations.push_back(figures("no channel contention", verification.problem, alone));
   if (isolated != nullptr) {
     EMPLACE_CHECK(isolated->num_groups() == verification.problem->num_groups());
-    ablations.push_back(figures("isolated op costs", isolated, kAsExecuted));
+    ablations.push_back(figures("isolated op costs", isolated, kStream));
   }
   if (earlier != nullptr) {
-    ablations.push_back(figures("calibrated before", earlier, kAsExecuted));
+    ablations.push_back(figures("calibrated before", earlier, kStream));
   }
   return ablations;
 }

@@ -1,5 +1,6 @@
 #include "experiments/sweep/sweep_folder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -105,8 +106,25 @@ void RequireSweepOrEmpty(const SweepFolder& folder) {
   }
 }
 
+// The text `there` with the work bounds of `frozen` where both are those of one problem.
+std::string WithWorkBounds(const std::string& there, const std::string& frozen) {
+  static const std::regex kBound("work_ns: ([0-9]{1,18})\\b");
+  std::string text;
+  auto copied = there.begin();
+  std::sregex_iterator now(frozen.begin(), frozen.end(), kBound);
+  for (std::sregex_iterator at(there.begin(), there.end(), kBound), end; at != end && now != end;
+       ++at, ++now) {
+    const std::string earlier = (*at)[1], ours = (*now)[1];
+    text.append(copied, (*at)[1].first);
+    text += IsSameWorkBound(std::stoll(earlier), std::stoll(ours)) ? ours : earlier;
+    copied = (*at)[1].second;
+  }
+  return text.append(copied, there.end());
+}
+
 void RequireSameSweep(const SweepFolder& folder, const std::string& frozen) {
-  const std::string name = folder.frozen().string(), there = ReadFile(folder.frozen());
+  const std::string name = folder.frozen().string(),
+                    there = WithWorkBounds(ReadFile(folder.frozen()), frozen);
   if (there == frozen) return;
   const ConfigNode root = ConfigNode::FromString(there, name);
   if (const std::int64_t version = root.At("version").AsInt(); version != kVersion) {

@@ -21,14 +21,14 @@ struct RowPlan {
   std::vector<const ResultRun*> runs;
 };
 
-std::string ValueOf(const ResultRun& run, const std::string& key) {
+std::string SettingOf(const ResultRun& run, const std::string& key) {
   const std::string* value = FindRunKey(run, key);
   return value != nullptr ? *value : "";
 }
 
 std::vector<RunCondition> ConditionsOf(const ResultRun& run, const std::vector<std::string>& keys) {
   std::vector<RunCondition> conditions;
-  for (const std::string& key : keys) conditions.push_back({key, ValueOf(run, key)});
+  for (const std::string& key : keys) conditions.push_back({key, SettingOf(run, key)});
   return conditions;
 }
 
@@ -43,7 +43,7 @@ std::vector<std::string> VaryingKeys(const std::vector<ResultRun>& runs) {
       std::string others;
       for (const RunCondition& condition : ConditionsOf(run, keys))
         others += condition.value + '\n';
-      return seen.emplace(others, ValueOf(run, key)).first->second != ValueOf(run, key);
+      return seen.emplace(others, SettingOf(run, key)).first->second != SettingOf(run, key);
     });
     if (varies) keys.push_back(key);
   }
@@ -120,7 +120,7 @@ class TableMaker {
     std::map<std::vector<std::string>, size_t> index_of;
     for (const ResultRun& run : runs_) {
       std::vector<std::string> heads;
-      for (const std::string& key : table_.heads) heads.push_back(ValueOf(run, key));
+      for (const std::string& key : table_.heads) heads.push_back(SettingOf(run, key));
       const auto [found, is_new] = index_of.emplace(heads, plans_.size());
       if (is_new) plans_.push_back({heads, ConditionsOf(run, table_.heads), nullptr, {}});
       plans_[found->second].runs.push_back(&run);
@@ -137,7 +137,7 @@ class TableMaker {
     if (plan.layout != nullptr) return SatisfiesAll(plan.conditions, claim.where);
     return std::all_of(claim.where.begin(), claim.where.end(), [&](const RunCondition& condition) {
       return std::all_of(plan.runs.begin(), plan.runs.end(), [&](const ResultRun* run) {
-        return ValueOf(*run, condition.key) == condition.value;
+        return SettingOf(*run, condition.key) == condition.value;
       });
     });
   }

@@ -7,7 +7,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 std::string ToString(ClaimScope scope) {
   switch (scope) {
@@ -51,7 +51,7 @@ void ClaimCheck::Add(int row, const RowValues& values) {
   ClaimRow result;
   result.row = row;
   if (!left.run || !right.run) {
-    result.left = result.right = result.share = kUndefined;
+    result.left = result.right = result.share = kNoNumber;
     result.missing = left.missing;
     for (const std::string& name : right.missing) {
       const bool is_there = std::count(left.missing.begin(), left.missing.end(), name) > 0;
@@ -98,7 +98,7 @@ ClaimResult ClaimCheck::Result() const {
                       return row.verdict == Verdict::kOpen;
                     });
   if (open) {
-    result.share = kUndefined;
+    result.share = kNoNumber;
     return result;
   }
   result.verdict = HoldsIn(result.rows_held) ? Verdict::kHolds : Verdict::kDoesNotHold;

@@ -14,12 +14,12 @@ std::string Field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string Number(double value) {
+std::string CsvNumber(double value) {
   return std::isnan(value) ? "" : fmt::format("{}", value);
 }
 
-std::string Number(const std::optional<double>& value) {
-  return value ? Number(*value) : "";
+std::string CsvNumber(const std::optional<double>& value) {
+  return value ? CsvNumber(*value) : "";
 }
 
 }  // namespace
@@ -40,9 +40,9 @@ std::string TableCsv(const ResultTable& table) {
           "{},simulated,,{},{},{},{},{}\n",
           begin,
           CellState(cell, column),
-          Number(cell.value),
-          Number(cell.low),
-          Number(cell.high),
+          CsvNumber(cell.value),
+          CsvNumber(cell.low),
+          CsvNumber(cell.high),
           is_formula
               ? ",,,"
               : fmt::format("{},{},{},{}", cell.done, cell.fitting, cell.failed, cell.planned));
@@ -51,7 +51,7 @@ std::string TableCsv(const ResultTable& table) {
                           begin,
                           cell.published->confidence,
                           std::isinf(cell.published->value) ? "oom" : "number",
-                          Number(cell.published->value));
+                          CsvNumber(cell.published->value));
     }
   }
   return text;

@@ -16,7 +16,7 @@ namespace emplace {
 namespace {
 
 using Values = std::span<const double>;
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 bool AnyUndefined(Values values) {
   return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
@@ -25,12 +25,12 @@ bool AnyUndefined(Values values) {
 // muParser's own would return the other value, or not, by the order of the two.
 double Min(const double* values, int count) {
   const Values all(values, count);
-  return AnyUndefined(all) ? kUndefined : *std::min_element(all.begin(), all.end());
+  return AnyUndefined(all) ? kNotANumber : *std::min_element(all.begin(), all.end());
 }
 
 double Max(const double* values, int count) {
   const Values all(values, count);
-  return AnyUndefined(all) ? kUndefined : *std::max_element(all.begin(), all.end());
+  return AnyUndefined(all) ? kNotANumber : *std::max_element(all.begin(), all.end());
 }
 
 double Sum(const double* values, int count) {

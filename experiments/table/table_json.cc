@@ -15,12 +15,12 @@ Json Finite(double value) {
 }
 
 // With "inf" and "-inf", which JSON has no numbers for.
-Json Number(double value) {
+Json JsonNumber(double value) {
   return std::isinf(value) ? Json(value > 0 ? "inf" : "-inf") : Finite(value);
 }
 
-Json Number(const std::optional<double>& value) {
-  return value ? Number(*value) : Json();
+Json JsonNumber(const std::optional<double>& value) {
+  return value ? JsonNumber(*value) : Json();
 }
 
 std::string ToText(ColumnValue value) {
@@ -44,8 +44,8 @@ std::string ToText(ColumnValue value) {
 Json CellJson(const TableCell& cell, const ResultTableColumn& column) {
   Json json = {{"state", CellState(cell, column)},
                {"median", Finite(cell.value)},
-               {"low", Number(cell.low)},
-               {"high", Number(cell.high)},
+               {"low", JsonNumber(cell.low)},
+               {"high", JsonNumber(cell.high)},
                {"seeds", cell.done},
                {"fitting", cell.fitting},
                {"failed", cell.failed},
@@ -65,8 +65,8 @@ Json ClaimJson(const ClaimResult& claim) {
   for (const ClaimRow& row : claim.rows) {
     rows.push_back({{"row", row.row},
                     {"verdict", ToString(row.verdict)},
-                    {"left", Number(row.left)},
-                    {"right", Number(row.right)},
+                    {"left", JsonNumber(row.left)},
+                    {"right", JsonNumber(row.right)},
                     {"share", Finite(row.share)},
                     {"missing", row.missing}});
   }

@@ -11,7 +11,7 @@ namespace {
 using Lines = std::vector<std::vector<std::string>>;
 
 // A vertical bar would end the cell, a new line the table.
-std::string Escape(const std::string& text) {
+std::string EscapeMarkdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) escaped += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
   return escaped;
@@ -45,7 +45,7 @@ std::string FormatLines(const Lines& lines, size_t num_left) {
   return text;
 }
 
-std::string CellOf(const TableCell& cell, const ResultTableColumn& column) {
+std::string MarkdownCell(const TableCell& cell, const ResultTableColumn& column) {
   const CellText text = DescribeCell(cell, column);
   std::string line = text.number;
   if (!text.interval.empty()) line += " " + text.interval;
@@ -96,18 +96,19 @@ std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
 std::string TableMarkdown(const ResultTable& table) {
   const bool published = HasPublished(table);
   Lines lines(1);
-  for (const std::string& head : table.heads) lines[0].push_back(Escape(head));
+  for (const std::string& head : table.heads) lines[0].push_back(EscapeMarkdown(head));
   if (published) lines[0].emplace_back("source");
   const size_t num_left = lines[0].size();
-  for (const ResultTableColumn& column : table.columns) lines[0].push_back(Escape(HeadOf(column)));
+  for (const ResultTableColumn& column : table.columns)
+    lines[0].push_back(EscapeMarkdown(HeadOf(column)));
   for (const ResultTableRow& row : table.rows) {
     std::vector<std::string> ours, theirs(row.heads.size());
-    for (const std::string& head : row.heads) ours.push_back(Escape(head));
+    for (const std::string& head : row.heads) ours.push_back(EscapeMarkdown(head));
     if (published) ours.emplace_back("simulated");
     theirs.push_back(fmt::format("published [{}]", table.published_confidence));
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
-      ours.push_back(CellOf(cell, table.columns[c]));
+      ours.push_back(MarkdownCell(cell, table.columns[c]));
       theirs.push_back(cell.published ? FormatPublished(*cell.published, table) : "");
     }
     lines.push_back(std::move(ours));

@@ -5,7 +5,7 @@
 namespace emplace {
 namespace {
 
-std::string Escape(const std::string& text) {
+std::string EscapeTex(const std::string& text) {
   std::string escaped;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -37,11 +37,11 @@ std::string Join(const std::vector<std::string>& cells) {
   return line + " \\\\\n";
 }
 
-std::string CellOf(const TableCell& cell, const ResultTableColumn& column) {
+std::string TexCell(const TableCell& cell, const ResultTableColumn& column) {
   const CellText text = DescribeCell(cell, column);
-  std::string line = Escape(text.number);
-  if (!text.interval.empty()) line += " {\\scriptsize " + Escape(text.interval) + "}";
-  if (!text.note.empty()) line += " {\\scriptsize " + Escape(text.note) + "}";
+  std::string line = EscapeTex(text.number);
+  if (!text.interval.empty()) line += " {\\scriptsize " + EscapeTex(text.interval) + "}";
+  if (!text.note.empty()) line += " {\\scriptsize " + EscapeTex(text.note) + "}";
   return line;
 }
 
@@ -50,10 +50,10 @@ std::string CellOf(const TableCell& cell, const ResultTableColumn& column) {
 std::string TableTex(const ResultTable& table) {
   const bool published = HasPublished(table);
   std::vector<std::string> heads;
-  for (const std::string& head : table.heads) heads.push_back(Escape(head));
+  for (const std::string& head : table.heads) heads.push_back(EscapeTex(head));
   if (published) heads.emplace_back("source");
   const size_t num_left = heads.size();
-  for (const ResultTableColumn& column : table.columns) heads.push_back(Escape(HeadOf(column)));
+  for (const ResultTableColumn& column : table.columns) heads.push_back(EscapeTex(HeadOf(column)));
 
   std::string caption = table.title.empty() ? "" : table.title + ". ";
   for (const std::string& sentence : LegendOf(table)) {
@@ -61,20 +61,20 @@ std::string TableTex(const ResultTable& table) {
   }
   caption.pop_back();
   std::string text =
-      fmt::format("\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n", Escape(caption));
+      fmt::format("\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n", EscapeTex(caption));
   text += fmt::format("  \\begin{{tabular}}{{{}{}}}\n  \\toprule\n",
                       std::string(num_left, 'l'),
                       std::string(table.columns.size(), 'r'));
   text += Join(heads) + "  \\midrule\n";
   for (const ResultTableRow& row : table.rows) {
     std::vector<std::string> ours, theirs(row.heads.size());
-    for (const std::string& head : row.heads) ours.push_back(Escape(head));
+    for (const std::string& head : row.heads) ours.push_back(EscapeTex(head));
     if (published) ours.emplace_back("simulated");
-    theirs.push_back(Escape(fmt::format("published [{}]", table.published_confidence)));
+    theirs.push_back(EscapeTex(fmt::format("published [{}]", table.published_confidence)));
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
-      ours.push_back(CellOf(cell, table.columns[c]));
-      theirs.push_back(cell.published ? Escape(FormatPublished(*cell.published, table)) : "");
+      ours.push_back(TexCell(cell, table.columns[c]));
+      theirs.push_back(cell.published ? EscapeTex(FormatPublished(*cell.published, table)) : "");
     }
     text += Join(ours);
     if (row.HasPublished()) text += Join(theirs);

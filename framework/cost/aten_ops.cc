@@ -5,7 +5,7 @@ namespace {
 
 using enum OpClass;
 
-constexpr OpRule kRules[] = {
+constexpr OpRule kAtenRules[] = {
     {"_adaptive_avg_pool*", kPooling},
     {"_adaptive_max_pool*", kPooling},
     {"_addmm_activation", kMatmul},
@@ -367,7 +367,7 @@ constexpr OpRule kRules[] = {
 }  // namespace
 
 std::span<const OpRule> AtenOps() {
-  return kRules;
+  return kAtenRules;
 }
 
 }  // namespace emplace::internal

@@ -5,7 +5,7 @@ namespace {
 
 using enum OpClass;
 
-constexpr OpRule kRules[] = {
+constexpr OpRule kTensorflowRules[] = {
     {"Abs", kElementwise},
     {"AccumulateN", kElementwise},
     {"Acos", kElementwise},
@@ -286,7 +286,7 @@ constexpr OpRule kRules[] = {
 }  // namespace
 
 std::span<const OpRule> TensorFlowOps() {
-  return kRules;
+  return kTensorflowRules;
 }
 
 }  // namespace emplace::internal

@@ -20,7 +20,7 @@ std::vector<AgentSpec> Parse(const std::string& list,
                      own_keys);
 }
 
-std::string Refusal(const std::string& list) {
+std::string SpecRefusal(const std::string& list) {
   return MessageOf<InputError>([&] { Parse(list); });
 }
 
@@ -37,13 +37,13 @@ TEST_CASE("a name, or a map with a label and settings") {
 }
 
 TEST_CASE("mistakes are named with their place") {
-  CHECK(Refusal("[]") == "f.yaml:1:9: agents: expected at least one agent");
-  CHECK(Refusal("[haft]").find("f.yaml:1:10: agents.0: unknown agent \"haft\"; did you mean "
-                               "\"heft\"?") == 0);
-  CHECK(Refusal("[heft, heft]") ==
+  CHECK(SpecRefusal("[]") == "f.yaml:1:9: agents: expected at least one agent");
+  CHECK(SpecRefusal("[haft]").find("f.yaml:1:10: agents.0: unknown agent \"haft\"; did you mean "
+                                   "\"heft\"?") == 0);
+  CHECK(SpecRefusal("[heft, heft]") ==
         "f.yaml:1:16: agents.1: agent \"heft\" is listed twice; give each a label of its own, as "
         "in {name: heft, label: ...}");
-  CHECK(Refusal("[{name: heft, label: a/b}]") ==
+  CHECK(SpecRefusal("[{name: heft, label: a/b}]") ==
         "f.yaml:1:30: agents.0.label: expected a text without '/'");
 }
 

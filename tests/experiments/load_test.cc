@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
+#include "framework/base/json.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/cost_table.h"
 #include "framework/graph/graph_io.h"
@@ -17,8 +18,6 @@ using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-using Json = nlohmann::json;
 
 // DiamondJson() without its costs...
 std::string BareDiamondJson() {
@@ -49,10 +48,10 @@ CostTable DiamondTable() {
   return table;
 }
 
-struct Files {
+struct LoadFiles {
   TempDir folder;
 
-  explicit Files(const CostTable& table = DiamondTable()) {
+  explicit LoadFiles(const CostTable& table = DiamondTable()) {
     WriteText(folder / "costed.json", DiamondJson());
     WriteText(folder / "bare.json", BareDiamondJson());
     WriteText(folder / "c.yaml", ClusterYaml());
@@ -84,7 +83,7 @@ struct Files {
 };
 
 TEST_CASE("costs out of a table are those of a graph that brings them") {
-  const Files files;
+  const LoadFiles files;
   const auto cluster = LoadCluster(files.folder / "c.yaml");
   const auto table = LoadCosts(files.folder / "table.json");
   const auto costs_of = [&](const char* graph, const CostTable* costs, bool contracted) {
@@ -110,7 +109,7 @@ TEST_CASE("costs out of a table are those of a graph that brings them") {
 }
 
 TEST_CASE("simulate and run take a table of costs") {
-  const Files files;
+  const LoadFiles files;
   const ProcessResult own = files.Simulate("costed.json", "none");
   REQUIRE(own.exit_code == 0);
   const ProcessResult tabled = files.Simulate("bare.json", "table.json");
@@ -146,7 +145,7 @@ TEST_CASE("shares tell how much was fitted") {
     kind.ops.erase(kind.ops.begin());
     kind.by_op["k"] = {.overhead_ns = 500'000, .samples = 9, .error = 0.1};
   }
-  const Files files(table);
+  const LoadFiles files(table);
   const ProcessResult run = files.Run("../table.json", {"--set", "agents=[single_gpu]"});
   REQUIRE(run.exit_code == 0);
   // 2 * 2 ms of 2 * 2 ms + 2 * 0.5 ms.
@@ -157,7 +156,7 @@ TEST_CASE("a table of another machine is refused, one cut off or of a part of it
   CostTable table = DiamondTable();
   SUBCASE("another machine") {
     for (KindCosts& kind : table.kinds) kind.kind.name += "2";
-    const Files files(table);
+    const LoadFiles files(table);
     CheckRefused(files.Simulate("costed.json", "table.json"),
                  2,
                  {"costed.json with costs table.json",
@@ -169,7 +168,7 @@ TEST_CASE("a table of another machine is refused, one cut off or of a part of it
   }
   SUBCASE("a part") {
     table.kinds.pop_back();
-    const Files files(table);
+    const LoadFiles files(table);
     WriteText(files.folder / "c.yaml",
               "name: inline\n"
               "device_kinds:\n"
@@ -187,7 +186,7 @@ TEST_CASE("a table of another machine is refused, one cut off or of a part of it
   }
   SUBCASE("cut off") {
     table.complete = false;
-    const Files files(table);
+    const LoadFiles files(table);
     const ProcessResult result = files.Simulate("bare.json", "table.json");
     CHECK(result.exit_code == 0);
     CHECK(result.err.find("warning: table.json: the profile was cut off") != std::string::npos);
@@ -195,7 +194,7 @@ TEST_CASE("a table of another machine is refused, one cut off or of a part of it
 }
 
 TEST_CASE("tables in the configs folder are on a menu") {
-  const Files files;
+  const LoadFiles files;
   std::filesystem::create_directories(files.folder / "costs");
   std::filesystem::rename(files.folder / "table.json", files.folder / "costs/box.json");
   const ProcessOptions options{.folder = files.folder.path(),

@@ -3,26 +3,22 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "framework/base/json.h"
 #include "framework/graph/graph_io.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/export/export_graph.h"
 #include "tests/experiments/program_files.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-struct Files {
+struct ExportFiles {
   TempDir folder;
 
-  Files() {
+  ExportFiles() {
     WriteText(folder / "g.json", DiamondJson());
     WriteText(folder / "net.json", FormatGraph(*ModuleGraph(SmallNet())));
     WriteText(folder / "c.yaml", ClusterYaml());
@@ -45,7 +41,7 @@ struct Files {
 };
 
 TEST_CASE("TensorFlow's device strings of a placement, and the simulated time") {
-  const Files files;
+  const ExportFiles files;
   const ProcessResult result =
       files.ExportPlacement("g.json", "tensorflow", {"--device-map", "gpu:1=/device:GPU:5"});
   CAPTURE(result.err);
@@ -62,7 +58,7 @@ TEST_CASE("TensorFlow's device strings of a placement, and the simulated time") 
 }
 
 TEST_CASE("a device_map tells its conflicts and what they cost") {
-  const Files files;
+  const ExportFiles files;
   Json devices;
   const auto graph = ModuleGraph(SmallNet());
   for (const Op& op : graph->ops()) devices[op.name] = "gpu:0";
@@ -86,7 +82,7 @@ TEST_CASE("a device_map tells its conflicts and what they cost") {
 }
 
 TEST_CASE("two devices of one name are told") {
-  const Files files;
+  const ExportFiles files;
   const ProcessResult result = files.ExportPlacement(
       "g.json", "tensorflow", {"--device-map", "gpu:1=/device:GPU:0,gpu:0=/device:GPU:0"});
   CHECK(result.exit_code == 0);
@@ -96,7 +92,7 @@ TEST_CASE("two devices of one name are told") {
 }
 
 TEST_CASE("a placement that does not fit is exported and said so") {
-  const Files files;
+  const ExportFiles files;
   WriteText(files.folder / "c.yaml", ClusterYaml("2500000B"));
   const ProcessResult result = files.ExportPlacement("g.json", "json");
   CHECK(result.exit_code == 0);
@@ -104,7 +100,7 @@ TEST_CASE("a placement that does not fit is exported and said so") {
 }
 
 TEST_CASE("the best placement of a run, or that of an agent") {
-  const Files files;
+  const ExportFiles files;
   WriteText(files.folder / "run.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [single_cpu, single_gpu, random]\n"
             "seeds: [0, 1]\nbudget: {evaluations: 5}\n");
@@ -165,7 +161,7 @@ TEST_CASE("the best placement of a run, or that of an agent") {
 }
 
 TEST_CASE("what an export refuses") {
-  const Files files;
+  const ExportFiles files;
   const auto refused = [&](const std::vector<std::string>& arguments,
                            const std::vector<std::string>& fragments) {
     CheckRefused(files.Export(arguments), 2, fragments);

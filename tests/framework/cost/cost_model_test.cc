@@ -1,5 +1,6 @@
 #include "framework/cost/cost_model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -35,7 +36,7 @@ Cluster MakeCluster() {
       {});
 }
 
-Op MakeOp(const std::string& name, const std::string& kind, double flops, std::int64_t bytes) {
+Op CostedOp(const std::string& name, const std::string& kind, double flops, std::int64_t bytes) {
   Op op;
   op.name = name;
   op.kind = kind;
@@ -50,7 +51,7 @@ Costs Compute(const Op& op, std::vector<Tensor> tensors = {}) {
 
 TEST_CASE("roofline: overhead + the longer of compute and memory") {
   // 1e9 / (1e12 * 0.5) = 2 ms against 1e6 / 1e11 = 10 us.
-  const Costs product = Compute(MakeOp("a", "MatMul", 1e9, 1'000'000));
+  const Costs product = Compute(CostedOp("a", "MatMul", 1e9, 1'000'000));
   CHECK(product.at(0, 0) == 5'000 + 2'000'000);
   CHECK(product.at(0, 2) == product.at(0, 0));
   CHECK(product.rung_at(0, 0) == Rung::kRoofline);
@@ -60,20 +61,20 @@ TEST_CASE("roofline: overhead + the longer of compute and memory") {
   CHECK(product.uncertainty[0] < product.uncertainty[1]);
 
   // 1e6 / 1e12 = 1 us and less against 1e6 / 1e11 = 10 us; slow: 1e6 / (1e10 * 0.7) = 142.857 us.
-  const Costs sum = Compute(MakeOp("a", "AddV2", 1e5, 1'000'000));
+  const Costs sum = Compute(CostedOp("a", "AddV2", 1e5, 1'000'000));
   CHECK(sum.at(0, 0) == 15'000);
   CHECK(sum.rung_at(0, 0) == Rung::kRoofline);  // the memory's efficiency decides, and it is told
   CHECK(sum.at(0, 1) == 142'857);
   CHECK(sum.rung_at(0, 1) == Rung::kDefault);
 
   // Compute decides, and the kind does not tell the efficiency of this class: 1e9 / (1e12 * 0.5).
-  const Costs convolution = Compute(MakeOp("a", "Conv2D", 1e9, 0));
+  const Costs convolution = Compute(CostedOp("a", "Conv2D", 1e9, 0));
   CHECK(convolution.at(0, 0) == 5'000 + 2'000'000);
   CHECK(convolution.rung_at(0, 0) == Rung::kDefault);
 }
 
 TEST_CASE("an unknown op class is flagged even when memory decides") {
-  const Costs costs = Compute(MakeOp("a", "Frobnicate", 0, 1'000'000));
+  const Costs costs = Compute(CostedOp("a", "Frobnicate", 0, 1'000'000));
   CHECK(costs.at(0, 0) == 15'000);
   CHECK(costs.rung_at(0, 0) == Rung::kDefault);
 }
@@ -85,7 +86,7 @@ TEST_CASE("the peak is that of the largest floating tensor's type") {
     t.bytes = bytes;
     return t;
   };
-  Op op = MakeOp("a", "aten.mm", 1e9, 0);
+  Op op = CostedOp("a", "aten.mm", 1e9, 0);
   op.inputs = {0, 1};
   op.outputs = {2};
   // bf16: 1e9 / (4e12 * 0.5) = 0.5 ms.
@@ -99,7 +100,7 @@ TEST_CASE("the peak is that of the largest floating tensor's type") {
 }
 
 TEST_CASE("a measured cost beats the model, without overhead") {
-  Op op = MakeOp("a", "MatMul", 1e9, 0);
+  Op op = CostedOp("a", "MatMul", 1e9, 0);
   op.cost_ns = {{"other", 1.0}, {"fast", 1234.5}};
   const Costs costs = Compute(op);
   CHECK(costs.at(0, 0) == 1235);  // nearest, halves away from 0
@@ -111,14 +112,14 @@ TEST_CASE("a measured cost beats the model, without overhead") {
 
 TEST_CASE("storage and views are free") {
   for (const std::string kind : {"parameter", "constant", "Reshape", "aten.view"}) {
-    const Costs costs = Compute(MakeOp("a", kind, 0, 1'000'000));
+    const Costs costs = Compute(CostedOp("a", kind, 0, 1'000'000));
     CHECK(costs.at(0, 0) == 0);
     CHECK(costs.rung_at(0, 0) == Rung::kFree);
   }
 }
 
 TEST_CASE("device_kinds take class names and kind names") {
-  Op op = MakeOp("a", "AddV2", 0, 1000);
+  Op op = CostedOp("a", "AddV2", 0, 1000);
   op.device_kinds = {"cpu"};
   const Costs on_cpu = Compute(op);
   CHECK_FALSE(on_cpu.allowed(0, 0));
@@ -138,7 +139,7 @@ void CheckRefused(const std::function<void()>& f, const std::string& expected) {
 }
 
 TEST_CASE("what cannot be costed is refused by name") {
-  Op op = MakeOp("conv1", "Conv2D", 1, 1);
+  Op op = CostedOp("conv1", "Conv2D", 1, 1);
   op.device_kinds = {"tpu", "npu"};
   CheckRefused([&] { Compute(op); },
                "costs: op \"conv1\" may only run on device_kinds [tpu, npu], and no device of "
@@ -164,7 +165,7 @@ TEST_CASE("what cannot be costed is refused by name") {
                "that kind has no peak for f32");
   op.cost_ns = {{"bare", 7.0}};
   CHECK(on_bare_kind("", op).at(0, 0) == 7);
-  CHECK(on_bare_kind("", MakeOp("p", "parameter", 0, 0)).at(0, 0) == 0);
+  CHECK(on_bare_kind("", CostedOp("p", "parameter", 0, 0)).at(0, 0) == 0);
   op.cost_ns = {{"bare", 1e19}};
   CheckRefused(
       [&] { on_bare_kind("", op); },
@@ -174,8 +175,9 @@ TEST_CASE("what cannot be costed is refused by name") {
 }
 
 TEST_CASE("shares of a placement's time by rung") {
-  std::vector<Op> ops{
-      MakeOp("a", "MatMul", 1e9, 0), MakeOp("b", "MatMul", 0, 0), MakeOp("c", "parameter", 0, 0)};
+  std::vector<Op> ops{CostedOp("a", "MatMul", 1e9, 0),
+                      CostedOp("b", "MatMul", 0, 0),
+                      CostedOp("c", "parameter", 0, 0)};
   ops[1].cost_ns = {{"fast", 2'005'000.0 * 3}};
   const Costs costs = ComputeCosts(Graph("g", {}, ops), MakeCluster());
   const std::vector<std::uint8_t> devices{0, 2, 1};
@@ -227,17 +229,17 @@ TEST_CASE("the first rung that knows an op decides") {
   const CostTable table = MakeTable();
   std::vector<LadderCase> cases{
       // The 95 % interval is +- 1.96 standard errors: 196 / (2 * 1.96 * 2000).
-      {MakeOp("timed", "MatMul", 1e6, 8), 2000, Rung::kMeasured, 0.025},
+      {CostedOp("timed", "MatMul", 1e6, 8), 2000, Rung::kMeasured, 0.025},
       // Known without a timing: the kind's fit, 100 + 0, standard error 1.4826 * median error.
-      {MakeOp("untimed", "MatMul", 0, 8), 100, Rung::kNeighbour, 0.14826},
-      {MakeOp("neighbour", "MatMul", 500, 8), 600, Rung::kNeighbour, 0.14826},
-      {MakeOp("class", "BatchMatMul", 500, 8), 700, Rung::kRoofline, 0.29652},
+      {CostedOp("untimed", "MatMul", 0, 8), 100, Rung::kNeighbour, 0.14826},
+      {CostedOp("neighbour", "MatMul", 500, 8), 600, Rung::kNeighbour, 0.14826},
+      {CostedOp("class", "BatchMatMul", 500, 8), 700, Rung::kRoofline, 0.29652},
       // Nothing fits: 5 us + 1e6 / 1e11 s = 15 us, the published memory figure decides.
-      {MakeOp("model", "AddV2", 0, 1'000'000), 15'000, Rung::kRoofline, 0.35},
-      {MakeOp("unknown", "Frobnicate", 0, 1'000'000), 15'000, Rung::kDefault, 0.70},
-      {MakeOp("free", "Reshape", 0, 9), 0, Rung::kFree, 0},
-      {MakeOp("timed view", "Reshape", 0, 8), 70, Rung::kMeasured, 0},
-      {MakeOp("own", "MatMul", 1e6, 8), 5, Rung::kMeasured, 0.05},
+      {CostedOp("model", "AddV2", 0, 1'000'000), 15'000, Rung::kRoofline, 0.35},
+      {CostedOp("unknown", "Frobnicate", 0, 1'000'000), 15'000, Rung::kDefault, 0.70},
+      {CostedOp("free", "Reshape", 0, 9), 0, Rung::kFree, 0},
+      {CostedOp("timed view", "Reshape", 0, 8), 70, Rung::kMeasured, 0},
+      {CostedOp("own", "MatMul", 1e6, 8), 5, Rung::kMeasured, 0.05},
   };
   cases.back().op.cost_ns = {{"fast", 5.0}};
   std::vector<Op> ops;
@@ -272,16 +274,16 @@ TEST_CASE("ops without published figures need none where the table knows them") 
   const auto compute = [&](const Op& op) {
     return ComputeCosts(Graph("g", {}, {op}), bare, "g.json", {&table});
   };
-  CHECK(compute(MakeOp("a", "MatMul", 1e6, 8)).at(0, 0) == 3000);
-  CHECK(compute(MakeOp("a", "MatMul", 500, 8)).at(0, 0) == 600);
-  CheckRefused([&] { compute(MakeOp("a", "AddV2", 500, 8)); },
+  CHECK(compute(CostedOp("a", "MatMul", 1e6, 8)).at(0, 0) == 3000);
+  CHECK(compute(CostedOp("a", "MatMul", 500, 8)).at(0, 0) == 600);
+  CheckRefused([&] { compute(CostedOp("a", "AddV2", 500, 8)); },
                "g.json: op \"a\" (AddV2) has no cost_ns for device kind \"fast\", and that kind "
                "has no peak for f32");
 }
 
 TEST_CASE("a table of another machine is refused, one of a part of the machine warns") {
   CostTable table = MakeTable();
-  const Graph graph("g", {}, {MakeOp("a", "MatMul", 1e6, 8), MakeOp("b", "AddV2", 1e6, 8)});
+  const Graph graph("g", {}, {CostedOp("a", "MatMul", 1e6, 8), CostedOp("b", "AddV2", 1e6, 8)});
   std::vector<std::string> warnings;
   CostSources sources{&table};
   sources.warn = [&](const std::string& warning) { warnings.push_back(warning); };
@@ -291,7 +293,7 @@ TEST_CASE("a table of another machine is refused, one of a part of the machine w
                         "\"slow\": 2 ops cost there what the roofline model says"});
   // Nobody asks the model where all ops bring their cost.
   warnings.clear();
-  Op own = MakeOp("a", "MatMul", 1e6, 8);
+  Op own = CostedOp("a", "MatMul", 1e6, 8);
   own.cost_ns = {{"slow", 1.0}};
   ComputeCosts(Graph("g", {}, {own}), MakeCluster(), "g.json", sources);
   CHECK(warnings.empty());

@@ -31,11 +31,11 @@ Ids List(std::span<const int> ids) {
 
 // x ->  a(0) -> b(1) -> d(3); a -> c(2) -> d; tensors 0: x, then one per op. d waits for a by
 // control.
-struct Diamond {
+struct EditableDiamond {
   std::vector<Tensor> tensors{5};
   std::vector<Op> ops{4};
 
-  Diamond() {
+  EditableDiamond() {
     const char* names[] = {"a", "b", "c", "d"};
     const std::vector<Ids> inputs = {{0}, {1}, {1, 1}, {3, 2}};
     for (int v = 0; v < 4; ++v) {
@@ -57,7 +57,7 @@ struct Diamond {
 };
 
 TEST_CASE("producers, readers, dependencies and order follow from inputs and outputs") {
-  const Graph graph = Diamond().Build();
+  const Graph graph = EditableDiamond().Build();
   CHECK(graph.num_ops() == 4);
   CHECK(graph.num_tensors() == 5);
   CHECK(graph.tensor(0).producer == -1);
@@ -78,7 +78,7 @@ TEST_CASE("producers, readers, dependencies and order follow from inputs and out
 }
 
 TEST_CASE("a given figure of bytes accessed is kept, 0 included") {
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.ops[0].bytes_accessed = 0;
   diamond.ops[1].bytes_accessed = 7;
   CHECK(diamond.Build().op(0).bytes_accessed == 0);
@@ -106,7 +106,7 @@ TEST_CASE("an empty graph is a graph") {
 }
 
 TEST_CASE("aliases lead to the tensor that owns the memory") {
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.tensors[4].alias_of = 2;
   diamond.tensors[2].alias_of = 1;
   const Graph graph = diamond.Build();
@@ -118,18 +118,18 @@ TEST_CASE("aliases lead to the tensor that owns the memory") {
 
 TEST_CASE("ids that dangle are refused with op, field and the range") {
   for (int bad : {-1, 5, 1000}) {
-    Diamond diamond;
+    EditableDiamond diamond;
     diamond.ops[1].inputs = {1, bad};
     CHECK(diamond.Message() ==
           "g.json: ops[1] \"b\": inputs: dangling id " + std::to_string(bad) + "; ids are 0 .. 4");
   }
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.ops[1].outputs = {5};
   CHECK(diamond.Message() == "g.json: ops[1] \"b\": outputs: dangling id 5; ids are 0 .. 4");
-  diamond = Diamond();
+  diamond = EditableDiamond();
   diamond.ops[2].control_inputs = {4};
   CHECK(diamond.Message() == "g.json: ops[2] \"c\": control_inputs: dangling id 4; ids are 0 .. 3");
-  diamond = Diamond();
+  diamond = EditableDiamond();
   diamond.tensors[2].alias_of = 5;
   CHECK(diamond.Message() == "g.json: tensors[2] \"t2\": alias_of: no tensor 5; ids are 0 .. 4");
   diamond.tensors[2].alias_of = -2;
@@ -137,18 +137,18 @@ TEST_CASE("ids that dangle are refused with op, field and the range") {
 }
 
 TEST_CASE("a tensor has at most one producer") {
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.ops[2].outputs = {3, 1};
   CHECK(diamond.Message() ==
         "g.json: tensors[1] \"t1\": two producers: ops[0] \"a\" and ops[2] \"c\"; expected at most "
         "one");
-  diamond = Diamond();
+  diamond = EditableDiamond();
   diamond.ops[2].outputs = {3, 3};
   CHECK(diamond.Message() == "g.json: tensors[3] \"t3\": is listed twice in outputs of op \"c\"");
 }
 
 TEST_CASE("op names are there and unique") {
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.ops[2].name = "a";
   CHECK(diamond.Message() == "g.json: ops[2] \"a\": name: duplicate; ops[0] has it, too");
   diamond.ops[2].name = "";
@@ -156,12 +156,12 @@ TEST_CASE("op names are there and unique") {
 }
 
 TEST_CASE("negative and non-finite numbers are refused by field") {
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.tensors[3].bytes = -1;
   CHECK(diamond.Message() == "g.json: tensors[3] \"t3\": bytes: -1 is negative; expected >= 0 [B]");
 
   const auto message = [](auto set) {
-    Diamond broken;
+    EditableDiamond broken;
     set(broken.ops[1]);
     return broken.Message();
   };
@@ -181,7 +181,7 @@ TEST_CASE("negative and non-finite numbers are refused by field") {
 }
 
 TEST_CASE("aliases must not go round") {
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.tensors[2].alias_of = 2;
   CHECK(diamond.Message() == "g.json: tensors[2] \"t2\": alias_of: the aliases make a cycle");
   diamond.tensors[2].alias_of = 3;
@@ -191,13 +191,13 @@ TEST_CASE("aliases must not go round") {
 }
 
 TEST_CASE("a cycle of dependencies names the ops on it, in the order of the data") {
-  Diamond diamond;
+  EditableDiamond diamond;
   diamond.ops[0].inputs = {3};  // a reads what c makes of a
   CHECK(diamond.Message() == "g.json: ops: the dependencies make a cycle: \"c\" -> \"a\" -> \"c\"");
-  diamond = Diamond();
+  diamond = EditableDiamond();
   diamond.ops[0].inputs = {1};
   CHECK(diamond.Message() == "g.json: ops: the dependencies make a cycle: \"a\" -> \"a\"");
-  diamond = Diamond();
+  diamond = EditableDiamond();
   diamond.ops[1].control_inputs = {3};
   CHECK(diamond.Message() == "g.json: ops: the dependencies make a cycle: \"d\" -> \"b\" -> \"d\"");
 }
@@ -274,7 +274,7 @@ TEST_CASE("random graphs: adjacency is consistent and Boost's algorithms agree")
 }
 
 TEST_CASE("Boost's breadth-first search over the dependencies gives depths") {
-  const DependencyGraph graph = MakeDependencyGraph(Diamond().Build());
+  const DependencyGraph graph = MakeDependencyGraph(EditableDiamond().Build());
   std::vector<int> depth(4, 0);
   boost::breadth_first_search(graph,
                               0,
