@@ -62,8 +62,8 @@ if(EMPLACE_SANITIZE)
   target_link_options(emplace_flags INTERFACE -fsanitize=${EMPLACE_SANITIZE})
 endif()
 
-# emplace_optimise(TARGET LEVEL): how far Release optimises, "-O3" where time is spent, "-O1" where compiling
-# would take longer than the code ever runs.
+# emplace_optimise(TARGET LEVEL): how far Release optimises, "-O3" where time is spent, "-Og" where compiling
+# would take longer than the code ever runs (of all levels GCC needs the least time for that one).
 function(emplace_optimise target level)
   target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${level}>)
 endfunction()
@@ -72,14 +72,18 @@ endfunction()
 # are most of the work. So names in unnamed namespaces are unique within a folder. Off, every source is
 # compiled alone, as tools want it that look at single files.
 option(EMPLACE_UNITY "Compile the sources of a folder together" ON)
-set(EMPLACE_UNITY_FILES 8 CACHE STRING "How many at most")
 
-# emplace_unity(TARGET [APART regex]): what APART matches is compiled alone.
+# emplace_unity(TARGET [APART regex] [FILES number]): at most so many files of a folder are compiled together
+# (default 8: an edit of one is built again in seconds); what APART matches is compiled alone.
 function(emplace_unity target)
-  cmake_parse_arguments(arg "" "APART" "" ${ARGN})
+  cmake_parse_arguments(arg "" "APART;FILES" "" ${ARGN})
   if(NOT EMPLACE_UNITY)
     return()
   endif()
+  if(NOT arg_FILES)
+    set(arg_FILES 8)
+  endif()
+  math(EXPR few "${arg_FILES} / 2")
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(FILTER sources EXCLUDE REGEX "^${PROJECT_BINARY_DIR}/")
@@ -93,8 +97,7 @@ function(emplace_unity target)
   set(size 0)
   foreach(source ${sources})
     get_filename_component(source_folder ${source} DIRECTORY)
-    if(size GREATER_EQUAL EMPLACE_UNITY_FILES OR
-       (size GREATER_EQUAL 4 AND NOT source_folder STREQUAL folder))
+    if(size GREATER_EQUAL arg_FILES OR (size GREATER_EQUAL few AND NOT source_folder STREQUAL folder))
       math(EXPR unit "${unit} + 1")
       set(size 0)
     endif()
@@ -105,9 +108,10 @@ function(emplace_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# emplace_library(NAME LINK library... PRIVATE_LINK library... EXCLUDE regex OPTIMISE level): all sources of
-# this folder and the folders below it (CUDA and what EXCLUDE matches apart), the headers checked to compile
-# alone. PRIVATE_LINK stays out of headers.
+# emplace_library(NAME LINK library... PRIVATE_LINK library... EXCLUDE regex OPTIMISE level FILES number
+# SELDOM regex): all sources of this folder and the folders below it (CUDA and what EXCLUDE matches apart), the
+# headers checked to compile alone. PRIVATE_LINK stays out of headers. FILES as for emplace_unity. What SELDOM
+# matches runs a few times per run and is compiled at -Og.
 function(emplace_library name)
   cmake_parse_arguments(arg "" "EXCLUDE" "" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
@@ -123,7 +127,20 @@ endfunction()
 
 # The same from given lists of sources and headers.
 function(emplace_library_of name sources headers)
-  cmake_parse_arguments(arg "" "OPTIMISE" "LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "OPTIMISE;FILES;SELDOM" "LINK;PRIVATE_LINK" ${ARGN})
+  if(arg_SELDOM)
+    set(seldom ${sources})
+    list(FILTER seldom INCLUDE REGEX ${arg_SELDOM})
+    list(REMOVE_ITEM sources ${seldom})
+    add_library(${name}_seldom OBJECT ${seldom})
+    target_link_libraries(${name}_seldom PRIVATE emplace_flags ${arg_LINK} ${arg_PRIVATE_LINK})
+    target_include_directories(${name}_seldom PRIVATE ${PROJECT_SOURCE_DIR}
+      $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)
+    target_compile_definitions(${name}_seldom PRIVATE $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
+    emplace_optimise(${name}_seldom -Og)
+    emplace_unity(${name}_seldom FILES ${arg_FILES})
+    list(APPEND sources $<TARGET_OBJECTS:${name}_seldom>)
+  endif()
   add_library(${name} STATIC ${sources})
   target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
@@ -132,5 +149,5 @@ function(emplace_library_of name sources headers)
   if(arg_OPTIMISE)
     emplace_optimise(${name} ${arg_OPTIMISE})
   endif()
-  emplace_unity(${name})
+  emplace_unity(${name} FILES ${arg_FILES})
 endfunction()
