@@ -4,7 +4,7 @@
 
 namespace emplace {
 
-/// Every agent of the house: one sorted line each in registry.cc.
+/// Every agent of agents/, by name; registry.cc has one line for each.
 const AgentRegistry& AllAgents();
 
 }  // namespace emplace

@@ -14,7 +14,7 @@ namespace emplace {
 
 class ConstructiveAgent : public Agent {
  public:
-  /// @param name  names the agent in its saved state
+  /// @param name  of the agent in the registry; its saved state begins with it
   ConstructiveAgent(std::string name, const AgentContext& context);
   void Step(Evaluator& evaluator) final;
   bool Finished() const final { return finished_; }

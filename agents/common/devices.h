@@ -20,8 +20,9 @@ std::vector<int> SelectDevices(const Cluster& cluster,
                                const std::string& key,
                                const std::string& text);
 
+/// Bit d is set for every device d of the list.
 std::uint64_t MaskOf(const std::vector<int>& devices);
-/// Least index of a non-empty mask.
+/// The device of least index in a mask, which must not be 0.
 int FirstDevice(std::uint64_t mask);
 
 /// Groups that may run on more than one device.

@@ -19,7 +19,7 @@ class IdleTimes {
   Nanos EarliestStart(Nanos ready, Nanos duration) const;
   /// Takes [start, start + duration), which must be idle.
   void Take(Nanos start, Nanos duration);
-  /// From here on nothing is taken. [ns]
+  /// End of the last interval that was taken, 0 before the first: from here on all is idle. [ns]
   Nanos end() const { return end_; }
 
  private:

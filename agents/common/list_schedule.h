@@ -29,7 +29,7 @@ struct OpInput {
   std::int64_t bytes = 0;  ///< distinct tensors it sends, 0 for control alone [B]
 };
 
-/// Rows: the inputs of each op in ascending order of predecessors.
+/// The inputs of each op, `inputs[op]`, in ascending order of predecessors.
 class OpInputs {
  public:
   explicit OpInputs(const Graph& graph);
@@ -62,7 +62,7 @@ std::vector<double> UpwardRanks(const Problem& problem,
                                 const std::vector<double>& cost,
                                 const MeanCommunication& communication);
 
-/// rank_d(v) = max over predecessors p of (rank_d(p) + w(p) + c(p, v)), 0 without.
+/// rank_d(v) = max over predecessors p of (rank_d(p) + w(p) + c(p, v)), 0 for an op without any.
 /// @return [num_ops] [ns]
 std::vector<double> DownwardRanks(const Problem& problem,
                                   const OpInputs& inputs,
@@ -99,7 +99,7 @@ class ListSchedule {
   /// [num_ops], -1: not scheduled [ns]
   const std::vector<Nanos>& start() const { return start_; }
   const std::vector<Nanos>& finish() const { return finish_; }
-  /// Groups without a scheduled op or reader on their first device.
+  /// The device of every group. One without a scheduled op or reader goes to its first allowed one.
   Placement ToPlacement() const;
 
  private:

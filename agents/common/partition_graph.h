@@ -16,10 +16,11 @@ struct PartitionGraph {
   std::vector<double> cost;  ///< [n] mean cost over the devices it is allowed on [ns]
   /// [n] `cost` scaled; >= 1, sum about kWeightSum at most
   std::vector<std::int32_t> vertex_weight;
-  std::vector<std::int32_t> offsets;      ///< [n + 1]
-  std::vector<std::int32_t> neighbors;    ///< [offsets[n]] vertices, each edge in both directions
-  std::vector<std::int32_t> edge_weight;  ///< [offsets[n]] bytes scaled; >= 1, sum as above
-  double mean_edge_bytes = 0;             ///< over the edges that carry bytes; 0 without any [B]
+  std::vector<std::int32_t> offsets;    ///< [n + 1]
+  std::vector<std::int32_t> neighbors;  ///< [offsets[n]] vertices, each edge in both directions
+  /// [offsets[n]] bytes scaled; >= 1, sum about kWeightSum at most
+  std::vector<std::int32_t> edge_weight;
+  double mean_edge_bytes = 0;  ///< over the edges that carry bytes; 0 without any [B]
 
   int size() const { return static_cast<int>(group.size()); }
 };
@@ -43,8 +44,8 @@ Placement RepairPartition(const Problem& problem,
                           const std::vector<int>& devices,
                           const std::vector<std::int32_t>& part);
 
-/// For graphs with no more vertices than parts: the dearest vertex on the fastest device, and so
-/// on.
+/// For graphs with no more vertices than parts: the vertex that costs most goes to the fastest
+/// device, the next one to the next fastest, and so on.
 /// @param speeds  [num_parts]      @return [n] part of each vertex
 std::vector<std::int32_t> OneVertexPerPart(const PartitionGraph& graph,
                                            const std::vector<double>& speeds);

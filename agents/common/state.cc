@@ -11,6 +11,7 @@
 
 #include "agents/common/base64.h"
 #include "framework/base/error.h"
+#include "framework/base/version.h"
 
 namespace emplace {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 constexpr std::string_view kAgentMagic = "emplace-agent-state";
 constexpr std::string_view kTrainerMagic = "emplace-trainer-state";
 constexpr std::string_view kPolicyMagic = "emplace-policy";
+constexpr int kVersion = 1;  // of all three
 
 void Mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x100000001b3u;
@@ -75,15 +77,15 @@ std::uint64_t Fingerprint(const Problem& problem) {
 
 StateWriter::StateWriter(std::ostream& out, std::string_view agent, const Problem& problem)
     : out_(out) {
-  out_ << fmt::format("{} 1 {} {:016x}\n", kAgentMagic, agent, Fingerprint(problem));
+  out_ << fmt::format("{} {} {} {:016x}\n", kAgentMagic, kVersion, agent, Fingerprint(problem));
 }
 
 StateWriter::StateWriter(std::ostream& out, std::string_view agent, Problems problems) : out_(out) {
-  out_ << fmt::format("{} 1 {} {:016x}\n", kTrainerMagic, agent, Fingerprint(problems));
+  out_ << fmt::format("{} {} {} {:016x}\n", kTrainerMagic, kVersion, agent, Fingerprint(problems));
 }
 
 StateWriter::StateWriter(std::ostream& out, std::string_view agent) : out_(out) {
-  out_ << fmt::format("{} 1 {}\n", kPolicyMagic, agent);
+  out_ << fmt::format("{} {} {}\n", kPolicyMagic, kVersion, agent);
 }
 
 void StateWriter::Int(std::int64_t value) {
@@ -140,11 +142,10 @@ StateReader::StateReader(std::istream& in,
                          std::string_view agent)
     : in_(in), text_(text) {
   if (Word("the header") != magic) {
-    Fail(fmt::format("expected \"{} 1 {}\" at its beginning", magic, agent));
+    Fail(fmt::format("expected \"{} {} {}\" at its beginning", magic, kVersion, agent));
   }
-  if (const std::string version = Word("a version"); version != "1") {
-    Fail(fmt::format("expected version 1, got {}", version));
-  }
+  const std::string wrong = WhyUnreadable(Int("a version"), kVersion);
+  if (!wrong.empty()) Fail("version: " + wrong);
   if (const std::string name = Word("an agent's name"); name != agent) {
     Fail(fmt::format("expected that of agent {}, got that of agent {}", agent, name));
   }

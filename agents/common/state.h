@@ -4,7 +4,8 @@
 // are kept: words separated by white space, behind a line that names the agent and the problem or
 // problems; a policy belongs to no problem. Floating-point numbers are written exactly: single ones
 // as hexadecimal bits, many in one word as their shape and the base64 of their bytes,
-// little-endian: "8x32:AACAPw...".
+// little-endian: "8x32:AACAPw...". framework/results/FORMAT.md ("Checkpoints and policy files")
+// says where these texts are kept.
 
 #include <cstdint>
 #include <iosfwd>
@@ -20,7 +21,8 @@
 
 namespace emplace {
 
-/// Number that differs between problems that differ in names, sizes, grouping, costs or bytes.
+/// A hash of what a saved state depends on: names of graph and devices, number of ops, grouping,
+/// costs, bytes of tensors.
 std::uint64_t Fingerprint(const Problem& problem);
 
 using Problems = std::span<const std::shared_ptr<const Problem>>;
@@ -36,8 +38,9 @@ class StateWriter {
   void Int(std::int64_t value);
   void Double(double value);
   void Generator(const Rng& rng);
+  /// The devices of all groups, on one line.
   void Devices(const Placement& placement);
-  /// Step time, feasibility and devices; not the details on request.
+  /// Step time, feasibility and what each device tells; neither channels nor times of ops.
   void Result(const Outcome& outcome);
   /// @param name  at least one character, no white space
   void Name(std::string_view name);

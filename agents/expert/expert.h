@@ -53,8 +53,8 @@ struct ExpertRule {
 
 /// @param rules  the sequence
 /// @param layers 0: `layer` is refused
-/// @throws InputError with the place for a rule of another form, an unknown device or a layer out
-/// of range
+/// @throws InputError with the place, for a rule of another form, an unknown device or a layer out
+///   of range
 std::vector<ExpertRule> ParseExpertRules(const ConfigNode& rules,
                                          int layers,
                                          const Cluster& cluster);

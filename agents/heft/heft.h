@@ -39,8 +39,8 @@ struct HeftSchedule {
   Nanos makespan = 0;                ///< by the heuristic's own model [ns]
 };
 
-/// @param devices  mask of devices to use; groups allowed on none of them use all they are allowed
-/// on
+/// @param devices  mask of devices to use; a group that is allowed on none of them may use all that
+///   it is allowed on
 /// @throws Interrupted
 HeftSchedule ComputeHeft(const Problem& problem,
                          std::uint64_t devices,

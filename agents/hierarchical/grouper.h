@@ -9,6 +9,8 @@
 // and without one two layers are a single one. `gain` > 1 [ours] makes the first groupings decided
 // instead of uniform: units with similar inputs then begin in the same group, and an optimiser that
 // moves every weight by about the learning rate moves the logits `gain` times as fast.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <memory>
 #include <span>
@@ -50,7 +52,7 @@ class Grouper {
           Rng& rng,
           const std::string& key);
 
-  /// @return [num_units, num_groups]. This outlives the tape's content.
+  /// The grouper must stay alive until the tape is cleared. @return [num_units, num_groups]
   Var Logits(Tape& tape) const;
 
  private:

@@ -33,6 +33,8 @@
 //
 // References: A. Mirhoseini, A. Goldie, H. Pham, B. Steiner, Q. V. Le, J. Dean, A Hierarchical
 // Model for Device Placement, ICLR 2018; and the HP3C 2019 paper that uses the same formulation.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <optional>
 #include <vector>
@@ -56,7 +58,8 @@ struct HierarchicalConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// Groups of the grouper: see above.
+/// Number G of groups of the grouper: the setting `groups`, or what stands for its 0, and never
+/// more than the problem has groups.
 int NumGroups(const HierarchicalConfig& config, const Problem& problem);
 
 class HierarchicalAgent final : public Agent {
@@ -84,7 +87,8 @@ class HierarchicalAgent final : public Agent {
   /// The pass of one update, recorded on `tape`; moves the generator on.
   /// @param evaluation  if given, takes each placement as soon as it is drawn
   Pass Draw(Tape& tape, int num_samples, BackgroundEvaluation* evaluation = nullptr);
-  /// log p(grouping) + log p(devices | grouping), without noise. @return [1, 1]
+  /// log p(grouping) + log p(devices | grouping), without noise.
+  /// @param grouper_logits  [num_units, G] of grouper().Logits()    @return [1, 1]
   Var LogProbability(Tape& tape, Var grouper_logits, const Decision& decision) const;
   const Grouper& grouper() const { return grouper_; }
   ParameterSet& parameters() { return parameters_; }
@@ -93,7 +97,7 @@ class HierarchicalAgent final : public Agent {
   GroupSequence Sequence(std::span<const int> group_of_unit) const;
   Placement Place(const GroupSequence& sequence, const Decision& decision) const;
   void KeepBest(Pass& pass);
-  /// Both networks as at first, drawn anew.
+  /// Draws the parameters of both networks anew.
   void Restart();
 
   std::shared_ptr<const Problem> problem_;

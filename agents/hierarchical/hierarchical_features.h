@@ -7,6 +7,8 @@
 // of its neighbours for the grouper; counts of types, summed output shapes and the adjacency of
 // groups for the placer. How they are scaled is not known; all scalings here are [ours]. Costs,
 // bytes and positions are [ours] too, each behind a setting.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <cstdint>
 #include <span>

@@ -15,6 +15,8 @@
 // Noise [R]: normal noise on the logits, with `noise` times their root mean square as deviation, in
 // the first `noise_updates` updates (reference code: 0.5 until 750 [V]; paper: 500 [R]). The
 // log-probability is that of the noisy distribution which was sampled.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <vector>
 

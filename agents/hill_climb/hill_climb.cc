@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/starts.h"
 #include "agents/common/state.h"
+#include "agents/starts/starts.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {

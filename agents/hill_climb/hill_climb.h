@@ -72,7 +72,7 @@ class HillClimbAgent final : public Agent {
   void MoveTo(const Placement& placement, const Outcome& outcome);
 
   std::shared_ptr<const Problem> problem_;
-  Interrupt interrupt_;  // of starts
+  Interrupt interrupt_;  // ends the construction of starts
   Config config_;
   MoveProposer proposer_;
   Rng rng_;

@@ -11,12 +11,14 @@
 // time is in seconds; with `relative` [ours] in units of all groups one after another on the device
 // where that takes least, so that graphs of any size reward alike. A placement counts
 //   time' = min(time + penalty_per_gb * gigabytes above the limit, penalty_cap)            [V]
-// with the bytes above, summed over the devices [?]; limit 0: each device's own memory [ours]; cap
-// 0: none [ours]. The cap holds for what fits, too, and is in the same units as the time.
-// `transform` log takes the logarithm of time' [ours].
+// where the gigabytes above the limit are summed over the devices [?]; limit 0: each device's own
+// memory [ours]; cap 0: none [ours]. The cap holds for what fits, too, and is in the same units as
+// the time. `transform` log takes the logarithm of time' [ours].
 //
 // A step counts as an evaluation when it changes the placement. One that leaves its group where it
 // is has the outcome of the placement before, which is known.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <functional>
 #include <memory>

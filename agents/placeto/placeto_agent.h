@@ -17,6 +17,8 @@
 // the setting `policy` begins with the policy in a file. `updates: 0` then shows what it does
 // without learning (zero-shot): one episode of the most probable choices. `updates: n` makes n
 // updates (fine-tuning) and such an episode after them; -1: until the budget ends.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include "agents/placeto/placeto_learner.h"
 #include "framework/search/agent.h"

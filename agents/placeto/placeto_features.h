@@ -26,6 +26,8 @@
 //   parallel    the same over the groups parallel to v only
 //   inputs      share of the bytes that v reads which are made on j
 //   outputs     share of the bytes of v that are read on j
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <span>
 #include <string>

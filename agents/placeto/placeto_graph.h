@@ -8,6 +8,8 @@
 // updates. Followed as they are, nearly all groups of such a graph are ancestors and descendants of
 // one another and the pools are all alike; in order they say what they say of a graph without
 // cycles, for which nothing changes [ours].
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <cstdint>
 #include <memory>

@@ -6,9 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/starts.h"
+#include "agents/policy_gradient/baseline.h"
 #include "agents/policy_gradient/learner_state.h"
 #include "agents/policy_gradient/not_finite.h"
+#include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/config/setting_error.h"
@@ -18,22 +19,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kBatchRows = 1024;  // groups times states: what stays in the caches
-const std::vector<std::string> kColumns = {"restarts",
-                                           "update",
-                                           "greedy",
-                                           "evaluations",
-                                           "loss",
-                                           "entropy",
-                                           "entropy_weight",
-                                           "gradient_norm",
-                                           "learning_rate",
-                                           "gain",
-                                           "start_step_time_ns",
-                                           "last_step_time_ns",
-                                           "best_step_time_ns",
-                                           "feasible"};
 
 ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& problem, Rng& rng) {
   ParameterSet parameters;
@@ -41,11 +27,24 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
   return parameters;
 }
 
-double TimeOf(const Outcome& outcome) {
-  return outcome.feasible ? static_cast<double>(outcome.step_time) : kNan;
-}
-
 }  // namespace
+
+UpdateFields PlacetoRow::Fields() const {
+  return {{"restarts", restarts},
+          {"update", update},
+          {"greedy", greedy},
+          {"evaluations", evaluations},
+          {"loss", loss},
+          {"entropy", entropy},
+          {"entropy_weight", entropy_weight},
+          {"gradient_norm", gradient_norm},
+          {"learning_rate", learning_rate},
+          {"gain", gain},
+          {"start_step_time_ns", start_step_time_ns},
+          {"last_step_time_ns", last_step_time_ns},
+          {"best_step_time_ns", best_step_time_ns},
+          {"feasible", feasible}};
+}
 
 PlacetoLearner::Task::Task(std::shared_ptr<const Problem> placed,
                            const PlacetoConfig& config,
@@ -69,9 +68,8 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
       interrupt_(interrupt),
       rng_(seed),
       parameters_(MakeParameters(config.network, *problems_.front(), rng_)),
-      ppo_(config.ppo, "ppo"),
-      optimizer_(config.optimizer, parameters_, "optimizer"),
-      table_{kColumns, {}} {
+      core_(config.optimizer, config.ppo, parameters_, PlacetoRow().Fields()),
+      patience_(config.patience) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireRange("baseline_episodes", config.baseline_episodes, 0, 1e6);
   RequireRange("entropy_weight", config.entropy_weight, 0, kInfinity);
@@ -95,23 +93,21 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
     tasks_.push_back(std::make_unique<Task>(problem, config_, rng_));
   }
   LoadPolicyFile();
-  CopyParameters();
+  for (const auto& task : tasks_) core_.AddCopy(task->parameters);
 }
 
 void PlacetoLearner::Restart() {
   CopyValues(MakeParameters(config_.network, *problems_.front(), rng_), parameters_);
   LoadPolicyFile();
-  CopyParameters();
-  optimizer_.Reset();
-  ppo_ = Ppo(config_.ppo, "ppo");
+  core_.Restart();
   for (const auto& task : tasks_) {
     task->gains.clear();
     if (improved_ || config_.start != "best") continue;
-    task->best.reset();
+    task->best.Reset();
     task->fixed_start = MakeStart(task->problem.problem(), "random", rng_);
   }
   improved_ = false;
-  stale_updates_ = 0;
+  patience_.Reset();
   ++restarts_;
 }
 
@@ -121,13 +117,9 @@ bool PlacetoLearner::has_choices() const {
   });
 }
 
-void PlacetoLearner::CopyParameters() {
-  for (const auto& task : tasks_) CopyValues(parameters_, task->parameters);
-}
-
 Placement PlacetoLearner::Start(Task& task, Rng& rng) const {
   if (config_.start == "redraw") return MakeStart(task.problem.problem(), "random", rng);
-  if (config_.start == "best" && task.best) return *task.best;
+  if (config_.start == "best" && task.best.placement() != nullptr) return *task.best.placement();
   return task.fixed_start;
 }
 
@@ -156,34 +148,22 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task, Evaluator& evaluator,
   return sampled;
 }
 
-bool PlacetoLearner::Remember(Task& task, const Episode& episode) {
-  evaluations_ += episode.evaluations;
-  if (task.best && !Better(episode.best_outcome, task.best_outcome)) return false;
-  task.best = episode.best;
-  task.best_outcome = episode.best_outcome;
-  task.best_outcome.start.clear();
-  task.best_outcome.finish.clear();
-  return true;
-}
-
 void PlacetoLearner::Weigh(Task& task, Sampled& sampled) const {
   const auto steps = std::ssize(sampled.devices);
-  std::vector<double> gains(steps);
+  std::vector<double> gains(steps), advantages(steps);
   sampled.advantages.resize(steps, 1);
-  double squares = 0, largest = 0;
+  double largest = 0;
   for (std::ptrdiff_t t = 0; t < steps; ++t) {
     gains[t] = sampled.episode.steps[t].gain;
     double baseline = 0;
     for (const std::vector<double>& earlier : task.gains) baseline += earlier[t];
     if (!task.gains.empty()) baseline /= static_cast<double>(task.gains.size());
-    const double advantage = gains[t] - baseline;
-    sampled.advantages(t, 0) = static_cast<float>(-advantage);
-    squares += advantage * advantage;
+    advantages[t] = gains[t] - baseline;
+    sampled.advantages(t, 0) = static_cast<float>(-advantages[t]);
     largest = std::max({largest, std::abs(gains[t]), std::abs(baseline)});
   }
   if (config_.normalize_advantages && steps > 0) {
-    const double rms = std::sqrt(squares / static_cast<double>(steps));
-    sampled.advantages *= rms > 1e-12 * largest ? static_cast<float>(1 / rms) : 0.0F;
+    sampled.advantages *= static_cast<float>(NormalizingFactor(advantages, largest));
   }
   task.gains.push_back(std::move(gains));
   if (std::ssize(task.gains) > config_.baseline_episodes) task.gains.erase(task.gains.begin());
@@ -191,9 +171,8 @@ void PlacetoLearner::Weigh(Task& task, Sampled& sampled) const {
 
 double PlacetoLearner::EntropyWeight() const {
   if (config_.entropy_updates == 0) return config_.entropy_weight;
-  const std::int64_t update = optimizer_.updates() / ppo_.epochs();
-  const double passed =
-      std::min(1.0, static_cast<double>(update) / static_cast<double>(config_.entropy_updates));
+  const double passed = std::min(
+      1.0, static_cast<double>(core_.updates()) / static_cast<double>(config_.entropy_updates));
   return config_.entropy_weight + passed * (config_.entropy_final - config_.entropy_weight);
 }
 
@@ -201,7 +180,6 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
   const int steps = static_cast<int>(sampled.devices.size());
   const int batch_states = std::max(1, kBatchRows / task.problem.graph().num_groups());
   Learned learned;
-  task.parameters.ClearGradients();
   Tape tape(interrupt_);
   for (int begin = 0; begin < steps; begin += batch_states) {
     const int count = std::min(batch_states, steps - begin);
@@ -210,7 +188,7 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
     for (int t = begin; t < begin + count; ++t) {
       states.push_back(&sampled.episode.steps[t].state);
       devices.push_back(sampled.devices[t]);
-      best.push_back(task.best->device[states.back()->current]);
+      best.push_back(task.best.placement()->device[states.back()->current]);
     }
     const PlacetoBatch batch = task.problem.features().Batch(states);
     const Var choices = task.network.LogProbabilities(tape, task.problem.graph(), batch);
@@ -219,10 +197,10 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
     for (int t = 0; t < count; ++t) old_picked(t, 0) = old(t, devices[t]);
 
     Var kl = tape.Constant(Matrix::Zero(1, 1));
-    if (ppo_.needs_kl()) kl = KlDivergence(tape, old, choices);
+    if (core_.ppo().needs_kl()) kl = KlDivergence(tape, old, choices);
     const Var picked = Pick(tape, choices, devices);
     const Matrix advantages = sampled.advantages.middleRows(begin, count);
-    Var loss = ppo_.Loss(tape, picked, old_picked, advantages, kl);
+    Var loss = core_.ppo().Loss(tape, picked, old_picked, advantages, kl);
     const Var entropy = MeanAll(tape, Entropy(tape, choices));
     loss = Subtract(tape, loss, Scale(tape, entropy, static_cast<float>(EntropyWeight())));
     if (config_.imitation_weight > 0) {
@@ -244,7 +222,7 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
 
 void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   EMPLACE_CHECK(evaluators.size() == tasks_.size());
-  if (config_.patience > 0 && stale_updates_ >= config_.patience) Restart();
+  if (patience_.Exhausted()) Restart();
   const int count = static_cast<int>(tasks_.size());
   std::vector<std::uint64_t> seeds;
   for (int i = 0; i < count; ++i) seeds.push_back(rng_());
@@ -253,76 +231,56 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     Rng rng(seeds[i]);
     sampled[i] = Sample(*tasks_[i], *evaluators[i], &rng);
   });
-  ++stale_updates_;
+  bool better = false;
   for (int i = 0; i < count; ++i) {
-    if (Remember(*tasks_[i], sampled[i].episode)) {
-      stale_updates_ = 0;
-      improved_ = true;
-    }
+    const Episode& episode = sampled[i].episode;
+    evaluations_ += episode.evaluations;
+    if (tasks_[i]->best.Offer(episode.best, episode.best_outcome)) better = true;
     Weigh(*tasks_[i], sampled[i]);
   }
-  Learned first;
-  Optimizer::StepInfo info;
-  for (int epoch = 0; epoch < ppo_.epochs(); ++epoch) {
+  patience_.Count(better);
+  if (better) improved_ = true;
+  PlacetoRow row = {.loss = 0, .entropy = 0, .entropy_weight = EntropyWeight()};
+  for (int epoch = 0; epoch < core_.ppo().epochs(); ++epoch) {
     std::vector<Learned> parts(count);
-    ParallelFor(count, threads_, [&](int i) { parts[i] = Differentiate(*tasks_[i], sampled[i]); });
-    Learned sum{.entropy_weight = EntropyWeight()};
-    for (int i = 0; i < count; ++i) {
-      sum.loss += parts[i].loss;
-      sum.entropy += parts[i].entropy;
-      sum.kl += parts[i].kl;
-      for (std::size_t p = 0; p < parameters_.all().size(); ++p) {
-        parameters_.all()[p].gradient += tasks_[i]->parameters.all()[p].gradient;
-      }
+    const Optimizer::StepInfo info = core_.DescendTogether(
+        threads_, updates_, 1, [&](int i) { parts[i] = Differentiate(*tasks_[i], sampled[i]); });
+    double kl = 0;
+    for (const Learned& part : parts) {
+      if (epoch == 0) row.loss += part.loss;
+      if (epoch == 0) row.entropy += part.entropy;
+      kl += part.kl;
     }
-    if (epoch == 0) first = sum;
-    if (epoch == ppo_.epochs() - 1) ppo_.Observe(sum.kl);
-    info = optimizer_.Step();
-    if (!std::isfinite(info.gradient_norm)) {
-      throw RunError(fmt::format("update {}: not finite: the sum of the gradients", updates_));
-    }
-    CopyParameters();
+    if (epoch == core_.ppo().epochs() - 1) core_.ppo().Observe(kl);
+    row.gradient_norm = info.gradient_norm;
+    row.learning_rate = info.learning_rate;
   }
-  Record(false, sampled, first, info);
+  Record(row, sampled);
   ++updates_;
 }
 
 void PlacetoLearner::GreedyEpisode(Evaluator& evaluator) {
-  const Sampled sampled = Sample(*tasks_.front(), evaluator, nullptr);
-  Remember(*tasks_.front(), sampled.episode);
-  Record(true, {&sampled, 1}, {kNan, kNan, kNan, kNan}, {kNan, kNan});
+  Task& task = *tasks_.front();
+  const Sampled sampled = Sample(task, evaluator, nullptr);
+  evaluations_ += sampled.episode.evaluations;
+  task.best.Offer(sampled.episode.best, sampled.episode.best_outcome);
+  Record({.greedy = 1}, {&sampled, 1});
 }
 
-void PlacetoLearner::Record(bool greedy,
-                            std::span<const Sampled> sampled,
-                            const Learned& learned,
-                            const Optimizer::StepInfo& info) {
-  double gain = 0, first = 0, last = 0, best = 0, feasible = 0;
+void PlacetoLearner::Record(PlacetoRow row, std::span<const Sampled> sampled) {
+  row.restarts = restarts_;
+  row.update = static_cast<double>(updates_);
+  row.evaluations = static_cast<double>(evaluations_);
   const auto count = static_cast<double>(sampled.size());
   for (std::size_t i = 0; i < sampled.size(); ++i) {
     const Episode& episode = sampled[i].episode;
-    gain += episode.steps.empty() ? 0 : episode.steps[0].gain / count;
-    first += TimeOf(episode.first_outcome) / count;
-    last += TimeOf(episode.last_outcome) / count;
-    best += TimeOf(tasks_[i]->best_outcome) / count;
-    feasible += episode.last_outcome.feasible / count;
+    row.gain += episode.steps.empty() ? 0 : episode.steps[0].gain / count;
+    row.start_step_time_ns += StepTimeOrNan(episode.first_outcome) / count;
+    row.last_step_time_ns += StepTimeOrNan(episode.last_outcome) / count;
+    row.best_step_time_ns += tasks_[i]->best.step_time() / count;
+    row.feasible += episode.last_outcome.feasible / count;
   }
-  for (double value : {static_cast<double>(restarts_),
-                       static_cast<double>(updates_),
-                       static_cast<double>(greedy),
-                       static_cast<double>(evaluations_),
-                       learned.loss,
-                       learned.entropy,
-                       learned.entropy_weight,
-                       info.gradient_norm,
-                       info.learning_rate,
-                       gain,
-                       first,
-                       last,
-                       best,
-                       feasible}) {
-    table_.values.push_back(value);
-  }
+  AddRow(core_.table(), row.Fields());
 }
 
 }  // namespace emplace

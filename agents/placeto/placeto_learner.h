@@ -9,32 +9,57 @@
 // The mean is over earlier episodes; in the first A_t = G_t [?]. The entropy weight falls linearly
 // from `entropy_weight` to `entropy_final`. [ours], behind settings and off in `paper`: advantages
 // divided by their root mean square over an episode; several steps of descent per episode by PPO
-// (with one step its loss has the gradient above); a pull towards the device that the graph's best
-// placement so far gives to the current group.
+// (with one step the gradient of its loss is that of the formula); a pull towards the device that
+// the graph's best placement so far gives to the current group.
 //
 // A policy that leaves every group where it is finds nothing more: after `patience` updates without
 // a better placement of any graph the search begins anew with other random weights (or those of the
 // `policy` file) [ours]. With `start: best` it goes on from its best placement; when that did not
-// get any better between two restarts, from a new random one, and the best so far counts from
-// there.
+// get any better between two restarts, it forgets it and goes on from a new random one.
 //
 // Episodes start from `start`: "random" (drawn once), "redraw" (drawn for each), "best" (the best
-// placement so far, "random" before there is one), or a name of agents/common/starts.h.
+// placement so far, "random" before there is one), or a name of agents/starts/starts.h.
 //
 // Each graph has a copy of the parameters; gradients are summed in the order of the graphs, so the
 // number of threads changes nothing.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
+#include <limits>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "agents/common/state.h"
 #include "agents/placeto/placeto_config.h"
-#include "framework/search/update_table.h"
+#include "agents/policy_gradient/best_placement.h"
+#include "agents/policy_gradient/learner_core.h"
+#include "agents/policy_gradient/update_fields.h"
 
 namespace emplace {
+
+/// A row of PlacetoLearner::table(): an update or a greedy episode. Times and shares are means over
+/// the graphs. What a greedy episode does not have is NaN. Where an update makes several steps of
+/// descent, loss and entropy are those of the first, norm and rate those of the last.
+struct PlacetoRow {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double restarts = 0;
+  double update = 0;              ///< updates before this row
+  double greedy = 0;              ///< 1: a greedy episode
+  double evaluations = 0;         ///< of the whole search
+  double loss = kNone;            ///< updates only, as the next four
+  double entropy = kNone;         ///< mean per step [nats]
+  double entropy_weight = kNone;  ///< of the first step
+  double gradient_norm = kNone;   ///< before clipping
+  double learning_rate = kNone;
+  double gain = 0;                ///< G_0
+  double start_step_time_ns = 0;  ///< of an episode's first placement; NaN: it does not fit
+  double last_step_time_ns = 0;   ///< of its last
+  double best_step_time_ns = 0;   ///< so far
+  double feasible = 0;            ///< share of the last placements
+  UpdateFields Fields() const;
+};
 
 class PlacetoLearner {
  public:
@@ -58,12 +83,8 @@ class PlacetoLearner {
 
   bool has_choices() const;
   std::int64_t updates() const { return updates_; }
-  /// One row per update or greedy episode; means over the graphs. Columns: restarts, update, greedy
-  /// (0 or 1), evaluations, loss, entropy (mean per step, nats), entropy_weight, gradient_norm,
-  /// learning_rate, gain (G_0), start_step_time_ns, last_step_time_ns, best_step_time_ns (so far),
-  /// feasible (share of last placements). Of several steps of descent, loss and entropy are those
-  /// of the first, norm and rate those of the last; greedy episodes have none of them.
-  const UpdateTable& table() const { return table_; }
+  /// One PlacetoRow per update and greedy episode.
+  const UpdateTable& table() const { return core_.table(); }
 
   void Save(StateWriter& writer) const;
   void Load(StateReader& reader);
@@ -79,8 +100,7 @@ class PlacetoLearner {
     ParameterSet parameters;  // a copy of the learner's, with gradients of its own
     PlacetoNetwork network;
     Placement fixed_start;
-    std::optional<Placement> best;
-    Outcome best_outcome;
+    BestPlacement best;
     std::vector<std::vector<double>> gains;  // of the last episodes, the oldest first
   };
   struct Sampled {
@@ -90,24 +110,19 @@ class PlacetoLearner {
     Matrix advantages;         // [T, 1] as costs: -A_t
   };
   struct Learned {
-    double loss = 0, entropy = 0, kl = 0, entropy_weight = 0;
+    double loss = 0, entropy = 0, kl = 0;
   };
 
   void LoadPolicy(std::istream& in, const std::string& where);
   void LoadPolicyFile();
   void Restart();
-  void CopyParameters();
   Placement Start(Task& task, Rng& rng) const;
   Sampled Sample(Task& task, Evaluator& evaluator, Rng* rng);
-  /// @return whether its best placement is better than those before
-  bool Remember(Task& task, const Episode& episode);
   void Weigh(Task& task, Sampled& sampled) const;
   Learned Differentiate(Task& task, const Sampled& sampled) const;
   double EntropyWeight() const;
-  void Record(bool greedy,
-              std::span<const Sampled> sampled,
-              const Learned& learned,
-              const Optimizer::StepInfo& info);
+  /// Adds what the episodes tell, and the row to the table.
+  void Record(PlacetoRow row, std::span<const Sampled> sampled);
 
   PlacetoConfig config_;
   std::vector<std::shared_ptr<const Problem>> problems_;
@@ -115,13 +130,12 @@ class PlacetoLearner {
   Interrupt interrupt_;
   Rng rng_;
   ParameterSet parameters_;
-  Ppo ppo_;
-  Optimizer optimizer_;
+  LearnerCore core_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::int64_t updates_ = 0, evaluations_ = 0;
-  int restarts_ = 0, stale_updates_ = 0;
+  int restarts_ = 0;
+  Patience patience_;      // in updates
   bool improved_ = false;  // since the last restart
-  UpdateTable table_;
 };
 
 }  // namespace emplace

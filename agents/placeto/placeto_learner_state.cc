@@ -15,37 +15,33 @@ namespace emplace {
 
 void PlacetoLearner::Save(StateWriter& writer) const {
   writer.Generator(rng_);
-  SaveLearner(writer, parameters_, optimizer_);
-  writer.Double(ppo_.kl_weight());
+  core_.Save(writer);
+  writer.Double(core_.ppo().kl_weight());
   writer.Int(updates_);
   writer.Int(evaluations_);
   writer.Int(restarts_);
-  writer.Int(stale_updates_);
+  writer.Int(patience_.trials());
   writer.Int(improved_);
   for (const auto& task : tasks_) {
     for (int group : task->problem.order()) writer.Int(group);
     writer.Devices(task->fixed_start);
-    writer.Int(task->best.has_value());
-    if (task->best) {
-      writer.Devices(*task->best);
-      writer.Result(task->best_outcome);
-    }
+    task->best.Save(writer);
     writer.Int(std::ssize(task->gains));
     for (const auto& gains : task->gains) {
       for (double gain : gains) writer.Double(gain);
     }
   }
-  writer.Table(table_);
+  writer.Table(core_.table());
 }
 
 void PlacetoLearner::Load(StateReader& reader) {
   reader.Generator(rng_);
-  LoadLearner(reader, parameters_, optimizer_);
-  ppo_.set_kl_weight(reader.Double("a weight"));
+  core_.Load(reader);
+  core_.ppo().set_kl_weight(reader.Double("a weight"));
   updates_ = reader.Count("a number of updates");
   evaluations_ = reader.Count("a number of evaluations");
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
-  stale_updates_ = static_cast<int>(reader.Count("a number of updates"));
+  patience_.set_trials(reader.Count("a number of updates"));
   improved_ = reader.Flag();
   for (const auto& task : tasks_) {
     const Problem& problem = task->problem.problem();
@@ -58,11 +54,7 @@ void PlacetoLearner::Load(StateReader& reader) {
     }
     task->problem.set_order(std::move(order));
     task->fixed_start = reader.Devices(problem);
-    task->best.reset();
-    if (reader.Flag()) {
-      task->best = reader.Devices(problem);
-      task->best_outcome = reader.Result(problem);
-    }
+    task->best.Load(reader, problem);
     const std::int64_t count = reader.Int("a number of episodes");
     if (count < 0 || count > config_.baseline_episodes) {
       reader.Fail(
@@ -73,8 +65,7 @@ void PlacetoLearner::Load(StateReader& reader) {
       for (double& gain : gains) gain = reader.Double("a gain");
     }
   }
-  reader.Table(table_);
-  CopyParameters();
+  reader.Table(core_.table());
 }
 
 void PlacetoLearner::SavePolicy(std::ostream& out) const {

@@ -26,6 +26,8 @@
 // product whose columns are the states' (framework/learn/ops.h: SparseMatMul with a block). An
 // episode is drawn state by state, since each depends on the choice before; its gradient is taken
 // over batches of many states.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <memory>
 #include <string>
@@ -51,7 +53,7 @@ struct PlacetoNetworkConfig {
 class PlacetoNetwork {
  public:
   /// @param num_devices  of every problem it will see; not read if devices are scored
-  /// @param parameters  outlives this; gets the network's
+  /// @param parameters  outlives this; the network adds its own to it
   /// @throws SettingError
   PlacetoNetwork(const PlacetoNetworkConfig& config,
                  int num_devices,

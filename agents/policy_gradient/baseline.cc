@@ -18,13 +18,16 @@ void BaselineConfig::Visit(FieldVisitor& v) {
 }
 
 Baseline::Baseline(const BaselineConfig& config, double failing_cost, const std::string& key)
-    : config_(config),
-      value_(config.method == "moving_average" && config.start == "failing"
-                 ? failing_cost
-                 : std::numeric_limits<double>::quiet_NaN()) {
+    : config_(config), failing_cost_(failing_cost) {
   RequireChoice(key + ".method", config.method, {"leave_one_out", "moving_average", "none"});
   RequireRange(key + ".decay", config.decay, 0, 1);
   RequireChoice(key + ".start", config.start, {"failing", "first"});
+  Reset();
+}
+
+void Baseline::Reset() {
+  const bool failing = config_.method == "moving_average" && config_.start == "failing";
+  value_ = failing ? failing_cost_ : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::vector<double> Baseline::Advantages(std::span<const double> costs) {
@@ -45,12 +48,17 @@ std::vector<double> Baseline::Advantages(std::span<const double> costs) {
   return advantages;
 }
 
-void NormalizeAdvantages(std::vector<double>& advantages, std::span<const double> costs) {
-  double squares = 0, largest = 0;
+double NormalizingFactor(std::span<const double> advantages, double largest) {
+  double squares = 0;
   for (double advantage : advantages) squares += advantage * advantage;
-  for (double cost : costs) largest = std::max(largest, std::abs(cost));
   const double rms = std::sqrt(squares / static_cast<double>(advantages.size()));
-  const double factor = rms > 1e-12 * largest ? 1 / rms : 0;
+  return rms > 1e-12 * largest ? 1 / rms : 0;
+}
+
+void NormalizeAdvantages(std::vector<double>& advantages, std::span<const double> costs) {
+  double largest = 0;
+  for (double cost : costs) largest = std::max(largest, std::abs(cost));
+  const double factor = NormalizingFactor(advantages, largest);
   for (double& advantage : advantages) advantage *= factor;
 }
 

@@ -7,6 +7,8 @@
 //   leave_one_out    for each sample the mean of the others (Kool et al. 2019) [ours];
 //                    a single sample has the advantage 0
 //   none
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <span>
 #include <string>
@@ -33,11 +35,18 @@ class Baseline {
   /// them, and for `none`.
   double value() const { return value_; }
   void set_value(double value) { value_ = value; }
+  /// Forgets all costs.
+  void Reset();
 
  private:
   BaselineConfig config_;
+  double failing_cost_;
   double value_;
 };
+
+/// What makes the root mean square of the advantages 1; 0 if it is no more than rounding.
+/// @param largest  of the absolute values that the advantages are differences of
+double NormalizingFactor(std::span<const double> advantages, double largest);
 
 /// Divides by the root mean square, so that steps mean the same whatever costs are measured in;
 /// differences that are no more than rounding become 0.

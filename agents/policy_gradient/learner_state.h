@@ -13,7 +13,7 @@ void SaveParameters(StateWriter& writer, const ParameterSet& parameters);
 
 /// @param parameters  made with the settings of those that were saved
 /// @throws InputError naming the parameter if they are not: "agent state: parameter encoder.weights
-///   [8, 32] expected, got [8, 16]". What was read until then stays.
+///   [8, 32] expected, got [8, 16]". Parameters read before that keep what was read.
 void LoadParameters(StateReader& reader, ParameterSet& parameters);
 
 /// CHECKs that both have the same names and shapes.

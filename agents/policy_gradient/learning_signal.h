@@ -4,10 +4,11 @@
 // the loss (policy_loss.h), and which placement is the best so far. A policy that learns from
 // several problems has one signal for each: baselines and best placements are not shared.
 
-#include <optional>
+#include <memory>
 #include <span>
 
 #include "agents/common/state.h"
+#include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/policy_gradient_config.h"
 #include "framework/search/evaluator.h"
 
@@ -20,26 +21,27 @@ class LearningSignal {
 
   /// Placements to sample now: `samples`, or what the budget leaves (at least 1).
   int NumSamples(const Evaluator& evaluator) const;
-  /// The best placement so far, if the imitation term wants its log-probability.
+  /// The best placement so far; nullptr before the first, or if the loss has no imitation term.
   const Placement* ToImitate() const;
 
   struct Batch {
     Matrix weights;        ///< [K, 1] A_i / K', 0 for a placement that does not count
     double mean_cost = 0;  ///< of all K
-    double feasible = 0;   ///< share
+    double feasible = 0;   ///< share of the K that fit
   };
   /// Keeps the best and moves the baseline.
-  /// @param update  updates before this one
+  /// @param placements, outcomes  [K] of one update
+  /// @param update  updates before this one, since the last restart
   Batch Take(std::span<const Placement> placements,
              std::span<const Outcome> outcomes,
              std::int64_t update);
 
   /// True after `patience` batches without a better placement.
-  bool Stale() const { return config_.patience > 0 && stale_updates_ >= config_.patience; }
+  bool Stale() const { return patience_.Exhausted(); }
   double baseline() const { return baseline_.value(); }
   /// Of the best placement, if it fits; else NaN. [ns]
-  double best_step_time() const;
-  /// As at first.
+  double best_step_time() const { return best_.step_time(); }
+  /// Forgets all outcomes.
   void Reset();
 
   void Save(StateWriter& writer) const;
@@ -50,9 +52,8 @@ class LearningSignal {
   std::shared_ptr<const Problem> problem_;
   Reward reward_;
   Baseline baseline_;
-  int stale_updates_ = 0;
-  std::optional<Placement> best_;
-  Outcome best_outcome_;
+  Patience patience_;  // in updates
+  BestPlacement best_;
 };
 
 }  // namespace emplace

@@ -1,29 +1,11 @@
 #include "agents/policy_gradient/policy_gradient.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "agents/policy_gradient/learner_state.h"
 #include "agents/policy_gradient/not_finite.h"
 #include "framework/base/error.h"
 
 namespace emplace {
 namespace {
-
-std::vector<std::string> Columns(const PolicyGradientConfig& config) {
-  std::vector<std::string> columns = {"restarts",
-                                      "evaluations",
-                                      "loss",
-                                      "entropy",
-                                      "gradient_norm",
-                                      "learning_rate",
-                                      "baseline",
-                                      "mean_cost",
-                                      "best_step_time_ns",
-                                      "feasible"};
-  if (config.ppo.epochs > 1) columns.insert(columns.end(), {"kl", "kl_weight"});
-  return columns;
-}
 
 const PolicyGradientConfig& Validated(const PolicyGradientConfig& config) {
   config.Validate();
@@ -32,19 +14,35 @@ const PolicyGradientConfig& Validated(const PolicyGradientConfig& config) {
 
 }  // namespace
 
+UpdateFields PolicyGradientRow::Fields(bool ppo) const {
+  UpdateFields fields = {{"restarts", restarts},
+                         {"evaluations", evaluations},
+                         {"loss", loss},
+                         {"entropy", entropy},
+                         {"gradient_norm", gradient_norm},
+                         {"learning_rate", learning_rate},
+                         {"baseline", baseline},
+                         {"mean_cost", mean_cost},
+                         {"best_step_time_ns", best_step_time_ns},
+                         {"feasible", feasible}};
+  if (ppo) fields.insert(fields.end(), {{"kl", kl}, {"kl_weight", kl_weight}});
+  return fields;
+}
+
 PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
                                std::shared_ptr<const Problem> problem,
                                ParameterSet& parameters)
     : config_(Validated(config)),
       parameters_(parameters),
-      signal_(config, std::move(problem)),
-      optimizer_(config.optimizer, parameters, "optimizer"),
-      ppo_(config.ppo, "ppo"),
-      table_{Columns(config), {}} {
+      part_(config, std::move(problem)),
+      core_(config.optimizer,
+            config.ppo,
+            parameters,
+            PolicyGradientRow().Fields(config.ppo.epochs > 1)) {
 }
 
 void PolicyGradient::ThrowNotFinite(const Tape& tape) const {
-  emplace::ThrowNotFinite(table_.num_rows(), tape);
+  emplace::ThrowNotFinite(table().num_rows(), tape);
 }
 
 void PolicyGradient::Update(Tape& tape,
@@ -55,89 +53,61 @@ void PolicyGradient::Update(Tape& tape,
   Update(tape, sampled, placements, evaluator.Evaluate(placements), rescore);
 }
 
-Optimizer::StepInfo PolicyGradient::Descend(Tape& tape, Var loss) {
-  if (!std::isfinite(tape.value(loss)(0, 0))) ThrowNotFinite(tape);
-  tape.Backward(loss);
-  const Optimizer::StepInfo info = optimizer_.Step();
-  if (!std::isfinite(info.gradient_norm)) ThrowNotFinite(tape);
-  tape.Clear();
-  return info;
-}
-
-double PolicyGradient::DescendAgain(Tape& tape,
-                                    const Matrix& weights,
-                                    const DrawnDecisions& drawn,
-                                    std::int64_t update,
-                                    const Rescore& rescore) {
-  double kl = 0;
-  for (int epoch = 1; epoch < config_.ppo.epochs; ++epoch) {
-    const Sampled scored = rescore(tape);
-    const Var surrogate = PpoSurrogate(tape, config_, ppo_, scored, weights, drawn, kl);
-    Descend(tape, PolicyLoss(tape, config_, scored, surrogate, update));
-  }
-  return kl;
-}
-
 void PolicyGradient::Update(Tape& tape,
                             const Sampled& sampled,
                             std::span<const Placement> placements,
                             std::span<const Outcome> outcomes,
                             const Rescore& rescore) {
-  EMPLACE_CHECK(tape.rows(sampled.log_probability) == static_cast<int>(placements.size()));
-  const bool again = config_.ppo.epochs > 1;
-  EMPLACE_CHECK(!again || (rescore && sampled.decisions));
-  const std::int64_t update = updates();
-  const LearningSignal::Batch batch = signal_.Take(placements, outcomes, update);
-  evaluations_ += static_cast<std::int64_t>(outcomes.size());
-  const Var surrogate = GradientSurrogate(tape, config_, sampled, batch.weights);
-  const Var loss_var = PolicyLoss(tape, config_, sampled, surrogate, update);
-  const double loss = tape.value(loss_var)(0, 0);
-  const double entropy = tape.value(sampled.entropy)(0, 0) / std::max(sampled.num_decisions, 1);
-  const DrawnDecisions drawn = again ? DrawnDecisions(tape, *sampled.decisions) : DrawnDecisions();
-  const Optimizer::StepInfo info = Descend(tape, loss_var);
-
-  std::vector<double> row = {static_cast<double>(restarts_),
-                             static_cast<double>(evaluations_),
-                             loss,
-                             entropy,
-                             info.gradient_norm,
-                             info.learning_rate,
-                             signal_.baseline(),
-                             batch.mean_cost,
-                             signal_.best_step_time(),
-                             batch.feasible};
-  if (again) {
-    const double kl = DescendAgain(tape, batch.weights, drawn, update, rescore);
-    row.insert(row.end(), {kl, ppo_.kl_weight()});
-    ppo_.Observe(kl);
+  const bool ppo = config_.ppo.epochs > 1;
+  EMPLACE_CHECK(!ppo || rescore);
+  const std::int64_t row = table().num_rows(), update = updates();
+  const Var loss = part_.FirstLoss(tape, sampled, placements, outcomes, update);
+  const Optimizer::StepInfo info = core_.Descend(tape, loss, row);
+  for (int epoch = 1; epoch < config_.ppo.epochs; ++epoch) {
+    core_.Descend(tape, part_.NextLoss(tape, rescore(tape), core_.ppo(), update), row);
   }
-  table_.values.insert(table_.values.end(), row.begin(), row.end());
+  evaluations_ += static_cast<std::int64_t>(outcomes.size());
+  const PolicyGradientRow numbers = {
+      .restarts = static_cast<double>(restarts_),
+      .evaluations = static_cast<double>(evaluations_),
+      .loss = part_.loss(),
+      .entropy = part_.entropy(),
+      .gradient_norm = info.gradient_norm,
+      .learning_rate = info.learning_rate,
+      .baseline = part_.signal().baseline(),
+      .mean_cost = part_.batch().mean_cost,
+      .best_step_time_ns = part_.signal().best_step_time(),
+      .feasible = part_.batch().feasible,
+      .kl = part_.kl(),
+      .kl_weight = core_.ppo().kl_weight(),
+  };
+  AddRow(core_.table(), numbers.Fields(ppo));
+  if (ppo) core_.ppo().Observe(part_.kl());
 }
 
 void PolicyGradient::Restart(const ParameterSet& fresh) {
   CopyValues(fresh, parameters_);
-  optimizer_.Reset();
-  ppo_.set_kl_weight(config_.ppo.kl_weight);
-  signal_.Reset();
+  core_.Restart();
+  part_.signal().Reset();
   ++restarts_;
 }
 
 void PolicyGradient::Save(StateWriter& writer) const {
-  SaveLearner(writer, parameters_, optimizer_);
-  writer.Double(ppo_.kl_weight());
-  signal_.Save(writer);
+  core_.Save(writer);
+  writer.Double(core_.ppo().kl_weight());
+  part_.signal().Save(writer);
   writer.Int(evaluations_);
   writer.Int(restarts_);
-  writer.Table(table_);
+  writer.Table(table());
 }
 
 void PolicyGradient::Load(StateReader& reader) {
-  LoadLearner(reader, parameters_, optimizer_);
-  ppo_.set_kl_weight(reader.Double("a weight of the divergence"));
-  signal_.Load(reader);
+  core_.Load(reader);
+  core_.ppo().set_kl_weight(reader.Double("a weight of the divergence"));
+  part_.signal().Load(reader);
   evaluations_ = reader.Count("a number of evaluations");
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
-  reader.Table(table_);
+  reader.Table(core_.table());
 }
 
 }  // namespace emplace

@@ -13,9 +13,9 @@
 // of a placement where `per_decision` says so [ours]: step sizes then mean the same on graphs of
 // all sizes.
 //
-// With `ppo.epochs` E > 1 the batch is used for E steps (ppo.h). The first is the one above; before
-// each of the others the agent scores the placements again, and the ratios of its probabilities to
-// those that drew them, decision by decision, replace log p:
+// With `ppo.epochs` E > 1 the batch is used for E steps (ppo.h). The first is down the loss above;
+// before each of the others the agent scores the placements again, and the ratios of its
+// probabilities to those that drew them, decision by decision, replace log p:
 //
 //   1/K' sum_i A_i sum_t r_it, clipped, or with beta sum_t KL_t(old || new); entropy and imitation
 //   as before
@@ -27,19 +27,40 @@
 // A policy that has settled explores no more: what it has not found by then it will not find. After
 // `patience` updates without a better placement the search begins anew with other random weights
 // [ours]; schedules and the placement to imitate begin anew with it.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "agents/common/state.h"
-#include "agents/policy_gradient/learning_signal.h"
+#include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/policy_gradient_config.h"
-#include "agents/policy_gradient/policy_loss.h"
+#include "agents/policy_gradient/problem_update.h"
+#include "agents/policy_gradient/update_fields.h"
 #include "framework/learn/tape.h"
 #include "framework/search/evaluator.h"
-#include "framework/search/update_table.h"
 
 namespace emplace {
+
+/// A row of the table of PolicyGradient.
+struct PolicyGradientRow {
+  double restarts = 0;           ///< before this update
+  double evaluations = 0;        ///< of the whole search, this update's included
+  double loss = 0;               ///< of the first step
+  double entropy = 0;            ///< mean per decision [nats]
+  double gradient_norm = 0;      ///< of the first step, before clipping
+  double learning_rate = 0;      ///< of the first step
+  double baseline = 0;           ///< after the update
+  double mean_cost = 0;          ///< of the update's placements
+  double best_step_time_ns = 0;  ///< since the last restart; NaN: nothing fitted yet
+  double feasible = 0;           ///< share of the update's placements
+  double kl = 0;                 ///< ppo.epochs > 1: of the last pass, mean per decision [nats]
+  double kl_weight = 0;          ///< ppo.epochs > 1: that the last pass had
+  /// @param ppo  whether kl and kl_weight are among them
+  UpdateFields Fields(bool ppo) const;
+};
 
 class PolicyGradient {
  public:
@@ -50,9 +71,9 @@ class PolicyGradient {
                  ParameterSet& parameters);
 
   /// Placements to sample now: `samples`, or what the budget leaves (at least 1).
-  int NumSamples(const Evaluator& evaluator) const { return signal_.NumSamples(evaluator); }
+  int NumSamples(const Evaluator& evaluator) const { return part_.signal().NumSamples(evaluator); }
   /// The best placement since the last restart, if the imitation term wants its log-probability.
-  const Placement* ToImitate() const { return signal_.ToImitate(); }
+  const Placement* ToImitate() const { return part_.signal().ToImitate(); }
 
   using Sampled = PolicySample;
   /// Scores the placements of the update again on a cleared tape, those to imitate included, with
@@ -80,40 +101,27 @@ class PolicyGradient {
   [[noreturn]] void ThrowNotFinite(const Tape& tape) const;
 
   /// True after `patience` updates without a better placement. Restart() is then due.
-  bool Stale() const { return signal_.Stale(); }
+  bool Stale() const { return part_.signal().Stale(); }
   /// Takes over the values of newly drawn parameters and forgets all but the table.
   /// @param fresh  names and shapes as those given to the constructor
   void Restart(const ParameterSet& fresh);
 
   /// Since the last restart.
-  std::int64_t updates() const { return optimizer_.updates() / config_.ppo.epochs; }
-  /// Columns: restarts, evaluations, loss, entropy (mean per decision, nats), gradient_norm,
-  /// learning_rate, baseline, mean_cost, best_step_time_ns (since the last restart), feasible
-  /// (share); with ppo.epochs > 1 also kl (mean per decision, nats) and kl_weight, both of the last
-  /// pass; the loss and the gradient's norm are those of the first step.
-  const UpdateTable& table() const { return table_; }
+  std::int64_t updates() const { return core_.updates(); }
+  /// One PolicyGradientRow per update; kl and kl_weight only with ppo.epochs > 1.
+  const UpdateTable& table() const { return core_.table(); }
 
   /// Parameters, moments, baseline, best placement, table.
   void Save(StateWriter& writer) const;
   void Load(StateReader& reader);
 
  private:
-  Optimizer::StepInfo Descend(Tape& tape, Var loss);
-  /// The steps of PPO after the first. @return KL per decision of the last pass [nats]
-  double DescendAgain(Tape& tape,
-                      const Matrix& weights,
-                      const DrawnDecisions& drawn,
-                      std::int64_t update,
-                      const Rescore& rescore);
-
   PolicyGradientConfig config_;
   ParameterSet& parameters_;
-  LearningSignal signal_;
-  Optimizer optimizer_;
-  Ppo ppo_;
+  ProblemUpdate part_;
+  LearnerCore core_;
   std::int64_t evaluations_ = 0;
   int restarts_ = 0;
-  UpdateTable table_;
 };
 
 }  // namespace emplace

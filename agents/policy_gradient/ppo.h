@@ -8,6 +8,8 @@
 //         beta is doubled after a batch that ended beyond 1.5 times the target and halved after one
 //         that stayed below target / 1.5; within a factor of 1e6 of the first one [ours]
 //   clip  loss = mean(max(r A, clamp(r, 1 - clip, 1 + clip) A))
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <string>
 
@@ -34,7 +36,7 @@ class Ppo {
 
   /// @param log_probability  [n, m] under the policy in training
   /// @param old_log_probability  [n, m] under the one that drew
-  /// @param advantages  [n, m], or a row or column for all the others: A, as above
+  /// @param advantages  [n, m], or one row or column that stands for all: the A of the formulas
   /// @param kl  [1, 1] KL(old || new) [nats]; read if needs_kl(). Whether that of a decision or of
   ///   a whole placement is the caller's choice, and has to be the one for `log_probability`
   /// @return [1, 1] the mean over all entries, with the penalty
@@ -43,11 +45,13 @@ class Ppo {
            const Matrix& old_log_probability,
            const Matrix& advantages,
            Var kl) const;
-  /// Adapts beta; nothing with clip. @param kl  of the policy after the last epoch of a batch
-  /// [nats]
+  /// Adapts beta; does nothing with clip.
+  /// @param kl  of the policy after the last epoch of a batch [nats]
   void Observe(double kl);
   double kl_weight() const { return kl_weight_; }
   void set_kl_weight(double weight) { kl_weight_ = weight; }
+  /// The weight becomes the setting `kl_weight` again.
+  void Reset() { kl_weight_ = config_.kl_weight; }
 
  private:
   PpoConfig config_;

@@ -10,6 +10,8 @@
 // are missing, so that there is something to learn before anything fits [ours]:
 //
 //   failing signal * (1 + w * missing bytes / bytes of all resident tensors and activations)
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <string>
 
@@ -20,7 +22,7 @@ namespace emplace {
 
 struct RewardConfig {
   std::string transform = "sqrt";
-  double failing_signal = 0;  ///< [s]; 0: from the problem, see above
+  double failing_signal = 0;  ///< [s]; 0: twice the time of all groups one after another
   double deficit_weight = 0;
   void Visit(FieldVisitor& v);
 };
@@ -30,8 +32,9 @@ class Reward {
   /// @param key  of the settings within the agent's, for messages: "reward"
   /// @throws SettingError for an unknown transform or a negative number
   Reward(const RewardConfig& config, const Problem& problem, const std::string& key);
+  /// R of the outcome's placement.
   double Cost(const Outcome& outcome) const;
-  /// f(failing signal)
+  /// What a placement costs that does not fit, without deficit_weight: f(failing signal).
   double failing_cost() const { return Transformed(failing_seconds_); }
 
  private:

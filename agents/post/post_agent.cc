@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "agents/policy_gradient/learner_state.h"
 #include "agents/policy_gradient/not_finite.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
@@ -14,20 +13,6 @@
 
 namespace emplace {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-const std::vector<std::string> kColumns = {"restarts",
-                                           "evaluations",
-                                           "phase",
-                                           "entropy",
-                                           "kl",
-                                           "kl_weight",
-                                           "epsilon",
-                                           "elite_time_ns",
-                                           "baseline",
-                                           "mean_cost",
-                                           "best_step_time_ns",
-                                           "feasible"};
 
 const PostConfig& Checked(const PostConfig& config) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -46,6 +31,21 @@ const PostConfig& Checked(const PostConfig& config) {
 }
 
 }  // namespace
+
+UpdateFields PostRow::Fields() const {
+  return {{"restarts", restarts},
+          {"evaluations", evaluations},
+          {"phase", phase},
+          {"entropy", entropy},
+          {"kl", kl},
+          {"kl_weight", kl_weight},
+          {"epsilon", epsilon},
+          {"elite_time_ns", elite_time_ns},
+          {"baseline", baseline},
+          {"mean_cost", mean_cost},
+          {"best_step_time_ns", best_step_time_ns},
+          {"feasible", feasible}};
+}
 
 PostConfig::PostConfig() {
   reward.transform = "sqrt";
@@ -93,9 +93,8 @@ PostAgent::PostAgent(const AgentContext& context, const Config& config)
       policy_(*problem_, parameters_, config.sharing),
       reward_(config.reward, *problem_, "reward"),
       baseline_(config.baseline, reward_.failing_cost(), "baseline"),
-      ppo_(config.ppo, "ppo"),
-      optimizer_(config.optimizer, parameters_, "optimizer"),
-      table_{kColumns, {}} {
+      core_(config.optimizer, config.ppo, parameters_, PostRow().Fields()),
+      patience_(config.patience) {
 }
 
 std::int64_t PostAgent::UntilUpdate() const {
@@ -115,13 +114,13 @@ void PostAgent::Draw(int count, Evaluator& evaluator) {
   try {
     placements = policy_.Sample(tape.value(log_probabilities), count, rng_);
   } catch (const RunError&) {
-    ThrowNotFinite(table_.num_rows(), tape);
+    ThrowNotFinite(core_.table().num_rows(), tape);
   }
   std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
   for (int i = 0; i < count; ++i) {
     const bool better = since_restart_ + i == 0 || Better(outcomes[i], best_);
     if (better) best_ = outcomes[i];
-    stale_ = better ? 0 : stale_ + 1;
+    patience_.Count(better);
     const double cost = reward_.Cost(outcomes[i]);
     samples_.push_back({std::move(placements[i]), std::move(outcomes[i]), cost});
   }
@@ -129,41 +128,39 @@ void PostAgent::Draw(int count, Evaluator& evaluator) {
   since_restart_ += count;
 }
 
-PostAgent::Row PostAgent::Ppo(std::span<const Sample> batch, std::vector<double> advantages) {
+void PostAgent::Ppo(std::span<const Sample> batch,
+                    const std::vector<double>& advantages,
+                    PostRow& row) {
   std::vector<Placement> placements;
   for (const Sample& sample : batch) placements.push_back(sample.placement);
-  const Eigen::Map<const Eigen::RowVectorXd> row(advantages.data(), std::ssize(advantages));
+  const Eigen::Map<const Eigen::RowVectorXd> costs(advantages.data(), std::ssize(advantages));
   const bool whole = config_.ratio == "placement";
+  emplace::Ppo& ppo = core_.ppo();
+  const std::int64_t update = core_.table().num_rows();
   Tape tape(interrupt_);
   Matrix old, old_drawn;
   Var kl;
-  for (int epoch = 0; epoch <= ppo_.epochs(); ++epoch) {
-    tape.Clear();
+  for (int epoch = 0; epoch <= ppo.epochs(); ++epoch) {
     const Var all = policy_.LogProbabilities(tape);
     if (epoch == 0) old = tape.value(all);
     kl = KlDivergence(tape, old, all);
     if (whole) kl = Scale(tape, kl, static_cast<float>(policy_.num_decisions()));
-    if (epoch == ppo_.epochs()) break;
+    if (epoch == ppo.epochs()) break;
 
     Var drawn = policy_.LogProbability(tape, all, placements);
     if (whole) drawn = SumOverRows(tape, drawn);
     if (epoch == 0) old_drawn = tape.value(drawn);
-    const Var loss = ppo_.Loss(tape, drawn, old_drawn, row.cast<float>(), kl);
-    if (!std::isfinite(tape.value(loss)(0, 0))) ThrowNotFinite(table_.num_rows(), tape);
-    tape.Backward(loss);
-    if (!std::isfinite(optimizer_.Step().gradient_norm)) ThrowNotFinite(table_.num_rows(), tape);
+    const Var loss = ppo.Loss(tape, drawn, old_drawn, costs.cast<float>(), kl);
+    core_.Descend(tape, loss, update);
   }
-  const double divergence = tape.value(kl)(0, 0);
-  if (!std::isfinite(divergence)) ThrowNotFinite(table_.num_rows(), tape);
-  ppo_.Observe(divergence);
-  return {.phase = 0,
-          .kl = divergence,
-          .kl_weight = ppo_.kl_weight(),
-          .epsilon = kNan,
-          .elite_time = kNan};
+  row.phase = 0;
+  row.kl = tape.value(kl)(0, 0);
+  if (!std::isfinite(row.kl)) ThrowNotFinite(update, tape);
+  ppo.Observe(row.kl);
+  row.kl_weight = ppo.kl_weight();
 }
 
-PostAgent::Row PostAgent::CrossEntropy() {
+void PostAgent::CrossEntropy(PostRow& row) {
   const CrossEntropyConfig& config = config_.cross_entropy;
   auto rank = std::max<std::int64_t>(1, std::ceil(config.elite_share * config.samples - 1e-9));
   rank = std::min(rank, std::ssize(samples_));  // fewer after Load from an agent with another N
@@ -173,15 +170,15 @@ PostAgent::Row PostAgent::CrossEntropy() {
                  samples_.end());
 
   std::vector<const Placement*> elites;
-  double slowest = kNan;
+  row.phase = 1;
   for (const Sample& sample : samples_) {
     elites.push_back(&sample.placement);
-    const auto time = static_cast<double>(sample.outcome.step_time);
-    if (sample.outcome.feasible && !(slowest > time)) slowest = time;
+    const double time = StepTimeOrNan(sample.outcome);
+    if (!std::isnan(time) && !(row.elite_time_ns > time)) row.elite_time_ns = time;
   }
   const double left = 1 - static_cast<double>(since_restart_) / config.epsilon_samples;
-  const double epsilon = config.epsilon * std::max(left, 0.0);
-  policy_.MinimizeCrossEntropy(elites, epsilon, config.step);
+  row.epsilon = config.epsilon * std::max(left, 0.0);
+  policy_.MinimizeCrossEntropy(elites, row.epsilon, config.step);
 
   std::vector<Sample> kept;
   for (Sample& sample : samples_) {
@@ -190,52 +187,41 @@ PostAgent::Row PostAgent::CrossEntropy() {
     if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(std::move(sample));
   }
   samples_ = std::move(kept);
-  return {.phase = 1, .kl = kNan, .kl_weight = kNan, .epsilon = epsilon, .elite_time = slowest};
 }
 
 void PostAgent::Update() {
   const std::span<const Sample> batch = std::span<const Sample>(samples_).subspan(num_used_);
+  PostRow row = {.restarts = static_cast<double>(restarts_),
+                 .evaluations = static_cast<double>(evaluations_),
+                 .entropy = policy_.MeanEntropy(),
+                 .best_step_time_ns = StepTimeOrNan(best_)};
   std::vector<double> costs;
-  double mean_cost = 0, feasible = 0;
   for (const Sample& sample : batch) {
     costs.push_back(sample.cost);
-    mean_cost += sample.cost / static_cast<double>(batch.size());
-    feasible += sample.outcome.feasible / static_cast<double>(batch.size());
+    row.mean_cost += sample.cost / static_cast<double>(batch.size());
+    row.feasible += sample.outcome.feasible / static_cast<double>(batch.size());
   }
   std::vector<double> advantages = baseline_.Advantages(costs);
   if (config_.normalize_advantages) NormalizeAdvantages(advantages, costs);
-  const double entropy = policy_.MeanEntropy();
-  const bool cross_entropy =
-      UsesCrossEntropy() && since_restart_ % config_.cross_entropy.samples == 0;
-  const Row row = cross_entropy ? CrossEntropy() : Ppo(batch, std::move(advantages));
+  row.baseline = baseline_.value();
+  if (UsesCrossEntropy() && since_restart_ % config_.cross_entropy.samples == 0) {
+    CrossEntropy(row);
+  } else {
+    Ppo(batch, advantages, row);
+  }
   if (!UsesCrossEntropy()) samples_.clear();
   num_used_ = static_cast<int>(samples_.size());
-
-  const double best = best_.feasible ? static_cast<double>(best_.step_time) : kNan;
-  for (double value : {static_cast<double>(restarts_),
-                       static_cast<double>(evaluations_),
-                       row.phase,
-                       entropy,
-                       row.kl,
-                       row.kl_weight,
-                       row.epsilon,
-                       row.elite_time,
-                       baseline_.value(),
-                       mean_cost,
-                       best,
-                       feasible}) {
-    table_.values.push_back(value);
-  }
+  AddRow(core_.table(), row.Fields());
 }
 
 void PostAgent::Restart() {
   policy_.MakeUniform();
-  optimizer_.Reset();
-  baseline_ = Baseline(config_.baseline, reward_.failing_cost(), "baseline");
-  ppo_ = emplace::Ppo(config_.ppo, "ppo");
+  core_.Restart();
+  baseline_.Reset();
+  patience_.Reset();
   samples_.clear();
   num_used_ = 0;
-  since_restart_ = stale_ = 0;
+  since_restart_ = 0;
   ++restarts_;
 }
 
@@ -251,19 +237,19 @@ void PostAgent::Step(Evaluator& evaluator) {
   Draw(static_cast<int>(count), evaluator);
   if (count < wanted) return;
   Update();
-  if (config_.patience > 0 && stale_ >= config_.patience) Restart();
+  if (patience_.Exhausted()) Restart();
 }
 
 void PostAgent::Save(std::ostream& out) const {
   StateWriter writer(out, "post", *problem_);
   writer.Int(finished_);
   writer.Generator(rng_);
-  SaveLearner(writer, parameters_, optimizer_);
+  core_.Save(writer);
   writer.Double(baseline_.value());
-  writer.Double(ppo_.kl_weight());
+  writer.Double(core_.ppo().kl_weight());
   writer.Int(evaluations_);
   writer.Int(since_restart_);
-  writer.Int(stale_);
+  writer.Int(patience_.trials());
   writer.Int(restarts_);
   if (since_restart_ > 0) writer.Result(best_);
   writer.Int(std::ssize(samples_));
@@ -272,19 +258,19 @@ void PostAgent::Save(std::ostream& out) const {
     writer.Result(sample.outcome);
   }
   writer.Int(num_used_);
-  writer.Table(table_);
+  writer.Table(core_.table());
 }
 
 void PostAgent::Load(std::istream& in) {
   StateReader reader(in, "post", *problem_);
   finished_ = reader.Flag();
   reader.Generator(rng_);
-  LoadLearner(reader, parameters_, optimizer_);
+  core_.Load(reader);
   baseline_.set_value(reader.Double("a baseline"));
-  ppo_.set_kl_weight(reader.Double("a weight"));
+  core_.ppo().set_kl_weight(reader.Double("a weight"));
   evaluations_ = reader.Count("a number of evaluations");
   since_restart_ = reader.Count("a number of evaluations");
-  stale_ = reader.Count("a number of evaluations");
+  patience_.set_trials(reader.Count("a number of evaluations"));
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   if (since_restart_ > 0) best_ = reader.Result();
   samples_.clear();
@@ -299,7 +285,7 @@ void PostAgent::Load(std::istream& in) {
   if (num_used_ > std::ssize(samples_)) {
     reader.Fail(fmt::format("expected at most {} placements, got {}", samples_.size(), num_used_));
   }
-  reader.Table(table_);
+  reader.Table(core_.table());
 }
 
 }  // namespace emplace

@@ -12,7 +12,8 @@
 //                           `epsilon` to 0 over `epsilon_samples` placements.
 //   n a multiple of K only  PPO [V]: `epochs` steps of descent, ppo.h, on the placements since the
 //                           last update, K of them where K divides N [?]; A = T - b, b the running
-//                           average of T [?]. The optimiser's moments outlast cross-entropy [ours].
+//                           average of T [?]. Cross-entropy leaves the optimiser's moments as
+//                           they are [ours].
 //
 // `method` ce_only leaves out the second, ppo_only the first (which then happens at every multiple
 // of K), the paper's control experiments [V].
@@ -32,15 +33,20 @@
 // update is made; a longer budget goes on with the same schedule. One Evaluate call per step.
 //
 // Ends after one evaluation when no group has a choice; otherwise the budget ends it.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
-#include <optional>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "agents/common/state.h"
 #include "agents/policy_gradient/baseline.h"
+#include "agents/policy_gradient/best_placement.h"
+#include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/ppo.h"
 #include "agents/policy_gradient/reward.h"
+#include "agents/policy_gradient/update_fields.h"
 #include "agents/post/post_policy.h"
 #include "framework/learn/optimizer.h"
 #include "framework/search/agent.h"
@@ -73,6 +79,25 @@ struct PostConfig {
   void Visit(FieldVisitor& v);
 };
 
+/// A row of PostAgent::updates(). Costs and shares are those of the placements since the row
+/// before.
+struct PostRow {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double restarts = 0;           ///< before this update
+  double evaluations = 0;        ///< of the whole search
+  double phase = 0;              ///< 0 PPO, 1 cross-entropy
+  double entropy = 0;            ///< of the distributions that drew, mean per decision [nats]
+  double kl = kNone;             ///< PPO: old to new, as the setting `ratio` says [nats]
+  double kl_weight = kNone;      ///< PPO: after the update
+  double epsilon = kNone;        ///< cross-entropy: share of the uniform distribution
+  double elite_time_ns = kNone;  ///< cross-entropy: the slowest elite that fits
+  double baseline = kNone;       ///< after the update
+  double mean_cost = 0;
+  double best_step_time_ns = kNone;  ///< since the last restart; NaN: nothing fitted yet
+  double feasible = 0;               ///< share
+  UpdateFields Fields() const;
+};
+
 class PostAgent final : public Agent {
  public:
   using Config = PostConfig;
@@ -83,12 +108,8 @@ class PostAgent final : public Agent {
   ///   or a gradient is not (counted from 0, as the rows of updates()); BudgetExhausted
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
-  /// Columns: restarts, evaluations, phase (0 PPO, 1 cross-entropy), entropy (of the distributions
-  /// that drew, mean per decision, nats), kl (old to new, as `ratio` says [nats]; PPO), kl_weight
-  /// (after it; PPO), epsilon (cross-entropy), elite_time_ns (the slowest elite that fits;
-  /// cross-entropy), baseline, mean_cost, best_step_time_ns (since the last restart), feasible
-  /// (share). Costs and shares: of the placements since the last update.
-  const UpdateTable* updates() const override { return &table_; }
+  /// One PostRow per update.
+  const UpdateTable* updates() const override { return &core_.table(); }
   void Save(std::ostream& out) const override;
   void Load(std::istream& in) override;
 
@@ -98,16 +119,14 @@ class PostAgent final : public Agent {
     Outcome outcome;
     double cost;  // T
   };
-  struct Row {  // what an update tells of itself
-    double phase, kl, kl_weight, epsilon, elite_time;
-  };
   bool UsesPpo() const { return config_.method != "ce_only"; }
   bool UsesCrossEntropy() const { return config_.method != "ppo_only"; }
   /// Samples until the next update, at least 1.
   std::int64_t UntilUpdate() const;
   void Draw(int count, Evaluator& evaluator);
-  Row Ppo(std::span<const Sample> batch, std::vector<double> advantages);
-  Row CrossEntropy();
+  /// The two kinds of update; each fills in what it alone tells.
+  void Ppo(std::span<const Sample> batch, const std::vector<double>& advantages, PostRow& row);
+  void CrossEntropy(PostRow& row);
   void Update();
   void Restart();
 
@@ -119,15 +138,14 @@ class PostAgent final : public Agent {
   PostPolicy policy_;
   Reward reward_;
   Baseline baseline_;
-  emplace::Ppo ppo_;
-  Optimizer optimizer_;
+  LearnerCore core_;
+  Patience patience_;  // in placements
   bool finished_ = false;
-  std::int64_t evaluations_ = 0, since_restart_ = 0, stale_ = 0;
+  std::int64_t evaluations_ = 0, since_restart_ = 0;
   int restarts_ = 0;
   std::vector<Sample> samples_;  // since the last cross-entropy step, kept elites before them
   int num_used_ = 0;             // of them, by the last update
   Outcome best_;                 // since the last restart, if since_restart_ > 0
-  UpdateTable table_;
 };
 
 }  // namespace emplace

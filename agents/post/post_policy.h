@@ -4,6 +4,8 @@
 // over its allowed devices, the softmax of free parameters u [M, D], at first 0 (Post, NeurIPS 2018
 // [V]). A group with one allowed device is no decision; a forbidden device is never drawn, and
 // counts in no distribution.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <optional>
 #include <span>

@@ -9,6 +9,8 @@
 // B is invertible, so that every u can be reached and w is known for every u: the policy stays what
 // it is. But a gradient on one group's u moves its neighbourhood in the same direction, and what is
 // noise from group to group averages out. B is sparse; it is factorised once.
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // Random search: every group on a device drawn uniformly from its allowed ones, independently of
-// all others, a batch of placements per step. The floor under every search. Goes on until the
-// budget ends. The sequence of placements depends on the seed alone, not on `batch`.
+// all others, a batch of placements per step. What every other search has to beat. Goes on until
+// the budget ends. The sequence of placements depends on the seed alone, not on `batch`.
 
 #include "framework/base/random.h"
 #include "framework/config/fields.h"

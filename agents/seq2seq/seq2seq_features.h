@@ -21,6 +21,8 @@
 //                         may not run
 //   resident_bytes   [1]  log1p of parameters, state and buffers, divided by the largest
 //   position         [9]  PositionWaves of t / T with four octaves (agents/common/features.h)
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <memory>
 #include <span>
@@ -65,10 +67,13 @@ struct Seq2SeqFeatures {
   /// [T, 2 W]: 1 at s if the group reads a tensor of (or waits for) group s, 1 at W + s if group s
   /// reads from it; s < W only. Without columns if not wanted.
   std::shared_ptr<const SparseMatrix> adjacency;
-  Matrix dense;  ///< [T, F] sizes, and what is wanted of the rest in the order above
+  /// [T, F] output sizes, then those of device_costs, resident_bytes and position that the settings
+  /// want.
+  Matrix dense;
 };
 
-/// F above. @throws SettingError, under `key`, if output_sizes is out of range
+/// F, the columns of Seq2SeqFeatures::dense. @throws SettingError, under `key`, if output_sizes is
+/// out of range
 int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config, int num_devices, const std::string& key);
 
 /// CHECKs that the problem has the vocabulary's number of devices.

@@ -23,6 +23,8 @@
 //
 // A pass keeps rows * T attention weights per step: time and memory grow with T^2. Graphs are
 // coarsened to hundreds of groups (the paper's have 83 to 280 [R]).
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <functional>
 #include <span>
@@ -60,7 +62,7 @@ struct Seq2SeqInputs {
 
 class Seq2SeqNetwork {
  public:
-  /// @param parameters  outlives this; gets the network's
+  /// @param parameters  outlives this; the network adds its own to it
   /// @throws SettingError for a width out of range
   Seq2SeqNetwork(const Seq2SeqNetworkConfig& config,
                  const Seq2SeqVocabulary& vocabulary,
@@ -76,7 +78,7 @@ class Seq2SeqNetwork {
     Var step_log_distribution;  ///< [n, D] of all devices; -infinity where not allowed
     std::vector<int> row;       ///< [n]
   };
-  // All with `inputs` made for the network's vocabulary; they outlive the tape's content.
+  // `inputs`: made for the network's vocabulary, alive until the tape is cleared.
   /// Draws `samples` placements; a row more, the last, follows `forced` if there is one.
   /// @throws RunError if the logits are not numbers
   Rollout Sample(Tape& tape,

@@ -10,8 +10,9 @@
 // Costs of different graphs differ in size: `normalize_advantages`, our default, makes them
 // comparable.
 //
-// Problems are passed through on `threads` threads, each on a copy of the parameters, and their
-// gradients are added in the order of the problems: the same result for any number of threads.
+// The problems of an update are computed on `threads` threads, each with a copy of the parameters,
+// and their gradients are added in the order of the problems: the number of threads changes no
+// result.
 //
 // A trainer never restarts: `patience` is of no effect. `policy` and `updates` are refused; who
 // calls Step() decides how often.
@@ -22,13 +23,29 @@
 #include <functional>
 #include <vector>
 
-#include "agents/policy_gradient/learning_signal.h"
-#include "agents/policy_gradient/policy_loss.h"
+#include "agents/policy_gradient/learner_core.h"
+#include "agents/policy_gradient/problem_update.h"
+#include "agents/policy_gradient/update_fields.h"
 #include "agents/seq2seq/seq2seq_config.h"
 #include "framework/base/random.h"
 #include "framework/search/policy_trainer.h"
 
 namespace emplace {
+
+/// A row of Seq2SeqTrainer::updates().
+struct Seq2SeqTrainerRow {
+  double evaluations = 0;          ///< of all problems, this update's included
+  double loss = 0;                 ///< of the first step, mean over the problems
+  double entropy = 0;              ///< per decision [nats], mean over the problems
+  double gradient_norm = 0;        ///< of the first step, before clipping
+  double learning_rate = 0;        ///< of the first step
+  double mean_cost = 0;            ///< of all placements
+  double feasible = 0;             ///< share of all placements
+  double kl = 0, kl_weight = 0;    ///< as in PolicyGradientRow, kl the mean over the problems
+  std::vector<double> mean_costs;  ///< [problems]; columns mean_cost_0, mean_cost_1, ...
+  /// @param ppo  whether kl and kl_weight are among them
+  UpdateFields Fields(bool ppo) const;
+};
 
 class Seq2SeqTrainer final : public PolicyTrainer {
  public:
@@ -38,35 +55,29 @@ class Seq2SeqTrainer final : public PolicyTrainer {
   /// @throws RunError "update 17: graph \"nmt\": not finite: log_softmax [8, 3]: value";
   ///   BudgetExhausted
   void Step(std::span<Evaluator* const> evaluators) override;
-  /// Columns: evaluations, loss, entropy (per decision, nats), gradient_norm, learning_rate,
-  /// mean_cost, feasible (share), with ppo.epochs > 1 kl and kl_weight as in policy_gradient.h, all
-  /// but the first, the norm, the rate and the weight means over the problems; then mean_cost_0,
-  /// mean_cost_1, ..., those of each problem.
-  const UpdateTable& updates() const override { return table_; }
+  /// One Seq2SeqTrainerRow per update; kl and kl_weight only with ppo.epochs > 1.
+  const UpdateTable& updates() const override { return core_.table(); }
   void SavePolicy(std::ostream& out) const override;
   void Save(std::ostream& out) const override;
   void Load(std::istream& in) override;
 
  private:
-  // One problem's part of an update.
+  // What belongs to one problem.
   struct Share {
     Share(const Seq2SeqConfig& config,
           const Seq2SeqVocabulary& vocabulary,
           std::shared_ptr<const Problem> of,
           std::uint64_t seed);
     std::shared_ptr<const Problem> problem;
-    ParameterSet parameters;  // copies, and this problem's gradients
+    ParameterSet parameters;  // a copy of the trainer's, with this problem's gradients
     Rng rng;
     Seq2SeqNetwork network;
     Seq2SeqInputs inputs;
-    LearningSignal signal;
+    ProblemUpdate update;
     Tape tape;
-    // of the update under way
+    // Of the update under way.
     int samples = 0;
     std::vector<Placement> placements;  // [samples], and perhaps the one to imitate
-    LearningSignal::Batch batch;
-    DrawnDecisions drawn;
-    double loss = 0, entropy = 0, kl = 0;
   };
   // Losses of the first step, and of those after it.
   Var Draw(Share& share, Evaluator& evaluator) const;
@@ -74,8 +85,8 @@ class Seq2SeqTrainer final : public PolicyTrainer {
   // Backward through the losses of all problems, and one step.
   Optimizer::StepInfo Descend(const std::function<Var(int problem)>& loss);
   [[noreturn]] void ThrowNotFinite(const Share& share) const;
-  double MeanOf(const std::function<double(const Share&)>& value) const;
-  std::int64_t num_updates() const { return table_.num_rows(); }
+  double MeanOf(const std::function<double(const ProblemUpdate&)>& value) const;
+  std::int64_t num_updates() const { return core_.table().num_rows(); }
 
   Seq2SeqConfig config_;
   std::vector<std::shared_ptr<const Problem>> problems_;
@@ -83,10 +94,8 @@ class Seq2SeqTrainer final : public PolicyTrainer {
   Seq2SeqVocabulary vocabulary_;
   ParameterSet parameters_;
   std::deque<Share> shares_;
-  Optimizer optimizer_;
-  Ppo ppo_;
+  LearnerCore core_;
   std::int64_t evaluations_ = 0;
-  UpdateTable table_;
 };
 
 }  // namespace emplace

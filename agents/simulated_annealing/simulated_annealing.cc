@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "agents/common/starts.h"
 #include "agents/common/state.h"
+#include "agents/starts/starts.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {

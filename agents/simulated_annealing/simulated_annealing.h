@@ -13,9 +13,9 @@
 //
 // Temperature. The first step evaluates the placements named by `start`, begins all chains at the
 // best of them, and evaluates `samples` moves from there: initial = (median of their positive
-// changes of E) / ln(1 / initial_acceptance), or 0.01 if no move made it worse. With p in [0, 1]
-// the share of the planned evaluations used, the run is divided into reheats + 1 cycles of equal
-// length; in cycle k, at its share q,
+// changes of E, the upper one of an even number) / ln(1 / initial_acceptance), or 0.01 if no move
+// made it worse. With p in [0, 1] the share of the planned evaluations used, the run is divided
+// into reheats + 1 cycles of equal length; in cycle k, at its share q,
 //
 //   temperature = initial * reheat^k * final_ratio^q.
 //
@@ -78,7 +78,7 @@ class AnnealingAgent final : public Agent {
   void Save(std::ostream& out) const override;
   void Load(std::istream& in) override;
 
-  /// E of the formula above.
+  /// The energy E that is annealed.
   double Energy(const Outcome& outcome) const;
   /// Temperature after `used` evaluations.
   double Temperature(std::int64_t used) const;
@@ -96,7 +96,7 @@ class AnnealingAgent final : public Agent {
   std::int64_t CycleAt(std::int64_t used) const;
 
   std::shared_ptr<const Problem> problem_;
-  Interrupt interrupt_;  // of starts
+  Interrupt interrupt_;  // ends the construction of starts
   Config config_;
   MoveProposer proposer_;
   Rng rng_;

@@ -30,7 +30,7 @@ struct SingleDeviceConfig {
 /// class, or else anywhere. @return mask of allowed devices
 std::uint64_t SingleDeviceCandidates(const Problem& problem, int group, int device);
 
-/// All groups on `device` where allowed, the others as described above.
+/// All groups on `device` where allowed, the others on the first of their SingleDeviceCandidates.
 Placement SingleDevicePlacement(const Problem& problem, int device);
 
 class SingleDeviceAgent final : public ConstructiveAgent {

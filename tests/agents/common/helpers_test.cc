@@ -11,10 +11,9 @@
 #include "agents/common/list_schedule.h"
 #include "agents/common/moves.h"
 #include "agents/common/partition_graph.h"
-#include "agents/common/starts.h"
 #include "agents/common/state.h"
+#include "agents/random/random_agent.h"
 #include "framework/base/error.h"
-#include "framework/config/setting_error.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
@@ -56,23 +55,6 @@ TEST_CASE("speeds: relative to the mean cost, times the slots") {
   CHECK(speeds[2] == doctest::Approx(12 / 7.0));
 }
 
-TEST_CASE("starts: every name works on every cluster but a missing class") {
-  Rng rng(2);
-  const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
-  for (const std::string& name : StartNames()) {
-    const Placement placement = MakeStart(*problem, name, rng);
-    for (int g = 0; g < problem->num_groups(); ++g) CHECK(problem->allowed(g, placement.device[g]));
-  }
-  ProblemBuilder builder;
-  builder.kind(builder.Device("cpu:0")).device_class = DeviceClass::kCpu;
-  builder.Op("a", {1});
-  const auto cpu = builder.Build();
-  for (const std::string& name : StartNames()) {
-    if (name != "single_gpu") CHECK(MakeStart(*cpu, name, rng).device[0] == 0);
-  }
-  CHECK_THROWS_AS(ValidateStarts(*cpu, "start", {"single_gpu"}), SettingError);
-}
-
 TEST_CASE("moves change something, keep constraints, and do what their name says") {
   Rng rng(6);
   const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
@@ -84,7 +66,7 @@ TEST_CASE("moves change something, keep constraints, and do what their name says
     }
     return count;
   };
-  const Placement start = MakeStart(*problem, "random", rng);
+  const Placement start = DrawPlacement(*problem, rng);
   const auto most_and_least = [&](MoveConfig config) {
     const MoveProposer proposer(*problem, config, "moves");
     int least = 1000, most = 0;
@@ -149,7 +131,7 @@ TEST_CASE("state: exact, and refused when it is not what was written") {
   outcome.step_time = 123;
   outcome.feasible = false;
   outcome.devices = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
-  const Placement placement = MakeStart(*problem, "random", rng);
+  const Placement placement = DrawPlacement(*problem, rng);
   std::ostringstream out;
   StateWriter writer(out, "test", *problem);
   writer.Double(0.1);

@@ -227,7 +227,11 @@ TEST_CASE("state: another version, agent or problem is refused, naming both") {
   CHECK(refusal(out.str(), "hierarchical", *two) ==
         "agent state: expected that of agent hierarchical, got that of agent seq2seq");
   CHECK(refusal("emplace-agent-state 2 seq2seq 0", "seq2seq", *two) ==
-        "agent state: expected version 1, got 2");
+        "agent state: version: expected at most 1, got 2: made by a newer version of emplace");
+  CHECK(refusal("emplace-agent-state 0 seq2seq 0", "seq2seq", *two) ==
+        "agent state: version: expected 1, got 0");
+  CHECK(refusal("emplace-agent-state x seq2seq 0", "seq2seq", *two).find("a version") !=
+        std::string::npos);
   CHECK(refusal(out.str(), "seq2seq", *one) ==
         fmt::format("agent state: it was saved for another problem: expected {:016x} (graph \"{}\" "
                     "with 1 groups on cluster \"{}\"), got {:016x}",

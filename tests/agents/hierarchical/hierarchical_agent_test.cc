@@ -14,6 +14,7 @@
 #include "tests/agents/hierarchical/plain_policy.h"
 #include "tests/support/learning_agents.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitizers.h"
 
 namespace {
 
@@ -322,13 +323,14 @@ TEST_CASE("settings that make no sense are refused") {
   CHECK(refusal([](Config& c) { c.placer.hidden = 5; }).find("placer.hidden: ") == 0);
 }
 
-TEST_CASE("it finds the optimum of every toy problem with ten seeds") {
+TEST_CASE("it finds the optimum of every toy problem with ten seeds" *
+          doctest::skip(kUnderSanitizers)) {
   CheckFindsOptima<HierarchicalAgent>({}, 1200, 10);  // of 200 seeds, 3 need more on one of them
 }
 
 // What the last policies draw, not the best of all that was drawn: random placements cost much
 // more.
-TEST_CASE("the policy itself becomes good") {
+TEST_CASE("the policy itself becomes good" * doctest::skip(kUnderSanitizers)) {
   for (const ToyProblem& toy : ToyProblems()) {
     CAPTURE(toy.name);
     HierarchicalConfig config;

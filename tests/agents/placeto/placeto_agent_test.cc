@@ -10,13 +10,15 @@
 #include "tests/agents/placeto/small_placeto.h"
 #include "tests/support/gradients.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitizers.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-TEST_CASE("it finds the optimum of every toy problem with every seed") {
+TEST_CASE("it finds the optimum of every toy problem with every seed" *
+          doctest::skip(kUnderSanitizers)) {
   CheckFindsOptima<PlacetoAgent>({}, 2400);
 }
 
@@ -27,7 +29,8 @@ std::string TrainedPolicy(const ProblemList& problems, const PlacetoConfig& conf
   return PolicyOf(trainer);
 }
 
-TEST_CASE("it learns: episodes end better than in the beginning") {
+TEST_CASE("it learns: episodes end better than in the beginning" *
+          doctest::skip(kUnderSanitizers)) {
   const ToyProblem toy = Star();
   PlacetoConfig config;
   config.patience = 0;  // a restart would unlearn it
@@ -116,7 +119,7 @@ TEST_CASE("a policy is saved, loaded, and applied to a graph it never saw") {
   CHECK(trace.placements == RunAgent(b, unseen, 1000).placements);
 }
 
-TEST_CASE("what is learned on some graphs is right for others") {
+TEST_CASE("what is learned on some graphs is right for others" * doctest::skip(kUnderSanitizers)) {
   const TempDir folder;
   PlacetoConfig config;
   config.network.features.device_costs = true;

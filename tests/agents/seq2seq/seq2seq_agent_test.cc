@@ -9,17 +9,20 @@
 #include "framework/base/error.h"
 #include "tests/agents/seq2seq/small_seq2seq.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitizers.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-TEST_CASE("it finds the optimum of every toy problem with every seed") {
+TEST_CASE("it finds the optimum of every toy problem with every seed" *
+          doctest::skip(kUnderSanitizers)) {
   CheckFindsOptima<Seq2SeqAgent>({}, 800);
 }
 
-TEST_CASE("with epochs of PPO it finds the optima, too, and keeps the contract") {
+TEST_CASE("with epochs of PPO it finds the optima, too, and keeps the contract" *
+          doctest::skip(kUnderSanitizers)) {
   Seq2SeqConfig config;
   config.learning.ppo.epochs = 4;
   CheckFindsOptima<Seq2SeqAgent>(config, 2400);  // the worst of 40 seeds needs 1,128
@@ -27,7 +30,8 @@ TEST_CASE("with epochs of PPO it finds the optima, too, and keeps the contract")
                      "{hidden: 8, attention: 8, ppo: {epochs: 3}}");
 }
 
-TEST_CASE("it learns: later placements are better than those of the beginning") {
+TEST_CASE("it learns: later placements are better than those of the beginning" *
+          doctest::skip(kUnderSanitizers)) {
   const ToyProblem toy = Star();
   Seq2SeqConfig config;
   config.learning.patience = 0;  // a restart would unlearn it

@@ -168,7 +168,8 @@ TEST_CASE("files that do not fit are refused with what was expected and what was
   CHECK(refusal_of("") == "expected the header, it ends there");
   CHECK(refusal_of("emplace-policy 1 placeto\n") ==
         "expected that of agent seq2seq, got that of agent placeto");
-  CHECK(refusal_of("emplace-policy 2 seq2seq\n") == "expected version 1, got 2");
+  CHECK(refusal_of("emplace-policy 2 seq2seq\n") ==
+        "version: expected at most 1, got 2: made by a newer version of emplace");
   CHECK(refusal_of("emplace-agent-state 1 seq2seq 0\n").find("expected \"emplace-policy 1") == 0);
   CHECK(refusal_of(text.substr(0, text.size() / 2)).find("expected") == 0);
   for (std::size_t words = 4, end = 0; words < 9; ++words) {  // cut behind a word of the beginning

@@ -1,4 +1,4 @@
-#include "agents/common/starts.h"
+#include "agents/starts/starts.h"
 
 #include <algorithm>
 

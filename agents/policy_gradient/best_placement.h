@@ -1,0 +1,56 @@
+#pragma once
+
+// What a learner remembers of its search: the best placement so far, and for how long nothing
+// better was found.
+
+#include <cstdint>
+#include <optional>
+
+#include "agents/common/state.h"
+#include "framework/search/evaluator.h"
+
+namespace emplace {
+
+/// Step time of a placement that fits, else NaN. [ns]
+double StepTimeOrNan(const Outcome& outcome);
+
+/// The best of the placements it was offered, by Better().
+class BestPlacement {
+ public:
+  /// @return whether it is kept: the first one, or better than the one before
+  bool Offer(const Placement& placement, const Outcome& outcome);
+  /// nullptr before the first.
+  const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
+  /// StepTimeOrNan of the best; NaN before the first. [ns]
+  double step_time() const;
+  void Reset() { placement_.reset(); }
+
+  void Save(StateWriter& writer) const;
+  /// @param problem  that the placements belong to
+  void Load(StateReader& reader, const Problem& problem);
+
+ private:
+  std::optional<Placement> placement_;
+  Outcome outcome_;  // of placement_, without times of ops
+};
+
+/// When a search begins anew: after `limit` trials in a row that found nothing better. A trial is
+/// what the learner takes for one: an update, or a placement.
+class Patience {
+ public:
+  /// @param limit  0: never begins anew
+  explicit Patience(std::int64_t limit) : limit_(limit) {}
+  void Count(bool better) { trials_ = better ? 0 : trials_ + 1; }
+  /// True when a restart is due.
+  bool Exhausted() const { return limit_ > 0 && trials_ >= limit_; }
+  void Reset() { trials_ = 0; }
+  /// Trials since the last better one; all there is to save.
+  std::int64_t trials() const { return trials_; }
+  void set_trials(std::int64_t trials) { trials_ = trials; }
+
+ private:
+  std::int64_t limit_;
+  std::int64_t trials_ = 0;
+};
+
+}  // namespace emplace

@@ -1,0 +1,85 @@
+#pragma once
+
+// What every learner does with a loss, whatever policy and method it came from: it takes steps of
+// the optimizer, ends the search when a number is not finite, begins anew, keeps one row of numbers
+// per update, and saves itself. The learners: policy_gradient.h (agents seq2seq and hierarchical),
+// ../seq2seq/seq2seq_trainer.h, ../post/post_agent.h, ../placeto/placeto_learner.h.
+//
+// A learner of several problems gives each problem a copy of the parameters, so that problems can
+// be differentiated at the same time:
+//
+//   core.AddCopy(problem.parameters);                            // once for every problem
+//   core.DescendTogether(threads, update, divisor, [&](int i) {  // a step for all of them
+//     ... Backward() through the loss of problem i, made with its copy ...
+//   });
+//
+// Messages name the update in which something happened, counted from 0; learners say which it is.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "agents/common/state.h"
+#include "agents/policy_gradient/ppo.h"
+#include "agents/policy_gradient/update_fields.h"
+#include "framework/learn/optimizer.h"
+#include "framework/learn/tape.h"
+
+namespace emplace {
+
+class LearnerCore {
+ public:
+  /// @param parameters  outlives this; complete
+  /// @param columns  of the table
+  /// @throws SettingError for a setting, under the keys "optimizer" and "ppo"
+  LearnerCore(const OptimizerConfig& optimizer,
+              const PpoConfig& ppo,
+              ParameterSet& parameters,
+              const UpdateFields& columns);
+
+  /// One step down the gradient of a loss. Clears the tape.
+  /// @param loss  [1, 1]
+  /// @throws RunError of not_finite.h if the loss or the gradient is not finite
+  Optimizer::StepInfo Descend(Tape& tape, Var loss, std::int64_t update);
+
+  /// Another problem's copy of the parameters: gets their values now and after every change.
+  /// @param copy  outlives this; names and shapes as those given to the constructor
+  void AddCopy(ParameterSet& copy);
+  /// One step down the sum of the copies' gradients, divided by `divisor`. They are added in the
+  /// order of the copies: the number of threads changes no result.
+  /// @param differentiate  adds to the gradients of copy i, which are zero before; called for all
+  ///   copies, on `threads` threads
+  /// @throws RunError "update 17: not finite: the sum of the gradients"; what `differentiate`
+  /// throws
+  Optimizer::StepInfo DescendTogether(int threads,
+                                      std::int64_t update,
+                                      float divisor,
+                                      const std::function<void(int copy)>& differentiate);
+
+  /// Forgets what was learnt besides the parameters, whose values the learner has drawn anew: the
+  /// optimizer's moments and its schedule, and the weight of PPO's penalty.
+  void Restart();
+  /// Since the last restart, each of `ppo.epochs` steps.
+  std::int64_t updates() const { return optimizer_.updates() / ppo_.epochs(); }
+
+  Ppo& ppo() { return ppo_; }
+  const Ppo& ppo() const { return ppo_; }
+  UpdateTable& table() { return table_; }
+  const UpdateTable& table() const { return table_; }
+
+  /// Parameters and optimizer as in learner_state.h. PPO's weight and the table are saved by the
+  /// learner, each at its own place in the text.
+  void Save(StateWriter& writer) const;
+  void Load(StateReader& reader);
+
+ private:
+  void UpdateCopies();
+
+  ParameterSet& parameters_;
+  Optimizer optimizer_;
+  Ppo ppo_;
+  std::vector<ParameterSet*> copies_;
+  UpdateTable table_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,41 @@
+#include "agents/starts/starts.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/config/setting_error.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/paths.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("every name works on every cluster but a missing class") {
+  Rng rng(2);
+  const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
+  for (const std::string& name : StartNames()) {
+    const Placement placement = MakeStart(*problem, name, rng);
+    for (int g = 0; g < problem->num_groups(); ++g) CHECK(problem->allowed(g, placement.device[g]));
+  }
+  ProblemBuilder builder;
+  builder.kind(builder.Device("cpu:0")).device_class = DeviceClass::kCpu;
+  builder.Op("a", {1});
+  const auto cpu = builder.Build();
+  for (const std::string& name : StartNames()) {
+    if (name != "single_gpu") CHECK(MakeStart(*cpu, name, rng).device[0] == 0);
+  }
+  const auto refusal = [&](const std::vector<std::string>& names) {
+    return MessageOf<SettingError>([&] { ValidateStarts(*cpu, "start", names); });
+  };
+  CHECK(refusal({"heft", "single_cpu"}) == "(nothing was thrown)");
+  CHECK(refusal({"heft", "single_gpu"}).starts_with("start: "));
+  CHECK(refusal({"hefd"}).starts_with("start: unknown start \"hefd\""));
+  CHECK(refusal({}).starts_with("start: expected at least one of \"contiguous\", \"cpop\""));
+}
+
+}  // namespace
