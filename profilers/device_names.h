@@ -1,6 +1,7 @@
 #pragma once
 
-// What device names ask for, checked against what a machine has. Plain host code.
+// From device names ("cpu:0", "gpu:0/4") to devices, checked against what a machine has. Asks no
+// hardware, so that tests can invent machines.
 
 #include <span>
 #include <string>
@@ -15,27 +16,30 @@ namespace emplace {
 struct MachineParts {
   std::vector<int> cores;  ///< that this process may use, ascending
   std::vector<GpuInfo> gpus;
-  std::string no_gpu = "no GPU";  ///< why there is none; empty if nobody asked
+  std::string no_gpu = "no GPU";  ///< why there is none, for messages; empty if nobody asked
 };
 
-/// Sizes that partitions of a GPU may have: multiples of `multiple`, at least `minimum` SMs.
+/// Sizes that partitions of a GPU may have, in streaming multiprocessors (SMs): multiples of
+/// `multiple`, at least `minimum`.
 struct SmGranule {
   int minimum = 0, multiple = 0;
 };
-/// By compute capability, as CUDA documents it for green contexts.
+/// The granule by compute capability, as CUDA's documentation of green contexts gives it.
 SmGranule SmGranuleOf(const GpuInfo& gpu);
 
-/// Names as machine.h lists them -> devices in the same order, a name with partitions becoming
-/// several. Cores are divided evenly among the CPU devices, in blocks of neighbours; a remainder
-/// stays free, and beside GPUs the last core is kept for the thread that issues their commands.
+/// Devices for names of the forms in machine.h, in the same order; a name with partitions becomes
+/// several devices. Cores are divided evenly among the CPU devices, in blocks of neighbours. A
+/// remainder stays free, and beside GPUs so does the last core, for the thread that issues their
+/// commands.
 /// @throws InputError naming the device, what was expected and what this machine has
 std::vector<DeviceSpec> ParseDevices(std::span<const std::string> names,
                                      const MachineParts& machine);
 
-/// True if a name may mean a GPU: all but "cpu:...", and no name at all.
+/// Whether it has to be known which GPUs there are: a name is not "cpu:...", or there is no name
+/// (then messages list what the machine has).
 bool MayNeedGpus(std::span<const std::string> names);
 
-/// Every GPU and a CPU device; without GPU two CPU devices (one on a single core).
+/// The names of DefaultDevices() (machine.h).
 std::vector<std::string> DefaultDevicesOf(const MachineParts& machine);
 
 }  // namespace emplace

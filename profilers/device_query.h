@@ -1,6 +1,7 @@
 #pragma once
 
-// Which GPUs this machine has. Plain C++, and nothing of CUDA is loaded before QueryGpus is called.
+// Which GPUs this machine has. A plain C++ header; nothing of CUDA is loaded before QueryGpus() is
+// called.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 namespace emplace {
 
+/// What CUDA says of a GPU.
 struct GpuInfo {
   std::string name;                          ///< "NVIDIA H200"
   int compute_major = 0, compute_minor = 0;  ///< compute capability
@@ -18,6 +20,7 @@ struct GpuInfo {
   std::string driver;                        ///< CUDA version the driver supports, "13.0"
 };
 
+/// The answer of QueryGpus().
 struct GpuList {
   std::vector<GpuInfo> gpus;
   /// Why there is none, "no GPU" or "no GPU that this program can use (cannot load ...)"; empty if
@@ -35,12 +38,13 @@ GpuList QueryGpus();
 /// What QueryGpus() answered last in this process; nullopt if nobody asked.
 std::optional<GpuList> KnownGpus();
 
-/// GPUs as the driver's own files name them: for records of where something ran. Loads nothing.
+/// GPUs as the files of the driver name them, for records of where something ran. Read without
+/// loading any part of CUDA.
 struct DriverFiles {
   std::vector<std::string> gpus;  ///< "NVIDIA H200"; "unnamed" where only its device file is shown
   std::string driver;             ///< "580.65.06"; empty where not shown
 };
-/// @param driver_folder, device_folder  for tests: others than the system's
+/// @param driver_folder, device_folder  the system's; tests give others
 DriverFiles ReadDriverFiles(const std::filesystem::path& driver_folder = "/proc/driver/nvidia",
                             const std::filesystem::path& device_folder = "/dev");
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// A device that someone asked for, before it is opened.
+// What a device name asks for, before the device is opened (device_names.h makes these). Plain C++:
+// names are read, and CPU devices opened, without any part of CUDA.
 
 #include <string>
 #include <variant>
@@ -12,9 +13,10 @@ namespace emplace {
 /// A whole GPU, or a partition of one.
 struct GpuDeviceSpec {
   std::string name;  ///< "gpu:0", "gpu:0.2"
-  int gpu = 0;       ///< CUDA's ordinal
-  int sm_count = 0;  ///< of the partition; 0: the whole GPU
+  int gpu = 0;       ///< number of the GPU, in the order of QueryGpus()
+  int sm_count = 0;  ///< streaming multiprocessors of the partition; 0: the whole GPU
 };
+/// A group of cores, or a GPU device.
 using DeviceSpec = std::variant<CpuGroup, GpuDeviceSpec>;
 
 }  // namespace emplace

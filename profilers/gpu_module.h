@@ -1,16 +1,17 @@
 #pragma once
 
-// The part of this program that knows CUDA, in a shared object of its own (libemplace_cuda.so). It
-// is opened when a GPU is first asked for: its libraries take hundreds of megabytes and most of a
-// start's time, and a machine without them runs everything else.
+// All code that uses CUDA is in a shared object of its own (libemplace_cuda.so), the module. It is
+// opened when a GPU is first asked for: CUDA's libraries take hundreds of megabytes and most of the
+// time that the program needs to start, and a machine without them can do everything else.
 //
-// The module is not linked to emplace's libraries. It takes what it calls of them (errors, plans,
-// the CPU backend) from the program that opens it, so that there is one copy of everything, types
-// of exceptions included, and nothing else has to be compiled to be relocatable. The build asks the
-// finished module what it needs, and every program that links emplace_profilers exports exactly
-// that; a name that is missing is an error of the program's link (profilers/CMakeLists.txt).
+// The module is not linked to emplace's libraries. What it calls of them (errors, plans, the CPU
+// backend) it takes from the program that opens it. So there is one copy of everything, types of
+// exceptions included, and only the module has to be compiled as relocatable code. The build reads
+// from the finished module which names it needs, and every program that links emplace_profilers
+// exports exactly these; if one is missing, the program does not link (profilers/CMakeLists.txt).
 //
-// Both sides share C++ types, so a module opens only in a program with the same source stamp.
+// Both sides share C++ types, so a program opens only a module with its own source stamp
+// (source_stamp.h).
 
 #include <filesystem>
 #include <memory>
@@ -24,7 +25,7 @@
 
 namespace emplace {
 
-/// What the module offers.
+/// The functions that the module offers.
 struct GpuModule {
   const char* stamp;  ///< kSourceStamp of its build; stays the first field
   /// As QueryGpus(). @throws RunError if a driver is there and fails
@@ -33,7 +34,7 @@ struct GpuModule {
   std::shared_ptr<Backend> (*open)(const std::vector<DeviceSpec>& devices);
 };
 
-/// The module's one exported function.
+/// Name and type of the one function that the module exports.
 inline constexpr const char* kGpuModuleEntry = "EmplaceGpuModule";
 using GpuModuleEntry = const GpuModule*();
 
@@ -43,17 +44,16 @@ struct GpuModuleResult {
   std::string error;  ///< "cannot load FILE: what the system said"; empty if there is a module
 };
 
-/// Opens the first of `places` that exists; what is wrong with that one is the answer. It stays
-/// open for the life of the process.
+/// Opens the first of `places` that exists. If that one cannot be used, the answer says why, and no
+/// other is tried. A module stays open for the life of the process.
 GpuModuleResult LoadGpuModule(std::span<const std::filesystem::path> places);
 
-/// Where this program looks: $EMPLACE_CUDA_MODULE alone, if that is set; else beside the program,
-/// in
-/// ../lib from there, and in the folder it was built in.
+/// Where this program looks for its module: $EMPLACE_CUDA_MODULE alone, if that is set; else beside
+/// the program, in ../lib from there, and in the folder it was built in.
 std::vector<std::filesystem::path> GpuModulePlaces();
 
-/// The module of this program, opened at the first call. `error` says so if the program was built
-/// without CUDA.
+/// The module of this program, opened at the first call. `error` is "built without CUDA" if it has
+/// none.
 const GpuModuleResult& ThisGpuModule();
 
 }  // namespace emplace

@@ -1,5 +1,7 @@
 #pragma once
 
+// Devices of this machine by name: where programs that measure or execute get their backend from.
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,12 +15,13 @@ namespace emplace {
 ///   gpu:0           a whole GPU
 ///   gpu:0/4         four equal partitions of it, named gpu:0.0 .. gpu:0.3
 ///   gpu:0/64+32+32  partitions of so many SMs
-/// Devices keep the order of `names`. CUDA's libraries are loaded only if one is no CPU.
-/// @throws InputError naming the device and what this machine has, or which file keeps this program
-/// from its GPUs; RunError if a device fails
+/// Devices keep the order of `names`. CUDA's libraries are loaded only if a name is not a CPU's.
+/// @throws InputError naming the device and what this machine has, or the file whose absence keeps
+/// this program from its GPUs; RunError if a device fails
 std::shared_ptr<Backend> OpenMachine(const std::vector<std::string>& names);
 
-/// Every GPU and a CPU device; without GPU two CPU devices (one on a single core).
+/// What OpenMachine() gets where the user names no devices: every GPU and one CPU device; without
+/// GPU two CPU devices, or one if there is a single core.
 /// @throws InputError if the driver shows a GPU but the program's CUDA module cannot be loaded
 std::vector<std::string> DefaultDevices();
 

@@ -1,9 +1,9 @@
 #pragma once
 
 // Devices that are groups of pinned cores. Each runs its list of commands on a worker thread of its
-// own and spins for what it waits for; copies between the arenas are done by whichever core of the
-// machine waits at that moment (so that a copy costs no core that has work), chunk by chunk, in
-// each channel's order.
+// own and spins while it waits. Copies between devices are done, chunk by chunk and in each
+// channel's order, by any worker that is waiting at the moment, so that they take no time from a
+// core that has work. cpu_program.h says how a step runs.
 
 #include <memory>
 #include <vector>
@@ -12,16 +12,18 @@
 
 namespace emplace {
 
+/// A device to be: some cores of this machine.
 struct CpuGroup {
   std::string name;        ///< "cpu:0"
   std::vector<int> cores;  ///< numbers as the operating system counts them
 };
 
-/// @throws InputError for an empty group or a core in two groups; RunError if a thread cannot be
-/// pinned
+/// Takes the cores of all groups; a device's kernels use as many threads as it has cores.
+/// @param groups  at least one @throws InputError for an empty group or a core in two groups,
+/// naming them; RunError if a thread cannot be pinned
 std::shared_ptr<Backend> MakeCpuBackend(std::vector<CpuGroup> groups);
 
-/// Cores this process may use, ascending.
+/// Cores this process may use, ascending, as the operating system numbers them.
 std::vector<int> AllowedCores();
 
 }  // namespace emplace

@@ -3,52 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "profilers/kernels/call_key.h"
 
 namespace emplace {
 namespace {
 
 constexpr int kMaxHelpers = 4;
-
-// Equal for equal calls and only for those.
-std::string KeyOf(const KernelCall& call) {
-  const KernelParams& p = call.params;
-  const Window& w = p.window;
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
-                                ToString(call.kind),
-                                static_cast<int>(p.function),
-                                w.size,
-                                w.stride,
-                                w.pad_begin,
-                                w.pad_end,
-                                w.dilation,
-                                w.count_include_pad,
-                                p.groups,
-                                p.alpha,
-                                p.epsilon,
-                                p.momentum,
-                                p.saves_inverse_std,
-                                p.zero_output,
-                                p.learning_rate,
-                                p.beta1,
-                                p.beta2,
-                                p.weight_decay,
-                                call.inputs.size(),
-                                call.outputs.size());
-  for (const auto* side : {&call.inputs, &call.outputs}) {
-    for (const Argument& a : *side) {
-      key += fmt::format(" {}{} {} {} {} {}",
-                         a.is_output ? 'o' : 'i',
-                         a.index,
-                         ToString(a.view.dtype),
-                         a.view.shape,
-                         a.view.strides,
-                         a.view.offset);
-    }
-  }
-  return key;
-}
 
 std::vector<std::vector<int>> CoresOfWorkers(const std::vector<CpuGroup>& groups) {
   std::vector<std::vector<int>> cores;
@@ -69,7 +29,7 @@ std::vector<std::vector<int>> CoresOfWorkers(const std::vector<CpuGroup>& groups
 }  // namespace
 
 CpuKernel* CpuDevice::Kernel(const KernelCall& call, int threads) {
-  const auto [entry, is_new] = kernels.try_emplace(KeyOf(call));
+  const auto [entry, is_new] = kernels.try_emplace(CallKey(call));
   if (is_new) {
     try {
       entry->second = PrepareCpuKernel(call, threads);

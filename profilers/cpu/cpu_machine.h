@@ -18,25 +18,26 @@ namespace emplace {
 struct CpuDevice {
   explicit CpuDevice(std::int64_t memory) : arena(memory) {}
 
-  /// The kernel of a call, prepared when it is asked for the first time.
+  /// The kernel of a call, prepared when it is asked for the first time. @param threads  of the
+  /// group
   /// @throws RunError naming the call if there is none
   CpuKernel* Kernel(const KernelCall& call, int threads);
 
-  ReservedMemory arena;                     ///< of all programs; addresses never change
-  std::unique_ptr<ReservedMemory> scratch;  ///< of the hungriest kernel so far, or nullptr
-  std::map<std::string, std::unique_ptr<CpuKernel>> kernels;  ///< by content of the call
+  ReservedMemory arena;                     ///< shared by all programs; its address never changes
+  std::unique_ptr<ReservedMemory> scratch;  ///< as large as any kernel so far needs; nullptr: none
+  std::map<std::string, std::unique_ptr<CpuKernel>> kernels;  ///< by CallKey
 };
 
+/// All groups of a backend with their workers.
 struct CpuMachine {
-  /// @param groups  not empty, disjoint
+  /// @param groups  not empty, no core in two of them
   explicit CpuMachine(std::vector<CpuGroup> groups);
 
   std::vector<CpuGroup> groups;
-  std::int64_t memory_per_device = 0;  ///< [B]
+  std::int64_t memory_per_device = 0;  ///< an equal share of the physical memory [B]
   std::vector<std::unique_ptr<CpuDevice>> devices;
-  ReservedMemory staging;
-  /// Workers 0 .. num_devices - 1 are the groups'; those behind them, on cores of no group, only
-  /// copy.
+  ReservedMemory staging;  ///< where copies of several hops rest (kStaging)
+  /// Workers 0 .. num_devices - 1 run the devices. The others, on cores of no group, only copy.
   WorkerPool workers;
 };
 

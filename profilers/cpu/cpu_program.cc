@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-// As much as is copied before a helper looks whether its own work is ready.
+// A helper copies so much before it looks whether its own work is ready.
 constexpr std::int64_t kChunkBytes = std::int64_t{128} << 10;
 
 std::int64_t SteadyNanos() {
@@ -174,7 +174,7 @@ void CpuProgram::RunWorker(int worker) {
   }
 }
 
-// The clock starts when the last device is awake, since waking up is no part of a step.
+// The clock starts when the last device is awake, because waking up is no part of a step.
 void CpuProgram::MeetAtStart() {
   if (missing_.fetch_sub(1) == 1) {
     start_.store(SteadyNanos());
@@ -242,7 +242,7 @@ bool CpuProgram::WaitFor(const Command& command) {
 
 bool CpuProgram::Help(Channel& channel, const Command* own) {
   const int size = static_cast<int>(channel.commands.size());
-  // A look from outside first: the lock's cache line stays with those who copy.
+  // First without the lock, so that its cache line stays with the worker that copies.
   int next = channel.next.load(std::memory_order_relaxed);
   if (next >= size || channel.busy.load(std::memory_order_relaxed) ||
       !IsReady(channel.commands[next]) || channel.busy.exchange(true, std::memory_order_acquire)) {

@@ -2,11 +2,14 @@
 
 // A plan as lists of commands for pinned workers.
 //
-// Every worker runs its device's list. A command waits until the streams it depends on have come
-// far enough: each stream has a counter on a cache line of its own, raised behind every command
-// that somebody waits for, and never set back (a step adds 2^32), so that nothing is reset between
-// steps. Who waits, and who has finished, helps with copies: each channel is a list under a
-// try-lock, done in order, in chunks, so that a helper is back at its own work soon.
+// Every worker runs the list of its device. A command waits until the streams it depends on have
+// come far enough. For that each stream has a counter on a cache line of its own, which is raised
+// after every command that another stream waits for. Counters are never set back: each step counts
+// from 2^32 more than the one before, so nothing is reset between steps.
+//
+// A worker that waits, or has finished its list, helps with copies. A channel is a list of copies
+// behind a lock that is only tried, never waited for. Its copies are done in order and in chunks,
+// so that a helper soon sees that its own work is ready.
 
 #include <atomic>
 #include <cstddef>
@@ -20,9 +23,10 @@
 
 namespace emplace {
 
+/// A plan loaded by the CPU backend.
 class CpuProgram : public Program {
  public:
-  /// Prepares kernels, touches memory and writes initial values.
+  /// Prepares kernels, touches memory so that no page is missing later, and writes initial values.
   /// @throws RunError naming device and bytes if the plan does not fit, op and device if a kernel
   /// cannot be prepared
   CpuProgram(std::shared_ptr<CpuMachine> machine, std::shared_ptr<const ExecutionPlan> plan);
@@ -37,7 +41,7 @@ class CpuProgram : public Program {
   };
   struct Command {
     int index = 0;                // in the plan
-    std::uint64_t announced = 0;  // the stream's count behind it; 0: nobody waits for it
+    std::uint64_t announced = 0;  // the stream's counter after it; 0: nobody waits for it
     std::vector<Wait> waits;
   };
   struct OpCommand : Command {
@@ -78,7 +82,9 @@ class CpuProgram : public Program {
   bool IsReady(const Command& command) const;
   bool Passed(const Wait& wait) const;
   void Announce(int stream, const Command& command);
-  /// Does ready copies until there is none or `own` (may be nullptr) is ready. @return any done
+  /// Does copies of the channel that are ready, until none is or `own` is. @param own  may be
+  /// nullptr
+  /// @return whether it did any
   bool Help(Channel& channel, const Command* own);
   bool HelpAny(const Command* own);
   Nanos Now() const;  // since the step's start [ns]

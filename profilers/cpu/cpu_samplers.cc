@@ -10,6 +10,7 @@
 #include "framework/base/error.h"
 #include "profilers/cpu/cpu_program.h"
 #include "profilers/cpu/packed_copy.h"
+#include "profilers/executor/op_memory.h"
 
 namespace emplace {
 namespace {
@@ -22,13 +23,6 @@ double NanosSince(Clock::time_point start) {
 
 // Shortest span that is timed in one piece [ns].
 constexpr double kShortestTiming = 20'000;
-
-std::int64_t Extent(const TensorView& view) {
-  if (view.num_elements() == 0) return 0;
-  std::int64_t last = view.offset;
-  for (size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
-  return (last + 1) * SizeOf(view.dtype);
-}
 
 class OpBench {
  public:
@@ -54,51 +48,35 @@ class OpBench {
   void Prepare(const OpWork& work,
                std::span<const std::int64_t> input_bytes,
                std::span<const std::int64_t> output_bytes) {
-    struct Wanted {
-      std::int64_t bytes = 0, offset = 0;
-      DType dtype = DType::kBool;
-    };
-    std::vector<Wanted> inputs, outputs;
-    for (std::int64_t bytes : input_bytes) inputs.push_back({bytes});
-    for (std::int64_t bytes : output_bytes) outputs.push_back({bytes});
     for (const KernelCall& call : work.calls) {
-      for (const auto* side : {&call.inputs, &call.outputs}) {
-        for (const Argument& a : *side) {
-          Wanted& wanted = (a.is_output ? outputs : inputs).at(a.index);
-          wanted.bytes = std::max(wanted.bytes, Extent(a.view));
-          wanted.dtype = a.view.dtype;
-        }
-      }
       kernels_.push_back(machine_->devices[device_]->Kernel(
           call, static_cast<int>(machine_->groups[device_].cores.size())));
     }
+    const OpMemory values = MemoryOf(work, input_bytes, output_bytes);
+    const auto padded = [](const InitialValue& value) {
+      return (value.bytes + kArenaAlignment) / kArenaAlignment * kArenaAlignment;
+    };
     std::int64_t total = 0;
-    for (auto* side : {&inputs, &outputs}) {
-      for (Wanted& wanted : *side) {
-        wanted.offset = total;
-        total += (wanted.bytes + kArenaAlignment) / kArenaAlignment * kArenaAlignment;
-      }
+    for (const auto* side : {&values.inputs, &values.outputs}) {
+      for (const InitialValue& value : *side) total += padded(value);
     }
     memory_ = std::make_unique<ReservedMemory>(total);
     memory_->Touch(total);
-    int tensor = 0;
-    for (auto* side : {&inputs, &outputs}) {
-      for (const Wanted& wanted : *side) {
-        using Fill = InitialValue::Fill;
-        const Fill fill = wanted.dtype == DType::kF32    ? Fill::kRandom
-                          : wanted.dtype == DType::kBool ? Fill::kZero
-                                                         : Fill::kIndices;
-        const InitialValue value{
-            .bytes = wanted.bytes, .fill = fill, .dtype = wanted.dtype, .tensor = tensor++};
-        std::ranges::copy(InitialBytes(value), memory_->data() + wanted.offset);
-        (side == &inputs ? inputs_ : outputs_).push_back(memory_->data() + wanted.offset);
+    std::byte* next = memory_->data();
+    const auto take = [&](const std::vector<InitialValue>& side, std::vector<void*>& pointers) {
+      for (const InitialValue& value : side) {
+        std::ranges::copy(InitialBytes(value), next);
+        pointers.push_back(next);
+        next += padded(value);
       }
-    }
+    };
+    take(values.inputs, inputs_);
+    take(values.outputs, outputs_);
     if (cache_ == CacheState::kCold) {
       flush_ = std::make_unique<ReservedMemory>(2 * LastLevelCacheBytes());
       flush_->Touch(flush_->size());
     }
-    Run();  // first calls allocate inside of libraries
+    Run();  // libraries allocate memory in their first call
     const auto start = Clock::now();
     Run();
     const double once = std::max(NanosSince(start), 1.0);
@@ -165,7 +143,7 @@ class CopyBench {
             const BackendLink* beside)
       : machine_(std::move(machine)), link_(link), buffers_(*machine_, link, bytes) {
     if (beside == nullptr) return;
-    // Long enough copies for the caches not to keep them.
+    // Copies so long that the caches do not keep them.
     beside_ =
         std::make_unique<LinkBuffers>(*machine_, *beside, std::max(bytes, std::int64_t{4} << 20));
     for (int worker : {beside->to, beside->from, link_.from}) {

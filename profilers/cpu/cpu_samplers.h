@@ -1,6 +1,7 @@
 #pragma once
 
-// Ops, copies and empty commands timed alone on groups of cores.
+// Timings of ops, copies and empty commands alone on groups of cores: the samplers of the CPU
+// backend. A sampler keeps the machine alive.
 
 #include <memory>
 #include <optional>
@@ -11,8 +12,9 @@
 
 namespace emplace {
 
-/// Warm: run back to back, those shorter than the clock is good for several at a time (each timing
-/// is then their mean). Cold: once, behind a walk over more memory than the caches hold.
+/// As Backend::OpSampler. Warm: the op runs again and again; if it takes less than 20 us, a timing
+/// is the mean of several runs in a row, because the clock is too coarse for one. Cold: a timing is
+/// one run, after a walk over twice the last-level cache.
 /// @throws RunError naming the call if there is no kernel
 Sampler MakeCpuOpSampler(std::shared_ptr<CpuMachine> machine,
                          int device,
@@ -21,16 +23,17 @@ Sampler MakeCpuOpSampler(std::shared_ptr<CpuMachine> machine,
                          std::span<const std::int64_t> output_bytes,
                          CacheState cache);
 
-/// The receiver's core copies what the sender's core has just written, as in a step.
-/// @param beside  a link that is kept busy meanwhile
+/// As Backend::CopySampler. The receiver's core copies what the sender's core has just written, as
+/// in a step. @param beside  a link that copies without pause meanwhile; nullptr: none
 Sampler MakeCpuCopySampler(std::shared_ptr<CpuMachine> machine,
                            const BackendLink& link,
                            std::int64_t bytes,
                            const BackendLink* beside);
 
-/// kNullKernel: an empty command. kWait: what it takes until a command that waits for another
-/// worker's starts (there must be two devices). The others mean nothing here: workers have their
-/// own lists.
+/// As Backend::DispatchSampler. kNullKernel: an empty command of a long list. kWait: how much
+/// longer a command takes that waits for one of another worker; nullopt with only one device. The
+/// other quantities are nullopt, because workers have their own lists and nobody issues commands to
+/// them.
 std::optional<Sampler> MakeCpuDispatchSampler(std::shared_ptr<CpuMachine> machine,
                                               int device,
                                               DispatchQuantity quantity);

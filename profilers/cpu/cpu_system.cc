@@ -126,7 +126,7 @@ double ClockMhz(int core) {
 std::int64_t PhysicalMemory() {
   const std::int64_t physical =
       static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  // A container may have less ("max" if not).
+  // The limit of a container; the file says "max" if there is none.
   std::ifstream file("/sys/fs/cgroup/memory.max");
   std::int64_t limit = 0;
   return file >> limit && limit > 0 ? std::min(physical, limit) : physical;

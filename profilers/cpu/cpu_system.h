@@ -1,6 +1,7 @@
 #pragma once
 
-// What the operating system says about the processor, and what is asked of it: pinning, memory.
+// What the operating system says about the processor, and what it is asked to do: pin threads,
+// reserve memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,15 +19,16 @@ void PinThisThread(std::span<const int> cores);
 /// on how far weights have shrunk.
 void FlushDenormalsInThisThread();
 
-std::string CpuModel();                                      ///< "AMD EPYC 9654 96-Core Processor"
-std::string CpuKindName(std::string_view model, int cores);  ///< "amd_epyc_9654_8c"
-std::string KernelRelease();                                 ///< "Linux 6.1.0"
-double ClockMhz(int core);                                   ///< now; 0: not readable
-std::int64_t PhysicalMemory();                               ///< [B]
-std::int64_t LastLevelCacheBytes();                          ///< [B], 32 MiB if not readable
+std::string CpuModel();  ///< "AMD EPYC 9654 96-Core Processor"
+/// Device kind of a group of cores: ("AMD EPYC 9654 96-Core Processor", 8) -> "amd_epyc_9654_8c".
+std::string CpuKindName(std::string_view model, int cores);
+std::string KernelRelease();         ///< "Linux 6.1.0"
+double ClockMhz(int core);           ///< now [MHz]; 0: not readable
+std::int64_t PhysicalMemory();       ///< of the machine or of its container, whichever is less [B]
+std::int64_t LastLevelCacheBytes();  ///< [B], 32 MiB if not readable
 
-/// Address space that becomes memory where it is touched: pointers into it stay valid while what is
-/// used of it grows.
+/// A range of address space whose pages take memory only when they are first touched. So it can be
+/// reserved for the largest size ever needed, and pointers into it stay valid while more is used.
 class ReservedMemory {
  public:
   /// @throws RunError if the address space is refused
@@ -37,7 +39,8 @@ class ReservedMemory {
 
   std::byte* data() const { return data_; }
   std::int64_t size() const { return size_; }
-  /// Writes zeros to what was never touched of the first `bytes`, so that no page is missing later.
+  /// Writes zeros to those of the first `bytes` that no earlier call has touched, so that no page
+  /// has to be found while a step runs.
   void Touch(std::int64_t bytes);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies of strided tensors into packed ones, in pieces.
+// Copies a strided tensor into a packed one (row-major without holes), in pieces of limited size.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,16 +10,19 @@
 
 namespace emplace {
 
+/// The plan of such a copy; Copy() does a piece of it.
 class PackedCopy {
  public:
+  /// @param view  of the source, at most 16 dimensions that cannot be merged
   explicit PackedCopy(const TensorView& view);
 
   /// What the packed tensor holds [B].
   std::int64_t bytes() const { return bytes_; }
-  /// Copies from byte `begin` of the packed tensor on, some `limit` bytes of it: whole rows, or any
-  /// bytes if the source is contiguous.
-  /// @param storage  first byte of the view's storage @param packed  first byte of the destination
-  /// @return where to go on: bytes() at the end
+  /// Copies a piece that starts at byte `begin` of the packed tensor: `limit` bytes if the source
+  /// is contiguous, else whole rows of the innermost dimension, at least one.
+  /// @param storage  first byte of the view's storage    @param packed  first byte of the
+  /// destination
+  /// @return where the next piece begins; bytes() when all is copied
   std::int64_t Copy(const std::byte* storage,
                     std::byte* packed,
                     std::int64_t begin,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pinned threads that wait for jobs: a short spin, then asleep.
+// Pinned threads that wait for jobs. They spin for about the time between two steps and then sleep.
 
 #include <atomic>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace emplace {
 
-/// One turn of a loop that waits for another core: pauses, and now and then lets another thread of
-/// this core run, in case there is one.
+/// For a loop that waits for another core: each Turn() pauses the processor for a moment, and every
+/// few thousand turns yields, in case another thread needs this core.
 class SpinWait {
  public:
   void Turn();
@@ -22,9 +22,10 @@ class SpinWait {
   int turns_ = 0;
 };
 
+/// One thread per group of cores, each with its OpenMP threads.
 class WorkerPool {
  public:
-  /// @param cores  per worker, what it and its OpenMP threads are pinned to
+  /// @param cores  per worker: it and its OpenMP threads are pinned to these
   /// @throws RunError if a thread cannot be pinned
   explicit WorkerPool(std::vector<std::vector<int>> cores);
   ~WorkerPool();
@@ -32,8 +33,8 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int size() const { return static_cast<int>(threads_.size()); }
-  /// Runs job(worker) on all workers at once; the caller sleeps until the last has returned.
-  /// Rethrows the first exception of a job. One call at a time.
+  /// Runs job(worker) on all workers at once; the caller sleeps until the last has returned. Only
+  /// one thread may call this at a time. @throws the first exception of a job
   void RunOnAll(const std::function<void(int)>& job);
   /// The same on one worker.
   void RunOn(int worker, const std::function<void()>& job);

@@ -12,7 +12,7 @@ std::vector<Connection> ConnectCommands(std::span<const PlanCommand> commands,
   using Reach = std::vector<int>;
   const Reach nothing(num_lanes, -1);
   std::vector<Connection> connections(commands.size());
-  std::vector<Reach> host_reach(commands.size());  // of host commands: what they are behind
+  std::vector<Reach> host_reach(commands.size());  // what each host command comes after
   std::vector<Reach> stream_reach(lane_of_stream.size(), nothing);  // of host streams, so far
   std::vector<Reach> waited(num_lanes, nothing);  // what each lane has waited for, so far
   for (size_t i = 0; i < commands.size(); ++i) {

@@ -1,14 +1,14 @@
 #pragma once
 
-// How the commands of a plan find each other when some streams are on GPUs ("lanes") and others are
-// threads of the host. Plain host code.
+// How the commands of a plan wait for each other when some streams are on GPUs ("lanes") and others
+// are threads of the host. Makes no CUDA calls.
 //
-// GPU streams wait for each other by events, everything else by counters in host memory. A GPU
-// stream that waits for a counter does so behind CUDA's back: CUDA could queue the waiting command
-// in front of one that the host needs to get there, and all would stand still. So a GPU command
-// that waits for a host command also waits, by events, for every GPU command that the host command
-// is behind. They have finished by then, so no time is lost, and the order that CUDA sees is the
-// whole order among GPU commands.
+// GPU streams wait for each other by events, everything else by counters in host memory. CUDA does
+// not know what a GPU stream that waits for a counter waits for. It could put the waiting command
+// in front of a GPU command that the host needs before it can raise the counter, and neither would
+// ever finish. So a GPU command that waits for a host command also waits, by events, for every GPU
+// command which that host command comes after. These have finished by then, so no time is lost, and
+// CUDA knows the complete order of GPU commands.
 
 #include <span>
 #include <vector>
@@ -17,9 +17,10 @@
 
 namespace emplace::cuda {
 
+/// What one command waits for, by index of the commands, and how others wait for it.
 struct Connection {
-  std::vector<int> events;    ///< GPU commands of other lanes to wait for, at most one per lane
-  std::vector<int> counters;  ///< commands to wait for at the border to the host and within it
+  std::vector<int> events;    ///< GPU commands of other lanes, at most one per lane
+  std::vector<int> counters;  ///< commands of which at least one side is on the host
   bool has_event = false;     ///< another command waits for this one by event
   bool has_counter = false;   ///< likewise by counter
 };

@@ -20,7 +20,7 @@ namespace emplace::cuda {
 
 namespace {
 
-/// Runs `function`; what CUDA says becomes a RunError that names `where`.
+/// Runs `function`; a CudaError in it becomes a RunError that names `where`.
 template <typename Function>
 auto WithDevice(const std::string& where, const Function& function) {
   try {
@@ -128,7 +128,7 @@ class CudaBackend final : public Backend {
         sampler = MakeCopySampler(MakePair(link, bytes));
       }
       if (beside) {
-        // Large enough that the other link hardly ever stands still.
+        // Large enough that the other link is hardly ever idle.
         constexpr std::int64_t kLeast = std::int64_t{4} << 20;
         busy = std::make_shared<BusyLink>(MakePair(*beside, std::max(bytes, kLeast)));
       }
@@ -185,7 +185,7 @@ class CudaBackend final : public Backend {
         if (a && b) {
           int reachable = *a == *b ? 1 : 0;
           if (*a != *b) EMPLACE_CUDA_CHECK(cudaDeviceCanAccessPeer(&reachable, *a, *b));
-          if (reachable == 0) continue;  // the way leads through a CPU device
+          if (reachable == 0) continue;  // copies go over a CPU device
           link.memory = *a == *b ? "device" : "peer";
         } else if (a || b) {
           link.memory = "pinned";

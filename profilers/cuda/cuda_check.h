@@ -1,6 +1,7 @@
 #pragma once
 
-// The one way to call CUDA's runtime. cuBLAS and cuDNN: kernels/library_check.h.
+// Every call of CUDA's runtime goes through this macro; calls of the driver through that of
+// driver_api.h, of cuBLASLt and cuDNN through those of kernels/library_check.h.
 
 #include <cuda_runtime_api.h>
 

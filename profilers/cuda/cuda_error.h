@@ -5,10 +5,12 @@
 
 namespace emplace::cuda {
 
-/// A CUDA call failed. C++17 and free of CUDA headers, so that both compilers can include it.
+/// A CUDA call failed. Needs no CUDA header, so that any source can catch it.
 class CudaError : public std::runtime_error {
  public:
-  /// @param call  source text of the call    @param code, name  as CUDA numbers and names the error
+  /// The message is "file:line: call: name (text)".
+  /// @param call  source text of the call    @param code, name, text  as CUDA numbers, names and
+  /// explains the error
   CudaError(const char* call,
             const char* file,
             int line,

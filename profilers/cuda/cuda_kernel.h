@@ -1,6 +1,7 @@
 #pragma once
 
-// Kernel calls on a GPU: cuBLASLt for products, cuDNN for convolution, own kernels for the rest.
+// Kernel calls on a GPU: cuBLASLt for matrix products, cuDNN for convolutions, own kernels for the
+// rest (kernels/).
 
 #include <cstdint>
 #include <memory>
@@ -12,25 +13,27 @@
 
 namespace emplace::cuda {
 
-/// A kernel call prepared for one GPU or partition: algorithm, descriptors and plan are fixed. One
-/// thread at a time.
+/// A kernel call prepared for one GPU or partition: algorithm and descriptors are fixed. To be used
+/// by one thread at a time.
 class CudaKernel {
  public:
   virtual ~CudaKernel() = default;
-  /// What Launch() needs beside its arguments [B]; streams keep one area for all their kernels.
+  /// GPU memory that Launch() needs beside its arguments [B]; a stream has one area for all its
+  /// kernels.
   virtual std::int64_t scratch_bytes() const { return 0; }
-  /// Enqueues on `stream`: no allocation, no query, no synchronisation, and allowed while the
-  /// stream is being captured.
-  /// @param inputs, outputs  of the op, device pointers where each tensor's storage starts,
-  /// 256-byte aligned    @param scratch  scratch_bytes(), likewise @throws CudaError
+  /// Enqueues the kernel. Allocates nothing, waits for nothing, and may be called while the stream
+  /// is being captured.
+  /// @param inputs, outputs  of the op: device pointers to where each tensor's storage starts,
+  /// 256-byte aligned    @param scratch  scratch_bytes() bytes, aligned likewise
+  /// @throws CudaError
   virtual void Launch(void* const* inputs,
                       void* const* outputs,
                       void* scratch,
                       cudaStream_t stream) = 0;
 };
 
-/// Library handles of one GPU or partition. The current CUDA context must be the one it was made
-/// in.
+/// Prepares calls for one GPU or partition, with the handles of CUDA's libraries. Must be used in
+/// the CUDA context that was current when it was made.
 class CudaKernelFactory {
  public:
   /// @param sm_count  of the partition; 0: the whole GPU @throws CudaError
@@ -39,10 +42,10 @@ class CudaKernelFactory {
   CudaKernelFactory(const CudaKernelFactory&) = delete;
   CudaKernelFactory& operator=(const CudaKernelFactory&) = delete;
 
-  /// A convolution's algorithm is run once on memory of its own, so that this waits for the GPU.
+  /// Waits for the GPU where the call is a convolution, whose algorithm is run once for a trial.
   /// @throws CudaError naming the library call; RunError naming the call if no algorithm fits
   std::unique_ptr<CudaKernel> Prepare(const KernelCall& call);
-  /// "cuBLASLt 13.1, cuDNN 9.1"
+  /// Libraries with their versions: "cuBLASLt 13.1, cuDNN 9.1".
   std::string Libraries() const;
 
  private:

@@ -99,7 +99,7 @@ std::string CudaProgram::NameOf(const PlanCommand& command) const {
                      command.stream - plan_->num_devices);
 }
 
-/// Runs `function`; what goes wrong in it is said with the command's name.
+/// Runs `function`; its errors get the command's name.
 template <typename Function>
 void CudaProgram::Named(const PlanCommand& command, const Function& function) {
   try {
@@ -344,7 +344,7 @@ void CudaProgram::Connect() {
   }
 }
 
-/// Every kernel once, alone: code is loaded lazily, and a kernel that fails is told from others.
+/// Runs every kernel once, alone: CUDA loads its code now, and an error is of this kernel.
 void CudaProgram::RunKernelsOnce() {
   for (GpuCommand& command : gpu_commands_) {
     const PlanCommand& planned = plan_->commands[command.command];
@@ -389,7 +389,7 @@ void CudaProgram::SetInitialValues() {
           "{}: initial value of tensor {}: {}", device.name, value.tensor, error.what()));
     }
   }
-  // A copy from pageable memory may be on its way still, and no stream of a step waits for it.
+  // A copy from pageable memory may still be under way, and no stream of a step waits for it.
   for (int gpu : devices_->used_gpus()) {
     SelectGpu(gpu);
     EMPLACE_CUDA_CHECK(cudaDeviceSynchronize());

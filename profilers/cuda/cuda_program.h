@@ -1,5 +1,7 @@
 #pragma once
 
+// A plan loaded by the CUDA backend. cuda_backend.h says how it runs.
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -12,10 +14,11 @@
 
 namespace emplace::cuda {
 
-/// A plan on GPUs and CPU groups; cuda_backend.h says how it runs.
+/// A plan on GPUs and CPU groups.
 class CudaProgram final : public Program {
  public:
-  /// @throws RunError naming device and bytes, or op and device
+  /// @throws RunError naming device and bytes if memory runs out, or op and device if a kernel
+  /// cannot be prepared
   CudaProgram(std::shared_ptr<Devices> devices,
               std::shared_ptr<const ExecutionPlan> plan,
               DispatchMode mode);

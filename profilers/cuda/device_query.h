@@ -1,11 +1,13 @@
 #pragma once
 
+// The CUDA side of profilers/device_query.h.
+
 #include "profilers/device_query.h"
 
 namespace emplace::cuda {
 
-/// As emplace::QueryGpus, which calls it in the module. Without a driver `none` says what could not
-/// be loaded, and with one that is too old which CUDA it knows.
+/// What emplace::QueryGpus() calls in the module. Without a driver, GpuList::none says what could
+/// not be loaded; with one that is too old, which CUDA version it supports.
 /// @throws CudaError
 GpuList QueryGpus();
 

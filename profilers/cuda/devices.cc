@@ -5,10 +5,10 @@
 #include <tuple>
 
 #include "framework/base/error.h"
-#include "profilers/cuda/call_key.h"
 #include "profilers/cuda/cuda_check.h"
 #include "profilers/cuda/device_query.h"
 #include "profilers/cuda/trace_overhead.h"
+#include "profilers/kernels/call_key.h"
 
 namespace emplace::cuda {
 
@@ -110,7 +110,7 @@ GpuKernel& Devices::gpu_kernel(int device, const KernelCall& call) {
 CpuKernel& Devices::cpu_kernel(int device, const KernelCall& call) {
   Device& where = devices_[device];
   std::unique_ptr<CpuKernel>& kernel = where.cpu_kernels[CallKey(call)];
-  // On the worker's own thread, because libraries look at the threads they will have.
+  // On the worker's own thread, because oneDNN plans for the OpenMP threads of the caller.
   if (!kernel) {
     where.worker->Call([&] { kernel = PrepareCpuKernel(call, where.worker->num_threads()); });
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the programs of a CUDA backend share: streams, prepared kernels, arenas, worker threads.
+// What the programs and samplers of a CUDA backend share: streams, prepared kernels, memory, worker
+// threads.
 
 #include <cstdint>
 #include <map>
@@ -22,13 +23,14 @@
 
 namespace emplace::cuda {
 
-/// Memory that grows. Who was handed the smaller one keeps it alive, and works on it.
+/// Memory that is replaced by a larger piece when more is needed. Programs that hold the smaller
+/// piece keep it alive and go on using it.
 struct GrowingMemory {
   Memory memory;
   std::int64_t bytes = 0;  ///< [B]
 };
 
-/// A prepared GPU kernel; `has_run` once its first launch, which loads code, lies behind.
+/// A prepared GPU kernel. `has_run` is true after its first launch, which loads its code.
 struct GpuKernel {
   std::unique_ptr<CudaKernel> kernel;
   bool has_run = false;
@@ -40,7 +42,7 @@ using CpuKernels = std::map<std::string, std::unique_ptr<CpuKernel>>;
 struct Device {
   std::string name;
   std::optional<int> gpu;  ///< CUDA's ordinal; nullopt: a CPU
-  int sm_count = 0;        ///< that it has
+  int sm_count = 0;        ///< streaming multiprocessors of the GPU or partition
   GrowingMemory arena, scratch;
   // On a GPU:
   Stream stream;
@@ -51,12 +53,13 @@ struct Device {
   CpuKernels cpu_kernels;
 };
 
-/// A stream for copies, with what packs strided sources.
+/// A stream for copies, with memory for strided sources that are packed before they are copied.
 struct CopyStream {
   Stream stream;
   GrowingMemory scratch;
 };
 
+/// All devices of a backend.
 class Devices {
  public:
   /// @throws InputError, RunError, CudaError as MakeCudaBackend
@@ -70,26 +73,30 @@ class Devices {
   const GpuInfo& gpu(int ordinal) const { return gpus_[ordinal]; }
   /// Ordinals of the GPUs in use, ascending.
   const std::vector<int>& used_gpus() const { return used_gpus_; }
-  /// One stream per channel and GPU, made when first asked for.
+  /// The stream of a channel on a GPU, made when first asked for.
   CopyStream& copy_stream(int channel, int gpu);
-  /// A plain stream of a GPU: for everything but commands.
+  /// A stream of the whole GPU for all that is no command of a plan.
   cudaStream_t origin(int gpu);
-  /// Packs strided sources; in whole GPUs.
+  /// The kernel that packs a strided source of a copy; it runs on the whole GPU.
   GpuKernel& packer(int gpu, const KernelCall& call);
-  /// Between CPU devices.
+  /// The thread that does the copies of a channel between CPU devices.
   HostWorker& channel_worker(int channel);
   GrowingMemory& staging() { return staging_; }
 
+  // The kernel of a call on a device, prepared when first asked for.
+
   GpuKernel& gpu_kernel(int device, const KernelCall& call);  ///< @throws CudaError, RunError
   CpuKernel& cpu_kernel(int device, const KernelCall& call);  ///< @throws RunError
-  /// At least that much memory: on the GPU, or page-locked on the host for nullopt.
+  /// Replaces `memory` if it has less than `bytes`. @param gpu  nullopt: page-locked memory of the
+  /// host
+  /// @param owner  for the message @throws RunError naming owner and bytes
   static void Grow(GrowingMemory& memory,
                    std::int64_t bytes,
                    std::optional<int> gpu,
                    const std::string& owner);
-  /// MeasureTraceOverhead(), remembered.
+  /// MeasureTraceOverhead(), measured once.
   TraceOverhead trace_overhead(int gpu, bool as_graph);
-  /// InitialBytes(), remembered.
+  /// InitialBytes(), computed once and kept while there is room.
   const std::vector<std::byte>& initial_bytes(const InitialValue& value);
 
  private:

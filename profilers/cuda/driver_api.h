@@ -1,7 +1,7 @@
 #pragma once
 
-// Calls of CUDA's driver API that the runtime lacks. They are looked up when first needed: the
-// program is not linked to the driver and starts on machines without one.
+// Functions of CUDA's driver API that the runtime API lacks. They are looked up by name when first
+// needed, because the module is not linked to the driver's library.
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -10,6 +10,7 @@
 
 namespace emplace::cuda {
 
+/// Errors, and waiting for and writing to memory from a stream.
 struct DriverApi {
   PFN_cuGetErrorName_v6000 GetErrorName = nullptr;
   PFN_cuGetErrorString_v6000 GetErrorString = nullptr;
@@ -19,6 +20,7 @@ struct DriverApi {
 /// @throws RunError naming the function that this machine's driver does not have
 const DriverApi& Driver();
 
+/// Partitions of a GPU.
 struct GreenContextApi {
   PFN_cuDeviceGetDevResource_v12040 DeviceGetDevResource = nullptr;
   PFN_cuDevSmResourceSplitByCount_v12040 DevSmResourceSplitByCount = nullptr;
@@ -28,7 +30,7 @@ struct GreenContextApi {
   PFN_cuGreenCtxGetDevResource_v12040 GreenCtxGetDevResource = nullptr;
   PFN_cuGreenCtxStreamCreate_v12050 GreenCtxStreamCreate = nullptr;
 };
-/// @throws RunError likewise (drivers before CUDA 12.5)
+/// @throws RunError likewise: drivers before CUDA 12.5 lack them
 const GreenContextApi& GreenContexts();
 
 /// @throws CudaError for anything but CUDA_SUCCESS

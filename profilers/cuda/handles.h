@@ -1,6 +1,6 @@
 #pragma once
 
-// What CUDA hands out, owned.
+// Streams, events, graphs and memory of CUDA with owners that free them.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,27 +22,29 @@ using Event = std::unique_ptr<CUevent_st, HandleDeleter>;
 using Graph = std::unique_ptr<CUgraph_st, HandleDeleter>;
 using GraphExec = std::unique_ptr<CUgraphExec_st, HandleDeleter>;
 
-/// On the current GPU, not synchronised with the default stream. @throws CudaError
+/// A stream of the current GPU that does not synchronise with the default stream. @throws CudaError
 Stream MakeStream();
-/// On the current GPU. @param timed  false: only for waiting, which is cheaper @throws CudaError
+/// An event of the current GPU. @param timed  false: it can only be waited for, which costs less
+/// @throws CudaError
 Event MakeEvent(bool timed);
-/// From `start` to `end`, both of one GPU and finished. @return [ns] @throws CudaError
+/// Time between two finished events of one GPU [ns]. @throws CudaError
 double NanosBetween(cudaEvent_t start, cudaEvent_t end);
 
-/// Bytes on a GPU or page-locked on the host, freed with the last owner.
+/// Memory on a GPU or page-locked on the host, freed with its last owner.
 using Memory = std::shared_ptr<std::byte>;
-/// On the current GPU. @param owner  for the message: "gpu:0"
-/// @throws RunError naming owner and bytes if there is not as much
+/// `bytes` on the current GPU. @param owner  for the message: "gpu:0"
+/// @throws RunError naming owner and bytes if there is not that much memory
 Memory AllocateOnGpu(std::int64_t bytes, const std::string& owner);
-/// On the host, in reach of every GPU and of copy engines. @throws RunError likewise
+/// `bytes` of page-locked memory on the host, which every GPU and its copy engines can reach.
+/// @throws RunError likewise
 Memory AllocatePinned(std::int64_t bytes, const std::string& owner);
 
-/// Makes a GPU the calling thread's current one; without a call to CUDA if it is already.
+/// Makes a GPU the calling thread's current one. Makes no CUDA call if it is already.
 void SelectGpu(int gpu);
 
-/// Settings that CUDA reads when it starts: as many hardware queues as it has, so that streams do
-/// not wait for each other's place in one. Leaves what the user has set. To be called before the
-/// first use of CUDA.
+/// Sets the environment variables that CUDA reads when it starts, unless the user has set them: as
+/// many hardware queues as there can be, so that streams need not share one and wait for each
+/// other. To be called before the first use of CUDA.
 void PrepareEnvironment();
 
 }  // namespace emplace::cuda

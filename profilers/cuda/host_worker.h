@@ -1,8 +1,9 @@
 #pragma once
 
-// A thread for what the host does beside GPUs: a CPU device on its pinned cores, or a channel
-// between CPU devices. It runs its commands in order. Counters in host memory say what has
-// finished; GPUs wait for them and set them too. Plain C++ without CUDA calls.
+// A thread for what the host does in a step beside GPUs: the commands of a CPU device on its pinned
+// cores, or the copies of a channel between CPU devices. It runs its commands in order. Counters in
+// host memory say which commands have finished; GPUs wait for them and set them, too. Makes no CUDA
+// calls.
 
 #include <atomic>
 #include <chrono>
@@ -17,7 +18,7 @@
 
 namespace emplace::cuda {
 
-/// Says that a command has finished in this step: 0 before, 1 after. Alone on its cache line.
+/// Whether a command has finished in this step: 0 before, kFinished after. Alone on its cache line.
 struct alignas(64) Counter {
   std::uint64_t value = 0;
 };
@@ -25,6 +26,7 @@ inline constexpr std::uint64_t kFinished = 1;
 bool IsFinished(const Counter& counter);
 void SetFinished(Counter& counter);
 
+/// One command of a host thread.
 struct HostCommand {
   int command = 0;                    ///< index in the plan
   std::vector<const Counter*> waits;  ///< of other streams
@@ -32,16 +34,17 @@ struct HostCommand {
   Counter* finished = nullptr;        ///< nullptr: no other stream waits for it
 };
 
-/// A step of one worker, owned by the program; used again for every step.
+/// What one worker does in a step. Owned by the program and used again for every step.
 struct HostJob {
   std::vector<HostCommand> commands;
   std::vector<Nanos> start, finish;  ///< [commands] since `origin`, if traced [ns]
   bool traced = false;
   std::chrono::steady_clock::time_point origin;
-  std::exception_ptr error;  ///< of the command that failed; the ones after it only count
-  int failed = -1;           ///< that command's index in `commands`
+  std::exception_ptr error;  ///< of a command that failed; those after it are only marked finished
+  int failed = -1;           ///< index of that command in `commands`; -1: none failed
 };
 
+/// The thread.
 class HostWorker {
  public:
   /// @param cores  to run on, and as many threads for kernels; empty: any core, one thread
@@ -53,12 +56,12 @@ class HostWorker {
 
   const std::string& name() const { return name_; }
   int num_threads() const { return cores_.empty() ? 1 : static_cast<int>(cores_.size()); }
-  /// Runs `function` on the worker's thread and waits. Exceptions come out here.
+  /// Runs `function` on the worker's thread and waits for it. @throws what it throws
   void Call(const std::function<void()>& function);
-  /// Wakes the worker; it stands ready when this returns and begins the job when `gate` is
-  /// finished. Commands wait for counters until `abort` is set; then they are skipped.
+  /// Wakes the worker for a job. When this returns, it spins on `gate` and begins as soon as the
+  /// gate is finished. Once `abort` is set, commands no longer wait, and are skipped.
   void Arm(HostJob& job, const Counter& gate, const std::atomic<bool>& abort);
-  /// The armed job is done.
+  /// Whether the armed job is done.
   bool IsDone() const { return !is_busy_.load(std::memory_order_acquire); }
   void Join() const;  ///< waits for IsDone()
 

@@ -1,4 +1,4 @@
-// The module's one door; profilers/gpu_module.h says how it is opened.
+// The one function that the module exports; profilers/gpu_module.h says how it is used.
 
 #include "framework/base/error.h"
 #include "profilers/cuda/cuda_backend.h"
@@ -11,7 +11,7 @@ namespace emplace {
 
 namespace {
 
-// CudaError stays in the module.
+// CudaError is a type of the module alone; outside, errors are RunErrors.
 GpuList QueryGpusInModule() {
   try {
     return cuda::QueryGpus();

@@ -1,13 +1,14 @@
 #pragma once
 
-// Clocks and temperature from NVIDIA's management library. Only reads. Opened at run time: where
-// the library is absent nothing is known.
+// Clocks and temperature from NVIDIA's management library (NVML), which is only read from. It is
+// opened at run time; where it is absent, nothing is known.
 
 #include <optional>
 #include <string>
 
 namespace emplace::cuda {
 
+/// A GPU's clock and temperature at one moment.
 struct GpuClocks {
   double sm_mhz = 0;                  ///< 0: not readable
   std::optional<double> temperature;  ///< [degrees C]

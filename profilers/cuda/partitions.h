@@ -1,5 +1,7 @@
 #pragma once
 
+// Partitions of a GPU as CUDA's green contexts. split_plan.h says how unequal sizes are made.
+
 #include <memory>
 #include <span>
 #include <string>
@@ -10,15 +12,16 @@
 
 namespace emplace::cuda {
 
-/// Disjoint groups of SMs of one GPU (green contexts). Memory and the primary context stay common:
-/// what is prepared in the primary context runs in any partition's stream.
+/// Disjoint groups of streaming multiprocessors (SMs) of one GPU. They share memory and the GPU's
+/// primary context: a kernel prepared in the primary context runs in the stream of any partition.
 class Partitions {
  public:
-  /// @param sizes  SMs of each @throws InputError if the GPU cannot give them, with what it can;
-  /// CudaError
+  /// @param sizes  SMs of each partition @throws InputError if the GPU cannot give them, naming
+  /// what it can; CudaError
   Partitions(int gpu, const std::string& gpu_name, std::span<const int> sizes);
 
-  /// A stream whose kernels run on the SMs of that partition only. To be destroyed before this.
+  /// A stream whose kernels run only on the SMs of that partition. To be destroyed before this
+  /// object.
   Stream MakeStream(int partition) const;
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
 
-// What a traced step would have taken without the events that traced it. Plain host code.
+// What a traced step would have taken without the events that traced it. Makes no CUDA calls.
 //
-// A command between two events takes longer by `pair`, and the command behind it starts later by
-// `between`; both were measured on a chain of empty kernels with and without events. So every
-// command gets its duration less `pair`, and its delay, which is the time from the latest end of
-// what it waited for (its stream's previous command included) until its start, less `between`;
-// then the step is put together again from its start. Neither becomes negative.
+// A command between two events takes longer by `pair`, and the command after it starts later by
+// `between`; both were measured on a chain of empty kernels with and without events
+// (trace_overhead.h). A command's delay is the time from the latest end of what it waited for, the
+// previous command of its stream included, until its start. The step is put together again from its
+// start with every duration less `pair` and every delay less `between`, neither below 0.
 
 #include <cstdint>
 #include <span>
@@ -17,15 +17,16 @@
 
 namespace emplace::cuda {
 
+/// What tracing adds to a stream.
 struct TraceOverhead {
   Nanos pair = 0, between = 0;  ///< [ns]
   bool operator==(const TraceOverhead&) const = default;
 };
 
-/// @param is_timed  [num_commands] false: nothing runs in it (a view, a control edge), its times
-/// are unknown; it ends as soon as it may start
+/// @param is_timed  [num_commands] false: nothing runs in the command (a view, a control edge), and
+/// its times were not measured; it ends as soon as it may start
 /// @param overheads  [num_streams]; zeros for streams on the host
-/// @param record  start and finish as measured; afterwards as they would have been, and the latest
+/// @param record  start and finish as measured; set to what they would have been, with the latest
 /// finish as step time
 void Retime(const ExecutionPlan& plan,
             const std::vector<bool>& is_timed,

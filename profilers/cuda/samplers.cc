@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 #include "profilers/cuda/cuda_check.h"
 #include "profilers/cuda/driver_api.h"
 #include "profilers/cuda/probes.h"
+#include "profilers/executor/op_memory.h"
 
 namespace emplace::cuda {
 
@@ -69,8 +71,7 @@ double NullKernelNanos(cudaStream_t stream) {
         for (int i = 0; i < kBatch; ++i) LaunchNull(stream);
       },
       timings);
-  std::sort(timings.begin(), timings.end());
-  return timings[timings.size() / 2] / kBatch;
+  return Median(std::move(timings)) / kBatch;
 }
 
 /// What an op's launches need, alive as long as its sampler.
@@ -90,18 +91,6 @@ struct PreparedOp {
     }
   }
 };
-
-/// The data type that an op's calls see in its input or output `index`.
-DType DTypeOf(const OpWork& work, bool is_output, int index) {
-  for (const KernelCall& call : work.calls) {
-    for (const std::vector<Argument>* arguments : {&call.inputs, &call.outputs}) {
-      for (const Argument& argument : *arguments) {
-        if (argument.is_output == is_output && argument.index == index) return argument.view.dtype;
-      }
-    }
-  }
-  return DType::kF32;
-}
 
 }  // namespace
 
@@ -138,13 +127,8 @@ Sampler MakeOpSampler(Devices& devices,
   op->gpu = *where.gpu;
   op->stream = where.stream.get();
   SelectGpu(op->gpu);
-  for (size_t i = 0; i < input_bytes.size(); ++i) {
-    InitialValue value;
-    value.bytes = input_bytes[i];
-    value.dtype = DTypeOf(work, false, static_cast<int>(i));
-    value.fill =
-        value.dtype == DType::kF32 ? InitialValue::Fill::kRandom : InitialValue::Fill::kIndices;
-    value.tensor = static_cast<int>(i);
+  const OpMemory values = MemoryOf(work, input_bytes, output_bytes);
+  for (const InitialValue& value : values.inputs) {
     op->memory.push_back(AllocateOnGpu(value.bytes, where.name));
     op->inputs.push_back(op->memory.back().get());
     if (value.bytes == 0) continue;
@@ -152,12 +136,12 @@ Sampler MakeOpSampler(Devices& devices,
     EMPLACE_CUDA_CHECK(
         cudaMemcpy(op->inputs.back(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
   }
-  for (std::int64_t bytes : output_bytes) {
-    op->memory.push_back(AllocateOnGpu(bytes, where.name));
+  for (const InitialValue& value : values.outputs) {
+    op->memory.push_back(AllocateOnGpu(value.bytes, where.name));
     op->outputs.push_back(op->memory.back().get());
     // NaN everywhere: what a kernel forgets to write does not look like a result.
     EMPLACE_CUDA_CHECK(cudaMemset(
-        op->outputs.back(), 0xff, static_cast<size_t>(std::max<std::int64_t>(bytes, 1))));
+        op->outputs.back(), 0xff, static_cast<size_t>(std::max<std::int64_t>(value.bytes, 1))));
   }
   std::int64_t scratch = 0;
   for (const KernelCall& call : work.calls) {
@@ -291,7 +275,8 @@ Sampler MakeDispatchSampler(Devices& devices, int device, DispatchQuantity quant
     }
 
     case DispatchQuantity::kWait: {
-      // A ball between two streams: what a hop takes beyond the kernel it is played with.
+      // Two streams take turns, each empty kernel waiting for the one before on the other stream.
+      // What a turn takes beyond an empty kernel is the wait.
       const auto other = std::make_shared<Stream>(MakeStream());
       constexpr int kHops = 32;
       const auto events = std::make_shared<std::vector<Event>>();

@@ -1,11 +1,11 @@
 #pragma once
 
-// Timing single ops, copies and launches on GPUs.
+// Timings of single ops, copies and launches on GPUs: the samplers of the CUDA backend.
 //
-// Everything that is timed is held back by a latch (a stream that waits for a counter on the host)
-// until it is enqueued, so that the time the host takes to enqueue stays outside; events on the
-// stream take the time. Every kernel runs once before, outside the latch, because code is loaded
-// with the first launch and loading may wait for the stream.
+// Events on the stream take the time. So that the time which the host needs to enqueue work is no
+// part of it, the stream is held back by a latch (it waits for a counter on the host) until
+// everything is enqueued. Every kernel runs once before, without a latch, because its code is
+// loaded with the first launch and loading may wait for the stream.
 
 #include <atomic>
 #include <cstdint>
@@ -21,13 +21,13 @@
 
 namespace emplace::cuda {
 
-/// A stream that stands still until opened. One at a time in each thread.
+/// Holds a stream back until it is opened. Each thread may have one at a time.
 class Latch {
  public:
   Latch();
   void Close(cudaStream_t stream);  ///< enqueues the wait
   void Open();
-  /// Opens, so that nobody waits for ever, and waits for the stream.
+  /// Opens the latch, in case nobody has, and waits for the stream.
   ~Latch();
   Latch(const Latch&) = delete;
   Latch& operator=(const Latch&) = delete;
@@ -37,8 +37,9 @@ class Latch {
   cudaStream_t stream_ = nullptr;
 };
 
-/// As Backend::OpSampler, for a GPU device. A warm timing is that of a batch of launches back to
-/// back, divided by their number; a cold one that of a single op behind a write of twice the L2.
+/// As Backend::OpSampler, for a GPU device. A warm timing is the time of a batch of ops back to
+/// back, divided by their number; a cold one is the time of a single op after a write of twice the
+/// L2 cache.
 Sampler MakeOpSampler(Devices& devices,
                       int device,
                       const OpWork& work,
@@ -49,7 +50,8 @@ Sampler MakeOpSampler(Devices& devices,
 /// As Backend::DispatchSampler, for a GPU device.
 Sampler MakeDispatchSampler(Devices& devices, int device, DispatchQuantity quantity);
 
-/// Two ends of a copy with memory for it: on a GPU, or page-locked for nullopt.
+/// The two ends of a copy with memory for it. An end is a GPU, or the host (page-locked) for
+/// nullopt.
 class CopyPair {
  public:
   CopyPair(std::optional<int> from_gpu,
@@ -69,7 +71,7 @@ class CopyPair {
   Stream stream_;
 };
 
-/// Copies without pause, on a thread of its own, as long as it lives.
+/// Copies without pause on a thread of its own, as long as the object lives.
 class BusyLink {
  public:
   explicit BusyLink(std::unique_ptr<CopyPair> copies);
@@ -87,7 +89,7 @@ class BusyLink {
   std::thread thread_;
 };
 
-/// Times single copies of `copies`, each between two events.
+/// As Backend::CopySampler for a pair with an end on a GPU: single copies, each between two events.
 Sampler MakeCopySampler(std::shared_ptr<CopyPair> copies);
 
 }  // namespace emplace::cuda

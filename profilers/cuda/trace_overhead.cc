@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "framework/base/quantile.h"
 #include "profilers/cuda/cuda_check.h"
 #include "profilers/cuda/handles.h"
 #include "profilers/cuda/probes.h"
@@ -15,11 +16,6 @@ namespace emplace::cuda {
 namespace {
 
 constexpr int kCommands = 64, kChains = 15;
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 }  // namespace
 

@@ -26,7 +26,7 @@ ArenaLayout LayOutArena(std::span<const std::int64_t> bytes,
     std::int64_t best = -1, best_gap = 0;
     for (int other : placed) {
       const std::int64_t begin = layout.offsets[other];
-      // Bytes in front of `other` may be free, but what ends behind it still counts.
+      // An `other` that ends before what is in the way already leaves no gap behind it.
       if (begin + aligned(other) <= end || !in_conflict(buffer, other)) continue;
       const std::int64_t gap = begin - end;
       if (gap >= need && (best < 0 || gap < best_gap)) {

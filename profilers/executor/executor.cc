@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 #include "framework/base/random.h"
 #include "profilers/statistics/sampling.h"
 
@@ -100,7 +101,7 @@ void Conclude(StepMeasurement& measurement) {
   }
   const Nanos proxies = MedianSum(
       measurement, [&](const PlanCommand& c) { return IsOp(c) && plan.ops[c.op].work.is_proxy(); });
-  // Medians of sums need not add up.
+  // The medians of parts may add up to more than the median of the whole.
   measurement.proxy_share =
       total > 0 ? std::min(1.0, static_cast<double>(proxies) / static_cast<double>(total)) : 0;
 }
@@ -131,8 +132,8 @@ std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placem
                       placements[i].device.size(),
                       problem_->num_groups()));
     }
-    measurements[i].plan = std::make_shared<ExecutionPlan>(CompilePlan(
-        *problem_, ExpandPlacement(placements[i], problem_->grouping()), options_.reuse));
+    measurements[i].plan = std::make_shared<ExecutionPlan>(
+        CompilePlan(*problem_, ExpandPlacement(placements[i], problem_->grouping())));
     programs.push_back(backend_->Load(
         std::make_shared<ExecutionPlan>(WithDevices(*measurements[i].plan, devices, num_devices)),
         options_.mode));
@@ -146,7 +147,7 @@ std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placem
   std::vector<size_t> order(placements.size());
   std::iota(order.begin(), order.end(), 0);
   for (int round = 0; round < rounds; ++round) {
-    // What was cut off still has one timed step of every placement.
+    // A stop waits until every placement has one step that counts.
     if (!goes_on && round > options_.warmup) break;
     const bool traced = IsTraced(round - options_.warmup, options_);
     for (size_t i = order.size(); i > 1; --i) {

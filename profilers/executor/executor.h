@@ -1,6 +1,7 @@
 #pragma once
 
-// Placements on real devices: compiles each, runs it many times, says what it took.
+// Runs placements on real devices: compiles each to a plan (plan.h), runs its steps many times, and
+// says what they took. To an agent it is an Evaluator like the simulator.
 
 #include <functional>
 #include <memory>
@@ -13,44 +14,50 @@
 
 namespace emplace {
 
+/// How often each placement runs. A round is one step of every placement.
 struct ExecutorOptions {
-  int warmup = 2;         ///< steps before the first that counts
-  int rounds = 10;        ///< steps per placement, one per round, all placements in every round
-  int traced_rounds = 3;  ///< further rounds, spread among these, with the times of every command
+  int warmup = 2;         ///< rounds before the first that counts
+  int rounds = 10;        ///< rounds whose step times count
+  int traced_rounds = 3;  ///< further rounds, spread among these, that record every command's times
   DispatchMode mode = DispatchMode::kGraph;
-  MemoryReuse reuse = MemoryReuse::kNoWaits;
-  /// Called after every step with how many of how many are done; returning false ends the
-  /// measurement after the round, though not before each placement has one step that counts (what
-  /// was not traced then has no traces and no busy times). May be empty.
+  /// Called after every step with the numbers of steps done and wanted. If it returns false, the
+  /// measurement ends after the round, but not before each placement has one step that counts;
+  /// traces and busy times may be missing then. May be empty.
   std::function<bool(std::int64_t done, std::int64_t total)> progress;
 };
 
 /// What one placement took.
 struct StepMeasurement {
-  std::vector<Nanos> step_times;    ///< [rounds], untraced [ns]
-  Timing step;                      ///< their median and its interval
-  std::vector<Nanos> busy;          ///< [num_devices] ops' time in traced steps, median [ns]
-  std::vector<std::int64_t> peak;   ///< [num_devices] ExecutionPlan::peak_bytes [B]
+  std::vector<Nanos> step_times;  ///< [rounds], untraced [ns]
+  Timing step;                    ///< their median and its interval
+  std::vector<Nanos> busy;        ///< [num_devices] ops' time in traced steps, median [ns]
+  /// [num_devices] ExecutionPlan::peak_bytes [B]: counted by the plan's compiler, not measured on
+  /// the device. The stream semantics of the simulator count the same peak with code of their own.
+  std::vector<std::int64_t> peak;
   std::vector<std::int64_t> arena;  ///< [num_devices] ExecutionPlan::arena_bytes [B]
   std::vector<StepRecord> traces;   ///< [traced_rounds]
   std::shared_ptr<const ExecutionPlan> plan;
-  double proxy_share = 0;  ///< of the ops' time that ran on stand-in kernels
+  double proxy_share = 0;  ///< of the ops' time: how much of it was proxies (op_work.h)
 };
 
+/// Evaluates placements of one problem by running them on a backend.
 class Executor : public Evaluator {
  public:
-  /// The cluster's devices are found among the backend's by name.
-  /// @throws InputError if a device of the problem's cluster is none of the backend's, with
-  /// choices; if the objective is not the step time
+  /// The devices of the problem's cluster are found among the backend's by name.
+  /// @throws InputError if one is not there, naming it and the backend's devices; if the problem's
+  /// objective is not the step time
   Executor(std::shared_ptr<const Problem> problem,
            std::shared_ptr<Backend> backend,
            ExecutorOptions options = {});
 
   const Problem& problem() const override { return *problem_; }
-  /// Interleaved: round after round over all placements, in an order shuffled anew each round, so
-  /// that drift of the machine hits all alike. @throws RunError, InputError as CompilePlan
+  /// Runs round after round over all placements, in an order shuffled anew each round, so that
+  /// drift of the machine changes all of them alike.
+  /// @return [num_placements] @throws InputError for a placement of another number of groups, or as
+  /// CompilePlan(); RunError as Backend::Load() and Program::Step()
   std::vector<StepMeasurement> Measure(std::span<const Placement> placements);
-  /// Measure() as outcomes: step time is the median, op times are those of the last traced step.
+  /// Measure() as outcomes: the step time is the median, op times are those of the last traced
+  /// step, memory is StepMeasurement::peak.
   void Evaluate(std::span<const Placement> placements,
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override;

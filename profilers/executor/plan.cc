@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/schedule/compiled_graph.h"
 #include "framework/schedule/issue_order.h"
 #include "framework/schedule/memory_plan.h"
+#include "framework/schedule/stream_memory.h"
 #include "framework/schedule/transfer_plan.h"
 #include "profilers/executor/arena.h"
 
@@ -31,13 +33,6 @@ struct Buffer {
   std::vector<int> readers_since;
   std::int64_t offset = 0;
 };
-
-std::int64_t ExtentBytes(const TensorView& view) {
-  if (view.num_elements() == 0) return 0;
-  std::int64_t last = view.offset;
-  for (size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
-  return (last + 1) * SizeOf(view.dtype);
-}
 
 class Compiler {
  public:
@@ -103,7 +98,8 @@ class Compiler {
     return static_cast<int>(plan_.commands.size()) - 1;
   }
 
-  // The commands in the order of S semantics, each with the commands it depends on by the graph.
+  // The commands in the order of stream semantics, each with the commands it depends on by the
+  // graph.
   void IssueCommands() {
     command_of_op_.assign(graph_.num_ops(), -1);
     for (int v : order_) {
@@ -177,59 +173,33 @@ class Compiler {
     return ends;
   }
 
-  // The rules of S semantics for peak memory, applied to this program's own commands.
+  // What the commands of this program hold in memory, by the rules of stream semantics:
+  // StreamMemory knows which buffers an op takes and leaves, the commands say what was sent where.
   void CountPeak() {
-    std::map<Place, int> last_use;  // storage -> op behind whose copies it is released
-    for (int v : order_) {
-      for (int t : graph_.op(v).outputs) last_use[StoragePlace(t)] = v;
-      for (int t : graph_.reads(v)) {
-        if (graph_.tensor(t).producer < 0) continue;
-        const bool local = IsLocal(t, device_of_op_[v]);
-        last_use[local ? StoragePlace(t) : Place{t, device_of_op_[v]}] = v;
-      }
-    }
-    for (int t = 0; t < graph_.num_tensors(); ++t) {
-      if (graph_.tensor(t).role == TensorRole::kOutput || IsResident(graph_.tensor(t))) {
-        last_use.erase(StoragePlace(t));
-      }
-    }
-    std::vector<std::vector<Place>> released(graph_.num_ops());
-    for (const auto& [place, op] : last_use) released[op].push_back(place);
-
-    std::vector<std::int64_t> used = ResidentBytes(graph_, cluster_.num_devices(), device_of_op_);
-    plan_.peak_bytes = used;
-    const auto allocate = [&](int device, std::int64_t bytes) {
-      used[device] += bytes;
-      plan_.peak_bytes[device] = std::max(plan_.peak_bytes[device], used[device]);
-    };
+    const CompiledGraph compiled(graph_, order_);
+    std::vector<DeviceIndex> device;
+    for (int v : order_) device.push_back(device_of_op_[v]);
+    StreamMemory memory(compiled, cluster_.num_devices());
+    memory.Begin(compiled, device.data());
     std::vector<const Copy*> copy_of_command(plan_.commands.size(), nullptr);
     for (const Carried& way : carried_) copy_of_command[way.first_hop] = &way.copy;
+    int position = -1;
     for (size_t c = 0; c < plan_.commands.size(); ++c) {
       const PlanCommand& command = plan_.commands[c];
-      const Op& op = graph_.op(command.op);
       if (command.type == PlanCommand::Type::kOp) {
-        std::int64_t bytes = op.workspace_bytes;
-        for (int t : op.outputs) {
-          const Tensor& tensor = graph_.tensor(t);
-          if (tensor.alias_of < 0 && !IsResident(tensor)) bytes += tensor.bytes;
+        if (position >= 0) memory.Release(compiled, position);
+        memory.Allocate(compiled, ++position);
+        for (int i = compiled.item_begin[position]; i < compiled.item_begin[position + 1]; ++i) {
+          memory.Make(compiled, i, position);
         }
-        allocate(command.stream, bytes);
-        used[command.stream] -= op.workspace_bytes;
-      } else if (copy_of_command[c] != nullptr) {
-        for (int d : copy_of_command[c]->destinations) allocate(d, command.bytes);
-      }
-      const bool is_last_of_op =
-          c + 1 == plan_.commands.size() || plan_.commands[c + 1].op != command.op;
-      if (!is_last_of_op) continue;
-      for (const auto& [tensor, device] : released[command.op]) {
-        used[device] -= graph_.tensor(tensor).bytes;
+      } else if (copy_of_command[c] != nullptr && command.tensor != kControlTensor) {
+        for (int d : copy_of_command[c]->destinations) {
+          memory.Receive(compiled, compiled.item_of[command.tensor], d);
+        }
       }
     }
-  }
-
-  Place StoragePlace(int tensor) const {
-    const Storage storage = StorageOf(graph_, device_of_op_, tensor);
-    return {storage.root, storage.device};
+    if (position >= 0) memory.Release(compiled, position);
+    plan_.peak_bytes = memory.peak();
   }
 
   // The graph with every received copy as a tensor of its own: ops read the copies on their device,
@@ -304,7 +274,7 @@ class Compiler {
 
   void Access(int buffer, const TensorView& view, int command, bool writes) {
     Buffer& b = buffers_[buffer];
-    b.bytes = std::max(b.bytes, ExtentBytes(view));
+    b.bytes = std::max(b.bytes, view.end_bytes());
     auto& accesses = accesses_[command];
     const auto known = std::ranges::find(accesses, buffer, &std::pair<int, bool>::first);
     if (known == accesses.end()) {
@@ -368,8 +338,7 @@ class Compiler {
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const Tensor& tensor = graph_.tensor(op.outputs[i]);
       // What no kernel fills is filled once, before the first step.
-      if (tensor.role == TensorRole::kOutput || IsResident(tensor) ||
-          (is_silent && tensor.alias_of < 0)) {
+      if (IsNeverReleased(tensor) || (is_silent && tensor.alias_of < 0)) {
         buffers_[output_buffers_[v][i]].pinned = true;
       }
     }
@@ -508,7 +477,7 @@ class Compiler {
         old.fence, [&](const auto& entry) { return known[entry.first] >= entry.second; });
   }
 
-  // Whoever fills bytes waits for all who used them before.
+  // A command that fills bytes waits for all commands that used them before.
   void AddMemoryWaits(const std::vector<int>& here,
                       std::vector<std::vector<int>>& for_memory) const {
     for (int b : here) {

@@ -2,9 +2,11 @@
 
 // A placed graph compiled to a flat program: per stream the commands in order, with every address,
 // wait and layout fixed, so that a step allocates nothing and decides nothing. The order is that of
-// S semantics, from the same functions (IssueOrder, CopiesOf) as the simulator's.
+// stream semantics (simulator/README.md). It comes from the functions that the simulator calls,
+// too: IssueOrder() and CopiesOf(), and StreamMemory for peaks, all in framework/schedule/.
 //
-// Streams: 0 .. num_devices - 1 are the devices, num_devices + k is channel k.
+// There is a stream for every device and every channel: 0 .. num_devices - 1 are the devices,
+// num_devices + k is channel k. A backend (backend.h) executes the program.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +19,11 @@
 
 namespace emplace {
 
-/// A place in the arena of a device; device kStaging is the host's staging area, where a copy of
-/// several hops rests in between.
+/// A place in the arena of a device: the one allocation that holds everything that the device needs
+/// for a step. Device kStaging is the host's staging area, where a copy of several hops rests in
+/// between.
 struct Address {
-  int device = 0;
+  int device = 0;           ///< device index, or kStaging
   std::int64_t offset = 0;  ///< [B]
   bool operator==(const Address&) const = default;
 };
@@ -40,21 +43,23 @@ struct PlanCommand {
   TensorView layout;                  ///< how the source's elements lie; the destination is packed
   Address source;                     ///< start of the source's storage
   std::vector<Address> destinations;  ///< several over a broadcast channel
-  /// Commands of other streams, by index, that must finish before this one starts, ascending; those
-  /// that follow from others are left out.
+  /// Commands of other streams that must finish before this one starts: indices into
+  /// ExecutionPlan::commands, ascending. Those that other waits imply are left out.
   std::vector<int> waits;
   bool is_awaited = false;  ///< some command of another stream waits for this one
 };
 
-/// What an op's kernels get.
+/// What an op's kernels work on.
 struct PlannedOp {
   std::string name;  ///< for messages
   OpWork work;
   std::vector<Address> inputs, outputs;  ///< starts of the tensors' storage, as many as the op's
 };
 
-/// Bytes to be set before the first step: what no op of the graph computes.
+/// Bytes to be set before the first step: what no op of the graph computes, as graph inputs and
+/// parameters.
 struct InitialValue {
+  /// kRandom: uniform in [-0.1, 0.1); kIndices: integers in [0, 100003); kScalar: 1e-3 everywhere.
   enum class Fill : std::uint8_t { kRandom, kIndices, kScalar, kZero };
   Address address;
   std::int64_t bytes = 0;  ///< [B]
@@ -63,10 +68,11 @@ struct InitialValue {
   int tensor = -1;            ///< seeds the numbers, so that every placement starts from the same
 };
 
-/// The bytes themselves, the same on every machine: uniform in [-0.1, 0.1), integers in [0,
-/// 100003), 1e-3 everywhere, or zeros. @return [bytes]
+/// The bytes of an initial value, the same on every machine and for every placement.
+/// @return [value.bytes]
 std::vector<std::byte> InitialBytes(const InitialValue& value);
 
+/// When two buffers may share bytes of an arena, the one after the other.
 enum class MemoryReuse : std::uint8_t {
   kNoWaits,  ///< memory is reused where the program's own order makes it safe
   kTight,    ///< also where that takes additional waits: the smallest arena
@@ -77,15 +83,17 @@ struct ExecutionPlan {
   std::vector<PlanCommand> commands;  ///< in issue order
   std::vector<PlannedOp> ops;         ///< [num_ops]
   std::vector<InitialValue> initial_values;
-  /// The most bytes alive at once by S semantics' rules, counted over this program [num_devices]
+  /// Most bytes alive at once, counted over these commands by the rule of stream semantics
+  /// (StreamMemory), which is the simulator's. Nothing is measured. [num_devices] [B]
   std::vector<std::int64_t> peak_bytes;
-  /// What the arenas take: peak plus alignment, fragmentation and buffers kept until it is safe to
-  /// reuse them [num_devices] [B]
+  /// What the arenas really take: the peak plus alignment, fragmentation, and buffers kept until it
+  /// is safe to reuse them. [num_devices] [B]
   std::vector<std::int64_t> arena_bytes;
   std::int64_t staging_bytes = 0;  ///< of the host's staging area [B]
-  int added_waits = 0;             ///< by MemoryReuse::kTight
+  int added_waits = 0;             ///< waits that only MemoryReuse::kTight asks for
   /// Waits that no edge of the graph asks for: an op that writes in place (an alias with a kernel)
-  /// behind readers or copies of the old content on other streams. S semantics has none of them.
+  /// waits for readers and copies of the old content on other streams. The simulator does not know
+  /// them, so that a plan with such waits may take longer than a simulated step.
   int hazard_waits = 0;
 
   int num_streams() const { return num_devices + num_channels; }
@@ -93,11 +101,13 @@ struct ExecutionPlan {
   std::vector<std::vector<int>> CommandsByStream() const;
 };
 
-/// A view of a received copy (an alias made on another device than what it views) is a view of that
-/// copy there; what such a copy takes beyond its last reader is in arena_bytes, not in peak_bytes.
+/// Compiles a placed graph. A view of a received copy (an alias made on another device than what it
+/// views) is a view of that copy there; what such a copy takes beyond its last reader is in
+/// arena_bytes, not in peak_bytes.
 /// @param device_of_op  [num_ops]
-/// @throws InputError naming op and device: a forbidden device, a missing route, a device with more
-/// than one slot, an alias of storage on another device that its op does not read
+/// @throws InputError naming op and device: an op on a device where it may not run, a missing
+///   route, a device with more than one slot, an alias of storage on another device that its op
+///   does not read
 ExecutionPlan CompilePlan(const Problem& problem,
                           std::span<const DeviceIndex> device_of_op,
                           MemoryReuse reuse = MemoryReuse::kNoWaits);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "profilers/kernels/op_reader.h"
+#include "profilers/kernels/shared_rules.h"
 #include "profilers/kernels/windows.h"
 
 namespace emplace::internal {
@@ -63,9 +64,7 @@ void Convolution(OpReader& r) {
   KernelParams params;
   params.window = ConvWindow(r, r.In(1));
   params.groups = r.attributes().Int("groups", 1);
-  std::vector<Argument> inputs{r.In(0), r.In(1)};
-  if (r.num_inputs() > 2) inputs.push_back(r.In(2));
-  r.Emit(KernelKind::kConvForward, std::move(inputs), {r.Out(0)}, params);
+  r.Emit(KernelKind::kConvForward, r.Inputs(0, r.num_inputs() > 2 ? 3 : 2), {r.Out(0)}, params);
 }
 
 // convolution_backward(dy, x, w) -> those of (dx, dw, dbias) that output_mask names
@@ -136,10 +135,7 @@ void BatchNorm(OpReader& r) {
   params.epsilon = r.attributes().Number("eps", 1e-5);
   params.momentum = r.attributes().Number("momentum", 0.1);
   params.saves_inverse_std = true;
-  std::vector<Argument> inputs, outputs;
-  for (int i = 0; i < 5; ++i) inputs.push_back(r.In(i));
-  for (int i = 0; i < 5; ++i) outputs.push_back(r.Out(i));
-  r.Emit(KernelKind::kBatchNormForward, std::move(inputs), std::move(outputs), params);
+  r.Emit(KernelKind::kBatchNormForward, r.Inputs(0, 5), r.Outputs(0, 5), params);
 }
 
 void RequireAllOutputs(OpReader& r) {
@@ -160,14 +156,6 @@ void BatchNormBackward(OpReader& r) {
          {r.In(0), r.In(1), r.In(2), r.In(5), r.In(6)},
          {r.Out(0), r.Out(1), r.Out(2)},
          params);
-}
-
-Argument AsRows(const Argument& argument) {
-  return With(argument, Rows(argument.view));
-}
-
-Argument AsVector(const Argument& argument) {
-  return With(argument, Flat(argument.view));
 }
 
 // Rows as long as `normalized_shape` says.
@@ -205,7 +193,7 @@ void LayerNormBackward(OpReader& r) {
 
 // Rows along attribute "dim".
 Argument AlongDim(OpReader& r, const Argument& argument) {
-  const auto rank = static_cast<int>(argument.view.shape.size());
+  const int rank = Rank(argument);
   const int dim = OpReader::Axis(r.attributes().Int("dim"), rank);
   std::vector<int> order;
   for (int i = 0; i < rank; ++i) {
@@ -239,12 +227,6 @@ void NllLossBackward(OpReader& r) {
   RequireMeanLoss(r);
   Require(r.num_inputs() == 4, "a loss with class weights");
   r.Emit(KernelKind::kNllLossBackward, {r.In(0), r.In(2), r.In(3)}, {r.Out(0)});
-}
-
-// (x)
-template <Function kFunction>
-void Unary(OpReader& r) {
-  r.EmitElementwise(kFunction, {r.In(0)}, r.Out(0));
 }
 
 // (a, b), or (a) with the scalar b as attribute "other"
@@ -318,10 +300,6 @@ void EmbeddingBackward(OpReader& r) {
   r.Emit(KernelKind::kScatterAdd, {AsRows(r.In(0)), AsVector(r.In(1))}, {AsRows(r.Out(0))}, params);
 }
 
-Argument Spread(const Argument& argument, const Argument& target) {
-  return With(argument, Broadcast(argument.view, target.view.shape));
-}
-
 // masked_fill(x, mask), value as attribute "value" or as a third input
 void MaskedFill(OpReader& r) {
   const Argument out = r.Out(0);
@@ -336,34 +314,22 @@ void MaskedFill(OpReader& r) {
   r.Emit(KernelKind::kSelect, std::move(inputs), {out}, params);
 }
 
-// where(condition, a, b)
-void Where(OpReader& r) {
-  const Argument out = r.Out(0);
-  r.Emit(KernelKind::kSelect,
-         {Spread(r.In(0), out), Spread(r.In(1), out), Spread(r.In(2), out)},
-         {out});
-}
-
 // cat(parts...)
 void Cat(OpReader& r) {
   const Argument whole = r.Out(0);
-  const auto rank = static_cast<int64_t>(whole.view.shape.size());
-  std::vector<Argument> parts;
-  for (int i = 0; i < r.num_inputs(); ++i) parts.push_back(r.In(i));
-  r.EmitParts(whole, parts, OpReader::Axis(r.attributes().Int("dim", 0), rank), true);
+  const int axis = OpReader::Axis(r.attributes().Int("dim", 0), Rank(whole));
+  r.EmitParts(whole, r.Inputs(0, r.num_inputs()), axis, true);
 }
 
 // stack(parts...): each is one step along a new axis
 void Stack(OpReader& r) {
   const Argument whole = r.Out(0);
-  const int axis =
-      OpReader::Axis(r.attributes().Int("dim", 0), static_cast<int64_t>(whole.view.shape.size()));
-  std::vector<Argument> parts, windows;
+  const int axis = OpReader::Axis(r.attributes().Int("dim", 0), Rank(whole));
+  std::vector<Argument> windows;
   for (int i = 0; i < r.num_inputs(); ++i) {
-    parts.push_back(r.In(i));
     windows.push_back(With(whole, Select(whole.view, axis, i)));
   }
-  r.Emit(KernelKind::kCopy, std::move(parts), std::move(windows));
+  r.Emit(KernelKind::kCopy, r.Inputs(0, r.num_inputs()), std::move(windows));
 }
 
 // clone(x), contiguous(x)
@@ -382,39 +348,25 @@ void ToCopy(OpReader& r) {
   r.EmitElementwise(Function::kCast, {r.In(0)}, r.Out(0));
 }
 
-void EmitFill(OpReader& r, double value) {
-  KernelParams params;
-  params.alpha = value;
-  r.Emit(KernelKind::kFill, {}, {r.Out(0)}, params);
-}
-
-template <int kValue>
-void Constant(OpReader& r) {
-  EmitFill(r, kValue);
-}
-
 // full(), full_like(x)
 void Full(OpReader& r) {
-  EmitFill(r, r.attributes().Number("fill_value"));
+  r.EmitFill(r.attributes().Number("fill_value"));
 }
 
 // sum(x), mean(x)
 template <Function kFunction>
 void Reduction(OpReader& r) {
   const Argument x = r.In(0);
-  Ints all(x.view.shape.size());
-  std::iota(all.begin(), all.end(), 0);
-  Ints dims = r.attributes().List("dim", all);
-  r.EmitReduce(kFunction, x, r.Out(0), dims.empty() ? all : dims);
+  const Ints dims = r.attributes().List("dim", Ints{});
+  r.EmitReduce(kFunction, x, r.Out(0), dims.empty() ? AllAxes(x) : dims);
 }
 
 // slice_backward(dy)
 void SliceBackward(OpReader& r) {
   const Attributes& attributes = r.attributes();
   const Argument out = r.Out(0), dy = r.In(0);
-  const auto rank = static_cast<int64_t>(out.view.shape.size());
-  const int dim = OpReader::Axis(attributes.Int("dim"), rank);
-  Require(dy.view.shape.size() == out.view.shape.size(), "a slice of another rank");
+  const int dim = OpReader::Axis(attributes.Int("dim"), Rank(out));
+  Require(Rank(dy) == Rank(out), "a slice of another rank");
   int64_t start = attributes.Int("start", 0);
   if (start < 0) start += out.view.shape[dim];
   r.EmitZeroPadded(
@@ -424,8 +376,7 @@ void SliceBackward(OpReader& r) {
 // select_backward(dy)
 void SelectBackward(OpReader& r) {
   const Argument out = r.Out(0);
-  const int dim =
-      OpReader::Axis(r.attributes().Int("dim"), static_cast<int64_t>(out.view.shape.size()));
+  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(out));
   const int index = OpReader::Axis(r.attributes().Int("index"), out.view.shape[dim]);
   r.EmitZeroPadded(r.In(0), out, Select(out.view, dim, index));
 }

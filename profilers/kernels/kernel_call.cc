@@ -41,6 +41,17 @@ std::int64_t TensorView::num_elements() const {
   return count;
 }
 
+std::int64_t TensorView::span_bytes() const {
+  if (num_elements() == 0) return 0;
+  std::int64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i) last += (shape[i] - 1) * strides[i];
+  return (last + 1) * SizeOf(dtype);
+}
+
+std::int64_t TensorView::end_bytes() const {
+  return num_elements() == 0 ? 0 : offset * SizeOf(dtype) + span_bytes();
+}
+
 bool TensorView::is_contiguous() const {
   std::int64_t expected = 1;
   for (size_t i = shape.size(); i-- > 0;) {

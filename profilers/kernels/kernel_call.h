@@ -1,13 +1,13 @@
 #pragma once
 
-// What one launch computes, said without a framework and without a device: the kernel, the views of
-// its arguments, its parameters. TensorFlow's and PyTorch's ops are both mapped to this one set
-// (op_work.h); every backend implements it (backend.h), and tests check each implementation against
-// one double-precision reference.
+// What one launch computes, independent of framework and device: a kernel, the views of its
+// arguments, its parameters. The ops of TensorFlow and PyTorch are both mapped to this one set of
+// kernels (op_work.h). Every backend implements all of them (executor/backend.h), and tests compare
+// each implementation with one reference in double precision. README.md here says how to add one.
 //
-// Layouts are strides. A convolution's input is always the logical [N, C, H, W], whether the bytes
-// lie as NCHW or NHWC; a transposed matrix is a matrix with swapped strides; a broadcast dimension
-// has stride 0. So a kernel has one meaning, and a layout never changes it.
+// Memory layouts are strides. A convolution's input is always the logical [N, C, H, W], whether its
+// bytes lie in the order NCHW or NHWC; a transposed matrix is a matrix with swapped strides; a
+// broadcast dimension has stride 0. So a kernel has one meaning, whatever the layout.
 
 #include <cstdint>
 #include <optional>
@@ -17,13 +17,15 @@
 
 namespace emplace {
 
+/// Types of elements that kernels work on. A bool is one byte, 0 or 1.
 enum class DType : std::uint8_t { kF32, kI32, kI64, kBool };
-std::string_view ToString(DType dtype);
-/// "f32", "i32", "i64", "bool"; nullopt for any other.
+std::string_view ToString(DType dtype);  ///< "f32", "i32", "i64", "bool"
+/// The reverse of ToString(); nullopt for any other text.
 std::optional<DType> ParseDType(std::string_view text);
 std::int64_t SizeOf(DType dtype);  ///< [B]
 
-/// A strided window into one tensor's bytes.
+/// How a kernel sees one tensor: element [i, j, ...] is number offset + i strides[0] + j strides[1]
+/// + ... of the tensor's storage, counted in elements.
 struct TensorView {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
@@ -31,12 +33,16 @@ struct TensorView {
   std::int64_t offset = 0;            ///< in elements, from the tensor's first byte
 
   std::int64_t num_elements() const;
-  /// Row-major without holes (dimensions of size 1 do not count).
+  /// From the first element to the end of the last one, holes included [B]; 0 without elements.
+  std::int64_t span_bytes() const;
+  /// From the storage's first byte to the end of the last element [B]; 0 without elements.
+  std::int64_t end_bytes() const;
+  /// Row-major without holes, wherever it starts; strides of dimensions of size 1 do not matter.
   bool is_contiguous() const;
   bool operator==(const TensorView&) const = default;
 };
 
-/// Row-major, offset 0.
+/// A tensor of its own: row-major without holes, offset 0.
 TensorView ContiguousView(DType dtype, std::vector<std::int64_t> shape);
 
 /// An argument of a call: which tensor of the op, seen how.
@@ -46,39 +52,46 @@ struct Argument {
   TensorView view;
 };
 
-/// What is computed. Accumulations and statistics are those of f32 arithmetic; unless said
-/// otherwise floating data is f32. Outputs are written whole, whatever was in them before. An
-/// output may share the storage of an input under the same view (in place) for kElementwise,
-/// kSelect, dropout, batch norm's running statistics, kScatterAdd's table and the optimisers; those
-/// whose output is no alias read the inputs and write the outputs all the same. Argument::is_output
-/// tells where the bytes are, the position in `inputs` or `outputs` what an argument is for:
-/// TensorFlow's optimisers update state that is only an input of the op, so `outputs` may name op
-/// inputs. Indices and labels (i32 or i64) are taken modulo the number of rows or classes, to 0 <=
-/// index < count also for negative ones.
+/// What is computed. Unless a kernel says otherwise, its data is f32, and results are as accurate
+/// as f32 arithmetic makes them. "in" and "out" name the call's inputs and outputs in order.
+///
+/// Outputs are written whole: what was in them before does not count. An output may share the
+/// storage of an input under the same view (in place) for kElementwise, kSelect, dropout, batch
+/// norm's running statistics, kScatterAdd's table and the optimisers. These kernels work alike on
+/// inputs and outputs that are apart.
+///
+/// An argument's position in `inputs` or `outputs` says what it is for, Argument::is_output where
+/// its bytes are. The two may differ: TensorFlow's optimisers update state that is only an input of
+/// the op, so `outputs` may hold arguments that are inputs of the op.
+///
+/// Indices and labels (i32 or i64) are taken modulo the number of rows or classes; negative ones
+/// count from the end (-1 is the last).
 enum class KernelKind : std::uint8_t {
-  // in: A [b, m, k], B [b, k, n], optional bias [b, m, n] (strides 0); out: C [b, m, n] = A B +
-  // bias
+  // in: A [b, m, k], B [b, k, n], optional bias [b, m, n], which is one row: its first two strides
+  // are 0; out: C [b, m, n] = A B + bias
   kMatmul,
   // Convolution; groups > 1 and depthwise included. x [n, c, h, w], w [k, c / groups, r, s],
-  // y [n, k, p, q]; forward in: x, w, optional bias [k]; out: y. Rows and columns at the end that
-  // no window reaches count for nothing (their gradient is 0)
+  // y [n, k, p, q]; forward in: x, w, optional bias [k]; out: y. Rows and columns at the end of x
+  // that no window reaches do not change y, and their gradient is 0
   kConvForward,
   kConvBackwardData,    // in: dy, w; out: dx
   kConvBackwardFilter,  // in: x, dy; out: dw
-  // Pooling of [n, c, h, w] windows, dilation 1, every window holds an element. forward in: x; out:
-  // y (max may have a second output: i64 index of the maximum in its plane, h * W + w; the first
-  // maximum in row-major order wins). Average: over the window's elements, padding not counted
-  // unless window.count_include_pad
+  // Pooling over windows of x [n, c, h, w], dilation 1; every window holds at least one element of
+  // x. forward in: x; out: y. The maximum may have a second output: the i64 index h * W + w of the
+  // maximum in its plane of H x W elements; among equal ones it is the first in row-major order.
+  // The average is over the window's elements, those of the padding only if
+  // window.count_include_pad
   kMaxPoolForward,
-  kMaxPoolBackward,         // in: x, y, dy; out: dx (the first maximum of a window gets it all)
+  kMaxPoolBackward,         // in: x, y, dy; out: dx (a window's gradient goes to its first maximum)
   kMaxPoolBackwardIndices,  // in: dy, indices; out: dx
   kAvgPoolForward,
   kAvgPoolBackward,  // in: dy; out: dx
   // Training-mode batch norm over [n, c, h, w] per c. forward in: x, scale [c], offset [c],
-  // optional running mean and variance [c]; out: y, mean [c], second statistic [c] (params:
-  // variance over n h w, or 1 / sqrt(variance + epsilon)), optional updated running mean and
-  // variance [c]. The running variance takes variance * count / max(1, count - 1). With updated
-  // statistics as outputs but none as inputs they are the batch's own, as if momentum were 1
+  // optional running mean and variance [c]; out: y, mean [c], second statistic [c] (the variance
+  // over n h w, or with params.saves_inverse_std 1 / sqrt(variance + epsilon)), optional updated
+  // running mean and variance [c]. With count = n h w, the running variance is updated with
+  // variance * count / max(1, count - 1). If running statistics are outputs but not inputs, they
+  // become those of the batch, as if momentum were 1
   kBatchNormForward,
   // in: dy, x, scale, mean, second statistic; out: dx, dscale, doffset. With s = 1 / sqrt(variance
   // + epsilon), z = (x - mean) s: doffset = sum dy, dscale = sum dy z,
@@ -103,17 +116,18 @@ enum class KernelKind : std::uint8_t {
   kElementwise,      // in: up to 2 (kAdd: any number) views of the output's shape; params: function
   kSelect,           // in: condition (bool), a, b; out: condition ? a : b. With two inputs only
                      // (condition, b), as masked_fill has them: condition ? alpha : b
-  kDropoutForward,   // in: x; out: y = mask ? x / (1 - alpha) : 0, mask (bool), counter-based;
-                     // params: alpha = probability of a zero
+  kDropoutForward,   // in: x; out: y = mask ? x / (1 - alpha) : 0, mask (bool), random as
+                     // kRandomUniform; params: alpha = probability of a zero
   kDropoutBackward,  // in: dy, mask; out: dx = dy * mask * alpha
-  kRandomUniform,    // out: uniform in [0, 1), counter-based, the same every time
+  kRandomUniform,    // out: uniform in [0, 1), a function of the element's position: the same in
+                     // every step
   kFill,             // out: alpha everywhere
   kReduce,           // in: x; out: y of the same rank, size 1 along reduced axes; params: function
   kGather,           // in: table [v, width], indices [n] (modulo v); out: [n, width]
   kScatterAdd,       // in: rows [n, width], indices [n] (modulo v); out: table [v, width]
                      // += alpha * rows, zeroed before if params.zero_output
   kCopy,             // any number of pairs: out[i] = in[i], same shapes and dtypes, any strides
-  // Optimisers, element by element over equal shapes. With g the gradient:
+  // Optimisers, element by element over arguments of one shape; g is the gradient.
   kMomentum,         // in: w, gradient, velocity; out: w, velocity. g += weight_decay w;
                      // velocity = momentum velocity + g; w -= learning_rate velocity
   kRmsProp,          // in: w, mean square s, momentum m, gradient; out: w, s, m. s = beta2 s +
@@ -124,14 +138,15 @@ enum class KernelKind : std::uint8_t {
                      // w = w (1 - learning_rate weight_decay) - learning_rate m / (sqrt(v) +
                      // epsilon); bias corrections are part of the learning rate
   kGradientDescent,  // in: w, gradient; out: w. w -= learning_rate (g + weight_decay w)
-  kProxy,            // any arguments: reads every input and writes every output byte once, and
-                     // does alpha FLOPs: for ops that no kernel implements
+  kProxy,            // The stand-in for an op that no kernel implements, with any arguments: reads
+                     // every input byte and writes every output byte once, and does alpha FLOPs
 };
-std::string_view ToString(KernelKind kind);
+std::string_view ToString(KernelKind kind);  ///< "matmul", "conv_forward", ...: unique
 
-/// y = f(a, b); a unary function ignores b; a missing b is `alpha`. Arithmetic works on f32, i32
-/// and i64 (a and b alike), the rest on f32; kCast between any two dtypes (to integers: towards
-/// zero, to bool: != 0).
+/// What kElementwise and kReduce compute. Elementwise y = f(a, b): a unary function ignores b, and
+/// a missing b is KernelParams::alpha. kAdd to kMaximum and kNeg work on f32, i32 and i64 (all
+/// operands alike), kGreaterEqual compares them, and kCast converts between any two dtypes (to
+/// integers by rounding towards zero, to bool by != 0). All others work on f32.
 enum class Function : std::uint8_t {
   kNone,
   kAdd,  // sum of all inputs, alpha if there is only one
@@ -162,12 +177,13 @@ enum class Function : std::uint8_t {
   kMean,
   kHalfSumOfSquares,  // TensorFlow's L2Loss
 };
-std::string_view ToString(Function function);
+std::string_view ToString(Function function);  ///< "add", "relu_grad", ...: unique
 
+/// Windows of convolutions and poolings over [h, w].
 struct Window {
   std::vector<std::int64_t> size{1, 1}, stride{1, 1}, pad_begin{0, 0}, pad_end{0, 0},
-      dilation{1, 1};             ///< [h, w]
-  bool count_include_pad = true;  ///< average pooling
+      dilation{1, 1};             ///< each [h, w], in elements
+  bool count_include_pad = true;  ///< average pooling: padding counts as zeros in the mean
   bool operator==(const Window&) const = default;
 };
 
@@ -176,7 +192,7 @@ struct KernelParams {
   Function function = Function::kNone;
   Window window;
   std::int64_t groups = 1;
-  double alpha = 0;       ///< the kernel's scalar, see KernelKind
+  double alpha = 0;       ///< the kernel's scalar; KernelKind says what it means
   double epsilon = 0;     ///< norms, kRmsProp, kAdam
   double momentum = 0.1;  ///< batch norm: running = (1 - momentum) * running + momentum * batch;
                           ///< kMomentum, kRmsProp
@@ -186,6 +202,7 @@ struct KernelParams {
   bool operator==(const KernelParams&) const = default;
 };
 
+/// One launch of a kernel for an op. check_call.h says which calls are well formed.
 struct KernelCall {
   KernelKind kind = KernelKind::kProxy;
   KernelParams params;

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "framework/cost/op_kind.h"
 #include "profilers/kernels/op_reader.h"
 
 namespace emplace {
@@ -64,7 +66,7 @@ std::optional<TensorView> TryReshape(const TensorView& view, const std::vector<i
       runs.emplace_back(view.shape[i], view.strides[i]);
     }
   }
-  // Every run must be a product of whole new axes.
+  // Every such run must be split into whole new axes.
   size_t run = 0;
   int64_t taken = 1;
   for (size_t i = shape.size(); i-- > 0;) {
@@ -128,6 +130,28 @@ TensorView Flat(const TensorView& view) {
   return Reshape(view, {view.num_elements()});
 }
 
+Argument AsRows(const Argument& argument) {
+  return With(argument, Rows(argument.view));
+}
+
+Argument AsVector(const Argument& argument) {
+  return With(argument, Flat(argument.view));
+}
+
+Argument Spread(const Argument& argument, const Argument& target) {
+  return With(argument, Broadcast(argument.view, target.view.shape));
+}
+
+int Rank(const Argument& argument) {
+  return static_cast<int>(argument.view.shape.size());
+}
+
+std::vector<int64_t> AllAxes(const Argument& argument) {
+  std::vector<int64_t> axes(argument.view.shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 Argument Image(const Argument& argument, std::string_view data_format) {
   Require(argument.view.shape.size() == 4, "images that are not of rank 4");
   if (data_format == "NCHW") return argument;
@@ -161,16 +185,6 @@ TensorView OwnLayout(const Tensor& tensor) {
                           : ContiguousView(DType::kBool, {tensor.bytes});
 }
 
-std::string_view BareName(std::string_view kind) {
-  for (const std::string_view prefix : {"aten.", "aten::"}) {
-    if (kind.starts_with(prefix)) {
-      kind.remove_prefix(prefix.size());
-      return kind.substr(0, kind.find('.'));
-    }
-  }
-  return "";
-}
-
 // A start or end as PyTorch takes it: from the back if negative, within the axis.
 int64_t ClampIndex(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
@@ -180,7 +194,7 @@ int64_t ClampIndex(int64_t index, int64_t size) {
 TensorView ViewOf(const Op& op, int position, const Graph& graph, const TensorView& base) {
   const std::vector<int64_t>& shape = graph.tensor(op.outputs[position]).shape;
   const auto rank = static_cast<int64_t>(base.shape.size());
-  const std::string_view name = BareName(op.kind);
+  const std::string_view name = AtenName(op.kind);
   const Attributes attributes(op.attributes);
   const auto axis = [&](std::string_view key, std::optional<int64_t> fallback = {}) {
     return OpReader::Axis(attributes.Int(key, fallback), rank);
@@ -250,7 +264,7 @@ bool Fits(const TensorView& view, int64_t bytes) {
   int64_t last = view.offset;
   if (last >= limit) return false;
   for (size_t i = 0; i < view.shape.size(); ++i) {
-    // Attributes may hold anything: no product before it is known to be small.
+    // Attributes may hold any number, so nothing is multiplied before it is known to be small.
     if (view.strides[i] > 0 && view.shape[i] - 1 > (limit - 1 - last) / view.strides[i])
       return false;
     last += (view.shape[i] - 1) * view.strides[i];

@@ -45,6 +45,18 @@ Argument OpReader::Out(int index) const {
   return Make(true, index);
 }
 
+std::vector<Argument> OpReader::Inputs(int begin, int end) const {
+  std::vector<Argument> inputs;
+  for (int i = begin; i < end; ++i) inputs.push_back(In(i));
+  return inputs;
+}
+
+std::vector<Argument> OpReader::Outputs(int begin, int end) const {
+  std::vector<Argument> outputs;
+  for (int i = begin; i < end; ++i) outputs.push_back(Out(i));
+  return outputs;
+}
+
 bool OpReader::IsInPlace(int index, int input) const {
   const bool is_copy = input < static_cast<int>(dense_input_.size()) && dense_input_[input];
   return !is_copy && graph_.alias_root(op_.outputs[index]) == graph_.alias_root(op_.inputs[input]);
@@ -103,6 +115,12 @@ void OpReader::EmitReduce(Function function,
   KernelParams params;
   params.function = function;
   Emit(KernelKind::kReduce, {input}, {With(output, Reshape(output.view, kept))}, params);
+}
+
+void OpReader::EmitFill(double value) {
+  KernelParams params;
+  params.alpha = value;
+  Emit(KernelKind::kFill, {}, {Out(0)}, params);
 }
 
 void OpReader::EmitParts(const Argument& whole,

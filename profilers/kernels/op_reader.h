@@ -1,9 +1,11 @@
 #pragma once
 
 // How the op tables (aten_work.cc, tensorflow_work.cc, optimizer_work.cc) read an op and write its
-// calls. Private to profilers/kernels. Whatever is beyond the kernels ends in NoKernel, which makes
-// the op a proxy: graphs are the user's, and nothing in them may become a call that reads outside
-// of its tensors.
+// calls. Private to profilers/kernels.
+//
+// Graphs are the user's: attributes may be missing, of a wrong type or contradict the shapes.
+// Whatever the kernels cannot do, or what does not fit, throws NoKernel and makes the op a proxy;
+// nothing in a graph may become a call that reads outside its tensors.
 
 #include <cstdint>
 #include <functional>
@@ -20,29 +22,29 @@
 
 namespace emplace::internal {
 
-/// No kernels do this op; why.
+/// Thrown where no kernels can do an op; says why.
 struct NoKernel {
-  std::string reason;
+  std::string reason;  ///< "a scaled product"
 };
 
-/// An op's attributes. A value of a wrong type and a missing one without fallback throw NoKernel.
+/// An op's attributes by name. Each getter throws NoKernel for a value of another type, and for a
+/// missing one if no fallback is given.
 class Attributes {
  public:
-  /// @param json  object text, or empty
+  /// @param json  text of a JSON object as Op::attributes has it, or empty: none
   explicit Attributes(const std::string& json);
 
   bool Has(std::string_view key) const;
   std::int64_t Int(std::string_view key, std::optional<std::int64_t> fallback = {}) const;
   bool Bool(std::string_view key, bool fallback) const;
-  /// Also "inf", "-inf" and "nan", which JSON has as strings.
+  /// A number, or one of the strings "inf", "-inf" and "nan" (JSON has no such numbers).
   double Number(std::string_view key, std::optional<double> fallback = {}) const;
   std::string Text(std::string_view key, std::optional<std::string> fallback = {}) const;
-  /// A list of booleans.
   std::vector<bool> Flags(std::string_view key, const std::vector<bool>& fallback) const;
   using Ints = std::vector<std::int64_t>;
   /// One integer counts as a list of one.
   Ints List(std::string_view key, std::optional<Ints> fallback = {}) const;
-  /// A list of one or two integers for [h, w].
+  /// Two integers, [h, w]; one integer counts for both.
   Ints Pair(std::string_view key, std::optional<Ints> fallback = {}) const;
   /// A list of pairs: [[0, 1], [2, 3]].
   std::vector<Ints> Pairs(std::string_view key) const;
@@ -52,43 +54,59 @@ class Attributes {
   std::shared_ptr<const Json> values_;
 };
 
-/// An op on its way to calls.
+/// Reads one op and collects the calls that its rule emits.
 class OpReader {
  public:
+  /// @param graph  outlives this    @param dense_input  as WorkOf(); outlives this
   OpReader(const Graph& graph, int op, const std::vector<bool>& dense_input);
 
   const Op& op() const { return op_; }
   const Attributes& attributes() const { return attributes_; }
   int num_inputs() const { return static_cast<int>(op_.inputs.size()); }
   int num_outputs() const { return static_cast<int>(op_.outputs.size()); }
+  /// Input or output `index` of the op in its layout (LayoutOf()).
   /// @throws NoKernel if there is none, or its dtype or shape is unknown
   Argument In(int index) const;
   Argument Out(int index) const;
+  /// In(i), Out(i) for i in [begin, end). @throws NoKernel likewise
+  std::vector<Argument> Inputs(int begin, int end) const;
+  std::vector<Argument> Outputs(int begin, int end) const;
   /// Whether output `index` lies in the storage of input `input`.
   bool IsInPlace(int index, int input) const;
-  /// `axis` counted from the front. @throws NoKernel if it is none of `rank`
+  /// An axis as frameworks give it, from the front (0) or from the back (-1), as one from the
+  /// front.
+  /// @throws NoKernel unless -rank <= axis < rank
   static int Axis(std::int64_t axis, std::int64_t rank);
 
-  /// Adds a call. Pairs without elements are left out of copies; any other call must have some.
+  /// Adds a call. Of a copy, pairs of arguments without elements are left out. Any other call is
+  /// dropped if none of its outputs has elements.
+  /// @throws NoKernel if only some of its arguments have elements
   void Emit(KernelKind kind,
             std::vector<Argument> inputs,
             std::vector<Argument> outputs,
             const KernelParams& params = {});
-  /// Elementwise over the output's shape; inputs are broadcast to it.
+  /// kElementwise over the output's shape; inputs are broadcast to it. @throws NoKernel if one
+  /// cannot be
   void EmitElementwise(Function function,
                        std::vector<Argument> inputs,
                        Argument output,
                        double alpha = 0);
-  /// @param axes  reduced, counted from the front or the back
+  /// kReduce over `axes`, counted from the front or the back. The output may lack the reduced axes
+  /// or have them with size 1.
   void EmitReduce(Function function,
                   const Argument& input,
                   const Argument& output,
                   const std::vector<std::int64_t>& axes);
-  /// Copies the parts of `whole` along `axis` to or from `parts`, in order.
+  /// `value` everywhere in output 0.
+  void EmitFill(double value);
+  /// One kCopy between `whole` and `parts`, which lie in it one behind the other along `axis`.
+  /// @param join  true: from the parts to the whole (concatenation); false: the reverse (split)
+  /// @throws NoKernel if the parts do not fill the whole
   void EmitParts(const Argument& whole, const std::vector<Argument>& parts, int axis, bool join);
-  /// Zeros everywhere but in the window of `output`, which gets `input`.
+  /// `input` copied to the part of `output` that `window` sees, zeros everywhere else.
   void EmitZeroPadded(const Argument& input, const Argument& output, const TensorView& window);
-  /// `input` repeated along axes to `output`'s shape.
+  /// `input` repeated along its axes to fill `output`. @throws NoKernel if it does not do so a
+  /// whole number of times
   void EmitTile(const Argument& input, const Argument& output);
 
   OpWork TakeWork() { return std::move(work_); }
@@ -103,45 +121,60 @@ class OpReader {
   OpWork work_;
 };
 
-/// Emits the calls of an op. @throws NoKernel
+/// Emits the calls of an op. @throws NoKernel if they cannot be expressed
 using OpRuleFunction = void (*)(OpReader&);
+/// A line of an op table.
 struct WorkRule {
   std::string_view name;
   OpRuleFunction emit;
 };
-/// Sorted by name. ATen's names are without "aten." and overload.
+/// The three tables, sorted by name. ATen's names are without "aten." and without overload
+/// ("add" for "aten.add.Tensor").
 std::span<const WorkRule> AtenWork();
 std::span<const WorkRule> TensorFlowWork();
 std::span<const WorkRule> OptimizerWork();
 
-// Views of views. Each throws NoKernel if the shape does not allow it.
+// Views of views. Each throws NoKernel if the shapes do not allow it.
 
+/// Axis i of the result is axis order[i] of `view`.
 TensorView Permute(const TensorView& view, const std::vector<int>& order);
-/// Numpy's broadcasting: missing leading axes and axes of size 1 get stride 0.
+/// Broadcast as in NumPy: missing leading axes and axes of size 1 get stride 0.
 TensorView Broadcast(const TensorView& view, const std::vector<std::int64_t>& shape);
-/// @throws NoKernel if strides cannot express it
+/// The same elements in row-major order with another shape. @throws NoKernel also if strides cannot
+/// express it
 TensorView Reshape(const TensorView& view, const std::vector<std::int64_t>& shape);
-/// nullopt if strides cannot express it.
+/// Reshape() of equally many elements; nullopt if strides cannot express it.
 std::optional<TensorView> TryReshape(const TensorView& view,
                                      const std::vector<std::int64_t>& shape);
+/// `size` elements along `axis`: start, start + step, ...
 TensorView Slice(const TensorView& view,
                  int axis,
                  std::int64_t start,
                  std::int64_t size,
                  std::int64_t step = 1);
-/// Axis `axis` at `index`, removed.
+/// The part at `index` of `axis`, without that axis.
 TensorView Select(const TensorView& view, int axis, std::int64_t index);
-/// All but the last `trailing` axes made one: [rows, ...].
+/// All but the last `trailing` axes joined into one: [rows, ...].
 TensorView Rows(const TensorView& view, int trailing = 1);
-/// One axis.
+/// All axes joined into one.
 TensorView Flat(const TensorView& view);
 
-/// The same argument through another view.
-Argument With(Argument argument, TensorView view);
+// The same argument through another view.
 
-/// Dimensions a framework calls NHWC seen as [n, c, h, w]; NCHW unchanged. @throws NoKernel
+Argument With(Argument argument, TensorView view);
+Argument AsRows(const Argument& argument);    ///< Rows(): [rows, width]
+Argument AsVector(const Argument& argument);  ///< Flat(): [n]
+/// Broadcast() to the shape of `target`.
+Argument Spread(const Argument& argument, const Argument& target);
+int Rank(const Argument& argument);
+/// 0, 1, ... rank - 1.
+std::vector<std::int64_t> AllAxes(const Argument& argument);
+
+/// An image as [n, c, h, w], whatever order its data format gives the axes.
+/// @param data_format  "NHWC" or "NCHW" @throws NoKernel for any other, or a rank that is not 4
 Argument Image(const Argument& argument, std::string_view data_format);
-/// @throws NoKernel "`what`" unless `condition`
+/// What every rule checks before it emits. @throws NoKernel with the reason `what` unless
+/// `condition`
 void Require(bool condition, std::string_view what);
 
 }  // namespace emplace::internal

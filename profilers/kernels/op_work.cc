@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "framework/cost/cost_model.h"
+#include "framework/cost/op_kind.h"
 #include "profilers/kernels/check_call.h"
 #include "profilers/kernels/op_reader.h"
 
@@ -26,19 +26,18 @@ const WorkRule* FindRule(std::span<const WorkRule> rules, std::string_view name)
 }
 
 const WorkRule* FindRule(std::string_view kind) {
-  for (const std::string_view prefix : {"aten.", "aten::"}) {
-    if (!kind.starts_with(prefix)) continue;
-    std::string_view name = kind.substr(prefix.size());
-    name = name.substr(0, name.find('.'));  // the overload: "add.Tensor"
-    const WorkRule* rule = FindRule(internal::AtenWork(), name);
-    if (rule == nullptr && name.ends_with('_')) {  // in place: "relu_"
-      name.remove_suffix(1);
-      rule = FindRule(internal::AtenWork(), name);
+  const OpName op = ParseOpKind(kind);
+  switch (op.origin) {
+    case OpOrigin::kAten: {
+      const WorkRule* rule = FindRule(internal::AtenWork(), op.name);
+      return rule != nullptr ? rule : FindRule(internal::AtenWork(), op.base);
     }
-    return rule;
+    case OpOrigin::kOptimizer:
+      return FindRule(internal::OptimizerWork(), op.name);
+    case OpOrigin::kTensorFlow:
+      return FindRule(internal::TensorFlowWork(), op.name);
   }
-  if (kind.starts_with("optimizer.")) return FindRule(internal::OptimizerWork(), kind);
-  return FindRule(internal::TensorFlowWork(), kind);
+  return nullptr;
 }
 
 // The op's calls. @throws NoKernel
@@ -56,7 +55,7 @@ OpWork KernelWork(const Graph& graph, int op_id, const std::vector<bool>& dense_
   return work;
 }
 
-// The bytes a tensor has, in one piece; where it starts if that is known.
+// A tensor as one run of bytes, for a proxy; it starts where the tensor's layout does.
 Argument Bytes(const Graph& graph, const Op& op, bool is_output, int index, bool is_dense) {
   const int id = (is_output ? op.outputs : op.inputs)[index];
   const int64_t bytes = graph.tensor(id).bytes;

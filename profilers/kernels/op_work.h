@@ -1,9 +1,9 @@
 #pragma once
 
-// From an op of a graph to the kernel calls that do its work, in PyTorch's ("aten.*",
-// "optimizer.*") and TensorFlow's names. Framework semantics end here: layouts (NHWC, transposed
-// operands, views), paddings (SAME), broadcasting and defaults are resolved into views and
-// parameters.
+// From an op of a graph to the kernel calls that do its work. Knows PyTorch's ops ("aten.*",
+// "optimizer.*") and TensorFlow's. What is special to a framework ends here: layouts (NHWC,
+// transposed operands, views), paddings (SAME), broadcasting and default values are resolved into
+// views and parameters. README.md here says how to add an op.
 
 #include <string>
 #include <vector>
@@ -13,32 +13,37 @@
 
 namespace emplace {
 
-/// What an op does: calls in order, each one launch. Empty for storage, views and ops that only
-/// touch shapes (OpClass::kView).
+/// What an op does: its calls in order, each of them one launch. Storage, views and ops that only
+/// touch shapes (OpClass::kView) have none.
 struct OpWork {
   std::vector<KernelCall> calls;
 
+  /// Whether a proxy stands in for the op.
   bool is_proxy() const;
 };
 
-/// How a tensor's elements lie in the bytes it owns or shares: row-major unless a view (transpose,
-/// slice, expand, ...) of its storage says otherwise. The view starts at the storage root's first
-/// byte and stays inside of the root's bytes. A tensor whose dtype no kernel knows is seen as bytes
-/// (kBool). A reshape that strides cannot express (the framework would have copied) is taken as
-/// row-major from the storage's start, and as one element everywhere if that is too short.
+/// How a tensor's elements lie in the bytes it owns or shares: row-major, unless a view of that
+/// storage (transpose, slice, expand, ...) says otherwise. The view counts from the first byte of
+/// the tensor that owns the storage (Graph::alias_root) and stays inside its bytes. A tensor whose
+/// dtype no kernel knows is seen as single bytes (kBool). A reshape that strides cannot express,
+/// for which the framework would have copied, is taken as row-major from the storage's start; if
+/// the storage is too short for that, all strides are 0.
 TensorView LayoutOf(const Graph& graph, int tensor);
 
-/// The calls of an op. An op kind without kernel, or one whose attributes or dtypes are beyond the
-/// kernels, becomes one kProxy call with the op's FLOPs. Every view of every call lies inside of
-/// its tensor's storage, and every call passes WhyMalformed (check_call.h). Updates use the
-/// learning rate of KernelParams and not the op's: it changes no work, and weights stay where they
-/// are however many steps a measurement takes. Values that are data and not known (a slice's begin
-/// computed by another op) are taken as 0.
+/// The calls of an op. An op kind without rule, or an op whose attributes, shapes or dtypes no
+/// kernel can do, becomes one kProxy call with the op's FLOPs. Every view of every call lies inside
+/// its tensor's storage, and every call passes WhyMalformed() (check_call.h).
+///
+/// Two things differ from the framework, neither of which changes the amount of work. Optimisers
+/// take the tiny learning rate of KernelParams, so that weights hardly move however many steps a
+/// measurement takes. Values that only a running step knows (a slice's begin computed by another
+/// op) are taken as 0.
 /// @param dense_input  [inputs of the op] true: this input is a packed copy received from another
-/// device, row-major whatever LayoutOf says; empty: none
+/// device, row-major whatever LayoutOf() says; empty: none is
 OpWork WorkOf(const Graph& graph, int op, const std::vector<bool>& dense_input = {});
 
-/// Why an op is a proxy ("no kernel for kind \"Unique\""), or empty if it has kernels.
+/// Why an op is a proxy ("no kernel for kind \"Unique\""), or empty if it has kernels or no work.
+/// Nothing in the programs reads it: it is what a failing test of an op table prints.
 std::string WhyProxy(const Graph& graph, int op);
 
 }  // namespace emplace

@@ -8,10 +8,7 @@ namespace {
 
 // PyTorch: (w, gradient, state...) -> (w, state...).
 void EmitUpdate(OpReader& r, KernelKind kind, int num_state, KernelParams params) {
-  std::vector<Argument> inputs, outputs;
-  for (int i = 0; i < 2 + num_state; ++i) inputs.push_back(r.In(i));
-  for (int i = 0; i < 1 + num_state; ++i) outputs.push_back(r.Out(i));
-  r.Emit(kind, std::move(inputs), std::move(outputs), params);
+  r.Emit(kind, r.Inputs(0, 2 + num_state), r.Outputs(0, 1 + num_state), params);
 }
 
 KernelParams WithDecay(const OpReader& r) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// TensorFlow's updates, for its table. Their rates are tensors: what they hold is data that changes
-// no work, so usual values stand in. Private to profilers/kernels.
+// TensorFlow's optimiser ops, for its table; PyTorch's are in OptimizerWork(). Their learning and
+// decay rates are tensors whose values are not known; usual values are taken, which changes no
+// work. Private to profilers/kernels.
 
 #include "profilers/kernels/op_reader.h"
 

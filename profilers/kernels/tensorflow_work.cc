@@ -8,6 +8,7 @@
 
 #include "profilers/kernels/op_reader.h"
 #include "profilers/kernels/optimizer_work.h"
+#include "profilers/kernels/shared_rules.h"
 #include "profilers/kernels/windows.h"
 
 namespace emplace::internal {
@@ -17,40 +18,6 @@ namespace {
 using std::int64_t;
 using Ints = Attributes::Ints;
 
-std::vector<Argument> Inputs(OpReader& r, int begin, int end) {
-  std::vector<Argument> inputs;
-  for (int i = begin; i < end; ++i) inputs.push_back(r.In(i));
-  return inputs;
-}
-
-std::vector<Argument> Outputs(OpReader& r) {
-  std::vector<Argument> outputs;
-  for (int i = 0; i < r.num_outputs(); ++i) outputs.push_back(r.Out(i));
-  return outputs;
-}
-
-int Rank(const Argument& argument) {
-  return static_cast<int>(argument.view.shape.size());
-}
-
-Argument AsRows(const Argument& argument) {
-  return With(argument, Rows(argument.view));
-}
-
-Argument AsVector(const Argument& argument) {
-  return With(argument, Flat(argument.view));
-}
-
-Argument Spread(const Argument& argument, const Argument& target) {
-  return With(argument, Broadcast(argument.view, target.view.shape));
-}
-
-// (x)
-template <Function kFunction>
-void Unary(OpReader& r) {
-  r.EmitElementwise(kFunction, {r.In(0)}, r.Out(0));
-}
-
 // (a, b); also SigmoidGrad(y, dy), TanhGrad(y, dy), ReluGrad(dy, y)
 template <Function kFunction>
 void Binary(OpReader& r) {
@@ -58,20 +25,7 @@ void Binary(OpReader& r) {
 }
 
 void AddN(OpReader& r) {
-  r.EmitElementwise(Function::kAdd, Inputs(r, 0, r.num_inputs()), r.Out(0));
-}
-
-// (x)
-void Cast(OpReader& r) {
-  r.EmitElementwise(Function::kCast, {r.In(0)}, r.Out(0));
-}
-
-// SelectV2(condition, a, b)
-void SelectOp(OpReader& r) {
-  const Argument out = r.Out(0);
-  r.Emit(KernelKind::kSelect,
-         {Spread(r.In(0), out), Spread(r.In(1), out), Spread(r.In(2), out)},
-         {out});
+  r.EmitElementwise(Function::kAdd, r.Inputs(0, r.num_inputs()), r.Out(0));
 }
 
 Argument Transposed(const Argument& matrix, bool is_transposed) {
@@ -277,16 +231,9 @@ void BiasAdd(OpReader& r) {
 // BiasAddGrad(dy)
 void BiasAddGrad(OpReader& r) {
   const Argument dy = r.In(0);
-  Ints axes(dy.view.shape.size());
-  std::iota(axes.begin(), axes.end(), 0);
+  Ints axes = AllAxes(dy);
   axes.erase(axes.begin() + ChannelAxis(r, dy));
   r.EmitReduce(Function::kSum, dy, r.Out(0), axes);
-}
-
-Ints AllAxes(const Argument& x) {
-  Ints axes(x.view.shape.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
 }
 
 // Sum(x, axes), Mean(x, axes)
@@ -322,13 +269,6 @@ void Fill(OpReader& r) {
   r.Emit(KernelKind::kCopy, {Spread(r.In(1), r.Out(0))}, {r.Out(0)});
 }
 
-template <int kValue>
-void Constant(OpReader& r) {
-  KernelParams params;
-  params.alpha = kValue;
-  r.Emit(KernelKind::kFill, {}, {r.Out(0)}, params);
-}
-
 // Assign(variable, value)
 void Assign(OpReader& r) {
   r.Emit(KernelKind::kCopy, {r.In(1)}, {r.Out(0)});
@@ -339,13 +279,16 @@ void Concat(OpReader& r) {
   const Argument whole = r.Out(0);
   Require(r.num_inputs() > 1, "a concatenation of nothing");
   const int axis = OpReader::Axis(r.attributes().Int("axis"), Rank(whole));
-  r.EmitParts(whole, Inputs(r, 0, r.num_inputs() - 1), axis, true);
+  r.EmitParts(whole, r.Inputs(0, r.num_inputs() - 1), axis, true);
 }
 
 // Split(axis, x)
 void Split(OpReader& r) {
   const Argument whole = r.In(1);
-  r.EmitParts(whole, Outputs(r), OpReader::Axis(r.attributes().Int("axis"), Rank(whole)), false);
+  r.EmitParts(whole,
+              r.Outputs(0, r.num_outputs()),
+              OpReader::Axis(r.attributes().Int("axis"), Rank(whole)),
+              false);
 }
 
 // The axis along which the parts fill the whole, if the attribute is missing.
@@ -366,7 +309,7 @@ int SplitAxis(const OpReader& r, const Argument& whole, const std::vector<Argume
 // SplitV(x, sizes, axis)
 void SplitV(OpReader& r) {
   const Argument whole = r.In(0);
-  const std::vector<Argument> parts = Outputs(r);
+  const std::vector<Argument> parts = r.Outputs(0, r.num_outputs());
   r.EmitParts(whole, parts, SplitAxis(r, whole, parts), false);
 }
 
@@ -384,14 +327,14 @@ std::vector<Argument> Steps(const OpReader& r, const Argument& whole, size_t cou
 
 // Pack(parts...)
 void Pack(OpReader& r) {
-  std::vector<Argument> parts = Inputs(r, 0, r.num_inputs());
+  std::vector<Argument> parts = r.Inputs(0, r.num_inputs());
   std::vector<Argument> steps = Steps(r, r.Out(0), parts.size());
   r.Emit(KernelKind::kCopy, std::move(parts), std::move(steps));
 }
 
 // Unpack(x)
 void Unpack(OpReader& r) {
-  std::vector<Argument> parts = Outputs(r);
+  std::vector<Argument> parts = r.Outputs(0, r.num_outputs());
   std::vector<Argument> steps = Steps(r, r.In(0), parts.size());
   r.Emit(KernelKind::kCopy, std::move(steps), std::move(parts));
 }
@@ -551,7 +494,7 @@ constexpr WorkRule kRules[] = {
     {"BatchMatMulV2", BatchMatMul},
     {"BiasAdd", BiasAdd},
     {"BiasAddGrad", BiasAddGrad},
-    {"Cast", Cast},
+    {"Cast", Unary<Function::kCast>},
     {"ConcatV2", Concat},
     {"Conv2D", Conv<false>},
     {"Conv2DBackpropFilter", ConvBackwardFilter<false>},
@@ -585,7 +528,7 @@ constexpr WorkRule kRules[] = {
     {"ReluGrad", Binary<Function::kReluGrad>},
     {"ScatterAdd", Scatter<1>},
     {"ScatterSub", Scatter<-1>},
-    {"SelectV2", SelectOp},
+    {"SelectV2", Where},
     {"Sigmoid", Unary<Function::kSigmoid>},
     {"SigmoidGrad", Binary<Function::kSigmoidGrad>},
     {"Slice", SliceOp},
@@ -602,7 +545,6 @@ constexpr WorkRule kRules[] = {
     {"TanhGrad", Binary<Function::kTanhGrad>},
     {"Tile", Tile},
     {"Transpose", Transpose},
-
     {"Unpack", Unpack},
     {"UnsortedSegmentSum", SegmentSum},
     {"ZerosLike", Constant<0>},

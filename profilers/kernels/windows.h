@@ -1,7 +1,7 @@
 #pragma once
 
-// Convolutions and poolings, alike in both frameworks once layout and padding are resolved. Private
-// to profilers/kernels.
+// Windows of convolutions and poolings, which are alike in both frameworks once layout and padding
+// are resolved. Private to profilers/kernels.
 
 #include <string_view>
 #include <vector>
@@ -10,23 +10,27 @@
 
 namespace emplace::internal {
 
-/// Padding of "SAME" for one axis: as little as gives ceil(size / stride) windows, the odd one at
-/// the end.
+/// Padding of one axis, in elements.
 struct Padding {
-  std::int64_t begin = 0, end = 0;  ///< elements
+  std::int64_t begin = 0, end = 0;
 };
+/// TensorFlow's padding "SAME": the least that gives ceil(size / stride) windows, half of it on
+/// either side, an odd element at the end.
+/// @param size  of the image    @param window  elements that a window takes, `dilation` apart
+/// @throws NoKernel for a stride that is not positive
 Padding SamePadding(std::int64_t size,
                     std::int64_t window,
                     std::int64_t stride,
                     std::int64_t dilation);
 
-/// @throws NoKernel for a size, stride, padding or dilation that no image has
+/// @throws NoKernel for a window that is not over [h, w], or whose size, stride, padding or
+/// dilation is negative or above 2^20
 void RequireSane(const Window& window);
 
-/// With the padding at the end that `windows` need: PyTorch's ceil_mode lets the last window hang
-/// over.
-/// @param image, windows  [n, c, h, w]
-/// @throws NoKernel if an average counts what hangs over
+/// Adds to window.pad_end what the number of windows needs: with PyTorch's ceil_mode the last
+/// window may reach beyond the padding given.
+/// @param image  [n, c, h, w]    @param windows  [n, c, p, q], one value per window
+/// @throws NoKernel if the elements beyond would count in an average
 void FitPadding(Window& window,
                 const TensorView& image,
                 const TensorView& windows,

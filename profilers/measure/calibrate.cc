@@ -9,15 +9,14 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 #include "profilers/statistics/link_fit.h"
-#include "profilers/statistics/sampling.h"
 
 namespace emplace {
 namespace {
 
 constexpr size_t kEnoughSizes = 8, kLeastSizes = 3;
 constexpr std::int64_t kEnoughCopies = 20;
-constexpr const char* kPageable = "pageable";
 
 const DispatchCosts* FindDispatch(const CostTable& table, const std::string& kind) {
   const auto found = std::find_if(
@@ -161,14 +160,10 @@ std::string ChannelName(const Backend& backend, const BackendLink& link) {
 }
 
 const BackendLink* LinkBetween(const Backend& backend, int from, int to) {
-  const BackendLink* found = nullptr;
   for (const BackendLink& link : backend.links()) {
-    if (link.from != from || link.to != to) continue;
-    if (found == nullptr || (found->memory == kPageable && link.memory != kPageable)) {
-      found = &link;
-    }
+    if (link.from == from && link.to == to) return &link;
   }
-  return found;
+  return nullptr;
 }
 
 Cluster CalibratedCluster(const CostTable& table,

@@ -1,5 +1,9 @@
 #pragma once
 
+// From measured times to a cluster file: which device kinds and channels the simulator has to
+// assume so that it predicts the steps of this machine. The cluster's figures and what the
+// simulator does with them: framework/cluster/FORMAT.md, simulator/README.md.
+
 #include <string>
 
 #include "framework/cluster/cluster.h"
@@ -9,23 +13,26 @@
 
 namespace emplace {
 
-/// The cluster that a profile describes, ready for `cluster:` beside `costs:`: the backend's
-/// devices, a channel per link with its fitted latency and bandwidth, routes (through the host
-/// where devices have no direct link), kinds with measured issue, launch and peak rates.
+/// The cluster that a profile describes, for `cluster:` in a run config with the cost table as
+/// `costs:`. It has the backend's devices, a channel per link, routes (over a CPU device where two
+/// devices have no direct link) and the device kinds with their measured figures.
 ///
-/// Channels "cpu:0->gpu:0": one range fitted over the copies seen in whole steps (those with at
-/// least 8 sizes, or 3 sizes and 20 copies), weighted by how often each was seen; else over the
-/// copies timed alone, relatively. A channel is one in-order stream, so that the next copy starts
-/// when this one has arrived and the stream has gone on: gap = latency + gap of the source's kind.
-/// To the latency comes what both ends wait for each other's events (DispatchCosts::wait_ns of the
-/// source's kind, then of the destination's). Bandwidths are rounded to whole B/s, times to ns.
+/// Channels, named "cpu:0->gpu:0". Latency and bandwidth are FitChannel() of the copies seen in
+/// whole steps, weighted by how often each was seen, if there are enough of them: 8 sizes, or 3
+/// sizes and 20 copies. Else it is fitted to the copies timed alone, with the weight 1 / time. A
+/// channel is one in-order stream: the next copy starts when this one has arrived and the stream
+/// has gone on, so gap = latency + gap of the source's kind. Added to the latency is what either
+/// end waits for the other's commands (DispatchCosts::wait_ns of the source's kind and of the
+/// destination's). Bandwidths are rounded to whole B/s, times to ns.
 ///
-/// Kinds: issue and launch of an eagerly dispatched step from DispatchCosts; a step that was handed
-/// over whole is issued for nothing, and its commands start `launch` after the step at the earliest
-/// (as seen in steps; 0 if the table knows only eager ones). Peak and bandwidth are the best that
-/// the fits of the ladder know, but at most twice what any op reached; the shares of the op classes
-/// are their efficiencies; without fits it is what the best op reached.
+/// Kinds. With eager dispatch, issue and launch are those of DispatchCosts. A step that is handed
+/// over whole has no issue cost, and its commands start `launch` after the step's start at the
+/// earliest (as seen in steps; 0 if the table has only eager ones). Peak and bandwidth are the best
+/// of the table's fits, but at most twice what any op reached, because a fit may extrapolate;
+/// without fits they are what the best op reached. The efficiency of an op class is its share of
+/// the peak.
 ///
+/// @param mode  how steps will be dispatched
 /// @param in_situ  copies and gaps seen in these steps replace those of the table; nullptr: none
 /// @throws InputError naming link and choices if the table has no timings of one of the links
 Cluster CalibratedCluster(const CostTable& table,
@@ -34,14 +41,14 @@ Cluster CalibratedCluster(const CostTable& table,
                           DispatchMode mode = DispatchMode::kGraph,
                           const InSituTimings* in_situ = nullptr);
 
-/// CostTable::properties: how the steps were dispatched that a profile has in-situ figures from.
+/// Key in CostTable::properties: how the steps were dispatched from which the table has its in-situ
+/// figures.
 inline constexpr const char* kDispatchProperty = "dispatch";
 std::string ToString(DispatchMode mode);  ///< "eager", "graph"
 
-/// "cpu:0->cpu:1"
+/// Name of a link's channel in cluster files: "cpu:0->cpu:1".
 std::string ChannelName(const Backend& backend, const BackendLink& link);
-/// Which of several links between an ordered pair the copies of a step use: the first that is not
-/// of pageable memory.
+/// The link that copies from one device to another use: the first of the backend. nullptr: none.
 const BackendLink* LinkBetween(const Backend& backend, int from, int to);
 
 }  // namespace emplace

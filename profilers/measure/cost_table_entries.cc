@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "framework/cost/op_kind.h"
 #include "framework/cost/op_signature.h"
 
 namespace emplace {

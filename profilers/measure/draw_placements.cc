@@ -14,7 +14,7 @@
 namespace emplace {
 namespace {
 
-// A family that finds nothing new this often in a row has no more.
+// A family whose placements are known already this often in a row is taken to have no others.
 constexpr int kMaxFailures = 200;
 
 class Drawer {
@@ -127,16 +127,19 @@ class Drawer {
 
 }  // namespace
 
-std::vector<DrawnPlacement> DrawPlacements(const Problem& problem, int count, std::uint64_t seed) {
+std::vector<LabelledPlacement> DrawPlacements(const Problem& problem,
+                                              int count,
+                                              std::uint64_t seed) {
   if (count < 0) {
     throw InputError(fmt::format("placements to draw: {}, expected at least 0", count));
   }
   Drawer drawer(problem, seed);
-  std::vector<DrawnPlacement> drawn;
+  std::vector<LabelledPlacement> drawn;
   const auto add = [&](std::string label, Placement placement) {
-    const bool is_known = std::any_of(drawn.begin(), drawn.end(), [&](const DrawnPlacement& other) {
-      return other.placement == placement;
-    });
+    const bool is_known =
+        std::any_of(drawn.begin(), drawn.end(), [&](const LabelledPlacement& other) {
+          return other.placement == placement;
+        });
     if (is_known || static_cast<int>(drawn.size()) == count) {
       return false;
     }

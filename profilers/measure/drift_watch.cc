@@ -45,7 +45,7 @@ double DriftWatch::TimeProduct(int device) {
   constexpr std::array<std::int64_t, 1> kOutputs{kBytes};
   const Sampler sampler =
       backend_.OpSampler(device, ReferenceProduct(), kInputs, kOutputs, CacheState::kWarm);
-  return MeasureUntilStable(sampler, {.max_seconds = 0.1}).timing.median;
+  return MeasureUntilStable(sampler, {.max_seconds = 0.1}).median;
 }
 
 double DriftWatch::TimeOrThrow(const std::string& when, int device) {

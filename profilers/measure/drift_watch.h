@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether the machine stayed the same while it was measured: clocks where they can be read, and one
-// fixed matrix product that is timed again and again.
+// Whether the machine stayed the same while it was measured. Looks at the clocks, where they can be
+// read, and times one fixed matrix product (256 x 256, the reference product) again and again.
 
 #include <map>
 #include <string>
@@ -12,23 +12,23 @@
 
 namespace emplace {
 
+/// Watches some devices of a backend.
 class DriftWatch {
  public:
-  static constexpr double kTolerance = 0.05;
+  static constexpr double kTolerance = 0.05;  ///< changes up to this share are no drift
 
-  /// @param devices  to watch, indices @param backend  outlives this
+  /// @param backend  outlives this    @param devices  indices of those to watch
   DriftWatch(Backend& backend, std::vector<int> devices);
 
-  /// Times the product on every device and reads the clocks. The first call is what later ones are
-  /// compared with; each of those adds a warning per device or clock that is more than kTolerance
-  /// away.
-  /// @param when  "after the links"
+  /// Times the product on every device and reads the clocks. Later calls are compared with the
+  /// first: each device or clock that is more than kTolerance away adds a warning.
+  /// @param when  begins the warnings: "after the links"
   /// @throws RunError naming a device that cannot do the product
   void Check(const std::string& when, std::vector<std::string>& warnings);
-  /// Clock and temperature at the first and the last check.
+  /// Adds clock and temperature at the first and the last check to a cost table's properties.
   void Describe(std::map<std::string, std::string>& properties) const;
 
-  /// Whether a device still computes: why not, or empty.
+  /// Does the product on a device. @return why it failed; empty if it did not
   std::string WhyBroken(int device);
 
  private:

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 #include "framework/cost/op_signature.h"
 #include "profilers/measure/cost_table_entries.h"
 #include "profilers/statistics/sampling.h"
@@ -23,11 +24,11 @@ bool HasWork(const ExecutionPlan& plan, const PlanCommand& command) {
                                                   : !plan.ops[command.op].work.calls.empty();
 }
 
-// The last command with work on a stream, and when the commands behind it were ready.
+// How far a stream has come in a traced step.
 struct StreamState {
-  int last = -1;
-  bool is_new = true;
-  Nanos ready = 0;  // of commands without work since then
+  int last = -1;       // its last command with work; -1: none yet
+  bool is_new = true;  // it has had no command at all
+  Nanos ready = 0;     // when the latest command without work since `last` was ready
 };
 
 }  // namespace
@@ -130,7 +131,7 @@ void InSituTimings::WriteOps(CostTable& table) const {
 
 void InSituTimings::WriteCopies(CostTable& table) const {
   for (const auto& [name, channel] : copies_) {
-    // Hops through the staging area are told from the direct copies of the same channel.
+    // Hops to and from the staging area count as another pair of ends, without a name.
     std::vector<std::pair<std::string, std::string>> ends;
     std::copy_if(
         channel.ends.begin(), channel.ends.end(), std::back_inserter(ends), [](const auto& pair) {

@@ -1,13 +1,15 @@
 #pragma once
 
-// Op and copy times out of whole steps: what an op takes among its neighbours, with caches, memory
-// bandwidth and clocks as they are there; and what passes between commands.
+// Times of ops and copies as they are in whole steps ("in situ"), with the caches, memory bandwidth
+// and clocks that they have among their neighbours, and the times between commands.
 //
-// Of each command the plan tells what it waits for: its own stream's command before it and commands
-// of other streams. A command that was ready before its predecessor even started was held up by
-// its stream alone: the time from the predecessor's finish to its start is the stream's gap. A
-// command that became ready only when its stream had long been free was held up by what it waited
-// for: the time from there to its start is the wait.
+// The plan says what each command waits for: the command before it on its own stream, and commands
+// of other streams. Two cases tell something:
+//   gap   All that the command waits for on other streams had finished before its predecessor even
+//         started. Only its stream held it up: the time from the predecessor's finish to its start
+//         is the gap of the device's stream.
+//   wait  Its stream was free when the last command that it waits for finished. The time from that
+//         finish to its start is what waiting for another stream costs.
 
 #include <cstdint>
 #include <map>
@@ -27,25 +29,28 @@ namespace emplace {
 /// LinkMeasurement::memory of copies seen in whole steps.
 inline constexpr const char* kInSituMemory = "in_situ";
 
+/// Collects traced steps of any number of placements, graphs and problems on one machine, and
+/// writes what they say into a cost table.
 class InSituTimings {
  public:
-  /// Takes in the traced steps of one placement. Ops without work (storage, views) are no
-  /// measurements: the model has them for free.
-  /// @param device_of_op  [num_ops]
+  /// Adds the traced steps of one placement. Ops without work (storage, views) are left out: the
+  /// simulation takes no time for them.
+  /// @param device_of_op  [num_ops]    @param measurement  of Executor::Measure()
   void Add(const Problem& problem,
            std::span<const DeviceIndex> device_of_op,
            const StepMeasurement& measurement);
-  /// Median per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
+  /// Timings per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
   /// know yet are added.
   void WriteOps(CostTable& table) const;
-  /// Copies per channel into CostTable::links, memory kInSituMemory: a point per size, and the one
-  /// range of FitChannel. Only of channels between two devices; what the table had is replaced.
+  /// Copies per channel into CostTable::links with memory kInSituMemory: a point per size and the
+  /// range of FitChannel(), instead of those the table had. Channels that only lead to or from the
+  /// staging area are left out.
   void WriteCopies(CostTable& table) const;
-  /// What passes between commands: into every kind's `gap` (after an op: LowerMean, so
-  /// that commands without work in between count and long interruptions do not) and `launch`
-  /// (from the step's start to the first command's, median), and DispatchCosts::wait_ns (median; a
-  /// copy's wait counts under its source's kind). What was not seen at least kMinSeen times stays.
-  /// Steps dispatched eagerly tell nothing of this kind: there the host may be what is late.
+  /// Times between commands, per device kind: `gap` (LowerMean() after an op, which counts commands
+  /// without work in between but no long interruptions), `launch` (median from the step's start to
+  /// the first command's) and DispatchCosts::wait_ns (median; a copy's wait counts under the kind
+  /// of its source). A figure seen fewer than kMinSeen times stays as the table has it. Only for
+  /// steps that were handed over whole: with eager dispatch the host may be what is late.
   void WriteGaps(CostTable& table) const;
   /// Sizes and times of the copies seen on a channel, weighted by how often each was seen.
   std::vector<LinkPoint> CopiesOn(const std::string& channel) const;

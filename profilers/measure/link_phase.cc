@@ -13,12 +13,12 @@ namespace emplace {
 namespace {
 
 constexpr std::int64_t kContentionBytes = std::int64_t{16} << 20;
-// Two busy links are timed shortly: there are many pairs, and a slowdown of some percent is noise.
+// Two busy links are timed briefly: there are many pairs, and a few percent do not matter.
 const StoppingRule kContentionRule{.precision = 0.02,
                                    .min_samples = 5,
                                    .max_samples = 50,
                                    .max_seconds = 0.05};
-// A link alone is about as much work as so many pairs.
+// For progress: timing a link alone takes about as long as timing so many pairs.
 constexpr size_t kPairsPerLink = 30;
 
 std::vector<std::int64_t> LinkSizes(const ProfilingSession& session, const BackendLink& link) {
@@ -64,8 +64,7 @@ void MeasureLink(ProfilingSession& session, int index) {
         fmt::format("copies of {} B and more over {}", bytes, LinkName(session.backend(), link));
     const bool is_done = session.Try({link.from, link.to}, what, [&] {
       const Sampler sampler = session.backend().CopySampler(index, bytes);
-      measured.points.insert(place,
-                             {bytes, MeasureUntilStable(sampler, session.options().rule).timing});
+      measured.points.insert(place, {bytes, MeasureUntilStable(sampler, session.options().rule)});
     });
     if (!is_done) break;
   }
@@ -85,8 +84,7 @@ void MeasureContention(ProfilingSession& session, int victim) {
   const std::int64_t bytes = std::min(kContentionBytes, LinkSizes(session, links[victim]).back());
   std::vector<Slowdown>& known = session.table().link_contention;
   const auto time = [&](std::optional<int> beside) {
-    return MeasureUntilStable(backend.CopySampler(victim, bytes, beside), kContentionRule)
-        .timing.median;
+    return MeasureUntilStable(backend.CopySampler(victim, bytes, beside), kContentionRule).median;
   };
   double alone = 0;
   for (int aggressor = 0; aggressor < static_cast<int>(links.size()); ++aggressor) {

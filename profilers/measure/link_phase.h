@@ -1,13 +1,15 @@
 #pragma once
 
-// Every link alone over its sizes, and every pair of links together.
+// The phase of a profile that times copies: every link alone over its sizes, and every pair of
+// links together.
 
 #include "profilers/measure/profiling_session.h"
 
 namespace emplace {
 
-/// Fills CostTable::links and link_contention where they lack something. Contention is timed at one
-/// size: 16 MiB, or the largest of the link.
+/// Fills CostTable::links and link_contention where they lack something. Sizes are 1 B, 2 B, 4 B
+/// ... up to ProfileOptions::max_link_bytes or a quarter of the smaller memory. Contention is timed
+/// at one size: 16 MiB, or the link's largest if that is less.
 void MeasureLinks(ProfilingSession& session);
 
 }  // namespace emplace

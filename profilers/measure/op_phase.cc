@@ -38,7 +38,7 @@ void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
   const std::vector<std::int64_t> outputs = StorageBytes(graph, graph.op(item.op).outputs);
   const auto time = [&](CacheState cache) {
     const Sampler sampler = session.backend().OpSampler(item.device, work, inputs, outputs, cache);
-    return MeasureUntilStable(sampler, session.options().rule).timing;
+    return MeasureUntilStable(sampler, session.options().rule);
   };
   OpMeasurement measured = NewMeasurement(graph, item.op);
   measured.is_proxy = work.is_proxy();
@@ -116,7 +116,7 @@ void MeasureDispatch(ProfilingSession& session) {
       for (const auto& [quantity, nanos] : quantities) {
         const std::optional<Sampler> sampler = session.backend().DispatchSampler(device, quantity);
         if (!sampler) continue;
-        *nanos = MeasureUntilStable(*sampler, session.options().rule).timing.median;
+        *nanos = MeasureUntilStable(*sampler, session.options().rule).median;
       }
     });
     if (!is_done) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Every op signature of some graphs alone on its device, and what dispatch costs.
+// The phases of a profile that time every op signature of some graphs alone on a device, and what
+// dispatch costs.
 
 #include <memory>
 #include <set>
@@ -14,10 +15,10 @@
 
 namespace emplace {
 
-/// An op signature and the representative of a device kind.
+/// An op signature (framework/cost/op_signature.h), and the device that represents its kind.
 using SignatureOnDevice = std::pair<std::string, int>;
 
-/// What is to be measured: signatures with work, once per device kind that may run them.
+/// What is to be measured: every signature with work, once per device kind that may run it.
 struct OpItems {
   struct Item {
     int device = 0;  ///< first of its kind
@@ -28,14 +29,15 @@ struct OpItems {
   std::vector<Item> items;  ///< by device, then in the order of the graphs
   std::vector<std::set<SignatureOnDevice>> of_graph;  ///< [num_graphs]
 };
+/// @param graphs  of which only ops with work count
 OpItems FindOps(const ProfilingSession& session,
                 std::span<const std::shared_ptr<const Graph>> graphs);
 
-/// Fills OpMeasurement::isolated (and cold if wanted) where they are missing.
-/// @return those whose kernels failed
+/// Fills OpMeasurement::isolated (and `cold`, if the options ask for it) where they are missing.
+/// @return the items whose kernels failed; each is a warning
 std::set<SignatureOnDevice> MeasureOps(ProfilingSession& session, const OpItems& ops);
 
-/// DispatchCosts of every kind that has none, and the kinds' issue and launch.
+/// Measures DispatchCosts of every kind that has none, and sets that kind's issue and launch.
 void MeasureDispatch(ProfilingSession& session);
 
 }  // namespace emplace

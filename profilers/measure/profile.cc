@@ -14,7 +14,8 @@
 namespace emplace {
 namespace {
 
-// Before anything is measured: what the rule allows at most, and a guess for the steps [s].
+// How long the phases will take, before anything is measured: what the stopping rule allows at
+// most, and a guess for the steps.
 void ExpectPhases(ProfilingSession& session, size_t num_items, size_t num_graphs) {
   const ProfileOptions& options = session.options();
   constexpr double kSizes = 31, kSecondsPerGraph = 20;

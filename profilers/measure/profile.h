@@ -1,7 +1,8 @@
 #pragma once
 
-// Measuring a machine: every op signature of some graphs on every device kind, alone and in whole
-// steps, every link, and what dispatch costs.
+// Measures a machine for the simulator: every op signature of some graphs on every device kind,
+// alone and in whole steps, every link, and what dispatch costs. The result is a cost table
+// (framework/cost/FORMAT.md); CalibratedCluster() makes a cluster of it.
 
 #include <functional>
 #include <memory>
@@ -16,40 +17,45 @@
 
 namespace emplace {
 
+/// What to measure, and how long.
 struct ProfileOptions {
-  StoppingRule rule;  ///< of one isolated op signature and of one link size
-  bool cold = false;  ///< also with flushed caches
+  StoppingRule rule;  ///< of one op signature alone, and of one size on one link
+  bool cold = false;  ///< time ops with flushed caches, too
   bool links = true;  ///< all sizes and contention; false: three sizes, enough for a channel
   std::int64_t max_link_bytes = std::int64_t{1} << 30;  ///< largest copy timed [B]
-  bool dispatch = true;                                 ///< null kernel, launch, issue, wait
-  int in_situ_placements = 17;   ///< whole steps of each graph under this many drawn placements
-  int in_situ_rounds = 4;        ///< traced steps of each
-  double in_situ_seconds = 120;  ///< per graph; where steps are slower there are fewer placements
-                                 ///< (3 at least), which becomes a warning [s]
+  bool dispatch = true;                                 ///< measure every DispatchQuantity
+  int in_situ_placements = 17;  ///< drawn, to run whole steps of each graph under; 0: no steps
+  int in_situ_rounds = 4;       ///< traced steps of each
+  /// For the whole steps of one graph [s]. Where steps are slow, fewer placements run (at least 3),
+  /// which becomes a warning.
+  double in_situ_seconds = 120;
   DispatchMode mode = DispatchMode::kGraph;  ///< of the steps
   std::uint64_t seed = 1;                    ///< of the drawn placements
 };
 
-/// What the caller sees and says while a profile runs. Each may be empty.
+/// How the caller follows a profile while it runs. Each function may be empty.
 struct ProfileEvents {
-  /// Seconds gone and seconds expected in all (which moves as more is known), and what is done now.
+  /// @param done  seconds gone    @param total  seconds expected in all, an estimate that changes
+  /// @param note  what is measured now: "aten.mm on cpu:0"
   std::function<void(double done, double total, const std::string& note)> progress;
-  /// A partial table worth keeping: after every phase, and between at most every few seconds.
+  /// Gets the table so far, to be saved: after every phase, and every few seconds within one.
   std::function<void(const CostTable&)> checkpoint;
-  std::function<bool()> stop;  ///< true: end soon, keep what there is
+  std::function<bool()> stop;  ///< asked often; true: end soon and return what there is
 };
 
-/// Phases: every op signature alone (on the first device of each kind that may run it), dispatch,
-/// links (sizes 1 B, 2 B, 4 B ... alone, then every pair at one size together), whole steps.
+/// Runs four phases: every op signature alone on the first device of each kind that may run it;
+/// dispatch; links (sizes 1 B, 2 B, 4 B ... alone, then every pair at one size together); whole
+/// steps.
 ///
-/// Warnings: signatures whose kernel fails (skipped), graphs whose steps fail or do not fit
-/// (skipped), placements left out, and drift: a compute clock that reads more than 5 % apart at
-/// start and end, or one fixed matrix product whose time changed by more than 5 % between phases.
+/// Becomes a warning in CostTable::warnings, and is left out: a signature whose kernel fails, a
+/// graph whose steps fail or do not fit into memory, placements for which there is no time. Drift
+/// of the machine is a warning, too: a compute clock or the reference product (drift_watch.h) more
+/// than 5 % off its value at the start.
 ///
-/// @param graphs  signatures that several share are measured once
+/// @param graphs  a signature that occurs several times is measured once
 /// @param resume  an earlier, partial table of the same machine: what it holds is not measured
 /// again
-/// @return with fitted ladder; `complete` is false if stopped
+/// @return the table with its fits (FitLadder()); `complete` is false if it was stopped
 /// @throws RunError naming device and signature when a device fails (after a checkpoint),
 /// InputError if `resume` is of another machine (naming both)
 CostTable ProfileMachine(std::shared_ptr<Backend> backend,
@@ -58,7 +64,7 @@ CostTable ProfileMachine(std::shared_ptr<Backend> backend,
                          const CostTable& resume = {},
                          const ProfileEvents& events = {});
 
-/// What CostTable::machine says: host name and devices.
+/// What CostTable::machine says: host name and devices with their descriptions.
 std::string DescribeMachine(const Backend& backend);
 
 }  // namespace emplace

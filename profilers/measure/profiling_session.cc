@@ -27,7 +27,8 @@ void RequireOptions(const ProfileOptions& options) {
   require(options.in_situ_rounds >= 1, "in_situ_rounds", options.in_situ_rounds, 1);
 }
 
-// Another driver or library computes with other kernels: as good as another machine.
+// Another version of the driver or of a library may compute with other kernels, so it counts as
+// another machine.
 void RequireSameMachine(const CostTable& resume, const Backend& backend) {
   if (resume.machine.empty() && resume.kinds.empty()) return;
   const std::string machine = DescribeMachine(backend);
@@ -120,7 +121,7 @@ void ProfilingSession::Warn(const std::string& warning) {
 
 void ProfilingSession::EndPhase(const std::string& name) {
   Expect(name, 0);
-  Checkpoint();  // before the product, which a device that has failed since then cannot do
+  Checkpoint();  // first, because the check throws if a device has failed
   if (!is_stopped_) drift_.Check("after the " + name, table_.warnings);
 }
 

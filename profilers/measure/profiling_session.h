@@ -1,7 +1,7 @@
 #pragma once
 
-// What the phases of a profile share: the table that they fill, what the caller wants to hear, and
-// what to do when something fails.
+// What the phases of a profile (op_phase.h, link_phase.h, step_phase.h) share: the table that they
+// fill, progress and checkpoints for the caller, and what happens when a measurement fails.
 
 #include <chrono>
 #include <map>
@@ -17,6 +17,7 @@
 
 namespace emplace {
 
+/// One run of ProfileMachine().
 class ProfilingSession {
  public:
   /// @param options, events  outlive this
@@ -33,23 +34,26 @@ class ProfilingSession {
   DriftWatch& drift() { return drift_; }
   const DeviceKind& kind_of(int device) const { return backend_->devices()[device].kind; }
   const std::string& name_of(int device) const { return backend_->devices()[device].name; }
-  /// The first device of each kind, ascending.
+  /// The first device of each kind, ascending: ops alone and dispatch are measured on these.
   const std::vector<int>& representatives() const { return representatives_; }
 
   /// Seconds since the session began.
   double Elapsed() const;
-  /// How long a phase will still take [s]
+  /// Sets how long a phase is expected to take from now on [s].
   void Expect(const std::string& phase, double seconds) { remaining_[phase] = seconds; }
+  /// Calls ProfileEvents::progress. @param note  what is measured now
   void Report(const std::string& note) const;
-  /// Reports, expecting the rest of a phase to go on as it has so far; a checkpoint if the last one
-  /// was a while ago.
+  /// Report(), with the rest of the phase expected to go as fast as `done` of its `total` items
+  /// have gone. Also a checkpoint if the last one was more than 5 s ago.
   void Advance(const std::string& phase, size_t done, size_t total, const std::string& note);
+  /// Calls ProfileEvents::checkpoint with the table so far.
   void Checkpoint();
+  /// Whether the caller has asked to stop, now or before.
   bool IsStopped();
-  /// Once, however often it is said.
+  /// Adds a warning to the table, unless it is there already.
   void Warn(const std::string& warning);
 
-  /// Body, a checkpoint, a look at the drift; nothing after a stop.
+  /// Runs a phase: its body, then a checkpoint and a check for drift. Does nothing after a stop.
   template <class Body>
   void RunPhase(const std::string& name, const Body& body) {
     if (IsStopped()) return;
@@ -58,11 +62,12 @@ class ProfilingSession {
     EndPhase(name);
   }
 
-  /// What fails may be one kernel, which is left out with a warning, or a device, which ends
-  /// everything: the reference product tells.
-  /// @param devices  that take part
-  /// @return whether `body` ran to its end; InputError passes through
-  /// @throws RunError naming device and `what` if one of the devices does not compute any more
+  /// Runs one measurement. If it fails, either one kernel has failed, which becomes a warning, or a
+  /// whole device, which ends the profile; the reference product (DriftWatch::WhyBroken) decides.
+  /// @param devices  that take part    @param what  names the measurement: "op matmul(...)"
+  /// @return whether `body` ran to its end
+  /// @throws RunError naming device and `what` if one of the devices no longer computes; InputError
+  /// of `body`
   template <class Body>
   bool Try(const std::vector<int>& devices, const std::string& what, const Body& body) {
     try {
@@ -75,6 +80,7 @@ class ProfilingSession {
       return false;
     }
   }
+  /// What Try() does with an error of its body. @throws RunError likewise
   void HandleFailure(const std::vector<int>& devices,
                      const std::string& what,
                      const std::runtime_error& error);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
 #include "framework/search/problem.h"
 #include "profilers/executor/executor.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr int kLeastPlacements = 3;
 constexpr int kWarmup = 1, kUntracedRounds = 1;
 
-// Everything on the slowest device [s].
+// Step time if all ops ran on the device that is slowest for them together [s].
 double LongestStep(const Problem& problem) {
   double longest = 0;
   for (int d = 0; d < problem.num_devices(); ++d) {
@@ -30,7 +31,7 @@ double LongestStep(const Problem& problem) {
   return longest;
 }
 
-// As many placements as the time allows.
+// As many placements as wanted, or as there is time for (at least kLeastPlacements).
 int CountPlacements(ProfilingSession& session, const Problem& problem) {
   const ProfileOptions& options = session.options();
   const double step = LongestStep(problem);
@@ -56,7 +57,7 @@ int CountPlacements(ProfilingSession& session, const Problem& problem) {
 std::vector<Placement> DrawFitting(ProfilingSession& session, const Problem& problem) {
   std::vector<Placement> placements;
   const int count = CountPlacements(session, problem);
-  for (DrawnPlacement& drawn : DrawPlacements(problem, count, session.options().seed)) {
+  for (LabelledPlacement& drawn : DrawPlacements(problem, count, session.options().seed)) {
     const ExecutionPlan plan =
         CompilePlan(problem, ExpandPlacement(drawn.placement, problem.grouping()));
     bool fits = true;

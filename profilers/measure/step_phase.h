@@ -1,6 +1,7 @@
 #pragma once
 
-// Whole steps of each graph under drawn placements: what ops take among their neighbours.
+// The phase of a profile that runs whole steps of each graph under drawn placements, for the times
+// that ops and copies take among their neighbours.
 
 #include <memory>
 #include <set>
@@ -14,9 +15,9 @@
 namespace emplace {
 
 /// Fills OpMeasurement::in_situ, the links' kInSituMemory entries and, unless steps are dispatched
-/// eagerly, what passes between commands. A graph all of whose ops the table has seen in situ is
-/// not run again.
-/// @param failed  ops whose kernels failed alone
+/// eagerly, the times between commands (in_situ.h). A graph whose ops all have in-situ times
+/// already is not run again.
+/// @param failed  ops whose kernels failed alone, as MeasureOps() returns them
 void MeasureSteps(ProfilingSession& session,
                   std::span<const std::shared_ptr<const Graph>> graphs,
                   const OpItems& ops,

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 #include "profilers/statistics/sampling.h"
 
 namespace emplace {
@@ -75,13 +77,14 @@ double MeanOr(const std::vector<double>& values, double otherwise) {
 void AddNoise(std::span<const FidelityPoint> points, Fidelity& fidelity) {
   std::vector<double> repeat_noise, median_noise;
   for (const FidelityPoint& point : points) {
-    const std::span<const double> repeats = point.repeats;
+    const std::vector<double>& repeats = point.repeats;
     if (repeats.size() < 2) continue;
     const double median = Median(repeats);
     repeat_noise.push_back(MedianAbsoluteDeviation(repeats) / median);
-    const size_t half = repeats.size() / 2;
-    median_noise.push_back(std::abs(Median(repeats.first(half)) - Median(repeats.last(half))) /
-                           median);
+    const auto half = static_cast<std::ptrdiff_t>(repeats.size() / 2);
+    const double first = Median(std::vector<double>(repeats.begin(), repeats.begin() + half));
+    const double last = Median(std::vector<double>(repeats.end() - half, repeats.end()));
+    median_noise.push_back(std::abs(first - last) / median);
   }
   std::array<std::vector<double>, 2> medians;  // of the repeats with even and with odd numbers
   for (const FidelityPoint& point : points) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// How far simulation and reality are apart, for the placements of one graph.
+// How far simulated and measured step times of one graph's placements are apart: errors, ranks, and
+// what it costs to trust the simulation's choice. profilers/README.md shows such figures.
 
 #include <cstdint>
 #include <span>
@@ -17,32 +18,39 @@ struct FidelityPoint {
   std::vector<double> repeats;  ///< [ns]
 };
 
-/// Figures that nothing was given for (noise without repeats, accuracy without clear pairs) are
-/// NaN.
+/// All figures are shares (0.01 is 1 %) or rank correlations. A figure without data is NaN: noise
+/// without repeats, accuracy without clear pairs.
 struct Fidelity {
   int placements = 0;
-  double repeat_noise = 0;  ///< median over placements of (MAD of the repeats) / median
-  double median_noise = 0;  ///< noise of a median: how far two halves of the repeats are apart,
-                            ///< mean over the placements, relative; first half and second half, so
-                            ///< that drift counts
-  double mape = 0;          ///< mean |simulated - measured| / measured
-  double max_error = 0;
-  double bias = 0;           ///< median of (simulated - measured) / measured
-  double kendall_tau = 0;    ///< tau-b
-  double repeat_tau = 0;     ///< tau-b of the medians of every other repeat against those between:
-                             ///< how well measurements agree on the order among themselves
-  double pair_accuracy = 0;  ///< share of the pairs measured > `clear` apart that are in order; a
-                             ///< pair simulated as equal is not
+  /// Spread of single repeats: MedianAbsoluteDeviation() of a placement's repeats divided by their
+  /// median; median over the placements.
+  double repeat_noise = 0;
+  /// Noise of a median: how far the medians of the first and the second half of the repeats are
+  /// apart, relative to the median of all; mean over the placements. Drift of the machine counts.
+  double median_noise = 0;
+  double mape = 0;         ///< mean of |simulated - measured| / measured
+  double max_error = 0;    ///< largest of these
+  double bias = 0;         ///< median of (simulated - measured) / measured
+  double kendall_tau = 0;  ///< tau-b of simulated against measured
+  /// Tau-b of the medians of repeats 0, 2, 4 ... against those of repeats 1, 3, 5 ...: how well two
+  /// measurements agree on the order, which a simulation can hardly surpass.
+  double repeat_tau = 0;
+  /// Share of the clear pairs (measured times more than `clear` apart) that the simulation has in
+  /// the measured order; a pair simulated as equal is not in order.
+  double pair_accuracy = 0;
   std::int64_t clear_pairs = 0;
-  double top_regret = 0;   ///< best measured of the simulated top 10 / best measured - 1
+  double top_regret = 0;   ///< best measured time among the simulated `top` / best measured - 1
   double best_regret = 0;  ///< measured time of the simulated best / best measured - 1
 };
 
+/// @param points  at least 2
 /// @param clear  pairs count if the larger measured time is more than this share above the smaller
+/// @param top  how many of the fastest simulated placements `top_regret` looks at
 /// @throws InputError for fewer than 2 points, a time that is not positive, or top < 1
 Fidelity ComputeFidelity(std::span<const FidelityPoint> points, double clear = 0.05, int top = 10);
 
-/// Kendall's tau-b, O(n log n). NaN if one side is constant.
+/// Kendall's rank correlation tau-b (ties counted out), in [-1, 1], in O(n log n).
+/// @param a, b  of equal length    @return NaN if one side is constant
 double KendallTau(std::span<const double> a, std::span<const double> b);
 
 }  // namespace emplace

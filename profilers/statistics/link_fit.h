@@ -1,5 +1,8 @@
 #pragma once
 
+// Latency and bandwidth of a link from timed copies, by two fits: FitLink() describes how a link
+// behaves over all sizes, FitChannel() gives the one latency and bandwidth that a cluster file has.
+
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -14,25 +17,28 @@ struct LinkPoint {
   double bytes = 0, nanos = 0, weight = 1;
 };
 
-/// The bandwidth of a fit whose times do not grow with the size: more than any machine has, finite
-/// for files [B/s].
+/// The bandwidth of a fit whose times do not grow with the size [B/s]: more than any machine has,
+/// but finite, so that files can hold it.
 inline constexpr double kFlatBandwidth = 1e18;
 
-// Both fits throw InputError for fewer than 2 sizes, a negative size or weight, a time that is not
-// positive. Points of weight 0 are left out; several timings of one size count as their weighted
-// median where relative errors are fitted.
+// Both fits take points in any order. Points of weight 0 are left out. They throw InputError for
+// fewer than 2 sizes, a negative size or weight, or a time that is not positive.
 
-/// t(n) = latency + n / bandwidth in up to `max_ranges` ranges; breakpoints by the least maximal
-/// relative error, and no more ranges than lower it by a tenth each. Latencies are >= 0. With more
-/// than one range each has at least 3 sizes. Ranges meet where their lines cross if that is between
-/// their points, else the later one begins at its first size; the first begins at 0.
-/// @param points  any order, at least 2 sizes @throws InputError for fewer
+/// t(n) = latency + n / bandwidth with up to `max_ranges` ranges of sizes, each with a latency >= 0
+/// and a bandwidth of its own. Ranges are chosen to make the largest relative error least; a
+/// further range must lower it by a tenth. Several timings of one size count as their weighted
+/// median. With more than one range each has at least 3 sizes. A range begins where its line
+/// crosses the one before, if that is between their points, else at its first size; the first
+/// begins at 0.
+/// @return ascending by LinkRange::from_bytes
 std::vector<LinkRange> FitLink(std::span<const LinkPoint> points, int max_ranges = 3);
-double LinkTime(std::span<const LinkRange> ranges, double bytes);  ///< [ns]
+/// Time that the ranges give for a copy [ns]. @param ranges  not empty, as FitLink() returns them
+double LinkTime(std::span<const LinkRange> ranges, double bytes);
+/// Largest |LinkTime() - time| / time over the points, whatever their weight.
 double MaxRelativeError(std::span<const LinkRange> ranges, std::span<const LinkPoint> points);
 
-/// One range for all sizes, as a channel of a cluster file has: least sum of weight * absolute
-/// error, so that the total time of the copies that matter comes out right.
+/// One range for all sizes: the line with the least sum of weight * absolute error. With weights
+/// that say how often each copy happens, the total time of all copies comes out right.
 LinkRange FitChannel(std::span<const LinkPoint> points);
 
 }  // namespace emplace

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 
 namespace emplace {
 namespace {
@@ -16,15 +18,6 @@ std::vector<double> Sorted(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   return sorted;
-}
-
-double QuantileOfSorted(const std::vector<double>& sorted, double q) {
-  EMPLACE_CHECK(q >= 0 && q <= 1, std::to_string(q));
-  const double position = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  // std::lerp is exact at both ends and for equal values.
-  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
 // How many order statistics lie outside the 95 % interval on each side: the most k with
@@ -65,32 +58,11 @@ bool IsPrecise(const Timing& timing, double precision) {
 
 }  // namespace
 
-std::string_view ToString(StopReason reason) {
-  switch (reason) {
-    case StopReason::kPrecise:
-      return "precise";
-    case StopReason::kMaxSamples:
-      return "max_samples";
-    case StopReason::kMaxSeconds:
-      return "max_seconds";
-  }
-  EMPLACE_CHECK(false);
-  return {};
-}
-
-double Median(std::span<const double> values) {
-  return QuantileOfSorted(Sorted(values), 0.5);
-}
-
-double Quantile(std::span<const double> values, double q) {
-  return QuantileOfSorted(Sorted(values), q);
-}
-
 double MedianAbsoluteDeviation(std::span<const double> values) {
-  const double median = Median(values);
   std::vector<double> deviations(values.begin(), values.end());
+  const double median = Median(deviations);
   for (double& deviation : deviations) deviation = std::abs(deviation - median);
-  return 1.4826 * Median(deviations);
+  return 1.4826 * Median(std::move(deviations));
 }
 
 double LowerMean(std::span<const double> values) {
@@ -110,12 +82,11 @@ Timing Summarize(std::span<const double> timings) {
           .mean = LowerMean(sorted)};
 }
 
-Sampled MeasureUntilStable(
+Timing MeasureUntilStable(
     const std::function<void(int count, std::vector<double>& timings)>& sampler,
     const StoppingRule& rule) {
   RequireRule(rule);
-  Sampled sampled;
-  std::vector<double>& samples = sampled.samples;
+  std::vector<double> samples;
   const double budget = rule.max_seconds * 1e9;
   double spent = 0;
   const auto sample = [&](std::int64_t count) {
@@ -135,25 +106,15 @@ Sampled MeasureUntilStable(
   while (true) {
     sample(batch);
     const auto count = static_cast<std::int64_t>(samples.size());
-    sampled.timing = Summarize(samples);
+    const Timing timing = Summarize(samples);
     const std::int64_t slow = std::min(rule.slow_samples, rule.max_samples);
-    if (count >= rule.min_samples && IsPrecise(sampled.timing, rule.precision)) {
-      sampled.reason = StopReason::kPrecise;
-      return sampled;
-    }
-    if (count >= rule.max_samples) {
-      sampled.reason = StopReason::kMaxSamples;
-      return sampled;
-    }
-    if (spent >= budget && count >= slow) {
-      sampled.reason = StopReason::kMaxSeconds;
-      return sampled;
-    }
+    if (count >= rule.min_samples && IsPrecise(timing, rule.precision)) return timing;
+    if (count >= rule.max_samples || (spent >= budget && count >= slow)) return timing;
     batch =
         count < rule.min_samples ? rule.min_samples - count : std::max<std::int64_t>(5, count / 4);
     batch = std::min(batch, rule.max_samples - count);
-    const double fitting = sampled.timing.median > 0
-                               ? std::floor(std::max(0.0, budget - spent) / sampled.timing.median)
+    const double fitting = timing.median > 0
+                               ? std::floor(std::max(0.0, budget - spent) / timing.median)
                                : static_cast<double>(batch);
     const std::int64_t least = std::max<std::int64_t>(1, slow - count);
     if (fitting < static_cast<double>(batch)) {

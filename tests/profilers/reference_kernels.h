@@ -1,7 +1,7 @@
 #pragma once
 
-// Every kernel again in plain loops and double precision, random calls for all of them, and the
-// comparison: what each backend's kernels are held against. A backend's test is one loop:
+// The reference that every backend's kernels are compared with: each kernel in plain loops and
+// double precision, random calls for all of them, and the comparison. A backend's test is one loop:
 //
 //   for (const SampleCall& sample : SampleCalls(/*seed=*/1)) {
 //     CAPTURE(sample.name);
@@ -65,8 +65,8 @@ std::vector<SampleCall> SampleCalls(std::uint64_t seed);
 OpBuffers RandomBuffers(const SampleCall& sample, Rng& rng);
 
 /// Reads all inputs, computes in double, writes all outputs rounded to their dtypes. kProxy writes
-/// zeros. kDropoutForward and kRandomUniform draw from a hash of the element's position; which one
-/// is no part of the kernel's meaning.
+/// zeros. kDropoutForward and kRandomUniform draw from a hash of the element's position; backends
+/// may use another hash.
 /// @param inputs, outputs  of the op: where each tensor's storage starts
 void RunReference(const KernelCall& call, void* const* inputs, void* const* outputs);
 void RunReference(const KernelCall& call, OpBuffers& buffers);
@@ -75,8 +75,8 @@ void RunReference(const KernelCall& call, OpBuffers& buffers);
 double Tolerance(const KernelCall& call);
 
 /// Empty, or what is wrong: the output, the element's position, both values. Integers and bools
-/// must be equal; so must bytes outside of the output views. The random kernels are held against
-/// their distribution instead of `expected`, kProxy only against writing elsewhere.
+/// must be equal, and so must bytes outside the output views. Of the random kernels the
+/// distribution is checked instead of `expected`, of kProxy only that it writes nowhere else.
 /// @param before  as all kernels found them
 std::string CompareOutputs(const KernelCall& call,
                            const OpBuffers& before,

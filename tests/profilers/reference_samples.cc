@@ -133,12 +133,6 @@ class Builder {
     return shape;
   }
 
-  static int64_t SpanBytes(const TensorView& view) {
-    int64_t last = view.offset;
-    for (size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
-    return (last + 1) * SizeOf(view.dtype);
-  }
-
   // A tensor of the op as a further input or output of the call.
   int In(const TensorView& view) {
     const int index = AddInput(view);
@@ -146,7 +140,7 @@ class Builder {
     return index;
   }
   int AddInput(const TensorView& view) {
-    sample_.input_bytes.push_back(SpanBytes(view) + Slack());
+    sample_.input_bytes.push_back(view.end_bytes() + Slack());
     return static_cast<int>(sample_.input_bytes.size()) - 1;
   }
   int Out(const TensorView& view) {
@@ -155,7 +149,7 @@ class Builder {
     return index;
   }
   int AddOutput(const TensorView& view) {
-    sample_.output_bytes.push_back(SpanBytes(view) + Slack());
+    sample_.output_bytes.push_back(view.end_bytes() + Slack());
     sample_.shared.push_back(-1);
     return static_cast<int>(sample_.output_bytes.size()) - 1;
   }

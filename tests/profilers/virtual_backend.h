@@ -1,8 +1,9 @@
 #pragma once
 
-// Devices that exist only as numbers: plans run in virtual time, every stream in order behind the
-// plan's waits, ops and copies taking invented times. With TimesOf(problem) a step is S semantics
-// without host costs, derived from the plan alone.
+// A backend without devices: plans run in virtual time. Every stream runs its commands in order,
+// each waits for what the plan says, and ops and copies take invented times. With TimesOf(problem)
+// a step takes what the stream semantics without host costs says (simulator/README.md), computed
+// from the plan alone.
 
 #include <functional>
 #include <memory>

@@ -129,7 +129,7 @@ dnnl::batch_normalization_forward::primitive_desc OnednnForwardDesc(const Desc& 
       {dnnl::prop_kind::forward_training, x, epsilon, kFlags}, OnednnAttributes(), OnednnEngine()};
 }
 
-// As MakePlaneForward.
+// Arguments as for MakePlaneForward.
 std::unique_ptr<ViewKernel> MakeOnednnForward(const KernelCall& call) {
   const TensorView& view = call.inputs[0].view;
   const Desc x(view.shape, kOnednnF32, dnnl::memory::format_tag::nhwc);
@@ -147,7 +147,7 @@ std::unique_ptr<ViewKernel> MakeOnednnForward(const KernelCall& call) {
   return program;
 }
 
-// As MakePlaneBackward.
+// Arguments as for MakePlaneBackward.
 std::unique_ptr<ViewKernel> MakeOnednnBackward(const KernelCall& call) {
   const TensorView& view = call.inputs[1].view;
   const Desc x(view.shape, kOnednnF32, dnnl::memory::format_tag::nhwc);

@@ -138,19 +138,11 @@ std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
   const Place x = program->Import(p.x, x_in, desc.src_desc());
   const Place w = program->Import(p.w, w_in, desc.weights_desc());
   const Place y = program->Target(p.y, y_out, desc.dst_desc());
-  if (has_bias)
-    program->Append(dnnl::convolution_forward(desc),
-                    desc,
-                    {{DNNL_ARG_SRC, {desc.src_desc(), x}},
-                     {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
-                     {DNNL_ARG_BIAS, {bias, {Place::kInput, 2}}},
-                     {DNNL_ARG_DST, {desc.dst_desc(), y}}});
-  else
-    program->Append(dnnl::convolution_forward(desc),
-                    desc,
-                    {{DNNL_ARG_SRC, {desc.src_desc(), x}},
-                     {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
-                     {DNNL_ARG_DST, {desc.dst_desc(), y}}});
+  OnednnProgram::Bindings bindings{{DNNL_ARG_SRC, {desc.src_desc(), x}},
+                                   {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
+                                   {DNNL_ARG_DST, {desc.dst_desc(), y}}};
+  if (has_bias) bindings.push_back({DNNL_ARG_BIAS, {bias, {Place::kInput, 2}}});
+  program->Append(dnnl::convolution_forward(desc), desc, bindings);
   program->Export(desc.dst_desc(), y, p.y, y_out);
   return program;
 }

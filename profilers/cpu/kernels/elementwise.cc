@@ -21,7 +21,7 @@ struct Row {
   double alpha;
 };
 
-// Types are known in here alone, so that the walk over the rows is compiled once for all functions.
+// Only these row functions know types, so that the walk over the rows is compiled just once.
 using RowFunction = void (*)(const Row& row);
 
 // y = f(a)

@@ -84,7 +84,7 @@ std::unique_ptr<ViewKernel> MakeScatterAdd(const KernelCall& call, int threads) 
           "expected rows [n, width], indices [n] -> table [v, width]");
   if (HasDenseRows(table) || call.params.zero_output) return MakeDenseScatterAdd(call, threads);
 
-  // A table with holes keeps what it holds: add into a packed copy and write that back.
+  // The table's columns do not lie side by side: add to a packed copy, and write that back.
   const TensorView packed = ContiguousView(DType::kF32, table.shape);
   KernelCall dense = call;
   dense.outputs[0].view = packed;

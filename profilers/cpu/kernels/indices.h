@@ -1,6 +1,6 @@
 #pragma once
 
-// Indices and labels: i32 or i64, read modulo a count, so that any bytes are valid ones.
+// Reads indices and labels, i32 or i64, modulo a count, so that any bytes are valid indices.
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Loops over several strided views of one shape: dimensions of size 1 dropped, the others ordered
-// by the first view's strides, neighbours merged where every view allows it. Dense views become one
-// loop; what is left innermost is as long as it can be.
+// Loops over several strided views of one shape. To make the innermost loop as long as possible,
+// dimensions of size 1 are dropped, the others are ordered by the first view's strides, and
+// neighbouring dimensions are merged where every view allows it. Dense views become a single loop.
 
 #include <array>
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 namespace emplace::cpu {
 
+/// The nested loops over some views.
 struct Loops {
   static constexpr int kMaxDims = 12;
 
@@ -30,10 +31,11 @@ struct Loops {
   bool is_one_run() const;
 };
 
-/// @param views  of one shape (the caller has checked), up to kMaxDims dimensions
+/// The loops over `views`, which have one shape (the caller has checked) of up to kMaxDims
+/// dimensions.
 Loops MergeLoops(std::span<const TensorView* const> views);
 
-/// `view` as a view of `shape`, stride 0 where its own size is 1.
+/// `view` broadcast to `shape`, of the same rank: stride 0 where its own size is 1.
 TensorView BroadcastTo(const TensorView& view, const std::vector<std::int64_t>& shape);
 
 /// Walks the positions [begin, end) of the loops over `shape`, in row-major order, keeping the

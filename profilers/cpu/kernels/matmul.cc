@@ -50,19 +50,11 @@ std::unique_ptr<ViewKernel> MakeFusedMatmul(const KernelCall& call, int threads)
   const auto operation = has_bias ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
                                   : dnnl::matmul::desc(a_desc, b_desc, c_desc);
   const dnnl::matmul::primitive_desc desc(operation, OnednnAttributes(), OnednnEngine());
-  const std::pair<dnnl::memory::desc, Place> source{a_desc, {Place::kInput, 0}},
-      weights{b_desc, {Place::kInput, 1}}, target{c_desc, {Place::kOutput, 0}};
-  if (has_bias)
-    program->Append(dnnl::matmul(desc),
-                    desc,
-                    {{DNNL_ARG_SRC, source},
-                     {DNNL_ARG_WEIGHTS, weights},
-                     {DNNL_ARG_BIAS, {bias_desc, {Place::kInput, 2}}},
-                     {DNNL_ARG_DST, target}});
-  else
-    program->Append(dnnl::matmul(desc),
-                    desc,
-                    {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, target}});
+  OnednnProgram::Bindings bindings{{DNNL_ARG_SRC, {a_desc, {Place::kInput, 0}}},
+                                   {DNNL_ARG_WEIGHTS, {b_desc, {Place::kInput, 1}}},
+                                   {DNNL_ARG_DST, {c_desc, {Place::kOutput, 0}}}};
+  if (has_bias) bindings.push_back({DNNL_ARG_BIAS, {bias_desc, {Place::kInput, 2}}});
+  program->Append(dnnl::matmul(desc), desc, bindings);
   return program;
 }
 

@@ -53,7 +53,7 @@ dnnl::memory OnednnProgram::Bind(const dnnl::memory::desc& desc, Place place) {
 
 void OnednnProgram::Append(const dnnl::primitive& primitive,
                            const dnnl::primitive_desc_base& desc,
-                           Bindings bindings) {
+                           const Bindings& bindings) {
   Step step{primitive, {}};
   for (const auto& [argument, bound] : bindings)
     step.arguments.push_back({argument, Bind(bound.first, bound.second).get()});

@@ -1,10 +1,9 @@
 #pragma once
 
-// A kernel as a sequence of oneDNN primitives whose memories are bound beforehand, so that running
-// it only sets pointers.
+// A kernel as a sequence of oneDNN primitives. Their memory objects are made beforehand, so that
+// running the kernel only sets pointers.
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -17,12 +16,13 @@ namespace emplace::cpu {
 
 inline constexpr auto kOnednnF32 = dnnl::memory::data_type::f32;
 
-const dnnl::engine& OnednnEngine();
+const dnnl::engine& OnednnEngine();  ///< oneDNN on the CPU, one for the whole process
 
-/// Attributes of all our primitives: scratch is the caller's.
+/// Attributes of all our primitives: their scratchpad is memory of the caller.
 dnnl::primitive_attr OnednnAttributes();
 
-/// The view's strides as they are, those of dimensions of size 1 made harmless.
+/// oneDNN's description of a view. Strides are as they are; those of dimensions of size 1 become
+/// what a dense tensor has there, because oneDNN looks at them.
 /// @param view  f32, no stride 0 (IsInjective)
 dnnl::memory::desc OnednnDesc(const TensorView& view);
 dnnl::memory::desc OnednnDesc(const std::vector<std::int64_t>& shape,
@@ -34,31 +34,35 @@ struct Place {
   std::int64_t index = 0;  ///< of the call's input or output; in scratch the first byte
 };
 
+/// Built by Import / Target / Append / Export in the order in which they shall run.
 class OnednnProgram : public ViewKernel {
  public:
   OnednnProgram();
 
-  /// A new area in scratch.
+  /// A new area in scratch of so many bytes.
   Place Reserve(std::int64_t bytes);
-  /// Takes the size from `desc`.
+  /// A new area in scratch as large as `desc` needs.
   Place Reserve(const dnnl::memory::desc& desc);
 
-  using Bindings = std::initializer_list<std::pair<int, std::pair<dnnl::memory::desc, Place>>>;
+  using Bindings = std::vector<std::pair<int, std::pair<dnnl::memory::desc, Place>>>;
   /// Appends a primitive; its scratchpad is reserved.
   /// @param bindings  DNNL_ARG_* -> descriptor, place
   void Append(const dnnl::primitive& primitive,
               const dnnl::primitive_desc_base& desc,
-              Bindings bindings);
+              const Bindings& bindings);
   /// Appends a reorder from one layout to another.
   void AppendReorder(const dnnl::memory::desc& from_desc,
                      Place from,
                      const dnnl::memory::desc& to_desc,
                      Place to);
-  /// Where `chosen`'s layout of the data at `place` can be read: `place` itself if the layouts are
-  /// equal, else a reorder into scratch is appended.
+  /// Where the data at `place`, which lies as `desc`, can be read as `chosen`: `place` itself if
+  /// the two are equal, else an area in scratch, and a reorder into it is appended.
   Place Import(const dnnl::memory::desc& desc, Place place, const dnnl::memory::desc& chosen);
-  /// Where to write `chosen`: `place` itself or an area in scratch, for Export() to reorder.
+  /// Where a primitive shall write a result that lies as `chosen` and is wanted at `place` as
+  /// `desc`: `place` itself if the two are equal, else an area in scratch, from which Export()
+  /// reorders it.
   Place Target(const dnnl::memory::desc& desc, Place place, const dnnl::memory::desc& chosen);
+  /// Appends the reorder from `from`, which Target() gave, to `place`, unless they are the same.
   void Export(const dnnl::memory::desc& chosen,
               Place from,
               const dnnl::memory::desc& desc,

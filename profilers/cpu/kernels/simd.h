@@ -1,9 +1,10 @@
 #pragma once
 
-// Own loops for the vector units of whatever processor the program meets: Vectorised(body) runs a
-// copy of `body` that was compiled for the widest instruction set the processor has. Everything
+// Own loops for the vector units of whatever processor the program runs on. Vectorised(body) runs a
+// copy of `body` that is compiled for the widest instruction set the processor has; everything
 // inside is inlined into that copy. There are copies only for sets beyond the one that the whole
-// program is compiled for; other compilers, other processors and sanitizers get that one alone.
+// program is compiled for. With other compilers than GCC, on other processors than x86-64 and with
+// sanitizers there is only that one.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the files of this folder implement, one function per family of kernels, and what they share:
-// refusing a call, packing arguments whose layout an implementation does not take.
+// The functions that the files of this folder implement, one per family of kernels, and what they
+// share: refusing a call, and packing arguments whose layout an implementation cannot take.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +50,9 @@ void RequireF32(const KernelCall& call);
 /// a and b have equal shapes.
 void RequireSameShape(const KernelCall& call, const TensorView& a, const TensorView& b);
 
-/// @throws RunError if the call's arguments do not fit its kind. The number of arguments has been
-/// checked before.
+/// Prepares a call; the number of its arguments has been checked before.
+/// @param threads  that the kernel may use
+/// @throws RunError if the arguments do not fit the call's kind
 using Factory = std::unique_ptr<ViewKernel>(const KernelCall& call, int threads);
 
 Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, MakeSoftmax,
@@ -59,24 +60,27 @@ Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, 
     MakeRandomUniform, MakeFill, MakeReduce, MakeGather, MakeScatterAdd, MakeCopy, MakeOptimizer,
     MakeProxy;
 
-/// The call of a kernel that is part of another; arguments are numbered as they stand here.
+/// A call for a kernel that is part of another kernel. Argument i of either side is tensor i.
 KernelCall PartCall(KernelKind kind,
                     const std::vector<TensorView>& inputs,
                     const std::vector<TensorView>& outputs,
                     Function function = Function::kNone);
 
-/// nullptr if `suits(view)` for every argument. Else `make` of the same call on row-major copies of
-/// the others, packed into scratch before and unpacked after.
+/// nullptr if `suits(view)` is true of every argument. Else a kernel that copies the other
+/// arguments row-major into scratch, runs what `make` prepares for the call with these copies, and
+/// copies the outputs among them back.
 std::unique_ptr<ViewKernel> PackUnless(bool (*suits)(const TensorView&),
                                        Factory make,
                                        const KernelCall& call,
                                        int threads);
 
-/// Rows [rows, width] whose elements lie side by side (any distance between rows).
+// Conditions for PackUnless().
+
+/// Whether the elements along the last dimension lie side by side.
 bool HasDenseRows(const TensorView& view);
-/// No element is seen twice.
+/// Whether no dimension is broadcast (stride 0).
 bool IsInjective(const TensorView& view);
-bool IsContiguous(const TensorView& view);
+bool IsContiguous(const TensorView& view);  ///< TensorView::is_contiguous()
 
 /// `bytes` up to the next multiple of 64: how areas are laid out in scratch [B].
 inline std::int64_t Aligned(std::int64_t bytes) {

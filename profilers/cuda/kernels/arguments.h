@@ -1,7 +1,7 @@
 #pragma once
 
-// Between a kernel call and device pointers: where arguments are, scratch, and copies for kernels
-// that want their arguments row-major.
+// From a kernel call to device pointers: where arguments and scratch are, and copies of arguments
+// for kernels that take them only row-major.
 
 #include <cstdint>
 #include <string>
@@ -14,10 +14,11 @@
 
 namespace emplace::cuda {
 
-/// "matmul f32 [1, 2, 3], f32 [1, 3, 4] -> f32 [1, 2, 4]".
+/// A call for messages: "matmul f32 [1, 2, 3], f32 [1, 3, 4] -> f32 [1, 2, 4]".
 std::string Describe(const KernelCall& call);
 
-/// Runs prepare(), whose RunErrors say why a call cannot be done; names the call in them.
+/// Runs prepare() and returns what it returns. @throws its RunErrors with the call named in front:
+/// "CUDA kernels cannot do matmul ...: why"
 template <class Prepare>
 auto NamingCall(const KernelCall& call, const Prepare& prepare) {
   try {
@@ -27,7 +28,7 @@ auto NamingCall(const KernelCall& call, const Prepare& prepare) {
   }
 }
 
-/// @throws RunError unless the call has that many arguments
+/// @throws RunError unless the numbers of the call's arguments are in these ranges
 void RequireCounts(const KernelCall& call,
                    std::size_t min_inputs,
                    std::size_t max_inputs,
@@ -37,46 +38,50 @@ void RequireCounts(const KernelCall& call,
 /// The least power of two that a view's address is sure to be a multiple of, at most 256 [B].
 std::int64_t AlignmentOf(const TensorView& view);
 
-/// What CudaKernel::Launch gets.
+/// What CudaKernel::Launch() gets.
 struct LaunchContext {
   void* const* inputs;
   void* const* outputs;
   void* scratch;
   cudaStream_t stream;
 
-  /// Where the argument's view begins.
+  /// The first element of the argument's view.
   void* Pointer(const Argument& argument) const;
+  /// @param offset  that ScratchLayout::Take() gave [B]
   void* Scratch(std::int64_t offset) const { return static_cast<char*>(scratch) + offset; }
 };
 
-/// Hands out parts of a kernel's scratch.
+/// Divides a kernel's scratch into areas.
 class ScratchLayout {
  public:
-  /// @return offset of `bytes`, a multiple of 256 [B]
+  /// A new area of `bytes`. @return its offset, a multiple of 256 [B]
   std::int64_t Take(std::int64_t bytes);
-  std::int64_t bytes() const { return bytes_; }
+  std::int64_t bytes() const { return bytes_; }  ///< of all areas
 
  private:
   std::int64_t bytes_ = 0;
 };
 
-/// An argument in the layout that a kernel wants: in place where its view has that layout, else a
-/// copy in scratch.
+/// An argument in the layout that a kernel takes: the argument itself if its view has that layout,
+/// else a copy in scratch.
 class LaidOutArgument {
  public:
-  /// @param wanted  same shape and dtype as the argument's view, offset 0
-  /// @param alignment  that the kernel asks of addresses; views that start elsewhere are copied [B]
+  /// @param wanted  the layout: shape and dtype of the argument's view, offset 0
+  /// @param scratch  the copy's area is taken from here
+  /// @param alignment  of addresses that the kernel takes; views that start elsewhere are copied
+  /// [B]
   LaidOutArgument(const Argument& argument,
                   const TensorView& wanted,
                   ScratchLayout& scratch,
                   std::int64_t alignment = 1);
-  /// Row-major.
+  /// The same with a row-major layout.
   LaidOutArgument(const Argument& argument, ScratchLayout& scratch);
 
   bool is_copied() const { return scratch_offset_ >= 0; }
-  void* Pointer(const LaunchContext& context) const;
-  /// The copies that bring the argument into scratch, and a result from there; to be launched if
-  /// is_copied().
+  void* Pointer(const LaunchContext& context) const;  ///< of the argument or its copy
+  // The copy to scratch that an input needs before the kernel, and the copy from there that an
+  // output needs after it; to be launched if is_copied().
+
   CopyJob CopyIn(const LaunchContext& context) const;
   CopyJob CopyOut(const LaunchContext& context) const;
 
@@ -86,20 +91,20 @@ class LaidOutArgument {
   CopyJob in_, out_;
 };
 
-/// All arguments of a call, row-major but for those that the kernel takes as they are.
+/// All arguments of a call row-major, except for those that the kernel takes with any strides.
 class DenseArguments {
  public:
   struct Options {
-    std::vector<int> strided_inputs, strided_outputs;  ///< taken as they are
-    bool reads_outputs = false;                        ///< outputs' old contents count
+    std::vector<int> strided_inputs, strided_outputs;  ///< positions of those it takes as they are
+    bool reads_outputs = false;  ///< the kernel reads what is in the outputs: copy them in, too
   };
   DenseArguments(const KernelCall& call, ScratchLayout& scratch)
       : DenseArguments(call, scratch, {}) {}
   DenseArguments(const KernelCall& call, ScratchLayout& scratch, const Options& options);
 
-  /// Brings the inputs where in() says.
+  /// Enqueues the copies of inputs to where in() points. To be called before the kernel.
   void CopyIn(const LaunchContext& context);
-  /// Brings the results where they belong.
+  /// Enqueues the copies of outputs from where out() points. To be called after the kernel.
   void CopyOut(const LaunchContext& context);
 
   template <class T>

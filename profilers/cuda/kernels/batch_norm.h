@@ -1,8 +1,9 @@
 #pragma once
 
-// Batch norm in training over [n, c, h, w], per c; the big tensors have any strides, the [c]
-// vectors none. Own kernels rather than cuDNN's: those may wait for all blocks of a launch at once,
-// which deadlocks where a partition holds fewer SMs than cuDNN counts.
+// Batch norm in training over [n, c, h, w], per c (KernelKind has the formulas). Tensors [n, c, h,
+// w] have any strides; vectors [c] are dense. Not cuDNN's kernels, because these may let all blocks
+// of a launch wait for each other, which never ends in a partition that has fewer SMs than cuDNN
+// counts.
 
 #include <cstdint>
 
@@ -13,24 +14,26 @@
 
 namespace emplace::cuda {
 
-/// Views of all big tensors of a call, how they are walked.
+/// How the tensors [n, c, h, w] of a call are walked.
 struct BatchNormPlan {
   std::int64_t channels = 0, count = 0;  ///< count = n h w
-  // Sums over n, h, w of up to two tensors.
+  // First pass: sums over n, h, w of up to two tensors.
   ReduceShape sums;
   std::int64_t channel_strides[2] = {};
   Strided<2> reduced{};
-  // All elements; operands: written tensor, the tensors that are summed, the channel number.
+  // Second pass, over all elements. Operands: the tensor that is written, the two that are read,
+  // and the channel's number.
   Strided<4> all{};
   int per_thread = 1;
 
-  /// Partial sums and the coefficients between the two passes.
+  /// For partial sums and what the first pass leaves for the second [B].
   std::int64_t scratch_bytes() const;
 };
 
 /// @param output  y or dx    @param inputs  x, or dy and x; all [n, c, h, w]
 BatchNormPlan PlanBatchNorm(const TensorView& output, std::span<const TensorView> inputs);
 
+/// Arguments of a launch; all are device pointers, by name as in KernelKind.
 struct BatchNormForward {
   float epsilon = 0;
   float momentum = 0;  ///< weight of the batch's statistics in the running ones
@@ -39,12 +42,13 @@ struct BatchNormForward {
   const float *running_mean_in = nullptr, *running_variance_in = nullptr;  ///< null: none
   float *y = nullptr, *mean = nullptr, *second = nullptr;
   float *running_mean = nullptr, *running_variance = nullptr;  ///< null: none
-  void* scratch = nullptr;
+  void* scratch = nullptr;                                     ///< BatchNormPlan::scratch_bytes()
 };
 void LaunchBatchNormForward(const BatchNormPlan& plan,
                             const BatchNormForward& job,
                             cudaStream_t stream);
 
+/// Likewise.
 struct BatchNormBackward {
   float epsilon = 0;
   bool saves_inverse_std = false;

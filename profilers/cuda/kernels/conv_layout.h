@@ -1,7 +1,7 @@
 #pragma once
 
-// A convolution in cuDNN's terms: packed NCHW or NHWC tensors, symmetric padding. Plain C++, no
-// CUDA.
+// A convolution as cuDNN takes it: packed NCHW or NHWC tensors, the same padding on both sides.
+// Makes no CUDA calls.
 
 #include <cstdint>
 
@@ -9,7 +9,8 @@
 
 namespace emplace::cuda {
 
-/// Padding of one axis: `pad` on both sides by cuDNN, the rest in a copy of the input.
+/// Padding of one axis: `pad` elements on both sides by cuDNN, the rest in a padded copy of the
+/// input.
 struct AxisPadding {
   std::int64_t pad = 0;
   std::int64_t extra_begin = 0;
@@ -19,8 +20,10 @@ struct AxisPadding {
   bool operator==(const AxisPadding&) const = default;
 };
 
-/// @param size  of the input    @param begin  padding before it
-/// @param span  of a window, (taps - 1) * dilation + 1    @param outputs  windows
+/// The least that has to be copied for a given padding.
+/// @param size  of the input    @param begin  padding before it    @param outputs  number of
+/// windows
+/// @param span  elements from a window's first to its last, (taps - 1) * dilation + 1
 AxisPadding DecomposePadding(std::int64_t size,
                              std::int64_t begin,
                              std::int64_t span,
@@ -30,15 +33,16 @@ AxisPadding DecomposePadding(std::int64_t size,
 /// Row-major over [d0, d2, d3, d1]: NHWC of [n, c, h, w], KRSC of [k, c, r, s].
 TensorView ChannelsLastView(DType dtype, const std::vector<std::int64_t>& shape);
 
-/// What of a convolution's tensors cuDNN takes as they are. "x" is dx, "y" dy and "w" dw where it
-/// is about gradients.
+/// The tensors that cuDNN gets. For a call that computes or takes gradients, x, y and w also stand
+/// for dx, dy and dw.
 struct ConvLayout {
   bool channels_last = false;  ///< NHWC tensors and KRSC filters, else NCHW and KCRS
   std::int64_t groups = 1;
   std::int64_t pad[2], stride[2], dilation[2];
-  /// cuDNN's tensors, offset 0. x is padded, y and w have the shapes of the call's.
+  /// cuDNN's tensors, offset 0. y and w have the shapes of the call's; x may be larger (padding) or
+  /// smaller (rows that no window reaches).
   TensorView x, w, y;
-  /// Whether cuDNN's x has another size than the call's; then both have this part in common.
+  /// Whether cuDNN's x has another size than the call's. Then both have this part in common:
   bool pads_x = false;
   TensorView x_common_outer;  ///< in the call's x
   TensorView x_common_inner;  ///< in cuDNN's x
@@ -52,7 +56,7 @@ ConvLayout PlanConvolution(const TensorView& x,
                            const KernelParams& params,
                            bool channels_last);
 
-/// Whether x and y both lie as NHWC rather than NCHW.
+/// Whether x and y both lie in the order NHWC rather than NCHW.
 bool PrefersChannelsLast(const TensorView& x, const TensorView& y);
 
 }  // namespace emplace::cuda

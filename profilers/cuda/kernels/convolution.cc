@@ -256,7 +256,7 @@ class ConvolutionKernel final : public CudaKernel {
     std::vector<int> algorithms;
     for (int i = 0; i < found; ++i) {
       const int algorithm = static_cast<int>(proposals[i].algo);
-      // One algorithm comes once per kind of arithmetic; ours is fixed.
+      // cuDNN lists an algorithm once per math type; ours is fixed, so once is enough.
       if (proposals[i].status == CUDNN_STATUS_SUCCESS &&
           std::ranges::count(algorithms, algorithm) == 0) {
         algorithms.push_back(algorithm);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What kernels share: launching, walking strided operands, loading any dtype, sums over threads.
+// What our kernels share: launching, walking strided operands, loading any dtype, sums over
+// threads.
 
 #include <cstdint>
 
@@ -11,10 +12,11 @@
 
 namespace emplace::cuda {
 
-inline constexpr unsigned kBlock = 256;  ///< threads of a block where nothing speaks for another
+inline constexpr unsigned kBlock =
+    256;  ///< threads of a block, unless a kernel needs another number
 inline constexpr unsigned kWarp = 32;
 
-/// Enqueues `kernel` and checks the launch. @throws CudaError naming `name`
+/// Enqueues `kernel` and checks the launch. @param name  for the error @throws CudaError
 template <class... Parameters, class... Arguments>
 void Launch(const char* name,
             void (*kernel)(Parameters...),
@@ -34,12 +36,13 @@ void Launch(const char* name,
                     cudaGetErrorString(result));
   }
 #else
-  // Compiled for the host: whoever does that brings a function that runs kernels there.
+  // Compiled for the host by a test, which has a function that runs kernels there (on_host.h).
   RunOnHost(name, kernel, blocks, threads, stream, arguments...);
 #endif
 }
 
-/// Where each operand has the element with this linear index, in elements from its start.
+/// Where each operand has the element with this linear index. @param offsets  results, in elements
+/// from the operand's first
 template <int N>
 __device__ inline void OffsetsOf(const Strided<N>& dims,
                                  std::uint32_t index,
@@ -88,7 +91,7 @@ __device__ inline void StoreAs(void* data, DType dtype, std::int64_t index, T va
   }
 }
 
-/// `index` modulo `size`, in [0, size) for negative ones too.
+/// `index` modulo `size`, in [0, size) for negative indices, too.
 __device__ inline std::int64_t Wrapped(std::int64_t index, std::int64_t size) {
   const std::int64_t rest = index % size;
   return rest < 0 ? rest + size : rest;
@@ -107,8 +110,9 @@ struct MaximumOf {
   }
 };
 
-/// `value` of all kWidth threads of a group put together; every thread gets the result. A group is
-/// a row of the block, blockDim = (kWidth, groups): a warp, or the whole block of kWidth = kBlock.
+/// Combines the values of the kWidth threads of a group; every thread gets the result. A group is a
+/// row of the block, blockDim = (kWidth, groups). It is a warp, or the whole block if kWidth =
+/// kBlock.
 template <unsigned kWidth, class T, class Combine>
 __device__ inline T CombineGroup(T value, Combine combine) {
   for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) {

@@ -13,14 +13,15 @@ namespace emplace::cuda {
 
 inline constexpr int kMaxElementwiseInputs = 8;
 
+/// Which kernel does a job.
 enum class ElementwisePath : std::uint8_t {
-  kFlat,   ///< all f32 and one run of memory each: vectors of four
-  kFloat,  ///< all f32, strided
-  kMixed,  ///< dtypes that f32 represents: computed in f32
-  kWide,   ///< with integers: computed in f64
+  kFlat,   ///< all operands f32 and one run of memory each: in vectors of four
+  kFloat,  ///< all operands f32 with any strides
+  kMixed,  ///< f32 and bool, computed in f32
+  kWide,   ///< some operand is an integer: computed in f64
 };
 
-/// By value into the kernel; the pointers are set at launch.
+/// What is computed, passed to the kernel by value; the pointers are set at launch.
 struct ElementwiseJob {
   ElementwisePath path = ElementwisePath::kFloat;
   bool is_select = false;  ///< in: condition, (a,) b; else `function`
@@ -35,7 +36,8 @@ struct ElementwiseJob {
   const void* inputs[kMaxElementwiseInputs] = {};
 };
 
-/// @param inputs  at most 8, of the output's shape (stride 0: broadcast)
+/// @param alpha  stands for a missing operand
+/// @param inputs  at most 8 of the output's shape; a broadcast dimension has stride 0
 /// @throws RunError if the shapes differ or views are beyond Strided's limits
 ElementwiseJob PlanElementwise(Function function,
                                double alpha,

@@ -112,7 +112,7 @@ void LaunchDropoutForward(const float* x,
                           std::int64_t count,
                           cudaStream_t stream) {
   if (count == 0) return;
-  // Everything dropped: no 0 * infinity.
+  // With probability 1 everything is dropped; 0 * infinity would be NaN.
   const double scale = probability < 1 ? 1 / (1 - probability) : 0;
   Launch("Dropout forward",
          DropoutForwardKernel,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What comes from no input: constants and random numbers; dropout.
+// Constants, random numbers and dropout.
 
 #include <cstdint>
 
@@ -17,14 +17,15 @@ struct FillJob {
   Strided<1> dims{};
   void* output = nullptr;
 };
+/// @throws RunError if the view is beyond Strided's limits
 FillJob PlanFill(double value, const TensorView& output);
 void LaunchFill(const FillJob& job, cudaStream_t stream);
 
-/// out[i] = uniform in [0, 1), a function of i alone.
+/// out[i] = uniform(i): in [0, 1), a function of i alone, so the same in every launch.
 void LaunchRandomUniform(float* out, std::int64_t count, cudaStream_t stream);
 
-/// mask[i] = uniform(i) >= probability of a zero; y = mask ? x / (1 - probability) : 0. `mask` may
-/// be null.
+/// mask[i] = uniform(i) >= probability; y = mask ? x / (1 - probability) : 0.
+/// @param mask  may be null    @param probability  of a zero
 void LaunchDropoutForward(const float* x,
                           float* y,
                           std::uint8_t* mask,

@@ -67,7 +67,7 @@ GemmLayout PlanGemm(const TensorView& a,
   // The result decides: BLAS writes column-major matrices.
   layout.is_swapped = true;
   TensorView result = Transposed(c);
-  // Matrices of one another's memory cannot be written.
+  // Matrices of a batch that share memory cannot be written.
   const bool is_distinct = layout.batch <= 1 || c.strides[0] > 0;
   if (!LeadingOfColumns(result) || !is_distinct) {
     if (LeadingOfColumns(c) && is_distinct) {

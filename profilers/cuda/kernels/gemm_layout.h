@@ -1,7 +1,7 @@
 #pragma once
 
-// A matmul call in the terms of BLAS: column-major matrices with leading dimensions, transposed or
-// not. Plain C++, no CUDA.
+// A matmul call as BLAS takes it: column-major matrices with leading dimensions, transposed or not.
+// Makes no CUDA calls.
 
 #include <cstdint>
 #include <optional>
@@ -18,10 +18,11 @@ struct GemmOperand {
   std::int64_t batch_stride = 0;       ///< elements from a matrix to the next; 0: shared by all
 };
 
+/// How the bias gets into the result.
 enum class GemmBias : std::uint8_t {
   kNone,
-  kRows,  ///< a vector with an entry for each row of D: what BLAS epilogues add
-  kFull,  ///< any other broadcast: copied to D before, D = L R + D
+  kRows,  ///< a vector with an entry for each row of D, which cuBLASLt adds itself (epilogue)
+  kFull,  ///< any other: copied to D before, then D = L R + D
 };
 
 /// C = A B + bias of a call. A row-major C is the column-major D = C^T = B^T A^T: then L is B.

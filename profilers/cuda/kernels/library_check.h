@@ -1,6 +1,6 @@
 #pragma once
 
-// The one way to call cuBLASLt and cuDNN, and to own what they hand out.
+// Every call of cuBLASLt and cuDNN goes through these macros, and their objects have owners.
 
 #include <memory>
 #include <string>
@@ -41,7 +41,7 @@
 
 namespace emplace::cuda {
 
-/// A handle of a library, given back by kDestroy.
+/// Deletes an object of a library with the library's function kDestroy.
 template <auto kDestroy>
 struct Destroyer {
   template <class T>
@@ -49,6 +49,8 @@ struct Destroyer {
     kDestroy(object);
   }
 };
+/// An object of a library with its owner: Owned<cudnnTensorDescriptor_t,
+/// cudnnDestroyTensorDescriptor>.
 template <class Handle, auto kDestroy>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<kDestroy>>;
 

@@ -11,17 +11,18 @@
 
 namespace emplace::cuda {
 
-/// The libraries' contexts of one GPU or partition; kernels keep them alive.
+/// The contexts of cuBLASLt and cuDNN for one GPU or partition; kernels keep them alive.
 class LibraryHandles {
  public:
-  /// @throws CudaError
+  /// @param sm_count  streaming multiprocessors of the partition; 0: the whole GPU @throws
+  /// CudaError
   explicit LibraryHandles(int sm_count);
   ~LibraryHandles();
   LibraryHandles(const LibraryHandles&) = delete;
   LibraryHandles& operator=(const LibraryHandles&) = delete;
 
   cublasLtHandle_t cublas() const { return cublas_; }
-  /// Bound to `stream`. @throws CudaError
+  /// cuDNN's handle, bound to `stream` until the next call. @throws CudaError
   cudnnHandle_t cudnn(cudaStream_t stream);
   int sm_count() const { return sm_count_; }
 
@@ -31,12 +32,13 @@ class LibraryHandles {
   cudnnHandle_t cudnn_ = nullptr;
 };
 
-/// f32 products in f32: no TF32. @throws CudaError, RunError if no algorithm fits
+/// A kMatmul call. f32 products are computed in f32, not in TF32.
+/// @throws CudaError; RunError if no algorithm fits
 std::unique_ptr<CudaKernel> PrepareMatmul(const KernelCall& call,
                                           std::shared_ptr<LibraryHandles> handles);
 
-/// Likewise for the three kinds of convolution. Every algorithm is run once on invented data before
-/// it is taken, since cuDNN's heuristics are known to name some that then refuse.
+/// A call of one of the three kinds of convolution, likewise. An algorithm is run once (trial.h)
+/// before it is taken, since cuDNN's heuristics are known to propose some that then refuse to run.
 std::unique_ptr<CudaKernel> PrepareConvolution(const KernelCall& call,
                                                std::shared_ptr<LibraryHandles> handles);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Updates of weights, element by element, as KernelKind says. All tensors row-major without holes.
+// Updates of weights, element by element (KernelKind has the formulas). All tensors are row-major
+// without holes.
 
 #include <cstdint>
 
@@ -12,6 +13,7 @@ namespace emplace::cuda {
 
 inline constexpr int kMaxOptimizerInputs = 4, kMaxOptimizerOutputs = 3;
 
+/// What is computed, passed to the kernel by value.
 struct OptimizerJob {
   KernelKind kind = KernelKind::kGradientDescent;
   float learning_rate = 0, momentum = 0, beta1 = 0, beta2 = 0, one_minus_beta1 = 0,

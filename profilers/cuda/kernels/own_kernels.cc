@@ -20,7 +20,7 @@
 namespace emplace::cuda {
 namespace {
 
-// A kernel that is one function; the function owns the plan.
+// A kernel that is one function, which owns all it needs.
 class FunctionKernel final : public CudaKernel {
  public:
   using Function = std::function<void(const LaunchContext&)>;
@@ -46,7 +46,7 @@ Kernel Make(const ScratchLayout& scratch, FunctionKernel::Function launch) {
   return std::make_unique<FunctionKernel>(scratch, std::move(launch));
 }
 
-// The big arguments are f32 unless a kernel says otherwise.
+// @throws RunError unless these inputs and outputs are f32; positions the call lacks do not count
 void RequireF32(const KernelCall& call,
                 std::initializer_list<int> inputs,
                 std::initializer_list<int> outputs) {
@@ -91,7 +91,7 @@ Kernel PrepareElementwise(const KernelCall& call) {
     default:
       break;
   }
-  // More inputs than a launch takes: each further launch adds some to what the output holds.
+  // A sum of more inputs than a launch takes: each further launch adds some to the output.
   struct Part {
     ElementwiseJob job;
     std::vector<Argument> inputs;
@@ -553,7 +553,7 @@ Kernel PrepareOptimizer(const KernelCall& call) {
 }
 
 Kernel PrepareProxy(const KernelCall& call) {
-  // Per launch as many arguments as it takes; one launch nearly always.
+  // A launch takes kMaxProxyArguments inputs and as many outputs; nearly always one is enough.
   struct Part {
     ProxyJob job;
     std::vector<Argument> inputs, outputs;
@@ -567,18 +567,18 @@ Kernel PrepareProxy(const KernelCall& call) {
   for (const Argument& input : call.inputs) {
     if (parts.back().inputs.size() == kMaxProxyArguments) parts.emplace_back();
     Part& part = parts.back();
-    part.job.input_bytes[part.job.num_inputs++] = SpanBytes(input.view);
+    part.job.input_bytes[part.job.num_inputs++] = input.view.span_bytes();
     part.inputs.push_back(input);
   }
   for (const Argument& output : call.outputs) {
     const TensorView& view = output.view;
-    if (SpanBytes(view) != view.num_elements() * SizeOf(view.dtype)) {
+    if (view.span_bytes() != view.num_elements() * SizeOf(view.dtype)) {
       strided_outputs.push_back({PlanFill(0, view), output});  // what lies in its holes stays
       continue;
     }
     if (parts.back().outputs.size() == kMaxProxyArguments) parts.emplace_back();
     Part& part = parts.back();
-    part.job.output_bytes[part.job.num_outputs++] = SpanBytes(view);
+    part.job.output_bytes[part.job.num_outputs++] = view.span_bytes();
     part.outputs.push_back(output);
   }
   ScratchLayout scratch;

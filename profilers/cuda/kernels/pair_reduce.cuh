@@ -1,13 +1,15 @@
 #pragma once
 
-// Two sums at once for every column or channel, as norms need them. A functor gives the two terms.
+// Two sums at once for every column or channel, as batch norm and layer norm need them. A functor
+// gives the two terms of each element.
 
 #include "profilers/cuda/kernels/device.cuh"
 #include "profilers/cuda/kernels/reduce.h"
 
 namespace emplace::cuda {
 
-/// By value into the kernel.
+/// What is summed, passed to the kernel by value. Each column or channel ("kept") is summed over
+/// all other dimensions ("reduced").
 struct PairReduceJob {
   ReduceShape shape;
   std::uint32_t num_kept = 0;
@@ -16,11 +18,12 @@ struct PairReduceJob {
   float2* partial = nullptr;  ///< [splits, num_kept]
 };
 
+/// Size of job.partial [B].
 inline std::int64_t PartialBytes(const PairReduceJob& job) {
   return static_cast<std::int64_t>(job.shape.splits) * job.num_kept * 2 * sizeof(float);
 }
 
-/// Sum over the parts of one column, in f64.
+/// The two sums of one column or channel: its partial sums added in f64.
 __device__ inline double2 TotalOf(const PairReduceJob& job, std::uint32_t kept) {
   double2 total = make_double2(0, 0);
   for (std::uint32_t split = 0; split < job.shape.splits; ++split) {
@@ -88,8 +91,8 @@ __global__ void PairColumnsKernel(const __grid_constant__ PairReduceJob job, Ter
 
 }  // namespace internal
 
-/// Fills job.partial; `terms(job, kept, reduced index, offset in operand 0, in operand 1)` gives
-/// the two terms.
+/// Fills job.partial. @param terms  terms(job, kept, reduced index, offset in operand 0, in operand
+/// 1) gives the two terms of an element    @param name  for errors
 template <class Terms>
 void LaunchPairReduce(const char* name,
                       const PairReduceJob& job,

@@ -1,9 +1,9 @@
 #pragma once
 
-// Pooling over windows of [n, c, h, w]. Own kernels rather than cuDNN's, whose padding is
-// symmetric, which gives no indices, and which leaves open who gets the gradient among equal
-// maxima. Gradients are gathered: a thread per element of dx looks at the windows that hold it, so
-// that sums have a fixed order and nothing is zeroed before.
+// Pooling over windows of [n, c, h, w]. Not cuDNN's kernels: their padding is the same on both
+// sides, they give no indices, and which of several equal maxima gets the gradient is left open.
+// Gradients are gathered: a thread per element of dx looks at the windows that hold it, so that
+// sums have a fixed order and nothing has to be zeroed before.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@
 
 namespace emplace::cuda {
 
-/// By value into the kernel; the pointers are set at launch.
+/// What is computed, passed to the kernel by value; the pointers are set at launch.
 struct PoolJob {
   std::uint32_t n = 0, c = 0;
   std::int32_t h = 0, w = 0;  ///< of x and dx

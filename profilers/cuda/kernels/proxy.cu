@@ -55,13 +55,6 @@ __global__ void ProxyKernel(const __grid_constant__ ProxyJob job,
 
 }  // namespace
 
-std::int64_t SpanBytes(const TensorView& view) {
-  if (view.num_elements() == 0) return 0;
-  std::int64_t last = 0;
-  for (std::size_t d = 0; d < view.shape.size(); ++d) last += (view.shape[d] - 1) * view.strides[d];
-  return (last + 1) * SizeOf(view.dtype);
-}
-
 void LaunchProxy(const ProxyJob& job, cudaStream_t stream) {
   std::int64_t bytes = 0;
   for (int n = 0; n < job.num_inputs; ++n) bytes += job.input_bytes[n];

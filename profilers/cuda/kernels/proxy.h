@@ -1,6 +1,6 @@
 #pragma once
 
-// The stand-in for an op without kernel: the same bytes, the same FLOPs, no meaning.
+// The stand-in for an op that no kernel implements: it moves the same bytes and does as many FLOPs.
 
 #include <cstdint>
 
@@ -12,18 +12,16 @@ namespace emplace::cuda {
 
 inline constexpr int kMaxProxyArguments = 16;
 
-/// Reads all inputs, writes zeros to all outputs, does `flops` (fused multiply-adds in registers).
+/// Reads all inputs, writes zeros to all outputs, and does `flops` as fused multiply-adds in
+/// registers.
 struct ProxyJob {
   int num_inputs = 0, num_outputs = 0;
   const void* inputs[kMaxProxyArguments] = {};
   void* outputs[kMaxProxyArguments] = {};
   std::int64_t input_bytes[kMaxProxyArguments] = {}, output_bytes[kMaxProxyArguments] = {};
   double flops = 0;
-  void* sink = nullptr;  ///< 4 bytes; keeps the compiler from dropping what nobody needs
+  void* sink = nullptr;  ///< 4 bytes for a result, without which the compiler would drop the work
 };
-
-/// Bytes from a view's first element to its last.
-std::int64_t SpanBytes(const TensorView& view);
 
 void LaunchProxy(const ProxyJob& job, cudaStream_t stream);
 

@@ -10,13 +10,14 @@
 
 namespace emplace::cuda {
 
+/// Which kernel does a reduction.
 enum class ReducePath : std::uint8_t {
-  kRows,     ///< a group of threads per output walks its inputs: those lie side by side
-  kColumns,  ///< a thread per output: outputs' inputs lie side by side
+  kRows,     ///< a group of threads per output; the inputs of an output lie side by side
+  kColumns,  ///< a thread per output; the inputs of neighbouring outputs lie side by side
 };
 
-/// How to walk a reduction of `reduced.count` inputs to each of `kept.count` outputs. What is left
-/// of the input after splitting goes to partial results in scratch, [splits, outputs].
+/// How the inputs of each output are divided among threads. With several splits, each part's result
+/// is a partial one in scratch, [splits, outputs], and a second kernel adds them.
 struct ReduceShape {
   ReducePath path = ReducePath::kRows;
   int group = 32;               ///< kRows: threads per output, 32 or 256
@@ -24,14 +25,15 @@ struct ReduceShape {
   std::uint32_t per_split = 0;  ///< inputs of a part
 };
 
+/// @param num_reduced  inputs per output
 /// @param kept_runs, reduced_runs  whether the input has stride 1 along the innermost of the
-/// dimensions that are kept and of those that are reduced
+/// dimensions that are kept, and of those that are reduced
 ReduceShape ChooseReduceShape(std::int64_t num_outputs,
                               std::int64_t num_reduced,
                               bool kept_runs,
                               bool reduced_runs);
 
-/// By value into the kernel; the pointers are set at launch.
+/// What is computed, passed to the kernel by value; the pointers are set at launch.
 struct ReduceJob {
   Function function = Function::kSum;
   ReduceShape shape;
@@ -41,9 +43,9 @@ struct ReduceJob {
   Strided<1> reduced{};  ///< input
   void* output = nullptr;
   const void* input = nullptr;
-  void* partial = nullptr;  ///< scratch_bytes()
+  void* partial = nullptr;  ///< scratch
 
-  std::int64_t scratch_bytes() const;
+  std::int64_t scratch_bytes() const;  ///< for partial results [B]
 };
 
 /// @param output  of the input's rank, size 1 along reduced axes

@@ -1,6 +1,7 @@
 #pragma once
 
-// Softmax and the losses on top of it, row by row. All tensors row-major without holes.
+// Softmax and the losses that follow it, row by row (KernelKind has the formulas). All tensors are
+// row-major without holes.
 
 #include <cstdint>
 
@@ -10,19 +11,20 @@
 
 namespace emplace::cuda {
 
-/// [rows, width]
+/// Shape [rows, width] of a matrix.
 struct RowsShape {
   std::int64_t rows = 0, width = 0;
 };
 
-/// y = softmax(x) or log softmax(x).
+/// y = softmax(x) or log softmax(x) of every row. @param x, y  [rows, width]
 void LaunchSoftmax(const float* x,
                    float* y,
                    bool is_log,
                    const RowsShape& shape,
                    cudaStream_t stream);
 
-/// Softmax: dx = y (dy - sum dy y); log softmax: dx = dy - exp(y) sum dy.
+/// Softmax: dx = y (dy - sum dy y); log softmax: dx = dy - exp(y) sum dy; sums are over a row.
+/// @param dy, y, dx  [rows, width]
 void LaunchSoftmaxBackward(const float* dy,
                            const float* y,
                            float* dx,
@@ -30,8 +32,9 @@ void LaunchSoftmaxBackward(const float* dy,
                            const RowsShape& shape,
                            cudaStream_t stream);
 
-/// loss [rows] = -log softmax(logits)[label], dlogits [rows, width] = softmax - one hot; each may
-/// be null. Labels are taken modulo width.
+/// loss [rows] = -log softmax(logits)[label], dlogits [rows, width] = softmax - one hot; each of
+/// the two may be null. Labels here and below are taken modulo width.
+/// @param logits  [rows, width]    @param labels  [rows], i32 or i64 by `label_dtype`
 void LaunchSparseCrossEntropy(const float* logits,
                               const void* labels,
                               DType label_dtype,
@@ -40,7 +43,8 @@ void LaunchSparseCrossEntropy(const float* logits,
                               const RowsShape& shape,
                               cudaStream_t stream);
 
-/// loss [] = -mean of x[label], total [] = rows; `total` may be null.
+/// loss [] = -mean over the rows of x[label], total [] = rows.
+/// @param x  [rows, width], log-probabilities    @param total  may be null
 void LaunchNllLossForward(const float* x,
                           const void* labels,
                           DType label_dtype,
@@ -49,7 +53,7 @@ void LaunchNllLossForward(const float* x,
                           const RowsShape& shape,
                           cudaStream_t stream);
 
-/// dx [rows, width] = -dloss / total at the label, else 0.
+/// dx [rows, width] = -dloss / total at each row's label, else 0. @param dloss, total  []
 void LaunchNllLossBackward(const float* dloss,
                            const void* labels,
                            DType label_dtype,

@@ -1,7 +1,7 @@
 #pragma once
 
-// How operands of one shape lie in memory, in a form that kernels take by value. Plain C++: both
-// compilers and the tests use it.
+// How operands of one shape lie in memory, in a form that is passed to kernels by value. Plain C++
+// for both compilers and the tests.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,8 @@ namespace emplace::cuda {
 
 inline constexpr int kMaxRank = 8;
 
-/// One shape, N operands. A linear index below `count` counts the elements row-major over `shape`.
+/// One shape and the strides of N operands. Kernels number the elements row-major over `shape`,
+/// from 0 to count - 1 (the linear index).
 template <int N>
 struct Strided {
   int rank = 0;
@@ -24,7 +25,7 @@ struct Strided {
   std::int64_t strides[N][kMaxRank];  ///< [N, rank] in elements; 0 for operands that are not there
 };
 
-/// The same on the host, of any rank.
+/// The same on the host, of any rank and number of operands.
 struct Dims {
   std::vector<std::int64_t> shape;                 ///< [rank]
   std::vector<std::vector<std::int64_t>> strides;  ///< [num_operands, rank] in elements
@@ -32,28 +33,29 @@ struct Dims {
   std::int64_t count() const;
 };
 
+/// In which order CollapseDims() leaves the dimensions.
 enum class DimOrder {
-  kLogical,  ///< as given: linear indices keep their meaning
+  kLogical,  ///< as given, so that linear indices keep their meaning
   kMemory,   ///< by descending strides, so that neighbouring indices are neighbours in memory
 };
 
-/// The fewest dimensions over which all operands can be walked together: dimensions of size 1 go,
-/// neighbours merge where every operand's outer stride is inner stride * inner size. An empty view
-/// gives shape [0].
-/// @param operands  views of one shape; with kMemory the first decides the order, ties go to the
-/// next
+/// The fewest dimensions over which all operands can be walked together: dimensions of size 1 are
+/// left out, and neighbours are merged where every operand's outer stride is its inner stride times
+/// the inner size. Views without elements give shape [0].
+/// @param operands  views of one shape. With kMemory the strides of the first decide the order,
+/// where these are equal those of the second, and so on
 Dims CollapseDims(std::span<const TensorView> operands, DimOrder order);
 
-/// A view's dimensions from the outermost in memory to the innermost, dimensions of size 1 left
-/// out.
+/// The order of kMemory: dimensions from the largest stride to the smallest, without those of size
+/// 1.
 std::vector<int> MemoryOrder(std::span<const TensorView> operands);
 
 namespace internal {
-/// @throws RunError if kernels cannot walk it: too many dimensions or elements
+/// @throws RunError beyond kMaxRank dimensions or 2^31 - 1 elements
 void CheckWalkable(const Dims& dims);
 }  // namespace internal
 
-/// @throws RunError beyond 8 dimensions or 2^31 - 1 elements
+/// The form for kernels. @throws RunError beyond kMaxRank dimensions or 2^31 - 1 elements
 template <int N>
 Strided<N> ToStrided(const Dims& dims) {
   internal::CheckWalkable(dims);
@@ -70,12 +72,14 @@ Strided<N> ToStrided(const Dims& dims) {
   return result;
 }
 
+/// CollapseDims() in the form for kernels. @throws RunError as ToStrided()
 template <int N>
 Strided<N> Collapse(std::span<const TensorView> operands, DimOrder order) {
   return ToStrided<N>(CollapseDims(operands, order));
 }
 
-/// Blocks of a launch that takes `per_block` items each. @throws RunError beyond CUDA's limit
+/// Number of blocks for `items` if each block does `per_block`. @throws RunError beyond CUDA's
+/// limit
 unsigned BlocksFor(std::int64_t items, std::int64_t per_block);
 
 }  // namespace emplace::cuda

@@ -18,12 +18,6 @@ struct DestroyStream {
   void operator()(CUstream_st* stream) const { cudaStreamDestroy(stream); }
 };
 
-std::int64_t EndOf(const TensorView& view) {
-  std::int64_t last = view.offset;
-  for (std::size_t d = 0; d < view.shape.size(); ++d) last += (view.shape[d] - 1) * view.strides[d];
-  return (last + 1) * SizeOf(view.dtype);
-}
-
 }  // namespace
 
 std::string TryLaunch(const KernelCall& call, CudaKernel& kernel) {
@@ -32,7 +26,7 @@ std::string TryLaunch(const KernelCall& call, CudaKernel& kernel) {
     for (const Argument& argument : *arguments) {
       auto& sizes = bytes[argument.is_output];
       if (static_cast<int>(sizes.size()) <= argument.index) sizes.resize(argument.index + 1);
-      sizes[argument.index] = std::max(sizes[argument.index], EndOf(argument.view));
+      sizes[argument.index] = std::max(sizes[argument.index], argument.view.end_bytes());
     }
   }
   std::vector<std::unique_ptr<void, Free>> owned;
@@ -41,7 +35,7 @@ std::string TryLaunch(const KernelCall& call, CudaKernel& kernel) {
     const cudaError_t result =
         cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
     if (result == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // forget it
+      cudaGetLastError();  // clears the error
       return nullptr;
     }
     EMPLACE_CUDA_CHECK(result);
@@ -65,7 +59,7 @@ std::string TryLaunch(const KernelCall& call, CudaKernel& kernel) {
   try {
     kernel.Launch(pointers[0].data(), pointers[1].data(), scratch, stream.get());
   } catch (const CudaError& error) {
-    cudaGetLastError();  // or the next launch would find what the refusal has left behind
+    cudaGetLastError();  // clears the error, which the next launch would report again
     EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream.get()));
     return error.what();
   }

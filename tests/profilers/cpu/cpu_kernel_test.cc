@@ -58,12 +58,6 @@ TensorView Broadcast(std::vector<std::int64_t> shape, std::vector<std::int64_t> 
   return view;
 }
 
-std::int64_t BytesOf(const TensorView& view) {
-  std::int64_t last = view.offset;
-  for (std::size_t d = 0; d < view.shape.size(); ++d) last += (view.shape[d] - 1) * view.strides[d];
-  return (last + 1) * SizeOf(view.dtype);
-}
-
 // A call whose arguments are all tensors of their own.
 SampleCall Sample(std::string name,
                   KernelKind kind,
@@ -76,11 +70,11 @@ SampleCall Sample(std::string name,
   sample.call.params = params;
   for (const TensorView& view : inputs) {
     sample.call.inputs.push_back({false, static_cast<int>(sample.input_bytes.size()), view});
-    sample.input_bytes.push_back(BytesOf(view));
+    sample.input_bytes.push_back(view.end_bytes());
   }
   for (const TensorView& view : outputs) {
     sample.call.outputs.push_back({true, static_cast<int>(sample.output_bytes.size()), view});
-    sample.output_bytes.push_back(BytesOf(view));
+    sample.output_bytes.push_back(view.end_bytes());
     sample.shared.push_back(-1);
   }
   return sample;

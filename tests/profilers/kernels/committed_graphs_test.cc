@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "framework/cost/cost_model.h"
+#include "framework/cost/op_kind.h"
 #include "framework/graph/graph_io.h"
 #include "profilers/kernels/check_call.h"
 #include "profilers/kernels/op_work.h"
@@ -37,13 +37,6 @@ const std::map<std::string, std::set<std::string>> kProxiesOf{
 };
 constexpr double kProxyBytes = 1e-5;  // their share of all bytes accessed
 
-int64_t EndOf(const TensorView& view) {
-  if (view.num_elements() == 0) return 0;
-  int64_t last = view.offset;
-  for (size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
-  return (last + 1) * SizeOf(view.dtype);
-}
-
 // @param is_dense  all inputs are packed copies
 void CheckInside(const Graph& graph, const Op& op, bool is_dense, const OpWork& work) {
   for (const KernelCall& call : work.calls) {
@@ -55,7 +48,7 @@ void CheckInside(const Graph& graph, const Op& op, bool is_dense, const OpWork& 
         const int tensor = tensors[argument.index];
         const bool is_packed = is_dense && !argument.is_output;
         const int64_t bytes = graph.tensor(is_packed ? tensor : graph.alias_root(tensor)).bytes;
-        CHECK_MESSAGE(EndOf(argument.view) <= bytes, op.name);
+        CHECK_MESSAGE(argument.view.end_bytes() <= bytes, op.name);
         CHECK(argument.view.offset >= 0);
       }
     }
@@ -91,7 +84,7 @@ TEST_CASE("committed graphs: kernels for all but the known kinds, views inside o
     }
     for (int tensor = 0; tensor < graph.num_tensors(); ++tensor) {
       const TensorView layout = LayoutOf(graph, tensor);
-      CHECK(EndOf(layout) <= graph.tensor(graph.alias_root(tensor)).bytes);
+      CHECK(layout.end_bytes() <= graph.tensor(graph.alias_root(tensor)).bytes);
       CHECK(layout.num_elements() * SizeOf(layout.dtype) == graph.tensor(tensor).bytes);
     }
     CHECK(proxy_flops == 0);

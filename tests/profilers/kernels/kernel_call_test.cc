@@ -46,5 +46,17 @@ TEST_CASE("views") {
   CHECK(ones.is_contiguous());
 }
 
+TEST_CASE("bytes of a view") {
+  const TensorView dense = ContiguousView(DType::kF32, {3, 4});
+  CHECK(dense.span_bytes() == 48);
+  CHECK(dense.end_bytes() == 48);
+  const TensorView holes{.dtype = DType::kI64, .shape = {3, 2}, .strides = {10, 2}, .offset = 5};
+  CHECK(holes.span_bytes() == (2 * 10 + 2 + 1) * 8);
+  CHECK(holes.end_bytes() == (5 + 2 * 10 + 2 + 1) * 8);
+  const TensorView empty{.dtype = DType::kF32, .shape = {3, 0}, .strides = {1, 1}, .offset = 5};
+  CHECK(empty.span_bytes() == 0);
+  CHECK(empty.end_bytes() == 0);
+}
+
 }  // namespace
 }  // namespace emplace

@@ -73,8 +73,8 @@ struct CalibrateFixture {
     machine.AddDevice("cpu:0", 1 << 30);
     machine.AddDevice("gpu:0", 1 << 20);
     machine.AddDevice("gpu:1");
-    machine.AddLink(0, 1, "pageable");
     machine.AddLink(0, 1, "pinned");
+    machine.AddLink(0, 1, "pageable");
     machine.AddLink(1, 0, "pinned");
     machine.AddLink(0, 2, "pinned");
     machine.AddLink(2, 0, "pinned");
@@ -109,7 +109,7 @@ TEST_CASE("channels: a fit per link, waits in the latency, busy until the copy h
   REQUIRE(cluster.num_channels() == 4);
   const Channel& down = cluster.channel(cluster.route(0, 1)[0]);
   CHECK(down.name == "cpu:0->gpu:0");
-  CHECK(down.latency == 1000 + 100 + 900);  // pinned, not pageable; waits of both ends
+  CHECK(down.latency == 1000 + 100 + 900);  // the first link of the two; waits of both ends
   CHECK(down.bandwidth == Bandwidth{4'000'000'000, 1});
   CHECK(down.gap == 1000 + 30);
   const Channel& up = cluster.channel(cluster.route(1, 0)[0]);

@@ -26,11 +26,11 @@ TEST_CASE("every placement is allowed, all differ, seeds repeat, longer lists be
     options.tight_memory = false;
     const auto problem = RandomProblem(rng, options);
     const int count = UniformInt(rng, 40);
-    const std::vector<DrawnPlacement> drawn = DrawPlacements(*problem, count, 5);
+    const std::vector<LabelledPlacement> drawn = DrawPlacements(*problem, count, 5);
     CHECK(static_cast<int>(drawn.size()) <= count);
     std::set<std::string> placements;
     std::set<std::string> labels;
-    for (const DrawnPlacement& d : drawn) {
+    for (const LabelledPlacement& d : drawn) {
       REQUIRE(d.placement.device.size() == static_cast<size_t>(problem->num_groups()));
       for (int group = 0; group < problem->num_groups(); ++group) {
         CHECK(problem->allowed(group, d.placement.device[group]));
@@ -40,7 +40,7 @@ TEST_CASE("every placement is allowed, all differ, seeds repeat, longer lists be
     }
     CHECK(placements.size() == drawn.size());
     CHECK(labels.size() == drawn.size());
-    const std::vector<DrawnPlacement> longer = DrawPlacements(*problem, count + 7, 5);
+    const std::vector<LabelledPlacement> longer = DrawPlacements(*problem, count + 7, 5);
     REQUIRE(longer.size() >= drawn.size());
     for (size_t i = 0; i < drawn.size(); ++i) {
       CHECK(longer[i].placement == drawn[i].placement);
@@ -69,10 +69,10 @@ int Changes(const Placement& placement) {
 
 TEST_CASE("the families are what their names say") {
   const auto problem = ChainProblem(200, 3);
-  const std::vector<DrawnPlacement> drawn = DrawPlacements(*problem, 60, 3);
+  const std::vector<LabelledPlacement> drawn = DrawPlacements(*problem, 60, 3);
   REQUIRE(drawn.size() == 60);
   int of_family[6] = {};
-  for (const DrawnPlacement& d : drawn) {
+  for (const LabelledPlacement& d : drawn) {
     CAPTURE(d.label);
     if (d.label.starts_with("all on d")) {
       ++of_family[0];
@@ -112,7 +112,7 @@ TEST_CASE("list schedules use what runs side by side") {
   }
   const auto problem = b.Build();
   double least = 2000;
-  for (const DrawnPlacement& d : DrawPlacements(*problem, 60, 3)) {
+  for (const LabelledPlacement& d : DrawPlacements(*problem, 60, 3)) {
     if (!d.label.starts_with("scheduled ")) continue;
     std::array<double, 4> load{};
     for (int group = 0; group < problem->num_groups(); ++group)
@@ -126,8 +126,8 @@ TEST_CASE("another seed draws others, except for the single devices") {
   const auto problem = ChainProblem(100, 2);
   const auto a = DrawPlacements(*problem, 20, 1), b = DrawPlacements(*problem, 20, 2);
   int common = 0;
-  for (const DrawnPlacement& left : a) {
-    common += std::any_of(b.begin(), b.end(), [&](const DrawnPlacement& right) {
+  for (const LabelledPlacement& left : a) {
+    common += std::any_of(b.begin(), b.end(), [&](const LabelledPlacement& right) {
       return left.placement == right.placement;
     });
   }

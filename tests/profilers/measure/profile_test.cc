@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
+#include "framework/cost/cost_model.h"
 #include "framework/cost/op_signature.h"
 #include "framework/graph/coarsen.h"
 #include "profilers/executor/executor.h"
@@ -99,7 +100,7 @@ TEST_CASE("profile, calibrate, simulate: the step times of other placements to t
 
     // Placements of another seed than the profile's.
     std::vector<Placement> placements;
-    for (const DrawnPlacement& drawn : DrawPlacements(*problem, 20, 99)) {
+    for (const LabelledPlacement& drawn : DrawPlacements(*problem, 20, 99)) {
       placements.push_back(drawn.placement);
     }
     Executor executor(problem, backend, {.warmup = 0, .rounds = 1, .traced_rounds = 1});

@@ -40,10 +40,4 @@ TEST_CASE("a proxy zeroes its outputs and nothing else, whatever its arguments")
   }
 }
 
-TEST_CASE("bytes from a view's first element to its last") {
-  CHECK(cuda::SpanBytes(Floats({3, 4})) == 48);
-  CHECK(cuda::SpanBytes({DType::kI64, {3, 2}, {10, 2}, 5}) == (2 * 10 + 2 + 1) * 8);
-  CHECK(cuda::SpanBytes(Floats({3, 0})) == 0);
-}
-
 }  // namespace

@@ -62,12 +62,8 @@ inline SampleCall CallOf(KernelKind kind,
                       std::vector<Argument>& arguments,
                       std::vector<std::int64_t>& bytes) {
     for (const TensorView& view : views) {
-      std::int64_t last = view.offset;
-      for (std::size_t d = 0; d < view.shape.size(); ++d) {
-        last += (view.shape[d] - 1) * view.strides[d];
-      }
       arguments.push_back({is_output, static_cast<int>(arguments.size()), view});
-      bytes.push_back((last + 1) * SizeOf(view.dtype));
+      bytes.push_back(view.end_bytes());
     }
   };
   add(inputs, false, sample.call.inputs, sample.input_bytes);

@@ -1,11 +1,11 @@
-#include "profilers/cuda/call_key.h"
+#include "profilers/kernels/call_key.h"
 
 #include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace emplace::cuda {
+namespace emplace {
 
 std::string CallKey(const KernelCall& call) {
   fmt::memory_buffer key;
@@ -48,4 +48,4 @@ std::string CallKey(const KernelCall& call) {
   return fmt::to_string(key);
 }
 
-}  // namespace emplace::cuda
+}  // namespace emplace

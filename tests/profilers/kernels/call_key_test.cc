@@ -1,4 +1,4 @@
-#include "profilers/cuda/call_key.h"
+#include "profilers/kernels/call_key.h"
 
 #include <functional>
 #include <set>
@@ -17,7 +17,7 @@ TEST_CASE("every field of a call is part of its key") {
   base.inputs = {{false, 0, ContiguousView(DType::kF32, {2, 3})},
                  {false, 1, ContiguousView(DType::kF32, {2, 3})}};
   base.outputs = {{true, 0, ContiguousView(DType::kF32, {2, 3})}};
-  CHECK(cuda::CallKey(base) == cuda::CallKey(KernelCall(base)));
+  CHECK(CallKey(base) == CallKey(KernelCall(base)));
 
   const std::vector<std::function<void(KernelCall&)>> changes = {
       [](KernelCall& c) { c.kind = KernelKind::kReduce; },
@@ -65,11 +65,11 @@ TEST_CASE("every field of a call is part of its key") {
       },
       [](KernelCall& c) { c.inputs[0].view.offset = 1; },
   };
-  std::set<std::string> keys = {cuda::CallKey(base)};
+  std::set<std::string> keys = {CallKey(base)};
   for (const auto& change : changes) {
     KernelCall changed = base;
     change(changed);
-    CHECK(keys.insert(cuda::CallKey(changed)).second);
+    CHECK(keys.insert(CallKey(changed)).second);
   }
 }
 

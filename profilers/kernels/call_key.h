@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "profilers/kernels/kernel_call.h"
+
+namespace emplace {
+
+/// A text that is equal for equal calls and different for different ones: kind, parameters, and
+/// tensor, dtype, shape, strides and offset of every argument are all part of it. Backends prepare
+/// one kernel per key and use it for every op with such a call.
+std::string CallKey(const KernelCall& call);
+
+}  // namespace emplace
