@@ -2,8 +2,8 @@
 
 // Three ways for things to go wrong, kept apart:
 //   InputError  the user's mistake: a file, key, value or argument (exit code 2)
-//   RunError    the world failed us: an unwritable disk, a broken device (exit code 1)
-//   CHECK       our broken promise: prints place and values and aborts, in every build type
+//   RunError    the surroundings fail: an unwritable disk, a broken device (exit code 1)
+//   CHECK       a mistake in the program: prints place and values and aborts, in every build type
 // A foreseen outcome (a placement that does not fit) is a value and none of these.
 
 #include <span>
@@ -27,8 +27,8 @@ class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "; did you mean \"k80\"? choices: a100, k80" for an unknown `value`; only the choices when none
-/// is near. At most 20 choices are listed, the rest counted.
+/// The end of a message about an unknown `value`: "; did you mean \"k80\"? choices: a100, k80", or
+/// only the choices when none is spelt like it. At most 20 choices are listed, the rest counted.
 std::string ChoicesHint(std::string_view value, std::span<const std::string> choices);
 
 /// @throws InputError "`where`: unknown `what` \"value\"; did you mean ...".

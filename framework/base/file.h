@@ -17,8 +17,7 @@ std::string ReadFile(const std::filesystem::path& path,
 /// Writes next to `path` and renames, so that no reader ever sees a part of it. A name that ends in
 /// ".gz" is compressed (deterministically: no time stamp).
 /// @throws RunError if the folder does not exist or cannot be written; names the file and the
-/// reason.
-///   Nothing is left behind then.
+///   reason. Nothing is left behind then.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace emplace

@@ -12,19 +12,19 @@
 
 namespace emplace {
 
-/// Thrown out of a computation that was asked to end. Its object is left as it happens to be: to be
-/// destroyed, not to be used.
+/// Thrown out of a computation that was asked to end. The object that computed is left half done:
+/// destroy it, do not use it.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Small, to be copied. One made by default never asks for an end.
+/// Small, to be passed by value. One made by default never asks for an end.
 class Interrupt {
  public:
   Interrupt() = default;
-  /// @param wanted  whether an end is wanted; called from any thread, as often as inner loops like:
-  ///   it should cost about as much as reading an atomic
+  /// @param wanted  says whether an end is wanted. Called from any thread and from inner loops, so
+  ///   it should cost no more than reading an atomic.
   explicit Interrupt(bool (*wanted)()) : wanted_(wanted) {}
 
   bool wanted() const { return wanted_ != nullptr && wanted_(); }

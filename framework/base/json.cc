@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
+#include "framework/base/version.h"
 
 namespace emplace {
 namespace {
@@ -64,7 +65,7 @@ void CheckQuoteGaps(std::string_view text, std::string_view where) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t quote = std::min(text.find('"', at), text.size());
     if (quote - at > kMaxQuoteGap) {
-      throw InputError(fmt::format("{}: not a file of ours: no '\"' in the next {} bytes",
+      throw InputError(fmt::format("{}: no JSON file of emplace: no '\"' in the next {} bytes",
                                    FormatPlace(text, where, at),
                                    kMaxQuoteGap));
     }
@@ -280,7 +281,7 @@ void VisitJson(std::string_view text,
 void CheckJsonFormat(const Json& format,
                      const Json& version,
                      std::string_view expected_format,
-                     std::int64_t supported_version,
+                     std::int64_t newest_version,
                      std::string_view where) {
   if (format.is_discarded()) {
     throw InputError(fmt::format(
@@ -291,15 +292,16 @@ void CheckJsonFormat(const Json& format,
         "{}: format: got {}; expected \"{}\"", where, ClippedJson(format), expected_format));
   }
   if (version.is_discarded()) {
-    throw InputError(fmt::format(
-        "{}: required key \"version\" is missing; expected {}", where, supported_version));
+    throw InputError(
+        fmt::format("{}: required key \"version\" is missing; expected {}", where, newest_version));
   }
-  if (!version.is_number() || version != supported_version) {
-    throw InputError(fmt::format("{}: version: the file says {}; supported is {}",
-                                 where,
-                                 ClippedJson(version),
-                                 supported_version));
+  std::string wrong;
+  try {
+    wrong = WhyUnreadable(JsonCount(version), newest_version);
+  } catch (const InputError& error) {
+    wrong = error.what();
   }
+  if (!wrong.empty()) throw InputError(fmt::format("{}: version: {}", where, wrong));
 }
 
 std::int64_t JsonCount(const Json& value) {

@@ -1,10 +1,10 @@
 #pragma once
 
-// Reading the house's JSON files strictly and record by record. The syntax is nlohmann's SAX
-// parser's; added are what it lets pass or says badly: duplicate keys (it would keep the last), NaN
-// and Infinity (Python writes them), a place in every message, and bounds, so that 100 MB of
-// garbage end in one short message. A document is never held as a tree: a file of 100,000 records
-// costs the memory of one.
+// Reads emplace's JSON files strictly and record by record. nlohmann's SAX parser knows the syntax;
+// this adds what it lets pass or says badly: duplicate keys (it would keep the last), NaN and
+// Infinity (Python writes them), a place in every message, and bounds, so that 100 MB of garbage
+// end in one short message. A document is never held as a tree: a file of 100,000 records needs the
+// memory of one.
 //
 // Messages read `where: context: ...`, where the context is a key or a record (`ops[3] "conv"`),
 // and `where:line:column: ...` when the text is no JSON at all. Values shown are clipped.
@@ -38,13 +38,15 @@ void VisitJson(std::string_view text,
                std::span<const std::string_view> record_keys,
                const std::function<void(const JsonPart&)>& visit);
 
-/// `where: "format"` of a file is the expected one and its version supported.
-/// @param format, version  the values of the file's keys; discarded values where it has none
-/// @throws InputError naming what the file says and what is supported
+/// Checks what a file says it is: its keys `format` and `version` (framework/FORMATS.md,
+/// "Versions").
+/// @param format, version  the values of the keys; discarded values where the file has none
+/// @param newest_version  every version from 1 to this one can be read
+/// @throws InputError naming what the file says and what was expected
 void CheckJsonFormat(const Json& format,
                      const Json& version,
                      std::string_view expected_format,
-                     std::int64_t supported_version,
+                     std::int64_t newest_version,
                      std::string_view where);
 
 // Typed values. Each throws InputError "got `value`; expected ..."; the caller adds file, record

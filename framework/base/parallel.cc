@@ -36,7 +36,7 @@ void ParallelFor(int count, int threads, const std::function<void(int)>& body) {
   try {
     for (int i = 1; i < wanted; ++i) helpers.emplace_back(work);
   } catch (const std::system_error&) {
-    // No more threads to be had: those there are, and at least this one, do all the work.
+    // The system grants no more threads: those that run, at least this one, do all the work.
   }
   work();
   for (std::thread& helper : helpers) helper.join();

@@ -60,7 +60,7 @@ std::string FormatRate(double rate) {
   return fmt::format("{:.3g}{}/s", rate, kPrefixes[prefix]);
 }
 
-// To stderr. A full disk or a reader that has gone must not end the work that is told of.
+// To stderr. A full disk, or a reader of a pipe that has gone, must not end the work.
 void Show(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

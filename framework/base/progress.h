@@ -8,11 +8,12 @@
 namespace emplace {
 
 /// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line at
-/// most every ten seconds when piped. Thread-safe. The destructor ends the bar's line. What cannot
-/// be written is lost: work goes on when the disk of a log is full.
+/// most every ten seconds when piped. Thread-safe. The destructor draws the bar a last time and
+/// ends its line. What cannot be written is lost: work goes on when the disk of a log is full.
 class Progress {
  public:
-  /// @param total  units of work; 0: unknown
+  /// @param title  in front of the bar   @param total  units of work; 0: unknown
+  /// @param enabled  false: nothing is ever printed
   Progress(std::string title, std::int64_t total, bool enabled = true);
   ~Progress();
   Progress(const Progress&) = delete;

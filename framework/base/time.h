@@ -7,8 +7,8 @@ namespace emplace {
 /// Simulated time and durations: integer nanoseconds. No timeline holds a floating-point number.
 using Nanos = std::int64_t;
 
-/// Larger than every legal time (2.3 years); leaves room for sums and for keys with a few bits
-/// more. [ns]
+/// Above every legal time (2.3 years) [ns]. It stands for "never" and "not allowed"; sums of
+/// several and sort keys with a few bits more still fit 64 bits.
 inline constexpr Nanos kMaxNanos = std::int64_t{1} << 56;
 
 }  // namespace emplace

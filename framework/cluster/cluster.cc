@@ -11,6 +11,8 @@
 namespace emplace {
 namespace {
 
+__extension__ using Wide = unsigned __int128;
+
 [[noreturn]] void Refuse(const std::string& where,
                          const char* what,
                          const std::string& name,
@@ -77,25 +79,19 @@ std::string_view ToString(DeviceClass device_class) {
   return device_class == DeviceClass::kCpu ? "cpu" : "gpu";
 }
 
-const std::vector<std::string>& EfficiencyKeys() {
-  static const std::vector<std::string> keys{"matmul",
-                                             "convolution",
-                                             "elementwise",
-                                             "reduction",
-                                             "normalization",
-                                             "pooling",
-                                             "gather",
-                                             "copy",
-                                             "update",
-                                             "unknown",
-                                             "memory"};
-  return keys;
-}
-
 const std::vector<std::string>& PeakKeys() {
   static const std::vector<std::string> keys{
       "f64", "f32", "tf32", "bf16", "f16", "f8", "f4", "i32", "i8"};
   return keys;
+}
+
+Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth) {
+  EMPLACE_CHECK(bytes >= 0 && bandwidth.bytes > 0 && bandwidth.per_seconds > 0);
+  Wide numerator = Wide(bytes) * 1'000'000'000u;  // below 2^93
+  if (__builtin_mul_overflow(numerator, Wide(bandwidth.per_seconds), &numerator)) return kMaxNanos;
+  const Wide rate = bandwidth.bytes;
+  const Wide nanos = numerator / rate + (numerator % rate != 0);
+  return nanos < Wide(kMaxNanos) ? static_cast<Nanos>(nanos) : kMaxNanos;
 }
 
 Cluster::Cluster(std::string name,

@@ -1,7 +1,7 @@
 #pragma once
 
 // The machine: devices, the channels that serialise transfers between them, and the route from each
-// device to each other. Immutable; cluster_io.h reads the YAML.
+// device to each other. Immutable; cluster_io.h reads the YAML (FORMAT.md).
 
 #include <array>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace emplace {
 enum class DeviceClass : std::uint8_t { kCpu, kGpu };
 std::string_view ToString(DeviceClass device_class);
 
-/// What all devices of one model have in common. Only `device_class` is required when every op
-/// brings a measured cost for the kind.
+/// What all devices of one model have in common. Where every op has a measured cost for the kind,
+/// only `device_class` is needed: the figures serve to model costs (framework/cost/cost_model.h).
 struct DeviceKind {
   std::string name;
   DeviceClass device_class = DeviceClass::kGpu;
@@ -29,20 +29,20 @@ struct DeviceKind {
   double memory_bandwidth = 0;         ///< [B/s]; 0: unknown
   Nanos overhead = 0;                  ///< fixed part of every modelled op cost [ns]
   Nanos gap = 0;                       ///< idle time after an op [ns]
-  Nanos issue = 0;                     ///< host time to issue one command (S semantics) [ns]
-  Nanos launch = 0;                    ///< from issue to the earliest start (S semantics) [ns]
-  bool pays_transfers = true;          ///< throughput objective: counts its transfers
+  Nanos issue = 0;                     ///< host time to issue one command (stream semantics) [ns]
+  Nanos launch = 0;                    ///< from issue to the earliest start (stream semantics) [ns]
+  bool pays_transfers = true;          ///< period objective: transfers load the device
   std::map<std::string, double> efficiency;  ///< share of peak reached, by op class, in (0, 1]
   std::string source;                        ///< where the figures were published
 };
 
-/// Names that `efficiency:` and `peak:` of a kind may use: the op classes of the cost model and
-/// "memory"; f32, bf16, ...
-const std::vector<std::string>& EfficiencyKeys();
+/// The keys that `peak:` of a device kind may have: f32, bf16, ... (op_class.h has those of
+/// `efficiency:`).
 const std::vector<std::string>& PeakKeys();
 
 inline constexpr std::int64_t kUnlimitedMemory = std::numeric_limits<std::int64_t>::max();
 
+/// Where ops run and tensors lie.
 struct Device {
   std::string name;
   int kind = 0;                            ///< index into Cluster::kinds()
@@ -50,13 +50,19 @@ struct Device {
   int slots = 1;                           ///< ops that run at once, >= 1
 };
 
+/// Carries one transfer at a time. One of b bytes arrives latency + WireTime(b) after its start,
+/// and the channel is free again WireTime(b) + gap after it (simulator/README.md).
 struct Channel {
   std::string name;
-  Nanos latency = 0;  ///< [ns]
-  Bandwidth bandwidth;
+  Nanos latency = 0;       ///< [ns]
+  Bandwidth bandwidth;     ///< > 0
   Nanos gap = 0;           ///< [ns] idle after each transfer
   bool broadcast = false;  ///< one transfer serves every destination
 };
+
+/// How long `bytes` occupy a channel of this bandwidth: bytes / bandwidth, rounded up, exact.
+/// @param bytes  >= 0 [B]   @return [ns]; kMaxNanos for anything longer
+Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth);
 
 /// Device indices fit 64-bit masks.
 inline constexpr int kMaxDevices = 64;
@@ -67,9 +73,8 @@ class Cluster {
   ///   another, at from * num_devices + to; empty where there is no route (and on the diagonal). A
   ///   broadcast channel may only be a first hop.
   /// @throws InputError naming `where` and the device or channel: no devices, more than
-  ///   kMaxDevices, empty or duplicate names, bad indices, a negative size or time, slots < 1,
-  ///   a bandwidth of 0, a route from a device to itself, a broadcast channel on a
-  ///   later hop
+  ///   kMaxDevices, empty or duplicate names, bad indices, a negative size or time, slots < 1, a
+  ///   bandwidth of 0, a route from a device to itself, a broadcast channel on a later hop
   Cluster(std::string name,
           std::vector<DeviceKind> kinds,
           std::vector<Device> devices,
@@ -86,7 +91,7 @@ class Cluster {
   std::span<const DeviceKind> kinds() const { return kinds_; }
   std::span<const Device> devices() const { return devices_; }
   std::span<const Channel> channels() const { return channels_; }
-  /// Channels to take one after another; empty: no route. `from` != `to`.
+  /// Channels to take one after another; empty: no route. @pre from != to
   std::span<const int> route(int from, int to) const { return routes_[from * num_devices() + to]; }
   /// Device index by name, or -1.
   int FindDevice(std::string_view name) const;

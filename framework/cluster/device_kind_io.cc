@@ -7,6 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
+#include "framework/cluster/op_class.h"
 
 namespace emplace {
 namespace {

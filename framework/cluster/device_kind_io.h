@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading and writing one part of a cluster file: the map below `device_kinds:`. Private to
-// framework/cluster.
+// Reading and writing one part of a cluster file: the map below `device_kinds:` (FORMAT.md, "Keys
+// of a device kind"). Private to framework/cluster.
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// A YAML value that knows where it stands: every error names file:line:column, key, value, what was
-// expected and the choices. Hides yaml-cpp from the rest of the house.
+// A YAML value that knows its place in the file: every error names file:line:column, key, value,
+// what was expected and the choices. No other part of the program includes yaml-cpp.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +16,7 @@
 
 namespace emplace {
 
+/// A value of an immutable tree; cheap to copy. Set() changes this node's own copy of the tree.
 class ConfigNode {
  public:
   ConfigNode();  ///< an empty map without a place
@@ -36,24 +37,26 @@ class ConfigNode {
 
   /// Keys of a map in file order. @throws InputError if this is no map
   std::vector<std::string> Keys() const;
+  /// Whether this is a map with the key.
   bool Has(std::string_view key) const;
-  /// @throws InputError if the required `key` is missing
+  /// The value of a required key. @throws InputError if this is no map or has no such key
   ConfigNode At(std::string_view key) const;
   /// Elements of a sequence. @throws InputError if this is no sequence
   std::vector<ConfigNode> Elements() const;
 
-  // Scalars. @throws InputError if the node is no scalar of that form
+  // Scalars; units.h tells the forms of those with a unit.
+  // @throws InputError if the node is no scalar of that form
   std::string AsString() const;
   bool AsBool() const;
   std::int64_t AsInt() const;
-  double AsDouble() const;  ///< finite
-  Nanos AsTime() const;
-  std::int64_t AsBytes() const;
+  double AsDouble() const;       ///< finite
+  Nanos AsTime() const;          ///< [ns]
+  std::int64_t AsBytes() const;  ///< [B]
   Bandwidth AsBandwidth() const;
-  double AsFlopRate() const;
+  double AsFlopRate() const;  ///< [FLOP/s]
 
   /// Sets `path` ("budget.seconds", "agents.0.name") to the YAML text `value`, for `--set`; adds
-  /// maps on the way. The new values' place in messages is `origin`.
+  /// maps on the way. Messages about the new values name `origin` as their place.
   /// @throws InputError if an index is out of range, a scalar is in the way or `value` is no YAML
   void Set(std::string_view path, const std::string& value, const std::string& origin = "--set");
 

@@ -44,12 +44,14 @@ struct FieldHelp {
   std::string help;
 };
 
+// What the templates below do for one struct, given as the function that visits its fields.
 namespace internal {
 void ReadInto(const ConfigNode& node, const std::function<void(FieldVisitor&)>& visit);
 std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit);
 std::vector<FieldHelp> HelpFrom(const std::function<void(FieldVisitor&)>& visit);
 }  // namespace internal
 
+/// Reads the map `node` over `config`: a field without a key keeps its value.
 /// @throws InputError for an unknown key or a value of the wrong form
 template <class Config>
 Config ReadFields(const ConfigNode& node, Config config = {}) {
@@ -57,12 +59,13 @@ Config ReadFields(const ConfigNode& node, Config config = {}) {
   return config;
 }
 
-/// YAML text with every field, readable by ReadFields.
+/// YAML text with every field; ReadFields() of it gives an equal struct.
 template <class Config>
 std::string WriteFields(Config config) {
   return internal::WriteFrom([&](FieldVisitor& v) { config.Visit(v); });
 }
 
+/// Every key in the order of the visit, with its value in `config` as the default.
 template <class Config>
 std::vector<FieldHelp> DescribeFields(Config config = {}) {
   return internal::HelpFrom([&](FieldVisitor& v) { config.Visit(v); });

@@ -9,8 +9,8 @@
 namespace emplace {
 
 /// A setting whose form is right but whose value makes no sense for the problem at hand (a device
-/// the cluster does not have). Thrown by agents' constructors, which know the key but not the file;
-/// the registry adds file, line and column.
+/// that the cluster does not have). Thrown by agents' constructors, which know the key but not the
+/// file; the registry of agents adds file, line and column.
 class SettingError : public InputError {
  public:
   /// @param key  dotted path of the setting within the agent's settings

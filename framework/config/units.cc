@@ -232,15 +232,6 @@ constexpr Wide kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth) {
-  EMPLACE_CHECK(bytes >= 0 && bandwidth.bytes > 0 && bandwidth.per_seconds > 0);
-  Wide numerator = Wide(bytes) * 1'000'000'000u;  // below 2^93
-  if (__builtin_mul_overflow(numerator, Wide(bandwidth.per_seconds), &numerator)) return kMaxNanos;
-  const Wide rate = bandwidth.bytes;
-  const Wide nanos = numerator / rate + (numerator % rate != 0);
-  return nanos < Wide(kMaxNanos) ? static_cast<Nanos>(nanos) : kMaxNanos;
-}
-
 Nanos ParseTime(std::string_view text) {
   const Quantity quantity = Split(text, kTime);
   if (quantity.unit.empty() && quantity.digits == 0) return 0;

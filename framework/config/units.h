@@ -20,24 +20,20 @@ struct Bandwidth {
   bool operator==(const Bandwidth&) const = default;
 };
 
-/// Time on the wire: ceil(bytes / bandwidth), exact. @param bytes >= 0 [B]
-/// @return [ns]; kMaxNanos for anything longer
-Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth);
+// Each function below throws InputError saying what was expected ("expected a time with a unit such
+// as 25us, got \"25\": the unit is missing; units: ns, us, ms, s") for a missing or unknown unit, a
+// negative or non-finite number, or one out of range; the caller adds file and key.
 
-// Each throws InputError saying what was expected ("expected a time with a unit such as 25us, got
-// \"25\"") for a missing or unknown unit, a negative or non-finite number, or one out of range; the
-// caller adds file and key.
-
-/// "25us" -> 25000; units ns, us (or µs), ms, s; rounded to the nearest ns, halves up. A bare 0 is
-/// allowed.
-Nanos ParseTime(std::string_view text);
-/// "11GiB" -> 11 * 2^30; units B, kB, MB, ... KiB, MiB ... A fraction of a byte is refused. A bare
+/// "25us" -> 25000 [ns]; units ns, us (or µs), ms, s; rounded to the nearest ns, halves up. A bare
 /// 0 is allowed.
+Nanos ParseTime(std::string_view text);
+/// "11GiB" -> 11 * 2^30 [B]; units B, kB, MB, ... KiB, MiB ... A fraction of a byte is refused. A
+/// bare 0 is allowed.
 std::int64_t ParseBytes(std::string_view text);
-/// "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s"; must be > 0. In lowest
-/// terms.
+/// "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s"; must be > 0.
+/// @return a fraction in lowest terms
 Bandwidth ParseBandwidth(std::string_view text);
-/// "2.8TFLOP/s" (also TFLOPS) -> 2.8e12 FLOP/s; must be > 0.
+/// "2.8TFLOP/s" (also TFLOPS) -> 2.8e12 [FLOP/s]; must be > 0.
 double ParseFlopRate(std::string_view text);
 
 }  // namespace emplace

@@ -33,9 +33,9 @@ enum class Places { kKeep, kDrop };
 
 /// One YAML document; anchors and aliases are resolved.
 /// @param name  stands for the file in messages and places
-/// @throws InputError "name:line:column: ...": malformed YAML, a duplicate key,
-///   a key that is no scalar, a tag,
-///   a second document
+/// @param places  kDrop: `name` alone is the place of everything
+/// @throws InputError "name:line:column: ...": malformed YAML, a duplicate key, a key that is no
+///   scalar, a tag, a second document
 std::shared_ptr<const YamlValue> ParseYaml(const std::string& text,
                                            const std::string& name,
                                            Places places);

@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/cost/cost_table.h"
+#include "framework/cost/op_kind.h"
 #include "framework/cost/op_signature.h"
 
 namespace emplace {
@@ -17,10 +18,10 @@ namespace {
 
 constexpr int kNumClasses = static_cast<int>(OpClass::kUnknown) + 1;
 
-// Share of the peak that an op class reaches where the device kind does not tell [ours]: round
-// figures between what tuned libraries reach on large shapes (0.7 to 0.9 of peak for products) and
-// what the shapes of real training graphs leave of it. Matters only when FLOPs and not bytes
-// decide.
+// Share of the peak that an op class reaches where the device kind does not tell; also a table in
+// FORMAT.md. [ours] (our choice, agents/README.md): round figures between what tuned libraries
+// reach on large shapes (0.7 to 0.9 of peak for products) and what the shapes of real training
+// graphs leave of it. Matters only where FLOPs and not bytes decide.
 constexpr std::array<double, kNumClasses> kDefaultEfficiency{
     0.60,  // matmul
     0.50,  // convolution
@@ -46,7 +47,7 @@ constexpr std::array<float, kNumRungs> kUncertainty{0.05F, 0.15F, 0.35F, 0.70F, 
 constexpr std::array<std::string_view, 5> kFloatTypes{"f64", "f32", "bf16", "f16", "f8"};
 constexpr int kF32 = 1;
 
-// One device kind with everything looked up.
+// The figures of one device kind, with the defaults filled in.
 struct Rates {
   const DeviceKind* kind;
   const KindCosts* measured = nullptr;
@@ -142,7 +143,7 @@ std::optional<Cost> OwnCost(const Op& op, const DeviceKind& kind) {
   return std::nullopt;
 }
 
-// Standard error of a median with that 95 % interval; one sample has none to tell.
+// Standard error of a median, from its 95 % interval; a single sample has none.
 double RelativeError(const Timing& timing) {
   if (timing.samples < 2 || !(timing.median > 0)) {
     return kUncertainty[static_cast<int>(Rung::kMeasured)];
@@ -207,7 +208,7 @@ Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::st
       fmt::join(devices, ", ")));
 }
 
-// A table of another machine would be ignored op by op.
+// Refuses a table of another machine, which would be ignored without a word, op by op.
 void RequireCommonKind(const CostTable& table, const Cluster& cluster, const std::string& where) {
   std::vector<std::string> measured, wanted;
   for (const KindCosts& kind : table.kinds) measured.push_back(kind.kind.name);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What ops cost, by the cost ladder; the first rung that knows an op and a device kind decides:
+// What ops cost. Of these rungs of the cost ladder the first that knows an op and a device kind
+// decides:
 //
 //   measured   `cost_ns` of the graph file for the kind, as it is
 //   free       storage ops and views (reshape, identity: op class "view") that no table timed
@@ -19,7 +20,8 @@
 // class is unknown, and Rung::kRoofline otherwise.
 //
 // Uncertainties: of a timing its 95 % interval, of a fit its leave-one-signature-out error (as a
-// standard error), of everything else a default per rung.
+// standard error), of everything else a default per rung. FORMAT.md has all of this as a table,
+// with the default efficiencies.
 
 #include <functional>
 #include <span>
@@ -33,26 +35,6 @@
 
 namespace emplace {
 
-/// Classes ops fall into, by kind; the keys of `efficiency:`.
-enum class OpClass : std::uint8_t {
-  kMatmul,
-  kConvolution,
-  kElementwise,
-  kReduction,
-  kNormalization,
-  kPooling,
-  kGather,
-  kCopy,
-  kUpdate,
-  kView,
-  kUnknown
-};
-std::string_view ToString(OpClass op_class);
-/// All class names, the order of the enum, without "view".
-std::vector<std::string> OpClassNames();
-/// TensorFlow and ATen op names -> class; kUnknown for a name never heard of.
-OpClass ClassifyOp(std::string_view kind);
-
 struct CostTable;
 
 /// Where costs may come from besides the graph file and the model.
@@ -64,7 +46,9 @@ struct CostSources {
   std::function<void(const std::string&)> warn = {};
 };
 
-/// The whole table. Ops that may not run on a device (device_kinds) get kMaxNanos there.
+/// The cost of every op on every device. Ops that may not run on a device (device_kinds) get
+/// kMaxNanos there.
+/// @param where  stands for the file in messages
 /// @throws InputError naming op and device: a kind without peak or memory bandwidth while an op
 ///   falls to the model there; a cost beyond kMaxNanos / num_ops; an op allowed on no device of the
 ///   cluster (with what it allows and what the cluster has); a table that knows no kind of the

@@ -1,35 +1,30 @@
 #pragma once
 
-// What was measured on a machine, as a file: `emplace-costs` version 1 (JSON, gzipped if the name
-// ends in .gz). Written by `emplace profile`, read by every command that takes `costs`.
-//
-// The file is one object. `machine`, `properties`, `complete` and `warnings` say what was measured;
-// `device_kinds`, `dispatch`, `fits`, `ops`, `links`, `link_contention` and `interference` are
-// lists of records, one per line, flat but for timings {median_ns, low_ns, high_ns, mean_ns,
-// samples}, so that `pandas.json_normalize(json.load(file)["ops"])` is a table. Ops and fits name
-// their `device_kind`; a fit's `scope` is "op" (rung 2) or "class" (rung 3). Times are in ns, rates
-// per second. Only `format`, `version`, `machine`, `device_kinds` and `ops` are required.
+// What was measured on a machine, as a file: `emplace-costs` version 1, defined in FORMAT.md.
+// Written by `emplace profile`, read by every command that takes `costs`.
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/base/time.h"
 #include "framework/cluster/cluster.h"
-#include "framework/cost/cost_model.h"
+#include "framework/cluster/op_class.h"
 
 namespace emplace {
 
-/// A robust statistic of repeated timings.
+/// Repeated timings of one thing, in a few numbers.
 struct Timing {
   double median = 0, low = 0, high = 0;  ///< median and its 95 % interval [ns]
-  std::int64_t samples = 0;
-  double mean = 0;  ///< without the longest fiftieth (interruptions); 0: not told [ns]
+  std::int64_t samples = 0;              ///< how many timings
+  double mean = 0;  ///< [ns] without the longest 2 %, which are interruptions; 0: not in the file
 
-  /// What such timings add up to, one by one: the mean if told, else the median. [ns]
+  /// The number to use where many such times are summed [ns]: the mean if there is one, else the
+  /// median.
   double Additive() const { return mean > 0 ? mean : median; }
   bool operator==(const Timing&) const = default;
 };
@@ -44,18 +39,23 @@ struct OpMeasurement {
   bool is_proxy = false;                          ///< measured with a stand-in kernel
   std::optional<Timing> isolated, cold, in_situ;  ///< warm caches, flushed caches, in whole steps
 
-  /// In situ if seen and wanted, else isolated, else cold, else in situ though unwanted; nullptr
-  /// without timing
+  /// The timing to go by: in situ if there is one and it is preferred, else isolated, else cold,
+  /// else in situ after all; nullptr without any.
   const Timing* Best(bool prefer_in_situ = true) const;
-  /// Best() as one number: in situ, where an op finds other caches in every step and placement,
-  /// what its times add up to; else the median. nullopt without timing. [ns]
+  /// Best() as one number [ns]: Additive() of a timing in situ, as an op finds other contents of
+  /// the caches in every step and placement; else the median. nullopt without timing.
   std::optional<double> Time(bool prefer_in_situ = true) const;
 };
 
-/// t = t0 + max(F / (P e(F)), B / (W e(B)), (B - C) / S), e(x) = x / (x + x_half), fitted in log
-/// time. The last term is what caches do not hold; it is there only if the timings ask for it. A
-/// term without FLOPs or bytes is 0. Of t0 and the halves, which time cannot tell apart, t0 is the
-/// largest possible: one of the halves is 0. A rate that never decides is the least that does not.
+/// The time of an op with F FLOPs and B bytes accessed,
+///
+///   t = t0 + max(F / (P e(F)), B / (W e(B)), (B - C) / S),   e(x) = x / (x + x_half)
+///
+/// fitted to the logarithms of measured times. The last term is that of bytes beyond the caches; it
+/// is there only if the timings are explained much better with it. A term without FLOPs or bytes is
+/// 0. Several t0 with other halves give the same times: of them the fit has the largest t0, with
+/// which one half is 0. Where a term decides for no op measured, its rate is the least with which
+/// it decides for none.
 struct RooflineFit {
   double overhead_ns = 0;             ///< t0 [ns]
   double flops_per_second = 0;        ///< P [FLOP/s]; 0: no FLOPs seen
@@ -111,6 +111,7 @@ struct DispatchCosts {
   double wait_ns = 0;          ///< extra start delay after an event of another stream
 };
 
+/// All that one file holds.
 struct CostTable {
   std::string machine;  ///< host name and devices, for people
   std::map<std::string, std::string>
@@ -127,19 +128,21 @@ struct CostTable {
 
 /// Reads `emplace-costs` version 1, plain or gzipped. Unknown extra keys are ignored, keys and
 /// records may stand in any order.
-/// @throws InputError naming file, record and field; a kind, signature or fit given twice
+/// @throws InputError naming file, record, field and what was expected; also for a kind, signature
+///   or fit given twice
 CostTable ReadCostTable(const std::filesystem::path& path);
 CostTable ParseCostTable(const std::string& json, const std::string& where);
 /// Every number in the fewest digits that read back equal; the same table gives the same text.
 std::string FormatCostTable(const CostTable& table);
 
-/// Fits rungs 2 (per op kind with at least 4 signatures) and 3 (per op class with at least 3) of
-/// every device kind from its measured ops, with leave-one-signature-out errors; replaces by_op and
-/// by_class. Proxies, views and timings of 0 stay out, and unknown ops out of the classes. Among
-/// more than 200 signatures not one at a time is left out, but every 200th together. Deterministic.
+/// Makes by_op (op kinds with at least 4 signatures) and by_class (op classes with at least 3) of
+/// every device kind anew from its measured ops. Their errors are those of predicting each
+/// signature by a fit of the others; of more than 200 signatures every 200th are left out together.
+/// Proxies, views and timings of 0 are not fitted, and unknown ops only by kind. Deterministic.
+/// @param prefer_in_situ  which timings are fitted: OpMeasurement::Time()
 void FitLadder(CostTable& table, bool prefer_in_situ = true);
 
-/// What a fit says. @return [ns]
+/// The time that a fit predicts for an op. @param flops  [FLOP]   @param bytes  [B]   @return [ns]
 double Predict(const RooflineFit& fit, double flops, double bytes);
 
 }  // namespace emplace

@@ -4,9 +4,8 @@
 //   t(F, B) = max(a + p F, b + w B, s B - c),   p = 1 / P, w = 1 / W, s = 1 / S, c = C / S - t0
 //
 // so a fit is three lines of which the highest decides. The logs of their positive numbers are
-// searched by Levenberg and Marquardt's method for the least sum of Huber's losses of
-// log(t / measured), from several starts; first without the third line, which stays only if the
-// samples ask for it.
+// searched (least_squares.h) for the least sum of Huber's losses of log(t / measured), from several
+// starts; first without the third line, which stays only if the samples ask for it.
 
 #include <algorithm>
 #include <array>
@@ -17,16 +16,18 @@
 
 #include <Eigen/Dense>
 
+#include "framework/base/quantile.h"
 #include "framework/cost/cost_table.h"
+#include "framework/cost/least_squares.h"
 
 namespace emplace {
 namespace {
 
-// Log errors beyond this count linearly: an op that the roofline does not describe must not bend
-// the fit of the others.
-constexpr double kHuberWidth = 0.05;
-constexpr int kMaxIterations = 100;
-// Few signatures are fitted afresh for each one left out, many from the fit of all on.
+// Log errors beyond the width count linearly: an op that the roofline does not describe must not
+// bend the fit of the others.
+constexpr LeastSquaresOptions kSearch{.huber_width = 0.05, .floor = -60, .max_step = 2};
+// For leave-one-out errors up to so many signatures are fitted from all starts without each of
+// them; the fits without one of more signatures start at the fit of all.
 constexpr size_t kMaxFreshFits = 32;
 constexpr size_t kMaxFolds = 200;
 constexpr size_t kMinForOp = 4, kMinForClass = 3, kMinForSpill = 8;
@@ -68,7 +69,6 @@ struct Roofline {
 
 // What is searched: logs of base and slope of each line; the third one's base is negative.
 using Logs = Eigen::Matrix<double, 2 * kNumLines, 1>;
-using Square = Eigen::Matrix<double, 2 * kNumLines, 2 * kNumLines>;
 struct Start {
   Logs logs = Logs::Zero();
   std::array<bool, kNumLines> exists{};
@@ -79,68 +79,22 @@ struct Start {
   }
 };
 
-double HuberLoss(double x) {
-  const double size = std::abs(x);
-  return size <= kHuberWidth ? 0.5 * x * x : kHuberWidth * (size - 0.5 * kHuberWidth);
-}
-
-double Loss(Samples samples, const Start& at) {
-  const Roofline roofline = at.MakeRoofline();
-  double loss = 0;
-  for (const Sample& s : samples) loss += HuberLoss(std::log(roofline.At(s).nanos / s.nanos));
-  return loss;
-}
-
-// One reweighted Gauss-Newton system: hessian * step = -gradient.
-void Linearize(Samples samples, const Start& at, Square& hessian, Logs& gradient) {
-  const Roofline roofline = at.MakeRoofline();
-  hessian.setZero();
-  gradient.setZero();
-  for (const Sample& s : samples) {
-    const Roofline::Deciding top = roofline.At(s);
-    const Line& line = roofline.lines[top.line];
-    const Eigen::Vector2d slope(line.base / top.nanos, line.slope * top.x / top.nanos);
-    const double error = std::log(top.nanos / s.nanos);
-    const double weight = std::min(1.0, kHuberWidth / std::max(std::abs(error), 1e-300));
-    const int first = 2 * top.line;
-    hessian.block<2, 2>(first, first) += weight * slope * slope.transpose();
-    gradient.segment<2>(first) += weight * error * slope;
-  }
-}
-
 // Descends from `at`. @return the loss there
 double Descend(Samples samples, Start& at) {
-  constexpr double kLeastLog = -60, kMostStep = 2, kLeastDamping = 1e-9, kMostDamping = 1e9;
-  double loss = Loss(samples, at), damping = 1e-3;
-  Square hessian;
-  Logs gradient;
-  for (int i = 0; i < kMaxIterations && damping < kMostDamping; ++i) {
-    Linearize(samples, at, hessian, gradient);
-    for (; damping < kMostDamping; damping *= 10) {
-      Square damped = hessian;
-      damped.diagonal() += damping * (hessian.diagonal().array() + 1e-6).matrix();
-      const Logs step = (-damped.ldlt().solve(gradient)).cwiseMax(-kMostStep).cwiseMin(kMostStep);
-      const Start next{(at.logs + step).cwiseMax(kLeastLog), at.exists};
-      const double next_loss = Loss(samples, next);
-      if (!(next_loss < loss)) continue;
-      const double gain = loss - next_loss;
-      at = next;
-      loss = next_loss;
-      damping = std::max(damping / 10, kLeastDamping);
-      if (gain < 1e-10 * loss) return loss;
-      break;
-    }
-  }
-  return loss;
-}
-
-double Quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(place);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  const double share = place - static_cast<double>(below);
-  return values[below] + share * (values[above] - values[below]);
+  const auto evaluate =
+      [&](const Logs& logs, std::vector<double>& errors, std::vector<Logs>* gradients) {
+        const Roofline roofline = Start{logs, at.exists}.MakeRoofline();
+        for (size_t i = 0; i < samples.size(); ++i) {
+          const Roofline::Deciding top = roofline.At(samples[i]);
+          errors[i] = std::log(top.nanos / samples[i].nanos);
+          if (gradients == nullptr) continue;
+          const Line& line = roofline.lines[top.line];
+          (*gradients)[i].setZero();
+          (*gradients)[i].segment<2>(2 * top.line) << line.base / top.nanos,
+              line.slope * top.x / top.nanos;
+        }
+      };
+  return MinimizeHuber(evaluate, samples.size(), kSearch, at.logs);
 }
 
 // Bases from nearly nothing to the shortest time, slopes from the best sample's to the middle's.
@@ -173,8 +127,8 @@ std::vector<Start> MakeStarts(Samples samples) {
   return starts;
 }
 
-// Adds the line of what falls out of the caches: from some size on, with the slope that the largest
-// sample needs from there on.
+// Adds the line of the bytes beyond the caches: it begins at some size, and from there on has the
+// slope that the largest sample needs.
 std::vector<Start> MakeSpillStarts(Samples samples, const Start& found) {
   std::vector<double> sizes, slopes;
   const Sample* largest = &samples.front();
@@ -211,8 +165,8 @@ double DescendFromAll(Samples samples, std::vector<Start> starts, Start& best) {
   return least;
 }
 
-// Both kinds of memory decide for some, and the loss falls by more than two numbers more explain of
-// noise (Schwarz' criterion, twice as strict).
+// Both lines of memory decide for some samples, and the loss falls by more than two more parameters
+// explain of mere noise (Schwarz' information criterion 1978, twice as strict).
 bool NeedsSpill(Samples samples, const Start& with, double loss_with, double loss_without) {
   const auto n = static_cast<double>(samples.size());
   if (!(loss_without > 1e-8 * n)) return false;
@@ -290,7 +244,7 @@ RooflineFit FitSamples(Samples samples) {
       errors.push_back(std::abs(Predict(without, s.flops, s.bytes) - s.nanos) / s.nanos);
     }
   }
-  fit.error = Quantile(errors, 0.5);
+  fit.error = Median(errors);
   fit.error_p90 = Quantile(errors, 0.9);
   return fit;
 }

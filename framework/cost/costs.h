@@ -10,7 +10,7 @@
 
 namespace emplace {
 
-/// Where a cost comes from, best first (the cost ladder of the design).
+/// Where a cost comes from, best first (FORMAT.md, "How the cost of an op is found").
 enum class Rung : std::uint8_t {
   kMeasured,   ///< `cost_ns` of the graph file, or the exact signature of a cost table
   kNeighbour,  ///< same kind, neighbouring shapes, fitted
@@ -30,6 +30,7 @@ struct Costs {
 
   Nanos at(int op, int device) const { return time[size_t(op) * num_devices + device]; }
   Rung rung_at(int op, int device) const { return rung[size_t(op) * num_devices + device]; }
+  /// Whether the op may run on the device.
   bool allowed(int op, int device) const { return at(op, device) < kMaxNanos; }
 };
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
-#include "framework/cost/cost_model.h"
+#include "framework/cost/op_kind.h"
 
 namespace emplace {
 namespace {
@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 19> kIrrelevant{"begin",
                                                        "split_size",
                                                        "split_sizes",
                                                        "start"};
-// Of a view: which dimensions it is about.
+// Attributes of a view that say which dimensions it changes.
 constexpr std::array<std::string_view, 6> kDimensions{"dim",
                                                       "dim0",
                                                       "dim1",
@@ -115,7 +115,7 @@ std::int64_t ElementBytes(std::string_view dtype) {
   return bits / 8;
 }
 
-// No shape may be a scalar's or an unknown one.
+// An empty shape is that of a scalar or stands for an unknown one; the bytes tell.
 bool HasShape(const Tensor& tensor) {
   return !tensor.dtype.empty() &&
          (!tensor.shape.empty() || tensor.bytes == ElementBytes(tensor.dtype));
@@ -129,13 +129,6 @@ void AppendTensor(std::string& text, const Tensor& tensor) {
   if (!tensor.shape.empty()) text += "; ";
   AppendInteger(text, tensor.bytes);
   text += "B]";
-}
-
-// "t" of "aten.t.default".
-std::string_view AtenName(std::string_view kind) {
-  if (!kind.starts_with("aten.") && !kind.starts_with("aten::")) return {};
-  kind.remove_prefix(kind[4] == '.' ? 5 : 6);
-  return kind.substr(0, kind.find('.'));
 }
 
 // Whether an op that shares memory with its input changes the order in which elements are met:

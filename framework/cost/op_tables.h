@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "framework/cost/cost_model.h"
+#include "framework/cluster/op_class.h"
 
 namespace emplace::internal {
 
@@ -18,7 +18,7 @@ struct OpRule {
 
 /// TensorFlow's op types, without the version at their end ("V2").
 std::span<const OpRule> TensorFlowOps();
-/// ATen's ops without "aten." or "aten::" and the overload; "optimizer.*" of the exporter whole.
+/// ATen's ops without "aten." or "aten::" and the overload.
 std::span<const OpRule> AtenOps();
 
 }  // namespace emplace::internal

@@ -1,8 +1,9 @@
 #pragma once
 
 // Co-location and coarsening: passes that take a grouping and merge some of its groups. They
-// compose in any order; none ever splits a group. A group is a promise to share a device and
-// nothing else.
+// compose in any order; none ever splits a group. That ops are in a group means that they share a
+// device, and nothing else. The marks [R] and [?] tell how sure a statement about a paper is
+// (agents/README.md).
 
 #include <cstdint>
 #include <string>
@@ -43,8 +44,9 @@ Grouping GroupByScope(const Graph& graph, const Grouping& grouping, int depth);
 
 /// Repeatedly merges the cheapest group into the neighbour it shares the most bytes with (either
 /// direction; the neighbour of least op id on ties), until at most `num_groups` remain or nothing
-/// has a neighbour. Among equally cheap groups the one merged least recently goes first. As Placeto
-/// merges its graphs to about 128 groups [?].
+/// has a neighbour. Among equally cheap groups the one merged least recently goes first. Placeto
+/// merges its graphs to about 128 groups in this way [?].
+/// @param weight  [num_ops] cost of each op, >= 0 (any unit)
 /// @throws InputError if num_groups < 1
 Grouping MergeCheapest(const Graph& graph,
                        const Grouping& grouping,
@@ -56,6 +58,7 @@ Grouping MergeCheapest(const Graph& graph,
 /// / num_groups) until at most `num_groups` remain or a round shrinks the graph by less than 1 %.
 /// Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998), section 3.1. More than `num_groups` remain
 /// where the limit or the shape (a star) forbids further pairs.
+/// @param weight  [num_ops] cost of each op, >= 0 (any unit)
 /// @throws InputError if num_groups < 1
 Grouping MergeHeavyEdges(const Graph& graph,
                          const Grouping& grouping,
@@ -80,9 +83,9 @@ Grouping MergeHeavyEdges(const Graph& graph,
 ///   common
 Graph Contract(const Graph& graph, const Grouping& grouping);
 
-/// A finer grouping that can always be contracted: each group in as few parts as a fixed order of
-/// the groups needs. Groups are ordered by their first op in topological order; a path that steps
-/// back in that order begins a new round, and a part is what a group does in one round:
+/// A finer grouping that can always be contracted. Groups are ordered by their first op in
+/// topological order; a path that steps back in that order begins a new round, and a part is what a
+/// group does in one round:
 ///
 ///   round(v) = max over predecessors u of round(u) + (group(v) stands before group(u))
 ///

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -11,26 +12,10 @@
 #include "framework/base/saturating.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/coarsen_internal.h"
+#include "framework/graph/cycle.h"
 
 namespace emplace {
 namespace {
-
-// Groups in topological order; shorter than the groups if they make a cycle. missing[g] is then the
-// number of predecessors that could not be ordered.
-std::vector<int> OrderGroups(const Adjacency& successors, std::vector<int>& missing) {
-  missing.assign(successors.offsets.size() - 1, 0);
-  for (int group : successors.values) ++missing[group];
-  std::vector<int> order;
-  for (size_t g = 0; g < missing.size(); ++g) {
-    if (missing[g] == 0) order.push_back(static_cast<int>(g));
-  }
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (int next : successors[order[i]]) {
-      if (--missing[next] == 0) order.push_back(next);
-    }
-  }
-  return order;
-}
 
 const std::string& GroupName(const Graph& graph, const Grouping& grouping, int group) {
   return graph.op(grouping.members(group)[0]).name;
@@ -38,38 +23,17 @@ const std::string& GroupName(const Graph& graph, const Grouping& grouping, int g
 
 void CheckAcyclic(const Graph& graph, const Grouping& grouping) {
   const Adjacency successors = internal::GroupSuccessors(graph, grouping);
-  std::vector<int> missing;
-  if (static_cast<int>(OrderGroups(successors, missing).size()) == grouping.num_groups()) return;
-
-  // Every group left over waits for another one: walking to predecessors must come back.
-  std::vector<int> waits_for(grouping.num_groups(), -1);
-  for (int group = 0; group < grouping.num_groups(); ++group) {
-    if (missing[group] == 0) continue;
-    for (int next : successors[group]) waits_for[next] = group;
-  }
-  int at = static_cast<int>(
-      std::find_if(missing.begin(), missing.end(), [](int m) { return m > 0; }) - missing.begin());
-  std::vector<int> step_of(grouping.num_groups(), -1), path;
-  for (; step_of[at] < 0; at = waits_for[at]) {
-    step_of[at] = static_cast<int>(path.size());
-    path.push_back(at);
-  }
-  std::vector<int> cycle(path.rbegin(), path.rend() - step_of[at]);
-  constexpr size_t kNamed = 5;
-  std::string text;
-  for (size_t i = 0; i < std::min(cycle.size(), kNamed); ++i) {
-    text += fmt::format("\"{}\" -> ", GroupName(graph, grouping, cycle[i]));
-  }
-  if (cycle.size() > kNamed) text += fmt::format("... ({} groups) -> ", cycle.size());
+  const std::vector<int> cycle = internal::FindCycle(successors);
+  if (cycle.empty()) return;
+  const auto name_of = [&](int g) -> std::string_view { return GroupName(graph, grouping, g); };
   throw InputError(fmt::format(
-      "{}: contracting makes a cycle of the groups that begin with {}\"{}\"; expected groups "
-      "without cycles (the uncontracted graph may be simulated with any)",
+      "{}: contracting makes a cycle of the groups that begin with {}; expected groups without "
+      "cycles (the uncontracted graph may be simulated with any)",
       graph.name(),
-      text,
-      GroupName(graph, grouping, cycle[0])));
+      internal::DescribeCycle(cycle, name_of, "groups")));
 }
 
-// Which tensors survive, and their new ids; -1 for the others.
+// The new ids of the tensors that are kept; -1 for the others. @return [num_tensors]
 std::vector<int> NumberKeptTensors(const Graph& graph, const Grouping& grouping) {
   std::vector<bool> kept(graph.num_tensors(), false);
   for (int t = 0; t < graph.num_tensors(); ++t) {
@@ -172,7 +136,7 @@ class Contraction {
     return op;
   }
 
-  // By work, then traffic; of equals the first. Storage only among itself.
+  // The member of most FLOPs, then bytes accessed, then the first; storage only if all are.
   int Costliest(std::span<const int> members) const {
     return *std::max_element(members.begin(), members.end(), [&](int a, int b) {
       const auto rank = [&](int v) {
@@ -256,9 +220,7 @@ Graph Contract(const Graph& graph, const Grouping& grouping) {
 }
 
 bool IsAcyclic(const Graph& graph, const Grouping& grouping) {
-  std::vector<int> missing;
-  const Adjacency successors = internal::GroupSuccessors(graph, grouping);
-  return static_cast<int>(OrderGroups(successors, missing).size()) == grouping.num_groups();
+  return internal::FindCycle(internal::GroupSuccessors(graph, grouping)).empty();
 }
 
 }  // namespace emplace

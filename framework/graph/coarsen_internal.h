@@ -14,7 +14,8 @@
 
 namespace emplace::internal {
 
-/// Disjoint sets of 0 .. n-1; the least element stands for its set.
+/// Disjoint sets of 0 .. n-1; the least element stands for its set, on which ties between merged
+/// groups are decided. (In Boost's disjoint_sets the element of highest rank does.)
 class UnionFind {
  public:
   explicit UnionFind(int n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0); }

@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/saturating.h"
+#include "framework/graph/cycle.h"
 
 namespace emplace {
 namespace {
@@ -172,31 +173,9 @@ std::vector<int> AliasRoots(const std::vector<Tensor>& tensors, const Place& pla
   return roots;
 }
 
-// Names up to five ops of one cycle among the ops that could not be ordered.
-std::string DescribeCycle(const std::vector<Op>& ops,
-                          const Adjacency& predecessors,
-                          const std::vector<int>& missing) {
-  const auto stuck = [&](int v) { return missing[v] > 0; };
-  int at = 0;
-  while (!stuck(at)) ++at;
-  std::vector<int> step_of(ops.size(), -1);
-  std::vector<int> path;
-  while (step_of[at] < 0) {
-    step_of[at] = static_cast<int>(path.size());
-    path.push_back(at);
-    const auto row = predecessors[at];
-    at = *std::find_if(row.begin(), row.end(), stuck);
-  }
-  std::vector<int> cycle(path.begin() + step_of[at], path.end());
-  std::reverse(cycle.begin(), cycle.end());
-  std::string text;
-  for (size_t i = 0; i < std::min<size_t>(cycle.size(), 5); ++i) {
-    text += fmt::format("\"{}\" -> ", ops[cycle[i]].name);
-  }
-  if (cycle.size() > 5) text += fmt::format("... ({} ops) -> ", cycle.size());
-  return text + fmt::format("\"{}\"", ops[cycle[0]].name);
-}
-
+// Of all topological orders the one that takes the least id among the available: schedules and
+// placements are told apart by it, so it is part of the results. Boost's topological_sort promises
+// none in particular.
 std::vector<int> TopologicalOrder(const std::vector<Op>& ops,
                                   const Adjacency& predecessors,
                                   const Adjacency& successors,
@@ -217,7 +196,9 @@ std::vector<int> TopologicalOrder(const std::vector<Op>& ops,
     }
   }
   if (order.size() < ops.size()) {
-    place.Fail("ops: the dependencies make a cycle: " + DescribeCycle(ops, predecessors, missing));
+    const auto name_of = [&](int v) -> std::string_view { return ops[v].name; };
+    place.Fail("ops: the dependencies make a cycle: " +
+               internal::DescribeCycle(internal::FindCycle(successors), name_of, "ops"));
   }
   return order;
 }

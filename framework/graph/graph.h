@@ -1,8 +1,8 @@
 #pragma once
 
-// The training graph: ops, the tensors between them, and what depends on what. Immutable; the file
-// format `emplace-graph` is read and written by graph_io.h, Boost.Graph's algorithms apply to
-// MakeDependencyGraph() of dependency_graph.h.
+// The training graph: ops, the tensors between them, and what depends on what. Immutable.
+// graph_io.h reads and writes the file format `emplace-graph` (FORMAT.md); with graph_concepts.h
+// Boost.Graph's algorithms take a Graph as it is.
 
 #include <cstdint>
 #include <optional>
@@ -30,6 +30,7 @@ std::string_view ToString(Phase phase);
 std::optional<TensorRole> ParseTensorRole(std::string_view text);
 std::optional<Phase> ParsePhase(std::string_view text);
 
+/// A value that one op makes and others read; its id is its place among the graph's tensors.
 struct Tensor {
   std::string name;  ///< may be empty
   std::vector<std::int64_t> shape;
@@ -41,9 +42,10 @@ struct Tensor {
   std::string extra;  ///< unknown keys of the file as a JSON object, or empty
 };
 
+/// One operation of a step; its id is its place among the graph's ops.
 struct Op {
   std::string name;                  ///< unique, not empty
-  std::string kind;                  ///< framework's op type: "Conv2D", "aten.mm", "parameter"
+  std::string kind;                  ///< "Conv2D", "aten.mm", "parameter": framework/cost/op_kind.h
   std::vector<int> inputs, outputs;  ///< tensor ids in the framework's argument order
   std::vector<int> control_inputs;   ///< op ids that must finish before
   double flops = 0;                  ///< [FLOP], a multiply-add counts two
@@ -75,10 +77,9 @@ class Graph {
   /// @param where   stands for the file in messages
   /// @param source  JSON object text about the graph's origin, or empty
   /// @param extra   unknown keys of the file's outermost object as a JSON object, or empty
-  /// @throws InputError naming `where`, op or tensor, and field: two producers, a dangling id,
-  ///   an empty or duplicate op name, a negative or non-finite number, an alias cycle,
-  ///   a dependency cycle
-  ///   (the ops on it are named)
+  /// @throws InputError naming `where`, op or tensor, and field: two producers, a dangling id, an
+  ///   empty or duplicate op name, a negative or non-finite number, an alias cycle, a dependency
+  ///   cycle (with the ops on it)
   Graph(std::string name,
         std::vector<Tensor> tensors,
         std::vector<Op> ops,
@@ -109,7 +110,8 @@ class Graph {
   std::span<const int> successors(int op) const { return successors_[op]; }
   /// The tensor at the end of the chain of aliases; `tensor` itself if it is no alias.
   int alias_root(int tensor) const { return alias_root_[tensor]; }
-  /// Every op after its predecessors; least id first among the available.
+  /// Every op after its predecessors; of the ops whose predecessors are all done the least id
+  /// first.
   std::span<const int> topological_order() const { return topological_order_; }
 
  private:

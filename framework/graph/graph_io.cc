@@ -328,7 +328,7 @@ class GraphReader {
     const auto [at, is_new] =
         unknown_index_.try_emplace(std::string(key), static_cast<int>(unknown_.size()));
     if (is_new) {
-      // Only the likely meaning: the list of all keys would drown it.
+      // Names only the likely key: a list of all would hide it.
       const std::string hint = ChoicesHint(key.substr(0, 60), known);
       const bool has_guess = key.size() > 3 && hint.starts_with("; did you mean");
       unknown_.push_back(

@@ -13,9 +13,8 @@ class Grouping {
  public:
   /// Every op its own group.
   static Grouping Identity(int num_ops);
-  /// @param label_of_op  [num_ops] any integers; equal labels make a group.
-  ///   Groups are numbered by their
-  ///   least op id.
+  /// @param label_of_op  [num_ops] any integers; equal labels make a group. Groups are numbered in
+  ///   the order of their least op ids.
   explicit Grouping(std::span<const int> label_of_op);
 
   int num_ops() const { return static_cast<int>(group_of_op_.size()); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A vector register of floats, for the sources of products.
+// A vector register of floats, for the sources that multiply matrices. Private to framework/learn.
 
 #include <algorithm>
 
@@ -17,7 +17,8 @@ inline constexpr int kLanes = 16;
 #else
 inline constexpr int kLanes = 8;
 #endif
-/// As GCC and Clang know vectors.
+/// A register of kLanes floats, in the vector extension of GCC and Clang: + and * act on each lane.
+/// LanesAnywhere is the same in memory, at any address.
 using Lanes [[gnu::vector_size(4 * kLanes)]] = float;
 using LanesAnywhere [[gnu::vector_size(4 * kLanes), gnu::aligned(4), gnu::may_alias]] = float;
 

@@ -1,6 +1,8 @@
 #pragma once
 
-// Layers: a few parameters and the operations on them.
+// Layers: a few parameters and the operations on them. A layer adds its parameters to the
+// `parameters` of its constructor, named `name` and a suffix ("encoder.weights"), with first values
+// drawn from `rng`; `parameters` outlives it. Shapes in brackets: [rows, cols].
 
 #include <string>
 
@@ -12,6 +14,7 @@ namespace emplace {
 class Linear {
  public:
   Linear(ParameterSet& parameters, const std::string& name, int in, int out, Rng& rng);
+  /// x W + b: [n, in] -> [n, out]
   Var operator()(Tape& tape, Var x) const;
   /// relu(x W + b)
   Var WithRelu(Tape& tape, Var x) const;
@@ -37,6 +40,7 @@ class Lstm {
  public:
   Lstm(ParameterSet& parameters, const std::string& name, int in, int hidden, Rng& rng);
   int hidden() const { return hidden_; }
+  /// The state before the first step: zeros, [rows, H] each.
   LstmState Zero(Tape& tape, int rows) const;
   /// One step: x [n, in], state [n, H].
   LstmState Step(Tape& tape, Var x, const LstmState& state) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the sources of ops.h share.
+// What the sources of ops.h share. Private to framework/learn.
 
 #include <string>
 

@@ -11,8 +11,8 @@ namespace {
 using Eigen::Index;
 
 // exp(2 x), for tanh(x + z) = 1 - 2 / (1 + exp(2 x) exp(2 z)): one exponential per row instead of
-// one per pair of rows. The limit keeps the factors from overflowing; a product that overflows is
-// right.
+// one per pair of rows. The limit keeps the factors from overflowing; where their product overflows
+// to infinity, tanh is 1, which is right.
 Matrix ExpTwice(const Matrix& x) {
   constexpr float kLimit = 43;
   return (2 * x.array().max(-kLimit).min(kLimit)).exp().matrix();

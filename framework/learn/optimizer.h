@@ -25,7 +25,7 @@ struct ScheduleConfig {
   int decay_start = 0;
   double anneal_to = -1;
   int anneal_updates = 1000;
-  /// Visits its fields into the optimizer's settings (no map of its own).
+  /// Visits its fields; they stand among the optimizer's own, not in a map of their own.
   void Visit(FieldVisitor& v);
 };
 double LearningRateAt(const ScheduleConfig& schedule, std::int64_t update);
@@ -43,7 +43,7 @@ struct OptimizerConfig {
 
 class Optimizer {
  public:
-  /// @param parameters  outlives this; complete
+  /// @param parameters  outlives this; none may be added later
   /// @param key  of the settings within the owner's, for messages: "optimizer"
   /// @throws SettingError for an unknown method or a number out of range
   Optimizer(const OptimizerConfig& config, ParameterSet& parameters, const std::string& key);

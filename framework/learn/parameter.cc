@@ -44,13 +44,4 @@ double ParameterSet::GradientNorm() const {
   return std::sqrt(sum);
 }
 
-double ParameterSet::ClipGradients(double max_norm) {
-  EMPLACE_CHECK(max_norm > 0, std::to_string(max_norm));
-  const double norm = GradientNorm();
-  if (norm > max_norm) {
-    for (Parameter& p : parameters_) p.gradient *= static_cast<float>(max_norm / norm);
-  }
-  return norm;
-}
-
 }  // namespace emplace

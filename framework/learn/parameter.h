@@ -20,7 +20,7 @@ struct Parameter {
 /// The parameters of a model, in order of creation; addresses stay valid.
 class ParameterSet {
  public:
-  /// Zeros. CHECKs that the name is new.
+  /// A matrix of zeros. CHECKs that the name is new.
   Parameter& Add(std::string name, int rows, int cols);
   /// Uniform in [-bound, bound].
   Parameter& AddUniform(std::string name, int rows, int cols, float bound, Rng& rng);
@@ -29,13 +29,12 @@ class ParameterSet {
 
   std::deque<Parameter>& all() { return parameters_; }
   const std::deque<Parameter>& all() const { return parameters_; }
+  /// Entries of all matrices together.
   std::int64_t num_values() const;
 
   void ClearGradients();
   /// Euclidean norm over all gradients; summed in double in a fixed order.
   double GradientNorm() const;
-  /// Scales all gradients so that their norm is at most `max_norm` (> 0). @return norm before
-  double ClipGradients(double max_norm);
 
  private:
   std::deque<Parameter> parameters_;

@@ -26,7 +26,7 @@
 
 namespace emplace {
 
-/// A node's number. Valid until its tape is cleared.
+/// A value on a tape: the number of its node. Valid until the tape is cleared.
 struct Var {
   int id = -1;
 };

@@ -12,6 +12,7 @@
 
 namespace emplace {
 
+/// A device by its place in Cluster::devices(), below kMaxDevices.
 using DeviceIndex = std::uint8_t;
 
 /// A device per group of a problem's grouping.
@@ -24,20 +25,21 @@ struct Placement {
 /// Device per op. @return [num_ops]
 std::vector<DeviceIndex> ExpandPlacement(const Placement& placement, const Grouping& grouping);
 
-/// Device per group from a device per op. @throws InputError if a group's ops disagree, naming two
-/// of them
+/// Device per group from a device per op [num_ops].
+/// @param where  stands for the file in messages
+/// @throws InputError if ops of one group have different devices, naming two of them
 Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
                             const Grouping& grouping,
                             const Graph& graph,
                             const Cluster& cluster,
                             const std::string& where = "placement");
 
-/// Reads `emplace-placement` version 1 (JSON, also gzipped).
+/// Reads `emplace-placement` version 1 (FORMAT.md; JSON, also gzipped). A placement made for a
+/// graph or cluster of another name is taken under a warning, since op and device names decide; the
+/// keys `graph` and `cluster` may be missing.
 /// @return device per op [num_ops]
-/// A placement made for a graph or cluster of another name is taken under a warning, since op and
-/// device names decide; the keys `graph` and `cluster` may be missing.
 /// @throws InputError naming file, op, device and choices: unknown op or device, an op missing or
-/// twice
+///   twice
 std::vector<DeviceIndex> ReadPlacement(const std::filesystem::path& path,
                                        const Graph& graph,
                                        const Cluster& cluster,

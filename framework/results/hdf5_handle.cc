@@ -16,7 +16,7 @@ std::mutex& Hdf5Mutex() {
 
 }  // namespace
 
-// Destructors lock, too: that HDF5 cannot be loaded is said by whoever calls it.
+// Destructors lock, too, so this does not throw if HDF5 cannot be loaded: the next call of it does.
 Hdf5Lock::Hdf5Lock() : lock_(Hdf5Mutex()), silences_(CanLoadHdf5()) {
   if (!silences_) return;
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);

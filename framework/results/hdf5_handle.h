@@ -10,8 +10,8 @@
 
 namespace emplace::internal {
 
-/// The packaged HDF5 is not thread-safe: one lock around every use of it, by whichever file. HDF5's
-/// own printing of errors is off meanwhile.
+/// Held around every use of HDF5, of whatever file: the packaged HDF5 is not thread-safe. HDF5
+/// prints no errors of its own meanwhile.
 class Hdf5Lock {
  public:
   Hdf5Lock();
@@ -47,15 +47,16 @@ class Hdf5Handle {
   int (*close_)(std::int64_t);
 };
 
-/// Opens a file that lies in memory, without any tie to one on disk: HDF5 would refuse to open the
-/// same file twice, and a replaced one must not shine through.
-/// @return H5Fclose it; negative if it is no HDF5 file or is damaged
+/// Opens an HDF5 file from memory. One opened on disk could not be opened a second time, and would
+/// change while it is read when another process replaces it.
+/// @return for H5Fclose; negative if it is no HDF5 file or is damaged
 std::int64_t OpenHdf5Image(const std::string& content, bool writable);
 
 /// "evaluations: unable to create dataset", from the bottom of HDF5's error stack.
 std::string LastHdf5Error();
 
-/// Is there a link of this path? Every group above it has to exist for HDF5's own question.
+/// Whether there is an object at this path. (HDF5's own H5Lexists fails if a group on the way is
+/// missing; here that is "no".)
 bool Hdf5PathExists(std::int64_t file, const std::string& path);
 
 }  // namespace emplace::internal

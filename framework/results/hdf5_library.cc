@@ -9,8 +9,8 @@ namespace emplace::internal {
 
 namespace {
 
-/// The library's name, looked up where the system and this program look, then its file on the
-/// machine that this was built on.
+/// The library by its name, found where the system and this program look for libraries; then by its
+/// path on the machine where this was built.
 constexpr const char* kHdf5Names[] = {EMPLACE_HDF5_NAME, EMPLACE_HDF5_FILE};
 
 std::string TakeLinkerError() {

@@ -13,7 +13,7 @@
 // Everything that is reachable is looked at: every address and size lies in the file and no two
 // structures share a byte; lists end; trees are in order; types and sizes agree with the data;
 // every text of variable length is in its heap with its length; every chunk is there and unpacks to
-// its size. Numbers and letters themselves may be damaged, nobody can know.
+// its size. Damage to the numbers and letters of the data themselves cannot be seen.
 
 #include <string>
 #include <string_view>
@@ -21,7 +21,8 @@
 namespace emplace::internal {
 
 /// What is wrong with a file: "object header at byte 96: it has 3 messages, expected 4". Empty if
-/// HDF5 can read all of it. Also of a sound file that uses more of HDF5 than is known here.
+/// HDF5 can read all of it. A sound file that uses more of HDF5 than is known here counts as
+/// damaged.
 std::string FindHdf5Damage(std::string_view file);
 
 }  // namespace emplace::internal

@@ -16,8 +16,8 @@
 
 namespace emplace {
 
-/// A results file that is not as it was written: no HDF5, cut off, with other bytes. Ours never
-/// leave such a one; a disk, a copy or a file system that has lost its power may.
+/// A results file that is not as it was written: no HDF5, cut off, with other bytes. ResultsFile
+/// never leaves such a file, but a disk, a copy or a loss of power may.
 class DamagedError : public InputError {
  public:
   using InputError::InputError;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/version.h"
 #include "framework/results/hdf5_handle.h"
 #include "framework/results/hdf5_library.h"
 
@@ -94,7 +95,7 @@ struct ResultsReader::Impl {
     if (status < 0) Fail(place, "cannot be read: " + internal::LastHdf5Error());
   }
 
-  // Damaged letters of a file without checksum that show.
+  // In a file without checksum damage to a text shows at best by letters that are no UTF-8.
   void RequireLetters(std::string_view text, const std::string& place) const {
     if (!has_checksum && !IsUtf8(text)) Fail(place, "is damaged: no text in UTF-8");
   }
@@ -175,19 +176,8 @@ ResultsReader::ResultsReader(const std::filesystem::path& path) : impl_(std::mak
                     kResultsFormat));
   }
   const std::int64_t version = Int("/", "version");
-  if (version > kResultsVersion) {
-    throw InputError(
-        fmt::format("{}: version {} of results files; supported are 1 to {}: made by a newer "
-                    "emplace",
-                    impl_->name,
-                    version,
-                    kResultsVersion));
-  }
-  if (version < 1) {
-    throw InputError(fmt::format("{}: version {} of results files; expected 1 to {}",
-                                 impl_->name,
-                                 version,
-                                 kResultsVersion));
+  if (const std::string wrong = WhyUnreadable(version, kResultsVersion); !wrong.empty()) {
+    throw InputError(fmt::format("{}: version: {}", impl_->name, wrong));
   }
   if (version > 1 && !impl_->has_checksum) {
     throw DamagedError(

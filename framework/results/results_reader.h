@@ -15,8 +15,8 @@
 namespace emplace {
 
 /// A results file as it was when it was opened: all of it is in memory, so that the file may be
-/// replaced meanwhile. Everything that is asked for and is not there, or is of another type, is an
-/// InputError that names file and place: the file is not of our making, or damaged.
+/// replaced meanwhile. Each function throws InputError, naming file and place, if what it is asked
+/// for is not there or of another type: another program wrote the file, or it is damaged.
 class ResultsReader {
  public:
   /// @throws InputError if there is no such file, it is no results file, or of a newer version
@@ -37,6 +37,7 @@ class ResultsReader {
   double Double(const std::string& object, const std::string& attribute) const;
 
   std::vector<std::int64_t> Ints(const std::string& dataset) const;
+  /// A dataset of two dimensions, as WriteIntMatrix() of ResultsFile writes it. @return
   /// [rows][columns]
   std::vector<std::vector<std::int64_t>> IntMatrix(const std::string& dataset) const;
   std::vector<double> Doubles(const std::string& dataset) const;

@@ -8,9 +8,10 @@
 
 namespace emplace {
 
-/// The fixed order in which S semantics issues ops: repeatedly the available op (all predecessors
-/// issued) of highest priority, least op id on ties. Simulator and executor call this same
-/// function.
+/// The fixed order in which the host issues ops in stream semantics: repeatedly, of the ops whose
+/// predecessors have all been issued, the one of highest priority, and of equals the one of least
+/// id. The simulator and the executor's plan both call this function. The order depends on the
+/// graph alone, not on a placement.
 /// @param priority  [num_ops], or empty: equal for all
 /// @return [num_ops] op ids
 std::vector<int> IssueOrder(const Graph& graph, std::span<const std::int64_t> priority = {});

@@ -7,6 +7,10 @@ bool IsResident(const Tensor& tensor) {
          tensor.role == TensorRole::kBuffer || tensor.role == TensorRole::kOptimizerState;
 }
 
+bool IsNeverReleased(const Tensor& tensor) {
+  return tensor.role == TensorRole::kOutput || IsResident(tensor);
+}
+
 Storage StorageOf(const Graph& graph, std::span<const DeviceIndex> device_of_op, int tensor) {
   const int root = graph.alias_root(tensor);
   const int root_producer = graph.tensor(root).producer;

@@ -10,22 +10,24 @@
 
 namespace emplace {
 
-/// Stands for "the control edge of an op" where a tensor id is expected; sorts behind every tensor.
+/// Stands in the place of a tensor id for the control edges of an op, which cross as one item of 0
+/// bytes. Greater than every tensor id, so that control sorts behind all tensors.
 inline constexpr int kControlTensor = 0x7fffffff;
 
-/// One copy of a tensor (or control edge) to the devices that read it.
+/// One tensor, or the control edges of one op, on the way to devices that wait for it.
 struct Copy {
-  int producer = 0;               ///< op
+  int producer = 0;               ///< op id
   int tensor = 0;                 ///< tensor id or kControlTensor
   std::int64_t bytes = 0;         ///< [B]; 0 for control
-  int source = 0;                 ///< device
-  std::vector<int> destinations;  ///< ascending; several only over a broadcast channel
+  int source = 0;                 ///< device of the producer
+  std::vector<int> destinations;  ///< devices, ascending; several only over a broadcast channel
 };
 
-/// The copies that follow op `producer` in the order both semantics and the executor share: its
-/// outputs in tensor-id order, control last, destinations in device order; a tensor crosses once
-/// per destination, over a broadcast first hop once for all destinations behind it (the copy then
-/// stands at its least destination).
+/// The copies that op `producer` sends, in the order in which they are made. It is the same in
+/// every semantics and in the executor: by tensor id, control last, then by least destination. A
+/// tensor crosses once to each device with a reader, however many readers there are. Destinations
+/// whose routes begin with the same broadcast channel share one copy.
+/// @param device_of_op  [num_ops]
 /// @throws InputError naming op, tensor and both devices if a needed route is missing
 std::vector<Copy> CopiesOf(const Graph& graph,
                            const Cluster& cluster,

@@ -1,11 +1,13 @@
 #pragma once
 
-// What searches. A runner calls Step() until Finished() or the budget ends:
+// The interface of every search, and the registry of those there are. A runner calls Step() until
+// Finished() or the budget ends:
 //
 //   while (!agent->Finished()) agent->Step(evaluator);      // BudgetExhausted ends the loop, too
 //
-// An agent need not keep its best placement: the metered evaluator (meter.h) it is handed records
-// every outcome and the best of them.
+// An agent need not keep its best placement: the metered evaluator (meter.h) that it is handed
+// records every outcome and the best of them. README.md, "Your own agent", lists what an agent
+// consists of.
 
 #include <cstdint>
 #include <functional>
@@ -28,32 +30,39 @@ class Agent {
  public:
   virtual ~Agent() = default;
   /// One unit of search: a policy update, a sweep of moves, the one and only construction of a
-  /// heuristic. @throws Interrupted when its context's interrupts want an end; the agent is then of
-  ///   no more use, unless it says so
+  /// heuristic.
+  /// @param evaluator  of the problem of the agent's context
+  /// @throws BudgetExhausted from the evaluator when the budget ends within the step
+  /// @throws Interrupted when an interrupt of the agent's context wants an end. The agent may not
+  ///   be used afterwards, unless its own header says that it may.
   virtual void Step(Evaluator& evaluator) = 0;
   /// True when further steps cannot change anything (a heuristic after its construction).
   virtual bool Finished() const { return false; }
-  /// What it recorded of its updates; nullptr for an agent that does not learn. Part of the saved
-  /// state.
+  /// The agent's own numbers, one row per update (update_table.h); nullptr for an agent that does
+  /// not learn. Part of the saved state.
   virtual const UpdateTable* updates() const { return nullptr; }
-  /// State between two steps, generators included: a restored agent goes on bit for bit as the
-  /// saved one would have. @throws InputError from Load if the text belongs to another problem or
-  /// agent
+  /// Write and read the state between two steps, random generators included: an agent made from the
+  /// same context and settings that loads a state goes on bit for bit as the saved one would have.
+  /// @throws InputError from Load if the text belongs to another problem or agent
   virtual void Save(std::ostream& out) const = 0;
   virtual void Load(std::istream& in) = 0;
 };
 
+/// What every agent gets, whatever its settings.
 struct AgentContext {
   std::shared_ptr<const Problem> problem;
   std::uint64_t seed = 0;
-  Interrupt end_construction;  ///< at once: a construction would begin anew anyway
-  Interrupt end_step;          ///< later than that: a search whose step ends can be saved
+  /// Wants an end as soon as the user does. For agents whose step is one whole construction: half
+  /// of it cannot be saved.
+  Interrupt end_construction;
+  /// Wants an end later. For agents that are saved between steps: a step has time to finish.
+  Interrupt end_step;
 };
 
 /// One entry of the registry.
 struct AgentEntry {
-  std::string name;
-  std::string sentence;
+  std::string name;      ///< in run configs and results
+  std::string sentence;  ///< what it does, for `emplace list agents`
   /// @param settings  the agent's map in the run config without "name"; validated here
   std::function<std::unique_ptr<Agent>(const AgentContext&, const ConfigNode& settings)> make;
   /// The agent's policy over several problems, with the same settings; empty: it has none that

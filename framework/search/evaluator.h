@@ -1,7 +1,7 @@
 #pragma once
 
-// The one door between search and world: placements in, outcomes out. An agent never learns whether
-// a simulator or a rack of GPUs stands behind it.
+// What tells a search how good a placement is: placements in, outcomes out. An agent never learns
+// whether they are simulated (simulator/) or executed on devices (profilers/executor/).
 
 #include <cstdint>
 #include <span>
@@ -13,19 +13,22 @@
 
 namespace emplace {
 
+/// What one step does on a device.
 struct DeviceOutcome {
   Nanos busy = 0;            ///< sum of the costs of its ops [ns]
   std::int64_t peak = 0;     ///< peak memory [B]
   std::int64_t deficit = 0;  ///< bytes missing: max(0, peak - memory) [B]
 };
 
+/// What one step does on a channel.
 struct ChannelOutcome {
-  Nanos busy = 0;  ///< sum of wire times [ns], without latency and gaps
-  std::int64_t transfers = 0;
-  std::int64_t bytes = 0;  ///< [B]
+  Nanos busy = 0;              ///< sum of wire times [ns], without latency and gaps
+  std::int64_t transfers = 0;  ///< hops over it; one that serves several devices is one
+  std::int64_t bytes = 0;      ///< [B]
 };
 
-/// What a placement leads to. One that does not fit is an outcome with the missing bytes.
+/// What a placement leads to. A placement that does not fit into memory is no error: its outcome is
+/// infeasible and names the missing bytes per device.
 struct Outcome {
   Nanos step_time = 0;                   ///< the problem's objective [ns]
   bool feasible = true;                  ///< no device has a deficit
@@ -41,8 +44,8 @@ struct Outcome {
 
 /// What to compute beyond time and memory.
 struct OutcomeDetail {
-  bool channels = false;
-  bool op_times = false;
+  bool channels = false;  ///< fill Outcome::channels
+  bool op_times = false;  ///< fill Outcome::start and finish
 };
 
 class Evaluator {
@@ -60,7 +63,7 @@ class Evaluator {
   /// Evaluations still allowed by the budget; a batch beyond it is cut off by BudgetExhausted.
   virtual std::int64_t remaining() const { return INT64_MAX; }
 
-  // Convenience.
+  /// The same with outcomes of its own.
   std::vector<Outcome> Evaluate(std::span<const Placement> placements,
                                 const OutcomeDetail& detail = {});
   Outcome Evaluate(const Placement& placement, const OutcomeDetail& detail = {});

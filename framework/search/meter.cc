@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-// Large graphs take seconds for a large batch.
+// Placements between two looks at `cancelled`: a large batch of a large graph takes seconds.
 constexpr size_t kPart = 16;
 
 }  // namespace

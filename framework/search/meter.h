@@ -1,5 +1,8 @@
 #pragma once
 
+// A search within a budget: counts and records every evaluation, keeps the best placement, and ends
+// the search when a limit is reached.
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,9 +16,9 @@ namespace emplace {
 
 /// Whichever limit is reached first ends a search.
 struct Budget {
-  std::int64_t evaluations = INT64_MAX;
-  double seconds = 1e18;
-  std::int64_t steps = INT64_MAX;
+  std::int64_t evaluations = INT64_MAX;  ///< placements evaluated
+  double seconds = 1e18;                 ///< wall-clock time [s]
+  std::int64_t steps = INT64_MAX;        ///< calls of Agent::Step; counted by the runner
 };
 
 /// Thrown by a metered evaluator when the budget ends within Agent::Step; the evaluations made
@@ -33,7 +36,8 @@ struct EvaluationRecord {
   bool feasible = false;
 };
 
-/// Decorator: counts, records, keeps the best, enforces the budget.
+/// An evaluator around another one, with the other's outcomes: counts and records them, keeps the
+/// best, and enforces the budget.
 class MeteredEvaluator final : public Evaluator {
  public:
   /// @param inner  outlives this
@@ -42,12 +46,15 @@ class MeteredEvaluator final : public Evaluator {
   MeteredEvaluator(Evaluator& inner, const Budget& budget, std::function<bool()> cancelled = {});
 
   const Problem& problem() const override { return inner_.problem(); }
+  /// Evaluates as much of the batch as the budget allows, in order.
+  /// @throws BudgetExhausted if that is not all, or if the time is over or the search cancelled
   void Evaluate(std::span<const Placement> placements,
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override;
   using Evaluator::Evaluate;
   std::int64_t remaining() const override;
 
+  /// The best placement so far.
   struct Best {
     Placement placement;
     Outcome outcome;
@@ -60,7 +67,9 @@ class MeteredEvaluator final : public Evaluator {
 
   /// The best by Better(); the first of equals. Empty before the first evaluation.
   const std::optional<Best>& best() const { return best_; }
+  /// One per evaluation, in order.
   const std::vector<EvaluationRecord>& records() const { return records_; }
+  /// Since the search began, its restored part included. [s]
   double seconds() const;
 
  private:

@@ -62,7 +62,8 @@ std::uint64_t AllowedForGroup(const Graph& graph,
   return allowed;
 }
 
-// The worst case of everything serialised must stay below kMaxNanos, all memory below 2^62.
+// Everything one after another, at its dearest, must take less than kMaxNanos, and all memory
+// together less than 2^62 B.
 void CheckMagnitudes(const Graph& graph, const Cluster& cluster, const Costs& costs) {
   const auto fail = [&](const std::string& what) {
     throw InputError(fmt::format(

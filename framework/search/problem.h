@@ -13,6 +13,7 @@
 
 namespace emplace {
 
+/// What a search makes small: Outcome::step_time of the evaluator.
 enum class Objective : std::uint8_t {
   kStepTime,  ///< latency of one step [ns]
   kPeriod,    ///< steady-state time between steps, the largest device load [ns]
@@ -21,8 +22,8 @@ enum class Objective : std::uint8_t {
 /// Which of the checks that look at more than one placement the constructor makes.
 enum class ProblemChecks : std::uint8_t {
   kAll,
-  kPlacementOnly,  ///< one given placement will be simulated: routes and sizes it does not need may
-                   ///< miss
+  kPlacementOnly,  ///< for simulating one given placement: routes that it does not need may be
+                   ///< missing, and parameters may fit nowhere
 };
 
 /// What is to be placed where: everything a search may know. Immutable and validated, shared by any
@@ -30,12 +31,11 @@ enum class ProblemChecks : std::uint8_t {
 class Problem {
  public:
   /// @throws InputError: sizes that do not fit together; a group whose ops share no allowed device
-  /// (names
-  ///   two ops that exclude each other); a missing route between two devices that a dependency may
-  ///   need (names both devices and the dependency); costs so large that times could overflow;
-  ///   parameters that fit nowhere (more resident bytes than all allowed devices hold together, or
-  ///   a single tensor larger than every device its producer may run on: with the bytes and the
-  ///   choices)
+  ///   (names two ops that exclude each other); a missing route between two devices that a
+  ///   dependency may need (names both devices and the dependency); costs so large that times could
+  ///   overflow; parameters that fit nowhere (more resident bytes than all allowed devices hold
+  ///   together, or a single tensor larger than every device its producer may run on: with the
+  ///   bytes and the choices)
   Problem(std::shared_ptr<const Graph> graph,
           Grouping grouping,
           std::shared_ptr<const Cluster> cluster,
@@ -59,15 +59,17 @@ class Problem {
   Nanos group_cost(int group, int device) const {
     return group_cost_[size_t(group) * num_devices() + device];
   }
-  /// Resident and other bytes produced by a group's ops. [B]
+  /// Bytes that stay for the whole step wherever the group is: parameters, buffers and optimiser
+  /// state that its ops make. [B]
   std::int64_t group_resident_bytes(int group) const { return resident_bytes_[group]; }
 
-  /// Bytes that cross if the groups sit on different devices: distinct tensors, both directions, a
-  /// control edge counting 0. Neighbours ascending.
+  /// Bytes that cross between two groups if they are on different devices: distinct tensors, both
+  /// directions, a control edge counting 0.
   struct Edge {
-    int neighbor;
-    std::int64_t bytes;
+    int neighbor;        ///< the other group
+    std::int64_t bytes;  ///< [B]
   };
+  /// The edges of a group, neighbours ascending.
   std::span<const Edge> neighbors(int group) const {
     return {edges_.data() + edge_offsets_[group], edges_.data() + edge_offsets_[group + 1]};
   }

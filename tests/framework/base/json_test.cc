@@ -172,9 +172,20 @@ TEST_CASE("format and version are checked in this order") {
         "f.json: required key \"format\" is missing; expected \"emplace-x\"");
   CHECK(message("onnx", 2) == "f.json: format: got \"onnx\"; expected \"emplace-x\"");
   CHECK(message("emplace-x", none) == "f.json: required key \"version\" is missing; expected 1");
-  CHECK(message("emplace-x", 2) == "f.json: version: the file says 2; supported is 1");
-  CHECK(message("emplace-x", "1") == "f.json: version: the file says \"1\"; supported is 1");
-  CHECK(message("emplace-x", true) == "f.json: version: the file says true; supported is 1");
+  CHECK(message("emplace-x", 2) ==
+        "f.json: version: expected at most 1, got 2: made by a newer version of emplace");
+  CHECK(message("emplace-x", "1") ==
+        "f.json: version: got \"1\"; expected an integer from 0 to 2^63 - 1");
+  CHECK(message("emplace-x", true) ==
+        "f.json: version: got true; expected an integer from 0 to 2^63 - 1");
+  const auto of_three = [](int version) {
+    return MessageOf<InputError>(
+        [&] { CheckJsonFormat("emplace-x", version, "emplace-x", 3, "f.json"); });
+  };
+  for (const int version : {1, 2, 3}) CHECK(of_three(version) == "(nothing was thrown)");
+  CHECK(of_three(4) ==
+        "f.json: version: expected at most 3, got 4: made by a newer version of emplace");
+  CHECK(of_three(0) == "f.json: version: expected 1 to 3, got 0");
 }
 
 TEST_CASE("counts are integers from 0 to 2^63 - 1") {

@@ -11,6 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/random.h"
+#include "framework/cluster/op_class.h"
 #include "tests/support/paths.h"
 
 using namespace emplace;

@@ -120,31 +120,6 @@ TEST_CASE("a long wrong text is cut in the message") {
   CHECK(message.size() < 250);
 }
 
-TEST_CASE("wire time is the exact ceiling") {
-  CHECK(WireTime(0, {1, 1}) == 0);
-  CHECK(WireTime(7600, {7'600'000'000, 1}) == 1000);  // 7600 B at 7600 B/us
-  CHECK(WireTime(7601, {7'600'000'000, 1}) == 1001);  // 1000.13
-  CHECK(WireTime(1, {3, 1}) == 333'333'334);          // 10^9 / 3
-  CHECK(WireTime(1, {1, 3}) == 3'000'000'000);
-  CHECK(WireTime(2, {2, 3}) == 3'000'000'000);
-  CHECK(WireTime(1LL << 62, {1'000'000'000, 1}) == kMaxNanos);
-  CHECK(WireTime(1LL << 60, {1, 1LL << 62}) == kMaxNanos);
-}
-
-TEST_CASE("random: wire time t is the least with t * bandwidth >= bytes * 10^9") {
-  Rng rng(7);
-  for (int i = 0; i < 20'000; ++i) {
-    const std::int64_t bytes = static_cast<std::int64_t>(Uniform01(rng) * 1e12);
-    const Bandwidth bandwidth{1 + static_cast<std::int64_t>(Uniform01(rng) * 1e12),
-                              1 + UniformInt(rng, 9)};
-    const Nanos time = WireTime(bytes, bandwidth);
-    __extension__ using Wide = __int128;
-    const Wide need = Wide(bytes) * 1'000'000'000 * bandwidth.per_seconds;
-    REQUIRE(Wide(time) * bandwidth.bytes >= need);
-    REQUIRE((time == 0 || Wide(time - 1) * bandwidth.bytes < need));
-  }
-}
-
 TEST_CASE("random: decimal nanoseconds read back in every unit") {
   Rng rng(8);
   for (int i = 0; i < 20'000; ++i) {

@@ -310,7 +310,7 @@ TEST_CASE("what is wrong is told by file, record and field") {
   CHECK(ErrorAfter("emplace-costs", "emplace-graph") ==
         "f.json: format: got \"emplace-graph\"; expected \"emplace-costs\"");
   CHECK(ErrorAfter("\"version\": 1", "\"version\": 2") ==
-        "f.json: version: the file says 2; supported is 1");
+        "f.json: version: expected at most 1, got 2: made by a newer version of emplace");
   CHECK(ErrorAfter("\"machine\": \"box\",", "") == "f.json: required key \"machine\" is missing");
   CHECK(ErrorAfter("\"machine\": \"box\"", "\"machine\": 3") ==
         "f.json: machine: got 3; expected what the machine is (text)");

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/file.h"
-#include "framework/cost/cost_model.h"
+#include "framework/cost/op_kind.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
 #include "tests/support/paths.h"

@@ -138,14 +138,14 @@ TEST_CASE("format and version come before anything else") {
   CHECK(Message(Small("emplace-graph", "emplace-placement")) ==
         "g.json: format: got \"emplace-placement\"; expected \"emplace-graph\"");
   CHECK(Message(Small("\"version\": 1", "\"version\": 2")) ==
-        "g.json: version: the file says 2; supported is 1");
+        "g.json: version: expected at most 1, got 2: made by a newer version of emplace");
   CHECK(Message(Small("\"version\": 1, ", "")) ==
         "g.json: required key \"version\" is missing; expected 1");
   CHECK(Message(R"({"traceEvents": [{"ph": "X"}], "displayTimeUnit": "ns"})") ==
         "g.json: required key \"format\" is missing; expected \"emplace-graph\"");
   // Records of a later version that stand before its number are not judged by the rules of ours.
   CHECK(Message(R"({"format": "emplace-graph", "ops": [{"ident": 0}], "version": 7})") ==
-        "g.json: version: the file says 7; supported is 1");
+        "g.json: version: expected at most 1, got 7: made by a newer version of emplace");
   CHECK(Message(R"({"ops": [{"ident": 0}], "name": "x"})") ==
         "g.json: required key \"format\" is missing; expected \"emplace-graph\"");
   CHECK(Message(R"({"ops": [{"id": 0}, 7], "format": "emplace-graph", "version": 1})") ==

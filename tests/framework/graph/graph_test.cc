@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <boost/graph/breadth_first_search.hpp>
-#include <boost/graph/topological_sort.hpp>
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
-#include "framework/graph/dependency_graph.h"
 #include "framework/graph/grouping.h"
 #include "tests/framework/graph/random_graph.h"
 #include "tests/support/paths.h"
@@ -230,7 +226,7 @@ TEST_CASE("roles and phases by name") {
   CHECK_FALSE(ParsePhase("").has_value());
 }
 
-TEST_CASE("random graphs: adjacency is consistent and Boost's algorithms agree") {
+TEST_CASE("random graphs: adjacency is consistent") {
   for (int seed = 0; seed < 200 * EMPLACE_TEST_SCALE; ++seed) {
     Rng rng(seed);
     const Graph graph = RandomGraph(rng, 1 + UniformInt(rng, 40));
@@ -255,32 +251,7 @@ TEST_CASE("random graphs: adjacency is consistent and Boost's algorithms agree")
       }
       CHECK(graph.FindOp(graph.op(v).name) == v);
     }
-
-    const DependencyGraph boost_graph = MakeDependencyGraph(graph);
-    REQUIRE(static_cast<int>(boost::num_vertices(boost_graph)) == graph.num_ops());
-    std::vector<unsigned> reversed;
-    boost::topological_sort(boost_graph, std::back_inserter(reversed));
-    std::vector<int> boost_position(graph.num_ops());
-    for (size_t i = 0; i < reversed.size(); ++i) {
-      boost_position[reversed[i]] = static_cast<int>(reversed.size() - i);
-    }
-    for (int v = 0; v < graph.num_ops(); ++v) {
-      CHECK(boost::out_degree(static_cast<unsigned>(v), boost_graph) == graph.successors(v).size());
-      CHECK(boost::in_degree(static_cast<unsigned>(v), boost_graph) ==
-            graph.predecessors(v).size());
-      for (int u : graph.predecessors(v)) CHECK(boost_position[u] < boost_position[v]);
-    }
   }
-}
-
-TEST_CASE("Boost's breadth-first search over the dependencies gives depths") {
-  const DependencyGraph graph = MakeDependencyGraph(EditableDiamond().Build());
-  std::vector<int> depth(4, 0);
-  boost::breadth_first_search(graph,
-                              0,
-                              boost::visitor(boost::make_bfs_visitor(
-                                  boost::record_distances(depth.data(), boost::on_tree_edge()))));
-  CHECK(depth == Ids{0, 1, 1, 1});  // d waits for a directly, by control
 }
 
 TEST_CASE("groups are numbered by their least op") {

@@ -1,4 +1,4 @@
-// Operations and optimisers against PyTorch's numbers: scripts/learn_reference.py.
+// Operations and optimisers against PyTorch's numbers: tests/golden/learn_reference.py.
 
 #include <fstream>
 #include <functional>

@@ -109,7 +109,7 @@ TEST_CASE("what is no placement file is refused") {
   CHECK(Message(R"({"format": "emplace-placement"})") ==
         "p.json: required key \"version\" is missing; expected 1");
   CHECK(Message(R"({"format": "emplace-placement", "version": 3})") ==
-        "p.json: version: the file says 3; supported is 1");
+        "p.json: version: expected at most 1, got 3: made by a newer version of emplace");
   CHECK(Message(R"({"format": "emplace-placement", "version": 1})") ==
         "p.json: required key \"devices\" is missing");
   CHECK(Message(File("[\"cpu:0\"]")) ==

@@ -131,13 +131,13 @@ TEST_CASE("what is no results file is refused") {
   }
   CHECK(message(folder / "later.h5") ==
         (folder / "later.h5").string() +
-            ": version 3 of results files; supported are 1 to 2: made by a newer emplace");
+            ": version: expected at most 2, got 3: made by a newer version of emplace");
   {
     ResultsFile file(folder / "zero.h5");
     file.SetAttribute("/", "version", std::int64_t{0});
     file.Commit();
   }
-  CHECK(Contains(message(folder / "zero.h5"), "version 0 of results files; expected 1 to 2"));
+  CHECK(Contains(message(folder / "zero.h5"), "version: expected 1 to 2, got 0"));
 }
 
 TEST_CASE("a file can be extended, and parts of it replaced") {

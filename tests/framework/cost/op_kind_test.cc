@@ -1,10 +1,10 @@
+#include "framework/cost/op_kind.h"
+
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
-#include "framework/cluster/cluster.h"
-#include "framework/cost/cost_model.h"
 #include "framework/cost/op_tables.h"
 
 using namespace emplace;
@@ -76,12 +76,25 @@ TEST_CASE("tables are sorted, so that the search finds every name") {
   }
 }
 
-TEST_CASE("class names are what device kinds may use, and memory") {
-  std::vector<std::string> names = OpClassNames();
-  CHECK(names.size() == 10);
-  CHECK(names.front() == ToString(OpClass::kMatmul));
-  names.push_back("memory");
-  CHECK(names == EfficiencyKeys());
+TEST_CASE("a kind tells its origin, its name and the op of which it is a variant") {
+  const auto check =
+      [](std::string_view kind, OpOrigin origin, std::string_view name, std::string_view base) {
+        INFO(kind);
+        const OpName op = ParseOpKind(kind);
+        CHECK(op.origin == origin);
+        CHECK(op.name == name);
+        CHECK(op.base == base);
+        CHECK(AtenName(kind) == (origin == OpOrigin::kAten ? name : ""));
+      };
+  check("aten.add.Tensor", OpOrigin::kAten, "add", "add");
+  check("aten::relu_", OpOrigin::kAten, "relu_", "relu");
+  check("aten.", OpOrigin::kAten, "", "");
+  check("optimizer.adam", OpOrigin::kOptimizer, "optimizer.adam", "optimizer.adam");
+  check("AddV2", OpOrigin::kTensorFlow, "AddV2", "Add");
+  check("Conv2D", OpOrigin::kTensorFlow, "Conv2D", "Conv2D");
+  check("V2", OpOrigin::kTensorFlow, "V2", "V2");
+  check("aten", OpOrigin::kTensorFlow, "aten", "aten");
+  check("", OpOrigin::kTensorFlow, "", "");
 }
 
 }  // namespace

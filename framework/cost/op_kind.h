@@ -1,0 +1,38 @@
+#pragma once
+
+// What the kind of an op (Op::kind) says: which framework it is from, what the op is called there,
+// and what class of work it does.
+
+#include <cstdint>
+#include <string_view>
+
+#include "framework/cluster/op_class.h"
+
+namespace emplace {
+
+/// Whose name for an op a kind is.
+enum class OpOrigin : std::uint8_t {
+  kAten,        ///< PyTorch's operators: "aten.add.Tensor", "aten::relu_"
+  kOptimizer,   ///< updates of parameters, named by the exporter for PyTorch: "optimizer.adam"
+  kTensorFlow,  ///< any other kind: "AddV2"
+};
+
+/// A kind taken apart; the texts are parts of the kind's.
+struct OpName {
+  OpOrigin origin;
+  std::string_view name;  ///< ATen: without prefix and overload, "add", "relu_"; others: the kind
+  /// The op of which this one is a variant: "relu" for ATen's "relu_" (in place), "Add" for
+  /// TensorFlow's "AddV2" (a version); else `name`.
+  std::string_view base;
+};
+OpName ParseOpKind(std::string_view kind);
+
+/// OpName::name of an ATen op, "t" of "aten.t.default"; empty for an op of another origin.
+std::string_view AtenName(std::string_view kind);
+
+/// The class of TensorFlow's, ATen's and the exporter's ops; of a variant that no table lists the
+/// class of its base. Storage ("parameter", "constant") counts as a view. kUnknown for a name that
+/// is in no table (tensorflow_ops.cc, aten_ops.cc).
+OpClass ClassifyOp(std::string_view kind);
+
+}  // namespace emplace

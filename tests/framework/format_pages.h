@@ -1,0 +1,121 @@
+#pragma once
+
+// What the tests of the pages that define file formats share (framework/FORMATS.md): every example
+// is read, and every table of keys names the keys that the readers know, and no other.
+
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/error.h"
+#include "tests/support/pages.h"
+#include "tests/support/paths.h"
+
+namespace emplace::testing {
+
+using Names = std::set<std::string>;
+
+inline const std::string kGraphPage = "framework/graph/FORMAT.md";
+inline const std::string kClusterPage = "framework/cluster/FORMAT.md";
+inline const std::string kPlacementPage = "framework/placement/FORMAT.md";
+inline const std::string kCostPage = "framework/cost/FORMAT.md";
+inline const std::string kResultsPage = "framework/results/FORMAT.md";
+inline const std::string kNothing = "(nothing was thrown)";
+
+/// A table of keys: key -> is it required?
+using KeyTable = std::map<std::string, bool>;
+
+/// The table below a heading; its columns are "key", "default" and others.
+inline KeyTable KeysOf(const std::string& page, const std::string& heading) {
+  KeyTable keys;
+  for (const auto& row : TableOf(SectionOf(ReadPage(page), heading))) {
+    const std::vector<std::string> names = CodeSpans(row.at("key"));
+    REQUIRE(names.size() == 1);
+    CHECK_MESSAGE(keys.emplace(names[0], row.at("default") == "required").second, names[0]);
+  }
+  return keys;
+}
+
+inline Names NamesOf(const KeyTable& keys) {
+  Names names;
+  for (const auto& [key, is_required] : keys) names.insert(key);
+  return names;
+}
+
+/// For comparisons that show both sides.
+inline std::string Text(const Names& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// The fenced block of a page in a language, counted from 0.
+inline std::string Example(const std::string& page, const std::string& language, size_t index = 0) {
+  const std::vector<std::string> blocks = FencedBlocks(ReadPage(page), language);
+  REQUIRE(blocks.size() > index);
+  return blocks[index];
+}
+
+/// Where in an example the records of a table of keys stand.
+struct Records {
+  std::string heading;
+  std::vector<std::string> places;  ///< JSON pointers; CheckKnown() changes the first
+};
+
+/// Keys of the records at some places of an example.
+inline Names KeysAt(const nlohmann::json& document, const std::vector<std::string>& places) {
+  Names keys;
+  for (const std::string& place : places) {
+    const nlohmann::json& record = document.at(nlohmann::json::json_pointer(place));
+    for (const auto& [key, value] : record.items()) keys.insert(key);
+  }
+  return keys;
+}
+
+/// Parses an example and checks that the reader knows every key of a table, and which are required.
+/// A key is known if its value is looked at: of two values that make no sense one is refused.
+inline void CheckKnown(const nlohmann::json& example,
+                       const std::string& place,
+                       const KeyTable& keys,
+                       const std::function<void(const std::string&)>& parse) {
+  CHECK_NOTHROW(parse(example.dump()));
+  for (const auto& [key, is_required] : keys) {
+    CAPTURE(place);
+    CAPTURE(key);
+    bool is_known = false;
+    for (const nlohmann::json& poison : {nlohmann::json{{"no such", {0}}}, nlohmann::json(0)}) {
+      nlohmann::json changed = example;
+      changed[nlohmann::json::json_pointer(place)][key] = poison;
+      const std::string message = MessageOf<InputError>([&] { parse(changed.dump()); });
+      is_known = is_known || message != kNothing;
+    }
+    CHECK_MESSAGE(is_known, "no reader looks at the key");
+    nlohmann::json shorter = example;
+    shorter[nlohmann::json::json_pointer(place)].erase(key);
+    const std::string message = MessageOf<InputError>([&] { parse(shorter.dump()); });
+    const bool is_missed = message.find("required key \"" + key + "\"") != std::string::npos;
+    CHECK_MESSAGE(is_missed == is_required, message);
+  }
+}
+
+/// The texts of a list that a source keeps to itself: `kOpKeys = {"id", ...};`
+inline Names ListInSource(const std::string& path, const std::string& name) {
+  const std::string source = ReadPage(path);
+  const std::regex pattern(name + R"(\s*=\s*\{([^}]*)\})");
+  std::smatch match;
+  REQUIRE_MESSAGE(std::regex_search(source, match, pattern), name);
+  const std::string list = match[1];
+  Names names;
+  static const std::regex text("\"([^\"]*)\"");
+  for (std::sregex_iterator at(list.begin(), list.end(), text), end; at != end; ++at) {
+    names.insert((*at)[1]);
+  }
+  return names;
+}
+
+}  // namespace emplace::testing

@@ -1,0 +1,42 @@
+// framework/placement/FORMAT.md against reader and writer.
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/graph/graph_io.h"
+#include "framework/placement/placement.h"
+#include "tests/framework/cluster/cluster_page.h"
+#include "tests/framework/format_pages.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+using nlohmann::json;
+
+TEST_CASE("placement: the example is one of the other pages' graph and cluster") {
+  const Graph graph = ParseGraph(Example(kGraphPage, "json"), "graph page");
+  const Cluster cluster = ReadClusterExample(ClusterExamples().at(0));
+  const std::string example = Example(kPlacementPage, "json");
+  std::vector<std::string> warnings;
+  const auto parse = [&](const std::string& text) {
+    return ParsePlacement(text, graph, cluster, "page", [&](const std::string& warning) {
+      warnings.push_back(warning);
+    });
+  };
+  const std::vector<DeviceIndex> devices = parse(example);
+  CHECK(warnings.empty());
+  CHECK(devices == std::vector<DeviceIndex>{1, 1, 2, 1});
+  CHECK(json::parse(FormatPlacement(devices, graph, cluster)) == json::parse(example));
+
+  const KeyTable keys = KeysOf(kPlacementPage, "Keys of the file");
+  CHECK(Text(NamesOf(keys)) == Text(KeysAt(json::parse(example), {""})));
+  CHECK(Text(NamesOf(keys)) == Text(ListInSource("framework/placement/placement.cc", "kKeys")));
+  CheckKnown(json::parse(example), "", keys, parse);
+}
+
+}  // namespace
