@@ -30,13 +30,13 @@ Nanos CriticalPath(const Problem& problem) {
 
 // The work bound by its dual. With a price p_k per ns on each kind k and sum_k slots_k p_k = 1,
 //
-//   T >= f(p) = sum_v min_k p_k c_vk                 (weak duality: every price vector gives a
-//   bound)
+//   T >= f(p) = sum_v min_k p_k c_vk
 //
-// and the best prices reach the optimum of the linear programme. f is concave, piecewise linear and
-// homogeneous, so Kelley's cutting planes end after a few dozen rounds: each cut is one assignment
-// of ops to kinds, the master programme has one variable per kind. Floating-point errors of its
-// solver can only choose worse prices: what prices prove is added up in integers (Value).
+// by weak duality, so that every price vector proves a bound, and the best prices reach the optimum
+// of the linear programme. f is concave, piecewise linear and homogeneous, so Kelley's cutting
+// planes end after a few dozen rounds: each cut is one assignment of ops to kinds, the master
+// programme has one variable per kind. Floating-point errors of its solver can only choose worse
+// prices: what prices prove is added up in integers (Value).
 class WorkBound {
  public:
   explicit WorkBound(const Problem& problem) {
@@ -68,7 +68,7 @@ class WorkBound {
     std::vector<std::vector<double>> cuts;
     while (static_cast<int>(cuts.size()) < kMaxCuts) {
       std::vector<double> cut = Cut(prices);
-      // The master programme knew it: it is at its optimum, as exactly as it can be solved.
+      // The master programme has this cut already: its prices are the best that it can find.
       if (std::find(cuts.begin(), cuts.end(), cut) != cuts.end()) break;
       cuts.push_back(std::move(cut));
       double value = 0;

@@ -1,10 +1,16 @@
 #pragma once
 
-// Proven lower bounds on the step time of every placement, for both semantics:
+// Proven lower bounds on the step time of every placement, in every semantics (README.md, "Lower
+// bounds"):
+//
 //   critical path   longest chain of dependent ops, each at its best device's cost
 //   work            ops split fractionally over the devices as well as possible:
 //                   min T  s.t.  sum_k x_vk = 1,  sum_v c_vk x_vk <= slots_k T,  x >= 0
 //                   over device kinds k (a linear programme)
+//
+// Both look at every op by itself: they do not know that the ops of a group share a device, and
+// they leave out transfers and memory. For Objective::kPeriod only the work bound holds, since the
+// chains of several steps overlap.
 //
 // The work bound holds whatever floating-point errors a solver makes. Any prices p_k >= 0 of a
 // device's time with sum_k slots_k p_k = 1 prove T >= sum_v min_k p_k c_vk (weak duality). The
@@ -12,16 +18,20 @@
 // what they prove is added up in integers of 128 bits and rounded up, step times being integers.
 // Poor prices prove less, never too much; in practice the bound is the optimum to the nanosecond.
 
+#include "framework/base/time.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
 
 struct Bounds {
   Nanos critical_path = 0;  ///< [ns]
-  Nanos work = 0;           ///< [ns], rounded up (step times are integers)
+  Nanos work = 0;           ///< [ns], rounded up
+  /// The larger one, which is reported beside what a search finds: gap = found / bound - 1. [ns]
   Nanos best() const { return critical_path > work ? critical_path : work; }
 };
 
+/// Both bounds of a problem; takes at most 500 rounds of cutting planes with one variable per
+/// device kind, usually a few dozen.
 Bounds ComputeBounds(const Problem& problem);
 
 }  // namespace emplace

@@ -1,96 +1,59 @@
 #pragma once
 
-// A problem in flat arrays, in the order in which an engine walks over it. Ops stand at
-// *positions*: in id order for Q (positions break its ties), in issue order for S. What ops make
-// for one another are *items*: every tensor with a producer, and one item of 0 bytes per op with
-// control readers. Items are numbered by (position of the producer, tensor id, control last), which
-// is the order of the copies, too.
+// A problem in flat arrays, in the order in which an engine walks over it: the graph's part
+// (compiled_graph.h), and here costs, wire times and the machine. Made once per simulator and only
+// read afterwards, so that engines of several threads share one.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "framework/base/time.h"
+#include "framework/schedule/compiled_graph.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
 
-struct CompiledProblem {
+/// In the base are num_ops, num_items, the ops by position, the items and their readers, and what
+/// takes memory. Devices, channels and kinds have the indices of the cluster.
+struct CompiledProblem : CompiledGraph {
+  /// @param op_order  [num_ops] the op at each position: SemanticsEntry::op_order
   CompiledProblem(const Problem& problem, std::span<const int> op_order);
 
-  int num_ops = 0, num_items = 0, num_devices = 0, num_channels = 0;
+  int num_devices = 0, num_channels = 0;
 
   // Ops, by position.
-  std::vector<int> op_at;              ///< [num_ops] op id
-  std::vector<int> group_at;           ///< [num_ops]
-  std::vector<Nanos> cost;             ///< [num_ops, num_devices]
-  std::vector<int> item_begin;         ///< [num_ops + 1] items an op makes
-  std::vector<int> read_begin, reads;  ///< [num_ops + 1] items with a producer that an op reads
-  std::vector<std::int64_t>
-      own_bytes;  ///< [num_ops] transient bytes it allocates for its outputs [B]
-  std::vector<std::int64_t> workspace;  ///< [num_ops] [B]
+  std::vector<int> group_at;  ///< [num_ops] group of the placement that the op belongs to
+  std::vector<Nanos> cost;    ///< [num_ops, num_devices] kMaxNanos where it may not run [ns]
 
-  // Items.
-  struct Item {
-    std::int64_t bytes = 0;  ///< on the wire, and of a copy [B]
-    std::int64_t held = 0;   ///< allocated by the producer [B]: 0 if resident, alias or control
-    std::int64_t released_bytes = 0;  ///< of `held`: 0 for role output, which is never released [B]
-    int producer = 0;                 ///< position
-    int alias_class = -1;             ///< -1 for the (usual) item that shares no memory
-  };
-  std::vector<Item> items;                 ///< [num_items]
-  std::vector<int> reader_begin, readers;  ///< [num_items + 1] positions
-  std::vector<Nanos> wire;                 ///< [num_items, num_rates]
+  // Items. Channels of equal bandwidth share a rate, and so a column of `wire`.
+  std::vector<Nanos> wire;  ///< [num_items, num_rates] time on a channel, latency apart [ns]
   int num_rates = 0;
 
-  // Items that share memory.
-  struct AliasClass {
-    int root = -1;                   ///< item; -1: a graph input
-    bool root_pinned = false;        ///< resident or role output
-    std::vector<int> members;        ///< items other than the root
-    std::vector<std::uint8_t> pins;  ///< [members] role output or resident: never released
-  };
-  std::vector<AliasClass> alias_classes;
+  // Devices.
+  std::vector<Nanos> gap, issue, launch;  ///< [num_devices] of its kind [ns]
+  std::vector<int> slots;                 ///< [num_devices] ops that it runs at once
+  std::vector<std::int64_t> memory;       ///< [num_devices] [B]; kUnlimitedMemory: no limit
+  bool has_slots = false;                 ///< some device runs several ops at once
+  bool has_host = false;                  ///< on some device `issue` or `launch` is not 0
 
-  // Memory that does not depend on timing.
-  struct Resident {
-    int position;        ///< op that makes it
-    std::int64_t bytes;  ///< [B]
-  };
-  std::vector<Resident> residents;
-  std::vector<int> input_begin,
-      input_readers;                      ///< graph inputs that count: positions of the readers
-  std::vector<std::int64_t> input_bytes;  ///< [B]
-
-  // Machine.
-  std::vector<Nanos> gap, issue, launch;    ///< [num_devices]
-  std::vector<int> slots;                   ///< [num_devices]
-  std::vector<std::int64_t> memory;         ///< [num_devices] [B]
-  std::vector<Nanos> latency, channel_gap;  ///< [num_channels]
+  // Channels.
+  std::vector<Nanos> latency, channel_gap;  ///< [num_channels] [ns]
   std::vector<int> rate;                    ///< [num_channels] column of `wire`
-  std::vector<std::uint8_t> broadcast;      ///< [num_channels]
-  std::vector<int> route_begin, routes;  ///< [num_devices^2 + 1] channels from * num_devices + to
-  std::vector<int> direct_channel;  ///< [num_devices^2] the channel of a route of one hop without
-                                    ///< broadcast, else -1
-  bool has_slots = false;           ///< some device runs several ops at once
-  bool has_host = false;            ///< issue or launch costs anything
+  std::vector<std::uint8_t> broadcast;      ///< [num_channels] one hop serves several destinations
 
+  // Routes, by row from * num_devices + to. The row of a device to itself, and of a pair without
+  // route, is empty.
+  std::vector<int> route_begin, routes;  ///< [num_devices^2 + 1] into [routes]: channels
+  /// [num_devices^2] the channel of a route of one hop that does not broadcast, else -1: most
+  /// routes need not be walked over
+  std::vector<int> direct_channel;
+
+  /// The channels on the way from one device to another, first hop first.
   std::span<const int> route(int from, int to) const {
     const int row = from * num_devices + to;
     return {routes.data() + route_begin[row], routes.data() + route_begin[row + 1]};
   }
-
-  /// Bytes resident for the whole step. @param device  [num_ops] by position  @param bytes
-  /// [num_devices]
-  void AddResidentBytes(const std::uint8_t* device, std::int64_t* bytes) const;
 };
-
-/// Where the aliases of one class live under a placement; see StorageOf.
-/// @param device   [num_ops] by position
-/// @param storage  [members] device of the shared buffer
-/// @return mask of devices whose buffer is never released
-std::uint64_t PlaceAliases(const CompiledProblem& problem,
-                           const CompiledProblem::AliasClass& alias_class,
-                           const std::uint8_t* device,
-                           std::vector<int>& storage);
 
 }  // namespace emplace

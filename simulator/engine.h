@@ -1,41 +1,59 @@
 #pragma once
 
-// What the two fast engines share: one engine per semantics and thread, holding the compiled
-// problem by reference and every buffer that a run needs, so that a run allocates nothing.
+// What an engine is, the engines there are, and what they share. An engine is the fast
+// implementation of one semantics. There is one per thread; it holds the compiled problem by
+// reference and every buffer that a run needs, so that a run allocates nothing.
+//
+// Internal to the simulator: others ask MakeSimulator() (simulator.h), which checks placements,
+// expands groups to ops and shares a batch among the threads.
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "framework/base/time.h"
+#include "framework/search/evaluator.h"
 #include "simulator/compiled_problem.h"
-#include "simulator/simulator.h"
 
 namespace emplace {
 
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// Simulates one placement. @param device  [num_ops] by position, all allowed
+  /// Simulates one placement. Every field of `outcome` is set, whatever it held before.
+  /// @param device  [num_ops] by position: all allowed, every route that they need present; read
+  ///   until the call returns
   virtual void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) = 0;
 };
 
+/// What of SimulatorOptions concerns an engine; the meaning of each is told there.
 struct EngineOptions {
   bool count_gaps = false;
   bool memory = true;
   bool channel_contention = true;
 };
 
-/// @param problem  compiled in id order; outlives the engine
+/// Most hops of a route in queue semantics: the key of a transfer has six bits for the hop.
+inline constexpr int kQueueMostHops = 63;
+
+/// Queue semantics.
+/// @param problem  compiled in id order, with routes of at most kQueueMostHops hops; outlives the
+///   engine
 std::unique_ptr<Engine> MakeQueueEngine(const CompiledProblem& problem,
                                         const EngineOptions& options);
+/// Stream semantics.
 /// @param problem  compiled in issue order; outlives the engine
 std::unique_ptr<Engine> MakeStreamEngine(const CompiledProblem& problem,
                                          const EngineOptions& options);
 
-/// Servers of one run: when each is free again.
+/// The servers of one run: when each is free again, and how long the devices have worked. A server
+/// is a slot of a device or a channel.
 struct ServerState {
   explicit ServerState(const CompiledProblem& problem);
+  /// Everything free at 0.
   void Reset();
-  /// The slot of device d that is free first. @return index into `slot_free`
+  /// The slot of device `d` that is free first, the least index on ties. @return index into
+  /// `slot_free`
   int PickSlot(int d) const {
     int best = slot_begin[d];
     for (int slot = best + 1; slot < slot_begin[d + 1]; ++slot) {
@@ -43,17 +61,22 @@ struct ServerState {
     }
     return best;
   }
+  /// When the last server is free again, gaps included: what `count_gaps` asks for. [ns]
   Nanos LatestFree() const;
 
-  std::vector<int> slot_begin;      ///< [num_devices + 1]
-  std::vector<Nanos> slot_free;     ///< [total slots]
-  std::vector<Nanos> channel_free;  ///< [num_channels]
-  std::vector<Nanos> busy;          ///< [num_devices]
+  std::vector<int> slot_begin;      ///< [num_devices + 1] into `slot_free`
+  std::vector<Nanos> slot_free;     ///< [total slots] [ns]
+  std::vector<Nanos> channel_free;  ///< [num_channels] [ns]
+  std::vector<Nanos> busy;          ///< [num_devices] sum of the costs of the ops so far [ns]
 };
 
-/// Sizes the outcome's vectors and clears what is summed up.
+/// For the beginning of a run: sizes the vectors of an outcome as `detail` asks, and clears what is
+/// summed up in them.
 void PrepareOutcome(const CompiledProblem& problem, const OutcomeDetail& detail, Outcome& outcome);
-/// Copies busy times and peaks, computes deficits. @param peak  [num_devices] [B]
+
+/// For its end: fills in busy times and peaks, and from the peaks the deficits and `feasible`. The
+/// step time, channels and op times are left to the engine.
+/// @param peak  [num_devices] [B]
 void FinishOutcome(const CompiledProblem& problem,
                    const ServerState& servers,
                    const std::vector<std::int64_t>& peak,

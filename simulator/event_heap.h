@@ -9,16 +9,21 @@
 
 namespace emplace {
 
-/// Priority queue of the Q semantics: least (time, rank) first. A 4-ary implicit heap over 16-byte
-/// entries; ranks are unique, so the order is total. Holds its memory between runs.
+/// The priority queue of queue semantics: least (time, rank) first. Ranks are unique, so the order
+/// is total and the order of pushing never matters.
+///
+/// An implicit heap of four children per node over entries of 16 bytes: half as deep as a binary
+/// one, with the children of a node beside one another in memory. An entry's children are those at
+/// 4 i + 1 .. 4 i + 4. Holds its memory between runs.
 class EventHeap {
  public:
   struct Entry {
-    Nanos time;
-    std::uint64_t rank;
+    Nanos time;          ///< [ns], >= 0
+    std::uint64_t rank;  ///< decides between equal times; queue_engine.cc says what it encodes
   };
 
   bool empty() const { return size_ == 0; }
+  /// The least entry. Only when not empty.
   const Entry& top() const { return entries_[0]; }
   void clear() { size_ = 0; }
 
@@ -34,6 +39,7 @@ class EventHeap {
     entries_[hole] = entry;
   }
 
+  /// Takes the least entry out. Only when not empty.
   Entry Pop() {
     const Entry least = entries_[0];
     const Entry last = entries_[--size_];
@@ -54,6 +60,7 @@ class EventHeap {
     return least;
   }
 
+  /// By time, then by rank; compared as one number of 128 bits, without a branch.
   static bool Less(const Entry& a, const Entry& b) {
     using Wide = unsigned __int128;
     return (static_cast<Wide>(a.time) << 64 | a.rank) < (static_cast<Wide>(b.time) << 64 | b.rank);

@@ -7,17 +7,26 @@
 
 namespace emplace {
 
-/// Allocations and releases of one run in any order; the peaks come from one pass in time order, in
-/// which allocations stand before releases at equal times. Sorted by radix: linear in the number of
-/// events.
+/// Peak memory of a run whose allocations and releases are known by their times, as in queue
+/// semantics. They are collected in any order; one pass in time order then finds the peaks. At
+/// equal times all allocations come before all releases, so that a buffer whose life has no length
+/// still counts at its instant.
+///
+///   events.clear();
+///   events.Allocate(start, device, bytes);  events.Release(finish, device, bytes);  ...
+///   events.Sweep(used, peak);
+///
+/// Sorted by radix: linear in the number of events. Holds its memory between runs.
 class MemoryEvents {
  public:
   void clear() { events_.clear(); }
+  /// @param time    [ns], less than kMaxNanos  @param device  less than 64  @param bytes  [B], >= 0
   void Allocate(Nanos time, int device, std::int64_t bytes) { Add(time, 0, device, bytes); }
   void Release(Nanos time, int device, std::int64_t bytes) { Add(time, 1, device, -bytes); }
 
-  /// @param used  [num_devices] bytes in use before the first event; changed
-  /// @param peak  [num_devices] out: largest use [B]
+  /// Goes through all events.
+  /// @param used  [num_devices] bytes in use before the first event; afterwards, after the last [B]
+  /// @param peak  [num_devices] out: most bytes in use at any time, the beginning included [B]
   void Sweep(std::vector<std::int64_t>& used, std::vector<std::int64_t>& peak);
 
  private:

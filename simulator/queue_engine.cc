@@ -1,5 +1,5 @@
-// Q semantics, fast. An event is 16 bytes: its time, and a rank that sorts as the contract wants it
-// and says what it is:
+// The fast engine of queue semantics (README.md, "Queue semantics"). An event is 16 bytes: its
+// time, and a rank that says what it is and sorts, at equal times, by the rest of README.md's key:
 //
 //   transfer   item << 12 | destination << 6 | hop       (items are numbered by producer, tensor)
 //   op         1 << 63 | position
@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "framework/base/error.h"
 #include "simulator/engine.h"
 #include "simulator/event_heap.h"
 #include "simulator/memory_events.h"
@@ -39,10 +38,6 @@ class QueueEngine final : public Engine {
     for (int position = 0; position < p_.num_ops; ++position) {
       waits_for_.push_back(p_.read_begin[position + 1] - p_.read_begin[position]);
       if (waits_for_.back() == 0) initial_.push_back(position);
-    }
-    for (size_t row = 0; row + 1 < p_.route_begin.size(); ++row) {
-      EMPLACE_CHECK(p_.route_begin[row + 1] - p_.route_begin[row] < 64,
-                    "routes of 64 hops or more");
     }
   }
 
@@ -186,7 +181,7 @@ class QueueEngine final : public Engine {
     }
   }
 
-  // Lifetimes by time, from what the run left behind.
+  // Peaks, from the times that the run left in start_, finish_ and so on.
   void CountMemory() {
     std::fill(used_.begin(), used_.end(), 0);
     p_.AddResidentBytes(device_, used_.data());
@@ -244,7 +239,7 @@ class QueueEngine final : public Engine {
       if (shared.root < 0) continue;  // a graph input: resident
       Nanos* end = &root_end_[c * p_.num_devices];
       std::fill(end, end + p_.num_devices, 0);
-      const std::uint64_t pinned = PlaceAliases(p_, shared, device_, storage_);
+      const std::uint64_t pinned = p_.PlaceAliases(shared, device_, storage_);
       for (size_t i = 0; i < shared.members.size(); ++i) {
         const int item = shared.members[i];
         Nanos& extended = end[storage_[i]];
@@ -266,7 +261,7 @@ class QueueEngine final : public Engine {
   std::vector<std::uint64_t> remote_;          // [num_items] devices that read it elsewhere
   std::vector<Nanos> first_hop_arrival_;       // [num_items] latest
   std::vector<Nanos> copy_start_;              // [num_items, num_devices] start of the last hop
-  std::vector<Nanos> root_end_;                // [alias classes, num_devices]
+  std::vector<Nanos> root_end_;                // [alias classes, num_devices] latest use by aliases
   std::vector<Nanos> reader_end_;              // [num_devices]
   std::vector<int> storage_;
   std::vector<std::int64_t> used_, peak_;

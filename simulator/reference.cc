@@ -84,16 +84,9 @@ Timeline SimulateReference(const Problem& problem,
                                    problem.cluster().device(device_of_op[v]).name));
     }
   }
-  const bool queue = options.semantics == Semantics::kQueue;
-  Timeline timeline = queue ? reference::SimulateQueue(problem, device_of_op, options)
-                            : reference::SimulateStream(problem, device_of_op, options);
-  if (options.memory) {
-    if (queue) {
-      reference::AddQueueMemory(problem, device_of_op, timeline);
-    } else {
-      reference::AddStreamMemory(problem, device_of_op, timeline);
-    }
-  }
+  const SemanticsEntry& semantics = EntryOf(options.semantics);
+  Timeline timeline = semantics.simulate_reference(problem, device_of_op, options);
+  if (options.memory) semantics.add_reference_memory(problem, device_of_op, timeline);
   for (int d = 0; d < problem.num_devices(); ++d) {
     DeviceOutcome& device = timeline.outcome.devices[d];
     device.deficit = std::max<std::int64_t>(0, device.peak - problem.cluster().device(d).memory);

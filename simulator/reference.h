@@ -1,18 +1,25 @@
 #pragma once
 
-// The plain scalar reference of both semantics: written for reading, not for speed. Every faster
-// implementation is tested for equality with it, to the nanosecond and the byte. Also the source of
-// timelines.
+// The plain implementation of every semantics: written for reading, after the text of README.md,
+// and not for speed. Every faster implementation is tested for equality with it, to the nanosecond
+// and the byte. It is also the source of timelines: engines keep no events.
 
 #include <span>
 
+#include "framework/placement/placement.h"
+#include "framework/search/problem.h"
 #include "simulator/simulator.h"
 #include "simulator/timeline.h"
 
 namespace emplace {
 
-/// @param device_of_op  [num_ops]
-/// @throws InputError naming ops and devices: a forbidden device, a missing route
+/// Simulates one step and keeps all events. Far slower than an engine: for single steps, not for
+/// searches.
+/// @param device_of_op  [num_ops]; expand a placement of groups with ExpandPlacement()
+/// @param options       `threads` has no influence
+/// @return events, and the outcome with channels and op times
+/// @throws InputError naming ops and devices: an op on a device where it may not run, a missing
+///   route
 Timeline SimulateReference(const Problem& problem,
                            std::span<const DeviceIndex> device_of_op,
                            const SimulatorOptions& options);

@@ -1,4 +1,5 @@
-// Peak memory of both semantics, as the contract defines it.
+// Peak memory of queue and stream semantics, as README.md defines it. Shares IsResident() and
+// StorageOf() with the fast implementations, and nothing else: it is what they are compared with.
 
 #include <algorithm>
 #include <map>

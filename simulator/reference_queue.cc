@@ -1,4 +1,4 @@
-// Q semantics, as the contract defines it: one priority queue keyed (ready time, kind, id).
+// Queue semantics, as README.md defines it: one priority queue keyed (ready time, kind, id).
 
 #include <algorithm>
 #include <queue>

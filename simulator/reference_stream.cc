@@ -1,4 +1,4 @@
-// S semantics, as the contract defines it: one pass over the ops in issue order.
+// Stream semantics, as README.md defines it: one pass over the ops in issue order.
 
 #include <algorithm>
 #include <map>

@@ -1,26 +1,17 @@
 #include "simulator/simulator.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
-#include "framework/schedule/issue_order.h"
 #include "framework/schedule/transfer_plan.h"
 #include "simulator/engine.h"
 #include "simulator/period.h"
 
 namespace emplace {
 namespace {
-
-std::vector<int> OrderFor(const Problem& problem, Semantics semantics) {
-  if (semantics == Semantics::kStream) return IssueOrder(problem.graph());
-  std::vector<int> ids(problem.num_ops());
-  std::iota(ids.begin(), ids.end(), 0);
-  return ids;
-}
 
 bool HasAllRoutes(const Cluster& cluster) {
   for (int from = 0; from < cluster.num_devices(); ++from) {
@@ -31,19 +22,37 @@ bool HasAllRoutes(const Cluster& cluster) {
   return true;
 }
 
+void CheckHops(const Cluster& cluster, const SemanticsEntry& semantics) {
+  for (int from = 0; from < cluster.num_devices(); ++from) {
+    for (int to = 0; to < cluster.num_devices(); ++to) {
+      const size_t hops = from != to ? cluster.route(from, to).size() : 0;
+      if (hops <= static_cast<size_t>(semantics.most_hops)) continue;
+      throw InputError(fmt::format(
+          "cluster \"{}\": the route from \"{}\" to \"{}\" has {} hops; {} semantics allows at "
+          "most {}",
+          cluster.name(),
+          cluster.device(from).name,
+          cluster.device(to).name,
+          hops,
+          semantics.name,
+          semantics.most_hops));
+    }
+  }
+}
+
 class Simulator final : public Evaluator {
  public:
   Simulator(std::shared_ptr<const Problem> problem, const SimulatorOptions& options)
       : problem_(std::move(problem)),
-        compiled_(*problem_, OrderFor(*problem_, options.semantics)),
+        compiled_(*problem_, EntryOf(options.semantics).op_order(problem_->graph())),
         all_routes_(HasAllRoutes(problem_->cluster())) {
     EMPLACE_CHECK(options.threads >= 1);
+    const SemanticsEntry& semantics = EntryOf(options.semantics);
+    if (problem_->objective() == Objective::kStepTime) CheckHops(problem_->cluster(), semantics);
     const EngineOptions engine_options{
         options.count_gaps, options.memory, options.channel_contention};
     for (int i = 0; i < options.threads; ++i) {
-      workers_.push_back({options.semantics == Semantics::kQueue
-                              ? MakeQueueEngine(compiled_, engine_options)
-                              : MakeStreamEngine(compiled_, engine_options),
+      workers_.push_back({semantics.make_engine(compiled_, engine_options),
                           std::vector<std::uint8_t>(compiled_.num_ops)});
     }
   }
@@ -125,16 +134,6 @@ class Simulator final : public Evaluator {
 };
 
 }  // namespace
-
-std::string_view ToString(Semantics semantics) {
-  return semantics == Semantics::kQueue ? "queue" : "stream";
-}
-
-Semantics ParseSemantics(std::string_view text, std::string_view where) {
-  if (text == "queue") return Semantics::kQueue;
-  if (text == "stream") return Semantics::kStream;
-  ThrowUnknown(where, "semantics", text, std::vector<std::string>{"queue", "stream"});
-}
 
 std::unique_ptr<Evaluator> MakeSimulator(std::shared_ptr<const Problem> problem,
                                          const SimulatorOptions& options) {

@@ -1,44 +1,50 @@
 #pragma once
 
-// Evaluator on a model: exact discrete-event simulation of one training step in one of two
-// semantics,
+// The simulator: an Evaluator on a model of the machine. It computes the step time and the peak
+// memory of every device for any placement, exactly, by discrete-event simulation of one training
+// step. README.md beside this header defines the result to the nanosecond and the byte; semantics.h
+// lists the semantics to choose from.
 //
-//   queue (Q)   devices and channels serve first come, first served by ready time (TensorFlow-like
-//               executors, Placeto, FlexFlow)
-//   stream (S)  every device and channel is an in-order stream fed in one fixed issue order (CUDA
-//               streams; what our own executor does)
+//   const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
+//   const Outcome outcome = simulator->Evaluate(placement);
+//   outcome.step_time;  // [ns]
 //
-// both defined to the nanosecond, with peak memory per device. Problem data is compiled once into
-// flat arrays; an evaluation allocates nothing. reference.h holds the plain implementation of the
-// same semantics that this one is tested against bit for bit.
+// The data of the problem are compiled once into flat arrays (compiled_problem.h), and an
+// evaluation allocates nothing. reference.h holds the plain implementation of the same semantics;
+// tests compare the two on random problems, bit for bit. For a timeline of one step, as for
+// `emplace simulate --trace`, call the plain one.
 
 #include <memory>
-#include <string_view>
 
 #include "framework/search/evaluator.h"
+#include "simulator/semantics.h"
 
 namespace emplace {
 
-enum class Semantics : std::uint8_t { kQueue, kStream };
-std::string_view ToString(Semantics semantics);
-/// @throws InputError naming `where` and the choices queue, stream
-Semantics ParseSemantics(std::string_view text, std::string_view where);
-
 struct SimulatorOptions {
   Semantics semantics = Semantics::kQueue;
-  /// Step time also counts the gaps behind the last op and transfer of every server (as the
-  /// published Placeto simulator does).
+  /// Step time also counts the gaps behind the last op and transfer of every server, as the
+  /// published Placeto simulator does. Start times do not change.
   bool count_gaps = false;
-  /// false: peaks are left 0 and every placement is feasible (for measuring the cost of memory).
+  /// false: peaks are left 0 and every placement is feasible. For measuring what counting memory
+  /// costs.
   bool memory = true;
-  /// Threads for a batch of placements.
+  /// Threads that share a batch of placements; at least 1. Never changes a result.
   int threads = 1;
-  /// false: a transfer never waits for its channel, however many are on it (for measuring what
-  /// contention explains).
+  /// false: a transfer never waits for its channel, however many are on it. For measuring what
+  /// contention explains of a step time.
   bool channel_contention = true;
 };
 
-/// @throws InputError if the sums of costs could overflow
+/// Makes a simulator of any number of placements. For a problem with Objective::kPeriod it computes
+/// the period instead of a step (period.h), and of the options only `threads` counts.
+///
+/// Its Evaluate() throws InputError for a placement of the wrong size, one that puts a group on a
+/// device where it may not run, or one that needs a route which the cluster lacks; a placement that
+/// does not fit into memory is an outcome. It is not to be called by two threads at once.
+/// @param problem  shared with the simulator
+/// @throws InputError naming cluster, route and limit if a route has more hops than the semantics
+///   allows (SemanticsEntry::most_hops)
 std::unique_ptr<Evaluator> MakeSimulator(std::shared_ptr<const Problem> problem,
                                          const SimulatorOptions& options);
 

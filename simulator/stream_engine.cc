@@ -1,11 +1,10 @@
-// S semantics, fast: one pass over the ops in issue order. Memory is counted on the way: when an
-// item is made, walking over its readers in issue order leaves on each device the position behind
-// which the item (or the copy received there) is released.
+// The fast engine of stream semantics (README.md, "Stream semantics"): one pass over the ops in
+// issue order. Memory is counted on the way (framework/schedule/stream_memory.h).
 
 #include <algorithm>
 #include <bit>
 
-#include "framework/base/error.h"
+#include "framework/schedule/stream_memory.h"
 #include "simulator/engine.h"
 
 namespace emplace {
@@ -17,13 +16,10 @@ class StreamEngine final : public Engine {
       : p_(problem),
         options_(options),
         servers_(problem),
-        cells_(size_t(problem.num_items) * problem.num_devices),
-        buffer_(problem.num_items, -1),
-        buffers_(problem.alias_classes.size() * problem.num_devices),
+        memory_(problem, problem.num_devices),
+        arrival_(size_t(problem.num_items) * problem.num_devices),
         broadcast_stamp_(problem.num_channels, 0),
-        broadcast_arrival_(problem.num_channels, 0),
-        used_(problem.num_devices, 0),
-        peak_(problem.num_devices, 0) {}
+        broadcast_arrival_(problem.num_channels, 0) {}
 
   void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) override {
     PrepareOutcome(p_, detail, outcome);
@@ -32,22 +28,11 @@ class StreamEngine final : public Engine {
   }
 
  private:
-  // An item on a device.
-  struct Cell {
-    Nanos arrival = 0;
-    int last_use = 0;  // position of the last reader there, or of the producer
-  };
-
   template <bool kMemory>
   void Simulate(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
     const int num_devices = p_.num_devices;
     servers_.Reset();
-    std::fill(used_.begin(), used_.end(), 0);
-    if (kMemory) {
-      p_.AddResidentBytes(device, used_.data());
-      PrepareAliases(device);
-    }
-    std::copy(used_.begin(), used_.end(), peak_.begin());
+    if (kMemory) memory_.Begin(p_, device);
     host_ = 0;
     latest_ = 0;
 
@@ -56,7 +41,7 @@ class StreamEngine final : public Engine {
       const Nanos cost = p_.cost[size_t(position) * num_devices + d];
       Nanos ready = p_.has_host ? Issue(d) : 0;
       for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
-        ready = std::max(ready, cells_[size_t(p_.reads[r]) * num_devices + d].arrival);
+        ready = std::max(ready, arrival_[size_t(p_.reads[r]) * num_devices + d]);
       }
       const int slot = p_.has_slots ? servers_.PickSlot(d) : servers_.slot_begin[d];
       const Nanos start = std::max(servers_.slot_free[slot], ready);
@@ -68,45 +53,24 @@ class StreamEngine final : public Engine {
         outcome.start[p_.op_at[position]] = start;
         outcome.finish[p_.op_at[position]] = finish;
       }
-      if (kMemory) {
-        used_[d] += p_.own_bytes[position];
-        peak_[d] = std::max(peak_[d], used_[d] + p_.workspace[position]);
-      }
+      if (kMemory) memory_.Allocate(p_, position);
       for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
-        Deliver<kMemory>(item, position, d, finish, device, detail, outcome);
+        arrival_[size_t(item) * num_devices + d] = finish;
+        const std::uint64_t mask =
+            (kMemory ? memory_.Make(p_, item, position) : p_.ReaderDevices(item, device)) &
+            ~(std::uint64_t{1} << d);
+        if (mask != 0) SendCopies<kMemory>(item, d, finish, mask, detail, outcome);
       }
-      if (kMemory) {
-        Release(position, d, device);
-      }
+      if (kMemory) memory_.Release(p_, position);
     }
     outcome.step_time = options_.count_gaps ? std::max(latest_, servers_.LatestFree()) : latest_;
-    FinishOutcome(p_, servers_, peak_, outcome);
+    FinishOutcome(p_, servers_, memory_.peak(), outcome);
   }
 
   // The host issues a command for a device. @return when it may start at the earliest [ns]
   Nanos Issue(int d) {
     host_ += p_.issue[d];
     return host_ + p_.launch[d];
-  }
-
-  template <bool kMemory>
-  void Deliver(int item,
-               int position,
-               int d,
-               Nanos finish,
-               const std::uint8_t* device,
-               const OutcomeDetail& detail,
-               Outcome& outcome) {
-    Cell* cells = &cells_[size_t(item) * p_.num_devices];
-    cells[d] = {finish, position};
-    std::uint64_t mask = 0;
-    for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
-      const int reader = p_.readers[r], e = device[reader];
-      mask |= std::uint64_t{1} << e;
-      if (kMemory) cells[e].last_use = reader;  // readers ascend: the last one stays
-    }
-    mask &= ~(std::uint64_t{1} << d);
-    if (mask != 0) SendCopies<kMemory>(item, d, finish, mask, detail, outcome);
   }
 
   // One transfer. @return arrival [ns]
@@ -163,113 +127,18 @@ class StreamEngine final : public Engine {
         at = TakeRoute(item, d, e, finish, detail, outcome);
       }
       latest_ = std::max(latest_, at);
-      cells_[size_t(item) * p_.num_devices + e].arrival = at;
-      if (kMemory) {
-        used_[e] += p_.items[item].bytes;
-        peak_[e] = std::max(peak_[e], used_[e]);
-      }
+      arrival_[size_t(item) * p_.num_devices + e] = at;
+      if (kMemory) memory_.Receive(p_, item, e);
     }
-  }
-
-  // Behind an op: the inputs that no later op on its device reads, then its outputs that none does.
-  // Free of branches on the placement, which no predictor could guess.
-  void Release(int position, int d, const std::uint8_t* device) {
-    std::int64_t released = 0;
-    for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
-      const int item = p_.reads[r];
-      if (p_.items[item].alias_class >= 0) {
-        ReleaseShared(item, position, d, device);
-        continue;
-      }
-      const std::int64_t local = -std::int64_t{device[p_.items[item].producer] == d};
-      const std::int64_t last =
-          -std::int64_t{cells_[size_t(item) * p_.num_devices + d].last_use == position};
-      const std::int64_t copy_bytes = p_.items[item].bytes;
-      released += last & (copy_bytes ^ (local & (copy_bytes ^ p_.items[item].released_bytes)));
-    }
-    for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
-      if (p_.items[item].alias_class >= 0) {
-        ReleaseShared(item, position, d, device);
-        continue;
-      }
-      const std::int64_t last =
-          -std::int64_t{cells_[size_t(item) * p_.num_devices + d].last_use == position};
-      released += last & p_.items[item].released_bytes;
-    }
-    used_[d] -= released;
-  }
-
-  // A buffer that aliases share: what a class of aliases has on one device.
-  struct Buffer {
-    int last_use = -1;  // position; -1: never released, or released already
-    std::int64_t bytes = 0;
-  };
-
-  // Finds, before the run, where the aliases live and behind which op each buffer is released: the
-  // last that makes or reads something in it.
-  void PrepareAliases(const std::uint8_t* device) {
-    for (size_t c = 0; c < p_.alias_classes.size(); ++c) {
-      const auto& shared = p_.alias_classes[c];
-      if (shared.root < 0) continue;  // a graph input: resident
-      const std::uint64_t pinned = PlaceAliases(p_, shared, device, storage_);
-      const int row = static_cast<int>(c) * p_.num_devices;
-      const int home = device[p_.items[shared.root].producer];
-      for (int e = 0; e < p_.num_devices; ++e) {
-        buffers_[row + e] = {-1,
-                             e == home ? p_.items[shared.root].held : p_.items[shared.root].bytes};
-      }
-      buffer_[shared.root] = row + home;
-      Extend(buffers_[row + home], p_.items[shared.root].producer);
-      for (int r = p_.reader_begin[shared.root]; r < p_.reader_begin[shared.root + 1]; ++r) {
-        Extend(buffers_[row + device[p_.readers[r]]], p_.readers[r]);
-      }
-      for (size_t i = 0; i < shared.members.size(); ++i) {
-        const int item = shared.members[i];
-        buffer_[item] = row + storage_[i];
-        Buffer& buffer = buffers_[buffer_[item]];
-        Extend(buffer, p_.items[item].producer);
-        for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
-          if (device[p_.readers[r]] == device[p_.items[item].producer])
-            Extend(buffer, p_.readers[r]);
-        }
-      }
-      for (std::uint64_t m = pinned; m != 0; m &= m - 1) {
-        buffers_[row + std::countr_zero(m)].last_use = -1;
-      }
-    }
-  }
-
-  static void Extend(Buffer& buffer, int position) {
-    buffer.last_use = std::max(buffer.last_use, position);
-  }
-
-  void ReleaseShared(int item, int position, int d, const std::uint8_t* device) {
-    const int c = p_.items[item].alias_class;
-    const bool local = device[p_.items[item].producer] == d;
-    if (!local &&
-        p_.alias_classes[c].root != item) {  // the copy of an alias is a buffer of its own
-      if (cells_[size_t(item) * p_.num_devices + d].last_use == position)
-        used_[d] -= p_.items[item].bytes;
-      return;
-    }
-    if (p_.alias_classes[c].root < 0) return;
-    const int index = local ? buffer_[item] : c * p_.num_devices + d;
-    Buffer& buffer = buffers_[index];
-    if (buffer.last_use != position) return;
-    buffer.last_use = -1;
-    used_[index % p_.num_devices] -= buffer.bytes;
   }
 
   const CompiledProblem& p_;
   const EngineOptions options_;
   ServerState servers_;
-  std::vector<Cell> cells_;      // [num_items, num_devices]
-  std::vector<int> buffer_;      // [num_items] index into buffers_, for items that share memory
-  std::vector<Buffer> buffers_;  // [alias classes, num_devices]
-  std::vector<int> storage_;
+  StreamMemory memory_;
+  std::vector<Nanos> arrival_;  // [num_items, num_devices]
   std::vector<std::int64_t> broadcast_stamp_;
   std::vector<Nanos> broadcast_arrival_;
-  std::vector<std::int64_t> used_, peak_;
   std::int64_t stamp_ = 0;
   Nanos host_ = 0, latest_ = 0;
 };

@@ -110,9 +110,10 @@ class TraceWriter {
                          {"arrival_ns", event.arrival}}}});
     if (event.hop == 0) {
       const OpEvent& producer = EventOf(event.producer);
+      // From within the producer's bar: at its end the arrow would belong to no bar.
       Arrow(1,
             first_row_[producer.device] + producer.slot,
-            std::max(producer.start, producer.finish - 1),  // within its bar, or it would hang free
+            std::max(producer.start, producer.finish - 1),
             2,
             event.channel,
             event.start);

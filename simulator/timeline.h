@@ -1,49 +1,64 @@
 #pragma once
 
-// What happened when: every op and transfer of one simulated step, for drawing and for checking.
+// What happened when in one simulated step: every op, every transfer, every change of memory. For
+// drawing (`emplace simulate --trace`, the report) and for checking (golden tests). Made by
+// SimulateReference() (reference.h); the engines keep no events.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "framework/search/evaluator.h"
-#include "simulator/simulator.h"
+#include "framework/search/problem.h"
 
 namespace emplace {
 
+/// One op on a slot of its device.
 struct OpEvent {
   int op = 0, device = 0, slot = 0;
-  Nanos ready = 0, start = 0, finish = 0;  ///< [ns]
+  /// `ready`: when all that it awaits had arrived, and in stream semantics the host had launched
+  /// it; from then to `start` it waited for its slot. [ns]
+  Nanos ready = 0, start = 0, finish = 0;
 };
 
+/// One hop of one copy: a tensor, or the control edges of an op, on one channel.
 struct TransferEvent {
-  int producer = 0, tensor = 0;  ///< tensor: id or kControlTensor
-  int channel = 0, hop = 0;
-  int source = 0;                                     ///< device where the route begins
-  std::vector<int> destinations;                      ///< devices at the route's end
-  std::int64_t bytes = 0;                             ///< [B]
-  Nanos ready = 0, start = 0, wire = 0, arrival = 0;  ///< [ns]
+  int producer = 0;               ///< op that made what is sent
+  int tensor = 0;                 ///< id, or kControlTensor for the control edges of the producer
+  int channel = 0;                ///< that it goes over
+  int hop = 0;                    ///< position of the channel on the route, from 0
+  int source = 0;                 ///< device where the route begins
+  std::vector<int> destinations;  ///< devices at the routes' ends; several over a broadcast channel
+  std::int64_t bytes = 0;         ///< [B]
+  /// Ready at the arrival of the hop before; a first hop at the finish of the producer, in stream
+  /// semantics not before the host has issued it. On the wire from `start` for `wire`; there at
+  /// `arrival` = start + latency + wire. [ns]
+  Nanos ready = 0, start = 0, wire = 0, arrival = 0;
 };
 
 /// Bytes in use on a device from `time` on.
 struct MemoryEvent {
   int device = 0;
-  Nanos time = 0;
-  std::int64_t bytes = 0;
+  Nanos time = 0;          ///< [ns]
+  std::int64_t bytes = 0;  ///< in use, not the change [B]
 };
 
 struct Timeline {
-  Outcome outcome;           ///< with channels and op times
-  std::vector<OpEvent> ops;  ///< in the order of service
-  std::vector<TransferEvent> transfers;
-  std::vector<MemoryEvent> memory;  ///< per device ascending in time
+  Outcome outcome;                       ///< with channels and op times
+  std::vector<OpEvent> ops;              ///< in the order of service
+  std::vector<TransferEvent> transfers;  ///< likewise
+  std::vector<MemoryEvent> memory;       ///< of each device ascending in time; empty without memory
 };
 
-/// Trace in Chrome's/Perfetto's JSON format: one row per device slot and channel, flow arrows for
-/// the transfers, a memory counter per device.
+/// Trace in the JSON format of Chrome's trace viewer, which Perfetto opens: a row per device slot
+/// and channel, arrows for the transfers, a memory counter per device. README.md, "What comes out",
+/// lists the events and their fields.
+/// @param timeline  of the same problem
 std::string FormatTrace(const Problem& problem, const Timeline& timeline);
 
-/// One line per event in order of start: small readable text for golden tests.
+/// Small readable text for golden tests: a line per op and transfer in order of start, then the
+/// step time, then a line per device with its busy time, peak and deficit. Times in [ns], memory in
+/// [B].
 std::string FormatTimeline(const Problem& problem, const Timeline& timeline);
 
 }  // namespace emplace

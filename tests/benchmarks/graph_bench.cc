@@ -79,16 +79,17 @@ void BM_Bounds(benchmark::State& state, const std::string& name) {
 }
 
 BENCHMARK_CAPTURE(BM_ReadGraph, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_SimulateGraph,
-                  inception_v3_queue,
-                  std::string("inception_v3"),
-                  Semantics::kQueue);
-BENCHMARK_CAPTURE(BM_SimulateGraph,
-                  inception_v3_stream,
-                  std::string("inception_v3"),
-                  Semantics::kStream);
-BENCHMARK_CAPTURE(BM_SimulateGraph, nmt_queue, std::string("nmt"), Semantics::kQueue);
-BENCHMARK_CAPTURE(BM_SimulateGraph, nmt_stream, std::string("nmt"), Semantics::kStream);
+// BM_SimulateGraph/inception_v3_queue, ...
+[[maybe_unused]] const bool kSimulateGraphRegistered = [] {
+  for (const std::string graph : {"inception_v3", "nmt"}) {
+    for (const Semantics semantics : AllSemantics()) {
+      const std::string name = graph + "_" + std::string(ToString(semantics));
+      benchmark::RegisterBenchmark(
+          ("BM_SimulateGraph/" + name).c_str(), BM_SimulateGraph, graph, semantics);
+    }
+  }
+  return true;
+}();
 BENCHMARK_CAPTURE(BM_ComputeCosts, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Bounds, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
 

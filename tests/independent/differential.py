@@ -4,9 +4,9 @@
     differential.py --program PATH [--count N] [--seed S] [--without FEATURE,...] [--with ...]
     differential.py --program PATH --replay FOLDER    compares a kept mismatch once more
 
-Every problem runs in queue and stream semantics, with and without --count-gaps, and the timelines
-are compared too. The first mismatch of each sort is made smaller (ops, edges, devices dropped while
-it stays), printed, and its files are kept. Exit code 1 then.
+Every problem runs in every semantics of reference.py, with and without --count-gaps, and the
+timelines are compared too. The first mismatch of each sort is made smaller (ops, edges, devices
+dropped while it stays), printed, and its files are kept. Exit code 1 then.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import problems
 import reference
 import smaller
 
-MODES = [(semantics, gaps) for semantics in ("queue", "stream") for gaps in (False, True)]
+MODES = [(semantics, gaps) for semantics in reference.SEMANTICS for gaps in (False, True)]
 
 
 class Refused(Exception):

@@ -1,4 +1,4 @@
-"""The problem as the contract sees it: devices and channels, ops that wait and send."""
+"""The problem as simulator/README.md sees it: devices and channels, ops that wait and send."""
 
 import fnmatch
 import heapq
@@ -87,7 +87,7 @@ class Machine:
 
 
 class Step:
-    """The problem as both semantics see it: who depends on whom, and which copies leave each op."""
+    """The problem as every semantics sees it: who depends on whom, and which copies leave each op."""
 
     def __init__(self, graph, machine, placement):
         self.ops, self.tensors, self.machine = graph["ops"], graph["tensors"], machine

@@ -1,6 +1,8 @@
-"""Where the simulation contract leaves room: the sentence, its readings, and the choice made here.
+"""Sentences about the simulation that can be read in two ways: the sentence as it was once written,
+its readings, and the one that holds (behind the arrow).
 
-Each choice is the reading under which program and reference agree, where the text permits it.
+simulator/README.md and framework/cluster/FORMAT.md say today which one holds. Switching one here
+shows what a reader who took the other would compute.
 """
 
 # "Times become integer ns by rounding to nearest." A half: away from zero, or to even? -> up.
@@ -55,8 +57,7 @@ ISSUE_ONCE_PER_COPY = True
 # "With `broadcast`, one transfer serves all destinations": all whose route *begins* on that
 # channel; the routes may part after it. In S a served destination takes its turn in device order
 # for its further hops, or all go at once after the shared hop? "each remote destination in device
-# order" -> in turn. A broadcast channel as second or later hop: one transfer per destination, or
-# per set of equal routes so far? -> undecided, not generated.
+# order" -> in turn. (A broadcast channel as second or later hop is refused.)
 BROADCAST_FOLLOWERS_TAKE_TURNS = True
 
 # "critical path at the best device costs", "an LP over device kinds": does a bound know that co-
@@ -68,7 +69,7 @@ BOUND_BY_GROUP = False
 # The LP's value is a fraction, a step time an integer. -> rounded up.
 BOUND_ROUNDS_UP = True
 
-# The names of channels that the shorthands expand to are not in the contract.
+# The names of the channels that a cluster file's shorthands make: framework/cluster/FORMAT.md.
 ALL_TO_ALL_NAME = "{source}->{destination}"
 EGRESS_BUS_NAME = "{source}->*"
 

@@ -1,13 +1,15 @@
-"""A second, independent implementation of the simulation contract, written from its text alone.
+"""A second, independent implementation of simulator/README.md, written from the text alone.
 
 simulate() returns what `emplace simulate` prints and traces. Slow and plain on purpose; nothing is
-shared with the C++ sources. Time is integer ns, memory integer bytes. What the contract leaves
-open: readings.py.
+shared with the C++ sources. Time is integer ns, memory integer bytes. Sentences of the page that
+could be read in two ways: readings.py.
 
-  graph      the JSON of a graph file (emplace-graph, version 1)
-  placement  the JSON of a placement file (emplace-placement, version 1)
-  cluster    a dict with the keys of a cluster file, quantities as numbers instead of unit strings:
-             times [ns] and bandwidth [B/s] (int, or an exact decimal string), memory [B]
+  graph      the JSON of a graph file (emplace-graph, version 1: framework/graph/FORMAT.md)
+  placement  the JSON of a placement file (emplace-placement, version 1:
+             framework/placement/FORMAT.md)
+  cluster    a dict with the keys of a cluster file (framework/cluster/FORMAT.md), quantities as
+             numbers instead of unit strings: times [ns] and bandwidth [B/s] (int, or an exact
+             decimal string), memory [B]
 """
 
 import heapq
@@ -146,19 +148,29 @@ def stream_timeline(step, order):
     return line
 
 
+def queue(step):
+    """(timeline, peaks [devices])"""
+    line = queue_timeline(step)
+    return line, queue_peaks(step, line)
+
+
+def stream(step):
+    """(timeline, peaks [devices])"""
+    order = issue_order(step)
+    return stream_timeline(step, order), stream_peaks(step, order)
+
+
+# What --semantics may be.
+SEMANTICS = {"queue": queue, "stream": stream}
+
+
 def simulate(graph, cluster, placement, semantics, count_gaps=False):
     """(outcome, trace). The outcome is the JSON of `emplace simulate`, with bound_ns the pair
     (least, greatest). The trace is {"op <id>": (device, slot, start, cost)}, and per channel under
     its name the sorted list of (start, wire, arrival, bytes, hop, "destination,...") of its
     transfers."""
     step = Step(graph, Machine(cluster), placement)
-    if semantics == "queue":
-        line = queue_timeline(step)
-        peaks = queue_peaks(step, line)
-    else:
-        order = issue_order(step)
-        line = stream_timeline(step, order)
-        peaks = stream_peaks(step, order)
+    line, peaks = SEMANTICS[semantics](step)
     devices, channels = step.machine.devices, step.machine.channels
     deficits = [max(0, peak - device["memory"]) for peak, device in zip(peaks, devices)]
     outcome = {

@@ -1,4 +1,4 @@
-// Everything fast is held against the plain reference, to the nanosecond and the byte.
+// The engine of every semantics against its plain implementation, to the nanosecond and the byte.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ std::string Difference(const Outcome& fast, const Outcome& reference) {
 
 void CompareOnRandomProblems(const SimulatorOptions& simulator_options,
                              RandomProblemOptions options) {
-  Rng rng(simulator_options.semantics == Semantics::kQueue ? 1 : 2);
+  Rng rng(1 + static_cast<int>(simulator_options.semantics));
   for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
     options.num_ops = 1 + UniformInt(rng, 40);
     options.num_devices = 1 + UniformInt(rng, 5);
@@ -56,7 +56,7 @@ void CompareOnRandomProblems(const SimulatorOptions& simulator_options,
 }
 
 TEST_CASE("the fast engines equal the reference on random problems full of ties") {
-  for (Semantics semantics : {Semantics::kQueue, Semantics::kStream}) {
+  for (const Semantics semantics : AllSemantics()) {
     for (bool count_gaps : {false, true}) {
       CAPTURE(ToString(semantics));
       for (bool contention : {true, false}) {
@@ -69,7 +69,7 @@ TEST_CASE("the fast engines equal the reference on random problems full of ties"
 }
 
 TEST_CASE("the fast engines equal the reference on random problems without ties") {
-  for (Semantics semantics : {Semantics::kQueue, Semantics::kStream}) {
+  for (const Semantics semantics : AllSemantics()) {
     CAPTURE(ToString(semantics));
     CompareOnRandomProblems({semantics}, {.ties = false});
   }
@@ -80,7 +80,7 @@ TEST_CASE("batch = one by one, any number of threads, any order of the batch") {
   const auto problem = RandomProblem(rng, {.num_ops = 60, .num_devices = 4});
   std::vector<Placement> placements;
   for (int i = 0; i < 50; ++i) placements.push_back(RandomPlacement(rng, *problem));
-  for (Semantics semantics : {Semantics::kQueue, Semantics::kStream}) {
+  for (const Semantics semantics : AllSemantics()) {
     const auto single = MakeSimulator(problem, {semantics});
     const auto threaded = MakeSimulator(problem, {.semantics = semantics, .threads = 3});
     const auto batch = threaded->Evaluate(placements);
@@ -98,7 +98,7 @@ TEST_CASE("peaks can be left out") {
   Rng rng(4);
   const auto problem = RandomProblem(rng, {});
   const Placement placement = RandomPlacement(rng, *problem);
-  for (Semantics semantics : {Semantics::kQueue, Semantics::kStream}) {
+  for (const Semantics semantics : AllSemantics()) {
     const auto with = MakeSimulator(problem, {semantics});
     const auto without = MakeSimulator(problem, {.semantics = semantics, .memory = false});
     CHECK(with->Evaluate(placement).step_time == without->Evaluate(placement).step_time);

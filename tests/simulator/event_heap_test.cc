@@ -66,7 +66,8 @@ TEST_CASE("memory events: many of them, by radix, equal a plain count per instan
         events.Release(end, 3, i + 1);
       }
       std::int64_t expected = 0;
-      for (int i = 0; i<count; i += count> 300 ? 17 : 1) {  // peaks happen when something begins
+      const int stride = count > 300 ? 17 : 1;
+      for (int i = 0; i < count; i += stride) {  // peaks happen when something begins
         std::int64_t alive = 0;
         for (int j = 0; j < count; ++j) {
           if (lives[j].first <= lives[i].first && lives[i].first <= lives[j].second) alive += j + 1;

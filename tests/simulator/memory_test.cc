@@ -1,4 +1,4 @@
-// Peak memory by hand, in both semantics.
+// Peak memory by hand, in queue and stream semantics.
 
 #include "tests/simulator/simulate.h"
 

@@ -30,7 +30,7 @@ void ForRandomProblems(std::uint64_t seed, RandomProblemOptions options, Body bo
 }
 
 TEST_CASE("no server does two things at once; nothing starts before it is ready") {
-  for (const SimulatorOptions& options : {kQ, kS}) {
+  for (const SimulatorOptions& options : EverySemantics()) {
     ForRandomProblems(11, {}, [&](const Problem& problem, const auto& devices, Rng&) {
       const Timeline t = SimulateReference(problem, devices, options);
       std::map<std::pair<int, int>, Nanos> free;
@@ -70,7 +70,7 @@ TEST_CASE("Q: the ready time of what is served never decreases") {
 }
 
 TEST_CASE("replaying the timeline reproduces every number") {
-  for (const SimulatorOptions& options : {kQ, kS}) {
+  for (const SimulatorOptions& options : EverySemantics()) {
     ForRandomProblems(13, {}, [&](const Problem& problem, const auto& devices, Rng&) {
       const Timeline t = SimulateReference(problem, devices, options);
       Nanos step = 0;
@@ -113,7 +113,7 @@ TEST_CASE("replaying the timeline reproduces every number") {
 }
 
 TEST_CASE("no step is shorter than the bounds") {
-  for (const SimulatorOptions& options : {kQ, kS}) {
+  for (const SimulatorOptions& options : EverySemantics()) {
     ForRandomProblems(
         14, {.forbidden = true}, [&](const Problem& problem, const auto& devices, Rng&) {
           const Bounds bounds = ComputeBounds(problem);

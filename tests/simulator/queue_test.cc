@@ -1,4 +1,4 @@
-// Q semantics by hand: every rule of the contract with its calculation beside it.
+// Queue semantics by hand: every rule of simulator/README.md with its calculation beside it.
 
 #include "framework/base/error.h"
 #include "framework/schedule/transfer_plan.h"

@@ -10,7 +10,9 @@
 
 namespace emplace::testing {
 
-/// Timeline of the reference; fails the test if the fast engine disagrees on time or peaks.
+/// Timeline of the plain implementation; fails the test if the fast engine disagrees on the step
+/// time or on a peak.
+/// @param device_of_op  [num_ops]
 inline Timeline Simulate(const std::shared_ptr<const Problem>& problem,
                          const std::vector<DeviceIndex>& device_of_op,
                          const SimulatorOptions& options) {
@@ -25,5 +27,12 @@ inline Timeline Simulate(const std::shared_ptr<const Problem>& problem,
 
 inline constexpr SimulatorOptions kQ{Semantics::kQueue};
 inline constexpr SimulatorOptions kS{Semantics::kStream};
+
+/// Options with each semantics of the table and defaults otherwise, for what must hold in all.
+inline std::vector<SimulatorOptions> EverySemantics() {
+  std::vector<SimulatorOptions> all;
+  for (const Semantics semantics : AllSemantics()) all.push_back({semantics});
+  return all;
+}
 
 }  // namespace emplace::testing

@@ -1,4 +1,4 @@
-// S semantics by hand: one pass in issue order, streams and copies in order, one host clock.
+// Stream semantics by hand: one pass in issue order, streams and copies in order, one host clock.
 
 #include "framework/schedule/transfer_plan.h"
 #include "tests/simulator/simulate.h"

@@ -1,0 +1,104 @@
+#include "simulator/semantics.h"
+
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "framework/schedule/issue_order.h"
+#include "simulator/engine.h"
+#include "simulator/reference_internal.h"
+
+namespace emplace {
+namespace {
+
+std::vector<int> InIdOrder(const Graph& graph) {
+  std::vector<int> ids(graph.num_ops());
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
+
+std::vector<int> InIssueOrder(const Graph& graph) {
+  return IssueOrder(graph);
+}
+
+constexpr int kAnyHops = std::numeric_limits<int>::max();
+
+constexpr SemanticsEntry kTable[] = {
+    {.name = "queue",
+     .meaning = "first come, first served",
+     .op_order = &InIdOrder,
+     .most_hops = kQueueMostHops,
+     .make_engine = &MakeQueueEngine,
+     .simulate_reference = &reference::SimulateQueue,
+     .add_reference_memory = &reference::AddQueueMemory},
+    {.name = "stream",
+     .meaning = "in-order streams",
+     .op_order = &InIssueOrder,
+     .most_hops = kAnyHops,
+     .make_engine = &MakeStreamEngine,
+     .simulate_reference = &reference::SimulateStream,
+     .add_reference_memory = &reference::AddStreamMemory},
+};
+
+constexpr const SemanticsEntry& At(Semantics semantics) {
+  return kTable[static_cast<size_t>(semantics)];
+}
+static_assert(At(Semantics::kQueue).name == "queue");
+static_assert(At(Semantics::kStream).name == "stream");
+
+// "a", "a or b", "a, b or c".
+std::string Alternatives(const std::vector<std::string>& texts) {
+  std::string joined;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    joined += i == 0 ? "" : i + 1 < texts.size() ? ", " : " or ";
+    joined += texts[i];
+  }
+  return joined;
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const SemanticsEntry& entry : kTable) names.emplace_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<Semantics> AllSemantics() {
+  std::vector<Semantics> all;
+  for (size_t i = 0; i < std::size(kTable); ++i) all.push_back(static_cast<Semantics>(i));
+  return all;
+}
+
+const SemanticsEntry& EntryOf(Semantics semantics) {
+  EMPLACE_CHECK(static_cast<size_t>(semantics) < std::size(kTable));
+  return At(semantics);
+}
+
+std::string_view ToString(Semantics semantics) {
+  return EntryOf(semantics).name;
+}
+
+Semantics ParseSemantics(std::string_view text, std::string_view where) {
+  for (const Semantics semantics : AllSemantics()) {
+    if (text == ToString(semantics)) return semantics;
+  }
+  ThrowUnknown(where, "semantics", text, Names());
+}
+
+std::string SemanticsNames() {
+  return Alternatives(Names());
+}
+
+std::string SemanticsHelp() {
+  std::vector<std::string> texts;
+  for (const SemanticsEntry& entry : kTable) {
+    texts.push_back(fmt::format("{} ({})", entry.name, entry.meaning));
+  }
+  return Alternatives(texts);
+}
+
+}  // namespace emplace
