@@ -4,22 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "experiments/config_edit.h"
 #include "experiments/menu.h"
 
 namespace emplace {
-
-std::string PlaceOnly(const ConfigNode& node) {
-  const std::string where = node.Where();
-  return where.substr(0, where.rfind(": "));
-}
-
-void SetValues(ConfigNode& root, const std::string& path, const ConfigNode& node) {
-  if (!node.IsMap()) {
-    root.Set(path, node.Dump(), PlaceOnly(node));
-    return;
-  }
-  for (const std::string& key : node.Keys()) SetValues(root, path + "." + key, node.At(key));
-}
 
 namespace {
 
@@ -37,8 +25,7 @@ ConfigNode ReadPreset(const ConfigNode& preset,
   return file;
 }
 
-// The settings of an agent's map, those of its preset first, without the keys that belong to the
-// run.
+// The settings of an agent's map, those of its preset first, without the keys that are no settings.
 ConfigNode SettingsOf(const ConfigNode& node,
                       const std::string& agent,
                       const std::filesystem::path& beside,

@@ -1,6 +1,12 @@
 #pragma once
 
-// An agent as a config names it: "heft", or {name: seq2seq, label: ..., preset: ..., setting: ...}.
+// An agent as the list `agents:` of a config names it: "heft", or a map such as {name: seq2seq,
+// label: mine, preset: paper, samples: 4}:
+//
+//   name     registered name, see `emplace list agents`
+//   label    what the results call it; two agents of one name need different labels
+//   preset   begin with the settings of the file configs/agents/NAME_PRESET.yaml
+//   others   settings of the agent, in the place of those of the preset
 
 #include <filesystem>
 #include <span>
@@ -15,23 +21,21 @@ namespace emplace {
 struct AgentSpec {
   std::string label;                  ///< unique in its list; the agent's name unless given
   const AgentEntry* entry = nullptr;  ///< points into the registry
-  ConfigNode settings;                ///< without name and label; rules and policy as paths
+  ConfigNode settings;                ///< those of the preset and its own, without name, label and
+                                      ///< preset; files that they name (`rules` of an expert,
+                                      ///< `policy` of a trained agent) as paths
 };
 
-/// @param registry  outlives the specs
-/// @param beside    folder of the config, for relative paths
-/// @param own_keys  of the maps that belong to the caller, beside name, label and preset
-/// @throws InputError for an unknown agent or preset, an empty list, a label that is taken
+/// Reads the list. Settings are not checked here: that is for the agents, when they are made.
+/// @param registry  must outlive the specs
+/// @param beside    folder of the config; a relative path is looked for in the current folder, then
+///   there
+/// @param own_keys  keys of the maps that the caller reads itself; they are no settings
+/// @throws InputError for an unknown agent or preset (with the choices), an empty list, a label
+///   that is taken
 std::vector<AgentSpec> ParseAgents(const ConfigNode& list,
                                    const AgentRegistry& registry,
                                    const std::filesystem::path& beside,
                                    std::span<const std::string> own_keys = {});
-
-/// The values of map `node` go into `root` under `path` one by one, so that they add to a map that
-/// is already there; all keep their places for messages.
-void SetValues(ConfigNode& root, const std::string& path, const ConfigNode& node);
-
-/// "run.yaml:12:5" of a value's "run.yaml:12:5: agents.0.cooling".
-std::string PlaceOnly(const ConfigNode& node);
 
 }  // namespace emplace

@@ -1,7 +1,10 @@
 #include "experiments/command_line.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +35,7 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
-// CLI11 would call an unknown command an argument it did not expect.
+// Refuses an unknown command; CLI11 would call it an unexpected argument.
 void RequireKnownCommands(const CLI::App& app, int argc, const char* const* argv) {
   const CLI::App* at = &app;
   for (int i = 1; i < argc; ++i) {
@@ -69,6 +72,25 @@ void RequireKnownCommands(const CLI::App& app, int argc, const char* const* argv
   ThrowWrongCommandLine(*at, message);
 }
 
+// Refuses what `accepts` does not. CLI11 puts the option before the message.
+// @param expected  "a number >= 0"   @param type  for the help: "NONNEGATIVE"
+template <class Accepts>
+CLI::Validator Expect(const std::string& expected, const std::string& type, Accepts accepts) {
+  const auto check = [=](const std::string& value) {
+    return accepts(value) ? "" : fmt::format("expected {}, got \"{}\"", expected, value);
+  };
+  return CLI::Validator(check, type);
+}
+
+// Is the text a number that satisfies `accepts`?
+template <class Accepts>
+auto IsNumber(Accepts accepts) {
+  return [=](const std::string& text) {
+    double number = 0;
+    return CLI::detail::lexical_cast(text, number) && accepts(number);
+  };
+}
+
 }  // namespace
 
 Command::Argument& Command::Argument::Required() {
@@ -87,12 +109,14 @@ Command::Argument& Command::Argument::Type(const std::string& name) {
 }
 
 Command::Argument& Command::Argument::NotNegative() {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(
+      Expect("a number >= 0", "NONNEGATIVE", IsNumber([](double number) { return number >= 0; })));
   return *this;
 }
 
 Command::Argument& Command::Argument::Positive() {
-  option_->check(CLI::PositiveNumber);
+  option_->check(
+      Expect("a number > 0", "POSITIVE", IsNumber([](double number) { return number > 0; })));
   return *this;
 }
 
@@ -134,7 +158,15 @@ Command::Argument Command::Add(const std::string& names, int& target, const std:
 Command::Argument Command::Add(const std::string& names,
                                std::uint64_t& target,
                                const std::string& help) {
-  return Argument(app_->add_option(names, target, help));
+  // CLI11 takes -1 for the largest number.
+  const auto is_whole = [](const std::string& text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
+  };
+  CLI::Option* option = app_->add_option(names, target, help);
+  option->check(Expect(fmt::format("a whole number from 0 to {}", UINT64_MAX), "", is_whole));
+  return Argument(option);
 }
 
 Command::Argument Command::Add(const std::string& names, double& target, const std::string& help) {

@@ -26,14 +26,16 @@ class Option;
 
 namespace emplace {
 
-/// Does the work; returns the exit code.
+/// Does the work of a command; returns the exit code of the program.
 using Action = std::function<int()>;
 
 /// A command, or the program itself with the commands below it. A handle, to be copied freely; it
 /// is valid as long as its CommandLine.
 class Command {
  public:
-  /// What there is to say about an argument that was just added. Each returns the argument itself.
+  /// What there is to say about an argument that was just added. Each function returns the argument
+  /// itself, so that calls can be chained. A value that is refused is told with the option, what
+  /// was expected and what was given.
   class Argument {
    public:
     /// The command line is wrong without it.
@@ -67,7 +69,8 @@ class Command {
   Command AddCommand(const std::string& name, const std::string& sentence);
 
   /// Adds an argument. Its value goes to `target`, which must live until the command line is
-  /// parsed; where the argument is not given, `target` stays as it is.
+  /// parsed; where the argument is not given, `target` stays as it is. A value that is no number of
+  /// the target's type, or out of its range, is refused.
   /// @param names  "--costs" or "-o,--output" for an option, "file" for a positional argument
   /// @param help  a sentence on what it means
   Argument Add(const std::string& names, std::string& target, const std::string& help);
@@ -84,9 +87,9 @@ class Command {
   void Footer(const std::string& text);
   /// What is to be done when the command line names this command.
   void Does(Action action);
-  /// For actions: tells that `argument` is missing as if it were Required(). For arguments that
-  /// some uses of a command do without.
-  /// @throws InputError
+  /// Refuses a command line without `argument`, as if that were Required(). For actions that need
+  /// it only sometimes.
+  /// @throws InputError always
   [[noreturn]] void ThrowMissing(const std::string& argument) const;
 
  private:
@@ -102,7 +105,7 @@ struct Request {
   Action action;
 };
 
-/// A program's command line. Every command has -h and --help, the program has --version, too.
+/// A program's command line. Every command has -h and --help, the program also --version.
 class CommandLine {
  public:
   /// @param sentence  what the program does, for the help

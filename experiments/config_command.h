@@ -1,6 +1,6 @@
 #pragma once
 
-// Commands that do what a config says (`run`, `sweep`, `generalize`) have these options in common.
+// What the commands have in common that do what a config file says: `run`, `sweep`, `generalize`.
 
 #include <functional>
 #include <string>
@@ -11,14 +11,17 @@
 
 namespace emplace {
 
+/// The options of such a command.
 struct ConfigOptions {
-  std::string config, output;         ///< output: empty where none is given
-  std::vector<std::string> settings;  ///< KEY=VALUE
-  int jobs = -1;                      ///< -1: what the config says; 0: one per core
-  bool resume = false, quiet = false;
+  std::string config;                 ///< name or path of the config
+  std::string output;                 ///< -o; empty if none is given
+  std::vector<std::string> settings;  ///< --set, "KEY=VALUE" each; see ApplySettings()
+  int jobs = -1;                      ///< --jobs; -1: what the config says; 0: one per core
+  bool resume = false;                ///< --resume
+  bool quiet = false;                 ///< --quiet
 };
 
-/// The words in which such commands differ.
+/// The words of the help in which such commands differ.
 struct ConfigCommand {
   const char* name;         ///< "run"
   const char* sentence;     ///< what it does
@@ -31,12 +34,12 @@ struct ConfigCommand {
   const char* jobs;         ///< "searches"
 };
 
-/// Adds the command with `config`, --set, -o, --resume, --jobs, --quiet and --help-config. It does
-/// `run`; with --help-config it prints every key of the config instead. The command line is wrong
-/// with neither a config nor --help-config.
-/// @param options  filled by the parser; lives as long as `run`
-/// @param describe  the keys of the config
-/// @return the command, for options of its own
+/// Adds a command with the options above and --help-config. Its action is `run`; with --help-config
+/// it prints every key of the config instead. One of the two, a config or --help-config, must be
+/// given.
+/// @param options   filled by the parser; must live as long as `run`
+/// @param describe  lists the keys of the config
+/// @return the command, to which options of its own can be added
 Command AddConfigCommand(Command program,
                          const ConfigCommand& words,
                          ConfigOptions& options,

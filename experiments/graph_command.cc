@@ -10,6 +10,7 @@
 #include "experiments/passes.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/cost/coarsened_costs.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/graph_io.h"
 
@@ -111,8 +112,7 @@ Command AddPart(Command parent,
 
 void AddGraphCommand(Command program) {
   auto options = std::make_shared<GraphOptions>();
-  Command command =
-      program.AddCommand("graph", "Look into, check, convert or coarsen a graph file");
+  Command command = program.AddCommand("graph", "Describe, check, convert or coarsen a graph file");
   const auto runs = [options](Command part, int (*body)(const GraphOptions&)) {
     part.Does([options, body] { return body(*options); });
   };
@@ -130,8 +130,8 @@ void AddGraphCommand(Command program) {
   convert.Add("output", options->output, "file to write").Required();
   runs(convert, Convert);
 
-  Command coarsen =
-      AddPart(command, "coarsen", "Apply coarsening passes, tell the groups left", options);
+  Command coarsen = AddPart(
+      command, "coarsen", "Apply coarsening passes; prints how many groups each leaves", options);
   coarsen
       .Add("--pass",
            options->passes,

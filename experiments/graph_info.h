@@ -1,5 +1,7 @@
 #pragma once
 
+// What `emplace graph info` tells about a graph.
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -9,7 +11,7 @@
 
 namespace emplace {
 
-/// What is in a graph, in numbers.
+/// A graph in numbers.
 struct GraphInfo {
   struct Kind {
     std::string kind;
@@ -20,7 +22,7 @@ struct GraphInfo {
   std::array<double, 3> flops_by_phase{};       ///< by Phase [FLOP]
   std::array<std::int64_t, 7> bytes_by_role{};  ///< by TensorRole; aliases count nothing [B]
   std::vector<Kind> kinds;                      ///< most ops first
-  std::int64_t dependencies = 0;                ///< distinct ordered pairs of ops
+  std::int64_t dependencies = 0;                ///< pairs of ops of which one reads the other
   std::int64_t parameter_tensors = 0;
   std::int64_t parameters = 0;  ///< elements of tensors of role parameter
   int groups = 0;               ///< after co-location by the graph's labels
@@ -29,7 +31,9 @@ struct GraphInfo {
 
 GraphInfo DescribeGraph(const Graph& graph);
 
+/// For people: a few lines of text.
 std::string FormatGraphInfo(const Graph& graph, const GraphInfo& info);
+/// For programs: the same numbers as one JSON object.
 std::string FormatGraphInfoJson(const Graph& graph, const GraphInfo& info);
 
 }  // namespace emplace

@@ -154,13 +154,14 @@ int List(const ListOptions& options) {
 
 void AddListCommand(Command program) {
   auto options = std::make_shared<ListOptions>();
-  Command command = program.AddCommand("list", "Names on the menus, with one sentence each");
+  Command command = program.AddCommand(
+      "list", "Names of agents, graphs, clusters and the like, with a sentence each");
   command
       .Add("what",
            options->what,
            "agents, clusters, costs, device-kinds, families, graphs, layouts or sweeps")
       .Required();
-  command.Add("name", options->name, "only this one; of an agent also its settings");
+  command.Add("name", options->name, "only this name; for an agent also its settings");
   command.AddFlag("--json", options->json, "as a JSON object");
   command.Does([options] { return List(*options); });
 }

@@ -6,6 +6,7 @@
 #include "experiments/output.h"
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
+#include "framework/cost/coarsened_costs.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
@@ -13,7 +14,8 @@
 namespace emplace {
 namespace {
 
-// Reading the whole library of kinds takes longer than a small simulation.
+// Does the file define every kind that it names? Then the folder of device kinds need not be read,
+// which takes longer than a small simulation.
 bool NamesOnlyOwnKinds(const ConfigNode& cluster) {
   if (!cluster.IsMap() || !cluster.Has("device_kinds") || !cluster.Has("devices")) return false;
   const ConfigNode kinds = cluster.At("device_kinds"), devices = cluster.At("devices");
@@ -49,42 +51,6 @@ std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path) {
                  ": the profile was cut off; costs of ops that it did not reach are fitted");
   }
   return table;
-}
-
-std::vector<double> BestDeviceCosts(const Costs& costs) {
-  std::vector<double> best(costs.num_ops, 0);
-  for (int v = 0; v < costs.num_ops; ++v) {
-    Nanos least = kMaxNanos;
-    for (int d = 0; d < costs.num_devices; ++d) least = std::min(least, costs.at(v, d));
-    if (least < kMaxNanos) best[v] = static_cast<double>(least);
-  }
-  return best;
-}
-
-Costs ContractCosts(const Costs& costs, const Grouping& grouping) {
-  const int num_groups = grouping.num_groups(), num_devices = costs.num_devices;
-  Costs sums{num_groups, num_devices};
-  for (int group = 0; group < num_groups; ++group) {
-    for (int d = 0; d < num_devices; ++d) {
-      Nanos sum = 0, largest = -1;
-      double error = 0;
-      Rung rung = Rung::kFree;
-      for (int v : grouping.members(group)) {
-        const Nanos cost = costs.at(v, d);
-        sum = costs.allowed(v, d) && sum < kMaxNanos ? sum + cost : kMaxNanos;
-        error += static_cast<double>(cost) * costs.uncertainty[size_t(v) * num_devices + d];
-        if (cost > largest) {
-          largest = cost;
-          rung = costs.rung_at(v, d);
-        }
-      }
-      sums.time.push_back(sum);
-      sums.rung.push_back(rung);
-      sums.uncertainty.push_back(sum > 0 ? static_cast<float>(error / static_cast<double>(sum))
-                                         : 0);
-    }
-  }
-  return sums;
 }
 
 std::vector<DeviceIndex> LoadedProblem::Expand(const Placement& placement) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-// From what the user named to a Problem.
+// From the files that the user named to the problem that agents search.
 
 #include <filesystem>
 #include <memory>
@@ -12,41 +12,42 @@
 
 namespace emplace {
 
-/// Reads a graph; warnings go to stderr.
+/// Reads a graph file (framework/graph/FORMAT.md); warnings go to stderr.
+/// @throws InputError as ReadGraph() does
 std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path);
 
-/// Reads a cluster with the device kinds of ConfigsFolder(). The folder is left unread when the
-/// file defines every kind that it names.
+/// Reads a cluster file (framework/cluster/FORMAT.md). Device kinds that the file names and does
+/// not define are those of the configs folder.
+/// @throws InputError as ParseCluster() does
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path);
 
-/// Reads measured costs; warns on stderr if the profile behind them was cut off.
+/// Reads measured costs (framework/cost/FORMAT.md); warns on stderr if the profile behind them was
+/// cut off.
+/// @throws InputError as ReadCostTable() does
 std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path);
 
-/// What an op costs on its best device [ns]: the weight that coarsening goes by. @return [num_ops]
-std::vector<double> BestDeviceCosts(const Costs& costs);
-
-/// The costs of Contract(graph, grouping): sums over each group; the rung of a sum is that of its
-/// largest part.
-Costs ContractCosts(const Costs& costs, const Grouping& grouping);
-
-/// The problem that agents search and the op-by-op problem behind it.
+/// The problem that agents search, and the problem of the whole graph behind it.
 struct LoadedProblem {
   /// Every op simulated, with the groups that are placed together.
   std::shared_ptr<const Problem> exact;
-  /// What is searched: `exact`, or with `contracted` the graph of its groups, an approximation.
+  /// What agents see: `exact` itself or, if `contracted`, the graph in which each group is one op
+  /// or a few (ContractGroups()): faster to simulate, but an approximation.
   std::shared_ptr<const Problem> searched;
   bool contracted = false;
 
-  /// Device per op of the exact problem from a placement of the searched one; both have the same
-  /// groups.
+  /// A placement of the groups, which both problems share, as a device for each op of `exact`.
   /// @return [exact->num_ops()]
   std::vector<DeviceIndex> Expand(const Placement& placement) const;
 };
 
-/// @param where  stands for the run in messages about costs
-/// @param table  measured costs, or nullptr; a warning goes to stderr if it does not know a device
+/// Chooses the costs of all ops (framework/cost/FORMAT.md, "How the cost of an op is found"),
+/// coarsens the graph and makes the problem.
+/// @param passes      coarsening, in order
+/// @param contracted  search the graph of the groups
+/// @param where       stands for the run in messages about costs
+/// @param table       measured costs, or nullptr; a warning goes to stderr if it lacks a device
 ///   kind of the cluster
-/// @throws InputError as Graph, ComputeCosts, Contract and Problem do
+/// @throws InputError as ComputeCosts(), ApplyPasses(), ContractGroups() and Problem do
 LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           std::shared_ptr<const Cluster> cluster,
                           const std::vector<Pass>& passes,

@@ -10,7 +10,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-// Name on the menu, or empty if the file is none of its.
+// The name of a file on the menu; empty if the file is not on it.
 std::string NameOf(const Menu& menu, const std::string& file) {
   const std::string prefix = menu.prefix;
   if (!file.starts_with(prefix)) return "";

@@ -1,6 +1,7 @@
 #pragma once
 
-// The folder configs/ holds menus: what a run may name instead of a path.
+// Menus: the files of the folder configs/ that a command or a config may call by name instead of by
+// path. configs/README.md tells what is there.
 
 #include <filesystem>
 #include <string>
@@ -10,16 +11,16 @@
 
 namespace emplace {
 
-/// $EMPLACE_CONFIGS, else the folder of the source tree this program was built from, else
-/// ./configs.
+/// The folder of the menus: $EMPLACE_CONFIGS if that is set, else configs/ of the source tree that
+/// this program was built from, else ./configs.
 std::filesystem::path ConfigsFolder();
 
-/// One kind of thing that can be named.
+/// One kind of thing that can be called by name.
 struct Menu {
   const char* what;                     ///< in messages: "graph"
   const char* folder;                   ///< below ConfigsFolder()
-  const char* prefix;                   ///< of the file names, not part of the menu's names
-  std::vector<const char*> extensions;  ///< with the dot
+  const char* prefix;                   ///< of the files; it is no part of the names
+  std::vector<const char*> extensions;  ///< of the files, with the dot; no part of the names
 };
 const Menu& GraphMenu();        ///< graphs/NAME.json.gz or .json
 const Menu& ClusterMenu();      ///< clusters/NAME.yaml
@@ -34,7 +35,7 @@ const Menu& ExpertRulesMenu();  ///< agents/expert_NAME.yaml
 /// Names on the menu, sorted. Empty if the folder does not exist.
 std::vector<std::string> MenuNames(const Menu& menu);
 
-/// Does it contain '/' or end with one of the menu's extensions?
+/// Is `text` a path rather than a name: does it contain '/' or end with an extension of the menu?
 bool LooksLikePath(const Menu& menu, const std::string& text);
 
 /// The file that `text` stands for: a path if it looks like one, else a name on the menu. A
@@ -46,16 +47,20 @@ std::filesystem::path ResolveMenu(const Menu& menu,
                                   const std::string& where,
                                   const std::filesystem::path& beside = {});
 
-/// Is it what `emplace sweep` reads, and not the config of one run?
+/// Is it a config of `emplace sweep` (with one of the keys base, grid, overrides) rather than of
+/// one run?
 bool IsSweepConfig(const ConfigNode& root);
 
-/// Names of all sweeps, those of the papers included, sorted. @throws InputError for malformed YAML
+/// Names of all sweeps, those in sweeps/ and those in papers/, sorted.
+/// @throws InputError for a file in papers/ that is no YAML
 std::vector<std::string> SweepNames();
 
-/// The sweep that `text` stands for: as ResolveMenu() in sweeps/, then in papers/.
+/// The file of the sweep that `text` stands for, as ResolveMenu(): a path, or a name in sweeps/,
+/// else in papers/.
 std::filesystem::path ResolveSweep(const std::string& text, const std::string& where);
 
-/// First comment line of a YAML file without the '#'; empty if it has none.
+/// The first line of a YAML file without its '#' if it is a comment, else nothing: the sentence
+/// that `emplace list` shows.
 std::string FirstComment(const std::filesystem::path& path);
 
 }  // namespace emplace

@@ -18,7 +18,7 @@ struct Unit {
   const char* name;
 };
 
-// The largest unit not above `value`, the first one for less.
+// The largest unit that is not above `value`; the first one if all are.
 template <size_t n>
 const Unit& UnitFor(double value, const Unit (&units)[n]) {
   const Unit* chosen = &units[0];
@@ -34,7 +34,7 @@ std::string FourDigits(double value) {
   return fmt::format("{:.{}f}", value, 4 - before);
 }
 
-// Columns of text on a terminal: code points, not bytes.
+// How many columns a text takes on a terminal: counts code points, not bytes.
 size_t Width(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }

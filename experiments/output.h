@@ -1,5 +1,7 @@
 #pragma once
 
+// What the program says: to stdout, to stderr, and numbers in words for people.
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,7 +13,8 @@ namespace emplace {
 
 /// Writes to stdout. @throws RunError if it cannot be written (a full disk)
 void Print(std::string_view text);
-/// @throws RunError if what was printed cannot be written
+/// Writes what Print() may have kept back.
+/// @throws RunError if it cannot be written
 void FlushOutput();
 /// "emplace: warning: `message`" on stderr.
 void PrintWarning(const std::string& message);
@@ -22,7 +25,7 @@ std::string FormatTime(Nanos time);
 std::string FormatDuration(double seconds);
 /// "1.20 GiB". @param bytes [B]
 std::string FormatBytes(std::int64_t bytes);
-/// "2.8 TFLOP"
+/// "2.800 TFLOP". @param flops [FLOP]
 std::string FormatFlops(double flops);
 
 /// Columns padded to their widest cell: the first flush left, the others flush right, two blanks

@@ -1,6 +1,8 @@
 #pragma once
 
-// Which coarsening passes to apply, as a run config or `emplace graph coarsen` says it:
+// Coarsening passes as a run config or `emplace graph coarsen` lists them. Each merges groups of
+// ops that are placed together; framework/graph/coarsen.h tells how. The list begins with single
+// ops.
 //
 //   coarsen:
 //     - colocate                            the graph's own labels; always first, listed or not
@@ -20,8 +22,9 @@
 
 namespace emplace {
 
+/// One entry of the list: a pass with its setting.
 struct Pass {
-  std::string name;
+  std::string name;      ///< one of the above
   double max_share = 1;  ///< single_consumer: a merged group's largest share of the graph's cost
   int depth = 1;         ///< scope: how many leading scopes must agree
   int groups = 128;      ///< cheapest, heavy_edge: stop at this many
@@ -29,13 +32,13 @@ struct Pass {
   void Visit(FieldVisitor& v);
 };
 
-/// @param list  a sequence of passes
-/// @throws InputError for an unknown pass or setting, with the choices
+/// Reads the list. @throws InputError for an unknown pass or setting, with the choices
 std::vector<Pass> ParsePasses(const ConfigNode& list);
-/// One element of the list: a name, or a map of one name with its settings.
+/// Reads one entry: a name, or a map of one name with its settings.
+/// @throws InputError as ParsePasses()
 Pass ParsePass(const ConfigNode& node);
 
-/// Applies the passes one after another to the grouping of single ops.
+/// Applies the passes one after another; `colocate` comes first, listed or not.
 /// @param weight  [num_ops] cost of each op, >= 0, any unit
 /// @param report  if set, called after each pass
 Grouping ApplyPasses(const Graph& graph,

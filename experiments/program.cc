@@ -48,6 +48,7 @@ int ParseAndRun(int argc, const char* const* argv) {
   const Request request = line.Parse(argc, argv);
   if (request.action == nullptr) {
     Print(request.text);
+    FlushOutput();
     return 0;
   }
   const int code = request.action();

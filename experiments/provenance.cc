@@ -34,15 +34,6 @@ std::string CpuName() {
   return fmt::format("{}, {} cores", model, NumCores());
 }
 
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 std::string DescribeGpus(const std::vector<GpuInfo>& gpus) {
   std::string text;
   for (const GpuInfo& gpu : gpus) {
@@ -58,7 +49,7 @@ std::string DescribeGpus(const std::vector<GpuInfo>& gpus) {
   return text;
 }
 
-// For records: whatever is known of the GPUs without asking one.
+// For results: what is known of the GPUs without opening one.
 std::string GpuNames() {
   const std::optional<GpuList> known = KnownGpus();
   if (known && !known->gpus.empty()) return DescribeGpus(known->gpus);
@@ -68,7 +59,7 @@ std::string GpuNames() {
   return fmt::to_string(fmt::join(files.gpus, "; "));
 }
 
-// A GPU that cannot be asked must not keep --version from its answer.
+// --version works even if a GPU cannot be opened.
 std::string UsableGpus() {
   try {
     const GpuList list = QueryGpus();
@@ -80,9 +71,27 @@ std::string UsableGpus() {
 
 }  // namespace
 
+std::string UtcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
 Provenance CollectProvenance() {
   return {
       std::string(Version()), std::string(Commit()), HostName(), CpuName(), GpuNames(), UtcNow()};
+}
+
+void WriteProvenance(ResultsFile& file, const std::string& group, const Provenance& provenance) {
+  file.SetAttribute(group, "version", provenance.version);
+  file.SetAttribute(group, "commit", provenance.commit);
+  file.SetAttribute(group, "host", provenance.host);
+  file.SetAttribute(group, "cpu", provenance.cpu);
+  file.SetAttribute(group, "gpus", provenance.gpus);
+  file.SetAttribute(group, "date", provenance.date);
 }
 
 std::string VersionText() {

@@ -1,6 +1,10 @@
 #pragma once
 
+// Where results come from.
+
 #include <string>
+
+#include "framework/results/results_file.h"
 
 namespace emplace {
 
@@ -9,17 +13,23 @@ struct Provenance {
   std::string version, commit;
   std::string host;  ///< host name
   std::string cpu;   ///< "Intel(R) Xeon(R) ..., 2 cores"
-  /// "NVIDIA H200; driver 580.65.06"; "NVIDIA H200 (sm 9.0, 132 SMs, 139.80 GiB), driver 13.0" if
-  /// the program has opened one; "none".
+  /// "NVIDIA H200; driver 580.65.06", or, if the program has opened it, "NVIDIA H200 (sm 9.0, 132
+  /// SMs, 139.80 GiB), driver 13.0"; "none" without a GPU.
   std::string gpus;
   std::string date;  ///< UTC, "2026-11-21T10:20:30Z"
 };
 
-/// Loads nothing of CUDA.
+/// Of this process, now. GPUs are those that the driver's files name: CUDA is not loaded for it.
 Provenance CollectProvenance();
 
-/// For --version: "emplace 0.1.0 (commit ...)" and the GPUs this program can use, or why it can use
-/// none. Loads CUDA.
+/// The current time as Provenance::date has it.
+std::string UtcNow();
+
+/// The fields as attributes of `group`, under their names.
+void WriteProvenance(ResultsFile& file, const std::string& group, const Provenance& provenance);
+
+/// The text of --version: version, commit, and the GPUs that this program can use, or why it can
+/// use none. To find that out it loads CUDA.
 std::string VersionText();
 
 }  // namespace emplace

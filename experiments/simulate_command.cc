@@ -21,7 +21,7 @@ struct SimulateOptions {
   bool count_gaps = false;
 };
 
-// The graph's labels bind every placement, whatever the search would have merged beyond them.
+// Ops with the same colocate label must be on one device, in every placement.
 void RequireLabelsTogether(const Graph& graph,
                            const Cluster& cluster,
                            const std::vector<DeviceIndex>& device_of_op,
@@ -142,11 +142,7 @@ void AddSimulateCommand(Command program) {
            "measured costs: a name of `emplace list costs` or a path; none: the graph's own "
            "and the roofline model")
       .ShowDefault();
-  command
-      .Add("--semantics",
-           options->semantics,
-           "queue (first come, first served) or stream (in-order streams)")
-      .ShowDefault();
+  command.Add("--semantics", options->semantics, SemanticsHelp()).ShowDefault();
   command.AddFlag("--count-gaps",
                   options->count_gaps,
                   "the step time counts trailing gaps, as Placeto's published simulator does");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Building, checking, reading and writing `emplace-graph` files, for any framework.
+"""Builds, checks, reads and writes `emplace-graph` files (format: framework/graph/FORMAT.md).
 
 An exporter walks its framework's graph and calls a `GraphBuilder`:
 
@@ -179,8 +179,7 @@ def check(document: Mapping[str, Any]) -> list[str]:
     errors: list[str] = []
     if document.get("format") != FORMAT:
         errors.append(f"format is {document.get('format')!r}, expected {FORMAT!r}")
-    if document.get("version") != VERSION:
-        errors.append(f"version is {document.get('version')!r}, expected {VERSION}")
+    _check_version(document.get("version"), errors)
     for key, kind in (("name", str), ("tensors", list), ("ops", list)):
         if not isinstance(document.get(key), kind):
             errors.append(f"{key!r} is missing or not a {kind.__name__}")
@@ -318,6 +317,17 @@ def _is_count(value: Any) -> bool:
 def _is_amount(value: Any) -> bool:
     return (isinstance(value, (int, float)) and not isinstance(value, bool)
             and math.isfinite(value) and value >= 0)
+
+
+def _check_version(version: Any, errors: list[str]) -> None:
+    """The rule of framework/FORMATS.md, "Versions", in the words of framework/base/version.h."""
+    if not _is_amount(version) or version != int(version):
+        errors.append(f"version: got {version!r}, expected a whole number")
+    elif version > VERSION:
+        errors.append(f"version: expected at most {VERSION}, got {int(version)}: made by a newer "
+                      "version of emplace")
+    elif version < 1:
+        errors.append(f"version: expected {VERSION}, got {int(version)}")
 
 
 def _check_tensors(tensors: Sequence[Mapping[str, Any]], errors: list[str]) -> None:

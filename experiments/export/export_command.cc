@@ -28,7 +28,7 @@ struct ExportOptions {
   std::vector<std::string> device_names;
 };
 
-// What is exported, with all that simulates it.
+// What is exported, and what it is simulated with.
 struct Found {
   EarlierRun run;
   Candidate best;
@@ -116,7 +116,7 @@ Found ReadResults(const ExportOptions& options) {
   ThrowUnknown(options.input + ": --agent", "agent", options.agent, choices);
 }
 
-// Op names of another framework would name nothing there.
+// TensorFlow knows nothing by the op names of another framework.
 void RequireTensorFlow(const Graph& graph) {
   if (graph.source().empty()) return;  // made by hand or by other tools
   const auto source = nlohmann::json::parse(graph.source());
@@ -132,7 +132,7 @@ void RequireTensorFlow(const Graph& graph) {
                   name.starts_with("torch") ? "huggingface, json" : "json"));
 }
 
-// One name for two devices is allowed (PyTorch has one CPU) but not what was simulated.
+// Two devices may get one name (PyTorch has one CPU), but then what runs is not what was simulated.
 void WarnOfSharedNames(const std::vector<Json>& names, const Cluster& cluster) {
   std::map<Json, int> first;
   for (int d = 0; d < cluster.num_devices(); ++d) {
@@ -268,13 +268,19 @@ void AddExportCommand(Command program) {
            "same one: gpu:0=/device:GPU:2 for TensorFlow, gpu:0=2 for PyTorch")
       .SplitAt(',')
       .Type("DEVICE=NAME,...");
+  command.Add("--graph",
+              options->files.graph,
+              "the graph of a placement file; of results only if its file has moved");
+  command.Add("--cluster",
+              options->files.cluster,
+              "the cluster of a placement file; of results only if its file has moved");
   command.Add(
-      "--graph", options->files.graph, "the graph of a placement; of results, if it has moved");
-  command.Add("--cluster", options->files.cluster, "the cluster, likewise");
-  command.Add("--costs", options->files.costs, "measured costs, likewise");
+      "--costs", options->files.costs, "measured costs; of results only if their file has moved");
   command.Add("--semantics",
               options->semantics,
-              "simulate in queue or stream semantics; default: as the run did, else queue");
+              fmt::format("simulate in {} semantics; default: as the run did, else {}",
+                          SemanticsNames(),
+                          ToString(SimulatorOptions{}.semantics)));
   command.Add("-o,--output", options->output, "file to write; default: stdout");
   command.Footer(
       "The simulated step time of the placement, and of what runs where the export is loaded, is "

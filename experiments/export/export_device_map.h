@@ -29,7 +29,9 @@ struct ModuleConflict {
   Nanos moved = 0;                        ///< time of the ops that were placed elsewhere [ns]
 };
 
+/// A device for every module, and what it changes.
 struct DeviceMap {
+  /// Everything below this module runs on this device.
   struct Entry {
     std::string module;
     DeviceIndex device;
@@ -37,17 +39,19 @@ struct DeviceMap {
   };
   std::vector<Entry> entries;             ///< a cover without overlap, in the order of the graph
   std::vector<DeviceIndex> device_of_op;  ///< [num_ops] where they run under it
-  int num_units = 0;
+  int num_units = 0;                      ///< of FindModuleUnits()
   std::vector<ModuleConflict> conflicts;  ///< most time moved first
   Nanos moved = 0, total = 0;             ///< time as placed: of ops that move, of all ops [ns]
 };
 
-/// @param problem       every op on its own
+/// Makes the map of a placement.
+/// @param problem       with every op as a group of its own
 /// @param device_of_op  [num_ops]
 /// @throws InputError as FindModuleUnits does, and if the ops of bound units share no device
 DeviceMap MakeDeviceMap(const Problem& problem, const std::vector<DeviceIndex>& device_of_op);
 
-/// What was decided against the placement, for a person: one line a conflict, the largest first.
+/// What was decided against the placement, for people: a line per conflict, the one that moves most
+/// time first.
 std::string FormatConflicts(const DeviceMap& map, const Cluster& cluster);
 
 }  // namespace emplace

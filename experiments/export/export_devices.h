@@ -20,7 +20,8 @@ namespace emplace {
 
 enum class NamingFramework : std::uint8_t { kTensorFlow, kTorch };
 
-/// "gpu:0=/device:GPU:2" -> {"gpu:0", "/device:GPU:2"}.
+/// Reads the texts of --device-map: "gpu:0=/device:GPU:2" tells that gpu:0 is called /device:GPU:2.
+/// @return names by device of the cluster
 /// @throws InputError naming --device-map: no '=', an unknown device, one named twice, a name that
 ///   is no device of the framework (PyTorch: a number, or cpu, cuda:1, mps, ...)
 std::map<std::string, std::string> ParseDeviceNames(const std::vector<std::string>& texts,

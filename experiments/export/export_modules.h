@@ -48,10 +48,11 @@ struct ModuleUnits {
 /// @throws InputError for a graph without module paths
 ModuleUnits FindModuleUnits(const Graph& graph, const std::set<std::string>& blocks = {});
 
-/// `attributes.module` of each op; "" for the root and for none. @return [num_ops]
+/// The module of each op (`attributes.module`); "" for the root, and for an op without one.
+/// @return [num_ops]
 std::vector<std::string> ModulePaths(const Graph& graph);
 
-/// Whether `path` is `module` or below it; all are below the root "".
+/// Is `path` that module or below it? All are below the root "".
 bool IsWithin(const std::string& path, const std::string& module);
 
 }  // namespace emplace

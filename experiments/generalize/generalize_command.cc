@@ -15,6 +15,7 @@
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/provenance.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/parallel.h"
@@ -124,7 +125,7 @@ void TrainFamily(Experiment& experiment, int index) {
   experiment.ThrowIfStopped();
 }
 
-// What is to be placed and was not yet. A method whose policy could not be trained is left out.
+// The tests that are still to be made. A method whose policy could not be trained is left out.
 std::vector<Test> ListTests(const GeneralizePlan& plan, const FamilyResults& results) {
   std::vector<Test> tests;
   for (int graph = 0; graph < std::ssize(results.graphs); ++graph) {
@@ -200,8 +201,8 @@ void RequireAgents(const GeneralizePlan& plan, const Family& family) {
   }
 }
 
-// A method must take the policies it is to begin with: tried with an untrained one, so that hours
-// of training are not made for nothing.
+// Makes each method with an untrained policy, so that a method that cannot take the policy is found
+// before hours of training.
 void RequirePolicies(const Experiment& experiment, const Family& family) {
   const GeneralizePlan& plan = experiment.plan;
   for (const TrainPlan& train : plan.train) {

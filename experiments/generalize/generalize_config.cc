@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/config_edit.h"
 #include "experiments/menu.h"
 #include "framework/base/error.h"
 
@@ -105,26 +106,30 @@ TestPlan ReadTest(const ConfigNode& node, AgentSpec agent, const std::vector<Tra
 
 void GeneralizeConfig::Visit(FieldVisitor& v) {
   v.Field("families", families, "required: names of configs/families, or paths");
-  v.Field("cluster", cluster, "in the place of the families' own");
+  v.Field(
+      "cluster", cluster, "where to place all graphs, in the place of the families' own clusters");
   v.Field("train",
           train,
-          "policies: agents as in a run config with training_updates; each is trained on all "
-          "training graphs of a family at once");
+          "policies to train: agents as in a run config, with training_updates; each is trained on "
+          "all training graphs of a family at once");
   v.Field("test",
           test,
-          "required: how the other graphs are placed: agents as in a run config; policy: a label "
-          "of `train` (its settings are taken over), evaluations: a budget, 100,000 unless given");
-  v.Field("seeds", seeds, "of trainings and tests: [0, 1, 2] or \"0:3\"");
-  v.Field("max_train_graphs", max_train_graphs, "the first so many of each family; 0: all");
-  v.Field("max_test_graphs", max_test_graphs, "the first so many of each family; 0: all");
+          "required: how the other graphs are placed: agents as in a run config, with policy: a "
+          "label of `train` (whose settings it takes over) and evaluations: a budget, 100,000 "
+          "unless given");
+  v.Field("seeds", seeds, "seeds of trainings and tests: [0, 1, 2] or \"0:3\"");
+  v.Field(
+      "max_train_graphs", max_train_graphs, "how many graphs of each family to train on; 0: all");
+  v.Field(
+      "max_test_graphs", max_test_graphs, "how many unseen graphs of each family to place; 0: all");
   v.Field("jobs", jobs, "trainings or tests at a time; 0: one per core");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
 void FamilyConfig::Visit(FieldVisitor& v) {
-  v.Field("name", name, "of the family");
+  v.Field("name", name, "name of the family");
   v.Field("cluster", cluster, "where to place its graphs");
-  v.Field("semantics", semantics, "queue or stream");
+  v.Field("semantics", semantics, SemanticsNames().c_str());
   v.Field("count_gaps", count_gaps, "the step time counts trailing gaps");
   v.Field("contracted", contracted, "simulate each group as a few ops");
   v.Field("coarsen", coarsen, "passes, as in a run config");

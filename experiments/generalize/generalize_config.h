@@ -1,7 +1,7 @@
 #pragma once
 
-// What `emplace generalize` reads: families of graphs, policies to train on some graphs of each,
-// and methods to place the others with.
+// The config of `emplace generalize`: families of graphs, policies to train on some graphs of each
+// family, and methods to place the others with.
 //
 //   families: [cifar10, ptb, nmt]                 names of configs/families
 //   train:
@@ -34,7 +34,7 @@ struct GeneralizeConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// configs/families/NAME.yaml
+/// A family of graphs, configs/families/NAME.yaml, key by key.
 struct FamilyConfig {
   std::string name, cluster;
   std::string semantics = "queue";
@@ -44,6 +44,7 @@ struct FamilyConfig {
   void Visit(FieldVisitor& v);
 };
 
+/// A family with everything looked up.
 struct FamilyPlan {
   FamilyConfig config;
   std::filesystem::path cluster;
@@ -52,17 +53,20 @@ struct FamilyPlan {
   SimulatorOptions simulator;
 };
 
+/// An entry of `train`.
 struct TrainPlan {
   AgentSpec agent;
-  std::int64_t updates = 0;
+  std::int64_t updates = 0;  ///< of the policy, to be made
 };
 
+/// An entry of `test`: a method.
 struct TestPlan {
   AgentSpec agent;     ///< settings: those of the policy's training, then its own
   std::string policy;  ///< label of the training whose policy it uses; empty: none
   Budget budget;
 };
 
+/// The whole experiment, with everything looked up and checked.
 struct GeneralizePlan {
   GeneralizeConfig config;
   std::string name;  ///< of the config file, without extension
@@ -72,6 +76,9 @@ struct GeneralizePlan {
   std::vector<std::uint64_t> seeds;
 };
 
+/// Reads a config.
+/// @param settings  of --set, see ApplySettings()
+/// @param registry  must outlive the plan
 /// @throws InputError naming file:line:column, key, value, what was expected and the choices
 GeneralizePlan ReadGeneralizePlan(const std::filesystem::path& path,
                                   const std::vector<std::string>& settings,

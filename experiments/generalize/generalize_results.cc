@@ -13,6 +13,7 @@
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {
@@ -146,20 +147,6 @@ std::string Ratio(double value) {
 
 }  // namespace
 
-double Quantile(std::vector<double> values, double share) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  for (double& value : values) {
-    if (std::isnan(value)) value = std::numeric_limits<double>::infinity();
-  }
-  std::sort(values.begin(), values.end());
-  const double position = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(position);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  const double part = position - static_cast<double>(low);
-  // Not low + part * difference, which makes NaN of two infinities.
-  return part == 0 ? values[low] : (1 - part) * values[low] + part * values[high];
-}
-
 const Training* FamilyResults::FindTraining(const GeneralizePlan& plan,
                                             const TestPlan& method,
                                             std::uint64_t seed) const {
@@ -178,7 +165,7 @@ const Training* FamilyResults::FindTraining(const GeneralizePlan& plan,
 void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", WriteFields(plan.config));
-  WriteProvenance(file, CollectProvenance());
+  WriteProvenance(file, "/config", CollectProvenance());
   file.WriteInts("/config/seeds", {plan.seeds.begin(), plan.seeds.end()});
 }
 
@@ -279,10 +266,14 @@ std::string FormatFamily(const GeneralizePlan& plan,
                                                  "seconds"}};
   for (int method = 0; method < std::ssize(plan.test); ++method) {
     std::vector<double> final, found, evaluations, seconds;
+    const auto over_best = [&](double step_time, int graph) {
+      const double ratio = step_time / best[graph];
+      return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+    };
     for (const Test& test : results.tests) {
       if (test.method != method) continue;
-      final.push_back(test.final_step_time / best[test.graph]);
-      found.push_back(test.best_step_time / best[test.graph]);
+      final.push_back(over_best(test.final_step_time, test.graph));
+      found.push_back(over_best(test.best_step_time, test.graph));
       evaluations.push_back(static_cast<double>(test.evaluations));
       seconds.push_back(test.seconds);
     }
@@ -291,8 +282,8 @@ std::string FormatFamily(const GeneralizePlan& plan,
     for (const auto& values : {final, found}) {
       for (double share : {0.1, 0.5, 0.9}) row.push_back(Ratio(Quantile(values, share)));
     }
-    row.push_back(fmt::format("{:.0f}", Quantile(evaluations, 0.5)));
-    row.push_back(fmt::format("{:.2f}", Quantile(seconds, 0.5)));
+    row.push_back(fmt::format("{:.0f}", Median(evaluations)));
+    row.push_back(fmt::format("{:.2f}", Median(seconds)));
     rows.push_back(std::move(row));
   }
   std::string text = FormatColumns(rows);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/config_edit.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 
 namespace emplace {

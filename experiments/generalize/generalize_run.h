@@ -20,9 +20,11 @@ struct Family {
   const FamilyPlan* plan = nullptr;
   std::vector<std::shared_ptr<const Problem>> train, test;  ///< what is searched
 };
-/// @throws InputError as LoadGraph and MakeProblem do
+
+/// Loads the graphs of a family. @throws InputError as LoadGraph() and MakeProblem() do
 Family LoadFamily(const FamilyPlan& plan);
 
+/// A training of one policy with one seed on the training graphs of a family.
 struct Training {
   std::string label;  ///< "gnn.seed0"
   UpdateTable updates;
@@ -32,9 +34,11 @@ struct Training {
   bool done() const { return !policy.empty(); }
 };
 
-/// Makes the updates that are missing. @param training  empty, or an earlier part
-/// @param progress  called after each update with the number made
-/// @throws RunError with the label and the family if it fails
+/// Trains until all updates are made or a stop is requested (StopRequest).
+/// @param threads   that one update may use
+/// @param training  in: empty but for its label, or an earlier part to go on from; out: both
+/// @param progress  called after each update with the number of updates made
+/// @throws RunError naming label and family if the trainer fails
 void Train(const Family& family,
            const TrainPlan& plan,
            std::uint64_t seed,
@@ -42,22 +46,24 @@ void Train(const Family& family,
            Training& training,
            const std::function<void(std::int64_t)>& progress);
 
-/// One method on one unseen graph.
+/// What one method found on one unseen graph.
 struct Test {
   int graph = 0, method = 0;  ///< indices into Family::test, GeneralizePlan::test
   std::uint64_t seed = 0;
   double final_step_time = 0;  ///< of the last placement evaluated [ns]; NaN: it does not fit
   double best_step_time = 0;   ///< of the best evaluated [ns]; NaN: none fits
   std::int64_t evaluations = 0;
-  double seconds = 0;
+  double seconds = 0;  ///< of search [s]
 };
 
 /// The settings of a method that begins with the policy in a file.
 ConfigNode SettingsWithPolicy(const TestPlan& plan, const std::filesystem::path& policy_path);
 
+/// Places a graph by a method.
+/// @param graph        index into Family::test
 /// @param policy_path  file with the trained policy; empty: the method uses none
-/// @return nothing if ctrl-C cut it short @throws RunError with the graph and the method if it
-/// fails
+/// @return nothing if the user cut it short (StopRequest)
+/// @throws RunError naming graph and method if the method fails
 std::optional<Test> RunTest(const Family& family,
                             const TestPlan& plan,
                             int graph,

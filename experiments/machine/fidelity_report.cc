@@ -307,7 +307,7 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
   }
   line("busy time error", fmt::format("{}", fmt::join(busy, ", ")));
   line("peak memory",
-       fmt::format("equal for {} of {} placements; arenas {} above",
+       fmt::format("the plan counts the simulator's for {} of {} placements; arenas {} above",
                    summary.equal_peaks,
                    count,
                    FormatShare(summary.arena_overhead, 1)));

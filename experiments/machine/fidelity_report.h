@@ -1,6 +1,7 @@
 #pragma once
 
-// What verifications tell people (text, Markdown) and programs (JSON).
+// What verifications say: as text and Markdown for people, as JSON for programs. The figures are
+// those of profilers/statistics/fidelity.h.
 
 #include <span>
 #include <string>
@@ -12,29 +13,31 @@
 
 namespace emplace {
 
-/// One graph of a validation.
+/// The verification of one graph, with its figures.
 struct GraphFidelity {
   Verification verification;
   VerificationSummary summary;
   std::vector<Ablation> ablations;
 };
 
-/// "2.13 %"; "-" for a figure that does not exist (NaN). @param digits  behind the point
+/// A share in percent: "2.13 %"; "-" for NaN, a figure that does not exist.
+/// @param digits  behind the point
 std::string FormatShare(double share, int digits = 2);
 
-/// A line per placement, best measured first: step time measured (median and 95 % interval) and
-/// simulated, error, noise, busy time per device, peak memory.
+/// A table with a line per placement, the fastest as measured first: step time measured (median and
+/// 95 % interval) and simulated, error, noise, busy time per device, peak memory; below it the
+/// placements that could not be executed.
 std::string FormatVerification(const Verification& verification);
 
-/// The figures, a line each; then the warnings.
+/// The figures over all placements, a line each; then the warnings.
 std::string FormatSummary(const VerificationSummary& summary, const Verification& verification);
 
-/// A row per graph and, for several, one for all (means; errors and regrets: the largest); then the
-/// ablations as MAPE and Kendall's tau. GitHub's Markdown.
+/// Tables in GitHub's Markdown: a row per graph and, for several, one for all (means, but the
+/// largest of errors and regrets); then the ablations as mean error (MAPE) and Kendall's tau.
 std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs);
 
-/// {"graph", "cluster", "mode", "rounds", "fidelity": {...}, "placements": [...], ...}; figures
-/// that do not exist are null.
+/// All of it: {"graph", "cluster", "mode", "rounds", "fidelity": {...}, "placements": [...], ...};
+/// figures that do not exist are null.
 nlohmann::ordered_json ToJson(const Verification& verification,
                               const VerificationSummary& summary,
                               std::span<const Ablation> ablations = {});

@@ -45,15 +45,6 @@ void WriteFigures(ResultsFile& file, const std::string& group, const Verificatio
   file.WriteStrings(group + "/warnings", summary.warnings);
 }
 
-void WriteProvenance(ResultsFile& file, const std::string& group, const Provenance& provenance) {
-  file.SetAttribute(group, "version", provenance.version);
-  file.SetAttribute(group, "commit", provenance.commit);
-  file.SetAttribute(group, "host", provenance.host);
-  file.SetAttribute(group, "cpu", provenance.cpu);
-  file.SetAttribute(group, "gpus", provenance.gpus);
-  file.SetAttribute(group, "date", provenance.date);
-}
-
 double Noise(const StepMeasurement& measured) {
   const std::vector<double> times(measured.step_times.begin(), measured.step_times.end());
   return MedianAbsoluteDeviation(times) / measured.step.median;

@@ -10,7 +10,7 @@
 #include "experiments/machine/profile_run.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
-#include "experiments/run/search_run.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/cluster/cluster_io.h"
@@ -45,7 +45,7 @@ std::string ClusterName(const fs::path& path) {
   return name.string();
 }
 
-// Better now than after minutes of measuring.
+// Found out now rather than after minutes of measuring.
 void RequireWritable(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
@@ -56,8 +56,8 @@ void RequireWritable(const fs::path& path) {
   fs::remove(probe, ignored);
 }
 
-// What there is to go on with. A complete profile may be replaced, a partial one, or what is no
-// profile at all, only if the user says so.
+// The profile to go on with. A file that is there is replaced only if it is a complete profile;
+// a partial one goes on with --resume, and any other file stays.
 CostTable EarlierProfile(const ProfileCommandOptions& options) {
   std::error_code ignored;
   if (!fs::exists(options.output, ignored)) {
@@ -161,8 +161,9 @@ void AddProfileCommand(Command program) {
            options->cluster_output,
            "cluster file; default: beside the cost file, NAME.cluster.yaml")
       .Type("FILE.yaml");
-  command.AddFlag(
-      "--resume", options->resume, "go on with what the cost file holds; measured is measured");
+  command.AddFlag("--resume",
+                  options->resume,
+                  "go on with what the cost file holds: what was measured is kept");
   command
       .Add("--seconds",
            options->profile.rule.max_seconds,
@@ -172,13 +173,14 @@ void AddProfileCommand(Command program) {
   command
       .Add("--in-situ",
            options->profile.in_situ_placements,
-           "placements of each graph executed as whole steps, for op times among neighbours")
+           "placements of each graph that are executed, for the times of ops within whole steps")
       .NotNegative()
       .ShowDefault();
-  command.AddFlag("--cold", options->cold, "time ops with flushed caches, too");
-  command.AddFlag("--eager", options->eager, "whole steps issued command by command, no graphs");
+  command.AddFlag("--cold", options->cold, "also time ops with flushed caches");
   command.AddFlag(
-      "--no-links", options->no_links, "three sizes per link, no contention: just enough");
+      "--eager", options->eager, "issue whole steps op by op instead of as captured graphs");
+  command.AddFlag(
+      "--no-links", options->no_links, "measure links with three sizes only, and no contention");
   command.AddFlag("--json", options->json, "the report as JSON on stdout");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
   command.Does([options] { return Profile(*options); });

@@ -20,7 +20,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr size_t kLargestOps = 8, kProxyKinds = 5;
 constexpr size_t kSignatureWidth = 72;
-constexpr double kContention = 1.05;  // slowdowns worth a line
+constexpr double kContention = 1.05;  // the smallest slowdown that is told
 
 std::string FormatKernelTime(double nanos) {
   if (std::abs(nanos) < 1000) return fmt::format("{:.1f} ns", nanos);
@@ -42,7 +42,7 @@ struct OpShare {
   double time = 0;  // [ns]
 };
 
-// What a graph does on a device kind, as far as it was measured.
+// The time that the ops of a graph take on a device kind, as far as they were measured.
 struct GraphTime {
   std::string graph, kind;
   int ops = 0;                             // that were measured

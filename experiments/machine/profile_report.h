@@ -1,7 +1,7 @@
 #pragma once
 
-// What a profile tells people (text) and programs (JSON): how much was measured, what the numbers
-// are worth, and where the time of the graphs lies.
+// What a profile says: how much was measured, how good the numbers are, and which ops take the time
+// of the graphs.
 
 #include <memory>
 #include <span>
@@ -14,14 +14,14 @@
 
 namespace emplace {
 
-/// Signatures per device kind, the largest ops of the graphs, the share of stand-in kernels by op
-/// kind, the errors of the fits, links, dispatch, warnings.
-/// @param seconds  the profile took [s]
+/// For people: signatures measured per device kind, the ops of the graphs that take longest, the
+/// share of stand-in kernels by op kind, the errors of the fits, links, dispatch, warnings.
+/// @param seconds  that the profile took [s]
 std::string FormatProfileReport(const CostTable& table,
                                 std::span<const std::shared_ptr<const Graph>> graphs,
                                 double seconds);
 
-/// The same figures.
+/// For programs: the same figures as one JSON object.
 nlohmann::ordered_json ProfileReportJson(const CostTable& table,
                                          std::span<const std::shared_ptr<const Graph>> graphs,
                                          double seconds);

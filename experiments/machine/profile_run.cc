@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/run/search_run.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
 #include "profilers/machine.h"
@@ -28,7 +28,7 @@ void AddProperties(CostTable& table, const Machine& machine, const ProfileOption
   if (options.in_situ_placements == 0) return;
   int placements = options.in_situ_placements;
   const std::string& before = table.properties[kPlacementsProperty];
-  int earlier = 0;  // a profile that was gone on with
+  int earlier = 0;  // of the profile that this one resumed
   std::from_chars(before.data(), before.data() + before.size(), earlier);
   placements = std::max(placements, earlier);
   table.properties[kSeedProperty] = std::to_string(options.seed);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the commands share that open and measure this machine.
+// What `profile`, `validate` and `verify` have in common: opening this machine's devices and
+// measuring them.
 
 #include <functional>
 #include <memory>
@@ -13,19 +14,20 @@
 
 namespace emplace {
 
-// CostTable::properties that make a profile repeatable, besides the backend's own.
+// Keys of CostTable::properties, besides the backend's own, that tell how to repeat a profile.
 inline constexpr const char* kDevicesProperty = "devices";      ///< "gpu:0/4,cpu:0", as opened
 inline constexpr const char* kSeedProperty = "placement_seed";  ///< of the placements of its steps
 inline constexpr const char* kPlacementsProperty = "placements";  ///< how many at most per graph
 
-/// An open machine.
+/// Open devices of this machine.
 struct Machine {
-  std::vector<std::string> names;  ///< as OpenMachine took them
+  std::vector<std::string> names;  ///< as given to OpenMachine(): "cpu:0", "gpu:0/4"
   std::shared_ptr<Backend> backend;
 };
 
 /// Opens the devices asked for; if none are, those that the costs were measured on, else the
 /// cluster's, else the machine's default.
+/// @param asked           names of devices; may be empty
 /// @param table, cluster  may be nullptr
 /// @param where  what needs the devices, for messages
 /// @throws InputError naming `where`, the device and what this machine has
@@ -34,12 +36,15 @@ Machine OpenDevices(const std::vector<std::string>& asked,
                     const Cluster* cluster,
                     const std::string& where);
 
-/// Captured graphs cannot hold CPU devices beside GPUs: such machines are dispatched eagerly, and
-/// those that were asked to be.
+/// How steps are dispatched: as captured graphs, or op by op (eagerly) if that is asked for and on
+/// machines of CPU devices and GPUs, which one captured graph cannot hold together.
 DispatchMode ChooseMode(const Machine& machine, bool eager);
 
-/// Profiles with a progress bar on stderr; ctrl-C ends it early with what there is.
-/// @param checkpoint  as ProfileEvents::checkpoint, the table with all properties
+/// Measures the ops of the graphs on the machine, with a progress bar on stderr. If the user
+/// requests a stop (StopRequest), the table has what was measured so far, and is not complete.
+/// @param resume      an earlier table to add to; empty: a new one
+/// @param quiet       no progress bar
+/// @param checkpoint  called now and then with the table so far; may be empty
 CostTable RunProfile(const Machine& machine,
                      std::span<const std::shared_ptr<const Graph>> graphs,
                      const ProfileOptions& options,

@@ -71,9 +71,9 @@ std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& prob
   Budget search;
   search.seconds = options.search_seconds / 2;
   for (const char* name : {"simulated_annealing", "hill_climb"}) collector.AddAgent(name, search);
-  const Budget whole;  // constructions end by themselves
+  const Budget whole;  // without limits: constructive agents end by themselves
   for (const char* name : {"heft", "cpop", "scotch"}) collector.AddAgent(name, whole);
-  // Their default is the GPUs: fewer than two leave them nothing to decide.
+  // By default these place on GPUs alone; with fewer than two there would be nothing to decide.
   const std::string devices = CountGpus(problem->cluster()) >= 2 ? "" : "{devices: all}";
   for (const char* name : {"etf", "m_etf", "contiguous", "metis"}) {
     collector.AddAgent(name, whole, devices);
@@ -85,9 +85,9 @@ std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& prob
     const auto path = ResolveMenu(ExpertRulesMenu(), graph, "validate");
     collector.AddAgent("expert", whole, "{rules: " + QuoteYaml(path.string()) + "}");
   }
-  // Those already there are drawn again and left out, so some more than what is missing.
+  // More than are missing, because known placements may be drawn again and are left out.
   const int drawn = options.count + static_cast<int>(options.known.size());
-  for (const DrawnPlacement& placement : DrawPlacements(*problem, drawn, options.seed)) {
+  for (const LabelledPlacement& placement : DrawPlacements(*problem, drawn, options.seed)) {
     collector.Add(placement.label, placement.placement);
   }
   return collector.Take();

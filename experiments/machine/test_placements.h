@@ -1,6 +1,6 @@
 #pragma once
 
-// Which placements a validation executes.
+// The placements that `emplace validate` executes.
 
 #include <cstdint>
 #include <functional>
@@ -8,23 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "experiments/machine/verification.h"
+#include "experiments/run/candidate.h"
+#include "framework/search/problem.h"
 
 namespace emplace {
 
+/// What is wanted.
 struct TestPlacementOptions {
-  int count = 30;                ///< in all
-  std::uint64_t seed = 2;        ///< of the drawn ones and the searches
+  int count = 30;                ///< placements in all
+  std::uint64_t seed = 2;        ///< of the random placements and of the searches
   double search_seconds = 5;     ///< of both searches together [s]
-  std::vector<Placement> known;  ///< the costs were calibrated on these: none of them is taken
-  std::function<bool()> stop;    ///< true: end the searches soon. May be empty
+  std::vector<Placement> known;  ///< none of these is taken, because costs were calibrated on them
+  std::function<bool()> stop;    ///< true: no further agent begins; may be empty
 };
 
-/// Placements spread over quality, all different, all within the devices' memory as simulated, none
-/// of them in `known`: the best that simulated annealing and hill climbing find in S semantics,
-/// what the constructive agents make (expert only if its rules are on the menu under the graph's
-/// name), and drawn ones (DrawPlacements) for the rest. An agent that cannot place this problem is
-/// left out.
+/// Placements of all qualities, all different and all within the devices' memory as simulated: the
+/// best that simulated annealing and hill climbing find in stream semantics, what the constructive
+/// agents make (the expert only if there are rules for a graph of this name), and random ones
+/// (DrawPlacements()) for the rest. An agent that cannot place this problem is left out.
+/// @return up to `count` of them, fewer where a small problem has no more
 std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& problem,
                                       const TestPlacementOptions& options);
 

@@ -14,7 +14,7 @@
 #include "experiments/machine/test_placements.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
-#include "experiments/run/search_run.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/cost/cost_model.h"
@@ -72,8 +72,8 @@ std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph
       graph, std::move(grouping), model.cluster, std::move(costs));
 }
 
-// The placements that the costs were calibrated on, drawn again as the profiler drew them; at least
-// as many as shall calibrate now.
+// The placements that the costs were calibrated on, drawn again by the seed with which the profiler
+// drew them; at least `at_least`, as many as are to calibrate the model now.
 std::vector<Placement> CalibrationPlacements(const Problem& problem,
                                              const CostTable& table,
                                              int at_least) {
@@ -81,13 +81,14 @@ std::vector<Placement> CalibrationPlacements(const Problem& problem,
   const auto count = static_cast<int>(NumberOf(table, kPlacementsProperty));
   const auto seed =
       count > 0 ? static_cast<std::uint64_t>(NumberOf(table, kSeedProperty)) : kCalibrationSeed;
-  for (DrawnPlacement& drawn : DrawPlacements(problem, std::max(count, at_least), seed)) {
+  for (LabelledPlacement& drawn : DrawPlacements(problem, std::max(count, at_least), seed)) {
     placements.push_back(std::move(drawn.placement));
   }
   return placements;
 }
 
-// The model with ops, copies and gaps as the calibration placements showed them.
+// The model with the times of ops, copies and gaps that were measured in the calibration
+// placements.
 Model Recalibrated(const Model& model,
                    const InSituTimings& timings,
                    const Backend& backend,
@@ -132,7 +133,7 @@ Model MeasureModel(const ValidateOptions& options,
   ProfileOptions profile;
   profile.mode = mode;
   profile.seed = kCalibrationSeed;
-  profile.links = false;  // steps show their own copies; this is no survey of the machine
+  profile.links = false;  // copies are measured within the steps
   Model model;
   model.table =
       std::make_shared<const CostTable>(RunProfile(machine, graphs, profile, {}, options.quiet));
@@ -285,7 +286,7 @@ int Validate(const ValidateOptions& options) {
 void AddValidateCommand(Command program) {
   auto options = std::make_shared<ValidateOptions>();
   Command command = program.AddCommand(
-      "validate", "How far simulation and this machine are apart, over many placements");
+      "validate", "Execute many placements on this machine and tell how far simulation is off");
   command
       .Add("--graph", options->graphs, "a name of `emplace list graphs` or a path; may be repeated")
       .OneAtATime()
@@ -293,12 +294,15 @@ void AddValidateCommand(Command program) {
   command
       .Add("--devices",
            options->devices,
-           "as `emplace profile` takes them; default: as profiled, else all")
+           "devices as `emplace profile` takes them; default: those profiled, else all")
       .SplitAt(',')
       .Type("D,D,...");
-  command.Add(
-      "--costs", options->costs, "what `emplace profile` wrote; default: the machine is profiled");
-  command.Add("--cluster", options->cluster, "the cluster file that it wrote beside");
+  command.Add("--costs",
+              options->costs,
+              "cost file that `emplace profile` wrote; default: the machine is profiled first");
+  command.Add("--cluster",
+              options->cluster,
+              "cluster file that `emplace profile` wrote beside the cost file");
   command.Add("--placements", options->placements, "placements of each graph")
       .Range(2, 100000)
       .ShowDefault();
@@ -306,13 +310,16 @@ void AddValidateCommand(Command program) {
   command
       .Add("--calibrate",
            options->calibrate,
-           "other placements executed between these, which calibrate the model anew; 0: the "
-           "costs and the cluster as given")
+           "further placements, executed between the others, by which the model is calibrated "
+           "anew; 0: costs and cluster are taken as given")
       .NotNegative()
       .ShowDefault();
-  command.Add("--seed", options->seed, "of the placements; not that of the calibration")
+  command
+      .Add("--seed",
+           options->seed,
+           "seed of the placements; another one than that of the calibration")
       .ShowDefault();
-  command.Add("--seconds", options->seconds, "search for good placements of each graph [s]")
+  command.Add("--seconds", options->seconds, "time for searching good placements of each graph [s]")
       .Positive()
       .ShowDefault();
   command.Add("-o,--output", options->output, "results file (HDF5)").Type("FILE.h5");
@@ -321,7 +328,7 @@ void AddValidateCommand(Command program) {
       .Type("FILE.json");
   command.Add("--svg", options->svg, "picture: simulated against measured step times")
       .Type("FILE.svg");
-  command.AddFlag("--eager", options->eager, "steps issued command by command, no graphs");
+  command.AddFlag("--eager", options->eager, "issue steps op by op instead of as captured graphs");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
   command.Does([options] { return Validate(*options); });
 }

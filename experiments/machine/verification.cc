@@ -71,7 +71,7 @@ std::vector<Nanos> Resimulate(const Verification& verification,
   return times;
 }
 
-// The same cluster whose host issues in no time.
+// The same problem on a cluster whose host needs no time to issue ops and copies.
 std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Problem>& given) {
   const Problem& problem = *given;
   const Cluster& cluster = problem.cluster();

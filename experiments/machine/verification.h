@@ -1,6 +1,6 @@
 #pragma once
 
-// Placements executed on the devices, each beside its simulation.
+// Verification: placements are executed on the devices, and each is compared with its simulation.
 
 #include <functional>
 #include <map>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/run/candidate.h"
 #include "framework/search/evaluator.h"
 #include "profilers/executor/executor.h"
 #include "profilers/measure/in_situ.h"
@@ -18,76 +19,73 @@
 
 namespace emplace {
 
-/// What is to be executed.
-struct Candidate {
-  std::string label;
-  Placement placement;            ///< [num_groups]
-  std::optional<Nanos> searched;  ///< what the search saw: other semantics, other costs [ns]
-};
-
+/// How placements are executed.
 struct VerificationOptions {
-  int rounds = 10;        ///< steps of each placement, interleaved
-  int traced_rounds = 3;  ///< further ones with the times of every op
-  int warmup = 2;
-  /// Executed between the others, round by round, for what their steps tell of ops and copies while
-  /// the machine is as it is for the others too. Those that do not fit are left out.
+  int rounds = 10;        ///< steps of each placement, one of each per round
+  int traced_rounds = 3;  ///< further rounds that measure every op; they count for no step time
+  int warmup = 2;         ///< steps of each placement before, not measured
+  /// Further placements, executed in the same rounds: their steps tell what ops and copies take
+  /// while the machine is in the state in which the others are measured. Those that do not fit are
+  /// left out.
   std::vector<Placement> calibration;
   DispatchMode mode = DispatchMode::kGraph;
-  /// Steps done of steps planned. May be empty.
+  /// Called with the steps done and those planned; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
-  std::function<bool()> stop;  ///< true: give up. May be empty.
+  std::function<bool()> stop;  ///< true: give up; may be empty
 };
 
+/// A placement that was executed.
 struct VerifiedPlacement {
   Candidate candidate;
-  Outcome simulated;         ///< S semantics, what the executor does
+  Outcome simulated;         ///< in stream semantics, which is what the executor does
   StepMeasurement measured;  ///< without plan and traces, which are large
   RungShares shares{};       ///< of the simulated ops' time by source
 };
 
-/// All that one round of measurements says.
+/// What was executed together, and all that it says.
 struct Verification {
   std::shared_ptr<const Problem> problem;
   DispatchMode mode = DispatchMode::kGraph;
   int rounds = 0;
   std::vector<VerifiedPlacement> placements;  ///< those that can be executed, in the given order
   InSituTimings calibration;                  ///< from VerificationOptions::calibration
-  int calibration_placements = 0;             ///< of them executed
+  int calibration_placements = 0;             ///< how many of those were executed
   std::vector<std::string> unfitting;         ///< "random 3: OOM (missing 1.20 GiB on gpu:0)"
   std::vector<ClockReading> clocks_before, clocks_after;
-  /// The first placement alone, at the end and at the beginning: median(end) / median(beginning)
-  /// - 1.
+  /// How the machine changed meanwhile: the first placement is measured alone at the beginning and
+  /// at the end, and this is the ratio of the medians, end / beginning - 1.
   double reference_drift = 0;
-  double seconds = 0;  ///< all of it took [s]
+  double seconds = 0;  ///< that all of it took [s]
 };
 
-/// Simulates all, executes those that fit.
-/// @throws InputError as Executor does, and if no candidate can be executed; RunError if a device
-/// fails or `stop` says so
+/// Simulates all candidates and executes those that fit.
+/// @throws InputError as Executor does, and if no candidate can be executed
+/// @throws RunError if a device fails or `stop` says so
 Verification Verify(std::shared_ptr<const Problem> problem,
                     std::shared_ptr<Backend> backend,
                     std::span<const Candidate> candidates,
                     const VerificationOptions& options);
 
-/// Simulates the executed placements anew. @param problem  same graph, groups and devices; other
-/// costs or channels
+/// Simulates the executed placements anew.
+/// @param problem  of the same graph, groups and devices; with other costs or channels
 void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem);
 
-/// Verify() with a progress bar on stderr. @param options  without progress of its own
+/// Verify() with a progress bar on stderr.
+/// @param options  `progress` is replaced   @param enabled  whether the bar is shown
 Verification VerifyWithProgress(std::shared_ptr<const Problem> problem,
                                 std::shared_ptr<Backend> backend,
                                 std::span<const Candidate> candidates,
                                 VerificationOptions options,
                                 bool enabled);
 
-/// The figures of a verification.
+/// The figures of a verification. Errors are |simulated - measured| / measured.
 struct VerificationSummary {
-  std::optional<Fidelity> fidelity;  ///< of two placements and more
-  double mape = 0, max_error = 0;    ///< of the step times, also of a single placement
-  /// Mean of |simulated - measured| / measured busy time over the placements in which the device is
-  /// busy for kBusyShare of the step at least; NaN for a device that is in none. [num_devices]
+  std::optional<Fidelity> fidelity;  ///< if there are two placements or more
+  double mape = 0, max_error = 0;    ///< mean and largest error of the step times
+  /// Mean error of each device's busy time, over the placements in which it is busy for at least
+  /// kBusyShare of the step; NaN for a device that never is. [num_devices]
   std::vector<double> busy_error;
-  int equal_peaks = 0;        ///< placements whose simulated peak is the executor's on all devices
+  int equal_peaks = 0;  ///< placements whose simulated peak memory is the executor's on all devices
   double arena_overhead = 0;  ///< sum of arenas / sum of peaks - 1
   double proxy_share = 0;     ///< of the ops' measured time that ran on stand-in kernels
   RungShares shares{};        ///< of the simulated ops' time, mean over the placements
@@ -100,28 +98,36 @@ inline constexpr double kBusyShare = 0.01;
 inline constexpr double kSteady = 0.05;
 inline constexpr double kSlower = 1.2;
 
+/// Computes the figures.
 VerificationSummary Summarize(const Verification& verification);
 
-/// What ComputeFidelity takes. @param simulated  [placements] [ns]; empty: as simulated
+/// The step times as ComputeFidelity() takes them.
+/// @param simulated  [placements], in the place of the simulated ones; empty: those [ns]
 std::vector<FidelityPoint> FidelityPoints(const Verification& verification,
                                           std::span<const Nanos> simulated = {});
 
-/// The figures without a part of the model.
+/// The figures that simulation without a part of the model would have had.
 struct Ablation {
   std::string name;  ///< "no host cost"
   Fidelity fidelity;
 };
 
-/// "no host cost" (issue = launch = 0), "no channel contention", and, where `isolated` has the same
-/// problem with costs of isolated timings only, "isolated op costs", and, where `earlier` has it
-/// with what was calibrated before, "calibrated before".
-/// @param isolated, earlier  nullptr: without this one
+/// Simulates the executed placements with parts of the model left out: "no host cost" (issue and
+/// launch take no time), "no channel contention", "isolated op costs" and "calibrated before".
+/// @param isolated  the same problem with costs of isolated timings only, for the third; nullptr:
+///   none
+/// @param earlier   the same problem with what was calibrated before this verification, for the
+///   fourth; nullptr: none
+/// @return nothing for a single placement
 std::vector<Ablation> Ablate(const Verification& verification,
                              std::shared_ptr<const Problem> isolated,
                              std::shared_ptr<const Problem> earlier = nullptr);
 
-/// The machine's properties that a cost file must share for its costs to mean anything here.
-/// @return a warning per property (cpu, gpu) that differs, naming both machines
+/// Were the costs measured on a machine like this one?
+/// @param measured, here  properties of both machines (CostTable::properties,
+///   Backend::Properties())
+/// @param where           the cost file, for the warnings
+/// @return a warning for each of the properties cpu and gpu that differs, naming both values
 std::vector<std::string> CompareMachines(const std::map<std::string, std::string>& measured,
                                          const std::map<std::string, std::string>& here,
                                          const std::string& where);

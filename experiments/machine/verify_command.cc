@@ -9,7 +9,7 @@
 #include "experiments/machine/profile_run.h"
 #include "experiments/output.h"
 #include "experiments/run/run_reader.h"
-#include "experiments/run/search_run.h"
+#include "experiments/stop_request.h"
 
 namespace emplace {
 namespace {
@@ -52,7 +52,7 @@ int VerifyRun(const VerifyOptions& options) {
     }
   }
   run.found.resize(std::min<size_t>(run.found.size(), options.top));
-  ResultsFile file(options.results, ResultsMode::kExtend);  // writable? Better asked now.
+  ResultsFile file(options.results, ResultsMode::kExtend);  // fails now if it cannot be written
 
   StopRequest::CatchSignals();
   VerificationOptions how{.rounds = options.rounds, .mode = ChooseMode(machine, options.eager)};
@@ -88,13 +88,13 @@ void AddVerifyCommand(Command program) {
   command
       .Add("--devices",
            options->devices,
-           "as `emplace profile` takes them; default: as profiled, else the cluster's")
+           "devices as `emplace profile` takes them; default: those profiled, else the cluster's")
       .SplitAt(',')
       .Type("D,D,...");
-  command.AddFlag("--eager", options->eager, "steps issued command by command, no graphs");
+  command.AddFlag("--eager", options->eager, "issue steps op by op instead of as captured graphs");
   command.Add("--graph", options->files.graph, "the run's graph, if its file has moved");
-  command.Add("--cluster", options->files.cluster, "the run's cluster, if it has moved");
-  command.Add("--costs", options->files.costs, "the run's costs, if they have moved");
+  command.Add("--cluster", options->files.cluster, "the run's cluster, if its file has moved");
+  command.Add("--costs", options->files.costs, "the run's cost file, if it has moved");
   command.AddFlag("--json", options->json, "everything as JSON on stdout");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
   command.Does([options] { return VerifyRun(*options); });

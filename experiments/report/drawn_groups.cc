@@ -55,7 +55,7 @@ class CheapestFirst {
     return best;
   }
 
-  // Into one that stands for both, on the device of the heavier one.
+  // Merges two groups; the new one is on the device of the heavier one.
   void Merge(int a, int b) {
     queue_.erase({weight_[b], b});
     sets_.Union(a, b);
@@ -80,7 +80,7 @@ class CheapestFirst {
   std::set<std::pair<double, int>> queue_;
 };
 
-// Groups that nothing connects with others, one per device: there is nothing to be seen in them.
+// Joins the groups without neighbours, into one group per device.
 Grouping JoinIsolated(const Graph& graph,
                       const Grouping& grouping,
                       std::span<const DeviceIndex> device_of_op) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which ops of a placed graph are drawn as one node.
+// How a placed graph of thousands of ops is drawn: which ops are one node, what it is called, and
+// which edges are shown.
 
 #include <span>
 #include <string>
@@ -12,10 +13,10 @@
 
 namespace emplace {
 
-/// Merges groups until at most `num_nodes` remain: the cheapest with that neighbour on its device
-/// with which it shares the most bytes, or, having none there, with that of any device. So what
-/// takes long stays apart, and only trifles join ops of another device. Where many groups have no
-/// neighbours at all, those of a device are joined at last.
+/// Merges groups until at most `num_nodes` remain. The cheapest group goes to the neighbour on its
+/// device with which it shares the most bytes, or, if it has none there, to such a neighbour on any
+/// device. So what takes long stays apart, and only cheap groups join ops of another device. Groups
+/// without neighbours are joined by device, if still too many remain.
 /// @param start         groups that are never split; each on one device
 /// @param device_of_op  [num_ops]
 /// @param weight        [num_ops] time of each op, >= 0, any unit
@@ -25,8 +26,9 @@ Grouping GroupForDrawing(const Graph& graph,
                          const std::vector<double>& weight,
                          int num_nodes);
 
-/// The name of each op, of one that names its forward op (see ColocateGradients) that op's, so that
-/// a layer and its gradients have one scope. @return [num_ops] pointing into the graph
+/// The name of each op; for a gradient op that names its forward op (ColocateGradients()) the name
+/// of that, so that a layer and its gradients have one scope.
+/// @return [num_ops], pointing into the graph
 std::vector<std::string_view> ForwardNames(const Graph& graph);
 
 /// The innermost name scope that holds more than half of the ops' weight ("InceptionV3/Mixed_7a"),
@@ -45,16 +47,17 @@ struct DrawnEdge {
   bool operator==(const DrawnEdge&) const = default;
 };
 
-/// The heaviest edges, as many as hold `share` of the sum of the edges' sqrt(bytes), and the
-/// heaviest of those without which nodes that belong together would lie apart. The root, because
-/// the parameters of a layer that is used in every time step would hide the activations.
+/// The edges to show: the heaviest, as many as have `share` of the sum of sqrt(bytes) over all
+/// edges, and the heaviest of those without which connected nodes would not be connected in the
+/// drawing. The square root is taken because otherwise the parameters of a layer that is used in
+/// every time step would hide the activations.
 /// @return in the order of `edges`
 std::vector<DrawnEdge> HeaviestEdges(const std::vector<DrawnEdge>& edges,
                                      int num_nodes,
                                      double share);
 
-/// All edges between nodes, sorted. A node comes before another if its first op that does forward
-/// work does, in topological order; so the edges have no cycles.
+/// All edges between nodes, sorted. Nodes are ordered by their first op that does forward work, in
+/// topological order; an edge goes from the earlier to the later node, so that there are no cycles.
 std::vector<DrawnEdge> DrawnEdges(const Graph& graph, const Grouping& nodes);
 
 }  // namespace emplace

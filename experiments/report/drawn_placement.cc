@@ -2,26 +2,13 @@
 
 #include <algorithm>
 
-#include "agents/registry.h"
 #include "experiments/output.h"
+#include "experiments/run/search_run.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
 #include "simulator/reference.h"
 
 namespace emplace {
-namespace {
-
-// What every speed-up refers to, as `emplace run` has it.
-std::optional<Nanos> OneGpuTime(const LoadedProblem& problem, const SimulatorOptions& simulator) {
-  AgentSpec spec;
-  spec.label = "single_gpu";
-  spec.entry = &AllAgents().Find("single_gpu", "emplace report");
-  const SearchResult result = RunSearch(problem.searched, simulator, spec, 0, Budget{});
-  if (!result.best || !result.best->outcome.feasible) return std::nullopt;
-  return result.best->outcome.step_time;
-}
-
-}  // namespace
 
 bool IsPlacementFile(const std::string& placement) {
   return placement.ends_with(".json") || placement.ends_with(".json.gz");
@@ -61,7 +48,7 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
                               reader.Int("/problem", "contracted") != 0,
                               where,
                               earlier.costs.get());
-  drawn.one_gpu = OneGpuTime(drawn.problem, how);
+  drawn.one_gpu = SingleGpuTime(drawn.problem.searched, how);
   drawn.ops = MakeExactProblem(earlier, where);
   drawn.timeline = SimulateReference(*drawn.ops, drawn.device_of_op, how);
   drawn.weight.resize(drawn.ops->num_ops());

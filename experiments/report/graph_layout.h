@@ -1,6 +1,6 @@
 #pragma once
 
-// Where nodes and edges of a drawing go: Graphviz' `dot`, run as a program of its own.
+// Where the nodes and edges of a drawing go. Graphviz' program `dot` decides it.
 
 #include <cstdint>
 #include <optional>
@@ -19,23 +19,26 @@ struct LayoutEdge {
   double weight = 1;  ///< how much the edge wants to be short and straight, >= 1
 };
 
-/// Coordinates in points (1/72 in), y downwards.
+/// A drawing. Coordinates are in points (1/72 in), y grows downwards.
 struct GraphLayout {
   double width = 0, height = 0;
   std::vector<std::pair<double, double>> nodes;               ///< centres
   std::vector<std::vector<std::pair<double, double>>> edges;  ///< B-spline control points, 3 k + 1
 };
 
-/// Layers from top to bottom or from left to right. The same input gives the same layout.
-/// @param seconds  `dot` is given up after so long; then nothing is returned [s]
+/// Runs `dot`, which puts nodes into layers. The same input gives the same layout.
+/// @param left_to_right  layers go from left to right instead of from top to bottom
+/// @param seconds  that `dot` may take [s]
+/// @return nothing if it takes longer
 /// @throws RunError if `dot` is not installed (with the package) or fails (with what it says)
 std::optional<GraphLayout> LayOutGraph(const std::vector<LayoutNode>& nodes,
                                        const std::vector<LayoutEdge>& edges,
                                        bool left_to_right,
                                        double seconds);
 
-/// What `dot -Tplain` says about nodes n0, n1, ... and edges in any order.
-/// @throws RunError for text that it would not have written
+/// Reads what `dot -Tplain` writes about nodes n0, n1, ... and edges in any order. Here for its
+/// test.
+/// @throws RunError for text that `dot` would not have written
 GraphLayout ParsePlainLayout(const std::string& plain,
                              std::size_t num_nodes,
                              const std::vector<LayoutEdge>& edges);

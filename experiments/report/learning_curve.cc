@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/table/row_values.h"
+#include "framework/base/quantile.h"
 
 namespace emplace {
 namespace {
@@ -33,7 +33,7 @@ CurveBand SummarizeCurves(const std::vector<SearchCurve>& curves) {
         best[i] = steps[next[i]].best_ns;
       }
     }
-    band.median.push_back(MedianOf(best));
+    band.median.push_back(Median(best));
     band.least.push_back(*std::min_element(best.begin(), best.end()));
     band.most.push_back(*std::max_element(best.begin(), best.end()));
   }

@@ -36,7 +36,7 @@ size_t LengthOf(const std::string& utf8) {
 
 struct NodeSum {
   double time = 0;
-  std::vector<double> device_time;  // [num_devices]; counts instead where nothing takes time
+  std::vector<double> device_time;  // [num_devices]; numbers of ops if none takes time
   std::vector<int> device_ops;      // [num_devices]
   std::int64_t resident = 0;
   int device = 0;
@@ -83,7 +83,7 @@ std::vector<int> TopOps(std::span<const int> members, const std::vector<double>&
   return top;
 }
 
-// In the direction in which it can be shown larger.
+// Lays out in both directions and takes the one that can be shown larger.
 std::optional<GraphLayout> LayOut(const std::vector<LayoutNode>& nodes,
                                   const std::vector<LayoutEdge>& edges) {
   std::optional<GraphLayout> best;

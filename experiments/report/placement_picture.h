@@ -1,6 +1,6 @@
 #pragma once
 
-// The data of the drawn graph.
+// The drawn graph of a report as data: page/placement.js draws it.
 
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ std::vector<int> DevicesOfNodes(const Graph& graph,
                                 int num_devices,
                                 const std::vector<double>& weight);
 
-/// One level laid out; lengths in points. null if `dot` takes too long.
+/// One level with its layout; lengths in points.
 ///
 ///   {"name", "width", "height", "node_of_op": [num_ops],
 ///    "nodes": [{"title", "label", "x", "y", "w", "h", "device", "shares": [num_devices] of its
@@ -41,6 +41,7 @@ std::vector<int> DevicesOfNodes(const Graph& graph,
 ///    "edges": [{"from", "to", "bytes", "back", "tensors", "path": [x, y, ...]}],
 ///    "light_edges": how many are left out, "light_share": their share of the bytes}
 ///
+/// @return null if `dot` takes too long
 /// @throws RunError as LayOutGraph() does
 Json LevelJson(const Graph& graph,
                const DrawingLevel& level,
@@ -48,12 +49,14 @@ Json LevelJson(const Graph& graph,
                int num_devices,
                const std::vector<double>& weight);
 
-/// {"name", "ops", "names": [shared prefix with the name before, rest, ...], "kinds": [...],
-/// "kind": [num_ops], "phase": "0012..."}
+/// A graph's ops, as short as can be, for there may be 80,000 of them:
+///
+///   {"name", "ops": their number, "names": FrontCoded(), "kinds": [...],
+///    "kind": [num_ops] index into kinds, "phase": a digit per op}
 Json GraphJson(const Graph& graph);
 
-/// Each text as the number of leading (ASCII) characters that it shares with the one before, and
-/// the rest.
+/// Texts with common beginnings, shortened: for each the number of leading (ASCII) characters that
+/// it shares with the one before, then the rest. [2 * texts]
 Json FrontCoded(const std::vector<std::string>& texts);
 
 }  // namespace emplace

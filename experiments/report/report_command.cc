@@ -40,7 +40,7 @@ std::string PageTitle(const ReportOptions& options) {
   return name.stem().string();
 }
 
-// ReportOptions that speak of one problem.
+// Refuses options that are about one problem where there are several.
 void RequireOneProblem(const ReportOptions& options, const std::vector<ReportProblem>& problems) {
   if (problems.size() == 1) return;
   const auto refuse = [&](const std::string& option) {
@@ -176,9 +176,9 @@ void AddReportCommand(Command program) {
               options->dot,
               "also write the coarsest drawing of the placed graph for Graphviz (DOT)");
   command.AddFlag("--no-graph", options->no_graph, "no drawn graph: does without Graphviz' dot");
-  command.Add("--graph", options->files.graph, "the graph, if the file has moved");
-  command.Add("--cluster", options->files.cluster, "the cluster, likewise");
-  command.Add("--costs", options->files.costs, "measured costs, likewise");
+  command.Add("--graph", options->files.graph, "the graph, if its file has moved");
+  command.Add("--cluster", options->files.cluster, "the cluster, if its file has moved");
+  command.Add("--costs", options->files.costs, "measured costs, if their file has moved");
   command.Footer(
       "The page needs no network and no other file. A sweep may be running: runs that are not done "
       "are counted and left out.");

@@ -12,6 +12,7 @@
 #include "experiments/build_info.h"
 #include "experiments/report/placement_picture.h"
 #include "experiments/report/timeline_picture.h"
+#include "framework/cost/cost_model.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Everything that a report shows, as one JSON object; the page's scripts know its keys.
+// Everything that a report shows, as one JSON object. The scripts of page/ read it and know its
+// keys.
 
 #include <map>
 #include <optional>
@@ -12,10 +13,10 @@
 
 namespace emplace {
 
-/// Graphs that problems share are in the report once.
+/// The graphs of a report, each once, however many problems share it.
 class GraphList {
  public:
-  /// Index of the graph, added if its ops are not there yet.
+  /// The index of the graph, which is added if none with the same ops is there yet.
   int Add(const Graph& graph);
   const Json& json() const { return *json_; }
   GraphList();
@@ -26,21 +27,24 @@ class GraphList {
   std::map<std::string, int> index_;
 };
 
-/// {"title", "source": [paths], "sweep": name or null, "runs": {"done", "failed", "stopped",
-/// "open"}, "failures": [{"run", "error"}], "made_by": {"version", "commit", "date"}}; graphs,
-/// problems and table are added to it.
+/// The object, to which the caller adds "graphs", "problems" and "table":
+///
+///   {"title", "source": [paths], "sweep": name or null,
+///    "runs": {"done", "failed", "stopped", "open"}, "failures": [{"run", "error"}],
+///    "made_by": {"version", "commit", "date"}}
 Json ReportHeadJson(const ResultRuns& results, const std::string& title);
 
-/// One problem: what was searched, agents with their numbers and curves, the drawn placement with
-/// timeline and, where `levels` is given, the drawn graph; "verification" where the results have
-/// one.
-/// @param drawn  nullptr: no run has found a placement
+/// An entry of "problems": what was searched, agents with their numbers and curves, the drawn
+/// placement with its timeline and graph, and what `emplace verify` measured, if it did.
+/// @param drawn   nullptr: no run has found a placement
+/// @param graphs  gets the problem's graph
+/// @param levels  list of LevelJson(), or null: the graph is not drawn
 Json ProblemJson(const ReportProblem& problem,
                  const DrawnPlacement* drawn,
                  GraphList& graphs,
                  Json levels);
 
-/// The first file of the runs that holds what `emplace verify` measured; null without one.
+/// What `emplace verify` measured, from the first file of the runs that has it; null if none has.
 Json VerificationJson(const ReportProblem& problem);
 
 }  // namespace emplace

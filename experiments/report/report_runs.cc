@@ -57,7 +57,7 @@ TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
   if (const ResultRun* best = problem.Best(agent); best != nullptr) {
     if (auto outcome = ReadBestOutcome(*best)) row.best = {{}, *std::move(outcome), 0};
   }
-  SetStepTimes(row, std::move(times));
+  SetStepTimes(row, times);
   return row;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The runs of a report by the problem that they searched, and what they found.
+// The runs that a report shows, by the problem that they searched, and what they found.
 
 #include <optional>
 #include <string>
@@ -14,28 +14,30 @@ namespace emplace {
 
 /// Runs with the same run config but for agents and seeds.
 struct ReportProblem {
-  std::string title;                   ///< "inception_v3 on 4xk80", then keys that only some share
-  std::vector<const ResultRun*> runs;  ///< in their order; point into the ResultRuns
+  std::string title;  ///< "inception_v3 on 4xk80", and what else tells it from other problems
+  std::vector<const ResultRun*> runs;  ///< in their order; they point into the ResultRuns
 
-  /// Of all runs that found a placement the one with the best, of equals the first; only those of
-  /// `agent` (a label, or one with its seed) unless that is empty. nullptr: there is none.
+  /// The run that found the best placement, of equals the first; nullptr if none found one.
+  /// @param agent  only runs of this label ("hill_climb", or "hill_climb.seed2"); empty: all
   const ResultRun* Best(const std::string& agent = "") const;
 };
 
-/// In the order of their first runs. @param results  outlives them
+/// Puts runs of the same problem together; problems are in the order of their first runs.
+/// @param results  must outlive them
 std::vector<ReportProblem> GroupByProblem(const ResultRuns& results);
 
-/// "hill_climb.seed2"; "heft" for an agent without chance.
+/// The label of a run with its seed: "hill_climb.seed2"; "heft" for an agent without chance.
 std::string LabelOf(const ResultRun& run);
 
-/// The best outcome of a run: step time, feasible and the devices. Empty if it found no placement.
+/// The outcome of a run's best placement: step time, feasible, and the devices' numbers. Empty if
+/// it found no placement.
 std::optional<Outcome> ReadBestOutcome(const ResultRun& run);
 
-/// A row per agent over its runs that are done or failed, the best first. Of `best` only the
-/// outcome is set.
+/// The table of `emplace run` for these results: a row per agent over its runs that are done or
+/// failed, the best first. Of TableRow::best only the outcome is set.
 std::vector<TableRow> MakeReportRows(const ReportProblem& problem);
 
-/// Curve of each run of an agent that is done.
+/// The curves of an agent's runs that are done.
 std::vector<SearchCurve> ReadCurves(const ReportProblem& problem, const std::string& agent);
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
 #pragma once
 
-// The data of the Gantt picture and of the memory curves.
+// The timeline of one step as data: page/gantt.js draws it, with the memory curves below.
 
 #include "framework/base/json.h"
 #include "simulator/timeline.h"
@@ -13,13 +13,14 @@ struct MemoryCurve {
   std::vector<std::int64_t> bytes;  ///< [B]
 };
 
-/// One curve per device. Where there are more than two events in one of `buckets` equal parts of
-/// the step, only the largest use in it and the last remain, so that the peaks are exact.
+/// One curve per device, with few enough points for a page: the step is cut into `buckets` equal
+/// parts, and of more than two events in one of them only the largest use and the last remain. So
+/// the peaks are exact.
 /// @return [num_devices]
 std::vector<MemoryCurve> DrawMemory(const Timeline& timeline, int num_devices, int buckets);
 
-/// Lanes (slots of devices, then channels that are used), every op and transfer in order of start,
-/// memory. Times in ns; `start` is the difference to the entry before:
+/// Lanes (slots of devices, then channels that are used), every op and transfer in order of their
+/// start, and memory. Times are in ns; each `start` is the difference to that of the entry before:
 ///
 ///   {"step_time_ns", "lanes": [{"name", "device" or null}],
 ///    "ops": {"op", "lane", "start", "duration", "wait"},

@@ -14,6 +14,7 @@
 #include "experiments/run/run_report.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/parallel.h"
@@ -45,18 +46,6 @@ void RequireAgents(const Run& run) {
   }
 }
 
-// Step time on one GPU, what every speed-up refers to; none if the cluster has no GPU or it does
-// not fit.
-std::optional<Nanos> SingleGpuTime(const Run& run) {
-  AgentSpec spec;
-  spec.label = "single_gpu";
-  spec.entry = &AllAgents().Find("single_gpu", "emplace");
-  const SearchResult result =
-      RunSearch(run.problem.searched, run.plan.simulator, spec, 0, Budget{});
-  if (!result.best || !result.best->outcome.feasible) return std::nullopt;
-  return result.best->outcome.step_time;
-}
-
 fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
@@ -66,7 +55,7 @@ fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   return fs::path("results") / (plan.name + ".h5");
 }
 
-// All searches over the cores; each is written and made visible as soon as it is done.
+// Makes all searches, `jobs` at a time. Each is on disk as soon as it has ended.
 void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
   const Cluster& cluster = run.problem.exact->cluster();
   const int count = static_cast<int>(run.tasks.size());
@@ -119,8 +108,8 @@ void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
   });
 }
 
-// The best placement over all agents and seeds goes beside the results. @return what to tell about
-// it
+// Writes the best placement over all agents and seeds beside the results.
+// @return what to tell about it
 std::string WriteBestPlacement(const Run& run,
                                const std::vector<TableRow>& rows,
                                const fs::path& output) {
@@ -138,7 +127,7 @@ std::string WriteBestPlacement(const Run& run,
   return BestText(run, *best, path);
 }
 
-// Exit code 0, or what went wrong.
+// The exit code 0. @throws RunError if the user stopped the run, or searches failed
 int ReportEnd(const Run& run, const fs::path& output) {
   const auto count = [&](SearchStatus status) {
     return std::count_if(run.results.begin(), run.results.end(), [&](const SearchResult& result) {
@@ -187,7 +176,8 @@ int RunConfigured(const RunOptions& options) {
                   costs.get());
   RequireAgents(run);
   run.bounds = ComputeBounds(*run.problem.exact);
-  run.scale = {SingleGpuTime(run), BoundFor(run.plan.objective, run.bounds)};
+  run.scale = {SingleGpuTime(run.problem.searched, run.plan.simulator),
+               BoundFor(run.plan.objective, run.bounds)};
   run.tasks = ListTasks(run.plan);
 
   const fs::path output = OutputPath(run.plan, options);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/config_edit.h"
 #include "experiments/menu.h"
 #include "framework/base/error.h"
 
@@ -39,13 +40,8 @@ void AppendSeeds(const ConfigNode& node, std::vector<std::uint64_t>& seeds) {
   for (std::uint64_t seed = first; seed < end; ++seed) seeds.push_back(seed);
 }
 
-// The node of a key for messages, the whole config if it is left at its default.
-ConfigNode Place(const ConfigNode& root, std::string_view key) {
-  return root.Has(key) ? root.At(key) : root;
-}
-
 Budget ParseBudget(const ConfigNode& root, const RunConfig& config) {
-  const ConfigNode place = Place(root, "budget");
+  const ConfigNode place = PlaceOf(root, "budget");
   if (config.max_evaluations < 0 || config.max_seconds < 0 || config.max_steps < 0) {
     place.Fail("expected limits >= 0 (0: no limit)");
   }
@@ -63,7 +59,7 @@ Objective ParseObjective(const ConfigNode& root, const std::string& text) {
   static const std::vector<std::string> kChoices = {"step_time", "period"};
   if (text == "step_time") return Objective::kStepTime;
   if (text == "period") return Objective::kPeriod;
-  ThrowUnknown(Place(root, "objective").Where(), "objective", text, kChoices);
+  ThrowUnknown(PlaceOf(root, "objective").Where(), "objective", text, kChoices);
 }
 
 }  // namespace
@@ -77,7 +73,7 @@ void RunConfig::Visit(FieldVisitor& v) {
           costs,
           "measured costs of the machine, a name of `emplace list costs` or a path; none: the "
           "graph's own and the roofline model");
-  v.Field("semantics", semantics, "queue (first come, first served) or stream (in-order streams)");
+  v.Field("semantics", semantics, SemanticsHelp().c_str());
   v.Field(
       "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
   v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
@@ -107,19 +103,6 @@ void RunConfig::Visit(FieldVisitor& v) {
           "saves; 11: ten after one discarded, as the reference code of ICLR 2018 measures");
   v.Field("jobs", jobs, "searches at a time; 0: one per core");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
-}
-
-ConfigNode ReadWithSettings(const std::filesystem::path& path,
-                            const std::vector<std::string>& settings) {
-  ConfigNode root = ConfigNode::FromFile(path);
-  for (const std::string& setting : settings) {
-    const size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw InputError(fmt::format("--set: expected key=value, got \"{}\"", setting));
-    }
-    root.Set(setting.substr(0, equals), setting.substr(equals + 1));
-  }
-  return root;
 }
 
 std::string RunPlan::ResolvedYaml() const {
@@ -161,7 +144,7 @@ RunPlan MakeRunPlan(const ConfigNode& root,
   if (config.costs != "none") {
     plan.costs = ResolveMenu(CostsMenu(), config.costs, root.At("costs").Where(), beside);
   }
-  plan.simulator.semantics = ParseSemantics(config.semantics, Place(root, "semantics").Where());
+  plan.simulator.semantics = ParseSemantics(config.semantics, PlaceOf(root, "semantics").Where());
   plan.simulator.count_gaps = config.count_gaps;
   plan.objective = ParseObjective(root, config.objective);
   plan.passes = ParsePasses(config.coarsen);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What `emplace run` reads: one problem, several agents, seeds and a budget.
+// The config of `emplace run`: one problem, several agents, seeds and a budget. `emplace run
+// --help-config` prints every key with its default, configs/README.md explains them.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,7 +16,7 @@
 
 namespace emplace {
 
-/// The YAML file, key by key.
+/// The YAML file, key by key; Visit() has a sentence on each.
 struct RunConfig {
   std::string graph, cluster;
   std::string costs = "none";
@@ -26,17 +27,18 @@ struct RunConfig {
   bool contracted = false;
   ConfigNode agents = ConfigNode::FromString("[]", "default");
   ConfigNode seeds = ConfigNode::FromString("[0]", "default");
-  std::int64_t max_evaluations = 0;
-  double max_seconds = 30;
+  std::int64_t max_evaluations = 0;  // these three are the map `budget`; 0: no limit
+  double max_seconds = 30;           // [s]
   std::int64_t max_steps = 0;
-  int steps_per_measurement = 11;  // [V] reference code of ICLR 2018: 10 runs after one discarded
+  // The reference code of ICLR 2018 measures ten steps after one discarded; looked up there.
+  int steps_per_measurement = 11;
   int jobs = 0;
   std::string output;
 
   void Visit(FieldVisitor& v);
 };
 
-/// A RunConfig with everything looked up and checked.
+/// A RunConfig with everything looked up and checked, but for the agents' settings.
 struct RunPlan {
   RunConfig config;
   std::string name;  ///< of the config file, without extension
@@ -49,25 +51,25 @@ struct RunPlan {
   std::vector<std::uint64_t> seeds;
   Budget budget;
 
+  /// The config with every key, as it is stored beside the results.
   std::string ResolvedYaml() const;
 };
 
-/// @param settings  "key=value" texts that replace or add keys of the file
-/// @param registry  outlives the plan
+/// Reads a config file.
+/// @param settings  of --set, see ApplySettings()
+/// @param registry  must outlive the plan
 /// @throws InputError naming file:line:column, key, value, what was expected and the choices
 RunPlan ReadRunPlan(const std::filesystem::path& path,
                     const std::vector<std::string>& settings,
                     const AgentRegistry& registry);
 
-/// The same from a config in memory. @param name  of the plan   @param beside  for relative paths
+/// The same from a config in memory.
+/// @param name    of the plan
+/// @param beside  folder for relative paths, after the current one
 RunPlan MakeRunPlan(const ConfigNode& root,
                     const std::string& name,
                     const std::filesystem::path& beside,
                     const AgentRegistry& registry);
-
-/// The file with "key=value" texts that replace or add keys. @throws InputError
-ConfigNode ReadWithSettings(const std::filesystem::path& path,
-                            const std::vector<std::string>& settings);
 
 /// A list of seeds: numbers and ranges "first:end" (without the end), or one of these alone.
 /// @throws InputError for a negative or repeated seed or an empty list

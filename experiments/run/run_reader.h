@@ -1,38 +1,43 @@
 #pragma once
 
-// The problem and the findings of an earlier run, read back from its results file.
+// An earlier run, read back from its results file: its problem and the placements that it found.
 
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "experiments/machine/verification.h"
+#include "experiments/run/candidate.h"
 #include "framework/cost/cost_table.h"
+#include "framework/search/problem.h"
 
 namespace emplace {
 
-/// Files to read instead of those that the results name; empty: as recorded.
+/// Names or paths of files to read instead of those that the results name, because they have moved;
+/// empty: as recorded.
 struct RunFiles {
   std::string graph, cluster, costs;
 };
 
+/// What a results file says of a run.
 struct EarlierRun {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Cluster> cluster;
-  std::shared_ptr<const CostTable> costs;  ///< nullptr: the graph's own and the model
-  std::filesystem::path costs_path;        ///< empty without
-  std::string semantics;                   ///< that the run searched with
-  /// The best placement of each agent and seed, one device per op, best first. Where several found
-  /// the same there is one with all their labels ("etf, m_etf").
+  std::shared_ptr<const CostTable> costs;  ///< nullptr: the graph's own and the roofline model
+  std::filesystem::path costs_path;        ///< empty without a cost table
+  std::string semantics;                   ///< that the run searched with: "queue" or "stream"
+  /// The best placement of each agent and seed as a device per op, [num_ops], the best first. Where
+  /// several searches found the same there is one with all their labels, "etf, m_etf".
   std::vector<Candidate> found;
 };
 
-/// @throws InputError naming results file and file: one that is not there any more, a graph of
-/// another name or with other ops, a cluster with other devices, a run that found nothing
+/// @throws InputError naming the results file and what does not fit it: a file that is not there
+///   any more, a graph of another name or with other ops, a cluster with other devices; or if the
+///   run found nothing
 EarlierRun ReadRun(const std::filesystem::path& results, const RunFiles& files = {});
 
-/// Every op on its own, the costs of the run. `where` stands for the run in messages.
+/// The problem of the run with every op as a group of its own.
+/// @param where  stands for the run in messages about costs
 std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run, const std::string& where);
 
 }  // namespace emplace

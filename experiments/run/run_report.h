@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything one run knows, and how it tells people and programs about it.
+// One run of `emplace run`, and what it prints: text for people, JSON for programs.
 
 #include <filesystem>
 #include <string>
@@ -13,36 +13,40 @@
 
 namespace emplace {
 
+/// One search to be made.
 struct SearchTask {
   int agent = 0;  ///< index into RunPlan::agents
   std::uint64_t seed = 0;
 };
 
-/// From the plan to the results.
+/// A run from its plan to its results.
 struct Run {
   RunPlan plan;
   LoadedProblem problem;
   Bounds bounds;
   TableScale scale;
   std::vector<SearchTask> tasks;
-  EarlierSearches earlier;            ///< of a resumed run
+  EarlierSearches earlier;            ///< of a resumed run: what to go on from
   std::vector<SearchResult> results;  ///< [tasks]
 };
 
-/// Graph, cluster, model, bounds; what a resumed run goes on from.
+/// What is searched, a line each: graph, cluster, model, bounds, step time on one GPU; and how much
+/// a resumed run goes on from.
 std::string HeaderText(const Run& run);
 
-/// "41.30 ms", "OOM (missing ...)", "failed: ..." or "nothing evaluated".
+/// What a search found, in a few words: "41.30 ms", "OOM (missing ...)", "failed: ..." or "nothing
+/// evaluated".
 std::string ShortOutcome(const SearchResult& result, const Cluster& cluster);
 
-/// One row per agent, the best first.
+/// The table of the run: one row per agent, the best first.
 std::vector<TableRow> MakeRows(const Run& run);
 
-/// Where the best placement's time comes from, and with a contracted problem what the placement
-/// takes op by op.
+/// The best placement: its step time, where the costs of its ops come from, its file, and, if the
+/// search was on a contracted problem, its step time op by op.
+/// @param row        whose best it is   @param placement  the file that it was written to
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement);
 
-/// Header, rows and sums as one JSON object.
+/// Problem and rows as one JSON object.
 std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows);
 
 }  // namespace emplace

@@ -84,15 +84,6 @@ void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTab
   file.WriteTable(dataset, columns);
 }
 
-void WriteProvenance(ResultsFile& file, const Provenance& provenance) {
-  file.SetAttribute("/config", "version", provenance.version);
-  file.SetAttribute("/config", "commit", provenance.commit);
-  file.SetAttribute("/config", "host", provenance.host);
-  file.SetAttribute("/config", "cpu", provenance.cpu);
-  file.SetAttribute("/config", "gpus", provenance.gpus);
-  file.SetAttribute("/config", "date", provenance.date);
-}
-
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,
                     const LoadedProblem& problem,
@@ -107,7 +98,7 @@ void WriteRunHeader(ResultsFile& file,
   file.SetAttribute("/config", "graph_path", absolute(plan.graph));
   file.SetAttribute("/config", "cluster_path", absolute(plan.cluster));
   file.SetAttribute("/config", "costs_path", absolute(plan.costs));
-  WriteProvenance(file, provenance);
+  WriteProvenance(file, "/config", provenance);
   file.WriteInts("/config/seeds", {plan.seeds.begin(), plan.seeds.end()});
 
   const Problem& exact = *problem.exact;
@@ -134,7 +125,7 @@ void WriteSearch(ResultsFile& file,
                  int steps_per_measurement,
                  const SearchResult& result) {
   const std::string group = "/agents/" + result.label;
-  file.Remove(group);  // of a part that has been resumed
+  file.Remove(group);  // what an earlier part of this search left
   file.SetAttribute(group, "agent", spec.entry->name);
   file.SetAttribute(group, "label", spec.label);
   file.SetAttribute(group, "settings", spec.entry->resolve_settings(spec.settings));

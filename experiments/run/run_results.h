@@ -1,6 +1,6 @@
 #pragma once
 
-// The results of a run in HDF5; the layout is told in framework/results/results_file.h.
+// The results of a run in HDF5, laid out as framework/results/FORMAT.md tells.
 
 #include "experiments/load.h"
 #include "experiments/provenance.h"
@@ -11,32 +11,30 @@
 
 namespace emplace {
 
-/// The bound that holds for the objective: a pipelined step is not bound by the critical path. [ns]
+/// The lower bound that holds for the objective [ns]: the work for the period of pipelined steps,
+/// which the critical path does not bound, else the larger of both.
 Nanos BoundFor(Objective objective, const Bounds& bounds);
 
-/// Attributes version, commit, host, cpu, gpus and date of /config.
-void WriteProvenance(ResultsFile& file, const Provenance& provenance);
-
-/// A compound table with the columns of `updates`.
+/// A learning agent's own numbers as a table, a row per update.
 void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTable& updates);
 
-/// /config and /problem: what is known before the first search.
+/// Writes /config and /problem: what is known before the first search.
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,
                     const LoadedProblem& problem,
                     const Bounds& bounds,
                     const Provenance& provenance);
 
-/// /agents/<label>, in the place of an earlier part of the same search. In `evaluations`,
-/// best_step_time_ns is NaN until a placement fits. With a contracted problem best/placement is per
-/// op of the original graph and best/outcome that of the contracted one.
+/// Writes /agents/<label> in the place of what an earlier part of the same search left there. With
+/// a contracted problem best/placement is per op of the original graph, and best/outcome is what
+/// the search saw of the contracted one.
 void WriteSearch(ResultsFile& file,
                  const LoadedProblem& problem,
                  const AgentSpec& spec,
                  int steps_per_measurement,
                  const SearchResult& result);
 
-/// Shares of a placement's time by the source of the costs, in the exact problem.
+/// Shares of the time of a placement's ops by the source of their costs, in the exact problem.
 RungShares SharesOf(const LoadedProblem& problem, const Placement& placement);
 
 }  // namespace emplace

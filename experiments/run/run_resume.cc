@@ -16,7 +16,7 @@ bool ChangesNoResult(const std::string& key) {
   return key == "jobs" || key == "output";
 }
 
-// "heft, random" for a list, one line for every value.
+// A value as one line; a list as "heft, random".
 std::string OneLine(const ConfigNode& node) {
   const std::string text = std::regex_replace(node.Dump(), std::regex("^- |\\s+$"), "");
   return std::regex_replace(text, std::regex("\n *(- )?"), ", ");
@@ -39,7 +39,7 @@ std::string FirstDifference(const ConfigNode& before, const ConfigNode& now) {
   return "";
 }
 
-// Names may stand for files that have changed since.
+// Refuses files that have changed since, behind the same names.
 void RequireSameProblem(const ResultsReader& reader,
                         const LoadedProblem& problem,
                         const Bounds& bounds,
@@ -148,7 +148,7 @@ SearchResult ReadSearch(const ResultsReader& reader,
   return result;
 }
 
-// The agent must take its checkpoint before anything is written.
+// Refuses a checkpoint that the agent cannot load, before anything is written.
 void RequireLoadable(const AgentSpec& spec,
                      const LoadedProblem& problem,
                      const SearchResult& result,

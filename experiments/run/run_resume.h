@@ -1,7 +1,7 @@
 #pragma once
 
-// What `emplace run --resume` goes on from: the searches of a run that was stopped or killed, read
-// back from its results file.
+// What --resume goes on from: the searches of a run that was stopped or killed, read back from its
+// results file.
 
 #include <filesystem>
 #include <map>
@@ -14,31 +14,40 @@
 
 namespace emplace {
 
-/// @param what  was configured: "config", or "setting of ..."   @param name  of the results file
-/// @throws InputError naming the first key that differs between two YAML texts, and both values;
-///   jobs and output may differ
+/// Results go on only under the settings that they were made with; the keys `jobs` and `output` may
+/// differ, as no result depends on them.
+/// @param before, now  the settings as YAML
+/// @param what         what they are, for the message: "config", "setting of seq2seq"
+/// @param name         of the results file
+/// @throws InputError naming the first key that differs, with both values
 void RequireSameSettings(const std::string& before,
                          const std::string& now,
                          const std::string& what,
                          const std::string& name);
 
-/// May two work bounds be those of one problem? Programs that wrote results of version 1 solved it
-/// less exactly: up to 3e-6 below the optimum on the networks of configs/.
+/// May a work bound in results of version 1 be that of the same problem as `now`? The programs that
+/// wrote that version solved the linear program less exactly: up to 3e-6 below the optimum on the
+/// networks of configs/. So they may differ by 1e-5. [ns]
 bool IsSameWorkBound(Nanos earlier, Nanos now);
 
-/// A table that WriteUpdates() wrote. @param where  file and place, for messages
+/// Reads a table that WriteUpdates() wrote.
+/// @param where  file and place, for messages
+/// @throws InputError if there is none, or one of other columns than numbers
 UpdateTable ReadUpdates(const class ResultsReader& reader,
                         const std::string& dataset,
                         const std::string& where);
 
-/// Searches by label. Those that ended (finished, budget) are complete, those that were stopped
-/// have a checkpoint; failed ones and those cut within a step are left out, they begin anew.
+/// Searches by label (SearchLabel()). Those that ended (finished, or budget used up) are complete;
+/// those that were stopped have a checkpoint. Failed ones and those cut within a step are left out:
+/// they begin anew.
 using EarlierSearches = std::map<std::string, SearchResult>;
 
-/// The plan must be the one that the results were made with, except for `jobs` and `output`, so
-/// that both parts together are what one uninterrupted run would have been.
-/// @throws InputError naming results and the first key that differs with both values; another
-///   graph, cluster or cost table behind the same names; a checkpoint that its agent refuses
+/// Reads the searches of `plan` that a results file holds. The plan must be the one that the
+/// results were made with, and so must the files behind its names, so that both parts together are
+/// what one uninterrupted run would have been.
+/// @throws InputError naming the results and the first key that differs, with both values; or what
+///   is not the same any more (graph, cluster, groups, costs); or a checkpoint that its agent
+///   refuses
 EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
                                     const RunPlan& plan,
                                     const LoadedProblem& problem,

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/output.h"
+#include "framework/base/quantile.h"
 
 namespace emplace {
 namespace {
@@ -98,19 +99,17 @@ TableRow SummarizeAgent(const std::string& label,
     if (result->best->outcome.feasible) times.push_back(result->best->outcome.step_time);
     if (!row.best || Better(result->best->outcome, row.best->outcome)) row.best = result->best;
   }
-  SetStepTimes(row, std::move(times));
+  SetStepTimes(row, times);
   return row;
 }
 
-void SetStepTimes(TableRow& row, std::vector<Nanos> times) {
+void SetStepTimes(TableRow& row, const std::vector<Nanos>& times) {
   row.fitting = static_cast<int>(times.size());
   if (times.empty()) return;
-  std::sort(times.begin(), times.end());
-  const size_t middle = times.size() / 2;
-  row.median = times.size() % 2 == 1 ? times[middle]
-                                     : times[middle - 1] + (times[middle] - times[middle - 1]) / 2;
-  row.least = times.front();
-  row.most = times.back();
+  row.median = static_cast<Nanos>(Median({times.begin(), times.end()}));
+  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  row.least = *least;
+  row.most = *most;
 }
 
 void SortRows(std::vector<TableRow>& rows) {

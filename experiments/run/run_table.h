@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run tells people: one row per agent, over its seeds.
+// The table that a run ends with: one row per agent, over its seeds.
 
 #include <optional>
 #include <string>
@@ -11,9 +11,10 @@
 
 namespace emplace {
 
+/// What an agent found. A placement fits if its peak memory is within that of every device.
 struct TableRow {
   std::string label;
-  int runs = 0, fitting = 0, failed = 0;       ///< seeds run, with a placement that fits, failed
+  int runs = 0, fitting = 0, failed = 0;       ///< seeds: all, with a placement that fits, failed
   std::optional<Nanos> median, least, most;    ///< step time of the best of each fitting seed [ns]
   std::optional<MeteredEvaluator::Best> best;  ///< over all seeds
   std::int64_t evaluations = 0;                ///< over all seeds
@@ -33,15 +34,17 @@ TableRow SummarizeAgent(const std::string& label,
                         const std::vector<const SearchResult*>& results,
                         int steps_per_measurement);
 
-/// Fills in fitting, median, least and most. @param times  best step time of each fitting seed [ns]
-void SetStepTimes(TableRow& row, std::vector<Nanos> times);
+/// Fills in fitting, median (rounded down), least and most.
+/// @param times  best step time of each fitting seed [ns]
+void SetStepTimes(TableRow& row, const std::vector<Nanos>& times);
 
-/// Sorts by median step time; then what fits nowhere, by missing bytes; then what failed.
+/// Sorts by median step time; then come agents whose placements do not fit, by the bytes that the
+/// best of them misses; then those that failed.
 void SortRows(std::vector<TableRow>& rows);
 
-/// People's table: agent, step time (median and range), speed-up over the single GPU, gap to the
-/// bound, peak memory per device, evaluations, seconds, time that they would have taken on the
-/// hardware.
+/// The table for people: agent, step time (median and range), speed-up over the single GPU, gap to
+/// the bound, peak memory per device, evaluations, seconds, time that the evaluations would have
+/// taken on the hardware.
 std::string FormatTable(const std::vector<TableRow>& rows,
                         const TableScale& scale,
                         const Cluster& cluster);
@@ -50,15 +53,16 @@ std::string FormatTable(const std::vector<TableRow>& rows,
 /// here: 52 s".
 std::string FormatHardwareTime(const std::vector<TableRow>& rows, int steps_per_measurement);
 
-/// The same numbers as a JSON array.
+/// The table for programs: the same numbers as a JSON array of objects.
 std::string FormatTableJson(const std::vector<TableRow>& rows,
                             const TableScale& scale,
                             const Cluster& cluster);
 
-/// "OOM (missing 1.20 GiB on gpu:0)", the device that misses most.
+/// "OOM (missing 1.20 GiB on gpu:0)", of the device that misses most. OOM: out of memory.
 std::string FormatDeficit(const Outcome& outcome, const Cluster& cluster);
 
-/// "measured 99.2 %, roofline 0.8 %": where the time of a placement's ops comes from.
+/// "measured 99.2 %, roofline 0.8 %": where the times of a placement's ops come from, by share of
+/// them; "no work" if all are 0.
 std::string FormatShares(const RungShares& shares);
 
 }  // namespace emplace

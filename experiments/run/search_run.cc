@@ -1,39 +1,19 @@
 #include "experiments/run/search_run.h"
 
-#include <csignal>
+#include <chrono>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "agents/registry.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 
 namespace emplace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Long enough for a policy update on a graph of 80,000 ops: a search cut within a step begins anew.
-constexpr auto kGrace = std::chrono::seconds(10);
 constexpr double kNanosPerSecond = 1e9;
-
-// `timeout` and batch systems signal a process and then its whole group: one request that comes
-// twice.
-constexpr auto kOnce = std::chrono::milliseconds(500);
-
-std::atomic<Clock::rep> stop_requested{0};  // when; 0: not yet
-std::atomic<bool> repeats_ignored{false};
-std::atomic<Clock::rep> stop_seen{0};  // when the first search noticed; 0: not yet
-static_assert(std::atomic<Clock::rep>::is_always_lock_free);  // or no handler may use it
-
-void OnSignal(int number) {
-  const Clock::rep now = Clock::now().time_since_epoch().count();
-  Clock::rep first = 0;
-  if (stop_requested.compare_exchange_strong(first, now) || repeats_ignored ||
-      Clock::duration(now - first) < kOnce) {
-    return;
-  }
-  signal(number, SIG_DFL);
-  raise(number);
-}
 
 std::string Saved(const Agent& agent) {
   std::ostringstream saved;
@@ -41,7 +21,7 @@ std::string Saved(const Agent& agent) {
   return saved.str();
 }
 
-// What was found until now goes into `result`.
+// Puts what was found until now into `result`.
 void Collect(const Agent* agent, const MeteredEvaluator& evaluator, SearchResult& result) {
   result.seconds = evaluator.seconds();
   result.best = evaluator.best();
@@ -49,7 +29,7 @@ void Collect(const Agent* agent, const MeteredEvaluator& evaluator, SearchResult
   if (agent != nullptr && agent->updates() != nullptr) result.updates = *agent->updates();
 }
 
-// Hands out a checkpoint if it is time for one.
+// Makes a checkpoint whenever it is time for one.
 class Checkpointer {
  public:
   explicit Checkpointer(const Checkpoints& checkpoints) : checkpoints_(checkpoints) {}
@@ -69,7 +49,8 @@ class Checkpointer {
   Clock::time_point last_ = Clock::now();
 };
 
-// Why the loop ended without an exception of the agent's. Counts the steps that ended.
+// Lets the agent search and counts the steps that ended. Returns why the search ended; exceptions
+// of the agent and the evaluator pass through.
 SearchStatus Search(Agent& agent,
                     MeteredEvaluator& evaluator,
                     const Budget& budget,
@@ -109,31 +90,11 @@ std::string_view ToString(SearchStatus status) {
   return "";
 }
 
-void StopRequest::CatchSignals() {
-  struct sigaction action {};
-  action.sa_handler = OnSignal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  struct sigaction hangup {};
-  sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-}
-
-void StopRequest::IgnoreRepeats() {
-  repeats_ignored = true;
-}
-
-bool StopRequest::requested() {
-  return stop_requested != 0;
-}
-
-bool StopRequest::urgent() {
-  if (!requested()) return false;
-  const Clock::rep now = Clock::now().time_since_epoch().count();
-  Clock::rep seen = 0;
-  if (stop_seen.compare_exchange_strong(seen, now)) return false;
-  return Clock::duration(now - seen) > kGrace;
+RunProgress ProgressOf(std::string_view status) {
+  if (status == ToString(SearchStatus::kFinished) || status == ToString(SearchStatus::kBudget)) {
+    return RunProgress::kDone;
+  }
+  return status == ToString(SearchStatus::kFailed) ? RunProgress::kFailed : RunProgress::kStopped;
 }
 
 double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement) {
@@ -181,10 +142,10 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
     if (result.status == SearchStatus::kStopped) {
       result.checkpoint = Saved(*agent);
     } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {
-      if (earlier != nullptr) return *earlier;  // a checkpoint is worth more than part of a step
+      if (earlier != nullptr) return *earlier;  // the last checkpoint: part of a step cannot go on
       result.status = SearchStatus::kStopped;
     }
-  } catch (const Interrupted&) {  // within a step, as above
+  } catch (const Interrupted&) {  // within a step: the last checkpoint, too
     if (earlier != nullptr) return *earlier;
     result.status = SearchStatus::kStopped;
   } catch (const std::exception& error) {
@@ -193,6 +154,16 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
   }
   if (evaluator) Collect(agent.get(), *evaluator, result);
   return result;
+}
+
+std::optional<Nanos> SingleGpuTime(std::shared_ptr<const Problem> problem,
+                                   const SimulatorOptions& simulator) {
+  AgentSpec spec;
+  spec.label = "single_gpu";
+  spec.entry = &AllAgents().Find("single_gpu", "emplace");
+  const SearchResult result = RunSearch(std::move(problem), simulator, spec, 0, Budget{});
+  if (!result.best || !result.best->outcome.feasible) return std::nullopt;
+  return result.best->outcome.step_time;
 }
 
 }  // namespace emplace

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "experiments/run/search_run.h"
+#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -31,7 +31,7 @@ struct Worker {
   int output = -1;  // a file in memory: what it writes to stdout and stderr
 };
 
-// SIGCHLD ends a sleep instead of being lost before it.
+// Blocks SIGCHLD, so that Wait() returns for it even if it comes before the wait begins.
 class ChildSignals {
  public:
   ChildSignals() {
@@ -53,7 +53,7 @@ class ChildSignals {
 
 [[noreturn]] void Work(const std::function<void(int)>& body, const Worker& worker, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) std::_Exit(EXIT_FAILURE);  // it died before it was asked about
+  if (getppid() != parent) std::_Exit(EXIT_FAILURE);  // it died before prctl()
   signal(SIGINT, SIG_IGN);                            // the supervisor decides
   signal(SIGHUP, SIG_IGN);
   StopRequest::IgnoreRepeats();
@@ -99,13 +99,13 @@ class Pool {
 
   size_t size() const { return workers_.size(); }
 
-  // Returns what the system refused, or nothing.
+  // Starts a worker. Returns why the system refused one, or nothing.
   std::string Begin(int task) {
     Worker worker{task, 0, memfd_create("worker", MFD_CLOEXEC)};
     if (worker.output < 0) {
       return fmt::format("no file for a worker's messages: {}", std::strerror(errno));
     }
-    std::fflush(nullptr);  // or the worker would have it, too
+    std::fflush(nullptr);  // or the worker would write it once more
     const pid_t parent = getpid();
     worker.pid = fork();
     if (worker.pid < 0) {
@@ -126,7 +126,7 @@ class Pool {
     asked_ = true;
     for (const Worker& worker : workers_) {
       kill(worker.pid, SIGTERM);
-      kill(worker.pid, SIGCONT);  // one that was halted could not hear it
+      kill(worker.pid, SIGCONT);  // a halted process gets SIGTERM only then
     }
   }
 

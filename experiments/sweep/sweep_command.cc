@@ -9,6 +9,7 @@
 #include "experiments/config_command.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
+#include "experiments/stop_request.h"
 #include "experiments/sweep/process_pool.h"
 #include "experiments/sweep/sweep_folder.h"
 #include "experiments/sweep/sweep_results.h"
@@ -72,7 +73,7 @@ int Count(const Sweep& sweep, RunProgress progress) {
       }));
 }
 
-// Runs that ended before their time: failed, or killed with a checkpoint.
+// Runs that did not end well: those that failed, and those killed after a checkpoint.
 std::vector<int> Failures(const Sweep& sweep) {
   std::vector<int> failures;
   for (int run = 0; run < std::ssize(sweep.states); ++run) {
@@ -97,15 +98,16 @@ int BestOfProblem(const Sweep& sweep, int problem) {
 
 std::string BestText(const Sweep& sweep, int best) {
   const RunPlan& config = sweep.plan.configs[sweep.plan.runs[best].config];
-  return fmt::format("{} by {} (#{}), {} on {}",  // a narrow terminal cuts off the end
-                     FormatTime(sweep.states[best].best->step_time),
-                     LabelOfRun(sweep.plan, best),
-                     best,
-                     config.config.graph,
-                     config.config.cluster);
+  return fmt::format(
+      "{} by {} (#{}), {} on {}",  // what matters first: a narrow terminal cuts off the end
+      FormatTime(sweep.states[best].best->step_time),
+      LabelOfRun(sweep.plan, best),
+      best,
+      config.config.graph,
+      config.config.cluster);
 }
 
-// Runs all that is left to do; every end is on disk before it is told.
+// Runs all that is left to do. A run is reported when its result is on disk.
 void RunAll(Sweep& sweep, int jobs, bool quiet) {
   std::vector<int> left;
   for (int run = 0; run < std::ssize(sweep.states); ++run) {
@@ -202,7 +204,7 @@ fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
   return fs::path("results") / plan.name;
 }
 
-// Exit code 0, or what went wrong.
+// The exit code 0. @throws RunError if the user stopped the sweep, or runs failed
 int ReportEnd(const Sweep& sweep) {
   const size_t failed = Failures(sweep).size();
   if (StopRequest::requested()) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/config_edit.h"
 #include "experiments/sweep/sweep_merge.h"
 #include "experiments/table/layout_menu.h"
 #include "framework/base/error.h"
@@ -30,7 +31,7 @@ void AppendDimensions(const std::string& path,
     }
     return;
   }
-  // Every config's agents and seeds are taken one by one as they are.
+  // Lists of agents and seeds are values of their own: all of them run in every config anyway.
   if (path == "agents" || path == "seeds") {
     grid.push_back({path, {node}});
     return;
@@ -72,7 +73,7 @@ class Layers {
     std::int64_t count = 1;
     for (const Dimension& dimension : grid_) {
       count *= static_cast<std::int64_t>(dimension.values.size());
-      if (count > INT32_MAX) return INT32_MAX;  // far too many in any case
+      if (count > INT32_MAX) return INT32_MAX;  // more than are allowed in any case
     }
     return count;
   }
@@ -116,7 +117,7 @@ class Layers {
   std::vector<Dimension> grid_;
 };
 
-// Before anything is expanded: ten million run configs would fill the memory.
+// Counts the runs before any is made: ten million run configs would fill the memory.
 void RequireCount(const Layers& layers, const std::string& where) {
   double count = 0;
   for (const ConfigNode& override : layers.overrides()) {
@@ -141,7 +142,7 @@ void RequireCount(const Layers& layers, const std::string& where) {
                   kMaxSweepRuns));
 }
 
-// Graph, cluster, and what overrides and grid set with one word.
+// What tells a run config from others: graph, cluster, and single values that override or grid set.
 std::string Describe(const ConfigNode& root,
                      const ConfigNode& override,
                      const std::vector<GridChoice>& choices) {
@@ -159,10 +160,10 @@ std::string Describe(const ConfigNode& root,
   return text;
 }
 
-// One map of `exclude`: all of its keys have these values.
-class Exclusion {
+// One map of `exclude` or `only`: runs in which all of its keys have these values.
+class RunPattern {
  public:
-  explicit Exclusion(const ConfigNode& node) : node_(node) {
+  explicit RunPattern(const ConfigNode& node) : node_(node) {
     std::vector<std::string> known = {"agent", "seed"};
     for (const FieldHelp& field : DescribeFields<RunConfig>()) known.push_back(field.key);
     node.RequireKnownKeys(known);
@@ -211,7 +212,8 @@ class Exclusion {
 class Expansion {
  public:
   Expansion(SweepPlan& plan, std::string where) : plan_(plan), where_(std::move(where)) {
-    for (const ConfigNode& node : plan.config.exclude.Elements()) exclusions_.emplace_back(node);
+    for (const ConfigNode& node : plan.config.exclude.Elements()) exclude_.emplace_back(node);
+    for (const ConfigNode& node : plan.config.only.Elements()) only_.emplace_back(node);
   }
 
   void Add(RunPlan run_plan, const std::string& description) {
@@ -220,6 +222,7 @@ class Expansion {
     const std::string yaml = WriteFields(problem);
     const ConfigNode resolved = ConfigNode::FromString(yaml, plan_.name);
     const int config = static_cast<int>(plan_.configs.size());
+    bool is_needed = only_.empty();
     for (int agent = 0; agent < std::ssize(run_plan.agents); ++agent) {
       const AgentSpec& spec = run_plan.agents[agent];
       labels_.insert(spec.label);
@@ -229,7 +232,8 @@ class Expansion {
                                           spec.entry->resolve_settings(spec.settings),
                                           spec.label);
       for (const std::uint64_t seed : run_plan.seeds) {
-        if (!IsExcluded(resolved, spec.label, seed)) {
+        if (IsWanted(resolved, spec.label, seed)) {
+          is_needed = true;
           if (seen_.insert(key + std::to_string(seed)).second) {
             const std::string with_seed =
                 spec.entry->uses_seed ? fmt::format(" seed={}", seed) : "";
@@ -249,24 +253,27 @@ class Expansion {
         if (!spec.entry->uses_seed) break;
       }
     }
-    plan_.configs.push_back(std::move(run_plan));
+    if (is_needed) plan_.configs.push_back(std::move(run_plan));
   }
 
-  void RequireExclusionsMatched() const {
+  void RequirePatternsMatched() const {
     const std::vector<std::string> labels(labels_.begin(), labels_.end());
-    for (const Exclusion& exclusion : exclusions_) exclusion.RequireMatched(labels);
+    for (const RunPattern& pattern : exclude_) pattern.RequireMatched(labels);
+    for (const RunPattern& pattern : only_) pattern.RequireMatched(labels);
   }
 
  private:
-  bool IsExcluded(const ConfigNode& resolved, const std::string& label, std::uint64_t seed) {
-    bool excluded = false;
-    for (Exclusion& exclusion : exclusions_) excluded |= exclusion.Matches(resolved, label, seed);
-    return excluded;
+  bool IsWanted(const ConfigNode& resolved, const std::string& label, std::uint64_t seed) {
+    // Every pattern is asked, so that each knows whether it matches anything.
+    bool excluded = false, chosen = only_.empty();
+    for (RunPattern& pattern : exclude_) excluded |= pattern.Matches(resolved, label, seed);
+    for (RunPattern& pattern : only_) chosen |= pattern.Matches(resolved, label, seed);
+    return chosen && !excluded;
   }
 
   SweepPlan& plan_;
   std::string where_;
-  std::vector<Exclusion> exclusions_;
+  std::vector<RunPattern> exclude_, only_;
   std::set<std::string> labels_;
   std::unordered_set<std::string> seen_;
 };
@@ -286,8 +293,16 @@ void SweepConfig::Visit(FieldVisitor& v) {
           exclude,
           "list of maps of keys of a run config, agent (its label) and seed: runs that have all "
           "these values are left out");
-  v.Field("scales", scales, "name: map of such keys, in the place of all others");
-  v.Field("scale", scale, "one of them; full, unless it is one of them, changes nothing");
+  v.Field("only",
+          only,
+          "list of such maps: if there are any, only runs that have all values of one of them are "
+          "made; --set 'only=[{graph: nmt, cluster: 2xk80}]' runs one cell");
+  v.Field("scales",
+          scales,
+          "name: map of keys of a run config, which replace those of base, overrides and grid");
+  v.Field("scale",
+          scale,
+          "which of the scales to run at; full, if it is none of them, changes nothing");
   v.Field("table",
           table,
           "what `emplace table` shows of the results: a map (`emplace table --help-layout` prints "
@@ -315,7 +330,8 @@ SweepPlan ReadSweepPlan(const fs::path& path,
   RequireCount(layers, path.string());
   Expansion expansion(plan, path.string());
   for (const ConfigNode& override : layers.overrides()) {
-    for (const ConfigNode& scale : layers.other_scales()) {  // a mistake is told at every scale
+    for (const ConfigNode& scale :
+         layers.other_scales()) {  // finds mistakes in scales not chosen, too
       MakeRunPlan(layers.Merge(override, layers.Combination(0), scale),
                   plan.name,
                   path.parent_path(),
@@ -328,7 +344,7 @@ SweepPlan ReadSweepPlan(const fs::path& path,
                     Describe(merged, override, choices));
     }
   }
-  expansion.RequireExclusionsMatched();
+  expansion.RequirePatternsMatched();
   if (plan.runs.empty()) root.At("exclude").Fail("leaves 0 runs");
   return plan;
 }

@@ -1,17 +1,19 @@
 #pragma once
 
-// What `emplace sweep` reads: many runs as one file.
+// The config of `emplace sweep`: many runs as one file. `emplace sweep --help-config` prints its
+// keys.
 //
 //   base: {semantics: queue, budget: {evaluations: 12000, seconds: 0}, seeds: 0:3,
 //          agents: [single_gpu, {name: expert, rules: nmt}, seq2seq]}
 //   overrides:                                    one after another in the place of base's keys
 //     - {graph: nmt, coarsen: [colocate, gradients]}
-//     - {config: ../papers/mirhoseini2017_rnnlm_2gpu.yaml}      a whole run config below base
+//     - {config: ./cells/rnnlm.yaml}                            a whole run config below base
 //     - {graph: rnnlm, agents.expert.rules: rnnlm}              a setting of the agent labelled so
 //   grid:                                         each of these with each override
 //     cluster: [2xk80, 4xk80]
 //     agents.seq2seq.hidden: [64, 128]            the label becomes "seq2seq hidden=64"
 //   exclude: [{graph: nmt, cluster: 4xk80, agent: expert}]
+//   only: [{agent: seq2seq}]                      these runs and no others
 //   scales: {small: {budget.evaluations: 300}}    --set scale=small
 //   table: {rows: [graph, cluster], columns: agents}       what `emplace table` shows of it, see
 //                                                 experiments/table/table_layout.h, or a name
@@ -35,6 +37,7 @@ struct SweepConfig {
   ConfigNode overrides = ConfigNode::FromString("[]", "default");
   ConfigNode grid = ConfigNode::FromString("{}", "default");
   ConfigNode exclude = ConfigNode::FromString("[]", "default");
+  ConfigNode only = ConfigNode::FromString("[]", "default");
   ConfigNode scales = ConfigNode::FromString("{}", "default");
   std::string scale = "full";
   ConfigNode table = ConfigNode::FromString("{}", "default");
@@ -53,26 +56,29 @@ struct SweepRun {
   std::string description;  ///< "graph=nmt cluster=2xk80 agent=seq2seq seed=0"
 };
 
+/// A sweep with every run made and checked.
 struct SweepPlan {
   SweepConfig config;
   std::string name;   ///< of the config file, without extension
-  std::string table;  ///< YAML of its layout as a file of its own; empty: it has none
-  std::vector<RunPlan> configs;
-  std::vector<SweepRun> runs;
-  int num_equal = 0;  ///< runs left out because an equal one is there
+  std::string table;  ///< YAML of its table layout as a file of its own; empty: it has none
+  std::vector<RunPlan> configs;  ///< the run configs, with all their agents and seeds
+  std::vector<SweepRun> runs;    ///< in order; their numbers in messages and files
+  int num_equal = 0;             ///< runs left out because an equal one is there
 };
 
+/// A sweep of more runs is refused: it is a mistake in the grid, and would fill the memory.
 inline constexpr int kMaxSweepRuns = 100000;
 
-/// @param settings  "key=value" texts that replace or add keys of the file
-/// @param registry  outlives the plan
+/// Reads a sweep config and makes its runs.
+/// @param settings  of --set, see ApplySettings()
+/// @param registry  must outlive the plan
 /// @throws InputError naming file:line:column, key, value, what was expected and the choices;
 ///   for no run, and for more than kMaxSweepRuns, which are counted before any is made
 SweepPlan ReadSweepPlan(const std::filesystem::path& path,
                         const std::vector<std::string>& settings,
                         const AgentRegistry& registry);
 
-/// A run config of this one run: its agent and its seed alone.
+/// The run config of one run: its agent and its seed alone.
 RunPlan PlanOfRun(const SweepPlan& sweep, const SweepRun& run);
 
 }  // namespace emplace

@@ -20,6 +20,7 @@
 #include "experiments/run/run_resume.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/base/version.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -27,7 +28,7 @@ namespace {
 
 constexpr int kVersion = 1;
 constexpr std::string_view kFormat = "\nformat: emplace-sweep\n";
-constexpr std::string_view kRuns = "\nruns:\n";  // a function of all that stands above
+constexpr std::string_view kRuns = "\nruns:\n";  // what follows is determined by what precedes
 // A killed sweep's workers die with it, but not in the same moment: one may be waiting for a disk.
 constexpr auto kPatience = std::chrono::seconds(60);
 
@@ -87,7 +88,7 @@ bool IsLock(const fs::path& path) {
   return text.empty() || ParseOwner(text);
 }
 
-// Nobody's files may come to harm: only then is a lock made.
+// Refuses a folder with files that are no sweep's, before anything is written into it.
 void RequireSweepOrEmpty(const SweepFolder& folder) {
   if (fs::exists(folder.frozen())) {
     if (ReadFile(folder.frozen()).find(kFormat) != std::string::npos) return;
@@ -127,10 +128,9 @@ void RequireSameSweep(const SweepFolder& folder, const std::string& frozen) {
                     there = WithWorkBounds(ReadFile(folder.frozen()), frozen);
   if (there == frozen) return;
   const ConfigNode root = ConfigNode::FromString(there, name);
-  if (const std::int64_t version = root.At("version").AsInt(); version != kVersion) {
-    root.At("version").Fail(
-        fmt::format("expected {}, got {}: made by another version of emplace", kVersion, version));
-  }
+  const ConfigNode version = root.At("version");
+  const std::string wrong = WhyUnreadable(version.AsInt(), kVersion);
+  if (!wrong.empty()) version.Fail(wrong);
   const auto head = [](const std::string& text) { return text.substr(0, text.find(kRuns)); };
   RequireSameSettings(head(there), head(frozen), "sweep", name);
   throw InputError(name + ": was made with another sweep; name another folder with -o");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The folder of a sweep:
+// The folder of a sweep (framework/results/FORMAT.md has the same with all keys):
 //
 //   lock          held while a sweep runs in it; names process and host, or one that was killed
 //   sweep.yaml    what was expanded, frozen before the first run: format "emplace-sweep", version,
@@ -11,8 +11,8 @@
 //                 run ("#3 graph=nmt ...") of /config; while it runs, its last checkpoint; a
 //                 damaged one is set aside by --resume as runs/0003.h5.damaged
 //
-// A run is done if its file says so: nothing else is remembered, so that a process killed at any
-// moment leaves nothing that disagrees.
+// A run is done if its file says so. Nothing else is remembered, so that a process killed at any
+// moment leaves no two things that disagree.
 
 #include <filesystem>
 #include <string>
@@ -21,7 +21,7 @@
 
 namespace emplace {
 
-/// The files above, nothing open.
+/// Paths of the files above; opens none of them.
 class SweepFolder {
  public:
   SweepFolder(std::filesystem::path path, int num_runs);
@@ -38,14 +38,14 @@ class SweepFolder {
   int digits_;
 };
 
-/// No other sweep runs in a folder while this lives, nor while a process lives that was forked
+/// Keeps other sweeps out of a folder, as long as this or a process lives that was forked
 /// meanwhile.
 class FolderLock {
  public:
-  /// Makes the folder and those above it. Waits for the workers of a killed sweep to end. Warns
-  /// where the last sweep was killed on another machine.
-  /// @throws InputError if another sweep runs in it, naming process and host; for a folder with
-  /// other things in it, which stay as they are
+  /// Makes the folder and those above it. Waits for the workers of a killed sweep to end. Warns on
+  /// stderr if the last sweep was killed on another machine.
+  /// @throws InputError if another sweep runs in it, naming process and host; or if there are
+  ///   things in the folder that are no sweep's, which stay as they are
   /// @throws RunError if it cannot be made or written
   explicit FolderLock(const SweepFolder& folder);
   ~FolderLock();
@@ -56,14 +56,15 @@ class FolderLock {
   int file_ = -1;
 };
 
-/// The text of sweep.yaml.
+/// The text of sweep.yaml: the expanded sweep.
 std::string FreezeSweep(const SweepPlan& plan,
                         const SweepProblems& problems,
                         const SweepFolder& folder);
 
-/// Begins the folder, or goes on with it; to be called under the lock.
-/// @param resume  the folder may hold this sweep already; then temporary files of killed processes
-///   are removed
+/// Begins the folder or goes on with it, and removes temporary files of killed processes. To be
+/// called while a FolderLock is held.
+/// @param frozen  the text of sweep.yaml
+/// @param resume  the folder may hold this sweep already
 /// @return whether it did
 /// @throws InputError for a folder that holds a sweep (without `resume`), another sweep (the first
 ///   key that differs with both values), or one of a newer version

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/agent_spec.h"
+#include "experiments/config_edit.h"
 #include "experiments/menu.h"
 #include "framework/base/error.h"
 
@@ -65,21 +65,6 @@ void Apply(ConfigNode& root, const std::string& path, const ConfigNode& node) {
 }
 
 }  // namespace
-
-std::string FlowText(const ConfigNode& node) {
-  std::vector<std::string> parts;
-  if (node.IsSequence()) {
-    for (const ConfigNode& element : node.Elements()) parts.push_back(FlowText(element));
-    return fmt::format("[{}]", fmt::join(parts, ", "));
-  }
-  if (node.IsMap()) {
-    for (const std::string& key : node.Keys()) {
-      parts.push_back(fmt::format("{}: {}", key, FlowText(node.At(key))));
-    }
-    return fmt::format("{{{}}}", fmt::join(parts, ", "));
-  }
-  return node.IsNull() ? "null" : node.AsString();
-}
 
 ConfigNode BeginRunConfig(const ConfigNode* file,
                           const std::string& where,

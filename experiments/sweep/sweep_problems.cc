@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-// Whatever is in the file `path`, read the first time it is asked for.
+// What the file `path` holds; reads it the first time it is asked for.
 template <class T>
 const std::shared_ptr<const T>& LoadOnce(
     std::map<std::string, std::shared_ptr<const T>>& loaded,
@@ -19,7 +19,7 @@ const std::shared_ptr<const T>& LoadOnce(
   return value;
 }
 
-// Run configs of one key have the same problem.
+// Run configs with the same key have the same problem.
 std::string ProblemKey(const RunPlan& plan) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}",
                      plan.graph.string(),

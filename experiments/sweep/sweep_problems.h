@@ -1,6 +1,6 @@
 #pragma once
 
-// The problems of a sweep, each loaded once.
+// The problems of a sweep. Runs that differ in agents, seeds or budgets share one.
 
 #include <vector>
 
@@ -10,6 +10,7 @@
 
 namespace emplace {
 
+/// One problem with its lower bounds.
 struct SweepProblem {
   LoadedProblem problem;
   Bounds bounds;
@@ -20,9 +21,9 @@ struct SweepProblems {
   std::vector<int> of_config;  ///< [configs] index into `problems`
 };
 
-/// Loads what the runs need and makes each agent once for each problem, so that a setting that one
-/// of them refuses is found before the first run begins.
-/// @throws InputError as loading and the agents do
+/// Loads each problem once. Also makes each agent once for each problem that it is to search, so
+/// that a setting that it refuses is found before the first run begins.
+/// @throws InputError as MakeProblem() and the agents do
 SweepProblems LoadSweepProblems(const SweepPlan& plan);
 
 }  // namespace emplace

@@ -1,9 +1,7 @@
 #include "experiments/sweep/sweep_results.h"
 
-#include <ctime>
 #include <exception>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "experiments/output.h"
@@ -16,16 +14,13 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-std::string UtcNow() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
-
 std::string ProgramOf(const ResultsReader& reader) {
   return ProgramText(
       {.version = reader.Text("/config", "version"), .commit = reader.Text("/config", "commit")});
 }
 
-// "0.1.0 (commit 1ae1b4c), 0.2.0 (commit 0e25bb1)": others that have had a part in the file.
+// Other programs that have had a part in the file: "0.1.0 (commit 1ae1b4c), 0.2.0 (commit
+// 0e25bb1)".
 std::string EarlierPrograms(const fs::path& path, const Provenance& now) {
   const ResultsReader reader(path);
   const bool has_others = reader.HasAttribute("/config", "earlier_programs");
@@ -63,7 +58,6 @@ RunState ReadRunState(const fs::path& path, const std::string& label) {
   if (!fs::exists(path)) return state;
   const ResultsReader reader(path);
   const std::string group = "/agents/" + label, best = group + "/best/outcome";
-  const std::string status = reader.Text(group, "status");
   state.program = ProgramOf(reader);
   state.error = reader.Text(group, "error");
   state.evaluations = reader.Int(group, "evaluations");
@@ -73,12 +67,9 @@ RunState ReadRunState(const fs::path& path, const std::string& label) {
     state.best->step_time = reader.Int(best, "step_time_ns");
     state.best->feasible = reader.Int(best, "feasible") != 0;
   }
-  if (status == ToString(SearchStatus::kFinished) || status == ToString(SearchStatus::kBudget)) {
-    state.progress = RunProgress::kDone;
-  } else if (status == ToString(SearchStatus::kFailed)) {
-    state.progress = RunProgress::kFailed;
-  } else if (reader.Has(group + "/checkpoint")) {
-    state.progress = RunProgress::kStopped;
+  state.progress = ProgressOf(reader.Text(group, "status"));
+  if (state.progress == RunProgress::kStopped && !reader.Has(group + "/checkpoint")) {
+    state.progress = RunProgress::kNew;
   }
   return state;
 }
@@ -129,7 +120,7 @@ void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
                                         task.plan.budget,
                                         earlier,
                                         {checkpoint_seconds, write});
-  if (unwritable) std::rethrow_exception(unwritable);  // what is there is worth more than this
+  if (unwritable) std::rethrow_exception(unwritable);  // keeps the last checkpoint
   // A search that was cut within a step has less to go on from than its last checkpoint.
   const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();
   if (cut ? fs::exists(task.path) : result.steps < written_steps) return;

@@ -9,37 +9,33 @@
 #include <string>
 
 #include "experiments/provenance.h"
+#include "experiments/run/run_progress.h"
 #include "experiments/run/search_run.h"
 #include "experiments/sweep/sweep_problems.h"
 
 namespace emplace {
 
-/// How far a run has come.
-enum class RunProgress : std::uint8_t {
-  kNew,      ///< no file, or nothing in it to go on from
-  kStopped,  ///< there is a checkpoint
-  kDone,     ///< finished, or its budget is used up
-  kFailed,   ///< an exception, or the process ended before the first checkpoint
-};
-
+/// What the file of a run says.
 struct RunState {
   RunProgress progress = RunProgress::kNew;
   std::string error;
   std::int64_t evaluations = 0;
   double seconds = 0;           ///< of search [s]
   std::optional<Outcome> best;  ///< step_time and feasible alone
-  std::string program;          ///< that wrote the file, ProgramText(); empty without file
+  std::string program;          ///< ProgramText() of the one that wrote it; empty without file
 };
 
-/// "0.1.0 (commit 1ae1b4c)"
+/// Version and commit of a program: "0.1.0 (commit 1ae1b4c)".
 std::string ProgramText(const Provenance& provenance);
 
-/// @param label  SearchLabel()
+/// Reads how far a run has come.
+/// @param path   its file, which need not be there
+/// @param label  SearchLabel() of the run
 /// @throws InputError if the file is there but no results file of this version
 RunState ReadRunState(const std::filesystem::path& path, const std::string& label);
 
-/// The same for --resume: a damaged file is renamed to "0003.h5.damaged", with a warning, and its
-/// run begins anew.
+/// The same for --resume: a damaged file is renamed to "0003.h5.damaged", with a warning on stderr,
+/// and its run begins anew.
 RunState ResumeRunState(const std::filesystem::path& path, const std::string& label);
 
 /// What a worker needs to know of a run.
@@ -53,10 +49,11 @@ struct SweepTask {
   std::string label() const { return SearchLabel(plan.agents[0], plan.seeds[0]); }
 };
 
-/// Begins the run or goes on with it from its checkpoint, and writes its file: a checkpoint every
-/// so often, the result at the end or when a stop is requested. Where it goes on from what another
-/// version or commit of emplace has found, /config has the attribute `earlier_programs`. A
-/// checkpoint stays until the next one, or the result, is written.
+/// Begins the run, or goes on with it from its checkpoint, and writes its file: checkpoints
+/// meanwhile, the result at the end or when a stop is requested. A checkpoint stays until the next
+/// one, or the result, is written. If the run goes on from what another version or commit of
+/// emplace has found, /config has the attribute `earlier_programs`.
+/// @param checkpoint_seconds  at least so long between two checkpoints [s]
 /// @throws InputError for a checkpoint of another run, RunError if the file cannot be written
 void RunSweepTask(const SweepTask& task, double checkpoint_seconds);
 

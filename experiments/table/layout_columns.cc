@@ -1,10 +1,11 @@
 #include "experiments/table/layout_columns.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "experiments/sweep/sweep_merge.h"
+#include "experiments/config_edit.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"
 
@@ -51,7 +52,7 @@ void ReadAgentColumn(const ConfigNode& node,
                      const ColumnFields& fields,
                      const std::string& unit,
                      LayoutColumn& column) {
-  const NamedValue& value = FindValue(fields.value, Place(node, "value"));
+  const NamedValue& value = FindValue(fields.value, PlaceOf(node, "value"));
   column.value = value.value;
   column.agent = fields.agent;
   column.where = ReadConditions(fields.where);
@@ -60,7 +61,7 @@ void ReadAgentColumn(const ConfigNode& node,
     node.At("unit").Fail(fmt::format("{} is in {} here", fields.value, column.unit));
   }
   if ((column.value == ColumnValue::kEvaluationsTo) != !fields.target.empty()) {
-    Place(node, "target").Fail("expected target: FORMULA with value: evaluations_to, only there");
+    PlaceOf(node, "target").Fail("expected target: FORMULA with value: evaluations_to, only there");
   }
   if (!fields.target.empty()) column.formula.emplace(fields.target, node.At("target"));
 }
@@ -77,14 +78,10 @@ void ReadFormulaColumn(const ConfigNode& node,
   column.value = ColumnValue::kFormula;
   column.formula.emplace(fields.formula, node.At("formula"));
   column.unit =
-      fields.unit.empty() ? unit : RequireOneOf(fields.unit, units, "unit", Place(node, "unit"));
+      fields.unit.empty() ? unit : RequireOneOf(fields.unit, units, "unit", PlaceOf(node, "unit"));
 }
 
 }  // namespace
-
-ConfigNode Place(const ConfigNode& node, const std::string& key) {
-  return node.Has(key) ? node.At(key) : node;
-}
 
 const std::string& RequireOneOf(const std::string& value,
                                 const std::vector<std::string>& choices,
@@ -123,13 +120,13 @@ void LayoutColumns::Read(const ConfigNode& node) {
   column.label = fields.label.empty() ? column.name : fields.label;
   if (column.name.empty()) node.Fail("expected a name");
   if (!Formula::CanName(column.name)) {
-    Place(node, "name")
+    PlaceOf(node, "name")
         .Fail(fmt::format("\"{}\" is no name for formulas: expected letters, digits and _, not a "
                           "digit first, no function's name",
                           column.name));
   }
   if (IndexOf(column.name) >= 0) {
-    Place(node, "name").Fail(fmt::format("there are two columns \"{}\"", column.name));
+    PlaceOf(node, "name").Fail(fmt::format("there are two columns \"{}\"", column.name));
   }
   if (fields.formula.empty()) {
     ReadAgentColumn(node, fields, unit_, column);

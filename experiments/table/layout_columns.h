@@ -1,6 +1,6 @@
 #pragma once
 
-// The columns of a layout, and what its other parts are read with as well. Internal to
+// Reading the columns of a table layout, and what its other parts are read with, too. Internal to
 // experiments/table.
 
 #include <string>
@@ -12,28 +12,32 @@ namespace emplace::internal {
 
 inline const std::vector<std::string> kTimeUnits = {"s", "ms", "us", "ns"};
 
-/// The node of a key for messages, the whole map if it is left at its default.
-ConfigNode Place(const ConfigNode& node, const std::string& key);
-
+/// Refuses a value that is none of the choices.
+/// @param what  is chosen, for the message: "unit"
+/// @return `value`
 /// @throws InputError at `place` naming the choices, with "did you mean"
 const std::string& RequireOneOf(const std::string& value,
                                 const std::vector<std::string>& choices,
                                 const std::string& what,
                                 const ConfigNode& place);
 
-/// The keys of map `node` but for those of `own`. @throws InputError for one of neither
+/// Conditions on runs, one for each key of map `node`.
+/// @param own  keys that mean something else, left out
+/// @throws InputError for a key that is neither one of `own` nor one of RunKeys()
 std::vector<RunCondition> ReadConditions(const ConfigNode& node,
                                          const std::vector<std::string>& own = {});
 
-/// Reads one column after another, then puts them in order.
+/// The columns of a layout, and the order in which they are to be computed.
 class LayoutColumns {
  public:
-  /// @param unit  of step times   @throws InputError as ReadTableLayout()
+  /// @param list  value of the key `columns`   @param unit  of step times
+  /// @throws InputError as ReadTableLayout()
   LayoutColumns(const ConfigNode& list, const std::string& unit);
 
   const std::vector<LayoutColumn>& columns() const { return columns_; }
+  /// Indices of the columns, each after those that its formula uses.
   const std::vector<int>& order() const { return order_; }
-  /// Where a column stands.
+  /// Where a column was written, for messages.
   const ConfigNode& node(size_t index) const { return nodes_[index]; }
   std::vector<std::string> Names() const;
   /// @throws InputError at the formula for a name that is no column

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/config_edit.h"
 #include "experiments/menu.h"
 #include "framework/base/error.h"
 
@@ -12,17 +13,11 @@ namespace fs = std::filesystem;
 namespace {
 
 TableLayout ReadWith(ConfigNode layout, const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) {
-    const size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw InputError(fmt::format("--set: expected key=value, got \"{}\"", setting));
-    }
-    layout.Set(setting.substr(0, equals), setting.substr(equals + 1));
-  }
+  ApplySettings(layout, settings);
   return ReadTableLayout(layout);
 }
 
-// Layouts, and sweeps that bring one.
+// Names of layouts, and of sweeps that have a layout of their own.
 std::vector<std::string> LayoutNames() {
   std::vector<std::string> names = MenuNames(LayoutMenu());
   for (const std::string& sweep : SweepNames()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a table's layout comes from.
+// Finding the layout of a table by what the user calls it.
 
 #include <filesystem>
 #include <string>
@@ -14,14 +14,15 @@ namespace emplace {
 /// key `table`), a name of `emplace list layouts`, or of a sweep that has such a key.
 /// @param where     place of `text` in messages
 /// @param beside    folder for relative paths
-/// @param settings  "key=value" texts that replace or add keys of the layout
+/// @param settings  of --set, see ApplySettings(); keys of the layout
 /// @throws InputError as ReadTableLayout(); for an unknown name with the choices
 TableLayout FindTableLayout(const std::string& text,
                             const std::string& where,
                             const std::filesystem::path& beside = {},
                             const std::vector<std::string>& settings = {});
 
-/// The value of a sweep's key `table`: a map is the layout, a text names one as above.
+/// The layout that a sweep's key `table` has as its value: a map is the layout itself, a text names
+/// one as FindTableLayout() takes it.
 TableLayout ReadSweepTable(const ConfigNode& table, const std::filesystem::path& beside);
 
 }  // namespace emplace

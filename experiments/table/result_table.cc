@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "experiments/table/row_values.h"
 #include "experiments/table/table_claims.h"
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 
 namespace emplace {
 namespace {
@@ -32,8 +34,8 @@ std::vector<RunCondition> ConditionsOf(const ResultRun& run, const std::vector<s
   return conditions;
 }
 
-// Graph, cluster, and each further key that tells runs apart which these and the ones before do
-// not.
+// Keys that tell the rows apart: graph, cluster, and each further key that tells runs apart that
+// are alike in the keys before it.
 std::vector<std::string> VaryingKeys(const std::vector<ResultRun>& runs) {
   std::vector<std::string> keys = {"graph", "cluster"};
   for (const std::string& key : RunKeys()) {
@@ -178,7 +180,7 @@ class TableMaker {
     return cell;
   }
 
-  // By the median over the rows of how much an agent's step time is above the row's best.
+  // Sorts agents by the median over the rows of their step time over the best of the row.
   void SortColumns() {
     std::vector<double> score(columns_.size(), std::numeric_limits<double>::infinity());
     for (size_t c = 0; c < columns_.size(); ++c) {
@@ -193,7 +195,7 @@ class TableMaker {
                              ? cell.value / best
                              : std::numeric_limits<double>::infinity());
       }
-      if (!ratios.empty()) score[c] = MedianOf(ratios);
+      if (!ratios.empty()) score[c] = Median(ratios);
     }
     std::vector<size_t> sorted(columns_.size());
     for (size_t c = 0; c < sorted.size(); ++c) sorted[c] = c;

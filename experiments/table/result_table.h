@@ -1,14 +1,15 @@
 #pragma once
 
-// From layout and runs to the numbers of a table.
+// The numbers of a table, from a layout and runs.
 //
-// A cell is the median over the seeds of its agent, an OOM counted as infinite, with the 95 %
-// percentile bootstrap interval of that median (Efron and Tibshirani 1993, chapter 13 [R]): 10,000
+// A cell is the median over the seeds of its agent; what does not fit (OOM, out of memory) counts
+// as infinite. Its interval is the 95 % percentile bootstrap interval of that median (Efron and
+// Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; cited from memory): 10,000
 // resamples of the seeds with replacement, from a fixed generator, so that the same runs give the
 // same bytes. The agents of a row are resampled independently; columns of one agent share their
 // resamples, and formulas are evaluated in each, so that derived columns have intervals, too. One
-// seed, or an agent without chance: no interval. Few seeds make a narrow one: with three it is the
-// range.
+// seed, or an agent without chance, has no interval. Few seeds make it coarse: with three it is
+// their range.
 
 #include <limits>
 #include <optional>
@@ -20,6 +21,7 @@
 
 namespace emplace {
 
+/// One number of the table.
 struct TableCell {
   bool run = false;  ///< false: there is no finished run; then `missing` says of what
   double value = std::numeric_limits<double>::quiet_NaN();  ///< median [unit of the column];
@@ -33,11 +35,13 @@ struct TableCell {
   std::optional<PublishedNumber> published;
 };
 
+/// One column of the table.
 struct ResultTableColumn {
   std::string name, label, unit;
   ColumnValue value = ColumnValue::kStepTime;
 };
 
+/// One row of the table.
 struct ResultTableRow {
   std::vector<std::string> heads;  ///< its label, or the values of the row keys
   std::vector<TableCell> cells;    ///< [columns]
@@ -45,6 +49,7 @@ struct ResultTableRow {
   bool HasPublished() const;
 };
 
+/// Does a claim hold? It is open while runs are missing.
 enum class Verdict : std::uint8_t { kHolds, kDoesNotHold, kOpen };
 /// "holds", "does not hold", "open"
 std::string ToString(Verdict verdict);
@@ -59,6 +64,7 @@ struct ClaimRow {
   std::vector<std::string> missing;
 };
 
+/// A claim in all rows that it is about; the texts are those of LayoutClaim.
 struct ClaimResult {
   std::string text, confidence, holds, op, scope;  ///< op: "<="; scope: "every", "some", "most"
   Verdict verdict = Verdict::kOpen;  ///< open while one of its rows is, or without rows
@@ -68,8 +74,9 @@ struct ClaimResult {
   std::vector<ClaimRow> rows;
 };
 
+/// The whole table.
 struct ResultTable {
-  std::string title, note, unit;
+  std::string title, note, unit;   ///< of the layout; unit: of step times
   std::vector<std::string> heads;  ///< {""}, or the row keys
   std::vector<ResultTableColumn> columns;
   std::vector<ResultTableRow> rows;
@@ -82,8 +89,9 @@ struct ResultTable {
   std::vector<std::string> warnings;   ///< an agent that no run has, runs that no cell shows
 };
 
-/// @throws InputError if the runs of a cell differ in something else than the seed, naming it: a
-///   median over them would mean nothing
+/// Computes the table.
+/// @throws InputError if the runs of a cell differ in something else than the seed, naming it,
+///   because a median over them would mean nothing
 ResultTable MakeResultTable(const TableLayout& layout, const ResultRuns& runs);
 
 }  // namespace emplace

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 
 namespace emplace {
 namespace {
@@ -73,12 +74,12 @@ Resampled MedianOfRuns(int num_runs, bool by_chance, Rng rng, const ValueOf& val
   Resampled number;
   std::vector<double> values(num_runs);
   for (int i = 0; i < num_runs; ++i) values[i] = value_of(i, -1);
-  number.value = MedianOf(values);
+  number.value = Median(values);
   if (num_runs == 1 && !by_chance) return number;
   number.samples.resize(kTableResamples);
   for (int b = 0; b < kTableResamples; ++b) {
     for (double& value : values) value = value_of(UniformInt(rng, num_runs), b);
-    number.samples[b] = MedianOf(values);
+    number.samples[b] = Median(values);
   }
   return number;
 }
@@ -111,16 +112,6 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
 }
 
 }  // namespace
-
-double MedianOf(std::vector<double> values) {
-  EMPLACE_CHECK(!values.empty());
-  for (const double value : values) {
-    if (std::isnan(value)) return kUndefined;
-  }
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::optional<Interval> PercentileInterval(const Resampled& number) {
   if (number.samples.empty()) return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 
-// The numbers of one row of a table: medians over seeds, formulas, and both in every resample.
+// The numbers of one row of a table: medians over seeds, formulas of them, and both in every
+// resample of the bootstrap (result_table.h).
 
 #include <limits>
 #include <map>
@@ -16,10 +17,10 @@ namespace emplace {
 
 inline constexpr int kTableResamples = 10000;
 
-/// A number with what it is in each resample.
+/// A number, and what it is in each resample.
 struct Resampled {
-  bool run = true;                   ///< false: `missing` is without a finished run
-  std::vector<std::string> missing;  ///< agents, or names of columns that there are not
+  bool run = true;                   ///< false: a finished run is missing
+  std::vector<std::string> missing;  ///< of these agents; or names that are no columns
   double value = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> samples;  ///< [kTableResamples]; empty: no chance is in it
 
@@ -30,21 +31,19 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// 95 % percentile interval: of N samples in order, number 0.025 N and number 0.975 N. None without
-/// samples, or if one of them is undefined.
+/// 95 % percentile interval: of N samples in order, those with the numbers 0.025 N and 0.975 N.
+/// None without samples, or if one of them is NaN.
 std::optional<Interval> PercentileInterval(const Resampled& number);
 
-/// The middle one in order, the mean of the middle two of an even number; infinite ones count. NaN
-/// if one is.
-double MedianOf(std::vector<double> values);
-
-/// A generator that depends on the text alone.
+/// A random generator whose state depends on the text alone.
 Rng GeneratorFor(const std::string& text);
 
+/// Computes all columns of a row.
 class RowValues {
  public:
-  /// @param columns, order  as of a TableLayout   @param unit  of step times
-  /// @param name  of the row, for messages   @param runs  of the row, outlive nothing
+  /// @param columns, order  of a TableLayout   @param unit  of step times
+  /// @param name  of the row, for messages
+  /// @param runs  that the row selects; must outlive this
   /// @throws InputError if the runs of a column differ in more than the seed
   RowValues(const std::vector<LayoutColumn>& columns,
             const std::vector<int>& order,
@@ -53,12 +52,13 @@ class RowValues {
             const std::vector<const ResultRun*>& runs);
 
   const Resampled& column(int index) const { return columns_[index]; }
-  /// Runs of the column, done or not; none of a formula.
+  /// Runs of the column, done or not; none for a formula.
   const std::vector<const ResultRun*>& runs(int index) const { return runs_[index]; }
-  /// Those of them whose number is finite.
+  /// How many of them have a finite number.
   int num_finite(int index) const { return num_finite_[index]; }
 
-  /// In the columns' units. A name that is no column is missing.
+  /// The value of a formula of columns, in their units. A name that is no column is told in
+  /// `missing`.
   Resampled Evaluate(const Formula& formula) const;
 
  private:

@@ -1,6 +1,7 @@
 #include "experiments/table/table_claims.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "framework/base/error.h"
 

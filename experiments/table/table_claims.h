@@ -1,6 +1,6 @@
 #pragma once
 
-// Claims of a paper against our numbers, row by row.
+// Do the claims of a paper hold in our numbers?
 
 #include <vector>
 
@@ -9,12 +9,12 @@
 
 namespace emplace {
 
-/// One claim, as the rows come.
+/// Checks one claim row by row: Add() for each row that it is about, then Result().
 class ClaimCheck {
  public:
-  /// @param claim  outlives this
+  /// @param claim  must outlive this
   explicit ClaimCheck(const LayoutClaim& claim);
-  /// Takes the next row that the claim is about. @param row  index into ResultTable::rows
+  /// @param row  index into ResultTable::rows   @param values  its numbers
   void Add(int row, const RowValues& values);
   ClaimResult Result() const;
 

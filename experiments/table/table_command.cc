@@ -69,13 +69,13 @@ void AddTableCommand(Command program) {
   command
       .Add("--layout",
            options->layout,
-           "a name of `emplace list layouts`, a sweep that brings one, or a path; without: "
+           "a name of `emplace list layouts`, a sweep that has a layout, or a path; default: "
            "that of the sweep, else agents")
       .Type("NAME|PATH");
   command.Add("--format", options->format, "md, csv, tex or json").ShowDefault();
   command.AddFlag(
-      "--claims", options->claims, "whether the layout's claims hold (json always says)");
-  command.Add("-o,--output", options->output, "instead of the terminal").Type("FILE");
+      "--claims", options->claims, "tell whether the layout's claims hold (json always does)");
+  command.Add("-o,--output", options->output, "file to write; default: stdout").Type("FILE");
   command.Add("--set", options->settings, "replace a key of the layout, as in unit=ms")
       .Type("KEY=VALUE")
       .OneAtATime();

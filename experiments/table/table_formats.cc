@@ -19,7 +19,8 @@ bool IsStepTime(const ResultTableColumn& column) {
          (column.value == ColumnValue::kFormula && kUnits.contains(column.unit));
 }
 
-// So that `value` has as many significant digits, and none is lost before the point.
+// Digits behind the point with which `value` has so many significant ones, or more before the
+// point.
 int DecimalsFor(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const int before = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;

@@ -1,7 +1,8 @@
 #pragma once
 
-// A table as text. Ours and the papers' numbers stand in lines of their own, called "simulated" and
-// "published [R]", and never in one cell.
+// A table as text. Our numbers and those of a paper stand in lines of their own, called "simulated"
+// and "published [R]", and never in one cell. The letter is how sure the paper's number is: V
+// looked up, R recalled, ? weak, ours (configs/README.md).
 
 #include <string>
 #include <vector>
@@ -10,22 +11,22 @@
 
 namespace emplace {
 
-/// Title, table, what the numbers mean, failed runs.
+/// Markdown: title, table, what the numbers mean, failed runs.
 std::string TableMarkdown(const ResultTable& table);
 
 /// The claims as Markdown: verdict, confidence of the paper's claim, both sides in each row, share
 /// of resamples.
 std::string ClaimsMarkdown(const ResultTable& table);
 
-/// A `table` with booktabs' rules; needs \usepackage{booktabs}.
+/// LaTeX: a `table` with the rules of booktabs; needs \usepackage{booktabs}.
 std::string TableTex(const ResultTable& table);
 
-/// A line per row, column and source, RFC 4180; infinite values are "inf", see the column `state`.
+/// CSV (RFC 4180): a line per row, column and source; the column `state` is CellState(), infinite
+/// values are "inf".
 std::string TableCsv(const ResultTable& table);
 
-/// Everything. A value that is no finite number is null, see "state": "number", "oom", "not
-/// reached", "infinite", "undefined", "not run", "failed". Bounds of intervals and sides of claims
-/// may be "inf" or "-inf".
+/// JSON: everything. A value that is no finite number is null, and "state", which is CellState(),
+/// tells why. Bounds of intervals and sides of claims may be "inf" or "-inf".
 ///
 ///   {"format": "emplace-table", "version": 1, "title", "note", "unit",
 ///    "heads": ["graph"], "columns": [{"name", "label", "unit", "value"}],
@@ -38,29 +39,32 @@ std::string TableCsv(const ResultTable& table);
 ///    "runs": {"done", "failed", "left"}, "failures": [], "warnings": [], "sources": []}
 std::string TableJson(const ResultTable& table);
 
-/// "number", "oom", ... as above.
+/// What a cell holds, in a word: "number"; "oom" (nothing fits), "not reached" (the target of
+/// evaluations_to), "infinite" and "undefined" (of formulas); "not run", "failed".
 std::string CellState(const TableCell& cell, const ResultTableColumn& column);
 
 /// A number of a column for people: "1.570", "OOM", "not reached", "19.5", "–" for undefined.
 std::string FormatCellNumber(double value, const ResultTableColumn& column);
 
-/// "1.570 [1.551, 1.602] (2 of 3 fit)", "not run": what a table says of the cell.
+/// What a table says of a cell, in up to three parts: "1.570", "[1.551, 1.602]", "(2 of 3 fit)"; or
+/// "not run".
 struct CellText {
   std::string number, interval, note;
 };
 CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column);
 
-/// "RL [s]", "speed-up [%]", "ratio"
+/// The head of a column, with its unit: "RL [s]", "speed-up [%]", "ratio".
 std::string HeadOf(const ResultTableColumn& column);
 
 /// Sentences below the table: what the numbers are, where the published ones come from, the
 /// layout's note, runs that are missing or have failed.
 std::vector<std::string> LegendOf(const ResultTable& table);
 
+/// Has any cell a published number?
 bool HasPublished(const ResultTable& table);
 
-/// A number that a paper tells: "4.04", "OOM"; with its mark "60.6 [V]" where that is not the
-/// table's.
+/// A number that a paper tells, as printed: "4.04", "OOM"; followed by its confidence, "60.6 [V]",
+/// where that is not the table's.
 std::string FormatPublished(const PublishedNumber& number, const ResultTable& table);
 
 }  // namespace emplace

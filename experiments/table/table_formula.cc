@@ -22,7 +22,7 @@ bool AnyUndefined(Values values) {
   return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
 }
 
-// muParser's own would return the other value, or not, by the order of the two.
+// muParser's own min and max drop a NaN or return it, depending on where it stands.
 double Min(const double* values, int count) {
   const Values all(values, count);
   return AnyUndefined(all) ? kNotANumber : *std::min_element(all.begin(), all.end());
@@ -103,7 +103,7 @@ void RequireArithmetic(const std::string& text, const ConfigNode& place) {
       fmt::join(FunctionNames(), ", ")));
 }
 
-// muParser would report a function that does not exist as a syntax error at its parenthesis.
+// Names an unknown function; muParser would report a syntax error at its parenthesis.
 void RequireKnownFunctions(const std::string& text, const ConfigNode& place) {
   const std::vector<std::string> functions = FunctionNames();
   for (size_t open = text.find('('); open != std::string::npos; open = text.find('(', open + 1)) {

@@ -3,9 +3,8 @@
 // Arithmetic over the columns of a table: "min(scotch, expert) / rl - 1".
 //
 // Numbers, names, + - * / ^ and parentheses (muParser reads them), and the functions min, max, sum,
-// avg, abs, sqrt, exp, log, round. The first four take any number of values
-// and are undefined if one of them is. Comparisons, assignments and the like are refused: what a
-// name stands for does not change.
+// avg, abs, sqrt, exp, log, round. The first four take any number of values and are NaN if one of
+// them is. What else muParser knows, such as comparisons and assignments, is refused.
 
 #include <memory>
 #include <span>
@@ -16,6 +15,7 @@
 
 namespace emplace {
 
+/// A formula that was read and can be evaluated.
 class Formula {
  public:
   /// @param place  where the text stands, for messages
@@ -48,18 +48,19 @@ class Formula {
   std::unique_ptr<Impl> impl_;
 };
 
-/// "left <= right".
+/// What a claim says: "left <= right".
 struct Comparison {
   Formula left;
   std::string op;  ///< "<", "<=", ">" or ">="
   Formula right;
 
-  /// False if a side is NaN, or both are the same infinity: two things that never happened show
-  /// nothing.
+  /// Does it hold for these values of both sides? Not if a side is NaN, and not if both are the
+  /// same infinity: of two agents that both do not fit none is better.
   bool Holds(double left_value, double right_value) const;
 };
 
-/// @throws InputError unless `text` is two formulas with one comparison between them
+/// Reads a comparison.
+/// @throws InputError at `place` unless `text` is two formulas with one comparison between them
 Comparison ParseComparison(const std::string& text, const ConfigNode& place);
 
 }  // namespace emplace

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/sweep/sweep_merge.h"
+#include "experiments/config_edit.h"
 #include "experiments/table/layout_columns.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"
@@ -16,7 +16,6 @@ namespace emplace {
 namespace {
 
 using internal::LayoutColumns;
-using internal::Place;
 using internal::ReadConditions;
 using internal::RequireOneOf;
 
@@ -88,7 +87,7 @@ std::optional<PublishedNumber> ReadPublished(const ConfigNode& node,
   if (node.IsNull()) return std::nullopt;
   if (node.IsMap()) {
     node.RequireKnownKeys(std::vector<std::string>{"value", "confidence"});
-    const ConfigNode place = Place(node, "confidence");
+    const ConfigNode place = PlaceOf(node, "confidence");
     return ReadPublished(
         node.At("value"),
         node.Has("confidence") ? ReadConfidence(place.AsString(), place) : confidence);
@@ -103,13 +102,13 @@ std::optional<PublishedNumber> ReadPublished(const ConfigNode& node,
   return PublishedNumber{node.AsDouble(), node.AsString(), confidence};
 }
 
-// Reads the parts one after another; each knows what came before.
+// Reads the parts of a layout one after another; later parts are checked against earlier ones.
 class LayoutReader {
  public:
   explicit LayoutReader(const ConfigNode& root) : fields_(ReadFields<LayoutFields>(root)) {
     layout_.title = fields_.title;
     layout_.note = fields_.note;
-    layout_.unit = RequireOneOf(fields_.unit, internal::kTimeUnits, "unit", Place(root, "unit"));
+    layout_.unit = RequireOneOf(fields_.unit, internal::kTimeUnits, "unit", PlaceOf(root, "unit"));
     layout_.yaml = root.Dump();
   }
 
@@ -128,7 +127,7 @@ class LayoutReader {
     layout_.published_source = published.source;
     if (fields_.published.Keys().empty()) return;
     layout_.published_confidence =
-        ReadConfidence(published.confidence, Place(fields_.published, "confidence"));
+        ReadConfidence(published.confidence, PlaceOf(fields_.published, "confidence"));
   }
 
   void ReadColumns() {
@@ -212,9 +211,9 @@ class LayoutReader {
     if (fields.text.empty()) node.Fail("expected text: the claim in words");
     if (fields.holds.empty()) node.Fail("expected holds: a comparison, as in \"rl <= expert\"");
     static const std::vector<std::string> kScopes = {"every", "some", "most"};
-    RequireOneOf(fields.in, kScopes, "in", Place(node, "in"));
+    RequireOneOf(fields.in, kScopes, "in", PlaceOf(node, "in"));
     LayoutClaim claim{fields.text,
-                      ReadConfidence(fields.confidence, Place(node, "confidence")),
+                      ReadConfidence(fields.confidence, PlaceOf(node, "confidence")),
                       fields.holds,
                       ParseComparison(fields.holds, node.At("holds")),
                       ReadConditions(fields.where),

@@ -19,8 +19,10 @@
 //     - {text: "RL beats the expert on NMT", confidence: R, holds: "rl < expert",
 //        where: {graph: nmt}, in: every}
 //
-// A name in a formula is the number of that column in its row, in the column's unit: seconds as in
-// the table, 23.5 for a column in percent.
+// A name in a formula is the number of that column in the same row, in the column's unit: seconds
+// where the table has seconds, 23.5 for a column in percent. `confidence` is how sure we are of
+// what a paper says: V looked up, R recalled, ? weak; claims that are not the paper's are ours.
+// `emplace table --help-layout` prints all keys, configs/README.md tells how to make a table.
 
 #include <cstdint>
 #include <map>
@@ -33,8 +35,8 @@
 
 namespace emplace {
 
-/// A run has this value: of a key of its resolved run config ("graph", "budget.evaluations"), or of
-/// `agent`, its label.
+/// A condition on a run: that a key of its resolved run config ("graph", "budget.evaluations"), or
+/// `agent`, its label, has this value.
 struct RunCondition {
   std::string key, value;
   bool operator==(const RunCondition&) const = default;
@@ -50,12 +52,14 @@ struct PublishedNumber {
   std::string confidence;  ///< "V" verified, "R" recalled, "?" weak, "ours"
 };
 
+/// One row: the runs that it is made of, and what the paper says of them.
 struct LayoutRow {
   std::string label;
   std::vector<RunCondition> runs;                    ///< those that have all of these
   std::map<std::string, PublishedNumber> published;  ///< by name of the column
 };
 
+/// What a column shows.
 enum class ColumnValue : std::uint8_t {
   kStepTime,       ///< of the best placement found; infinite if none fits
   kEvaluations,    ///< placements simulated
@@ -66,6 +70,7 @@ enum class ColumnValue : std::uint8_t {
   kFormula,        ///< of other columns
 };
 
+/// One column.
 struct LayoutColumn {
   std::string name, label;
   ColumnValue value = ColumnValue::kStepTime;
@@ -76,8 +81,10 @@ struct LayoutColumn {
                      ///< the formula gives)
 };
 
+/// In how many of its rows a claim has to hold: in all, in at least one, in more than half.
 enum class ClaimScope : std::uint8_t { kEvery, kSome, kMost };
 
+/// A claim about the numbers of rows.
 struct LayoutClaim {
   std::string text, confidence;
   std::string holds_text;
@@ -86,6 +93,7 @@ struct LayoutClaim {
   ClaimScope in = ClaimScope::kEvery;
 };
 
+/// The whole layout.
 struct TableLayout {
   std::string title, note;
   std::string unit;  ///< of step times
@@ -102,15 +110,17 @@ struct TableLayout {
   std::string yaml;  ///< the layout as a file of its own
 };
 
+/// Reads a layout.
 /// @param root  map of the keys above
 /// @throws InputError at file:line:column for unknown keys, columns, units and values (with the
-/// choices), formulas that cannot be read, columns that need each other, rows that select all runs
+///   choices), formulas that cannot be read, columns that need each other, rows that select all
+///   runs
 TableLayout ReadTableLayout(const ConfigNode& root);
 
-/// Every key of a layout with its sentence, for --help-layout.
+/// The keys of a layout with a sentence on each, for --help-layout.
 std::vector<FieldHelp> DescribeTableLayout();
 
-/// The factor from ns to `unit` of a time. @param unit  "s", "ms", "us" or "ns"
+/// How many of a unit of time a nanosecond is: 1e-9 for "s". @param unit  "s", "ms", "us" or "ns"
 double PerNanosecond(const std::string& unit);
 
 }  // namespace emplace

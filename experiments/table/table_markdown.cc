@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,7 @@ namespace {
 
 using Lines = std::vector<std::vector<std::string>>;
 
-// A vertical bar would end the cell, a new line the table.
+// A vertical bar would end the cell, a line break the table.
 std::string EscapeMarkdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) escaped += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
@@ -53,7 +54,7 @@ std::string MarkdownCell(const TableCell& cell, const ResultTableColumn& column)
   return line;
 }
 
-// Nothing where all resamples are alike.
+// How often a claim holds; nothing if all resamples are alike.
 std::string Share(double share, bool by_chance) {
   return by_chance ? fmt::format(", in {:.1f} % of resamples", 100 * share) : "";
 }

@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "experiments/config_edit.h"
 #include "experiments/run/run_config.h"
-#include "experiments/sweep/sweep_merge.h"
+#include "experiments/run/search_run.h"
 #include "framework/base/error.h"
+#include "framework/base/version.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {
@@ -32,13 +34,6 @@ std::map<std::string, std::string> KeysOf(const ConfigNode& config) {
     if (std::string value = ValueAt(config, key); !value.empty()) keys[key] = std::move(value);
   }
   return keys;
-}
-
-RunProgress ProgressOf(const std::string& status) {
-  if (status == ToString(SearchStatus::kFinished) || status == ToString(SearchStatus::kBudget)) {
-    return RunProgress::kDone;
-  }
-  return status == ToString(SearchStatus::kFailed) ? RunProgress::kFailed : RunProgress::kStopped;
 }
 
 void ReadSearch(const ResultsReader& reader, const std::string& group, ResultRun& run) {
@@ -117,10 +112,9 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
   if (!root.IsMap() || !root.Has("format") || root.At("format").AsString() != "emplace-sweep") {
     throw InputError(frozen.string() + ": is no frozen sweep");
   }
-  if (const std::int64_t version = root.At("version").AsInt(); version != kSweepVersion) {
-    root.At("version").Fail(fmt::format(
-        "expected {}, got {}: made by another version of emplace", kSweepVersion, version));
-  }
+  const ConfigNode version = root.At("version");
+  const std::string wrong = WhyUnreadable(version.AsInt(), kSweepVersion);
+  if (!wrong.empty()) version.Fail(wrong);
   std::map<std::string, std::map<std::string, std::string>> keys;
   for (const std::string& config : root.At("configs").Keys()) {
     keys[config] = KeysOf(root.At("configs").At(config));

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/sweep/sweep_results.h"
+#include "experiments/run/run_progress.h"
 
 namespace emplace {
 
@@ -32,7 +32,8 @@ struct ResultRun {
   double best_ns = 0;  ///< step time of the best placement; infinite: none fits [ns]
   std::int64_t evaluations = 0;
   double seconds = 0;           ///< of search [s]
-  double hardware_seconds = 0;  ///< see framework/results/results_file.h [s]
+  double hardware_seconds = 0;  ///< that measuring the same placements would have taken,
+                                ///< see framework/results/FORMAT.md [s]
 };
 
 struct ResultRuns {
@@ -41,24 +42,28 @@ struct ResultRuns {
   std::optional<std::filesystem::path> layout;  ///< table.yaml of the (only) sweep folder
 };
 
+/// Reads runs.
 /// @param paths  each the folder of a sweep or a results file
 /// @throws InputError for a folder without a sweep, a file that is no results file, is of another
 ///   version or holds no run
 ResultRuns ReadResultRuns(const std::vector<std::filesystem::path>& paths);
 
-/// The best step time falls to `best_ns` with evaluation number `evaluations` (from 1).
+/// A point of a search's learning curve (framework/results/FORMAT.md, "Best so far"): evaluation
+/// number `evaluations`, from 1 on, found a better placement than all before.
 struct BestSoFar {
   std::int64_t evaluations = 0;
   double best_ns = 0;  ///< [ns]
 };
 
-/// Every improvement of the run, in order; empty if nothing fitted.
+/// Every improvement of a run that is done, in order; empty if nothing fitted.
+/// @throws InputError if its file holds no evaluations
 std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run);
 
 /// Keys of a run config that rows can be made of or selected by, `agent` (its label) included.
 std::vector<std::string> RunKeys();
 
-/// The run's value for one of these; nullptr for a key that a run of an earlier version lacks.
+/// The run's value for one of these keys; nullptr if its config has no such key, because an earlier
+/// version of emplace wrote it.
 const std::string* FindRunKey(const ResultRun& run, const std::string& key);
 
 }  // namespace emplace

@@ -1,4 +1,6 @@
-"""Pictures of loaded frames. Each function takes frames and returns a matplotlib Figure.
+"""Pictures of loaded frames, for papers. Each function takes frames and returns a matplotlib Figure.
+
+`emplace report` and `emplace validate --svg` draw their own pictures, because they need no Python.
 
 Nothing is shown or written: `figure.savefig("curves.svg")`; notebooks show a figure that a cell ends
 with. An agent has the same colour in all panels.
@@ -16,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from .layout import add_legend, grid_of, require_choice, require_rows, style_of
-from .summaries import (WITHIN, best_median_of_problem, by_agent, by_problem, evaluations_to,
+from .summaries import (WITHIN, best_median_of_problem, best_so_far, by_agent, by_problem, evaluations_to,
                         final_times, quantile, time_unit)
 
 TOP = 2.5
@@ -75,7 +77,7 @@ def draw_curve(axes: Axes, agent: str, seeds: Sequence[tuple[np.ndarray, np.ndar
     # Best-so-far is a step function: its values where any seed improves are all there is to draw.
     xs = np.unique(np.concatenate([improvements(*seed) for seed in seeds] + [np.array([end])]))
     xs = xs[xs >= max(seed[0][0] for seed in seeds)]
-    values = np.stack([value_at(xs, *seed) for seed in seeds]) / scale
+    values = best_so_far(xs, seeds) / scale
     middle = quantile(values, 0.5)
     fits = np.isfinite(middle)
     if not fits.any():
@@ -94,12 +96,6 @@ def draw_curve(axes: Axes, agent: str, seeds: Sequence[tuple[np.ndarray, np.ndar
 
 def improvements(xs: np.ndarray, best: np.ndarray) -> np.ndarray:
     return xs[np.append(True, best[1:] != best[:-1])[:len(xs)]]
-
-
-def value_at(points: np.ndarray, xs: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """The step function at each of `points`; infinite before its first value."""
-    index = np.searchsorted(xs, points, side="right") - 1
-    return np.where(index >= 0, best[np.maximum(index, 0)], np.inf)
 
 
 def limit_by_curves(axes: Axes, seen: Mapping[str, np.ndarray], failed: Sequence[str], bound: float,

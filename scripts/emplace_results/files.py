@@ -1,4 +1,7 @@
-"""Opening what emplace has written. Whatever is damaged, too new or not ours is refused by name."""
+"""Opening what emplace has written (framework/results/FORMAT.md).
+
+Whatever is damaged, too new or not ours is refused, naming file and reason.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def as_paths(paths: Path | Sequence[Path]) -> list[str]:
 
 @contextlib.contextmanager
 def open_results(path: Path) -> Iterator[h5py.File]:
-    """A results file, open for reading. Whatever then cannot be read in it is a ResultsError, too.
+    """A results file, open for reading. What cannot be read in it within the `with` is a ResultsError, too.
 
     All of it is in memory: a run that goes on replaces its file, what was opened stays as it is. From
     version 2 on every damaged byte is found by the file's checksum. A file of version 1 has none, and
@@ -71,7 +74,7 @@ def read_whole(path: str) -> bytes:
 
 
 def require_checksum(path: str, content: bytes) -> bool:
-    """Whether there is a checksum; it is right then."""
+    """Is there a checksum? @throws ResultsError if it is not that of the bytes"""
     line = CHECKSUM.fullmatch(content[-32:])
     if line is None:
         return False
@@ -142,7 +145,7 @@ def plain(value: Any) -> Any:
 
 
 def read_yaml(content: str, where: str) -> Any:
-    """Maps, lists and texts: YAML 1.1 would take 1:5 for a number and 1e-3 for none."""
+    """YAML as maps, lists and texts; by the rules of YAML 1.1, 1:5 would be a number and 1e-3 none."""
     try:
         return yaml.load(content, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except yaml.YAMLError as error:
@@ -167,7 +170,7 @@ def flat_config(content: str, where: str) -> dict[str, Any]:
 
 
 def scalar(value: Any) -> Any:
-    """A text as the number or truth value that it is."""
+    """The number or truth value that a text stands for, or the text itself."""
     if value in ("true", "false"):
         return value == "true"
     for number in (int, float):

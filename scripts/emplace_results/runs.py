@@ -13,7 +13,7 @@ from .files import Path, ResultsError, as_paths, flat_config, open_results, plai
 
 PROBLEM = ("graph", "cluster", "semantics", "objective")
 PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
-# What a results file says elsewhere, or what no result depends on.
+# Keys of a run config that have columns of their own, or on which no result depends.
 NOT_CONFIG = ("agents", "seeds", "jobs", "output")
 
 
@@ -45,7 +45,7 @@ class Runs:
 
 
 def load_runs(paths: Path | Sequence[Path]) -> Runs:
-    """All runs of results files and sweeps' folders; those that still go on as of their last checkpoint.
+    """All runs of results files and sweeps' folders. Runs that still go on are read as of their last checkpoint.
 
     @throws ResultsError naming the file that cannot be read, or if there is no run at all
     """

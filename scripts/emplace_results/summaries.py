@@ -21,7 +21,7 @@ UNITS = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
 
 def quantile(values: np.ndarray | Sequence[float], share: float) -> np.ndarray:
-    """Along the first axis, linear between the sorted values; infinite as soon as one has weight."""
+    """Along the first axis, linear between the sorted values; infinite if an infinite one takes part."""
     ordered = np.sort(np.asarray(values, dtype=float), axis=0)
     low, part = divmod(share * (len(ordered) - 1), 1)
     here = ordered[int(low)]
@@ -29,7 +29,7 @@ def quantile(values: np.ndarray | Sequence[float], share: float) -> np.ndarray:
 
 
 def time_unit(times: Iterable[float]) -> tuple[str, float]:
-    """(name, nanoseconds) of the unit in which the typical one of `times` [ns] reads well."""
+    """(name, nanoseconds) of the unit that suits `times` [ns]: the largest that is not above their median."""
     finite = [time for time in times if np.isfinite(time)]
     typical = float(np.median(finite)) if finite else 1e9
     return next((unit for unit in UNITS if typical >= unit[1]), UNITS[-1])
@@ -41,7 +41,7 @@ def final_times(runs: pd.DataFrame) -> pd.Series:
 
 
 def by_agent(runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """(agent, its runs) of one problem: the least median first, what never fits last."""
+    """(agent, its runs) of one problem: the least median first, agents that never fit last."""
     groups = list(runs.groupby("agent", sort=True))
     return sorted(groups, key=lambda item: float(quantile(final_times(item[1]), 0.5)))
 
@@ -68,6 +68,20 @@ def median_of_agent(runs: pd.DataFrame, agent: str) -> dict[str, float]:
     if rows.empty:
         raise ResultsError(f"unknown agent \"{agent}\"; choices: {', '.join(sorted(set(runs['agent'])))}")
     return {problem: float(quantile(final_times(group), 0.5)) for problem, group in by_problem(rows)}
+
+
+def best_so_far(points: np.ndarray, curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """The best of each search at each of `points`: "Best so far" in framework/results/FORMAT.md.
+
+    @param curves  per search: where its values begin, ascending (evaluations from 1, or seconds), and its best
+                   from there on; infinite while nothing fits
+    @return [searches, points]
+    """
+    values = []
+    for begins, best in curves:
+        index = np.searchsorted(begins, points, side="right") - 1
+        values.append(np.where(index >= 0, best[np.maximum(index, 0)], np.inf))
+    return np.stack(values)
 
 
 def evaluations_to(runs: pd.DataFrame, evaluations: pd.DataFrame,

@@ -107,7 +107,12 @@ class Checking(unittest.TestCase):
     def test_each_broken_rule_is_named(self) -> None:
         cases = {
             "format is 'x', expected 'emplace-graph'": lambda t, o, d: d.update(format="x"),
-            "version is 2, expected 1": lambda t, o, d: d.update(version=2),
+            "version: expected at most 1, got 2: made by a newer version of emplace":
+                lambda t, o, d: d.update(version=2),
+            "version: expected 1, got 0": lambda t, o, d: d.update(version=0),
+            "version: got True, expected a whole number": lambda t, o, d: d.update(version=True),
+            "version: got '1', expected a whole number": lambda t, o, d: d.update(version="1"),
+            "version: got None, expected a whole number": lambda t, o, d: d.pop("version"),
             "'ops' is missing or not a list": lambda t, o, d: d.pop("ops"),
             "tensor 1 'w': id is 7, expected 1": lambda t, o, d: t[1].update(id=7),
             "tensor 0 'x': bytes is -1": lambda t, o, d: t[0].update(bytes=-1),

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import unittest
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from emplace_results import load_fidelity, load_generalization, load_runs
-from emplace_results.summaries import summarise_fidelity
+from emplace_results.summaries import best_so_far, summarise_fidelity
 
 PROGRAM = os.environ.get("EMPLACE_PROGRAM", "")
 
@@ -69,6 +70,47 @@ class TableOfTheProgram(TestCase):
              "-o", self.path("r.h5")],
             check=True, capture_output=True, text=True)
         self.compare(self.path("r.h5"), json.loads(result.stdout))
+
+
+@unittest.skipUnless(os.access(PROGRAM, os.X_OK), "needs $EMPLACE_PROGRAM, the path of emplace")
+class CurvesOfTheProgram(TestCase):
+    """The best so far of several seeds, which has one rule (framework/results/FORMAT.md), against the report's."""
+
+    def test_of_a_new_run(self) -> None:
+        subprocess.run(
+            [PROGRAM, "run", "quickstart", "--set", "graph=gpt2_small_torch", "--set", "cluster=2xk80",
+             "--set", "agents=[single_gpu, random, hill_climb, heft]", "--set", "seeds=0:4", "--set",
+             "budget.evaluations=40", "--set", "budget.seconds=0", "--quiet", "-o", self.path("r.h5")],
+            check=True, capture_output=True)
+        subprocess.run([PROGRAM, "report", self.path("r.h5"), "--no-graph", "-o", self.path("r.html")], check=True,
+                       capture_output=True)
+        with open(self.path("r.html"), encoding="utf-8") as file:
+            data = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', file.read(), re.DOTALL)
+        loaded = load_runs(self.path("r.h5"))
+        agents = json.loads(data[1])["problems"][0]["agents"]
+        self.assertEqual({agent["agent"] for agent in agents}, set(loaded.runs["agent"]))
+        for agent in agents:
+            with self.subTest(agent=agent["agent"]):
+                self.compare(agent["curve"], loaded, loaded.runs[loaded.runs["agent"] == agent["agent"]])
+
+    def compare(self, theirs: dict[str, Any], loaded: Any, runs: Any) -> None:
+        curves = []
+        for run in runs["run"]:
+            rows = loaded.evaluations[loaded.evaluations["run"] == run]
+            curves.append((rows["evaluation"].to_numpy() + 1, rows["best_step_time_ns"].fillna(np.inf).to_numpy()))
+        every = np.arange(1, 1 + max(len(best) for _, best in curves))
+        values = best_so_far(every, curves)
+        # Between two of the report's points nothing changes; it rounds to nanoseconds.
+        at = np.searchsorted(theirs["evaluations"], every, side="right") - 1
+        for name, mine in (("median", np.median(values, axis=0)), ("least", values.min(axis=0)),
+                           ("most", values.max(axis=0))):
+            listed = np.array([np.inf if value is None else value for value in theirs[name]])
+            reported = np.where(at >= 0, listed[np.maximum(at, 0)], np.inf)
+            np.testing.assert_array_equal(np.isfinite(mine), np.isfinite(reported))
+            fits = np.isfinite(mine)
+            np.testing.assert_allclose(mine[fits], reported[fits], rtol=0, atol=0.5)
+            if name == "median" and len(runs) > 1:
+                self.assertGreater(len(set(mine[fits])), 1)  # a curve that never falls would show nothing
 
 
 class Examples(unittest.TestCase):

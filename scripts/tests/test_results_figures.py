@@ -13,8 +13,9 @@ import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
 from emplace_results import ResultsError, figures, load_fidelity, load_generalization, load_runs
-from emplace_results.figures import improvements, value_at
+from emplace_results.figures import improvements
 from emplace_results.layout import COLOURS, style_of
+from emplace_results.summaries import best_so_far
 
 
 def lines_of(axes: Any) -> dict[str, Any]:
@@ -29,7 +30,7 @@ class Steps(unittest.TestCase):
 
     def test_values_of_a_step_function(self) -> None:
         xs, best = np.array([1.0, 2.0, 3.0, 4.0]), np.array([np.inf, 5.0, 5.0, 2.0])
-        np.testing.assert_equal(value_at(np.array([0.5, 1, 2.5, 4, 9]), xs, best),
+        np.testing.assert_equal(best_so_far(np.array([0.5, 1, 2.5, 4, 9]), [(xs, best)])[0],
                                 [np.inf, np.inf, 5, 2, 2])
         np.testing.assert_equal(improvements(xs, best), [1, 2, 4])
 
@@ -39,7 +40,8 @@ class Steps(unittest.TestCase):
             xs = np.cumsum(chance.random(30))
             best = np.minimum.accumulate(chance.random(30).round(1))
             kept = improvements(xs, best)
-            np.testing.assert_equal(value_at(xs, xs, best), value_at(xs, kept, value_at(kept, xs, best)))
+            at_kept = best_so_far(kept, [(xs, best)])[0]
+            np.testing.assert_equal(best_so_far(xs, [(xs, best)]), best_so_far(xs, [(kept, at_kept)]))
 
 
 class Curves(TestCase):

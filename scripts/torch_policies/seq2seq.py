@@ -1,4 +1,4 @@
-"""agents/seq2seq in PyTorch, without what is ours there."""
+"""agents/seq2seq in PyTorch, without the additions to the paper that the agent has."""
 
 from __future__ import annotations
 

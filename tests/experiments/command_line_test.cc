@@ -174,6 +174,13 @@ TEST_CASE("numbers are checked") {
   refuses("--minutes", "-1");
   refuses("--spoons", "-1");
   refuses("--seed", "blue");
+  CHECK(Kitchen().Refusal({"cook", "soup", "--seed", "-1"}) ==
+        "--seed: expected a whole number from 0 to 18446744073709551615, got \"-1\"; see "
+        "`kitchen cook --help`");
+  CHECK(Kitchen().Refusal({"cook", "soup", "--spoons=-2"}) ==
+        "--spoons: expected a number >= 0, got \"-2\"; see `kitchen cook --help`");
+  CHECK(Kitchen().Refusal({"cook", "soup", "--minutes", "0"}) ==
+        "--minutes: expected a number > 0, got \"0\"; see `kitchen cook --help`");
 }
 
 TEST_CASE("the help and the version are texts to print, not actions") {

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/experiments/program_files.h"
@@ -92,12 +93,23 @@ TEST_CASE("another configs folder") {
   const ProcessResult list =
       RunEmplace({"list", "clusters"}, {.environment = {{"EMPLACE_CONFIGS", folder.path()}}});
   CHECK(list.out == "mine  My machine.\n");
+  WriteText(folder / "clusters/mine.yaml", "# A \"tab\"\there, a \\ there.\nname: mine\n");
+  const ProcessResult json = RunEmplace({"list", "clusters", "--json"},
+                                        {.environment = {{"EMPLACE_CONFIGS", folder.path()}}});
+  CHECK(nlohmann::json::parse(json.out).at("mine") == "A \"tab\"\there, a \\ there.");
 }
 
 TEST_CASE("a full disk under stdout is a failed run") {
-  const ProcessResult result = RunProcess(
-      {"/bin/sh", "-c", (BinaryDir() / "emplace").string() + " list agents > /dev/full"});
-  CheckRefused(result, 1, {"standard output"});
+  for (const char* arguments : {"list agents", "list --help", "--version"}) {
+    CAPTURE(arguments);
+    CheckRefused(
+        RunProcess(
+            {"/bin/sh",
+             "-c",
+             fmt::format("{} {} > /dev/full", (BinaryDir() / "emplace").string(), arguments)}),
+        1,
+        {"standard output"});
+  }
 }
 
 }  // namespace

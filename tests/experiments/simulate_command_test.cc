@@ -111,7 +111,7 @@ TEST_CASE("golden cases of the published Placeto simulator, with trailing gaps")
   }
 }
 
-TEST_CASE("every field of the contract, by hand, in the order of the cluster") {
+TEST_CASE("every field that simulator/README.md names, by hand, in the order of the cluster") {
   // a 0..10 us on gpu:0; its 1 MB to gpu:1 takes 1000 us + 5 us, arrival 1015 us; b 10..2010 on
   // gpu:0; c 1015..3015 on gpu:1; c's 1 MB back: arrival 3015 + 1005 = 4020; d 4020..4030 us on
   // gpu:0. Peak gpu:0: a's and b's outputs while b runs (2 MB), then b's output, c's copy and d's

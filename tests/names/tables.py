@@ -241,6 +241,8 @@ FOREIGN_NAMESPACES = {
     "boost::alignment": ("boost/align/",),
     "boost::adjacency_list": ("boost/graph/adjacency_list.hpp",),
     "boost::breadth_first_search": ("boost/graph/breadth_first_search.hpp",),
+    "boost::depth_first_search": ("boost/graph/depth_first_search.hpp",),
+    "boost::strong_components": ("boost/graph/strong_components.hpp",),
     "boost::topological_sort": ("boost/graph/topological_sort.hpp",),
     "boost::transitive_closure": ("boost/graph/transitive_closure.hpp",),
     "boost::random::mt19937_64": ("boost/random/mersenne_twister.hpp",),

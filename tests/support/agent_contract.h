@@ -40,7 +40,7 @@ struct SearchTrace {
   MeteredEvaluator::Best best;
 };
 
-/// Runs an agent on the simulator (Q semantics) until it finishes or has used `evaluations`; fails
+/// Runs an agent in simulation (queue semantics) until it finishes or has made `evaluations`; fails
 /// the test if it does neither within 10,000 steps.
 SearchTrace RunAgent(Agent& agent,
                      std::shared_ptr<const Problem> problem,

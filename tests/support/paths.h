@@ -28,7 +28,7 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-/// Message of the InputError that `f` throws; fails the test (returns "") if it throws none.
+/// Message of the Error that `f` throws; "(nothing was thrown)" if it throws none.
 template <class Error, class F>
 std::string MessageOf(F&& f) {
   try {

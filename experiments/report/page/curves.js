@@ -72,8 +72,8 @@ function showCurves(problem) {
       element(
           'p',
           {class: 'note'},
-          'Best step time so far: median over seeds and their range. Dots: agents that need few ' +
-              'evaluations; ▲: beyond the top.'));
+          'Best step time so far: median over seeds and their range. Dots: agents that make only a ' +
+              'few evaluations; ▲: the curve is above the picture.'));
   drawCurves(problem, agents, holder);
 }
 

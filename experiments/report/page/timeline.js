@@ -99,9 +99,8 @@ function showTimeline(problem) {
           'p',
           {class: 'note'},
           'Lanes: devices, then links (transfers have the colour of the device that they go to). ' +
-              'Below: memory in use, with the capacity as a red line. The whole step shows ' +
-              'bars of a ' +
-              'pixel where there are many; zooming in shows each.'),
+              'Below: memory in use, with the capacity as a red line. Where there are many ops the ' +
+              'whole step shows bars of one pixel; zooming in shows each op.'),
       element(
           'p',
           {class: 'hint'},

@@ -6,6 +6,7 @@
 #include "framework/results/results_reader.h"
 #include "tests/experiments/generalize/generalize_files.h"
 #include "tests/experiments/hdf5_text.h"
+#include "tests/support/sanitizers.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -126,9 +127,9 @@ TEST_CASE("the same file for every number of jobs") {
   CHECK(one == Hdf5Text(files.folder / "two.h5", "/families"));
 }
 
-// Stopped a while after stderr holds `moment`, then resumed: equals the uninterrupted one. The
-// interrupt comes later until it meets what leaves an object `left` in the file; `setting` makes
-// what is interrupted longer where it ended before.
+// Interrupts an experiment a while after stderr holds `moment`, resumes it, and compares it with an
+// uninterrupted one. The interrupt is tried later and later until it leaves an object `left` in the
+// file; where the experiment ended before that, `setting` makes it longer.
 void CheckResumes(const std::string& moment, const std::string& setting, const std::string& left) {
   const Files files;
   int size = 500, delay_ms = 0;
@@ -171,7 +172,8 @@ void CheckResumes(const std::string& moment, const std::string& setting, const s
         ReadText(files.folder / "whole.policies/a.gnn.seed0.policy"));
 }
 
-TEST_CASE("ctrl-C in training, then --resume: the same file as without") {
+TEST_CASE("ctrl-C in training, then --resume: the same file as without" *
+          doctest::skip(kUnderSanitizers)) {
   CheckResumes(
       "a: gnn.seed1 trained", "train.1.training_updates", "/a/training/rnn.seed0/checkpoint");
 }

@@ -1,47 +1,15 @@
 #include "experiments/generalize/generalize_results.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <doctest/doctest.h>
-
-#include "framework/base/random.h"
 
 using namespace emplace;
 
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-TEST_CASE("quantiles by hand: what does not fit is worse than everything that does") {
-  // Positions 0, 1, 2, 3: share 0.1 is at 0.3, between 1 and 2.
-  CHECK(Quantile({4, 1, 3, 2}, 0.1) == doctest::Approx(1.3));
-  CHECK(Quantile({4, 1, 3, 2}, 0.5) == 2.5);
-  CHECK(Quantile({4, 1, 3, 2}, 0) == 1);
-  CHECK(Quantile({4, 1, 3, 2}, 1) == 4);
-  CHECK(Quantile({7}, 0.9) == 7);
-  CHECK(Quantile({1, kNan, 3}, 0.5) == 3);
-  CHECK(Quantile({1, kNan, 3}, 0.9) == kInfinity);
-  CHECK(Quantile({kNan, 1}, 0) == 1);
-  CHECK(Quantile({kNan, kNan, kNan, kNan}, 0.5) == kInfinity);
-  CHECK(std::isnan(Quantile({}, 0.5)));
-}
-
-TEST_CASE("a quantile lies between its neighbours in order") {
-  Rng rng(3);
-  for (int round = 0; round < 200; ++round) {
-    std::vector<double> values(1 + UniformInt(rng, 9));
-    for (double& value : values) value = UniformInt(rng, 10);
-    const double share = UniformInt(rng, 101) / 100.0;
-    const double quantile = Quantile(values, share);
-    std::sort(values.begin(), values.end());
-    const double position = share * static_cast<double>(values.size() - 1);
-    CHECK(quantile >= values[static_cast<size_t>(std::floor(position))] - 1e-9);
-    CHECK(quantile <= values[static_cast<size_t>(std::ceil(position))] + 1e-9);
-  }
-}
 
 TEST_CASE("the best known of a graph is that of whichever method") {
   const std::vector<Test> tests = {{.graph = 0, .method = 0, .best_step_time = 5},

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "profilers/measure/draw_placements.h"
+#include "simulator/simulator.h"
 #include "tests/support/problems.h"
 
 using namespace emplace;
@@ -21,7 +22,7 @@ TEST_CASE("test placements differ, fit, and are none of the calibration's") {
   for (int round = 0; round < 5 * EMPLACE_TEST_SCALE; ++round) {
     const auto problem = RandomProblem(rng, {.num_ops = 20, .num_devices = 3});
     TestPlacementOptions options{.count = 25, .search_seconds = 0.02};
-    for (const DrawnPlacement& drawn : DrawPlacements(*problem, 12, 1)) {
+    for (const LabelledPlacement& drawn : DrawPlacements(*problem, 12, 1)) {
       options.known.push_back(drawn.placement);
     }
     const std::vector<Candidate> candidates = TestPlacements(problem, options);

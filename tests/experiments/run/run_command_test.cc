@@ -8,6 +8,7 @@
 #include "tests/experiments/hdf5_text.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
+#include "tests/support/sanitizers.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -192,7 +193,8 @@ TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
   CHECK(found);
 }
 
-TEST_CASE("ctrl-C ends the one step of a construction on a large graph") {
+TEST_CASE("ctrl-C ends the one step of a construction on a large graph" *
+          doctest::skip(kUnderSanitizers)) {
   const RunFiles files;
   WriteText(files.folder / "large.json", LayeredJson(300'000));
   for (const std::string agent : {"heft", "etf"}) {

@@ -118,30 +118,7 @@ TEST_CASE("every committed run config can be planned") {
       ++count;
     }
   }
-  CHECK(count >= 7);
-}
-
-TEST_CASE("the six cells of ICML 2017 compare the same agents and leave nothing to the clock") {
-  for (const char* graph : {"rnnlm", "nmt", "inception_v3"}) {
-    for (const int gpus : {2, 4}) {
-      const RunPlan plan = ReadRunPlan(
-          SourceDir() / fmt::format("configs/papers/mirhoseini2017_{}_{}gpu.yaml", graph, gpus),
-          {},
-          AllAgents());
-      CHECK(plan.config.graph == graph);
-      CHECK(plan.config.cluster == fmt::format("{}xk80", gpus));
-      CHECK(plan.config.max_seconds == 0);
-      CHECK(plan.budget.evaluations < INT64_MAX);
-      CHECK(plan.seeds.size() == 5);
-      std::set<std::string> agents;
-      for (const AgentSpec& spec : plan.agents) agents.insert(spec.entry->name);
-      for (const char* name :
-           {"single_gpu", "expert", "scotch", "min_cut", "random", "seq2seq", "hierarchical"}) {
-        CAPTURE(name);
-        CHECK(agents.contains(name));
-      }
-    }
-  }
+  CHECK(count >= 2);
 }
 
 TEST_CASE("passes never split the graph's own labels: colocate comes first, listed or not") {

@@ -27,7 +27,7 @@ const std::vector<double>& Doubles(const TableColumn& column) {
   return std::get<std::vector<double>>(column.values);
 }
 
-TEST_CASE("a search with updates, in the layout of results_file.h") {
+TEST_CASE("a search with updates, in the layout of framework/results/FORMAT.md") {
   const TempDir folder;
   const LoadedProblem problem = OneOp();
   const AgentSpec spec{"dice", &AllAgents().Find("random", "test"), {}};

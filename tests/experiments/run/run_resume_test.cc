@@ -238,7 +238,7 @@ TEST_CASE("checkpoints that an agent refuses are named before anything is writte
                {place + "expected that of agent hill_climb, got that of agent random"});
   CheckRefused(with_checkpoint("emplace-agent-state 2 hill_climb 0"),
                2,
-               {place + "expected version 1, got 2"});
+               {place + "version: expected at most 1, got 2: made by a newer version of emplace"});
   CheckRefused(with_checkpoint("emplace-agent-state 1 hill_climb 0"),
                2,
                {place, "another problem", "graph \"small\"", "cluster \"inline\""});

@@ -164,6 +164,24 @@ TEST_CASE("what is excluded") {
   CHECK(Contains(files.Refusal(grid + "exclude: [{}]\n"), "expected at least one key"));
 }
 
+TEST_CASE("only some runs") {
+  const ConfigFiles files;
+  const std::string grid = kBase + "grid: {graph: [g.json, h.json]}\n";
+  const SweepPlan cell = files.Read(grid, {"only=[{graph: h.json}]"});
+  CHECK(cell.runs.size() == 7);
+  REQUIRE(cell.configs.size() == 1);  // what no run needs is not loaded
+  CHECK(cell.configs[0].config.graph == "h.json");
+  for (const SweepRun& run : cell.runs) CHECK(run.config == 0);
+  CHECK(files.Read(grid + "only: [{graph: h.json, agent: dice}, {agent: heft}]\n").runs.size() ==
+        3 + 2);
+  CHECK(files.Read(grid + "only: [{graph: h.json}]\nexclude: [{agent: dice}]\n").runs.size() == 4);
+  CHECK(Contains(files.Refusal(grid + "only: [{graph: x.json}]\n"),
+                 "s.yaml:8:8: only.0: {graph: x.json} matches no run"));
+  CHECK(
+      Contains(files.Refusal(grid + "only: [{agent: hilclimb}]\n"), "did you mean \"hill_climb\""));
+  CHECK(Contains(files.Refusal(grid + "only: [{grph: g.json}]\n"), "did you mean \"graph\""));
+}
+
 TEST_CASE("too many runs are counted, not expanded") {
   const ConfigFiles files;
   std::string values;

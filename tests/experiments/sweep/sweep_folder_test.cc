@@ -43,7 +43,8 @@ TEST_CASE("a folder with a sweep in it") {
   std::string newer = frozen;
   newer.replace(newer.find("version: 1"), 10, "version: 2");
   WriteText(files.folder / "out/sweep.yaml", newer);
-  refused(resume, {"out/sweep.yaml:3:10: version: expected 1, got 2"});
+  refused(resume,
+          {"out/sweep.yaml:3:10: version: expected at most 1, got 2: made by a newer version"});
   // An older program has found a work bound that is a bit below; and one of another problem.
   const size_t bound = frozen.find("work_ns: ") + 9, bound_end = frozen.find('}', bound);
   const std::int64_t work = std::stoll(frozen.substr(bound, bound_end - bound));

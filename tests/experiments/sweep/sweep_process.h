@@ -64,8 +64,8 @@ class SweepProcess {
 
   void Signal(int number) const { kill(pid_, number); }
 
-  /// Until results files have been written so many times (twice in short order may be seen as
-  /// once). @return false if it has ended before
+  /// Waits until results files have been written so many times; two writes shortly after one
+  /// another may count as one. @return false if the sweep has ended before
   bool WaitForWrites(int count) {
     while (count > 0) {
       if (HasEnded()) return false;

@@ -1,6 +1,5 @@
 // A sweep that is asked to stop.
 
-#include "experiments/run/search_run.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/sweep/sweep_process.h"
 #include "tests/support/text.h"
@@ -63,30 +62,6 @@ TEST_CASE("under nohup the end of the terminal changes nothing") {
   REQUIRE(sweep.WaitForWrites(1));
   sweep.Signal(SIGHUP);
   CHECK(sweep.WaitForWrites(10));  // workers that were asked to stop would write once more each
-}
-
-TEST_CASE("a second ctrl-C ends the process at once, the same one twice does not") {
-  // A process that gets all `signals` together and, if `again`, one more a second later.
-  const auto status_after = [](const std::vector<int>& signals, bool again) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      StopRequest::CatchSignals();
-      if (StopRequest::requested()) _exit(2);
-      for (const int number : signals) raise(number);
-      if (!StopRequest::requested()) _exit(3);
-      if (again) std::this_thread::sleep_for(std::chrono::seconds(1));
-      if (again) raise(signals[0]);
-      _exit(4);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  };
-  CHECK(status_after({SIGINT, SIGINT}, false) == 4);
-  CHECK(status_after({SIGTERM, SIGTERM, SIGHUP}, false) == 4);
-  CHECK(status_after({SIGINT}, true) == 128 + SIGINT);
-  CHECK(status_after({SIGTERM}, true) == 128 + SIGTERM);
 }
 
 TEST_CASE("more jobs than runs, and a killed worker among them") {

@@ -1,6 +1,7 @@
 #include "experiments/table/result_table.h"
 
 #include <cmath>
+#include <utility>
 
 #include <doctest/doctest.h>
 

@@ -30,16 +30,6 @@ double ShareOfMedian(int n, int k) {
   return share;
 }
 
-TEST_CASE("medians") {
-  CHECK(MedianOf({3}) == 3);
-  CHECK(MedianOf({3, 1, 2}) == 2);
-  CHECK(MedianOf({4, 1, 2, 3}) == 2.5);
-  CHECK(MedianOf({kOom, 1, 2}) == 2);
-  CHECK(MedianOf({kOom, 1}) == kOom);
-  CHECK(MedianOf({kOom, kOom, 1}) == kOom);
-  CHECK(std::isnan(MedianOf({1, std::nan(""), 2})));
-}
-
 TEST_CASE("the interval is that of the bootstrap's exact distribution") {
   const TableLayout layout = LayoutOf("columns: [{agent: rl}]\nunit: ns");
   for (const int n : {3, 5, 7, 9, 11, 15, 21}) {

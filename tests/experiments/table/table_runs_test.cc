@@ -109,7 +109,7 @@ TEST_CASE("what holds no runs") {
   WriteText(folder / "sweep.yaml", "format: other\n");
   CheckHolds(RunsRefusal(folder.path()), "sweep.yaml: is no frozen sweep");
   WriteText(folder / "sweep.yaml", "format: emplace-sweep\nversion: 2\n");
-  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml:2:10: version: expected 1, got 2");
+  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml:2:10: version: expected at most 1, got 2");
 }
 
 // Two runs of the sweep are on disk, one of them damaged; the third has not begun.

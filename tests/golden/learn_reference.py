@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/learn_reference.json: what PyTorch computes where framework/learn must agree.
 
-    python3 scripts/learn_reference.py        needs: pip install -r scripts/requirements-torch.txt
+    python3 tests/golden/learn_reference.py   needs: pip install -r scripts/requirements-torch.txt
 
 Each case has inputs, outputs, and the gradients of  sum(outputs * weights)  by the inputs, all of
 them matrices. PyTorch computes in float64; numbers are printed with the fewest digits that give the
@@ -19,7 +19,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor, nn
 
-OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/learn_reference.json"
+OUTPUT = pathlib.Path(__file__).resolve().with_suffix(".json")
 RNG = random.Random(7)
 
 

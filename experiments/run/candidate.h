@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "framework/base/time.h"
+#include "framework/placement/placement.h"
+
+namespace emplace {
+
+/// A placement that somebody found, to be drawn, exported or executed.
+struct Candidate {
+  std::string label;              ///< who found it: "hill_climb.seed2"; of several "etf, m_etf"
+  Placement placement;            ///< [num_groups] of the problem that it is used with
+  std::optional<Nanos> searched;  ///< step time that the search saw, perhaps in other semantics or
+                                  ///< with other costs; none for one that no search made [ns]
+};
+
+}  // namespace emplace
