@@ -22,11 +22,11 @@ Json DataOf(const fs::path& page) {
 }
 
 // A run of four agents on a random graph, three seeds.
-struct RunFiles {
+struct ReportedRun {
   TempDir folder;
   ProcessResult run;
 
-  explicit RunFiles(const std::string& memory = "1GiB") {
+  explicit ReportedRun(const std::string& memory = "1GiB") {
     WriteText(folder / "g.json", LayeredJson(40));
     WriteText(folder / "c.yaml", ClusterYaml(memory));
     WriteText(folder / "r.yaml",
@@ -41,7 +41,7 @@ struct RunFiles {
 };
 
 TEST_CASE("a report holds what the results file says") {
-  const RunFiles files;
+  const ReportedRun files;
   REQUIRE(files.run.exit_code == 0);
   const ProcessResult result = files.Emplace({"report", "r.h5"});
   CAPTURE(result.err);
@@ -96,7 +96,7 @@ TEST_CASE("a report holds what the results file says") {
 }
 
 TEST_CASE("another placement, a title, trace and DOT; without dot") {
-  const RunFiles files;
+  const ReportedRun files;
   const ProcessResult result = files.Emplace({"report",
                                               "r.h5",
                                               "-o",
@@ -131,7 +131,7 @@ TEST_CASE("another placement, a title, trace and DOT; without dot") {
 }
 
 TEST_CASE("a run in which nothing fits is shown as out of memory") {
-  const RunFiles files("1KiB");
+  const ReportedRun files("1KiB");
   REQUIRE(files.run.exit_code == 0);
   WriteText(files.folder / "only.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [single_gpu]\nbudget: {evaluations: 5}\n");

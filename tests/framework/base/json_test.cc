@@ -30,7 +30,7 @@ std::string Visited(const std::string& text) {
   return parts;
 }
 
-std::string Message(const std::string& text) {
+std::string JsonErrorOf(const std::string& text) {
   return MessageOf<InputError>([&] { Visited(text); });
 }
 
@@ -54,35 +54,38 @@ TEST_CASE("values keep their exactness") {
 }
 
 TEST_CASE("duplicate keys are refused at every depth, with their place") {
-  CHECK(Message(R"({"a": 1, "b": 2, "a": 3})") == "f.json: duplicate key \"a\"; expected it once");
-  CHECK(Message(R"({"a": {"x": 1, "x": 2}})") ==
+  CHECK(JsonErrorOf(R"({"a": 1, "b": 2, "a": 3})") ==
+        "f.json: duplicate key \"a\"; expected it once");
+  CHECK(JsonErrorOf(R"({"a": {"x": 1, "x": 2}})") ==
         "f.json: a: duplicate key \"x\"; expected it once");
-  CHECK(Message(R"({"ops": [{}, {"name": "conv", "id": 1, "id": 1}]})") ==
+  CHECK(JsonErrorOf(R"({"ops": [{}, {"name": "conv", "id": 1, "id": 1}]})") ==
         "f.json: ops[1] \"conv\": duplicate key \"id\"; expected it once");
-  CHECK(Message(R"({"ops": [{"name": "conv", "attributes": {"k": 1, "k": 1}}]})") ==
+  CHECK(JsonErrorOf(R"({"ops": [{"name": "conv", "attributes": {"k": 1, "k": 1}}]})") ==
         "f.json: ops[0] \"conv\": attributes: duplicate key \"k\"; expected it once");
   // Many keys go another way.
   std::string many = "{\"a\": {\"k0\": 0";
   for (int i = 1; i < 100; ++i) many += fmt::format(", \"k{}\": 0", i);
   CHECK(Visited(many + "}}").starts_with("a -1 {\"k0\":0,"));
-  CHECK(Message(many + ", \"k3\": 0}}") == "f.json: a: duplicate key \"k3\"; expected it once");
-  CHECK(Message(many + ", \"k99\": 0}}") == "f.json: a: duplicate key \"k99\"; expected it once");
+  CHECK(JsonErrorOf(many + ", \"k3\": 0}}") == "f.json: a: duplicate key \"k3\"; expected it once");
+  CHECK(JsonErrorOf(many + ", \"k99\": 0}}") ==
+        "f.json: a: duplicate key \"k99\"; expected it once");
 }
 
 TEST_CASE("what is no JSON is refused with line, column and record") {
-  CHECK(Message("") == "f.json: is empty; expected a JSON object");
-  CHECK(Message(" \n ") == "f.json: is empty; expected a JSON object");
-  CHECK(Message("\n [1]") == "f.json:2:2: not a JSON object: begins with '['; expected '{'");
-  CHECK(Message("\x8f") == "f.json:1:1: not a JSON object: begins with byte 0x8f; expected '{'");
-  CHECK(Message("{\"a\": 1,\n \"b\"") ==
+  CHECK(JsonErrorOf("") == "f.json: is empty; expected a JSON object");
+  CHECK(JsonErrorOf(" \n ") == "f.json: is empty; expected a JSON object");
+  CHECK(JsonErrorOf("\n [1]") == "f.json:2:2: not a JSON object: begins with '['; expected '{'");
+  CHECK(JsonErrorOf("\x8f") ==
+        "f.json:1:1: not a JSON object: begins with byte 0x8f; expected '{'");
+  CHECK(JsonErrorOf("{\"a\": 1,\n \"b\"") ==
         "f.json:2:5: b: not valid JSON: unexpected end of input; "
         "expected ':'");
-  CHECK(Message("{\"a\": 1} x").starts_with("f.json:1:10: not valid JSON: invalid literal"));
-  CHECK(Message("{\"ops\": [{\"name\": \"conv\", \"id\": }]}")
+  CHECK(JsonErrorOf("{\"a\": 1} x").starts_with("f.json:1:10: not valid JSON: invalid literal"));
+  CHECK(JsonErrorOf("{\"ops\": [{\"name\": \"conv\", \"id\": }]}")
             .starts_with("f.json:1:33: ops[0] \"conv\": id: not valid JSON: unexpected '}'"));
-  CHECK(Message("{\"a\": \"\xff\"}")
+  CHECK(JsonErrorOf("{\"a\": \"\xff\"}")
             .starts_with("f.json:1:8: a: not valid JSON: invalid string: ill-formed UTF-8 byte"));
-  CHECK(Message("{\"a\": 1e999}") ==
+  CHECK(JsonErrorOf("{\"a\": 1e999}") ==
         "f.json:1:11: a: number out of range; expected at most 1.8e308");
 }
 
@@ -91,16 +94,16 @@ TEST_CASE("a text cut off anywhere is refused") {
       R"({"a": {"x": [1, 2.5e3, null]}, "ops": [{"name": "c\u00e9", "b": true}]})";
   Visited(whole);
   for (size_t length = 0; length < whole.size(); ++length) {
-    const std::string message = Message(whole.substr(0, length));
+    const std::string message = JsonErrorOf(whole.substr(0, length));
     CHECK_MESSAGE(message.starts_with("f.json:"), message);
   }
 }
 
 TEST_CASE("NaN and infinities are named as what they are") {
-  CHECK(Message("{\"ops\": [\n{\"name\": \"conv\", \"flops\": NaN}]}") ==
+  CHECK(JsonErrorOf("{\"ops\": [\n{\"name\": \"conv\", \"flops\": NaN}]}") ==
         "f.json:2:27: ops[0] \"conv\": flops: NaN is no JSON number; expected a finite number");
   for (const std::string token : {"Infinity", "-Infinity", "inf", "-inf", "nan"}) {
-    CHECK(Message("{\"a\": [1, " + token + "]}")
+    CHECK(JsonErrorOf("{\"a\": [1, " + token + "]}")
               .find(token + " is no JSON number; expected a finite "
                             "number") != std::string::npos);
   }
@@ -132,7 +135,7 @@ TEST_CASE("100 MB of garbage make one short message") {
   };
   for (const auto& make : garbage) {
     const std::string text = make();
-    const std::string message = Message(text);
+    const std::string message = JsonErrorOf(text);
     CHECK(message.starts_with("f.json:"));
     CHECK(message.size() < 200);
   }
@@ -143,13 +146,13 @@ TEST_CASE("bounds: depth, values in one place, outermost keys") {
     return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}";
   };
   CHECK(Visited(nested(100)).size() > 200);
-  CHECK(Message(nested(101)) == "f.json: a: nested more than 100 levels deep");
+  CHECK(JsonErrorOf(nested(101)) == "f.json: a: nested more than 100 levels deep");
   std::string list = "{\"a\":[";
   for (int i = 0; i < 1'000'000; ++i) list += "\"\",";
-  CHECK(Message(list + "0]}") == "f.json: a: more than 1000000 values in one place");
+  CHECK(JsonErrorOf(list + "0]}") == "f.json: a: more than 1000000 values in one place");
   std::string keys = "{\"x\":0";
   for (int i = 0; i < 10'000; ++i) keys += fmt::format(",\"k{}\":0", i);
-  CHECK(Message(keys + "}") == "f.json: more than 10000 keys");
+  CHECK(JsonErrorOf(keys + "}") == "f.json: more than 10000 keys");
   // Records are bounded one by one: there may be any number of them.
   std::string records = "{\"ops\":[";
   for (int i = 0; i < 600'000; ++i) records += "[\"\",0],";

@@ -9,7 +9,7 @@ using namespace emplace;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 TEST_CASE("quantiles by hand") {
   // Places 0 1 2 3 of 1 2 4 8: a third is place 1, 0.4 is place 1.2 = 2 + 0.2 * 2.
@@ -27,11 +27,11 @@ TEST_CASE("medians of odd and even samples") {
 }
 
 TEST_CASE("infinite values are values, NaN is none") {
-  CHECK(Median({1, kInfinity, kInfinity}) == kInfinity);
-  CHECK(Median({1, 2, kInfinity}) == 2);
-  CHECK(Median({1, kInfinity}) == kInfinity);
-  CHECK(Quantile({1, 2, kInfinity}, 1) == kInfinity);
-  CHECK(Median({-kInfinity, -kInfinity}) == -kInfinity);
+  CHECK(Median({1, kInfinite, kInfinite}) == kInfinite);
+  CHECK(Median({1, 2, kInfinite}) == 2);
+  CHECK(Median({1, kInfinite}) == kInfinite);
+  CHECK(Quantile({1, 2, kInfinite}, 1) == kInfinite);
+  CHECK(Median({-kInfinite, -kInfinite}) == -kInfinite);
   CHECK(std::isnan(Median({1, std::nan(""), 2})));
 }
 

@@ -38,20 +38,20 @@ std::string Small(const std::string& from = "", const std::string& to = "") {
   return text;
 }
 
-std::string Message(const std::string& text) {
+std::string GraphErrorOf(const std::string& text) {
   return MessageOf<InputError>([&] { ParseGraph(text, "g.json"); });
 }
 
 // What is said when `key: value` is added to op "conv" or to tensor "y".
 std::string OpMessage(const std::string& key, const std::string& value) {
   const std::string added = fmt::format("\"{}\": {}, \"kind\": \"Conv2D\"", key, value);
-  const std::string message = Message(Small("\"kind\": \"Conv2D\"", added));
+  const std::string message = GraphErrorOf(Small("\"kind\": \"Conv2D\"", added));
   const std::string place = "g.json: ops[1] \"conv\": ";
   return message.starts_with(place) ? message.substr(place.size()) : message;
 }
 std::string TensorMessage(const std::string& key, const std::string& value) {
   const std::string message =
-      Message(Small("\"bytes\": 8", fmt::format("\"{}\": {}, \"bytes\": 8", key, value)));
+      GraphErrorOf(Small("\"bytes\": 8", fmt::format("\"{}\": {}, \"bytes\": 8", key, value)));
   const std::string place = "g.json: tensors[1] \"y\": ";
   return message.starts_with(place) ? message.substr(place.size()) : message;
 }
@@ -134,67 +134,69 @@ TEST_CASE("keys may come in any order, ops before tensors, header last") {
 }
 
 TEST_CASE("format and version come before anything else") {
-  CHECK(Message("{}") == "g.json: required key \"format\" is missing; expected \"emplace-graph\"");
-  CHECK(Message(Small("emplace-graph", "emplace-placement")) ==
+  CHECK(GraphErrorOf("{}") ==
+        "g.json: required key \"format\" is missing; expected \"emplace-graph\"");
+  CHECK(GraphErrorOf(Small("emplace-graph", "emplace-placement")) ==
         "g.json: format: got \"emplace-placement\"; expected \"emplace-graph\"");
-  CHECK(Message(Small("\"version\": 1", "\"version\": 2")) ==
+  CHECK(GraphErrorOf(Small("\"version\": 1", "\"version\": 2")) ==
         "g.json: version: expected at most 1, got 2: made by a newer version of emplace");
-  CHECK(Message(Small("\"version\": 1, ", "")) ==
+  CHECK(GraphErrorOf(Small("\"version\": 1, ", "")) ==
         "g.json: required key \"version\" is missing; expected 1");
-  CHECK(Message(R"({"traceEvents": [{"ph": "X"}], "displayTimeUnit": "ns"})") ==
+  CHECK(GraphErrorOf(R"({"traceEvents": [{"ph": "X"}], "displayTimeUnit": "ns"})") ==
         "g.json: required key \"format\" is missing; expected \"emplace-graph\"");
   // Records of a later version that stand before its number are not judged by the rules of ours.
-  CHECK(Message(R"({"format": "emplace-graph", "ops": [{"ident": 0}], "version": 7})") ==
+  CHECK(GraphErrorOf(R"({"format": "emplace-graph", "ops": [{"ident": 0}], "version": 7})") ==
         "g.json: version: expected at most 1, got 7: made by a newer version of emplace");
-  CHECK(Message(R"({"ops": [{"ident": 0}], "name": "x"})") ==
+  CHECK(GraphErrorOf(R"({"ops": [{"ident": 0}], "name": "x"})") ==
         "g.json: required key \"format\" is missing; expected \"emplace-graph\"");
-  CHECK(Message(R"({"ops": [{"id": 0}, 7], "format": "emplace-graph", "version": 1})") ==
+  CHECK(GraphErrorOf(R"({"ops": [{"id": 0}, 7], "format": "emplace-graph", "version": 1})") ==
         "g.json: ops[0]: required key \"name\" is missing");
 }
 
 TEST_CASE("required keys are named where they are missing") {
-  CHECK(Message(Small(", \"name\": \"g\"", "")) == "g.json: required key \"name\" is missing");
-  CHECK(Message(std::string("{") + kHeader + ", \"ops\": []}") ==
+  CHECK(GraphErrorOf(Small(", \"name\": \"g\"", "")) == "g.json: required key \"name\" is missing");
+  CHECK(GraphErrorOf(std::string("{") + kHeader + ", \"ops\": []}") ==
         "g.json: required key \"tensors\" is missing");
-  CHECK(Message(std::string("{") + kHeader + ", \"tensors\": []}") ==
+  CHECK(GraphErrorOf(std::string("{") + kHeader + ", \"tensors\": []}") ==
         "g.json: required key \"ops\" is missing");
-  CHECK(Message(Small("\"id\": 1, \"name\": \"y\", ", "\"name\": \"y\", ")) ==
+  CHECK(GraphErrorOf(Small("\"id\": 1, \"name\": \"y\", ", "\"name\": \"y\", ")) ==
         "g.json: tensors[1] \"y\": required key \"id\" is missing");
-  CHECK(Message(Small(", \"bytes\": 8", "")) ==
+  CHECK(GraphErrorOf(Small(", \"bytes\": 8", "")) ==
         "g.json: tensors[1] \"y\": required key \"bytes\" is missing");
-  CHECK(Message(Small("\"name\": \"conv\", ", "")) ==
+  CHECK(GraphErrorOf(Small("\"name\": \"conv\", ", "")) ==
         "g.json: ops[1]: required key \"name\" is missing");
-  CHECK(Message(Small("\"kind\": \"Conv2D\", ", "")) ==
+  CHECK(GraphErrorOf(Small("\"kind\": \"Conv2D\", ", "")) ==
         "g.json: ops[1] \"conv\": required key \"kind\" is missing");
-  CHECK(Message(Small("\"inputs\": [0], ", "")) ==
+  CHECK(GraphErrorOf(Small("\"inputs\": [0], ", "")) ==
         "g.json: ops[1] \"conv\": required key \"inputs\" is missing");
-  CHECK(Message(Small(", \"outputs\": [1]", "")) ==
+  CHECK(GraphErrorOf(Small(", \"outputs\": [1]", "")) ==
         "g.json: ops[1] \"conv\": required key \"outputs\" is missing");
 }
 
 TEST_CASE("values of the wrong form are named with what was expected") {
-  CHECK(Message(Small("\"g\"", "3")) == "g.json: name: got 3; expected the graph's name (text)");
-  CHECK(Message(std::string("{") + kHeader + ", \"tensors\": {}, \"ops\": []}") ==
+  CHECK(GraphErrorOf(Small("\"g\"", "3")) ==
+        "g.json: name: got 3; expected the graph's name (text)");
+  CHECK(GraphErrorOf(std::string("{") + kHeader + ", \"tensors\": {}, \"ops\": []}") ==
         "g.json: tensors: got an object of 0 keys; expected a list of tensors");
-  CHECK(Message(std::string("{") + kHeader + ", \"tensors\": [], \"ops\": null}") ==
+  CHECK(GraphErrorOf(std::string("{") + kHeader + ", \"tensors\": [], \"ops\": null}") ==
         "g.json: ops: got null; expected a list of ops");
-  CHECK(Message(std::string("{") + kHeader + ", \"tensors\": [3]}") ==
+  CHECK(GraphErrorOf(std::string("{") + kHeader + ", \"tensors\": [3]}") ==
         "g.json: tensors[0]: got 3; expected an object");
-  CHECK(Message(Small("\"name\": \"g\"", "\"name\": \"g\", \"source\": \"torch\"")) ==
+  CHECK(GraphErrorOf(Small("\"name\": \"g\"", "\"name\": \"g\", \"source\": \"torch\"")) ==
         "g.json: source: got \"torch\"; expected an object");
-  CHECK(Message(Small("\"x\"", "null")) ==
+  CHECK(GraphErrorOf(Small("\"x\"", "null")) ==
         "g.json: tensors[0]: name: got null; expected the tensor's name (text)");
-  CHECK(Message(Small("\"conv\"", "7")) ==
+  CHECK(GraphErrorOf(Small("\"conv\"", "7")) ==
         "g.json: ops[1]: name: got 7; expected the op's name (text)");
-  CHECK(Message(Small("\"Conv2D\"", "[]")) ==
+  CHECK(GraphErrorOf(Small("\"Conv2D\"", "[]")) ==
         "g.json: ops[1] \"conv\": kind: got a list of 0; expected the op's type (text)");
-  CHECK(Message(Small("[0], ", "0, ")) ==
+  CHECK(GraphErrorOf(Small("[0], ", "0, ")) ==
         "g.json: ops[1] \"conv\": inputs: got 0; expected a list of ids");
-  CHECK(Message(Small("[0], ", "[0.5], ")) ==
+  CHECK(GraphErrorOf(Small("[0], ", "[0.5], ")) ==
         "g.json: ops[1] \"conv\": inputs: got 0.5; expected an integer from 0 to 2^63 - 1");
-  CHECK(Message(Small("[0], ", "[-1], ")) ==
+  CHECK(GraphErrorOf(Small("[0], ", "[-1], ")) ==
         "g.json: ops[1] \"conv\": inputs: got -1; expected an integer from 0 to 2^63 - 1");
-  CHECK(Message(Small("[0], ", "[4294967296], ")) ==
+  CHECK(GraphErrorOf(Small("[0], ", "[4294967296], ")) ==
         "g.json: ops[1] \"conv\": inputs: got 4294967296; expected an id below 2^31");
 
   const std::string integer = "; expected an integer from 0 to 2^63 - 1";
@@ -237,20 +239,20 @@ TEST_CASE("bytes are integers from 0 on that fit 64 bits; an integral float is o
                                 "null",
                                 "\"8\"",
                                 "true"}) {
-    const std::string message = Message(Small("\"bytes\": 8", "\"bytes\": " + bad));
+    const std::string message = GraphErrorOf(Small("\"bytes\": 8", "\"bytes\": " + bad));
     CHECK_MESSAGE(message.starts_with("g.json: tensors[1] \"y\": bytes: got "), message);
     CHECK(message.ends_with("; expected an integer from 0 to 2^63 - 1"));
   }
 }
 
 TEST_CASE("ids count up in file order") {
-  CHECK(Message(Small("\"id\": 1, \"name\": \"y\"", "\"id\": 0, \"name\": \"y\"")) ==
+  CHECK(GraphErrorOf(Small("\"id\": 1, \"name\": \"y\"", "\"id\": 0, \"name\": \"y\"")) ==
         "g.json: tensors[1] \"y\": id: duplicate id 0, which tensors[0] has; expected 1, since ids "
         "count 0, 1, 2, ... in file order");
   CHECK(
-      Message(Small("\"id\": 1, \"name\": \"conv\"", "\"id\": 2, \"name\": \"conv\"")) ==
+      GraphErrorOf(Small("\"id\": 1, \"name\": \"conv\"", "\"id\": 2, \"name\": \"conv\"")) ==
       "g.json: ops[1] \"conv\": id: got 2; expected 1, since ids count 0, 1, 2, ... in file order");
-  CHECK(Message(Small("\"id\": 1, \"name\": \"conv\"", "\"id\": \"1\", \"name\": \"conv\"")) ==
+  CHECK(GraphErrorOf(Small("\"id\": 1, \"name\": \"conv\"", "\"id\": \"1\", \"name\": \"conv\"")) ==
         "g.json: ops[1] \"conv\": id: got \"1\"; expected an integer from 0 to 2^63 - 1");
 }
 
@@ -265,31 +267,31 @@ TEST_CASE("roles and phases are answered with the choices") {
 }
 
 TEST_CASE("what the graph itself refuses is refused with the file's name") {
-  CHECK(Message(Small("\"inputs\": [0]", "\"inputs\": [9]")) ==
+  CHECK(GraphErrorOf(Small("\"inputs\": [0]", "\"inputs\": [9]")) ==
         "g.json: ops[1] \"conv\": inputs: dangling id 9; ids are 0 .. 1");
-  CHECK(Message(Small("\"outputs\": [1]", "\"outputs\": [0]"))
+  CHECK(GraphErrorOf(Small("\"outputs\": [1]", "\"outputs\": [0]"))
             .starts_with("g.json: tensors[0] \"x\": two "
                          "producers"));
-  CHECK(Message(Small("\"conv\"", "\"load\"")) ==
+  CHECK(GraphErrorOf(Small("\"conv\"", "\"load\"")) ==
         "g.json: ops[1] \"load\": name: duplicate; ops[0] has it, too");
-  CHECK(Message(Small("\"inputs\": []", "\"inputs\": [1]")) ==
+  CHECK(GraphErrorOf(Small("\"inputs\": []", "\"inputs\": [1]")) ==
         "g.json: ops: the dependencies make a cycle: \"conv\" -> \"load\" -> \"conv\"");
   CHECK(TensorMessage("alias_of", "7") == "alias_of: no tensor 7; ids are 0 .. 1");
 }
 
 TEST_CASE("text that is no JSON is refused with its place; NaN by its name") {
-  CHECK(Message("") == "g.json: is empty; expected a JSON object");
-  CHECK(Message("[]") == "g.json:1:1: not a JSON object: begins with '['; expected '{'");
-  CHECK(Message(Small("\"kind\": \"Conv2D\"", "\"kind\": \"Conv2D\", \"flops\": NaN")) ==
+  CHECK(GraphErrorOf("") == "g.json: is empty; expected a JSON object");
+  CHECK(GraphErrorOf("[]") == "g.json:1:1: not a JSON object: begins with '['; expected '{'");
+  CHECK(GraphErrorOf(Small("\"kind\": \"Conv2D\"", "\"kind\": \"Conv2D\", \"flops\": NaN")) ==
         "g.json:4:63: ops[1] \"conv\": flops: NaN is no JSON number; expected a finite number");
-  CHECK(Message(Small("\"kind\": \"Conv2D\"", "\"kind\": \"Conv2D\", \"flops\": 1e999")) ==
+  CHECK(GraphErrorOf(Small("\"kind\": \"Conv2D\"", "\"kind\": \"Conv2D\", \"flops\": 1e999")) ==
         "g.json:4:67: ops[1] \"conv\": flops: number out of range; expected at most 1.8e308");
   CHECK(OpMessage("kind", "\"twice\"") == "duplicate key \"kind\"; expected it once");
   CHECK(OpMessage("cost_ns", "{\"k80\": 1, \"k80\": 2}") ==
         "cost_ns: duplicate key \"k80\"; expected it once");
   const std::string whole = Small();
   for (size_t length = 0; length < whole.size(); ++length) {
-    CHECK(Message(whole.substr(0, length)).starts_with("g.json:"));
+    CHECK(GraphErrorOf(whole.substr(0, length)).starts_with("g.json:"));
   }
 }
 

@@ -41,7 +41,7 @@ std::string File(const std::string& devices, const std::string& graph = "net") {
          "\", \"cluster\": \"2xk80\", \"devices\": " + devices + "}";
 }
 
-std::string Message(const std::string& text) {
+std::string PlacementErrorOf(const std::string& text) {
   return MessageOf<InputError>([&] { ParsePlacement(text, kGraph, Machine(), "p.json"); });
 }
 
@@ -78,45 +78,47 @@ TEST_CASE("graph and cluster names may be missing") {
 }
 
 TEST_CASE("every op must be placed, known and there once") {
-  CHECK(Message(File(R"({"load": "cpu:0", "loss": "cpu:0"})")) ==
+  CHECK(PlacementErrorOf(File(R"({"load": "cpu:0", "loss": "cpu:0"})")) ==
         "p.json: devices: op \"conv\" has no device; expected every op of graph \"net\" once");
   CHECK(
-      Message(File("{}")) ==
+      PlacementErrorOf(File("{}")) ==
       "p.json: devices: op \"load\" (and 2 more) has no device; expected every op of graph \"net\" "
       "once");
-  CHECK(Message(File(R"({"load": "cpu:0", "convv": "cpu:0", "loss": "cpu:0"})")) ==
+  CHECK(PlacementErrorOf(File(R"({"load": "cpu:0", "convv": "cpu:0", "loss": "cpu:0"})")) ==
         "p.json: devices: unknown op \"convv\"; did you mean \"conv\"? choices: load, conv, loss");
-  CHECK(Message(File(R"({"load": "cpu:0", "conv": "cpu:0", "loss": "cpu:0", "conv": "gpu:0"})")) ==
+  CHECK(PlacementErrorOf(
+            File(R"({"load": "cpu:0", "conv": "cpu:0", "loss": "cpu:0", "conv": "gpu:0"})")) ==
         "p.json: devices: duplicate key \"conv\"; expected it once");
 }
 
 TEST_CASE("devices must be known by name") {
-  CHECK(Message(File(R"({"load": "cpu:0", "conv": "gpu:2", "loss": "cpu:0"})")) ==
+  CHECK(PlacementErrorOf(File(R"({"load": "cpu:0", "conv": "gpu:2", "loss": "cpu:0"})")) ==
         "p.json: devices.conv: unknown device \"gpu:2\"; did you mean \"gpu:0\"? choices: cpu:0, "
         "gpu:0, "
         "gpu:1");
-  CHECK(Message(File(R"({"load": "cpu:0", "conv": 1, "loss": "cpu:0"})")) ==
+  CHECK(PlacementErrorOf(File(R"({"load": "cpu:0", "conv": 1, "loss": "cpu:0"})")) ==
         "p.json: devices.conv: got 1; expected a name (text)");
 }
 
 TEST_CASE("what is no placement file is refused") {
-  CHECK(Message("") == "p.json: is empty; expected a JSON object");
-  CHECK(Message("[]") == "p.json:1:1: not a JSON object: begins with '['; expected '{'");
-  CHECK(Message("{}") ==
+  CHECK(PlacementErrorOf("") == "p.json: is empty; expected a JSON object");
+  CHECK(PlacementErrorOf("[]") == "p.json:1:1: not a JSON object: begins with '['; expected '{'");
+  CHECK(PlacementErrorOf("{}") ==
         "p.json: required key \"format\" is missing; expected \"emplace-placement\"");
-  CHECK(Message(R"({"format": "emplace-graph"})") ==
+  CHECK(PlacementErrorOf(R"({"format": "emplace-graph"})") ==
         "p.json: format: got \"emplace-graph\"; expected \"emplace-placement\"");
-  CHECK(Message(R"({"format": "emplace-placement"})") ==
+  CHECK(PlacementErrorOf(R"({"format": "emplace-placement"})") ==
         "p.json: required key \"version\" is missing; expected 1");
-  CHECK(Message(R"({"format": "emplace-placement", "version": 3})") ==
+  CHECK(PlacementErrorOf(R"({"format": "emplace-placement", "version": 3})") ==
         "p.json: version: expected at most 1, got 3: made by a newer version of emplace");
-  CHECK(Message(R"({"format": "emplace-placement", "version": 1})") ==
+  CHECK(PlacementErrorOf(R"({"format": "emplace-placement", "version": 1})") ==
         "p.json: required key \"devices\" is missing");
-  CHECK(Message(File("[\"cpu:0\"]")) ==
+  CHECK(PlacementErrorOf(File("[\"cpu:0\"]")) ==
         "p.json: devices: got a list of 1; expected an object of op name -> device name");
-  CHECK(Message(R"({"format": "emplace-placement", "version": 1, "graph": 3, "devices": {}})") ==
+  CHECK(PlacementErrorOf(
+            R"({"format": "emplace-placement", "version": 1, "graph": 3, "devices": {}})") ==
         "p.json: graph: got 3; expected a name (text)");
-  CHECK(Message(File("{\"load\": \"cpu:0\"").substr(0, 100))
+  CHECK(PlacementErrorOf(File("{\"load\": \"cpu:0\"").substr(0, 100))
             .starts_with("p.json:1:101: devices: not valid "
                          "JSON"));
   CHECK(MessageOf<InputError>([&] { ReadPlacement("/nonexistent/p.json", kGraph, Machine()); }) ==
