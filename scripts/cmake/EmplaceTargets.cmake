@@ -17,6 +17,9 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # "checked": optimised, all assertions on (DCHECK, libstdc++'s bounds checks), debug symbols.
 set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+if(EMPLACE_SANITIZE)  # -O1 where time is spent
+  set(CMAKE_CXX_FLAGS_CHECKED "-Og -g1 -D_GLIBCXX_ASSERTIONS")
+endif()
 
 # One instruction set for everything that we compile, so that inline functions of libraries are the same in
 # every object. "auto": the best level of this machine; the program checks at its start that it may run.
@@ -57,22 +60,21 @@ if(EMPLACE_WERROR)
   target_compile_options(emplace_flags INTERFACE -Werror)
 endif()
 if(EMPLACE_SANITIZE)
-  # Left out is what doubles the code and what AddressSanitizer (null pointers) or x86 (alignment) stop as well.
+  # Left out is what doubles the code and what AddressSanitizer (pointers) or x86 (alignment) stop as well.
   target_compile_options(emplace_flags INTERFACE
-    -fsanitize=${EMPLACE_SANITIZE} -fno-sanitize=null,object-size,vptr,alignment
+    -fsanitize=${EMPLACE_SANITIZE} -fno-sanitize=null,object-size,vptr,alignment,pointer-overflow
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(emplace_flags INTERFACE -fsanitize=${EMPLACE_SANITIZE})
 endif()
 
 # emplace_optimise(TARGET LEVEL): how far Release optimises, "-O3" where time is spent, "-Og" where compiling
-# would take longer than the code ever runs (of all levels GCC needs the least time for that one, and the other
-# configurations use it there, too).
+# would take longer than the code ever runs: of all levels GCC needs the least time for that one, and the other
+# configurations use it there, too.
 function(emplace_optimise target level)
-  if(level STREQUAL "-Og")
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Og>)
-  else()
-    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${level}>)
+  if(NOT level STREQUAL "-Og")
+    set(level "$<IF:$<CONFIG:Release>,${level},-O1>")
   endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${level}>)
 endfunction()
 
 # Sources of a folder are compiled together, a few at a time: they share their headers and templates, which
