@@ -221,13 +221,21 @@ std::unique_ptr<ViewKernel> MakeAccumulating(const KernelCall& call, int threads
   });
 }
 
+// Equal strides in every dimension that has more than one element: no other stride is ever taken.
+bool HaveEqualSteps(const TensorView& a, const TensorView& b) {
+  for (std::size_t d = 0; d < a.shape.size(); ++d) {
+    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
 std::unique_ptr<ViewKernel> MakeMaxBackward(const KernelCall& call, int threads) {
   const TensorView &x = call.inputs[0].view, &dy_view = call.inputs[2].view,
                    &dx = call.outputs[0].view;
   RequireSameShape(call, x, dx);
   RequireSameShape(call, call.inputs[1].view, dy_view);
   const Geometry geometry(call, x, dy_view), target(call, dx, dy_view);
-  if (x.strides != dx.strides)  // the same tiles for both
+  if (!HaveEqualSteps(x, dx))  // the same tiles for both
     return PackUnless(&IsContiguous, &MakePooling, call, threads);
   const Strides dy(dy_view);
   return MakeAccumulating(call, threads, [=](void* const* in, void* const* out) {

@@ -86,9 +86,10 @@ TEST_CASE("known parameters are recovered, exactly without noise and closely wit
     (i % 2 == 0 ? truth.flops_half : truth.bytes_half) =
         truth.overhead_ns * 1e-9 * (i % 2 == 0 ? truth.flops_per_second : truth.bytes_per_second);
     CAPTURE(i);
-    // All of it but the numbers of ramps, which the few small ops of the other kind decide.
+    // All of it but the numbers of ramps, which the few small ops of the other kind decide. They
+    // decide the overhead, too: with noise it is known least.
     const auto check = [&](const RooflineFit& fit, double tolerance) {
-      CHECK(fit.overhead_ns == doctest::Approx(truth.overhead_ns).epsilon(2 * tolerance));
+      CHECK(fit.overhead_ns == doctest::Approx(truth.overhead_ns).epsilon(4 * tolerance));
       CHECK(fit.flops_per_second == doctest::Approx(truth.flops_per_second).epsilon(tolerance));
       CHECK(fit.bytes_per_second == doctest::Approx(truth.bytes_per_second).epsilon(tolerance));
     };

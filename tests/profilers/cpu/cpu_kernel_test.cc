@@ -176,6 +176,19 @@ TEST_CASE("larger convolutions: both layouts, both filter layouts, strides, grou
       }
 }
 
+TEST_CASE("max pooling backward: strides that are never taken may differ") {
+  Rng rng(5);
+  KernelParams params;
+  params.window = {.size = {2, 2}, .stride = {1, 1}, .pad_begin = {0, 0}, .pad_end = {0, 0}};
+  const TensorView dx = F32({1, 3, 4, 5}), y = F32({1, 3, 3, 4}), dy = Nhwc({1, 3, 3, 4});
+  TensorView x = dx;
+  x.strides[0] = 7;  // of the only image
+  for (const TensorView& gradient : {y, dy}) {
+    CheckAgainstReference(
+        Sample("max", KernelKind::kMaxPoolBackward, params, {x, y, gradient}, {dx}), rng);
+  }
+}
+
 TEST_CASE("larger pooling: more channels and columns than are handled at once") {
   Rng rng(3);
   KernelParams params;
