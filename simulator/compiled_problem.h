@@ -41,6 +41,9 @@ struct CompiledProblem : CompiledGraph {
   std::vector<Nanos> latency, channel_gap;  ///< [num_channels] [ns]
   std::vector<int> rate;                    ///< [num_channels] column of `wire`
   std::vector<std::uint8_t> broadcast;      ///< [num_channels] one hop serves several destinations
+  /// [num_channels] a transfer on it holds a slot of its first, or last, device for its wire time
+  std::vector<std::uint8_t> occupies_source, occupies_destination;
+  bool has_occupies = false;  ///< some channel does
 
   // Routes, by row from * num_devices + to. The row of a device to itself, and of a pair without
   // route, is empty.

@@ -15,6 +15,7 @@
 // `emplace simulate --trace`, call the plain one.
 
 #include <memory>
+#include <vector>
 
 #include "framework/search/evaluator.h"
 #include "simulator/semantics.h"
@@ -34,6 +35,10 @@ struct SimulatorOptions {
   /// false: a transfer never waits for its channel, however many are on it. For measuring what
   /// contention explains of a step time.
   bool channel_contention = true;
+  /// [num_ops] op ids, every op behind all that it awaits: the order in which stream semantics
+  /// issues ops. Empty: by id (IssueOrder(), framework/schedule/issue_order.h). Other semantics
+  /// have no issue order and refuse one.
+  std::vector<int> issue_order;
 };
 
 /// Makes a simulator of any number of placements. For a problem with Objective::kPeriod it computes

@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-constexpr SimulatorOptions kAsExecuted{.semantics = Semantics::kStream};
+const SimulatorOptions kAsExecuted{.semantics = Semantics::kStream};
 
 int CountGpus(const Cluster& cluster) {
   int count = 0;

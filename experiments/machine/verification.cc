@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr SimulatorOptions kStream{.semantics = Semantics::kStream};
+const SimulatorOptions kStream{.semantics = Semantics::kStream};
 
 void RequireNotStopped(const VerificationOptions& options) {
   if (options.stop && options.stop()) throw RunError("stopped; nothing was written");

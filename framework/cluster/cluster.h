@@ -50,6 +50,10 @@ struct Device {
   int slots = 1;                           ///< ops that run at once, >= 1
 };
 
+/// Which of a transfer's two devices work on it for its wire time, besides the channel: each gives
+/// it a slot, as to an op (simulator/README.md).
+enum class Occupies : std::uint8_t { kNone, kSource, kDestination, kBoth };
+
 /// Carries one transfer at a time. One of b bytes arrives latency + WireTime(b) after its start,
 /// and the channel is free again WireTime(b) + gap after it (simulator/README.md).
 struct Channel {
@@ -58,6 +62,7 @@ struct Channel {
   Bandwidth bandwidth;     ///< > 0
   Nanos gap = 0;           ///< [ns] idle after each transfer
   bool broadcast = false;  ///< one transfer serves every destination
+  Occupies occupies = Occupies::kNone;
 };
 
 /// How long `bytes` occupy a channel of this bandwidth: bytes / bandwidth, rounded up, exact.

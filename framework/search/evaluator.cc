@@ -14,6 +14,40 @@ bool Better(const Outcome& a, const Outcome& b) {
   return a.step_time < b.step_time;
 }
 
+namespace {
+
+void WriteColumns(std::span<const Outcome> from, const OutcomeColumns& to) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::size_t num_devices = from[i].devices.size();
+    if (!to.step_time.empty()) to.step_time[i] = from[i].step_time;
+    if (!to.deficit.empty()) to.deficit[i] = from[i].deficit();
+    for (std::size_t d = 0; d < num_devices; ++d) {
+      if (!to.peak.empty()) to.peak[i * num_devices + d] = from[i].devices[d].peak;
+      if (!to.busy.empty()) to.busy[i * num_devices + d] = from[i].devices[d].busy;
+    }
+  }
+}
+
+}  // namespace
+
+void Evaluator::EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) {
+  std::vector<Placement> copies(placements.num_placements);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    copies[i].device.assign(placements.row(i), placements.row(i) + placements.num_groups);
+  }
+  WriteColumns(Evaluate(copies), outcomes);
+}
+
+void Evaluator::EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) {
+  std::vector<Placement> copies(neighbors.size(), neighbors.base);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    for (int m = neighbors.begin[i]; m < neighbors.begin[i + 1]; ++m) {
+      copies[i].device[neighbors.moves[m].group] = neighbors.moves[m].device;
+    }
+  }
+  WriteColumns(Evaluate(copies), outcomes);
+}
+
 std::vector<Outcome> Evaluator::Evaluate(std::span<const Placement> placements,
                                          const OutcomeDetail& detail) {
   std::vector<Outcome> outcomes(placements.size());

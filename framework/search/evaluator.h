@@ -3,6 +3,7 @@
 // What tells a search how good a placement is: placements in, outcomes out. An agent never learns
 // whether they are simulated (simulator/) or executed on devices (profilers/executor/).
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -48,6 +49,37 @@ struct OutcomeDetail {
   bool op_times = false;  ///< fill Outcome::start and finish
 };
 
+/// Placements as rows of bytes: no vector per placement.
+struct PlacementRows {
+  const DeviceIndex* device = nullptr;  ///< [num_placements, num_groups]
+  std::size_t num_placements = 0, num_groups = 0;
+
+  const DeviceIndex* row(std::size_t i) const { return device + i * num_groups; }
+};
+
+/// Outcomes of n placements as columns. A column of size 0 is not wanted, and costs nothing.
+struct OutcomeColumns {
+  std::span<Nanos> step_time;       ///< [n] [ns]
+  std::span<std::int64_t> deficit;  ///< [n] sum over the devices; 0: feasible [B]
+  std::span<std::int64_t> peak;     ///< [n, num_devices] peak memory [B]
+  std::span<Nanos> busy;            ///< [n, num_devices] sum of the costs of its ops [ns]
+};
+
+/// A group on another device.
+struct Move {
+  int group = 0;
+  DeviceIndex device = 0;
+};
+
+/// Neighbours of a placement: the i-th is `base` after the moves begin[i] .. begin[i + 1] - 1.
+struct Neighbors {
+  const Placement& base;
+  std::span<const int> begin;   ///< [n + 1] into `moves`, ascending
+  std::span<const Move> moves;  ///< of two moves of one group in a neighbour, the later one counts
+
+  std::size_t size() const { return begin.empty() ? 0 : begin.size() - 1; }
+};
+
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -59,6 +91,13 @@ class Evaluator {
   virtual void Evaluate(std::span<const Placement> placements,
                         std::span<Outcome> outcomes,
                         const OutcomeDetail& detail = {}) = 0;
+
+  /// The same for rows and columns.
+  virtual void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes);
+
+  /// The same for the neighbours of a placement. What they share with the base may be computed
+  /// once, and kept until the next call: ask for many, or often, with one base.
+  virtual void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes);
 
   /// Evaluations still allowed by the budget; a batch beyond it is cut off by BudgetExhausted.
   virtual std::int64_t remaining() const { return INT64_MAX; }
