@@ -32,6 +32,7 @@ constexpr SemanticsEntry kTable[] = {
      .op_order = &InIdOrder,
      .most_hops = kQueueMostHops,
      .make_engine = &MakeQueueEngine,
+     .in_lanes = false,
      .simulate_reference = &reference::SimulateQueue,
      .add_reference_memory = &reference::AddQueueMemory},
     {.name = "stream",
@@ -39,6 +40,7 @@ constexpr SemanticsEntry kTable[] = {
      .op_order = &InIssueOrder,
      .most_hops = kAnyHops,
      .make_engine = &MakeStreamEngine,
+     .in_lanes = true,
      .simulate_reference = &reference::SimulateStream,
      .add_reference_memory = &reference::AddStreamMemory},
 };

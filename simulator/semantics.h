@@ -66,6 +66,9 @@ struct SemanticsEntry {
   /// engine
   std::unique_ptr<Engine> (*make_engine)(const CompiledProblem& problem,
                                          const EngineOptions& options);
+  /// True if a LaneProgram (lanes/lane_program.h) of the same compiled problem describes it: then
+  /// batches are simulated in lanes, and the engine does what they cannot.
+  bool in_lanes;
 
   /// The plain implementation: the events of a step in the order of service, and an outcome with
   /// everything but memory (see reference.h, reference_internal.h).

@@ -1,6 +1,7 @@
 #include "simulator/simulator.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,9 @@
 #include "framework/base/parallel.h"
 #include "framework/schedule/transfer_plan.h"
 #include "simulator/engine.h"
+#include "simulator/lanes/lane_engine.h"
+#include "simulator/lanes/lane_kernel.h"
+#include "simulator/lanes/lane_program.h"
 #include "simulator/period.h"
 
 namespace emplace {
@@ -40,6 +44,30 @@ void CheckHops(const Cluster& cluster, const SemanticsEntry& semantics) {
   }
 }
 
+// Placements by row, whatever holds them.
+class Rows {
+ public:
+  explicit Rows(std::span<const Placement> placements) : placements_(placements) {}
+  explicit Rows(const PlacementRows& rows) : rows_(rows) {}
+  size_t size() const { return placements_.empty() ? rows_.num_placements : placements_.size(); }
+  const DeviceIndex* operator[](size_t i) const {
+    return placements_.empty() ? rows_.row(i) : placements_[i].device.data();
+  }
+
+ private:
+  std::span<const Placement> placements_;
+  PlacementRows rows_;
+};
+
+// Where outcomes go: whole ones, or columns.
+struct Results {
+  std::span<Outcome> outcomes;
+  OutcomeColumns columns;
+  OutcomeDetail detail;
+
+  bool busy_wanted() const { return !outcomes.empty() || !columns.busy.empty(); }
+};
+
 class Simulator final : public Evaluator {
  public:
   Simulator(std::shared_ptr<const Problem> problem, const SimulatorOptions& options)
@@ -48,12 +76,23 @@ class Simulator final : public Evaluator {
         all_routes_(HasAllRoutes(problem_->cluster())) {
     EMPLACE_CHECK(options.threads >= 1);
     const SemanticsEntry& semantics = EntryOf(options.semantics);
-    if (problem_->objective() == Objective::kStepTime) CheckHops(problem_->cluster(), semantics);
+    const bool steps = problem_->objective() == Objective::kStepTime;
+    if (steps) CheckHops(problem_->cluster(), semantics);
     const EngineOptions engine_options{
         options.count_gaps, options.memory, options.channel_contention};
+    const LaneKernel* kernel = FindLaneKernel(options.most_lanes);
+    if (steps && semantics.in_lanes && kernel != nullptr) {
+      lane_program_ = std::make_unique<LaneProgram>(compiled_, engine_options);
+      for (int group = 0; group < problem_->num_groups(); ++group) {
+        allowed_.push_back(problem_->allowed_devices(group));
+      }
+    }
     for (int i = 0; i < options.threads; ++i) {
-      workers_.push_back({semantics.make_engine(compiled_, engine_options),
-                          std::vector<std::uint8_t>(compiled_.num_ops)});
+      workers_.push_back({.engine = semantics.make_engine(compiled_, engine_options),
+                          .device = std::vector<std::uint8_t>(compiled_.num_ops)});
+      if (lane_program_ != nullptr && lane_program_->possible) {
+        workers_.back().lanes = std::make_unique<LaneEngine>(*lane_program_, *kernel, allowed_);
+      }
     }
   }
 
@@ -64,50 +103,118 @@ class Simulator final : public Evaluator {
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail) override {
     EMPLACE_CHECK(placements.size() == outcomes.size());
-    for (const Placement& placement : placements) Validate(placement);
-    const int chunks = static_cast<int>(std::min(workers_.size(), placements.size()));
-    const auto run_chunk = [&](int chunk) {
-      const size_t begin = placements.size() * chunk / chunks;
-      const size_t end = placements.size() * (chunk + 1) / chunks;
-      for (size_t i = begin; i < end; ++i) {
-        RunOne(workers_[chunk], placements[i], detail, outcomes[i]);
-      }
-    };
-    if (chunks <= 1) {
-      if (chunks == 1) run_chunk(0);
-    } else {
-      ParallelFor(chunks, chunks, run_chunk);
-    }
+    for (const Placement& placement : placements) CheckSize(placement.device.size());
+    EvaluateAll(Rows(placements), {.outcomes = outcomes, .detail = detail});
+  }
+
+  void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override {
+    CheckSize(placements.num_groups);
+    EvaluateAll(Rows(placements), {.columns = outcomes});
   }
 
  private:
   struct Worker {
     std::unique_ptr<Engine> engine;
-    std::vector<std::uint8_t> device;  // [num_ops] by position
+    std::unique_ptr<LaneEngine> lanes;  // where there are lanes
+    std::vector<std::uint8_t> device;   // [num_ops] by position
+    Outcome outcome;
   };
 
-  void RunOne(Worker& worker,
-              const Placement& placement,
-              const OutcomeDetail& detail,
-              Outcome& outcome) const {
-    if (problem_->objective() == Objective::kPeriod) {
-      EvaluatePeriod(*problem_, ExpandPlacement(placement, problem_->grouping()), detail, outcome);
-      return;
+  // Blocks of as many placements as there are lanes; each worker takes a run of blocks.
+  void EvaluateAll(const Rows& rows, const Results& results) {
+    const LaneEngine* lanes = workers_[0].lanes.get();
+    const bool in_lanes = lanes != nullptr && !results.detail.channels && !results.detail.op_times;
+    if (!in_lanes || !all_routes_) {
+      for (size_t i = 0; i < rows.size(); ++i) Validate(rows[i]);
     }
-    for (int position = 0; position < compiled_.num_ops; ++position) {
-      worker.device[position] = placement.device[compiled_.group_at[position]];
+    const size_t block = in_lanes ? lanes->lanes() : 1;
+    const size_t blocks = (rows.size() + block - 1) / block;
+    const int parts = static_cast<int>(std::min(workers_.size(), blocks));
+    const auto run_part = [&](int part) {
+      const size_t begin = blocks * part / parts * block;
+      const size_t end = std::min(rows.size(), blocks * (part + 1) / parts * block);
+      for (size_t i = begin; i < end; i += block) {
+        if (in_lanes) {
+          RunInLanes(workers_[part], rows, i, std::min(block, end - i), results);
+        } else {
+          RunOne(workers_[part], rows[i], i, results);
+        }
+      }
+    };
+    if (parts == 1) {
+      run_part(0);
+    } else if (parts > 1) {
+      ParallelFor(parts, parts, run_part);
     }
-    worker.engine->Run(worker.device.data(), detail, outcome);
   }
 
-  void Validate(const Placement& placement) const {
-    if (static_cast<int>(placement.device.size()) != problem_->num_groups()) {
-      throw InputError(fmt::format("placement: has {} groups; the problem has {}",
-                                   placement.device.size(),
-                                   problem_->num_groups()));
+  void RunInLanes(
+      Worker& worker, const Rows& rows, size_t first, size_t count, const Results& results) const {
+    std::array<const DeviceIndex*, kMostLanes> in_lane;
+    for (size_t lane = 0; lane < count; ++lane) in_lane[lane] = rows[first + lane];
+    if (!worker.lanes->Run({in_lane.data(), count}, results.busy_wanted())) {
+      for (size_t i = 0; i < rows.size(); ++i) Validate(rows[i]);  // throws for the first wrong one
     }
+    for (size_t lane = 0; lane < count; ++lane) {
+      if (worker.lanes->done(static_cast<int>(lane))) {
+        Write(*worker.lanes, static_cast<int>(lane), first + lane, results);
+      } else {
+        RunOne(worker, rows[first + lane], first + lane, results);
+      }
+    }
+  }
+
+  void RunOne(Worker& worker, const DeviceIndex* device, size_t i, const Results& results) const {
+    Outcome& outcome = results.outcomes.empty() ? worker.outcome : results.outcomes[i];
+    if (problem_->objective() == Objective::kPeriod) {
+      const Placement placement{{device, device + problem_->num_groups()}};
+      EvaluatePeriod(
+          *problem_, ExpandPlacement(placement, problem_->grouping()), results.detail, outcome);
+    } else {
+      for (int position = 0; position < compiled_.num_ops; ++position) {
+        worker.device[position] = device[compiled_.group_at[position]];
+      }
+      worker.engine->Run(worker.device.data(), results.detail, outcome);
+    }
+    if (results.outcomes.empty()) WriteColumns({&outcome, 1}, results.columns, i);
+  }
+
+  // What an engine in lanes found, as FinishOutcome() writes it.
+  void Write(const LaneEngine& lanes, int lane, size_t i, const Results& results) const {
+    const int num_devices = compiled_.num_devices;
+    std::int64_t missing = 0;
+    const auto deficit = [&](int d) {
+      return std::max<std::int64_t>(0, lanes.peak(lane, d) - compiled_.memory[d]);
+    };
+    for (int d = 0; d < num_devices; ++d) missing += deficit(d);
+    if (!results.outcomes.empty()) {
+      Outcome& outcome = results.outcomes[i];
+      PrepareOutcome(compiled_, results.detail, outcome);
+      outcome.step_time = lanes.step_time(lane);
+      outcome.feasible = missing == 0;
+      for (int d = 0; d < num_devices; ++d) {
+        outcome.devices[d] = {lanes.busy(lane, d), lanes.peak(lane, d), deficit(d)};
+      }
+      return;
+    }
+    const OutcomeColumns& columns = results.columns;
+    if (!columns.step_time.empty()) columns.step_time[i] = lanes.step_time(lane);
+    if (!columns.deficit.empty()) columns.deficit[i] = missing;
+    for (int d = 0; d < num_devices; ++d) {
+      if (!columns.peak.empty()) columns.peak[i * num_devices + d] = lanes.peak(lane, d);
+      if (!columns.busy.empty()) columns.busy[i * num_devices + d] = lanes.busy(lane, d);
+    }
+  }
+
+  void CheckSize(size_t num_groups) const {
+    if (static_cast<int>(num_groups) == problem_->num_groups()) return;
+    throw InputError(fmt::format(
+        "placement: has {} groups; the problem has {}", num_groups, problem_->num_groups()));
+  }
+
+  void Validate(const DeviceIndex* device) const {
     for (int group = 0; group < problem_->num_groups(); ++group) {
-      const int d = placement.device[group];
+      const int d = device[group];
       if (d < problem_->num_devices() && problem_->allowed(group, d)) continue;
       const Op& op = problem_->graph().op(problem_->grouping().members(group)[0]);
       throw InputError(
@@ -120,6 +227,7 @@ class Simulator final : public Evaluator {
                           : fmt::format("{}: there are {}", d, problem_->num_devices())));
     }
     if (all_routes_) return;
+    const Placement placement{{device, device + problem_->num_groups()}};
     const auto device_of_op = ExpandPlacement(placement, problem_->grouping());
     for (int v = 0; v < problem_->num_ops(); ++v) {
       CopiesOf(
@@ -130,6 +238,8 @@ class Simulator final : public Evaluator {
   const std::shared_ptr<const Problem> problem_;
   const CompiledProblem compiled_;
   const bool all_routes_;
+  std::unique_ptr<const LaneProgram> lane_program_;
+  std::vector<std::uint64_t> allowed_;  // [num_groups] masks of devices, for the lanes
   std::vector<Worker> workers_;
 };
 

@@ -39,6 +39,9 @@ struct SimulatorOptions {
   /// issues ops. Empty: by id (IssueOrder(), framework/schedule/issue_order.h). Other semantics
   /// have no issue order and refuse one.
   std::vector<int> issue_order;
+  /// Lanes of a vector register that stream semantics may use: 16 (AVX-512), 8 (AVX2), or fewer:
+  /// none. What the processor has is found at run time. Never changes a result.
+  int most_lanes = 16;
 };
 
 /// Makes a simulator of any number of placements. For a problem with Objective::kPeriod it computes

@@ -14,21 +14,17 @@ bool Better(const Outcome& a, const Outcome& b) {
   return a.step_time < b.step_time;
 }
 
-namespace {
-
-void WriteColumns(std::span<const Outcome> from, const OutcomeColumns& to) {
+void WriteColumns(std::span<const Outcome> from, const OutcomeColumns& to, std::size_t first) {
   for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::size_t num_devices = from[i].devices.size();
-    if (!to.step_time.empty()) to.step_time[i] = from[i].step_time;
-    if (!to.deficit.empty()) to.deficit[i] = from[i].deficit();
+    const std::size_t row = first + i, num_devices = from[i].devices.size();
+    if (!to.step_time.empty()) to.step_time[row] = from[i].step_time;
+    if (!to.deficit.empty()) to.deficit[row] = from[i].deficit();
     for (std::size_t d = 0; d < num_devices; ++d) {
-      if (!to.peak.empty()) to.peak[i * num_devices + d] = from[i].devices[d].peak;
-      if (!to.busy.empty()) to.busy[i * num_devices + d] = from[i].devices[d].busy;
+      if (!to.peak.empty()) to.peak[row * num_devices + d] = from[i].devices[d].peak;
+      if (!to.busy.empty()) to.busy[row * num_devices + d] = from[i].devices[d].busy;
     }
   }
 }
-
-}  // namespace
 
 void Evaluator::EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) {
   std::vector<Placement> copies(placements.num_placements);

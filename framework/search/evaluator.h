@@ -65,6 +65,9 @@ struct OutcomeColumns {
   std::span<Nanos> busy;            ///< [n, num_devices] sum of the costs of its ops [ns]
 };
 
+/// Writes outcomes as rows first, first + 1, ... of columns.
+void WriteColumns(std::span<const Outcome> from, const OutcomeColumns& to, std::size_t first = 0);
+
 /// A group on another device.
 struct Move {
   int group = 0;

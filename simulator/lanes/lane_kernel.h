@@ -1,0 +1,69 @@
+#pragma once
+
+// One pass over a LaneProgram for a full register of placements: AVX2 has 8 lanes of 32 bits,
+// AVX-512 has 16. The pass is written once (lane_pass.h) for both; which of them this processor has
+// is asked at run time, so that a program compiled for plain x86-64 has both.
+//
+// Internal to the simulator; lane_engine.h feeds it.
+
+#include <cstdint>
+#include <span>
+
+#include "simulator/lanes/lane_program.h"
+
+namespace emplace {
+
+/// What a pass reads and leaves behind. [L] is a lane's place; rows of L are aligned to 64 bytes. A
+/// *word* has the answer of all lanes to a question: LaneKernel::word_bytes wide.
+struct LaneRun {
+  const std::uint8_t* devices = nullptr;  ///< [num_groups, L] device of a group
+  const void* on_device = nullptr;        ///< [num_groups, num_devices] words: is it there?
+  int begin = 0;                          ///< position of the first op
+  bool busy_wanted = false;
+
+  // Before op `begin`, and after the last one. A pass from 0 on clears them itself.
+  std::uint32_t* rows = nullptr;          ///< [num_rows, L] arrivals, see LaneProgram
+  std::uint32_t* slot_free = nullptr;     ///< [num_slots, L] [ns]
+  std::uint32_t* channel_free = nullptr;  ///< [num_channels, L] [ns]
+  std::uint32_t* host = nullptr;          ///< [L] [ns]
+  std::uint32_t* latest = nullptr;        ///< [L] step time so far [ns]
+  std::uint32_t* busy = nullptr;          ///< [num_devices, L] [ns], if wanted
+  void* used = nullptr;                   ///< [num_devices, L] u32 or u64 by LaneMemory [unit]
+  void* peak = nullptr;                   ///< the same
+
+  // Scratch.
+  void* later = nullptr;    ///< [entries] x [num_devices] words: has a later reader there
+  void* storage = nullptr;  ///< [shared_items, num_devices] words: lives there
+  std::uint32_t* last_use = nullptr;           ///< [classes, num_devices, L] position + 1
+  std::uint32_t* broadcast_arrival = nullptr;  ///< [num_channels, L] [ns]
+  void* broadcast_done = nullptr;              ///< [num_channels] words
+};
+
+/// Lanes of the widest kernel.
+inline constexpr int kMostLanes = 16;
+
+/// The passes for one instruction set.
+struct LaneKernel {
+  const char* name;  ///< "AVX2", "AVX-512"
+  int lanes;
+  int word_bytes;
+  /// Fills `devices` and `on_device` of groups `begin` .. `end` - 1.
+  /// @param placements  [lanes] placements by group
+  /// @param allowed     [num_groups] masks of devices
+  /// @return word of the lanes in which some group is on a device that it is not allowed on
+  std::uint64_t (*load)(std::span<const std::uint8_t* const> placements,
+                        std::span<const std::uint64_t> allowed,
+                        int num_devices,
+                        std::uint8_t* devices,
+                        void* on_device);
+  /// Simulates all lanes from run.begin to the end.
+  void (*pass)(const LaneProgram& program, const LaneRun& run);
+};
+
+/// The kernel with most lanes that this processor can run; nullptr: none.
+/// @param most_lanes  leaves out wider ones: tests and figures compare them
+const LaneKernel* FindLaneKernel(int most_lanes);
+
+extern const LaneKernel kAvx2Kernel, kAvx512Kernel;
+
+}  // namespace emplace

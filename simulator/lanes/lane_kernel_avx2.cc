@@ -1,0 +1,29 @@
+// AVX2: 8 placements a pass. Everything below the pragma is compiled for it, whatever the rest of
+// the program is compiled for; headers of others stay above.
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "simulator/lanes/lane_kernel.h"
+
+#pragma GCC target("avx2")
+
+#include "simulator/lanes/lane_avx2.h"
+#include "simulator/lanes/lane_load.h"
+#include "simulator/lanes/lane_pass.h"
+
+namespace emplace {
+
+const LaneKernel kAvx2Kernel{
+    .name = "AVX2",
+    .lanes = Avx2Lanes::kLanes,
+    .word_bytes = sizeof(Avx2Lanes::Word),
+    .load = &LoadPlacements<Avx2Lanes::kLanes, Avx2Lanes::Word>,
+    .pass = &RunLanePass<Avx2Lanes>,
+};
+
+}  // namespace emplace

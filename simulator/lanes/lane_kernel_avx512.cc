@@ -1,0 +1,29 @@
+// AVX-512: 16 placements a pass. Everything below the pragma is compiled for it, whatever the rest of
+// the program is compiled for; headers of others stay above.
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "simulator/lanes/lane_kernel.h"
+
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
+
+#include "simulator/lanes/lane_avx512.h"
+#include "simulator/lanes/lane_load.h"
+#include "simulator/lanes/lane_pass.h"
+
+namespace emplace {
+
+const LaneKernel kAvx512Kernel{
+    .name = "AVX-512",
+    .lanes = Avx512Lanes::kLanes,
+    .word_bytes = sizeof(Avx512Lanes::Word),
+    .load = &LoadPlacements<Avx512Lanes::kLanes, Avx512Lanes::Word>,
+    .pass = &RunLanePass<Avx512Lanes>,
+};
+
+}  // namespace emplace

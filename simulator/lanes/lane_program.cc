@@ -1,0 +1,362 @@
+#include "simulator/lanes/lane_program.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace emplace {
+namespace {
+
+constexpr std::int64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
+// Vector loads of a table by device may read this far beyond its end.
+constexpr size_t kPadding = 16;
+
+std::int64_t Largest(std::span<const std::int64_t> values) {
+  std::int64_t largest = 0;
+  for (const std::int64_t value : values) {
+    if (value != kMaxNanos) largest = std::max(largest, value);
+  }
+  return largest;
+}
+
+// Costs of forbidden devices, which no placement has, become 0.
+std::vector<std::uint32_t> Ticks(std::span<const Nanos> times, bool padded) {
+  std::vector<std::uint32_t> ticks;
+  ticks.reserve(times.size() + kPadding);
+  for (const Nanos time : times) {
+    ticks.push_back(time == kMaxNanos ? 0 : static_cast<std::uint32_t>(time));
+  }
+  if (padded) ticks.resize(ticks.size() + kPadding);
+  return ticks;
+}
+
+// Gives rows of arrival times to producers until their last reader has been issued; the one given
+// back last is given out first, since it is still in the cache.
+class Rows {
+ public:
+  int Take() {
+    if (free_.empty()) return count_++;
+    const int row = free_.back();
+    free_.pop_back();
+    return row;
+  }
+  void GiveBack(int row) { free_.push_back(row); }
+  int count() const { return count_; }
+
+ private:
+  std::vector<int> free_;
+  int count_ = 0;
+};
+
+class Compiler {
+ public:
+  Compiler(const CompiledProblem& problem, const EngineOptions& options, LaneProgram& program)
+      : p_(problem), out_(program), memory_(options.memory) {
+    out_.count_gaps = options.count_gaps;
+    out_.contention = options.channel_contention;
+    out_.num_ops = p_.num_ops;
+    out_.num_devices = p_.num_devices;
+    out_.num_channels = p_.num_channels;
+    for (const int group : p_.group_at) out_.num_groups = std::max(out_.num_groups, group + 1);
+  }
+
+  void Compile() {
+    if (!SetTimeLimit()) return;
+    out_.possible = true;
+    CompileMachine();
+    if (memory_) {
+      SetUnit();
+      CompileAliasClasses();
+      CompileResidents();
+    }
+    CompileItems();
+    CompileOps();
+  }
+
+ private:
+  // A time that is followed up to the next op or transfer grows by at most `step`: if it was below
+  // the limit, it has not overflowed, and what is at or above the limit is seen.
+  bool SetTimeLimit() {
+    const std::int64_t step =
+        2 * (Largest(p_.cost) + Largest(p_.gap) + Largest(p_.issue) + Largest(p_.launch) +
+             Largest(p_.wire) + Largest(p_.latency) + Largest(p_.channel_gap));
+    // A device with several slots is busy for longer than the step.
+    const int slots = *std::max_element(p_.slots.begin(), p_.slots.end());
+    if (step > kMost32 / 2 || slots > 16) return false;
+    out_.time_limit = static_cast<std::uint32_t>((kMost32 - step) / slots);
+    return true;
+  }
+
+  void CompileMachine() {
+    out_.has_host = p_.has_host;
+    out_.has_gaps = Largest(p_.gap) > 0;
+    out_.issue = Ticks(p_.issue, true);
+    out_.launch = Ticks(p_.launch, true);
+    out_.slot_begin = {0};
+    for (const int slots : p_.slots) out_.slot_begin.push_back(out_.slot_begin.back() + slots);
+    out_.num_slots = out_.slot_begin.back();
+    out_.wire = Ticks(p_.wire, true);
+    out_.num_rates = p_.num_rates;
+    out_.latency = Ticks(p_.latency, false);
+    out_.channel_gap = Ticks(p_.channel_gap, false);
+    out_.rate.assign(p_.rate.begin(), p_.rate.end());
+    out_.broadcast = p_.broadcast;
+    out_.occupies_source = p_.occupies_source;
+    out_.occupies_destination = p_.occupies_destination;
+    out_.route_begin.assign(p_.route_begin.begin(), p_.route_begin.end());
+    out_.routes.assign(p_.routes.begin(), p_.routes.end());
+    out_.general = p_.has_slots || p_.has_occupies || !out_.contention;
+    for (int from = 0; from < p_.num_devices; ++from) {
+      for (int to = 0; to < p_.num_devices; ++to) {
+        const bool direct = p_.direct_channel[from * p_.num_devices + to] >= 0;
+        out_.general |= !direct && !p_.route(from, to).empty();
+      }
+    }
+    if (!out_.general) CompileFeeds();
+  }
+
+  void CompileFeeds() {
+    const int num_devices = p_.num_devices;
+    out_.feed_begin = {0};
+    out_.one_speed = true;
+    for (int to = 0; to < num_devices; ++to) {
+      for (int from = 0; from < num_devices; ++from) {
+        const int k = p_.direct_channel[from * num_devices + to];
+        out_.rate_from.push_back(k < 0 ? 0 : out_.rate[k]);
+        out_.latency_from.push_back(k < 0 ? 0 : out_.latency[k]);
+        out_.gap_from.push_back(k < 0 ? 0 : out_.channel_gap[k]);
+        if (k < 0) continue;
+        out_.one_speed &= out_.rate[k] == out_.rate[0] && out_.latency[k] == out_.latency[0] &&
+                          out_.channel_gap[k] == out_.channel_gap[0];
+        const auto known = std::find_if(
+            out_.feeds.begin() + out_.feed_begin.back(),
+            out_.feeds.end(),
+            [&](const LaneProgram::Feed& feed) { return feed.channel == k; });
+        if (known != out_.feeds.end()) {
+          known->sources |= std::uint64_t{1} << from;
+        } else {
+          out_.feeds.push_back({k, from, 0});
+        }
+      }
+      out_.feed_begin.push_back(static_cast<int>(out_.feeds.size()));
+    }
+    for (auto* table : {&out_.rate_from, &out_.latency_from, &out_.gap_from}) {
+      table->resize(table->size() + kPadding);
+    }
+  }
+
+  // A device holds an item once at most: if all of them together fit 32 bits, so does every peak.
+  void SetUnit() {
+    std::int64_t unit = 0, all = 0;
+    const auto count = [&](std::int64_t bytes) {
+      unit = std::gcd(unit, bytes);
+      all += bytes;
+    };
+    for (const auto& item : p_.items) {
+      unit = std::gcd(unit, item.bytes);
+      count(std::max(item.bytes, item.held));
+    }
+    for (const auto& resident : p_.residents) count(resident.bytes);
+    for (const std::int64_t bytes : p_.input_bytes) count(bytes);
+    for (const std::int64_t bytes : p_.workspace) unit = std::gcd(unit, bytes);
+    all += Largest(p_.workspace);
+    unit = std::max<std::int64_t>(unit, 1);
+    out_.memory = all / unit < kMost32 ? LaneMemory::k32 : LaneMemory::k64;
+    out_.unit = unit;
+    out_.own_bytes = InUnits(p_.own_bytes);
+    out_.workspace = InUnits(p_.workspace);
+  }
+
+  std::vector<std::int64_t> InUnits(std::vector<std::int64_t> bytes) const {
+    for (std::int64_t& b : bytes) b /= out_.unit;
+    return bytes;
+  }
+
+  void CompileResidents() {
+    std::vector<std::int64_t> of_group(out_.num_groups, 0);
+    for (const auto& resident : p_.residents) {
+      of_group[p_.group_at[resident.position]] += resident.bytes / out_.unit;
+    }
+    for (int group = 0; group < out_.num_groups; ++group) {
+      if (of_group[group] > 0) out_.residents.push_back({group, of_group[group]});
+    }
+    for (size_t i = 0; i < p_.input_bytes.size(); ++i) {
+      std::vector<std::int32_t> groups;
+      for (int r = p_.input_begin[i]; r < p_.input_begin[i + 1]; ++r) {
+        groups.push_back(p_.group_at[p_.input_readers[r]]);
+      }
+      std::sort(groups.begin(), groups.end());
+      groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+      const auto begin = static_cast<std::int32_t>(out_.input_groups.size());
+      out_.input_groups.insert(out_.input_groups.end(), groups.begin(), groups.end());
+      out_.inputs.push_back({begin,
+                             static_cast<std::int32_t>(out_.input_groups.size()),
+                             p_.input_bytes[i] / out_.unit});
+    }
+  }
+
+  void CompileAliasClasses() {
+    shared_of_.assign(p_.num_items, -1);
+    for (const auto& shared : p_.alias_classes) {
+      const auto begin = static_cast<std::int32_t>(out_.shared_items.size());
+      const auto add = [&](int item, bool pins) {
+        shared_of_[item] = static_cast<std::int32_t>(out_.shared_items.size());
+        const int position = p_.items[item].producer;
+        out_.shared_items.push_back({.of_class = static_cast<std::int32_t>(out_.classes.size()),
+                                     .producer = p_.group_at[position],
+                                     .position = position,
+                                     .pins = pins});
+      };
+      if (shared.root >= 0) add(shared.root, false);
+      for (size_t i = 0; i < shared.members.size(); ++i) add(shared.members[i], shared.pins[i]);
+      LaneProgram::SharedClass compiled{.root = shared.root >= 0 ? begin : -1,
+                                        .pinned = shared.root_pinned,
+                                        .item_begin = begin};
+      compiled.item_end = static_cast<std::int32_t>(out_.shared_items.size());
+      if (shared.root >= 0) {
+        compiled.held = p_.items[shared.root].held / out_.unit;
+        compiled.bytes = p_.items[shared.root].bytes / out_.unit;
+      }
+      out_.classes.push_back(compiled);
+    }
+    out_.has_aliases = !out_.classes.empty();
+  }
+
+  int GroupOfProducer(int item) const { return p_.group_at[p_.items[item].producer]; }
+
+  // Readers by their groups, and what of an item has to be followed.
+  void CompileItems() {
+    item_at_.assign(p_.num_items, -1);
+    releases_at_.resize(p_.num_ops);
+    std::vector<int> seen(out_.num_groups, -1);  // item that the group was last seen to read
+    for (int item = 0; item < p_.num_items; ++item) {
+      const auto& from = p_.items[item];
+      const int producer = GroupOfProducer(item);
+      LaneProgram::Item to{.index = item, .row = -1, .producer = producer, .shared = -1};
+      to.entry_begin = static_cast<std::int32_t>(out_.entries.size());
+      bool remote = false;
+      for (int r = p_.reader_begin[item + 1] - 1; r >= p_.reader_begin[item]; --r) {
+        const int group = p_.group_at[p_.readers[r]];
+        if (seen[group] == item) continue;
+        seen[group] = item;
+        out_.entries.push_back({group, p_.readers[r]});
+        remote |= group != producer;
+      }
+      std::reverse(out_.entries.begin() + to.entry_begin, out_.entries.end());
+      to.entry_end = static_cast<std::int32_t>(out_.entries.size());
+      if (memory_) {
+        to.bytes = from.bytes / out_.unit;
+        to.released_bytes = from.released_bytes / out_.unit;
+        to.shared = shared_of_[item];
+        if (to.shared >= 0) {
+          out_.shared_items[to.shared].entry_begin = to.entry_begin;
+          out_.shared_items[to.shared].entry_end = to.entry_end;
+        }
+      }
+      const bool counted = to.bytes > 0 || to.shared >= 0;
+      if (!remote && !counted) {
+        out_.entries.resize(to.entry_begin);
+        continue;
+      }
+      if (remote) to.row = 0;  // which one, CompileOps() says
+      item_at_[item] = static_cast<std::int32_t>(out_.items.size());
+      out_.items.push_back(to);
+      if (!counted) continue;
+      for (int entry = to.entry_begin; entry < to.entry_end; ++entry) {
+        releases_at_[out_.entries[entry].position].push_back({item_at_[item], entry});
+      }
+    }
+  }
+
+  // Rows, and what an op awaits. An item's rows, and the row of an op's finish, are free again
+  // behind their last reader.
+  void CompileOps() {
+    const int num_devices = p_.num_devices;
+    out_.cost = Ticks(p_.cost, true);
+    if (out_.has_gaps) {
+      out_.occupancy = out_.cost;
+      for (size_t i = 0; i < p_.cost.size(); ++i) {
+        if (out_.cost[i] > 0) {
+          out_.occupancy[i] += static_cast<std::uint32_t>(p_.gap[i % num_devices]);
+        }
+      }
+    }
+    Rows blocks, singles;
+    std::vector<int> last_block_use(p_.num_items, -1), last_single_use(p_.num_ops, -1);
+    for (int item = 0; item < p_.num_items; ++item) {
+      for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
+        const bool same = p_.group_at[p_.readers[r]] == GroupOfProducer(item);
+        int& last = same ? last_single_use[p_.items[item].producer] : last_block_use[item];
+        last = std::max(last, p_.readers[r]);
+      }
+    }
+    std::vector<std::vector<int>> blocks_end(p_.num_ops), singles_end(p_.num_ops);
+    std::vector<int> block_of(p_.num_items, -1), single_of(p_.num_ops, -1);
+    int next_item = 0;
+    for (int position = 0; position <= p_.num_ops; ++position) {
+      LaneProgram::Op op{.group = 0, .finish_row = -1};
+      op.same_begin = static_cast<std::int32_t>(out_.same.size());
+      op.read_begin = static_cast<std::int32_t>(out_.reads.size());
+      op.release_begin = static_cast<std::int32_t>(out_.releases.size());
+      op.item_begin = next_item;
+      if (position == p_.num_ops) {
+        out_.ops.push_back(op);
+        break;
+      }
+      op.group = p_.group_at[position];
+      for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
+        const int item = p_.reads[r], producer = p_.items[item].producer;
+        if (GroupOfProducer(item) != op.group) {
+          out_.reads.push_back(block_of[item]);
+        } else if (std::find(out_.same.begin() + op.same_begin,
+                             out_.same.end(),
+                             single_of[producer]) == out_.same.end()) {
+          out_.same.push_back(single_of[producer]);
+        }
+      }
+      for (const LaneProgram::Release& release : releases_at_[position]) {
+        out_.releases.push_back(release);
+      }
+      for (const int row : blocks_end[position]) blocks.GiveBack(row);
+      for (const int row : singles_end[position]) singles.GiveBack(row);
+      if (last_single_use[position] >= 0) {
+        op.finish_row = single_of[position] = singles.Take();
+        singles_end[last_single_use[position]].push_back(op.finish_row);
+      }
+      for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
+        if (item_at_[item] < 0) continue;
+        ++next_item;
+        if (out_.items[item_at_[item]].row < 0) continue;
+        out_.items[item_at_[item]].row = block_of[item] = blocks.Take();
+        blocks_end[last_block_use[item]].push_back(block_of[item]);
+      }
+      out_.ops.push_back(op);
+    }
+    // Blocks come first, then single rows.
+    const int num_block_rows = blocks.count() * num_devices;
+    for (LaneProgram::Item& item : out_.items) {
+      if (item.row >= 0) item.row *= num_devices;
+    }
+    for (std::int32_t& row : out_.reads) row *= num_devices;
+    for (std::int32_t& row : out_.same) row += num_block_rows;
+    for (LaneProgram::Op& op : out_.ops) {
+      if (op.finish_row >= 0) op.finish_row += num_block_rows;
+    }
+    out_.num_rows = num_block_rows + singles.count();
+  }
+
+  const CompiledProblem& p_;
+  LaneProgram& out_;
+  const bool memory_;
+  std::vector<std::int32_t> item_at_;    // [num_items] index into out_.items, -1: left out
+  std::vector<std::int32_t> shared_of_;  // [num_items] index into out_.shared_items
+  std::vector<std::vector<LaneProgram::Release>> releases_at_;  // [num_ops]
+};
+
+}  // namespace
+
+LaneProgram::LaneProgram(const CompiledProblem& problem, const EngineOptions& options) {
+  Compiler(problem, options, *this).Compile();
+}
+
+}  // namespace emplace

@@ -1,0 +1,140 @@
+#pragma once
+
+// A problem of stream semantics, compiled for simulating many placements at once: one placement per
+// lane of a vector register (lane_kernel.h). All lanes go through the same ops in the same issue
+// order; only devices differ. So everything that the order decides is decided here, once:
+//
+// - what an op awaits of its own group needs no look at devices: the two are never apart;
+// - of the readers of an item only the last one of each group matters;
+// - arrival times are kept in rows that are used again once their last reader has been issued;
+// - times are 32-bit ticks of a nanosecond, bytes 32-bit counts of a common unit, or 64-bit. What
+//   does not fit is found while a placement runs (LaneProgram::time_limit, memory_limit), and that
+//   placement is left to the scalar engine.
+//
+// Internal to the simulator.
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/compiled_problem.h"
+#include "simulator/engine.h"
+
+namespace emplace {
+
+/// How bytes are counted in lanes.
+enum class LaneMemory : std::uint8_t { kNone, k32, k64 };
+
+struct LaneProgram {
+  /// @param problem  compiled in issue order
+  LaneProgram(const CompiledProblem& problem, const EngineOptions& options);
+
+  /// false: some single cost, transfer or size is too large for 32-bit ticks; nothing below is
+  /// filled in
+  bool possible = false;
+
+  int num_ops = 0, num_groups = 0, num_devices = 0, num_channels = 0, num_slots = 0;
+  int num_rows = 0;  ///< of arrival times that are alive at once
+  LaneMemory memory = LaneMemory::kNone;
+  std::int64_t unit = 1;  ///< [B] that all sizes are multiples of; 1 with k64
+  /// A step time below it is right; one at or above it may have overflowed. [ns]
+  std::uint32_t time_limit = 0;
+  /// The same for a peak, in units; with k64 no peak reaches it.
+  std::uint64_t memory_limit = 0;
+
+  // What the problem uses.
+  bool has_host = false;     ///< `issue` or `launch` of some device
+  bool has_gaps = false;     ///< `gap` of some device
+  bool count_gaps = false;   ///< EngineOptions::count_gaps
+  bool contention = true;    ///< EngineOptions::channel_contention
+  bool one_speed = false;    ///< all channels alike in rate, latency and gap
+  bool has_aliases = false;  ///< memory is counted, and some items share buffers
+  /// Some route has several hops or broadcasts, some device several slots or work to do for a
+  /// transfer, or channels are not waited for: the general kernel.
+  bool general = false;
+
+  struct Op {
+    std::int32_t group;
+    std::int32_t finish_row;  ///< row of its finish, for its own group; -1: none
+    std::int32_t same_begin, read_begin, item_begin, release_begin;
+  };
+  std::vector<Op> ops;  ///< [num_ops + 1] in issue order; the last one has the ends
+  /// Rows that hold the finish of an op of the same group, awaited by an op.
+  std::vector<std::int32_t> same;
+  /// First of the num_devices rows of an item from another group, awaited by an op.
+  std::vector<std::int32_t> reads;
+  std::vector<std::uint32_t> cost;       ///< [num_ops, num_devices] and padding [ns]
+  std::vector<std::uint32_t> occupancy;  ///< the same plus the device's gap, if has_gaps [ns]
+  std::vector<std::int64_t> own_bytes, workspace;  ///< [num_ops] [unit]
+
+  struct Item {
+    std::int32_t index;     ///< in CompiledGraph::items, and row of `wire`
+    std::int32_t row;       ///< first of its num_devices rows of arrivals; -1: its own group alone
+                            ///< reads it
+    std::int32_t producer;  ///< group
+    std::int32_t entry_begin, entry_end;  ///< of its readers
+    std::int32_t shared;  ///< index into `shared_items` if it shares a buffer with others, else -1
+    std::int64_t bytes, released_bytes;  ///< [unit], as in CompiledGraph::Item
+  };
+  std::vector<Item> items;  ///< those that matter, by producer
+  /// The last reader of an item in a group; by item, then by position.
+  struct Entry {
+    std::int32_t group, position;
+  };
+  std::vector<Entry> entries;
+  /// What an op is the last of its group to read, and memory must be looked at.
+  struct Release {
+    std::int32_t item, entry;  ///< indices into `items` and `entries`
+  };
+  std::vector<Release> releases;
+
+  // The machine. Tables by device are padded for vector loads.
+  std::vector<std::uint32_t> issue, launch;  ///< [num_devices] [ns]
+  std::vector<std::int32_t> slot_begin;      ///< [num_devices + 1] slots of a device
+  std::vector<std::uint32_t> wire;           ///< [num_items, num_rates] [ns]
+  int num_rates = 0;
+  std::vector<std::uint32_t> latency, channel_gap;  ///< [num_channels] [ns]
+  std::vector<std::int32_t> rate;                   ///< [num_channels]
+  std::vector<std::uint8_t> broadcast, occupies_source, occupies_destination;  ///< [num_channels]
+  std::vector<std::int32_t> route_begin, routes;  ///< as in CompiledProblem
+  /// Unless `general`: the channels into a device, and the sources that each serves.
+  struct Feed {
+    std::int32_t channel;
+    std::int32_t source;    ///< the first
+    std::uint64_t sources;  ///< mask of the others
+  };
+  std::vector<std::int32_t> feed_begin;  ///< [num_devices + 1]
+  std::vector<Feed> feeds;
+  /// [num_devices, num_devices] by destination, then source: of the channel between them.
+  std::vector<std::uint32_t> rate_from, latency_from, gap_from;
+
+  // Memory that is there from the beginning.
+  struct Resident {
+    std::int32_t group;
+    std::int64_t bytes;  ///< [unit]
+  };
+  std::vector<Resident> residents;  ///< one per group that makes any
+  struct Input {
+    std::int32_t begin, end;  ///< of its reading groups
+    std::int64_t bytes;       ///< [unit]
+  };
+  std::vector<Input> inputs;
+  std::vector<std::int32_t> input_groups;
+
+  // Buffers that aliases share (CompiledGraph::AliasClass).
+  struct SharedClass {
+    std::int32_t root;                 ///< index into shared_items; -1: a graph input
+    bool pinned;                       ///< the root's own buffer is never released
+    std::int64_t held, bytes;          ///< of the root's own buffer, and of a received copy [unit]
+    std::int32_t item_begin, item_end;  ///< of its items
+  };
+  std::vector<SharedClass> classes;
+  struct SharedItem {
+    std::int32_t of_class;
+    std::int32_t producer, position;      ///< group and position
+    std::int32_t entry_begin, entry_end;  ///< of its readers
+    bool pins;                            ///< keeps the buffer in which it lives
+  };
+  std::vector<SharedItem> shared_items;  ///< by class; each class's root first, if it has one
+};
+
+}  // namespace emplace
