@@ -51,7 +51,7 @@ std::shared_ptr<const SparseMatrix> Kinds(const Problem& problem,
   return Sparse(problem.num_groups(), static_cast<int>(kinds.size()), shares);
 }
 
-std::shared_ptr<const SparseMatrix> Neighbors(const Problem& problem, int width) {
+std::shared_ptr<const SparseMatrix> NeighborMatrix(const Problem& problem, int width) {
   const std::vector<int> position = Positions(problem);
   std::map<std::pair<int, int>, float> entries;
   for (int op = 0; op < problem.num_ops(); ++op) {
@@ -179,7 +179,7 @@ Seq2SeqFeatures MakeSeq2SeqFeatures(const Problem& problem,
     begin += static_cast<int>(part.cols());
   }
   return {Kinds(problem, vocabulary.kinds),
-          Neighbors(problem, config.adjacency ? vocabulary.num_groups : 0),
+          NeighborMatrix(problem, config.adjacency ? vocabulary.num_groups : 0),
           std::move(dense)};
 }
 
