@@ -14,12 +14,13 @@
 #include "framework/graph/graph_io.h"
 #include "simulator/bounds.h"
 #include "simulator/simulator.h"
+#include "tests/benchmarks/measure_evaluator.h"
 #include "tests/support/paths.h"
 
 namespace {
 
 using namespace emplace;
-using emplace::testing::SourceDir;
+using namespace emplace::testing;
 
 std::filesystem::path GraphPath(const std::string& name) {
   return SourceDir() / "configs" / "graphs" / (name + ".json.gz");
@@ -42,11 +43,16 @@ void BM_ReadGraph(benchmark::State& state, const std::string& name) {
   }
 }
 
-void BM_SimulateGraph(benchmark::State& state, const std::string& name, Semantics semantics) {
+void BM_SimulateGraph(benchmark::State& state,
+                      const std::string& name,
+                      Semantics semantics,
+                      bool memory) {
   const auto problem = CommittedProblem(name);
-  const auto simulator = MakeSimulator(problem, {.semantics = semantics});
+  const auto threads = static_cast<int>(state.range(1));
+  const auto simulator =
+      MakeSimulator(problem, {.semantics = semantics, .memory = memory, .threads = threads});
   Rng rng(3);
-  std::vector<Placement> pool(32);
+  std::vector<Placement> pool(64);
   for (Placement& placement : pool) {
     placement.device.resize(problem->num_groups());
     const int offset = UniformInt(rng, 4);
@@ -56,14 +62,7 @@ void BM_SimulateGraph(benchmark::State& state, const std::string& name, Semantic
       placement.device[problem->group_order()[i]] = static_cast<DeviceIndex>(1 + device);
     }
   }
-  std::vector<Outcome> outcomes(pool.size());
-  for (auto _ : state) {
-    simulator->Evaluate(pool, outcomes);
-    benchmark::DoNotOptimize(outcomes.data());
-  }
-  state.counters["per_op"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * pool.size()) * problem->num_ops(),
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  MeasureEvaluator(state, *simulator, pool, state.range(0));
 }
 
 void BM_ComputeCosts(benchmark::State& state, const std::string& name) {
@@ -79,13 +78,16 @@ void BM_Bounds(benchmark::State& state, const std::string& name) {
 }
 
 BENCHMARK_CAPTURE(BM_ReadGraph, nmt, std::string("nmt"))->Unit(benchmark::kMillisecond);
-// BM_SimulateGraph/inception_v3_queue, ...
+// BM_SimulateGraph/queue/inception_v3, BM_SimulateGraph/queue_memory/inception_v3, ...
 [[maybe_unused]] const bool kSimulateGraphRegistered = [] {
-  for (const std::string graph : {"inception_v3", "nmt"}) {
-    for (const Semantics semantics : AllSemantics()) {
-      const std::string name = graph + "_" + std::string(ToString(semantics));
-      benchmark::RegisterBenchmark(
-          ("BM_SimulateGraph/" + name).c_str(), BM_SimulateGraph, graph, semantics);
+  for (const Semantics semantics : AllSemantics()) {
+    for (const bool memory : {false, true}) {
+      for (const std::string graph : {"inception_v3", "nmt", "gpt2_small_torch"}) {
+        RegisterBatches(
+            "BM_SimulateGraph/" + std::string(ToString(semantics)) + (memory ? "_memory/" : "/") +
+                graph,
+            [=](benchmark::State& s) { BM_SimulateGraph(s, graph, semantics, memory); });
+      }
     }
   }
   return true;

@@ -1,81 +1,76 @@
-// Speed of every semantics' engine: one thread, 4 devices, a pool of *varied* placements (the
-// branch predictor learns one repeated placement, which gives too good a figure). In the graphs
-// each op reads one or two tensors of recent ops. `per_op` is time per op and placement; "memory"
-// computes peaks, too, as every search does.
+// Speed of every semantics' engine on random graphs (random_graphs.h). `per_op` is time per op and
+// placement; "memory" computes peaks, too, as every search does. Behind the name stand ops,
+// placements per call, and threads. BM_PlainPass is the yardstick: the same times in a plain loop.
 
-#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "simulator/simulator.h"
-#include "tests/support/problems.h"
+#include "tests/benchmarks/measure_evaluator.h"
+#include "tests/benchmarks/plain_pass.h"
+#include "tests/benchmarks/random_graphs.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-constexpr int kPoolSize = 64;
-
-std::shared_ptr<const Problem> BenchmarkProblem(int num_ops) {
-  Rng rng(7);
-  ProblemBuilder b;
-  for (int d = 0; d < 4; ++d) b.Device("d" + std::to_string(d), std::int64_t{1} << 40);
-  b.AllToAll(15'000, {10'000'000'000, 1});
-  for (int v = 0; v < num_ops; ++v) {
-    std::vector<int> inputs;
-    if (v > 0) inputs.push_back(std::max(0, v - 1 - UniformInt(rng, 8)));
-    if (v > 1 && Uniform01(rng) < 0.5) inputs.push_back(std::max(0, v - 1 - UniformInt(rng, 200)));
-    std::vector<Nanos> costs;
-    for (int d = 0; d < 4; ++d) costs.push_back(1'000 + UniformInt(rng, 100'000));
-    b.Op("op" + std::to_string(v), costs, inputs, 1 + UniformInt(rng, 1'000'000));
-  }
-  return b.Build();
+// Made once per size: the benchmarks of a size share it.
+std::shared_ptr<const Problem> SharedProblem(int num_ops) {
+  static std::map<int, std::shared_ptr<const Problem>> problems;
+  std::shared_ptr<const Problem>& problem = problems[num_ops];
+  if (problem == nullptr) problem = RandomGraphProblem(num_ops);
+  return problem;
 }
 
-// Placements as a search makes them: half uniform, half blocks with a few ops elsewhere.
-std::vector<Placement> Pool(const Problem& problem) {
-  Rng rng(8);
-  std::vector<Placement> pool;
-  for (int i = 0; i < kPoolSize; ++i) {
-    Placement placement = RandomPlacement(rng, problem);
-    if (i % 2 == 0) {
-      const int blocks = 1 + UniformInt(rng, 8), offset = UniformInt(rng, 4);
-      for (int v = 0; v < problem.num_groups(); ++v) {
-        if (Uniform01(rng) < 0.05) continue;
-        const auto block = static_cast<std::int64_t>(v) * blocks / problem.num_groups();
-        placement.device[v] = static_cast<DeviceIndex>((block + offset) % 4);
-      }
-    }
-    pool.push_back(std::move(placement));
-  }
-  return pool;
+void BM_Simulate(benchmark::State& state, int num_ops, Semantics semantics, bool memory) {
+  const auto problem = SharedProblem(num_ops);
+  const auto threads = static_cast<int>(state.range(1));
+  const auto simulator =
+      MakeSimulator(problem, {.semantics = semantics, .memory = memory, .threads = threads});
+  MeasureEvaluator(state, *simulator, VariedPlacements(*problem), state.range(0));
 }
 
-void BM_Simulate(benchmark::State& state, Semantics semantics, bool memory) {
-  const auto problem = BenchmarkProblem(static_cast<int>(state.range(0)));
-  const auto simulator = MakeSimulator(problem, {.semantics = semantics, .memory = memory});
-  const std::vector<Placement> pool = Pool(*problem);
-  std::vector<Outcome> outcomes(pool.size());
+void BM_PlainPass(benchmark::State& state) {
+  const auto problem = SharedProblem(static_cast<int>(state.range(0)));
+  const std::vector<Placement> placements = VariedPlacements(*problem);
+  PlainPass plain(*problem);
+  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream, .memory = false});
+  for (const Placement& placement : placements) {
+    const Nanos expected = simulator->Evaluate(placement).step_time;
+    const Nanos step_time = plain.StepTime(placement);
+    if (step_time == expected) continue;
+    std::fprintf(stderr,
+                 "BM_PlainPass: step time %lld ns, the simulator's is %lld ns\n",
+                 static_cast<long long>(step_time),
+                 static_cast<long long>(expected));
+    std::abort();
+  }
   for (auto _ : state) {
-    simulator->Evaluate(pool, outcomes);
-    benchmark::DoNotOptimize(outcomes.data());
+    for (const Placement& placement : placements) {
+      benchmark::DoNotOptimize(plain.StepTime(placement));
+    }
   }
-  const auto placements = static_cast<double>(state.iterations() * pool.size());
-  state.counters["placements/s"] = benchmark::Counter(placements, benchmark::Counter::kIsRate);
-  state.counters["per_op"] = benchmark::Counter(
-      placements * problem->num_ops(), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  CountPlacements(state, placements.size(), problem->num_ops());
 }
+BENCHMARK(BM_PlainPass)->Arg(1000)->Arg(10000)->Arg(100000);
 
-// BM_Simulate/queue, BM_Simulate/queue_memory, ...
+// BM_Simulate/queue/1000, BM_Simulate/queue_memory/1000, ...
 [[maybe_unused]] const bool kSimulateRegistered = [] {
   for (const Semantics semantics : AllSemantics()) {
     for (const bool memory : {false, true}) {
-      const std::string name = std::string(ToString(semantics)) + (memory ? "_memory" : "");
-      benchmark::RegisterBenchmark(("BM_Simulate/" + name).c_str(), BM_Simulate, semantics, memory)
-          ->Arg(1000)
-          ->Arg(10000);
+      for (const int ops : {1000, 10000, 100000}) {
+        RegisterBatches("BM_Simulate/" + std::string(ToString(semantics)) +
+                            (memory ? "_memory/" : "/") + std::to_string(ops),
+                        [=](benchmark::State& s) { BM_Simulate(s, ops, semantics, memory); });
+      }
     }
   }
   return true;
