@@ -39,7 +39,7 @@ LaneEngine::LaneEngine(const LaneProgram& program,
     : program_(program), kernel_(kernel), allowed_(allowed), rows_(kernel.lanes) {
   const LaneProgram& p = program_;
   const size_t lanes = kernel_.lanes, row = lanes * sizeof(std::uint32_t);
-  const size_t words = p.num_devices * kernel_.word_bytes;
+  const size_t words = kernel_.row_bytes(p.num_devices);
   const size_t bytes_row = lanes * sizeof(std::uint64_t);
   Layout layout;
   const auto place = [&] {
@@ -47,13 +47,13 @@ LaneEngine::LaneEngine(const LaneProgram& program,
     layout.Add(on_device_, p.num_groups, words);
     layout.Add(run_.rows, p.num_rows, row);
     layout.Add(run_.slot_free, p.num_slots, row);
-    layout.Add(run_.channel_free, p.num_channels, row);
+    layout.Add(run_.channel_free, p.num_channel_rows, row);
     layout.Add(run_.host, row);
     layout.Add(run_.latest, row);
     layout.Add(run_.busy, p.num_devices, row);
     layout.Add(run_.used, p.num_devices, bytes_row);
     layout.Add(run_.peak, p.num_devices, bytes_row);
-    layout.Add(run_.later, p.entries.size(), words);
+    layout.Add(run_.later, p.entry_group.size(), words);
     layout.Add(run_.storage, p.shared_items.size(), words);
     layout.Add(run_.last_use, p.classes.size() * p.num_devices, row);
     layout.Add(run_.broadcast_arrival, p.num_channels, row);

@@ -14,17 +14,18 @@
 namespace emplace {
 
 /// What a pass reads and leaves behind. [L] is a lane's place; rows of L are aligned to 64 bytes. A
-/// *word* has the answer of all lanes to a question: LaneKernel::word_bytes wide.
+/// *word* has the answer of all lanes to a question, LaneKernel::word_bytes wide; a *row* has a word
+/// per device and is filled up to a multiple of 64 bits.
 struct LaneRun {
   const std::uint8_t* devices = nullptr;  ///< [num_groups, L] device of a group
-  const void* on_device = nullptr;        ///< [num_groups, num_devices] words: is it there?
+  const void* on_device = nullptr;        ///< [num_groups] rows: is it there?
   int begin = 0;                          ///< position of the first op
   bool busy_wanted = false;
 
   // Before op `begin`, and after the last one. A pass from 0 on clears them itself.
   std::uint32_t* rows = nullptr;          ///< [num_rows, L] arrivals, see LaneProgram
   std::uint32_t* slot_free = nullptr;     ///< [num_slots, L] [ns]
-  std::uint32_t* channel_free = nullptr;  ///< [num_channels, L] [ns]
+  std::uint32_t* channel_free = nullptr;  ///< [num_channel_rows, L] [ns]
   std::uint32_t* host = nullptr;          ///< [L] [ns]
   std::uint32_t* latest = nullptr;        ///< [L] step time so far [ns]
   std::uint32_t* busy = nullptr;          ///< [num_devices, L] [ns], if wanted
@@ -32,8 +33,8 @@ struct LaneRun {
   void* peak = nullptr;                   ///< the same
 
   // Scratch.
-  void* later = nullptr;    ///< [entries] x [num_devices] words: has a later reader there
-  void* storage = nullptr;  ///< [shared_items, num_devices] words: lives there
+  void* later = nullptr;    ///< [entries] rows: are there later readers?
+  void* storage = nullptr;  ///< [shared_items] rows: does it live there?
   std::uint32_t* last_use = nullptr;           ///< [classes, num_devices, L] position + 1
   std::uint32_t* broadcast_arrival = nullptr;  ///< [num_channels, L] [ns]
   void* broadcast_done = nullptr;              ///< [num_channels] words
@@ -47,6 +48,7 @@ struct LaneKernel {
   const char* name;  ///< "AVX2", "AVX-512"
   int lanes;
   int word_bytes;
+  int row_bytes(int num_devices) const { return (num_devices * word_bytes + 7) / 8 * 8; }
   /// Fills `devices` and `on_device` of groups `begin` .. `end` - 1.
   /// @param placements  [lanes] placements by group
   /// @param allowed     [num_groups] masks of devices

@@ -47,6 +47,8 @@ std::uint64_t LoadPlacements(std::span<const std::uint8_t* const> placements,
                              std::uint8_t* devices,
                              void* on_device) {
   const auto num_groups = static_cast<int>(allowed.size());
+  constexpr int kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
+  const int row = (num_devices + kPerChunk - 1) / kPerChunk * kPerChunk;
   Word* words = static_cast<Word*>(on_device);
   Word wrong = 0;
   for (int first = 0; first < num_groups; first += 16) {
@@ -70,7 +72,7 @@ std::uint64_t LoadPlacements(std::span<const std::uint8_t* const> placements,
       Word right = 0;
       for (int d = 0; d < num_devices; ++d) {
         const Word word = LanesOnDevice<Word>(columns + i * kLanes, d);
-        words[(first + i) * num_devices + d] = word;
+        words[(first + i) * row + d] = word;
         if (allowed[first + i] >> d & 1) right |= word;
       }
       wrong |= static_cast<Word>(~right);

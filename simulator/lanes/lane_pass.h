@@ -43,10 +43,11 @@ struct Bytes64 {
   }
 };
 
-/// @tparam I        Avx2Lanes or Avx512Lanes
-/// @tparam Bytes    NoBytes, Bytes32 or Bytes64
-/// @tparam General  LaneProgram::general, or too many devices for I::Lookup()
-/// @tparam kDevices the number of devices, or 0: any
+/// @tparam I         Avx2Lanes or Avx512Lanes
+/// @tparam BytesOf   NoBytes, Bytes32 or Bytes64
+/// @tparam kGeneral  LaneProgram::general, or too many devices for I::Lookup()
+/// @tparam kDevices  the number of devices, all pairs with channels of their own
+///   (LaneProgram::matrix): what is free when stays in registers; or 0: any
 template <class I, template <class> class BytesOf, bool kGeneral, int kDevices>
 class LanePass {
   using V = typename I::V;
@@ -54,58 +55,78 @@ class LanePass {
   using Word = typename I::Word;
   using Bytes = BytesOf<I>;
   static constexpr int kLanes = I::kLanes;
-  static constexpr int kMostDevices = kDevices > 0 ? kDevices : kMaxDevices;
+  static constexpr bool kInRegisters = kDevices > 0;
+  static constexpr int kMostDevices = kInRegisters ? kDevices : kMaxDevices;
+  // Words of all devices, packed into chunks of 64 bits: a row.
+  static constexpr int kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
+  static constexpr int kMostChunks = (kMostDevices + kPerChunk - 1) / kPerChunk;
+  static constexpr Word kAllLanes = static_cast<Word>(~Word{0});
 
  public:
   LanePass(const LaneProgram& program, const LaneRun& run)
       : p_(program),
         run_(run),
-        num_devices_(kDevices > 0 ? kDevices : program.num_devices),
-        on_device_(static_cast<const Word*>(run.on_device)) {}
+        num_devices_(program.num_devices),
+        num_chunks_((num_devices_ + kPerChunk - 1) / kPerChunk),
+        on_device_(static_cast<const std::uint64_t*>(run.on_device)),
+        later_(static_cast<std::uint64_t*>(run.later)),
+        storage_(static_cast<std::uint64_t*>(run.storage)),
+        cost_(program.cost.data()),
+        occupancy_(program.occupancy.data()),
+        issue_(program.issue.data()),
+        launch_(program.launch.data()),
+        wire_(program.wire.data()),
+        reader_group_(program.entry_group.data()),
+        channel_row_(program.channel_row.data()),
+        own_bytes_(program.own_bytes.data()),
+        workspace_(program.workspace.data()),
+        items_(program.items.data()),
+        releases_(program.releases.data()),
+        num_rates_(program.num_rates),
+        has_host_(program.has_host),
+        has_gaps_(program.has_gaps),
+        one_speed_(program.one_speed),
+        has_aliases_(program.has_aliases),
+        speed_(program.speed) {}
 
   void Run() {
-    const int n = num_devices_;
-    const bool has_host = p_.has_host, has_gaps = p_.has_gaps;
+    const int n = NumDevices();
     if (run_.begin == 0) Clear();
     if constexpr (Bytes::kCounts) {
       if (run_.begin == 0) AddResidents();
-      if (p_.has_aliases) FindSharedBuffers();
+      if (has_aliases_) FindSharedBuffers();
     }
-    host_ = I::Load(run_.host);
-    latest_ = I::Load(run_.latest);
-    const LaneProgram::Op* ops = p_.ops.data();
-    const std::int32_t* same = p_.same.data();
-    const std::int32_t* reads = p_.reads.data();
-    for (int position = run_.begin; position < p_.num_ops; ++position) {
-      const LaneProgram::Op& op = ops[position];
-      own_ = on_device_ + op.group * n;
-      for (int d = 0; d < n; ++d) here_[d] = I::ToMask(own_[d]);
-      device_ = I::FromBytes(run_.devices + op.group * kLanes);
+    LoadServers();
+    const LaneProgram::Op* op = p_.ops.data() + run_.begin;
+    const std::int32_t *same = p_.same.data(), *reads = p_.reads.data();
+    const int end = p_.num_ops;
+    for (int position = run_.begin; position < end; ++position, ++op) {
+      own_ = OnDevice(op->group);
+      for (int d = 0; d < n; ++d) here_[d] = I::ToMask(WordOf(own_, d));
+      device_ = I::FromBytes(run_.devices + op->group * kLanes);
 
       V start = I::Zero();
-      if (has_host) {
-        host_ = I::Add(host_, OfDevice(p_.issue.data()));
-        start = I::Add(host_, OfDevice(p_.launch.data()));
+      if (has_host_) {
+        host_ = I::Add(host_, OfDevice(issue_));
+        start = I::Add(host_, OfDevice(launch_));
       }
-      for (int r = op.same_begin; r < ops[position + 1].same_begin; ++r) {
-        start = I::Max(start, Row(same[r]));
-      }
-      for (int r = op.read_begin; r < ops[position + 1].read_begin; ++r) {
-        for (int d = 0; d < n; ++d) start = I::MaxIf(start, here_[d], Row(reads[r] + d));
-      }
-      const V cost = OfDevice(p_.cost.data() + position * n);
-      const auto occupied = [&](V from) {
-        return I::Add(from, has_gaps ? OfDevice(p_.occupancy.data() + position * n) : cost);
-      };
-      if constexpr (kGeneral) {
-        start = WaitForSlot(start);
-        LeaveSlot(occupied(start));
-      } else {
-        for (int d = 0; d < n; ++d) start = I::MaxIf(start, here_[d], Load(run_.slot_free, d));
-        const V free = occupied(start);
+      for (int r = op->same_begin; r < op[1].same_begin; ++r) start = I::Max(start, Row(same[r]));
+      for (int r = op->read_begin; r < op[1].read_begin; ++r) {
+        const std::uint32_t* arrivals = run_.rows + reads[r] * kLanes;
         for (int d = 0; d < n; ++d) {
-          Store(run_.slot_free, d, I::Select(here_[d], free, Load(run_.slot_free, d)));
+          start = I::MaxIf(start, here_[d], I::Load(arrivals + d * kLanes));
         }
+      }
+      const V cost = OfDevice(cost_ + position * n);
+      const V occupied = has_gaps_ ? OfDevice(occupancy_ + position * n) : cost;
+      if constexpr (kGeneral) {
+        V slot[kMostDevices];
+        for (int d = 0; d < n; ++d) start = I::MaxIf(start, here_[d], FirstFree(d, slot[d]));
+        for (int d = 0; d < n; ++d) Occupy(d, slot[d], here_[d], I::Add(start, occupied));
+      } else {
+        for (int d = 0; d < n; ++d) start = I::MaxIf(start, here_[d], SlotFree(d));
+        const V free = I::Add(start, occupied);
+        for (int d = 0; d < n; ++d) SetSlotFree(d, I::Select(here_[d], free, SlotFree(d)));
       }
       finish_ = I::Add(start, cost);
       latest_ = I::Max(latest_, finish_);
@@ -114,26 +135,42 @@ class LanePass {
           Store(run_.busy, d, I::AddIf(Load(run_.busy, d), here_[d], cost));
         }
       }
-      if (op.finish_row >= 0) I::Store(run_.rows + op.finish_row * kLanes, finish_);
+      if (op->finish_row >= 0) I::Store(run_.rows + op->finish_row * kLanes, finish_);
       if constexpr (Bytes::kCounts) Allocate(position);
-      for (int i = op.item_begin; i < ops[position + 1].item_begin; ++i) Make(p_.items[i]);
-      if constexpr (Bytes::kCounts) Release(position);
+      for (int i = op->item_begin; i < op[1].item_begin; ++i) Make(items_[i]);
+      if constexpr (Bytes::kCounts) Release(op[0], op[1], position);
     }
-    if (p_.count_gaps) {
-      for (int s = 0; s < p_.num_slots; ++s) latest_ = I::Max(latest_, Load(run_.slot_free, s));
-      for (int k = 0; k < p_.num_channels; ++k) {
-        latest_ = I::Max(latest_, Load(run_.channel_free, k));
-      }
-    }
-    I::Store(run_.host, host_);
-    I::Store(run_.latest, latest_);
+    StoreServers();
   }
 
  private:
+  int NumDevices() const { return kInRegisters ? kDevices : num_devices_; }
+  int NumChunks() const { return kInRegisters ? kMostChunks : num_chunks_; }
+
   V Row(int row) const { return I::Load(run_.rows + row * kLanes); }
   static V Load(const std::uint32_t* rows, int row) { return I::Load(rows + row * kLanes); }
   static void Store(std::uint32_t* rows, int row, V x) { I::Store(rows + row * kLanes, x); }
-  const Word* OnDevice(int group) const { return on_device_ + group * num_devices_; }
+
+  const std::uint64_t* OnDevice(int group) const { return on_device_ + group * NumChunks(); }
+  static Word WordOf(const std::uint64_t* row, int d) {
+    return static_cast<Word>(row[d / kPerChunk] >> (d % kPerChunk * 8 * sizeof(Word) % 64));
+  }
+  static std::uint64_t ToChunk(Word word, int d) {
+    return std::uint64_t{word} << (d % kPerChunk * 8 * sizeof(Word) % 64);
+  }
+  // The lanes in which some device has its bits in a row.
+  Word AnyDevice(const std::uint64_t* row) const {
+    std::uint64_t any = 0;
+    for (int c = 0; c < NumChunks(); ++c) any |= row[c];
+    for (int bits = 32; bits >= static_cast<int>(8 * sizeof(Word)); bits /= 2) any |= any >> bits;
+    return static_cast<Word>(any);
+  }
+  // The lanes in which two rows have their bits for the same device.
+  Word Both(const std::uint64_t* x, const std::uint64_t* y) const {
+    std::uint64_t both[kMostChunks];
+    for (int c = 0; c < NumChunks(); ++c) both[c] = x[c] & y[c];
+    return AnyDevice(both);
+  }
 
   // An entry of a table by device, in every lane that of the op's device.
   V OfDevice(const std::uint32_t* table) const {
@@ -141,9 +178,54 @@ class LanePass {
       return I::Lookup(table, device_);
     } else {
       V entry = I::Zero();
-      for (int d = 0; d < num_devices_; ++d) entry = I::AddIf(entry, here_[d], I::Set(table[d]));
+      for (int d = 0; d < NumDevices(); ++d) entry = I::AddIf(entry, here_[d], I::Set(table[d]));
       return entry;
     }
+  }
+
+  V SlotFree(int d) const {
+    if constexpr (kInRegisters) return slot_free_[d];
+    return Load(run_.slot_free, d);
+  }
+  void SetSlotFree(int d, V free) {
+    if constexpr (kInRegisters) slot_free_[d] = free;
+    else Store(run_.slot_free, d, free);
+  }
+  V ChannelFree(int row) const {
+    if constexpr (kInRegisters) return channel_free_[row];
+    return Load(run_.channel_free, row);
+  }
+  void SetChannelFree(int row, V free) {
+    if constexpr (kInRegisters) channel_free_[row] = free;
+    else Store(run_.channel_free, row, free);
+  }
+  int ChannelRow(int from, int to) const {
+    const int pair = to * NumDevices() + from;
+    return kInRegisters ? pair : channel_row_[pair];
+  }
+
+  void LoadServers() {
+    host_ = I::Load(run_.host);
+    latest_ = I::Load(run_.latest);
+    if constexpr (kInRegisters) {
+      for (int d = 0; d < kDevices; ++d) slot_free_[d] = Load(run_.slot_free, d);
+      for (int k = 0; k < kDevices * kDevices; ++k) channel_free_[k] = Load(run_.channel_free, k);
+    }
+  }
+
+  void StoreServers() {
+    if constexpr (kInRegisters) {
+      for (int d = 0; d < kDevices; ++d) Store(run_.slot_free, d, slot_free_[d]);
+      for (int k = 0; k < kDevices * kDevices; ++k) Store(run_.channel_free, k, channel_free_[k]);
+    }
+    if (p_.count_gaps) {
+      for (int s = 0; s < p_.num_slots; ++s) latest_ = I::Max(latest_, Load(run_.slot_free, s));
+      for (int row = 0; row < p_.num_channel_rows; ++row) {
+        latest_ = I::Max(latest_, Load(run_.channel_free, row));
+      }
+    }
+    I::Store(run_.host, host_);
+    I::Store(run_.latest, latest_);
   }
 
   void Clear() {
@@ -151,24 +233,13 @@ class LanePass {
       for (int row = 0; row < count; ++row) Store(rows, row, I::Zero());
     };
     clear(run_.slot_free, p_.num_slots);
-    clear(run_.channel_free, p_.num_channels);
+    clear(run_.channel_free, p_.num_channel_rows);
     clear(run_.host, 1);
     clear(run_.latest, 1);
     if (run_.busy_wanted) clear(run_.busy, num_devices_);
   }
 
-  // The slot of every lane that is free first, the least one on ties: for each device in turn.
-  // Leaves its number in slot_.
-  V WaitForSlot(V ready) {
-    V start = ready;
-    for (int d = 0; d < num_devices_; ++d) {
-      start = I::MaxIf(start, here_[d], FirstFree(d, slot_[d]));
-    }
-    return start;
-  }
-  void LeaveSlot(V free) {
-    for (int d = 0; d < num_devices_; ++d) Occupy(d, slot_[d], here_[d], free);
-  }
+  // When the first slot of a device is free, and which that is: the least one on ties.
   V FirstFree(int d, V& number) const {
     int s = p_.slot_begin[d + 1] - 1;
     V least = Load(run_.slot_free, s);
@@ -181,6 +252,7 @@ class LanePass {
     }
     return least;
   }
+  // In some lanes, slots of a device are taken.
   void Occupy(int d, V number, M lanes, V until) {
     for (int s = p_.slot_begin[d]; s < p_.slot_begin[d + 1]; ++s) {
       const M taken = I::And(lanes, I::Equal(number, I::Set(s)));
@@ -190,27 +262,25 @@ class LanePass {
 
   // An item is made: its copies are sent, its arrivals noted.
   void Make(const LaneProgram::Item& item) {
-    const int n = num_devices_;
-    Word need[kMostDevices];  // where it has readers
-    for (int d = 0; d < n; ++d) need[d] = 0;
-    Word* later = nullptr;
-    if constexpr (Bytes::kCounts) later = static_cast<Word*>(run_.later);
+    const int n = NumDevices();
+    std::uint64_t need[kMostChunks];  // where it has readers
+    for (int c = 0; c < NumChunks(); ++c) need[c] = 0;
     for (int entry = item.entry_end - 1; entry >= item.entry_begin; --entry) {
-      const Word* reader = OnDevice(p_.entries[entry].group);
-      for (int d = 0; d < n; ++d) {
-        if constexpr (Bytes::kCounts) later[entry * n + d] = need[d];
-        need[d] |= reader[d];
+      const std::uint64_t* reader = OnDevice(reader_group_[entry]);
+      for (int c = 0; c < NumChunks(); ++c) {
+        if constexpr (Bytes::kCounts) later_[entry * NumChunks() + c] = need[c];
+        need[c] |= reader[c];
       }
     }
     if constexpr (Bytes::kCounts) {
       if (item.shared < 0 && item.released_bytes > 0) {
-        const M lanes = I::ToMask(Word(~Both(own_, need)));
+        const M lanes = I::ToMask(static_cast<Word>(~Both(own_, need)));
         released_ = I::AddIf(released_, lanes, Bytes::Set(item.released_bytes));
       }
     }
     if (item.row < 0) return;
-    Word any = 0;
-    for (int d = 0; d < n; ++d) any |= need[d] &= static_cast<Word>(~own_[d]);
+    std::uint64_t any = 0;
+    for (int c = 0; c < NumChunks(); ++c) any |= need[c] &= ~own_[c];
     if (any == 0) {
       for (int d = 0; d < n; ++d) Store(run_.rows, item.row + d, finish_);
       return;
@@ -226,28 +296,29 @@ class LanePass {
   }
 
   // Every route is one channel, every device has one slot.
-  void SendDirect(const LaneProgram::Item& item, const Word* need) {
-    const int n = num_devices_;
-    const std::uint32_t* wires = p_.wire.data() + item.index * p_.num_rates;
-    const bool has_host = p_.has_host, one_speed = p_.one_speed;
-    V wire = I::Set(wires[0]), latency = I::Set(p_.latency[0]), gap = I::Set(p_.channel_gap[0]);
-    V issue, launch;
-    if (has_host) {
-      issue = OfDevice(p_.issue.data());
-      launch = OfDevice(p_.launch.data());
+  void SendDirect(const LaneProgram::Item& item, const std::uint64_t* need) {
+    const int n = NumDevices();
+    const std::uint32_t* wires = wire_ + item.index * num_rates_;
+    V wire = I::Set(wires[speed_.rate]);
+    V latency = I::Set(speed_.latency), gap = I::Set(speed_.gap);
+    V issue = I::Zero(), launch = I::Zero();
+    if (has_host_) {
+      issue = OfDevice(issue_);
+      launch = OfDevice(launch_);
     }
+#pragma GCC unroll 4
     for (int to = 0; to < n; ++to) {
-      const M needed = I::ToMask(need[to]);
+      const M needed = I::ToMask(WordOf(need, to));
       V start = finish_;
-      if (has_host) {
+      if (has_host_) {
         host_ = I::AddIf(host_, needed, issue);
         start = I::Max(start, I::Add(host_, launch));
       }
-      const int end = p_.feed_begin[to + 1];
-      for (int f = p_.feed_begin[to]; f < end; ++f) {
-        start = I::MaxIf(start, Fed(p_.feeds[f]), Load(run_.channel_free, p_.feeds[f].channel));
+#pragma GCC unroll 4
+      for (int from = 0; from < n; ++from) {
+        if (from != to) start = I::MaxIf(start, here_[from], ChannelFree(ChannelRow(from, to)));
       }
-      if (!one_speed) {
+      if (!one_speed_) {
         wire = I::Lookup(wires, OfDevice(p_.rate_from.data() + to * n));
         latency = OfDevice(p_.latency_from.data() + to * n);
         gap = OfDevice(p_.gap_from.data() + to * n);
@@ -255,33 +326,27 @@ class LanePass {
       const V sent = I::Add(start, wire);
       const V free = I::Add(sent, gap);
       const V arrival = I::Add(sent, latency);
-      for (int f = p_.feed_begin[to]; f < end; ++f) {
-        const int k = p_.feeds[f].channel;
-        const M lanes = I::And(Fed(p_.feeds[f]), needed);
-        Store(run_.channel_free, k, I::Select(lanes, free, Load(run_.channel_free, k)));
+#pragma GCC unroll 4
+      for (int from = 0; from < n; ++from) {
+        if (from == to) continue;
+        const int row = ChannelRow(from, to);
+        const M lanes = I::And(here_[from], needed);
+        SetChannelFree(row, I::Select(lanes, free, ChannelFree(row)));
       }
       latest_ = I::MaxIf(latest_, needed, arrival);
       Store(run_.rows, item.row + to, I::Select(here_[to], finish_, arrival));
     }
   }
-  M Fed(const LaneProgram::Feed& feed) const {
-    if (feed.sources == 0) return here_[feed.source];
-    Word lanes = own_[feed.source];
-    for (int d = 0; d < num_devices_; ++d) {
-      if (feed.sources >> d & 1) lanes |= own_[d];
-    }
-    return I::ToMask(lanes);
-  }
 
   // Any route: for each pair of devices in turn, in the lanes that send from one to the other.
-  void SendAlongRoutes(const LaneProgram::Item& item, const Word* need) {
-    const int n = num_devices_;
+  void SendAlongRoutes(const LaneProgram::Item& item, const std::uint64_t* need) {
+    const int n = NumDevices();
     Word* done = static_cast<Word*>(run_.broadcast_done);
     for (int k = 0; k < p_.num_channels; ++k) done[k] = 0;
     for (int to = 0; to < n; ++to) {
       V arrival = finish_;
       for (int from = 0; from < n; ++from) {
-        const Word lanes = need[to] & own_[from];
+        const Word lanes = WordOf(need, to) & WordOf(own_, from);
         if (lanes == 0) continue;
         const int begin = p_.route_begin[from * n + to], end = p_.route_begin[from * n + to + 1];
         const int first = p_.routes[begin];
@@ -338,12 +403,6 @@ class LanePass {
 
   // Memory, by issue order.
 
-  // The lanes in which two answers by device are both yes for the same device.
-  Word Both(const Word* x, const Word* y) const {
-    Word lanes = 0;
-    for (int d = 0; d < num_devices_; ++d) lanes |= x[d] & y[d];
-    return lanes;
-  }
   auto* Used() const { return static_cast<typename Bytes::Number*>(run_.used); }
   auto* Peak() const { return static_cast<typename Bytes::Number*>(run_.peak); }
 
@@ -352,28 +411,30 @@ class LanePass {
       auto* used = Used() + d * kLanes;
       Bytes::Store(used, I::AddIf(Bytes::Load(used), I::ToMask(lanes), Bytes::Set(bytes)));
     };
-    for (int d = 0; d < num_devices_; ++d) Bytes::Store(Used() + d * kLanes, Bytes::Set(0));
+    for (int d = 0; d < NumDevices(); ++d) Bytes::Store(Used() + d * kLanes, Bytes::Set(0));
     for (const LaneProgram::Resident& resident : p_.residents) {
-      for (int d = 0; d < num_devices_; ++d) add(d, OnDevice(resident.group)[d], resident.bytes);
+      for (int d = 0; d < NumDevices(); ++d) {
+        add(d, WordOf(OnDevice(resident.group), d), resident.bytes);
+      }
     }
     for (const LaneProgram::Input& input : p_.inputs) {
-      for (int d = 0; d < num_devices_; ++d) {
+      for (int d = 0; d < NumDevices(); ++d) {
         Word read = 0;
-        for (int g = input.begin; g < input.end; ++g) read |= OnDevice(p_.input_groups[g])[d];
+        for (int g = input.begin; g < input.end; ++g) read |= WordOf(OnDevice(p_.input_groups[g]), d);
         add(d, read, input.bytes);
       }
     }
-    for (int d = 0; d < num_devices_; ++d) {
+    for (int d = 0; d < NumDevices(); ++d) {
       Bytes::Store(Peak() + d * kLanes, Bytes::Load(Used() + d * kLanes));
     }
   }
 
   void Allocate(int position) {
     released_ = Bytes::Set(0);
-    const std::int64_t own = p_.own_bytes[position], workspace = p_.workspace[position];
+    const std::int64_t own = own_bytes_[position], workspace = workspace_[position];
     if (own == 0 && workspace == 0) return;
     const auto taken = Bytes::Set(own), with_workspace = Bytes::Set(own + workspace);
-    for (int d = 0; d < num_devices_; ++d) {
+    for (int d = 0; d < NumDevices(); ++d) {
       auto *used = Used() + d * kLanes, *peak = Peak() + d * kLanes;
       const auto before = Bytes::Load(used);
       Bytes::Store(
@@ -382,11 +443,11 @@ class LanePass {
     }
   }
 
-  void Receive(const LaneProgram::Item& item, const Word* need) {
+  void Receive(const LaneProgram::Item& item, const std::uint64_t* need) {
     const auto bytes = Bytes::Set(item.bytes);
-    for (int d = 0; d < num_devices_; ++d) {
+    for (int d = 0; d < NumDevices(); ++d) {
       auto *used = Used() + d * kLanes, *peak = Peak() + d * kLanes;
-      const M lanes = I::ToMask(need[d]);
+      const M lanes = I::ToMask(WordOf(need, d));
       const auto with = I::AddIf(Bytes::Load(used), lanes, bytes);
       Bytes::Store(used, with);
       Bytes::Store(peak, I::MaxIf(Bytes::Load(peak), lanes, with));
@@ -395,33 +456,30 @@ class LanePass {
 
   // What the op at `position` is the last to use goes; Make() has noted its own outputs that share
   // no buffer.
-  void Release(int position) {
-    const int n = num_devices_, end = p_.ops[position + 1].release_begin;
-    const Word* later = static_cast<const Word*>(run_.later);
-    for (int r = p_.ops[position].release_begin; r < end; ++r) {
-      const LaneProgram::Release& release = p_.releases[r];
-      const LaneProgram::Item& item = p_.items[release.item];
-      const auto last = static_cast<Word>(~Both(own_, later + release.entry * n));
-      const Word* producer = OnDevice(item.producer);
-      const Word local = producer == own_ ? Word(~Word{0}) : Both(own_, producer);
+  void Release(const LaneProgram::Op& op, const LaneProgram::Op& next, int position) {
+    for (int r = op.release_begin; r < next.release_begin; ++r) {
+      const LaneProgram::Item& item = items_[releases_[r].item];
+      const auto last = static_cast<Word>(~Both(own_, later_ + releases_[r].entry * NumChunks()));
+      const std::uint64_t* producer = OnDevice(item.producer);
+      const Word local = producer == own_ ? kAllLanes : Both(own_, producer);
       if (item.shared >= 0) {
         ReleaseShared(item, local, last);
         continue;
       }
       if (item.released_bytes > 0) {
-        released_ = I::AddIf(
-            released_, I::ToMask(last & local), Bytes::Set(item.released_bytes));
+        released_ =
+            I::AddIf(released_, I::ToMask(last & local), Bytes::Set(item.released_bytes));
       }
       released_ = I::AddIf(
           released_, I::ToMask(last & static_cast<Word>(~local)), Bytes::Set(item.bytes));
     }
-    if (p_.has_aliases) {
-      for (int i = p_.ops[position].item_begin; i < p_.ops[position + 1].item_begin; ++i) {
-        if (p_.items[i].shared >= 0) ReleaseShared(p_.items[i], Word(~Word{0}), Word{0});
+    if (has_aliases_) {
+      for (int i = op.item_begin; i < next.item_begin; ++i) {
+        if (items_[i].shared >= 0) ReleaseShared(items_[i], kAllLanes, Word{0});
       }
       position_ = position + 1;
     }
-    for (int d = 0; d < n; ++d) {
+    for (int d = 0; d < NumDevices(); ++d) {
       auto* used = Used() + d * kLanes;
       Bytes::Store(used, I::SubIf(Bytes::Load(used), here_[d], released_));
     }
@@ -431,56 +489,58 @@ class LanePass {
   // reads something in it (framework/schedule/stream_memory.h).
   void FindSharedBuffers() {
     position_ = run_.begin;
-    const int n = num_devices_;
+    const int n = NumDevices();
     for (size_t c = 0; c < p_.classes.size(); ++c) {
       const LaneProgram::SharedClass& shared = p_.classes[c];
       if (shared.root < 0) continue;  // a graph input: resident
       std::uint32_t* last_use = run_.last_use + c * n * kLanes;
       const LaneProgram::SharedItem& root = p_.shared_items[shared.root];
-      const Word* home = OnDevice(root.producer);
-      Word read[kMostDevices], pinned[kMostDevices];
-      for (int d = 0; d < n; ++d) {
-        read[d] = 0;
-        pinned[d] = shared.pinned ? home[d] : Word{0};
-        Store(last_use, d, I::MaxIf(I::Zero(), I::ToMask(home[d]), I::Set(root.position + 1)));
-      }
+      const std::uint64_t* home = OnDevice(root.producer);
+      std::uint64_t read[kMostChunks] = {}, pinned[kMostChunks] = {};
+      for (int d = 0; d < n; ++d) Store(last_use, d, I::Zero());
+      for (int c = 0; c < NumChunks() && shared.pinned; ++c) pinned[c] = home[c];
       for (int entry = root.entry_begin; entry < root.entry_end; ++entry) {
-        const Word* reader = OnDevice(p_.entries[entry].group);
-        for (int d = 0; d < n; ++d) {
-          read[d] |= reader[d];
-          Extend(last_use, d, reader[d], I::Set(p_.entries[entry].position + 1));
-        }
+        const std::uint64_t* reader = OnDevice(reader_group_[entry]);
+        for (int c = 0; c < NumChunks(); ++c) read[c] |= reader[c];
+        Extend(last_use, reader, I::Set(p_.entry_position[entry] + 1));
       }
       for (int i = shared.item_begin; i < shared.item_end; ++i) {
         const LaneProgram::SharedItem& item = p_.shared_items[i];
-        const Word* made = OnDevice(item.producer);
+        const std::uint64_t* made = OnDevice(item.producer);
         const Word moved = i == shared.root ? Word{0} : Both(made, read);
         V last = I::Set(item.position + 1);
         for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
-          const Word local = Both(made, OnDevice(p_.entries[entry].group));
-          last = I::MaxIf(last, I::ToMask(local), I::Set(p_.entries[entry].position + 1));
+          const Word local = Both(made, OnDevice(reader_group_[entry]));
+          last = I::MaxIf(last, I::ToMask(local), I::Set(p_.entry_position[entry] + 1));
         }
-        Word* storage = static_cast<Word*>(run_.storage) + i * n;
+        std::uint64_t* storage = storage_ + i * NumChunks();
+        for (int c = 0; c < NumChunks(); ++c) storage[c] = 0;
         for (int d = 0; d < n; ++d) {
-          storage[d] = (made[d] & moved) | (home[d] & static_cast<Word>(~moved));
-          Extend(last_use, d, storage[d], last);
-          if (item.pins) pinned[d] |= storage[d];
+          const Word lives =
+              (WordOf(made, d) & moved) | (WordOf(home, d) & static_cast<Word>(~moved));
+          storage[d / kPerChunk] |= ToChunk(lives, d);
         }
+        Extend(last_use, storage, last);
+        for (int c = 0; c < NumChunks() && item.pins; ++c) pinned[c] |= storage[c];
       }
       for (int d = 0; d < n; ++d) {
-        Store(last_use, d, I::Select(I::ToMask(pinned[d]), I::Zero(), Load(last_use, d)));
+        const M never = I::ToMask(WordOf(pinned, d));
+        Store(last_use, d, I::Select(never, I::Zero(), Load(last_use, d)));
       }
     }
   }
-  static void Extend(std::uint32_t* last_use, int d, Word lanes, V position) {
-    Store(last_use, d, I::MaxIf(Load(last_use, d), I::ToMask(lanes), position));
+  void Extend(std::uint32_t* last_use, const std::uint64_t* row, V position) const {
+    for (int d = 0; d < NumDevices(); ++d) {
+      const M lanes = I::ToMask(WordOf(row, d));
+      Store(last_use, d, I::MaxIf(Load(last_use, d), lanes, position));
+    }
   }
 
   // The op in hand makes or reads an item of an alias class.
   // @param local  lanes in which the item was made on the op's device
   // @param last   lanes in which no later op on this device reads the item
   void ReleaseShared(const LaneProgram::Item& item, Word local, Word last) {
-    const int n = num_devices_;
+    const int n = NumDevices();
     const LaneProgram::SharedItem& shared = p_.shared_items[item.shared];
     const LaneProgram::SharedClass& of_class = p_.classes[shared.of_class];
     const bool is_root = of_class.root == item.shared;
@@ -489,36 +549,47 @@ class LanePass {
           released_, I::ToMask(last & static_cast<Word>(~local)), Bytes::Set(item.bytes));
     }
     if (of_class.root < 0) return;
-    const Word* home = OnDevice(p_.shared_items[of_class.root].producer);
-    const Word* storage = static_cast<const Word*>(run_.storage) + item.shared * n;
+    const std::uint64_t* home = OnDevice(p_.shared_items[of_class.root].producer);
+    const std::uint64_t* storage = storage_ + item.shared * NumChunks();
     std::uint32_t* last_use = run_.last_use + shared.of_class * n * kLanes;
     const V now = I::Set(position_ + 1);
     for (int d = 0; d < n; ++d) {
-      const Word lanes = is_root ? own_[d] : static_cast<Word>(storage[d] & local);
+      const Word lanes = is_root ? WordOf(own_, d) : static_cast<Word>(WordOf(storage, d) & local);
       if (lanes == 0) continue;
       const V use = Load(last_use, d);
       const M over = I::And(I::ToMask(lanes), I::Equal(use, now));
       Store(last_use, d, I::Select(over, I::Zero(), use));
       auto* used = Used() + d * kLanes;
       auto left = Bytes::Load(used);
-      const M at_home = I::ToMask(home[d]);
-      const M elsewhere = I::ToMask(static_cast<Word>(~home[d]));
+      const M at_home = I::ToMask(WordOf(home, d));
+      const M elsewhere = I::ToMask(static_cast<Word>(~WordOf(home, d)));
       left = I::SubIf(left, I::And(over, at_home), Bytes::Set(of_class.held));
       left = I::SubIf(left, I::And(over, elsewhere), Bytes::Set(of_class.bytes));
       Bytes::Store(used, left);
     }
   }
 
+  // Everything that the loops look at is copied here, where stores to memory cannot change it.
   const LaneProgram& p_;
   const LaneRun run_;
-  const int num_devices_;
-  const Word* on_device_;
-  // Of the op in hand.
-  const Word* own_ = nullptr;  // [num_devices] lanes in which it is there
-  M here_[kMostDevices];       // the same
-  V slot_[kGeneral ? kMostDevices : 1];
-  V device_, finish_;
+  const int num_devices_, num_chunks_;
+  const std::uint64_t* const on_device_;
+  std::uint64_t *const later_, *const storage_;
+  const std::uint32_t *const cost_, *const occupancy_, *const issue_, *const launch_, *const wire_;
+  const std::int32_t *const reader_group_, *const channel_row_;
+  const std::int64_t *const own_bytes_, *const workspace_;
+  const LaneProgram::Item* const items_;
+  const LaneProgram::Release* const releases_;
+  const int num_rates_;
+  const bool has_host_, has_gaps_, one_speed_, has_aliases_;
+  const LaneProgram::Speed speed_;
   V host_, latest_;
+  V slot_free_[kInRegisters ? kDevices : 1];
+  V channel_free_[kInRegisters ? kDevices * kDevices : 1];
+  // Of the op in hand.
+  const std::uint64_t* own_ = nullptr;  // row: the lanes in which it is there
+  M here_[kMostDevices];                // the same
+  V device_, finish_;
   struct Nothing {};
   template <class B, bool kCounts>
   struct Released {
@@ -539,7 +610,7 @@ void RunLanePass(const LaneProgram& program, const LaneRun& run) {
     const int n = program.num_devices;
     if (program.general || n > I::kTable || program.num_rates > I::kTable) {
       LanePass<I, Bytes, true, 0>(program, run).Run();
-    } else if (n == 4) {
+    } else if (n == 4 && program.matrix) {
       LanePass<I, Bytes, false, 4>(program, run).Run();
     } else {
       LanePass<I, Bytes, false, 0>(program, run).Run();

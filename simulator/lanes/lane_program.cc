@@ -112,33 +112,41 @@ class Compiler {
         out_.general |= !direct && !p_.route(from, to).empty();
       }
     }
-    if (!out_.general) CompileFeeds();
+    out_.num_channel_rows = out_.num_channels;
+    if (!out_.general) CompileChannels();
   }
 
-  void CompileFeeds() {
+  void CompileChannels() {
     const int num_devices = p_.num_devices;
-    out_.feed_begin = {0};
     out_.one_speed = true;
+    out_.matrix = true;
+    std::vector<bool> taken(p_.num_channels, false);
+    int first = -1;  // some channel that is used
     for (int to = 0; to < num_devices; ++to) {
       for (int from = 0; from < num_devices; ++from) {
         const int k = p_.direct_channel[from * num_devices + to];
+        out_.channel_row.push_back(k < 0 ? p_.num_channels : k);
         out_.rate_from.push_back(k < 0 ? 0 : out_.rate[k]);
         out_.latency_from.push_back(k < 0 ? 0 : out_.latency[k]);
         out_.gap_from.push_back(k < 0 ? 0 : out_.channel_gap[k]);
         if (k < 0) continue;
-        out_.one_speed &= out_.rate[k] == out_.rate[0] && out_.latency[k] == out_.latency[0] &&
-                          out_.channel_gap[k] == out_.channel_gap[0];
-        const auto known = std::find_if(
-            out_.feeds.begin() + out_.feed_begin.back(),
-            out_.feeds.end(),
-            [&](const LaneProgram::Feed& feed) { return feed.channel == k; });
-        if (known != out_.feeds.end()) {
-          known->sources |= std::uint64_t{1} << from;
-        } else {
-          out_.feeds.push_back({k, from, 0});
-        }
+        if (first < 0) first = k;
+        out_.one_speed &= out_.rate[k] == out_.rate[first] &&
+                          out_.latency[k] == out_.latency[first] &&
+                          out_.channel_gap[k] == out_.channel_gap[first];
+        out_.matrix &= !taken[k];
+        taken[k] = true;
       }
-      out_.feed_begin.push_back(static_cast<int>(out_.feeds.size()));
+    }
+    out_.num_channel_rows = p_.num_channels + 1;
+    if (out_.matrix) {
+      out_.num_channel_rows = num_devices * num_devices;
+      std::iota(out_.channel_row.begin(), out_.channel_row.end(), 0);
+    }
+    if (first >= 0) {
+      out_.speed = {static_cast<std::uint32_t>(out_.rate[first]),
+                    out_.latency[first],
+                    out_.channel_gap[first]};
     }
     for (auto* table : {&out_.rate_from, &out_.latency_from, &out_.gap_from}) {
       table->resize(table->size() + kPadding);
@@ -233,17 +241,20 @@ class Compiler {
       const auto& from = p_.items[item];
       const int producer = GroupOfProducer(item);
       LaneProgram::Item to{.index = item, .row = -1, .producer = producer, .shared = -1};
-      to.entry_begin = static_cast<std::int32_t>(out_.entries.size());
+      to.entry_begin = static_cast<std::int32_t>(out_.entry_group.size());
       bool remote = false;
       for (int r = p_.reader_begin[item + 1] - 1; r >= p_.reader_begin[item]; --r) {
         const int group = p_.group_at[p_.readers[r]];
         if (seen[group] == item) continue;
         seen[group] = item;
-        out_.entries.push_back({group, p_.readers[r]});
+        out_.entry_group.push_back(group);
+        out_.entry_position.push_back(p_.readers[r]);
         remote |= group != producer;
       }
-      std::reverse(out_.entries.begin() + to.entry_begin, out_.entries.end());
-      to.entry_end = static_cast<std::int32_t>(out_.entries.size());
+      for (auto* entries : {&out_.entry_group, &out_.entry_position}) {
+        std::reverse(entries->begin() + to.entry_begin, entries->end());
+      }
+      to.entry_end = static_cast<std::int32_t>(out_.entry_group.size());
       if (memory_) {
         to.bytes = from.bytes / out_.unit;
         to.released_bytes = from.released_bytes / out_.unit;
@@ -255,7 +266,8 @@ class Compiler {
       }
       const bool counted = to.bytes > 0 || to.shared >= 0;
       if (!remote && !counted) {
-        out_.entries.resize(to.entry_begin);
+        out_.entry_group.resize(to.entry_begin);
+        out_.entry_position.resize(to.entry_begin);
         continue;
       }
       if (remote) to.row = 0;  // which one, CompileOps() says
@@ -263,7 +275,7 @@ class Compiler {
       out_.items.push_back(to);
       if (!counted) continue;
       for (int entry = to.entry_begin; entry < to.entry_end; ++entry) {
-        releases_at_[out_.entries[entry].position].push_back({item_at_[item], entry});
+        releases_at_[out_.entry_position[entry]].push_back({item_at_[item], entry});
       }
     }
   }

@@ -46,7 +46,7 @@ struct LaneProgram {
   bool has_gaps = false;     ///< `gap` of some device
   bool count_gaps = false;   ///< EngineOptions::count_gaps
   bool contention = true;    ///< EngineOptions::channel_contention
-  bool one_speed = false;    ///< all channels alike in rate, latency and gap
+  bool one_speed = false;    ///< all channels that routes use are like `speed`
   bool has_aliases = false;  ///< memory is counted, and some items share buffers
   /// Some route has several hops or broadcasts, some device several slots or work to do for a
   /// transfer, or channels are not waited for: the general kernel.
@@ -76,14 +76,11 @@ struct LaneProgram {
     std::int64_t bytes, released_bytes;  ///< [unit], as in CompiledGraph::Item
   };
   std::vector<Item> items;  ///< those that matter, by producer
-  /// The last reader of an item in a group; by item, then by position.
-  struct Entry {
-    std::int32_t group, position;
-  };
-  std::vector<Entry> entries;
+  /// The last readers of an item in each group that reads it; by item, then by position.
+  std::vector<std::int32_t> entry_group, entry_position;
   /// What an op is the last of its group to read, and memory must be looked at.
   struct Release {
-    std::int32_t item, entry;  ///< indices into `items` and `entries`
+    std::int32_t item, entry;  ///< index into `items`, and of the reader
   };
   std::vector<Release> releases;
 
@@ -96,16 +93,18 @@ struct LaneProgram {
   std::vector<std::int32_t> rate;                   ///< [num_channels]
   std::vector<std::uint8_t> broadcast, occupies_source, occupies_destination;  ///< [num_channels]
   std::vector<std::int32_t> route_begin, routes;  ///< as in CompiledProblem
-  /// Unless `general`: the channels into a device, and the sources that each serves.
-  struct Feed {
-    std::int32_t channel;
-    std::int32_t source;    ///< the first
-    std::uint64_t sources;  ///< mask of the others
-  };
-  std::vector<std::int32_t> feed_begin;  ///< [num_devices + 1]
-  std::vector<Feed> feeds;
-  /// [num_devices, num_devices] by destination, then source: of the channel between them.
+  /// Rows of LaneRun::channel_free. A channel has its own, and one more stands for those that are
+  /// not there; but if every pair of devices has a channel of its own, `matrix`, that of a pair has
+  /// the row to * num_devices + from.
+  int num_channel_rows = 0;
+  bool matrix = false;
+  /// Unless `general`: [num_devices, num_devices] by destination, then source: row of the channel.
+  std::vector<std::int32_t> channel_row;
+  /// The same: what the channel is like.
   std::vector<std::uint32_t> rate_from, latency_from, gap_from;
+  struct Speed {
+    std::uint32_t rate = 0, latency = 0, gap = 0;
+  } speed;
 
   // Memory that is there from the beginning.
   struct Resident {
