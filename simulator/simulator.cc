@@ -11,6 +11,7 @@
 #include "simulator/engine.h"
 #include "simulator/lanes/lane_engine.h"
 #include "simulator/lanes/lane_kernel.h"
+#include "simulator/lanes/lane_moves.h"
 #include "simulator/lanes/lane_program.h"
 #include "simulator/period.h"
 
@@ -80,8 +81,8 @@ class Simulator final : public Evaluator {
     if (steps) CheckHops(problem_->cluster(), semantics);
     const EngineOptions engine_options{
         options.count_gaps, options.memory, options.channel_contention};
-    const LaneKernel* kernel = FindLaneKernel(options.most_lanes);
-    if (steps && semantics.in_lanes && kernel != nullptr) {
+    kernel_ = FindLaneKernel(options.most_lanes);
+    if (steps && semantics.in_lanes && kernel_ != nullptr) {
       lane_program_ = std::make_unique<LaneProgram>(compiled_, engine_options);
       for (int group = 0; group < problem_->num_groups(); ++group) {
         allowed_.push_back(problem_->allowed_devices(group));
@@ -91,7 +92,7 @@ class Simulator final : public Evaluator {
       workers_.push_back({.engine = semantics.make_engine(compiled_, engine_options),
                           .device = std::vector<std::uint8_t>(compiled_.num_ops)});
       if (lane_program_ != nullptr && lane_program_->possible) {
-        workers_.back().lanes = std::make_unique<LaneEngine>(*lane_program_, *kernel, allowed_);
+        workers_.back().lanes = std::make_unique<LaneEngine>(*lane_program_, *kernel_, allowed_);
       }
     }
   }
@@ -112,11 +113,43 @@ class Simulator final : public Evaluator {
     EvaluateAll(Rows(placements), {.columns = outcomes});
   }
 
+  void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override {
+    CheckSize(neighbors.base.device.size());
+    if (workers_[0].lanes == nullptr || !all_routes_) {
+      Evaluator::EvaluateNeighbors(neighbors, outcomes);
+      return;
+    }
+    Validate(neighbors.base.device.data());
+    for (const Move& move : neighbors.moves) CheckMove(move);
+    const Results results{.columns = outcomes};
+    const int parts = static_cast<int>(std::min(
+        workers_.size(), (neighbors.size() + kMostLanes - 1) / static_cast<size_t>(kMostLanes)));
+    SetBase(workers_[0], neighbors.base, results);
+    SortBySnapshot(neighbors);
+    const auto run_part = [&](int part) {
+      Worker& worker = workers_[part];
+      SetBase(worker, neighbors.base, results);
+      // Blocks in turn, since later ones take less time.
+      const size_t block = worker.moves->lanes();
+      for (size_t i = part * block; i < neighbors.size(); i += parts * block) {
+        const size_t count = std::min(block, neighbors.size() - i);
+        RunNeighborsInLanes(worker, neighbors, {sorted_.data() + i, count}, results);
+      }
+    };
+    if (parts == 1) {
+      run_part(0);
+    } else if (parts > 1) {
+      ParallelFor(parts, parts, run_part);
+    }
+  }
+
  private:
   struct Worker {
     std::unique_ptr<Engine> engine;
-    std::unique_ptr<LaneEngine> lanes;  // where there are lanes
-    std::vector<std::uint8_t> device;   // [num_ops] by position
+    std::unique_ptr<LaneEngine> lanes;    // where there are lanes
+    std::unique_ptr<LaneMoves> moves;     // once neighbours have been asked for
+    std::vector<std::uint8_t> device;     // [num_ops] by position
+    std::vector<std::uint8_t> placement;  // [num_groups]
     Outcome outcome;
   };
 
@@ -148,20 +181,72 @@ class Simulator final : public Evaluator {
     }
   }
 
-  void RunInLanes(
-      Worker& worker, const Rows& rows, size_t first, size_t count, const Results& results) const {
+  void RunInLanes(Worker& worker,
+                  const Rows& rows,
+                  size_t first,
+                  size_t count,
+                  const Results& results) const {
     std::array<const DeviceIndex*, kMostLanes> in_lane;
     for (size_t lane = 0; lane < count; ++lane) in_lane[lane] = rows[first + lane];
     if (!worker.lanes->Run({in_lane.data(), count}, results.busy_wanted())) {
       for (size_t i = 0; i < rows.size(); ++i) Validate(rows[i]);  // throws for the first wrong one
     }
     for (size_t lane = 0; lane < count; ++lane) {
-      if (worker.lanes->done(static_cast<int>(lane))) {
-        Write(*worker.lanes, static_cast<int>(lane), first + lane, results);
+      if (worker.lanes->results().done(static_cast<int>(lane))) {
+        Write(worker.lanes->results(), static_cast<int>(lane), first + lane, results);
       } else {
         RunOne(worker, rows[first + lane], first + lane, results);
       }
     }
+  }
+
+  void SetBase(Worker& worker, const Placement& base, const Results& results) const {
+    if (worker.moves == nullptr) {
+      worker.moves = std::make_unique<LaneMoves>(*lane_program_, *kernel_);
+    }
+    worker.moves->SetBase(base.device, results.busy_wanted());
+  }
+
+  // Neighbours in the order of the snapshots from which they are simulated: those of a block have
+  // nearly the same one.
+  void SortBySnapshot(const Neighbors& neighbors) {
+    const LaneMoves& lanes = *workers_[0].moves;
+    snapshot_of_.resize(neighbors.size());
+    sorted_.resize(neighbors.size());
+    begin_.assign(lanes.num_snapshots() + 1, 0);
+    for (size_t i = 0; i < neighbors.size(); ++i) {
+      snapshot_of_[i] = lanes.SnapshotFor(neighbors.of(i));
+      ++begin_[snapshot_of_[i] + 1];
+    }
+    for (size_t s = 1; s < begin_.size(); ++s) begin_[s] += begin_[s - 1];
+    for (size_t i = 0; i < neighbors.size(); ++i) {
+      sorted_[begin_[snapshot_of_[i]]++] = static_cast<int>(i);
+    }
+  }
+
+  void RunNeighborsInLanes(Worker& worker,
+                           const Neighbors& neighbors,
+                           std::span<const int> which,
+                           const Results& results) const {
+    worker.moves->Run(neighbors, which, snapshot_of_[which[0]]);
+    for (size_t lane = 0; lane < which.size(); ++lane) {
+      const auto i = static_cast<size_t>(which[lane]);
+      if (worker.moves->results().done(static_cast<int>(lane))) {
+        Write(worker.moves->results(), static_cast<int>(lane), i, results);
+        continue;
+      }
+      worker.placement = neighbors.base.device;
+      for (const Move& move : neighbors.of(i)) worker.placement[move.group] = move.device;
+      RunOne(worker, worker.placement.data(), i, results);
+    }
+  }
+
+  void CheckMove(const Move& move) const {
+    if (move.group < 0 || move.group >= problem_->num_groups()) {
+      throw InputError(
+          fmt::format("move: group {}; the problem has {}", move.group, problem_->num_groups()));
+    }
+    CheckDevice(move.group, move.device);
   }
 
   void RunOne(Worker& worker, const DeviceIndex* device, size_t i, const Results& results) const {
@@ -179,8 +264,8 @@ class Simulator final : public Evaluator {
     if (results.outcomes.empty()) WriteColumns({&outcome, 1}, results.columns, i);
   }
 
-  // What an engine in lanes found, as FinishOutcome() writes it.
-  void Write(const LaneEngine& lanes, int lane, size_t i, const Results& results) const {
+  // What was found in a lane, as FinishOutcome() writes it.
+  void Write(const LaneBuffers& lanes, int lane, size_t i, const Results& results) const {
     const int num_devices = compiled_.num_devices;
     std::int64_t missing = 0;
     const auto deficit = [&](int d) {
@@ -213,19 +298,7 @@ class Simulator final : public Evaluator {
   }
 
   void Validate(const DeviceIndex* device) const {
-    for (int group = 0; group < problem_->num_groups(); ++group) {
-      const int d = device[group];
-      if (d < problem_->num_devices() && problem_->allowed(group, d)) continue;
-      const Op& op = problem_->graph().op(problem_->grouping().members(group)[0]);
-      throw InputError(
-          fmt::format("placement: group {} (op \"{}\", {}) may not run on device {}",
-                      group,
-                      op.name,
-                      op.kind,
-                      d < problem_->num_devices()
-                          ? "\"" + problem_->cluster().device(d).name + "\""
-                          : fmt::format("{}: there are {}", d, problem_->num_devices())));
-    }
+    for (int group = 0; group < problem_->num_groups(); ++group) CheckDevice(group, device[group]);
     if (all_routes_) return;
     const Placement placement{{device, device + problem_->num_groups()}};
     const auto device_of_op = ExpandPlacement(placement, problem_->grouping());
@@ -235,12 +308,27 @@ class Simulator final : public Evaluator {
     }
   }
 
+  void CheckDevice(int group, int d) const {
+    if (d < problem_->num_devices() && problem_->allowed(group, d)) return;
+    const Op& op = problem_->graph().op(problem_->grouping().members(group)[0]);
+    throw InputError(fmt::format(
+        "placement: group {} (op \"{}\", {}) may not run on device {}",
+        group,
+        op.name,
+        op.kind,
+        d < problem_->num_devices() ? "\"" + problem_->cluster().device(d).name + "\""
+                                    : fmt::format("{}: there are {}", d, problem_->num_devices())));
+  }
+
   const std::shared_ptr<const Problem> problem_;
   const CompiledProblem compiled_;
   const bool all_routes_;
   std::unique_ptr<const LaneProgram> lane_program_;
   std::vector<std::uint64_t> allowed_;  // [num_groups] masks of devices, for the lanes
+  const LaneKernel* kernel_ = nullptr;
   std::vector<Worker> workers_;
+  // Of the neighbours at hand: [num_neighbors] their snapshots, and their indices in that order.
+  std::vector<int> snapshot_of_, sorted_, begin_;
 };
 
 }  // namespace

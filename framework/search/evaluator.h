@@ -81,6 +81,9 @@ struct Neighbors {
   std::span<const Move> moves;  ///< of two moves of one group in a neighbour, the later one counts
 
   std::size_t size() const { return begin.empty() ? 0 : begin.size() - 1; }
+  std::span<const Move> of(std::size_t i) const {
+    return moves.subspan(begin[i], begin[i + 1] - begin[i]);
+  }
 };
 
 class Evaluator {

@@ -3,9 +3,9 @@
 // Eight lanes of 32 bits in AVX2, for lane_pass.h. Every operation works lane by lane on unsigned
 // numbers. Functions of other instruction sets cannot inline these.
 
-#include <immintrin.h>
-
 #include <cstdint>
+
+#include <immintrin.h>
 
 #pragma GCC push_options
 #pragma GCC target("avx2")
@@ -59,9 +59,7 @@ struct Avx2Lanes {
     return {And(x.low, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(m))),
             And(x.high, _mm256_cvtepi32_epi64(_mm256_extracti128_si256(m, 1)))};
   }
-  static V MaxWideHalf(V x, V y) {
-    return _mm256_blendv_epi8(x, y, _mm256_cmpgt_epi64(y, x));
-  }
+  static V MaxWideHalf(V x, V y) { return _mm256_blendv_epi8(x, y, _mm256_cmpgt_epi64(y, x)); }
   static Wide MaxIf(Wide x, M m, Wide y) {
     const Wide z = If(m, y);
     return {MaxWideHalf(x.low, z.low), MaxWideHalf(x.high, z.high)};

@@ -3,9 +3,9 @@
 // Sixteen lanes of 32 bits in AVX-512, for lane_pass.h. Every operation works lane by lane on
 // unsigned numbers. Functions of other instruction sets cannot inline these.
 
-#include <immintrin.h>
-
 #include <cstdint>
+
+#include <immintrin.h>
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")

@@ -14,30 +14,32 @@
 namespace emplace {
 
 /// What a pass reads and leaves behind. [L] is a lane's place; rows of L are aligned to 64 bytes. A
-/// *word* has the answer of all lanes to a question, LaneKernel::word_bytes wide; a *row* has a word
-/// per device and is filled up to a multiple of 64 bits.
+/// *word* has the answer of all lanes to a question, LaneKernel::word_bytes wide; a *row* has a
+/// word per device and is filled up to a multiple of 64 bits.
 struct LaneRun {
   const std::uint8_t* devices = nullptr;  ///< [num_groups, L] device of a group
   const void* on_device = nullptr;        ///< [num_groups] rows: is it there?
-  int begin = 0;                          ///< position of the first op
+  int begin = 0, end = 0;                 ///< positions: of the first op, and behind the last
   bool busy_wanted = false;
 
-  // Before op `begin`, and after the last one. A pass from 0 on clears them itself.
+  // Of each lane before op `begin`, and after the pass before op `end`. A pass from 0 on clears
+  // them itself.
   std::uint32_t* rows = nullptr;          ///< [num_rows, L] arrivals, see LaneProgram
   std::uint32_t* slot_free = nullptr;     ///< [num_slots, L] [ns]
   std::uint32_t* channel_free = nullptr;  ///< [num_channel_rows, L] [ns]
   std::uint32_t* host = nullptr;          ///< [L] [ns]
   std::uint32_t* latest = nullptr;        ///< [L] step time so far [ns]
   std::uint32_t* busy = nullptr;          ///< [num_devices, L] [ns], if wanted
-  void* used = nullptr;                   ///< [num_devices, L] u32 or u64 by LaneMemory [unit]
-  void* peak = nullptr;                   ///< the same
+  /// [num_devices, L] u32 or u64 by LaneMemory: bytes in use, and the most so far, beside the
+  /// resident ones [unit]
+  void* used = nullptr;
+  void* peak = nullptr;
 
-  // Scratch.
-  void* later = nullptr;    ///< [entries] rows: are there later readers?
-  void* storage = nullptr;  ///< [shared_items] rows: does it live there?
-  std::uint32_t* last_use = nullptr;           ///< [classes, num_devices, L] position + 1
-  std::uint32_t* broadcast_arrival = nullptr;  ///< [num_channels, L] [ns]
-  void* broadcast_done = nullptr;              ///< [num_channels] words
+  void* resident = nullptr;           ///< [num_devices, L] like `used` [unit]
+  void* later = nullptr;              ///< [entries] rows: are there later readers?
+  std::uint32_t* last_use = nullptr;  ///< [classes, num_devices, L] position + 1; 0: never released
+  std::uint32_t* broadcast_arrival = nullptr;  ///< scratch: [num_channels, L] [ns]
+  void* broadcast_done = nullptr;              ///< scratch: [num_channels] words
 };
 
 /// Lanes of the widest kernel.
@@ -58,7 +60,13 @@ struct LaneKernel {
                         int num_devices,
                         std::uint8_t* devices,
                         void* on_device);
-  /// Simulates all lanes from run.begin to the end.
+  /// If memory is counted: fills `resident`.
+  void (*add_residents)(const LaneProgram& program, const LaneRun& run);
+  /// If memory is counted: fills the rows of `last_use` of some alias classes.
+  void (*find_last_uses)(const LaneProgram& program,
+                         const LaneRun& run,
+                         std::span<const std::int32_t> classes);
+  /// Simulates all lanes from run.begin to run.end.
   void (*pass)(const LaneProgram& program, const LaneRun& run);
 };
 

@@ -1,12 +1,12 @@
 // AVX2: 8 placements a pass. Everything below the pragma is compiled for it, whatever the rest of
 // the program is compiled for; headers of others stay above.
 
-#include <immintrin.h>
-
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
+
+#include <immintrin.h>
 
 #include "simulator/lanes/lane_kernel.h"
 
@@ -23,6 +23,8 @@ const LaneKernel kAvx2Kernel{
     .lanes = Avx2Lanes::kLanes,
     .word_bytes = sizeof(Avx2Lanes::Word),
     .load = &LoadPlacements<Avx2Lanes::kLanes, Avx2Lanes::Word>,
+    .add_residents = &AddLaneResidents<Avx2Lanes>,
+    .find_last_uses = &FindLaneLastUses<Avx2Lanes>,
     .pass = &RunLanePass<Avx2Lanes>,
 };
 

@@ -1,12 +1,12 @@
-// AVX-512: 16 placements a pass. Everything below the pragma is compiled for it, whatever the rest of
-// the program is compiled for; headers of others stay above.
-
-#include <immintrin.h>
+// AVX-512: 16 placements a pass. Everything below the pragma is compiled for it, whatever the rest
+// of the program is compiled for; headers of others stay above.
 
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
+
+#include <immintrin.h>
 
 #include "simulator/lanes/lane_kernel.h"
 
@@ -23,6 +23,8 @@ const LaneKernel kAvx512Kernel{
     .lanes = Avx512Lanes::kLanes,
     .word_bytes = sizeof(Avx512Lanes::Word),
     .load = &LoadPlacements<Avx512Lanes::kLanes, Avx512Lanes::Word>,
+    .add_residents = &AddLaneResidents<Avx512Lanes>,
+    .find_last_uses = &FindLaneLastUses<Avx512Lanes>,
     .pass = &RunLanePass<Avx512Lanes>,
 };
 

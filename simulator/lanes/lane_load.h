@@ -4,11 +4,11 @@
 // all lanes beside one another, and for every group and device the word that says in which lanes
 // the group is there. Included by the sources of the kernels alone, below their target pragma.
 
-#include <emmintrin.h>
-
 #include <cstdint>
 #include <cstring>
 #include <span>
+
+#include <emmintrin.h>
 
 namespace emplace {
 

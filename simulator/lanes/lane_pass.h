@@ -43,6 +43,41 @@ struct Bytes64 {
   }
 };
 
+/// Rows of words, packed into chunks of 64 bits: what holds in which lanes, for each device.
+/// @tparam kDevices  their number, or 0: any
+template <class Word, int kDevices>
+struct WordRows {
+  static constexpr int kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
+  static constexpr int Chunks(int num_devices) { return (num_devices + kPerChunk - 1) / kPerChunk; }
+  static constexpr int kMostChunks = Chunks(kDevices > 0 ? kDevices : kMaxDevices);
+  static constexpr int kBits = 8 * sizeof(Word);
+
+  WordRows(int num_devices, const void* rows)
+      : num_chunks(Chunks(num_devices)), on_device(static_cast<const std::uint64_t*>(rows)) {}
+
+  int NumChunks() const { return kDevices > 0 ? kMostChunks : num_chunks; }
+  const std::uint64_t* OnDevice(int group) const { return on_device + group * NumChunks(); }
+  static Word WordOf(const std::uint64_t* row, int d) {
+    return static_cast<Word>(row[d / kPerChunk] >> (d % kPerChunk * kBits % 64));
+  }
+  /// The word for every device of a chunk.
+  static std::uint64_t InEveryPlace(Word word) {
+    std::uint64_t chunk = word;
+    for (int bits = kBits; bits < 64; bits *= 2) chunk |= chunk << bits;
+    return chunk;
+  }
+  /// The lanes in which two rows have their bits for the same device.
+  Word Both(const std::uint64_t* x, const std::uint64_t* y) const {
+    std::uint64_t both = 0;
+    for (int c = 0; c < NumChunks(); ++c) both |= x[c] & y[c];
+    for (int bits = 32; bits >= kBits; bits /= 2) both |= both >> bits;
+    return static_cast<Word>(both);
+  }
+
+  const int num_chunks;
+  const std::uint64_t* const on_device;
+};
+
 /// @tparam I         Avx2Lanes or Avx512Lanes
 /// @tparam BytesOf   NoBytes, Bytes32 or Bytes64
 /// @tparam kGeneral  LaneProgram::general, or too many devices for I::Lookup()
@@ -57,9 +92,8 @@ class LanePass {
   static constexpr int kLanes = I::kLanes;
   static constexpr bool kInRegisters = kDevices > 0;
   static constexpr int kMostDevices = kInRegisters ? kDevices : kMaxDevices;
-  // Words of all devices, packed into chunks of 64 bits: a row.
-  static constexpr int kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
-  static constexpr int kMostChunks = (kMostDevices + kPerChunk - 1) / kPerChunk;
+  using Rows = WordRows<Word, kDevices>;
+  static constexpr int kMostChunks = Rows::kMostChunks;
   static constexpr Word kAllLanes = static_cast<Word>(~Word{0});
 
  public:
@@ -67,10 +101,8 @@ class LanePass {
       : p_(program),
         run_(run),
         num_devices_(program.num_devices),
-        num_chunks_((num_devices_ + kPerChunk - 1) / kPerChunk),
-        on_device_(static_cast<const std::uint64_t*>(run.on_device)),
+        rows_(program.num_devices, run.on_device),
         later_(static_cast<std::uint64_t*>(run.later)),
-        storage_(static_cast<std::uint64_t*>(run.storage)),
         cost_(program.cost.data()),
         occupancy_(program.occupancy.data()),
         issue_(program.issue.data()),
@@ -82,6 +114,7 @@ class LanePass {
         workspace_(program.workspace.data()),
         items_(program.items.data()),
         releases_(program.releases.data()),
+        touched_(program.touched.data()),
         num_rates_(program.num_rates),
         has_host_(program.has_host),
         has_gaps_(program.has_gaps),
@@ -92,14 +125,10 @@ class LanePass {
   void Run() {
     const int n = NumDevices();
     if (run_.begin == 0) Clear();
-    if constexpr (Bytes::kCounts) {
-      if (run_.begin == 0) AddResidents();
-      if (has_aliases_) FindSharedBuffers();
-    }
     LoadServers();
     const LaneProgram::Op* op = p_.ops.data() + run_.begin;
     const std::int32_t *same = p_.same.data(), *reads = p_.reads.data();
-    const int end = p_.num_ops;
+    const int end = run_.end;
     for (int position = run_.begin; position < end; ++position, ++op) {
       own_ = OnDevice(op->group);
       for (int d = 0; d < n; ++d) here_[d] = I::ToMask(WordOf(own_, d));
@@ -145,32 +174,15 @@ class LanePass {
 
  private:
   int NumDevices() const { return kInRegisters ? kDevices : num_devices_; }
-  int NumChunks() const { return kInRegisters ? kMostChunks : num_chunks_; }
+  int NumChunks() const { return rows_.NumChunks(); }
 
   V Row(int row) const { return I::Load(run_.rows + row * kLanes); }
   static V Load(const std::uint32_t* rows, int row) { return I::Load(rows + row * kLanes); }
   static void Store(std::uint32_t* rows, int row, V x) { I::Store(rows + row * kLanes, x); }
 
-  const std::uint64_t* OnDevice(int group) const { return on_device_ + group * NumChunks(); }
-  static Word WordOf(const std::uint64_t* row, int d) {
-    return static_cast<Word>(row[d / kPerChunk] >> (d % kPerChunk * 8 * sizeof(Word) % 64));
-  }
-  static std::uint64_t ToChunk(Word word, int d) {
-    return std::uint64_t{word} << (d % kPerChunk * 8 * sizeof(Word) % 64);
-  }
-  // The lanes in which some device has its bits in a row.
-  Word AnyDevice(const std::uint64_t* row) const {
-    std::uint64_t any = 0;
-    for (int c = 0; c < NumChunks(); ++c) any |= row[c];
-    for (int bits = 32; bits >= static_cast<int>(8 * sizeof(Word)); bits /= 2) any |= any >> bits;
-    return static_cast<Word>(any);
-  }
-  // The lanes in which two rows have their bits for the same device.
-  Word Both(const std::uint64_t* x, const std::uint64_t* y) const {
-    std::uint64_t both[kMostChunks];
-    for (int c = 0; c < NumChunks(); ++c) both[c] = x[c] & y[c];
-    return AnyDevice(both);
-  }
+  const std::uint64_t* OnDevice(int group) const { return rows_.OnDevice(group); }
+  static Word WordOf(const std::uint64_t* row, int d) { return Rows::WordOf(row, d); }
+  Word Both(const std::uint64_t* x, const std::uint64_t* y) const { return rows_.Both(x, y); }
 
   // An entry of a table by device, in every lane that of the op's device.
   V OfDevice(const std::uint32_t* table) const {
@@ -188,16 +200,20 @@ class LanePass {
     return Load(run_.slot_free, d);
   }
   void SetSlotFree(int d, V free) {
-    if constexpr (kInRegisters) slot_free_[d] = free;
-    else Store(run_.slot_free, d, free);
+    if constexpr (kInRegisters)
+      slot_free_[d] = free;
+    else
+      Store(run_.slot_free, d, free);
   }
   V ChannelFree(int row) const {
     if constexpr (kInRegisters) return channel_free_[row];
     return Load(run_.channel_free, row);
   }
   void SetChannelFree(int row, V free) {
-    if constexpr (kInRegisters) channel_free_[row] = free;
-    else Store(run_.channel_free, row, free);
+    if constexpr (kInRegisters)
+      channel_free_[row] = free;
+    else
+      Store(run_.channel_free, row, free);
   }
   int ChannelRow(int from, int to) const {
     const int pair = to * NumDevices() + from;
@@ -218,7 +234,7 @@ class LanePass {
       for (int d = 0; d < kDevices; ++d) Store(run_.slot_free, d, slot_free_[d]);
       for (int k = 0; k < kDevices * kDevices; ++k) Store(run_.channel_free, k, channel_free_[k]);
     }
-    if (p_.count_gaps) {
+    if (p_.count_gaps && run_.end == p_.num_ops) {
       for (int s = 0; s < p_.num_slots; ++s) latest_ = I::Max(latest_, Load(run_.slot_free, s));
       for (int row = 0; row < p_.num_channel_rows; ++row) {
         latest_ = I::Max(latest_, Load(run_.channel_free, row));
@@ -236,7 +252,13 @@ class LanePass {
     clear(run_.channel_free, p_.num_channel_rows);
     clear(run_.host, 1);
     clear(run_.latest, 1);
-    if (run_.busy_wanted) clear(run_.busy, num_devices_);
+    if (run_.busy_wanted) clear(run_.busy, NumDevices());
+    if constexpr (Bytes::kCounts) {
+      for (int d = 0; d < NumDevices(); ++d) {
+        Bytes::Store(Used() + d * kLanes, Bytes::Set(0));
+        Bytes::Store(Peak() + d * kLanes, Bytes::Set(0));
+      }
+    }
   }
 
   // When the first slot of a device is free, and which that is: the least one on ties.
@@ -273,7 +295,7 @@ class LanePass {
       }
     }
     if constexpr (Bytes::kCounts) {
-      if (item.shared < 0 && item.released_bytes > 0) {
+      if (item.released_bytes > 0) {
         const M lanes = I::ToMask(static_cast<Word>(~Both(own_, need)));
         released_ = I::AddIf(released_, lanes, Bytes::Set(item.released_bytes));
       }
@@ -403,30 +425,11 @@ class LanePass {
 
   // Memory, by issue order.
 
-  auto* Used() const { return static_cast<typename Bytes::Number*>(run_.used); }
-  auto* Peak() const { return static_cast<typename Bytes::Number*>(run_.peak); }
-
-  void AddResidents() {
-    const auto add = [&](int d, Word lanes, std::int64_t bytes) {
-      auto* used = Used() + d * kLanes;
-      Bytes::Store(used, I::AddIf(Bytes::Load(used), I::ToMask(lanes), Bytes::Set(bytes)));
-    };
-    for (int d = 0; d < NumDevices(); ++d) Bytes::Store(Used() + d * kLanes, Bytes::Set(0));
-    for (const LaneProgram::Resident& resident : p_.residents) {
-      for (int d = 0; d < NumDevices(); ++d) {
-        add(d, WordOf(OnDevice(resident.group), d), resident.bytes);
-      }
-    }
-    for (const LaneProgram::Input& input : p_.inputs) {
-      for (int d = 0; d < NumDevices(); ++d) {
-        Word read = 0;
-        for (int g = input.begin; g < input.end; ++g) read |= WordOf(OnDevice(p_.input_groups[g]), d);
-        add(d, read, input.bytes);
-      }
-    }
-    for (int d = 0; d < NumDevices(); ++d) {
-      Bytes::Store(Peak() + d * kLanes, Bytes::Load(Used() + d * kLanes));
-    }
+  auto* Used() const {
+    return static_cast<typename Bytes::Number*>(run_.used);
+  }
+  auto* Peak() const {
+    return static_cast<typename Bytes::Number*>(run_.peak);
   }
 
   void Allocate(int position) {
@@ -437,8 +440,7 @@ class LanePass {
     for (int d = 0; d < NumDevices(); ++d) {
       auto *used = Used() + d * kLanes, *peak = Peak() + d * kLanes;
       const auto before = Bytes::Load(used);
-      Bytes::Store(
-          peak, I::MaxIf(Bytes::Load(peak), here_[d], I::Add(before, with_workspace)));
+      Bytes::Store(peak, I::MaxIf(Bytes::Load(peak), here_[d], I::Add(before, with_workspace)));
       Bytes::Store(used, I::AddIf(before, here_[d], taken));
     }
   }
@@ -454,117 +456,43 @@ class LanePass {
     }
   }
 
-  // What the op at `position` is the last to use goes; Make() has noted its own outputs that share
-  // no buffer.
+  // What the op is the last to use goes; Make() has noted its own outputs that no op on its device
+  // reads.
   void Release(const LaneProgram::Op& op, const LaneProgram::Op& next, int position) {
     for (int r = op.release_begin; r < next.release_begin; ++r) {
       const LaneProgram::Item& item = items_[releases_[r].item];
       const auto last = static_cast<Word>(~Both(own_, later_ + releases_[r].entry * NumChunks()));
       const std::uint64_t* producer = OnDevice(item.producer);
       const Word local = producer == own_ ? kAllLanes : Both(own_, producer);
-      if (item.shared >= 0) {
-        ReleaseShared(item, local, last);
-        continue;
-      }
       if (item.released_bytes > 0) {
-        released_ =
-            I::AddIf(released_, I::ToMask(last & local), Bytes::Set(item.released_bytes));
+        released_ = I::AddIf(released_, I::ToMask(last & local), Bytes::Set(item.released_bytes));
       }
-      released_ = I::AddIf(
-          released_, I::ToMask(last & static_cast<Word>(~local)), Bytes::Set(item.bytes));
-    }
-    if (has_aliases_) {
-      for (int i = op.item_begin; i < next.item_begin; ++i) {
-        if (items_[i].shared >= 0) ReleaseShared(items_[i], kAllLanes, Word{0});
-      }
-      position_ = position + 1;
+      released_ =
+          I::AddIf(released_, I::ToMask(last & static_cast<Word>(~local)), Bytes::Set(item.bytes));
     }
     for (int d = 0; d < NumDevices(); ++d) {
       auto* used = Used() + d * kLanes;
       Bytes::Store(used, I::SubIf(Bytes::Load(used), here_[d], released_));
     }
-  }
-
-  // Where aliases live, and behind which op each shared buffer is released: the last that makes or
-  // reads something in it (framework/schedule/stream_memory.h).
-  void FindSharedBuffers() {
-    position_ = run_.begin;
-    const int n = NumDevices();
-    for (size_t c = 0; c < p_.classes.size(); ++c) {
-      const LaneProgram::SharedClass& shared = p_.classes[c];
-      if (shared.root < 0) continue;  // a graph input: resident
-      std::uint32_t* last_use = run_.last_use + c * n * kLanes;
-      const LaneProgram::SharedItem& root = p_.shared_items[shared.root];
-      const std::uint64_t* home = OnDevice(root.producer);
-      std::uint64_t read[kMostChunks] = {}, pinned[kMostChunks] = {};
-      for (int d = 0; d < n; ++d) Store(last_use, d, I::Zero());
-      for (int c = 0; c < NumChunks() && shared.pinned; ++c) pinned[c] = home[c];
-      for (int entry = root.entry_begin; entry < root.entry_end; ++entry) {
-        const std::uint64_t* reader = OnDevice(reader_group_[entry]);
-        for (int c = 0; c < NumChunks(); ++c) read[c] |= reader[c];
-        Extend(last_use, reader, I::Set(p_.entry_position[entry] + 1));
-      }
-      for (int i = shared.item_begin; i < shared.item_end; ++i) {
-        const LaneProgram::SharedItem& item = p_.shared_items[i];
-        const std::uint64_t* made = OnDevice(item.producer);
-        const Word moved = i == shared.root ? Word{0} : Both(made, read);
-        V last = I::Set(item.position + 1);
-        for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
-          const Word local = Both(made, OnDevice(reader_group_[entry]));
-          last = I::MaxIf(last, I::ToMask(local), I::Set(p_.entry_position[entry] + 1));
-        }
-        std::uint64_t* storage = storage_ + i * NumChunks();
-        for (int c = 0; c < NumChunks(); ++c) storage[c] = 0;
-        for (int d = 0; d < n; ++d) {
-          const Word lives =
-              (WordOf(made, d) & moved) | (WordOf(home, d) & static_cast<Word>(~moved));
-          storage[d / kPerChunk] |= ToChunk(lives, d);
-        }
-        Extend(last_use, storage, last);
-        for (int c = 0; c < NumChunks() && item.pins; ++c) pinned[c] |= storage[c];
-      }
-      for (int d = 0; d < n; ++d) {
-        const M never = I::ToMask(WordOf(pinned, d));
-        Store(last_use, d, I::Select(never, I::Zero(), Load(last_use, d)));
-      }
+    if (has_aliases_) {
+      for (int i = op.class_begin; i < next.class_begin; ++i) ReleaseShared(touched_[i], position);
     }
   }
-  void Extend(std::uint32_t* last_use, const std::uint64_t* row, V position) const {
+
+  // The buffers of an alias class whose last use is the op in hand, on whichever device.
+  void ReleaseShared(int c, int position) {
+    const LaneProgram::SharedClass& shared = p_.classes[c];
+    const std::uint64_t* home = OnDevice(shared.producer);
+    const std::uint32_t* last_use = run_.last_use + c * NumDevices() * kLanes;
+    const V now = I::Set(position + 1);
     for (int d = 0; d < NumDevices(); ++d) {
-      const M lanes = I::ToMask(WordOf(row, d));
-      Store(last_use, d, I::MaxIf(Load(last_use, d), lanes, position));
-    }
-  }
-
-  // The op in hand makes or reads an item of an alias class.
-  // @param local  lanes in which the item was made on the op's device
-  // @param last   lanes in which no later op on this device reads the item
-  void ReleaseShared(const LaneProgram::Item& item, Word local, Word last) {
-    const int n = NumDevices();
-    const LaneProgram::SharedItem& shared = p_.shared_items[item.shared];
-    const LaneProgram::SharedClass& of_class = p_.classes[shared.of_class];
-    const bool is_root = of_class.root == item.shared;
-    if (!is_root) {  // the received copy of an alias is a buffer of its own
-      released_ = I::AddIf(
-          released_, I::ToMask(last & static_cast<Word>(~local)), Bytes::Set(item.bytes));
-    }
-    if (of_class.root < 0) return;
-    const std::uint64_t* home = OnDevice(p_.shared_items[of_class.root].producer);
-    const std::uint64_t* storage = storage_ + item.shared * NumChunks();
-    std::uint32_t* last_use = run_.last_use + shared.of_class * n * kLanes;
-    const V now = I::Set(position_ + 1);
-    for (int d = 0; d < n; ++d) {
-      const Word lanes = is_root ? WordOf(own_, d) : static_cast<Word>(WordOf(storage, d) & local);
-      if (lanes == 0) continue;
-      const V use = Load(last_use, d);
-      const M over = I::And(I::ToMask(lanes), I::Equal(use, now));
-      Store(last_use, d, I::Select(over, I::Zero(), use));
+      const M over = I::Equal(Load(last_use, d), now);
+      const Word at_home = WordOf(home, d);
       auto* used = Used() + d * kLanes;
       auto left = Bytes::Load(used);
-      const M at_home = I::ToMask(WordOf(home, d));
-      const M elsewhere = I::ToMask(static_cast<Word>(~WordOf(home, d)));
-      left = I::SubIf(left, I::And(over, at_home), Bytes::Set(of_class.held));
-      left = I::SubIf(left, I::And(over, elsewhere), Bytes::Set(of_class.bytes));
+      left = I::SubIf(left, I::And(over, I::ToMask(at_home)), Bytes::Set(shared.held));
+      left = I::SubIf(
+          left, I::And(over, I::ToMask(static_cast<Word>(~at_home))), Bytes::Set(shared.bytes));
       Bytes::Store(used, left);
     }
   }
@@ -572,14 +500,15 @@ class LanePass {
   // Everything that the loops look at is copied here, where stores to memory cannot change it.
   const LaneProgram& p_;
   const LaneRun run_;
-  const int num_devices_, num_chunks_;
-  const std::uint64_t* const on_device_;
-  std::uint64_t *const later_, *const storage_;
+  const int num_devices_;
+  const Rows rows_;
+  std::uint64_t* const later_;
   const std::uint32_t *const cost_, *const occupancy_, *const issue_, *const launch_, *const wire_;
   const std::int32_t *const reader_group_, *const channel_row_;
   const std::int64_t *const own_bytes_, *const workspace_;
   const LaneProgram::Item* const items_;
   const LaneProgram::Release* const releases_;
+  const std::int32_t* const touched_;
   const int num_rates_;
   const bool has_host_, has_gaps_, one_speed_, has_aliases_;
   const LaneProgram::Speed speed_;
@@ -600,7 +529,96 @@ class LanePass {
     using Type = typename B::B;
   };
   typename Released<Bytes, Bytes::kCounts>::Type released_;  // on the op's device
-  int position_ = 0;
+};
+
+/// What is known of memory before the pass.
+template <class I, template <class> class BytesOf>
+class LaneMemoryPlan {
+  using V = typename I::V;
+  using Word = typename I::Word;
+  using Rows = WordRows<Word, 0>;
+  using Bytes = BytesOf<I>;
+  static constexpr int kLanes = I::kLanes;
+
+ public:
+  LaneMemoryPlan(const LaneProgram& program, const LaneRun& run)
+      : p_(program), run_(run), rows_(program.num_devices, run.on_device) {}
+
+  /// LaneKernel::add_residents.
+  void AddResidents() const {
+    auto* resident = static_cast<typename Bytes::Number*>(run_.resident);
+    for (int d = 0; d < p_.num_devices; ++d) {
+      auto sum = Bytes::Set(0);
+      for (int group = 0; group < p_.num_groups; ++group) {
+        if (p_.resident[group] == 0) continue;
+        const Word lanes = Rows::WordOf(rows_.OnDevice(group), d);
+        sum = I::AddIf(sum, I::ToMask(lanes), Bytes::Set(p_.resident[group]));
+      }
+      for (const LaneProgram::Input& input : p_.inputs) {
+        Word lanes = 0;
+        for (int g = input.begin; g < input.end; ++g) {
+          lanes |= Rows::WordOf(rows_.OnDevice(p_.input_groups[g]), d);
+        }
+        sum = I::AddIf(sum, I::ToMask(lanes), Bytes::Set(input.bytes));
+      }
+      Bytes::Store(resident + d * kLanes, sum);
+    }
+  }
+
+  /// LaneKernel::find_last_uses: the last op that makes or reads something in a buffer
+  /// (framework/schedule/stream_memory.h).
+  void FindLastUses(int c) const {
+    const int n = p_.num_devices;
+    const LaneProgram::SharedClass& shared = p_.classes[c];
+    std::uint32_t* last_use = run_.last_use + c * n * kLanes;
+    const std::uint64_t* home = rows_.OnDevice(shared.producer);
+    std::uint64_t read[kMaxDevices] = {}, pinned[kMaxDevices] = {}, lives[kMaxDevices];
+    for (int d = 0; d < n; ++d) I::Store(last_use + d * kLanes, I::Zero());
+    for (int chunk = 0; chunk < rows_.NumChunks() && shared.pinned; ++chunk) {
+      pinned[chunk] = home[chunk];
+    }
+    const LaneProgram::SharedItem& root = p_.shared_items[shared.item_begin];
+    for (int entry = root.entry_begin; entry < root.entry_end; ++entry) {
+      const std::uint64_t* reader = rows_.OnDevice(p_.entry_group[entry]);
+      for (int chunk = 0; chunk < rows_.NumChunks(); ++chunk) read[chunk] |= reader[chunk];
+      Extend(last_use, reader, I::Set(p_.entry_position[entry] + 1));
+    }
+    for (int i = shared.item_begin; i < shared.item_end; ++i) {
+      const LaneProgram::SharedItem& item = p_.shared_items[i];
+      const std::uint64_t* made = rows_.OnDevice(item.producer);
+      V last = I::Set(item.position + 1);
+      for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
+        const Word local = rows_.Both(made, rows_.OnDevice(p_.entry_group[entry]));
+        last = I::MaxIf(last, I::ToMask(local), I::Set(p_.entry_position[entry] + 1));
+      }
+      // Where it was made if the root was received there, else at home.
+      const Word moved = i == shared.item_begin ? Word{0} : rows_.Both(made, read);
+      for (int chunk = 0; chunk < rows_.NumChunks(); ++chunk) {
+        const std::uint64_t there = Rows::InEveryPlace(moved);
+        lives[chunk] = (made[chunk] & there) | (home[chunk] & ~there);
+        if (item.pins) pinned[chunk] |= lives[chunk];
+      }
+      Extend(last_use, lives, last);
+    }
+    for (int d = 0; d < n; ++d) {
+      const auto never = I::ToMask(Rows::WordOf(pinned, d));
+      std::uint32_t* at = last_use + d * kLanes;
+      I::Store(at, I::Select(never, I::Zero(), I::Load(at)));
+    }
+  }
+
+ private:
+  void Extend(std::uint32_t* last_use, const std::uint64_t* row, V position) const {
+    for (int d = 0; d < p_.num_devices; ++d) {
+      const auto lanes = I::ToMask(Rows::WordOf(row, d));
+      std::uint32_t* at = last_use + d * kLanes;
+      I::Store(at, I::MaxIf(I::Load(at), lanes, position));
+    }
+  }
+
+  const LaneProgram& p_;
+  const LaneRun& run_;
+  const Rows rows_;
 };
 
 /// LaneKernel::pass.
@@ -617,10 +635,27 @@ void RunLanePass(const LaneProgram& program, const LaneRun& run) {
     }
   };
   switch (program.memory) {
-    case LaneMemory::kNone: return with.template operator()<NoBytes>();
-    case LaneMemory::k32: return with.template operator()<Bytes32>();
-    case LaneMemory::k64: return with.template operator()<Bytes64>();
+    case LaneMemory::kNone:
+      return with.template operator()<NoBytes>();
+    case LaneMemory::k32:
+      return with.template operator()<Bytes32>();
+    case LaneMemory::k64:
+      return with.template operator()<Bytes64>();
   }
+}
+
+template <class I>
+void AddLaneResidents(const LaneProgram& program, const LaneRun& run) {
+  if (program.memory == LaneMemory::k32) LaneMemoryPlan<I, Bytes32>(program, run).AddResidents();
+  if (program.memory == LaneMemory::k64) LaneMemoryPlan<I, Bytes64>(program, run).AddResidents();
+}
+
+template <class I>
+void FindLaneLastUses(const LaneProgram& program,
+                      const LaneRun& run,
+                      std::span<const std::int32_t> classes) {
+  const LaneMemoryPlan<I, Bytes32> plan(program, run);
+  for (const std::int32_t c : classes) plan.FindLastUses(c);
 }
 
 }  // namespace emplace

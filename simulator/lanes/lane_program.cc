@@ -71,6 +71,7 @@ class Compiler {
     }
     CompileItems();
     CompileOps();
+    CompileGroups();
   }
 
  private:
@@ -181,12 +182,9 @@ class Compiler {
   }
 
   void CompileResidents() {
-    std::vector<std::int64_t> of_group(out_.num_groups, 0);
+    out_.resident.assign(out_.num_groups, 0);
     for (const auto& resident : p_.residents) {
-      of_group[p_.group_at[resident.position]] += resident.bytes / out_.unit;
-    }
-    for (int group = 0; group < out_.num_groups; ++group) {
-      if (of_group[group] > 0) out_.residents.push_back({group, of_group[group]});
+      out_.resident[p_.group_at[resident.position]] += resident.bytes / out_.unit;
     }
     for (size_t i = 0; i < p_.input_bytes.size(); ++i) {
       std::vector<std::int32_t> groups;
@@ -205,27 +203,26 @@ class Compiler {
 
   void CompileAliasClasses() {
     shared_of_.assign(p_.num_items, -1);
+    class_of_.assign(p_.num_items, -1);
+    is_alias_.assign(p_.num_items, false);
     for (const auto& shared : p_.alias_classes) {
-      const auto begin = static_cast<std::int32_t>(out_.shared_items.size());
+      for (const int item : shared.members) is_alias_[item] = true;
+      if (shared.root < 0) continue;
+      LaneProgram::SharedClass to{.producer = GroupOfProducer(shared.root),
+                                  .pinned = shared.root_pinned,
+                                  .held = p_.items[shared.root].held / out_.unit,
+                                  .bytes = p_.items[shared.root].bytes / out_.unit,
+                                  .item_begin = static_cast<int>(out_.shared_items.size())};
       const auto add = [&](int item, bool pins) {
-        shared_of_[item] = static_cast<std::int32_t>(out_.shared_items.size());
-        const int position = p_.items[item].producer;
-        out_.shared_items.push_back({.of_class = static_cast<std::int32_t>(out_.classes.size()),
-                                     .producer = p_.group_at[position],
-                                     .position = position,
-                                     .pins = pins});
+        shared_of_[item] = static_cast<int>(out_.shared_items.size());
+        class_of_[item] = static_cast<int>(out_.classes.size());
+        out_.shared_items.push_back(
+            {.producer = GroupOfProducer(item), .position = p_.items[item].producer, .pins = pins});
       };
-      if (shared.root >= 0) add(shared.root, false);
+      add(shared.root, false);
       for (size_t i = 0; i < shared.members.size(); ++i) add(shared.members[i], shared.pins[i]);
-      LaneProgram::SharedClass compiled{.root = shared.root >= 0 ? begin : -1,
-                                        .pinned = shared.root_pinned,
-                                        .item_begin = begin};
-      compiled.item_end = static_cast<std::int32_t>(out_.shared_items.size());
-      if (shared.root >= 0) {
-        compiled.held = p_.items[shared.root].held / out_.unit;
-        compiled.bytes = p_.items[shared.root].bytes / out_.unit;
-      }
-      out_.classes.push_back(compiled);
+      to.item_end = static_cast<int>(out_.shared_items.size());
+      out_.classes.push_back(to);
     }
     out_.has_aliases = !out_.classes.empty();
   }
@@ -240,7 +237,7 @@ class Compiler {
     for (int item = 0; item < p_.num_items; ++item) {
       const auto& from = p_.items[item];
       const int producer = GroupOfProducer(item);
-      LaneProgram::Item to{.index = item, .row = -1, .producer = producer, .shared = -1};
+      LaneProgram::Item to{.index = item, .row = -1, .producer = producer};
       to.entry_begin = static_cast<std::int32_t>(out_.entry_group.size());
       bool remote = false;
       for (int r = p_.reader_begin[item + 1] - 1; r >= p_.reader_begin[item]; --r) {
@@ -255,17 +252,18 @@ class Compiler {
         std::reverse(entries->begin() + to.entry_begin, entries->end());
       }
       to.entry_end = static_cast<std::int32_t>(out_.entry_group.size());
+      bool counted = false;  // as a buffer of its own, or as copies
       if (memory_) {
         to.bytes = from.bytes / out_.unit;
-        to.released_bytes = from.released_bytes / out_.unit;
-        to.shared = shared_of_[item];
-        if (to.shared >= 0) {
-          out_.shared_items[to.shared].entry_begin = to.entry_begin;
-          out_.shared_items[to.shared].entry_end = to.entry_end;
+        const bool is_root = class_of_[item] >= 0 && !is_alias_[item];
+        counted = to.bytes > 0 && !is_root;
+        if (class_of_[item] < 0) to.released_bytes = from.released_bytes / out_.unit;
+        if (class_of_[item] >= 0) {
+          out_.shared_items[shared_of_[item]].entry_begin = to.entry_begin;
+          out_.shared_items[shared_of_[item]].entry_end = to.entry_end;
         }
       }
-      const bool counted = to.bytes > 0 || to.shared >= 0;
-      if (!remote && !counted) {
+      if (!remote && !counted && !(memory_ && class_of_[item] >= 0)) {
         out_.entry_group.resize(to.entry_begin);
         out_.entry_position.resize(to.entry_begin);
         continue;
@@ -310,6 +308,7 @@ class Compiler {
       op.same_begin = static_cast<std::int32_t>(out_.same.size());
       op.read_begin = static_cast<std::int32_t>(out_.reads.size());
       op.release_begin = static_cast<std::int32_t>(out_.releases.size());
+      op.class_begin = static_cast<std::int32_t>(out_.touched.size());
       op.item_begin = next_item;
       if (position == p_.num_ops) {
         out_.ops.push_back(op);
@@ -329,6 +328,7 @@ class Compiler {
       for (const LaneProgram::Release& release : releases_at_[position]) {
         out_.releases.push_back(release);
       }
+      if (out_.has_aliases) AddTouchedClasses(position, op.class_begin);
       for (const int row : blocks_end[position]) blocks.GiveBack(row);
       for (const int row : singles_end[position]) singles.GiveBack(row);
       if (last_single_use[position] >= 0) {
@@ -357,11 +357,76 @@ class Compiler {
     out_.num_rows = num_block_rows + singles.count();
   }
 
+  void AddTouchedClasses(int position, int begin) {
+    const auto touch = [&](int item) {
+      const int c = class_of_[item];
+      auto& touched = out_.touched;
+      if (c < 0 || std::find(touched.begin() + begin, touched.end(), c) != touched.end()) return;
+      touched.push_back(c);
+    };
+    for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) touch(p_.reads[r]);
+    for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
+      touch(item);
+    }
+  }
+
+  // What depends on where a group is.
+  void CompileGroups() {
+    out_.first_effect.assign(out_.num_groups, p_.num_ops);
+    std::vector<std::vector<int>> items(out_.num_groups), inputs(out_.num_groups),
+        classes(out_.num_groups);
+    for (int position = 0; position < p_.num_ops; ++position) {
+      int& first = out_.first_effect[p_.group_at[position]];
+      first = std::min(first, position);
+      for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
+        first = std::min(first, p_.items[p_.reads[r]].producer);
+      }
+    }
+    if (memory_) {
+      for (size_t i = 0; i < out_.items.size(); ++i) {
+        for (int entry = out_.items[i].entry_begin; entry < out_.items[i].entry_end; ++entry) {
+          items[out_.entry_group[entry]].push_back(static_cast<int>(i));
+        }
+      }
+      for (size_t i = 0; i < out_.inputs.size(); ++i) {
+        for (int g = out_.inputs[i].begin; g < out_.inputs[i].end; ++g) {
+          inputs[out_.input_groups[g]].push_back(static_cast<int>(i));
+        }
+      }
+      for (size_t c = 0; c < out_.classes.size(); ++c) {
+        for (int i = out_.classes[c].item_begin; i < out_.classes[c].item_end; ++i) {
+          const LaneProgram::SharedItem& item = out_.shared_items[i];
+          // Where an alias is made says whether it lives in the root's buffer.
+          const int root = out_.shared_items[out_.classes[c].item_begin].position;
+          out_.first_effect[item.producer] = std::min(out_.first_effect[item.producer], root);
+          classes[item.producer].push_back(static_cast<int>(c));
+          for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
+            classes[out_.entry_group[entry]].push_back(static_cast<int>(c));
+          }
+        }
+      }
+    }
+    Flatten(items, out_.group_item_begin, out_.group_items);
+    Flatten(inputs, out_.group_input_begin, out_.group_inputs);
+    Flatten(classes, out_.group_class_begin, out_.group_classes);
+  }
+  static void Flatten(std::vector<std::vector<int>>& lists,
+                      std::vector<std::int32_t>& begin,
+                      std::vector<std::int32_t>& all) {
+    begin = {0};
+    for (std::vector<int>& list : lists) {
+      list.erase(std::unique(list.begin(), list.end()), list.end());  // it ascends
+      all.insert(all.end(), list.begin(), list.end());
+      begin.push_back(static_cast<std::int32_t>(all.size()));
+    }
+  }
+
   const CompiledProblem& p_;
   LaneProgram& out_;
   const bool memory_;
-  std::vector<std::int32_t> item_at_;    // [num_items] index into out_.items, -1: left out
-  std::vector<std::int32_t> shared_of_;  // [num_items] index into out_.shared_items
+  std::vector<std::int32_t> item_at_;  // [num_items] index into out_.items, -1: left out
+  std::vector<std::int32_t> shared_of_, class_of_;  // [num_items] in out_.shared_items, classes
+  std::vector<bool> is_alias_;                      // [num_items]
   std::vector<std::vector<LaneProgram::Release>> releases_at_;  // [num_ops]
 };
 

@@ -55,7 +55,7 @@ struct LaneProgram {
   struct Op {
     std::int32_t group;
     std::int32_t finish_row;  ///< row of its finish, for its own group; -1: none
-    std::int32_t same_begin, read_begin, item_begin, release_begin;
+    std::int32_t same_begin, read_begin, item_begin, release_begin, class_begin;
   };
   std::vector<Op> ops;  ///< [num_ops + 1] in issue order; the last one has the ends
   /// Rows that hold the finish of an op of the same group, awaited by an op.
@@ -72,13 +72,15 @@ struct LaneProgram {
                             ///< reads it
     std::int32_t producer;  ///< group
     std::int32_t entry_begin, entry_end;  ///< of its readers
-    std::int32_t shared;  ///< index into `shared_items` if it shares a buffer with others, else -1
-    std::int64_t bytes, released_bytes;  ///< [unit], as in CompiledGraph::Item
+    std::int64_t bytes;                   ///< of each received copy [unit]
+    /// Of its own buffer, when it is released; 0 for one that aliases share. [unit]
+    std::int64_t released_bytes;
   };
   std::vector<Item> items;  ///< those that matter, by producer
   /// The last readers of an item in each group that reads it; by item, then by position.
   std::vector<std::int32_t> entry_group, entry_position;
-  /// What an op is the last of its group to read, and memory must be looked at.
+  /// What an op is the last of its group to read: perhaps the last of all on its device. Buffers
+  /// that aliases share are left out.
   struct Release {
     std::int32_t item, entry;  ///< index into `items`, and of the reader
   };
@@ -106,12 +108,8 @@ struct LaneProgram {
     std::uint32_t rate = 0, latency = 0, gap = 0;
   } speed;
 
-  // Memory that is there from the beginning.
-  struct Resident {
-    std::int32_t group;
-    std::int64_t bytes;  ///< [unit]
-  };
-  std::vector<Resident> residents;  ///< one per group that makes any
+  // Memory that is there from the beginning to the end.
+  std::vector<std::int64_t> resident;  ///< [num_groups] what its ops make [unit]
   struct Input {
     std::int32_t begin, end;  ///< of its reading groups
     std::int64_t bytes;       ///< [unit]
@@ -119,21 +117,30 @@ struct LaneProgram {
   std::vector<Input> inputs;
   std::vector<std::int32_t> input_groups;
 
-  // Buffers that aliases share (CompiledGraph::AliasClass).
+  // Buffers that aliases share (CompiledGraph::AliasClass), those of graph inputs left out.
   struct SharedClass {
-    std::int32_t root;                 ///< index into shared_items; -1: a graph input
-    bool pinned;                       ///< the root's own buffer is never released
-    std::int64_t held, bytes;          ///< of the root's own buffer, and of a received copy [unit]
-    std::int32_t item_begin, item_end;  ///< of its items
+    std::int32_t producer;              ///< group that makes the root
+    bool pinned;                        ///< the root's own buffer is never released
+    std::int64_t held, bytes;           ///< of the root's own buffer, and of a received copy [unit]
+    std::int32_t item_begin, item_end;  ///< of its items, the root first
   };
   std::vector<SharedClass> classes;
   struct SharedItem {
-    std::int32_t of_class;
     std::int32_t producer, position;      ///< group and position
     std::int32_t entry_begin, entry_end;  ///< of its readers
     bool pins;                            ///< keeps the buffer in which it lives
   };
-  std::vector<SharedItem> shared_items;  ///< by class; each class's root first, if it has one
+  std::vector<SharedItem> shared_items;
+  std::vector<std::int32_t> touched;  ///< classes of which an op makes or reads something
+
+  // For placements that differ from a common one in a few groups.
+  /// [num_groups] the first position at which it matters where the group is: of its ops, of those
+  /// that make what they read, and of those that make the roots of their aliases
+  std::vector<std::int32_t> first_effect;
+  /// [num_groups + 1] into [group_items]: items that it reads, if memory is counted
+  std::vector<std::int32_t> group_item_begin, group_items;
+  /// The same for graph inputs and for alias classes.
+  std::vector<std::int32_t> group_input_begin, group_inputs, group_class_begin, group_classes;
 };
 
 }  // namespace emplace

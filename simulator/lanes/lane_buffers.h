@@ -1,0 +1,72 @@
+#pragma once
+
+// The memory of a pass (lane_kernel.h) and what it leaves behind. Internal to the simulator.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "framework/base/time.h"
+#include "simulator/lanes/lane_kernel.h"
+#include "simulator/lanes/lane_program.h"
+
+namespace emplace {
+
+class LaneBuffers {
+ public:
+  /// @param program  possible; outlives the buffers
+  /// @param kernel   that this processor can run
+  LaneBuffers(const LaneProgram& program, const LaneKernel& kernel);
+
+  const LaneProgram& program() const { return program_; }
+  const LaneKernel& kernel() const { return kernel_; }
+  LaneRun& run() { return run_; }
+  std::uint8_t* devices() { return devices_; }
+  std::byte* on_device() { return on_device_; }
+  /// LaneRun's rows, servers, latest, busy, used and peak, one behind the other: what changes from
+  /// op to op and is needed for going on.
+  std::byte* state() { return state_; }
+  std::size_t state_bytes() const { return state_bytes_; }
+
+  // What a pass to the end found for a lane.
+
+  /// False if times overflowed: nothing is known then, another engine has to do it.
+  bool done(int lane) const { return run_.latest[lane] < program_.time_limit; }
+  Nanos step_time(int lane) const { return run_.latest[lane]; }
+  /// Of device `d`, if it was wanted. [ns]
+  Nanos busy(int lane, int d) const { return run_.busy[d * kernel_.lanes + lane]; }
+  /// Of device `d`; 0 unless memory is counted. [B]
+  std::int64_t peak(int lane, int d) const {
+    return (Bytes(run_.peak, lane, d) + Bytes(run_.resident, lane, d)) * program_.unit;
+  }
+  /// Adds to a row of LaneRun::resident. [unit]
+  void AddResident(int lane, int d, std::int64_t bytes);
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::int64_t Bytes(const void* rows, int lane, int d) const {
+    const int at = d * kernel_.lanes + lane;
+    switch (program_.memory) {
+      case LaneMemory::k32:
+        return static_cast<const std::uint32_t*>(rows)[at];
+      case LaneMemory::k64:
+        return static_cast<std::int64_t>(static_cast<const std::uint64_t*>(rows)[at]);
+      case LaneMemory::kNone:
+        break;
+    }
+    return 0;
+  }
+
+  const LaneProgram& program_;
+  const LaneKernel& kernel_;
+  LaneRun run_;
+  std::unique_ptr<std::byte, Free> memory_;
+  std::uint8_t* devices_ = nullptr;
+  std::byte *on_device_ = nullptr, *state_ = nullptr;
+  std::size_t state_bytes_ = 0;
+};
+
+}  // namespace emplace

@@ -1,0 +1,216 @@
+#include "simulator/lanes/lane_moves.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace emplace {
+namespace {
+
+// More of them save ops, a half of the distance between two on average, and cost memory.
+constexpr size_t kMostSnapshots = 24;
+constexpr size_t kMostSnapshotBytes = size_t{16} << 20;
+
+}  // namespace
+
+LaneMoves::LaneMoves(const LaneProgram& program, const LaneKernel& kernel)
+    : buffers_(program, kernel), is_moved_(program.num_groups, 0) {
+  const size_t affordable = kMostSnapshotBytes / std::max<size_t>(1, buffers_.state_bytes());
+  const auto count = static_cast<std::int64_t>(
+      std::clamp<size_t>(affordable, 1, std::min<size_t>(kMostSnapshots, program.num_ops)));
+  for (std::int64_t i = 0; i < count; ++i) {
+    positions_.push_back(static_cast<int>(i * program.num_ops / count));
+  }
+  snapshots_.resize((count - 1) * buffers_.state_bytes());
+  input_readers_.resize(program.inputs.size() * program.num_devices);
+  base_resident_.resize(program.num_devices * kernel.lanes * sizeof(std::uint64_t));
+}
+
+// In one lane, or in all, the rows of a group say that it is on `device`.
+void LaneMoves::Place(int group, int lane, std::uint8_t device) {
+  const LaneKernel& kernel = buffers_.kernel();
+  std::uint8_t& at = buffers_.devices()[group * kernel.lanes + lane];
+  std::byte* row = buffers_.on_device() + group * kernel.row_bytes(buffers_.program().num_devices);
+  if (kernel.word_bytes == 2) {  // a bit per lane
+    auto* words = reinterpret_cast<std::uint16_t*>(row);
+    words[at] &= static_cast<std::uint16_t>(~(1u << lane));
+    words[device] |= static_cast<std::uint16_t>(1u << lane);
+  } else {  // a byte per lane
+    row[at * 8 + lane] = std::byte{0};
+    row[device * 8 + lane] = std::byte{255};
+  }
+  at = device;
+}
+
+void LaneMoves::PlaceInAll(int group, std::uint8_t device) {
+  const LaneKernel& kernel = buffers_.kernel();
+  const int row_bytes = kernel.row_bytes(buffers_.program().num_devices);
+  std::byte* row = buffers_.on_device() + group * row_bytes;
+  std::memset(row, 0, row_bytes);
+  std::memset(row + device * kernel.word_bytes, 255, kernel.word_bytes);
+  std::memset(buffers_.devices() + group * kernel.lanes, device, kernel.lanes);
+}
+
+void LaneMoves::SetBase(std::span<const std::uint8_t> base, bool busy_wanted) {
+  const LaneProgram& program = buffers_.program();
+  int first = program.num_ops;
+  moved_.clear();
+  const bool anew = base_.empty() || (busy_wanted && !base_has_busy_);
+  for (int group = 0; group < program.num_groups; ++group) {
+    if (!anew && base_[group] == base[group]) continue;
+    first = std::min(first, program.first_effect[group]);
+    moved_.push_back(group);
+    PlaceInAll(group, base[group]);
+  }
+  if (moved_.empty()) return;
+  base_.assign(base.begin(), base.end());
+  base_has_busy_ = busy_wanted;
+  buffers_.run().busy_wanted = busy_wanted;
+  if (program.memory != LaneMemory::kNone) {
+    buffers_.kernel().add_residents(program, buffers_.run());
+    std::memcpy(base_resident_.data(), buffers_.run().resident, base_resident_.size());
+    CountInputs();
+    FindLastUses(moved_);
+  }
+  const auto behind = std::upper_bound(positions_.begin(), positions_.end(), first);
+  PassOverBase(anew ? 0 : static_cast<int>(behind - positions_.begin()) - 1);
+}
+
+void LaneMoves::CountInputs() {
+  const LaneProgram& program = buffers_.program();
+  std::fill(input_readers_.begin(), input_readers_.end(), 0);
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    for (int g = program.inputs[i].begin; g < program.inputs[i].end; ++g) {
+      ++input_readers_[i * program.num_devices + base_[program.input_groups[g]]];
+    }
+  }
+}
+
+void LaneMoves::PassOverBase(int snapshot) {
+  LaneRun& run = buffers_.run();
+  const size_t bytes = buffers_.state_bytes();
+  if (snapshot > 0) {
+    std::memcpy(buffers_.state(), snapshots_.data() + (snapshot - 1) * bytes, bytes);
+  }
+  for (int i = snapshot; i < num_snapshots(); ++i) {
+    const bool last = i + 1 == num_snapshots();
+    run.begin = positions_[i];
+    run.end = last ? buffers_.program().num_ops : positions_[i + 1];
+    // The last part matters for what it leaves in `later` alone.
+    buffers_.kernel().pass(buffers_.program(), run);
+    if (!last) std::memcpy(snapshots_.data() + i * bytes, buffers_.state(), bytes);
+  }
+}
+
+int LaneMoves::SnapshotFor(std::span<const Move> moves) const {
+  int first = buffers_.program().num_ops;
+  for (const Move& move : moves) {
+    if (base_[move.group] == move.device) continue;
+    first = std::min(first, buffers_.program().first_effect[move.group]);
+  }
+  const auto behind = std::upper_bound(positions_.begin(), positions_.end(), first);
+  return static_cast<int>(behind - positions_.begin()) - 1;
+}
+
+void LaneMoves::MoveInLane(int lane, Move move) {
+  const LaneProgram& program = buffers_.program();
+  const int group = move.group, n = program.num_devices;
+  const std::uint8_t from = buffers_.devices()[group * buffers_.kernel().lanes + lane];
+  if (from == move.device) return;
+  if (!is_moved_[group]) moved_.push_back(group);
+  is_moved_[group] = 1;
+  Place(group, lane, move.device);
+  if (program.memory == LaneMemory::kNone) return;
+  buffers_.AddResident(lane, from, -program.resident[group]);
+  buffers_.AddResident(lane, move.device, program.resident[group]);
+  for (int i = program.group_input_begin[group]; i < program.group_input_begin[group + 1]; ++i) {
+    // Readers on a device, in this lane: those of the base, and what has moved since.
+    const int input = program.group_inputs[i];
+    const LaneProgram::Input& read = program.inputs[input];
+    int left = input_readers_[input * n + from], before = input_readers_[input * n + move.device];
+    for (const int other : moved_) {
+      const std::uint8_t now = buffers_.devices()[other * buffers_.kernel().lanes + lane];
+      const bool reads = std::binary_search(program.input_groups.begin() + read.begin,
+                                            program.input_groups.begin() + read.end,
+                                            other);
+      if (!reads || now == base_[other]) continue;
+      left += (now == from) - (base_[other] == from);
+      before += (now == move.device) - (base_[other] == move.device);
+    }
+    if (left == 0) buffers_.AddResident(lane, from, -read.bytes);
+    if (before == 1) buffers_.AddResident(lane, move.device, read.bytes);
+  }
+}
+
+// Which devices have later readers of an item: what a pass leaves in LaneRun::later.
+void LaneMoves::FindLater(int item) {
+  const LaneProgram& program = buffers_.program();
+  const int row_bytes = buffers_.kernel().row_bytes(program.num_devices);
+  auto* later = static_cast<std::byte*>(buffers_.run().later);
+  const LaneProgram::Item& of = program.items[item];
+  for (int entry = of.entry_end - 1; entry >= of.entry_begin; --entry) {
+    std::byte* row = later + entry * row_bytes;
+    if (entry + 1 == of.entry_end) {
+      std::memset(row, 0, row_bytes);
+      continue;
+    }
+    const std::byte* reader = buffers_.on_device() + program.entry_group[entry + 1] * row_bytes;
+    for (int i = 0; i < row_bytes; ++i) row[i] = row[i + row_bytes] | reader[i];
+  }
+}
+
+void LaneMoves::FindLastUses(std::span<const int> groups) {
+  const LaneProgram& program = buffers_.program();
+  if (!program.has_aliases) return;
+  classes_.clear();
+  for (const int group : groups) {
+    for (int i = program.group_class_begin[group]; i < program.group_class_begin[group + 1]; ++i) {
+      classes_.push_back(program.group_classes[i]);
+    }
+  }
+  std::sort(classes_.begin(), classes_.end());
+  classes_.erase(std::unique(classes_.begin(), classes_.end()), classes_.end());
+  buffers_.kernel().find_last_uses(program, buffers_.run(), classes_);
+}
+
+void LaneMoves::Run(const Neighbors& neighbors, std::span<const int> which, int snapshot) {
+  const LaneProgram& program = buffers_.program();
+  LaneRun& run = buffers_.run();
+  moved_.clear();
+  if (program.memory != LaneMemory::kNone) {
+    std::memcpy(run.resident, base_resident_.data(), base_resident_.size());
+  }
+  for (size_t lane = 0; lane < which.size(); ++lane) {
+    const int begin = neighbors.begin[which[lane]], end = neighbors.begin[which[lane] + 1];
+    for (int m = begin; m < end; ++m) {
+      MoveInLane(static_cast<int>(lane), neighbors.moves[m]);
+    }
+  }
+  FindLastUses(moved_);
+  run.begin = positions_[snapshot];
+  run.end = program.num_ops;
+  if (snapshot > 0) {
+    const size_t bytes = buffers_.state_bytes();
+    std::memcpy(buffers_.state(), snapshots_.data() + (snapshot - 1) * bytes, bytes);
+  }
+  buffers_.kernel().pass(program, run);
+  UndoMoves();
+}
+
+// What is resident belongs to the results: the next run puts it right.
+void LaneMoves::UndoMoves() {
+  const LaneProgram& program = buffers_.program();
+  for (const int group : moved_) {
+    is_moved_[group] = 0;
+    PlaceInAll(group, base_[group]);
+  }
+  if (program.memory == LaneMemory::kNone) return;
+  for (const int group : moved_) {
+    for (int i = program.group_item_begin[group]; i < program.group_item_begin[group + 1]; ++i) {
+      FindLater(program.group_items[i]);
+    }
+  }
+  FindLastUses(moved_);
+}
+
+}  // namespace emplace

@@ -1,0 +1,73 @@
+#pragma once
+
+// Simulates neighbours of a placement: a register full of them at once, and not from the beginning.
+// A pass over the base placement leaves snapshots of everything at some positions of the issue
+// order. A neighbour differs from the base from the first position on at which it matters where a
+// moved group is (LaneProgram::first_effect); it is simulated from the last snapshot before. What
+// else the lanes know of groups is patched for those that moved, and put right again afterwards.
+//
+// Memory follows, since peaks are counted beside what is resident: a prefix of the issue order has
+// the same peak whatever is resident.
+//
+// Internal to the simulator. One per thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "framework/search/evaluator.h"
+#include "simulator/lanes/lane_buffers.h"
+
+namespace emplace {
+
+class LaneMoves {
+ public:
+  /// @param program  possible; outlives this
+  /// @param kernel   that this processor can run
+  LaneMoves(const LaneProgram& program, const LaneKernel& kernel);
+
+  int lanes() const { return buffers_.kernel().lanes; }
+  /// Snapshots are numbered by their positions; 0 is the beginning.
+  int num_snapshots() const { return static_cast<int>(positions_.size()); }
+
+  /// The placement whose neighbours come next. Nothing happens if it is the one at hand; if it
+  /// differs in parts, the pass over it begins where that matters.
+  /// @param base  [num_groups] devices, all allowed
+  void SetBase(std::span<const std::uint8_t> base, bool busy_wanted);
+
+  /// The last snapshot from which a neighbour can be simulated.
+  int SnapshotFor(std::span<const Move> moves) const;
+
+  /// Simulates neighbours of the base in lanes 0 .. n - 1.
+  /// @param which     [n] indices into `neighbors`; 1 <= n <= lanes(); moves to allowed devices
+  /// @param snapshot  at most that of each of them
+  void Run(const Neighbors& neighbors, std::span<const int> which, int snapshot);
+
+  /// What the last run found.
+  const LaneBuffers& results() const { return buffers_; }
+
+ private:
+  void Place(int group, int lane, std::uint8_t device);
+  void PlaceInAll(int group, std::uint8_t device);
+  void MoveInLane(int lane, Move move);
+  void CountInputs();
+  void UndoMoves();
+  void FindLater(int item);
+  void FindLastUses(std::span<const int> groups);
+  void PassOverBase(int snapshot);
+
+  LaneBuffers buffers_;
+  std::vector<int> positions_;        // of the snapshots
+  std::vector<std::byte> snapshots_;  // [num_snapshots - 1] states; the beginning needs none
+  std::vector<std::uint8_t> base_;    // [num_groups]; empty: none yet
+  bool base_has_busy_ = false;
+  std::vector<std::int32_t>
+      input_readers_;                   // [inputs, num_devices] groups of the base that read it
+  std::vector<int> moved_;              // groups that some lane has moved
+  std::vector<std::uint8_t> is_moved_;  // [num_groups]
+  std::vector<std::int32_t> classes_;
+  std::vector<std::byte> base_resident_;
+};
+
+}  // namespace emplace
