@@ -20,6 +20,7 @@ namespace emplace {
 template <class I>
 struct NoBytes {
   static constexpr bool kCounts = false;
+  struct B {};
 };
 template <class I>
 struct Bytes32 {
@@ -297,7 +298,7 @@ class LanePass {
     if constexpr (Bytes::kCounts) {
       if (item.released_bytes > 0) {
         const M lanes = I::ToMask(static_cast<Word>(~Both(own_, need)));
-        released_ = I::AddIf(released_, lanes, Bytes::Set(item.released_bytes));
+        change_ = I::SubIf(change_, lanes, Bytes::Set(item.released_bytes));
       }
     }
     if (item.row < 0) return;
@@ -328,7 +329,7 @@ class LanePass {
       issue = OfDevice(issue_);
       launch = OfDevice(launch_);
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int to = 0; to < n; ++to) {
       const M needed = I::ToMask(WordOf(need, to));
       V start = finish_;
@@ -336,7 +337,7 @@ class LanePass {
         host_ = I::AddIf(host_, needed, issue);
         start = I::Max(start, I::Add(host_, launch));
       }
-#pragma GCC unroll 4
+#pragma GCC unroll 5
       for (int from = 0; from < n; ++from) {
         if (from != to) start = I::MaxIf(start, here_[from], ChannelFree(ChannelRow(from, to)));
       }
@@ -348,7 +349,7 @@ class LanePass {
       const V sent = I::Add(start, wire);
       const V free = I::Add(sent, gap);
       const V arrival = I::Add(sent, latency);
-#pragma GCC unroll 4
+#pragma GCC unroll 5
       for (int from = 0; from < n; ++from) {
         if (from == to) continue;
         const int row = ChannelRow(from, to);
@@ -432,16 +433,17 @@ class LanePass {
     return static_cast<typename Bytes::Number*>(run_.peak);
   }
 
+  // The op's outputs and workspace are taken: its peak counts. What it leaves in use on its device
+  // is added up in change_ until Release().
   void Allocate(int position) {
-    released_ = Bytes::Set(0);
     const std::int64_t own = own_bytes_[position], workspace = workspace_[position];
+    change_ = Bytes::Set(own);
     if (own == 0 && workspace == 0) return;
-    const auto taken = Bytes::Set(own), with_workspace = Bytes::Set(own + workspace);
+    const auto taken = Bytes::Set(own + workspace);
     for (int d = 0; d < NumDevices(); ++d) {
-      auto *used = Used() + d * kLanes, *peak = Peak() + d * kLanes;
-      const auto before = Bytes::Load(used);
-      Bytes::Store(peak, I::MaxIf(Bytes::Load(peak), here_[d], I::Add(before, with_workspace)));
-      Bytes::Store(used, I::AddIf(before, here_[d], taken));
+      auto* peak = Peak() + d * kLanes;
+      const auto with = I::Add(Bytes::Load(Used() + d * kLanes), taken);
+      Bytes::Store(peak, I::MaxIf(Bytes::Load(peak), here_[d], with));
     }
   }
 
@@ -462,17 +464,21 @@ class LanePass {
     for (int r = op.release_begin; r < next.release_begin; ++r) {
       const LaneProgram::Item& item = items_[releases_[r].item];
       const auto last = static_cast<Word>(~Both(own_, later_ + releases_[r].entry * NumChunks()));
+      if (item.released_bytes == item.bytes) {  // the buffer itself, or a copy: all the same
+        change_ = I::SubIf(change_, I::ToMask(last), Bytes::Set(item.bytes));
+        continue;
+      }
       const std::uint64_t* producer = OnDevice(item.producer);
       const Word local = producer == own_ ? kAllLanes : Both(own_, producer);
       if (item.released_bytes > 0) {
-        released_ = I::AddIf(released_, I::ToMask(last & local), Bytes::Set(item.released_bytes));
+        change_ = I::SubIf(change_, I::ToMask(last & local), Bytes::Set(item.released_bytes));
       }
-      released_ =
-          I::AddIf(released_, I::ToMask(last & static_cast<Word>(~local)), Bytes::Set(item.bytes));
+      change_ =
+          I::SubIf(change_, I::ToMask(last & static_cast<Word>(~local)), Bytes::Set(item.bytes));
     }
     for (int d = 0; d < NumDevices(); ++d) {
       auto* used = Used() + d * kLanes;
-      Bytes::Store(used, I::SubIf(Bytes::Load(used), here_[d], released_));
+      Bytes::Store(used, I::AddIf(Bytes::Load(used), here_[d], change_));
     }
     if (has_aliases_) {
       for (int i = op.class_begin; i < next.class_begin; ++i) ReleaseShared(touched_[i], position);
@@ -519,16 +525,7 @@ class LanePass {
   const std::uint64_t* own_ = nullptr;  // row: the lanes in which it is there
   M here_[kMostDevices];                // the same
   V device_, finish_;
-  struct Nothing {};
-  template <class B, bool kCounts>
-  struct Released {
-    using Type = Nothing;
-  };
-  template <class B>
-  struct Released<B, true> {
-    using Type = typename B::B;
-  };
-  typename Released<Bytes, Bytes::kCounts>::Type released_;  // on the op's device
+  typename Bytes::B change_;  // of the bytes in use on its device
 };
 
 /// What is known of memory before the pass.
@@ -627,11 +624,19 @@ void RunLanePass(const LaneProgram& program, const LaneRun& run) {
   const auto with = [&]<template <class> class Bytes>() {
     const int n = program.num_devices;
     if (program.general || n > I::kTable || program.num_rates > I::kTable) {
-      LanePass<I, Bytes, true, 0>(program, run).Run();
-    } else if (n == 4 && program.matrix) {
-      LanePass<I, Bytes, false, 4>(program, run).Run();
-    } else {
-      LanePass<I, Bytes, false, 0>(program, run).Run();
+      return LanePass<I, Bytes, true, 0>(program, run).Run();
+    }
+    switch (program.matrix ? n : 0) {
+      case 2:
+        return LanePass<I, Bytes, false, 2>(program, run).Run();
+      case 3:
+        return LanePass<I, Bytes, false, 3>(program, run).Run();
+      case 4:
+        return LanePass<I, Bytes, false, 4>(program, run).Run();
+      case 5:
+        return LanePass<I, Bytes, false, 5>(program, run).Run();
+      default:
+        return LanePass<I, Bytes, false, 0>(program, run).Run();
     }
   };
   switch (program.memory) {
