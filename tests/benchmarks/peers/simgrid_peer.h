@@ -1,10 +1,9 @@
 #pragma once
 
-// SimGrid as it is used for a graph of tasks: an execution per op on a host per device, a
-// communication per tensor and remote destination on a link per ordered pair of devices, and
-// dependencies between them. SimGrid's resources are shared, not queued for: what is ready runs,
-// and all that runs on a host or a link gets an equal share of it.
-// https://simgrid.org, S4U interface, version 3.32
+// SimGrid (https://simgrid.org, interface S4U) as it is used for a graph of tasks: an execution per
+// op on a host per device, and a communication per tensor and remote device on a link per ordered
+// pair of devices. Hosts and links are shared, not queued for: what is ready runs, and all that
+// runs on one gets an equal part of it.
 
 #include <memory>
 #include <span>
@@ -16,11 +15,13 @@
 
 namespace emplace::testing {
 
-/// What waits for what besides the graph's dependencies.
-enum class SimGridOrder {
-  kNone,   ///< nothing: the natural use
-  kIssue,  ///< each op for the one issued before it on its device, each transfer for the one before
-           ///< it on its channel. With latency 0 that is stream semantics.
+/// How SimGrid is told of the graph.
+enum class SimGridUse {
+  kReady,       ///< executions and communications are created when what they wait for has completed
+  kGraph,       ///< all are created at the beginning, with what waits for what; the same times
+  kIssueOrder,  ///< as kGraph, and each op waits also for the one issued before it on its device,
+                ///< each transfer for the one before it on its channel: stream semantics, but for
+                ///< latencies
 };
 
 /// One per process, as SimGrid's engine.
@@ -31,13 +32,12 @@ class SimGridPeer {
   SimGridPeer(const Problem& problem, std::span<const std::string> options);
   ~SimGridPeer();
 
-  /// Creates the activities of a placement and runs them. @return step time, rounded [ns]
-  Nanos StepTime(const Placement& placement, SimGridOrder order);
+  /// Simulates a placement. @return step time, rounded [ns]
+  Nanos StepTime(const Placement& placement, SimGridUse use);
 
  private:
-  struct Platform;
-  const Problem& problem_;
-  std::unique_ptr<Platform> platform_;
+  class Engine;
+  std::unique_ptr<Engine> engine_;
 };
 
 /// "3.32"
