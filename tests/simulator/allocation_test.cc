@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <span>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -85,7 +85,7 @@ struct AllocationBatch {
 };
 
 struct WayOfAsking {
-  const char* name;
+  std::string_view name;
   void (*ask)(Evaluator& evaluator, AllocationBatch& batch);
   bool allocates;  // once all buffers have grown, on one thread
 };
