@@ -2,8 +2,8 @@
 // same 64 placements of a random graph of 1,000 ops. Prints the compiler, then for each case its
 // name and how many ops it simulated.
 
+#include <cstddef>
 #include <cstdio>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <vector>
