@@ -25,6 +25,23 @@ void OneByOne(Evaluator& evaluator, Placements placements, Outcomes outcomes) {
   }
 }
 
+// As many single moves of the first placement, spread over its ops.
+void Moves(Evaluator& evaluator, Placements placements, Outcomes) {
+  static std::vector<int> begin;
+  static std::vector<Move> moves;
+  static std::vector<Nanos> step_time;
+  const Placement& base = placements[0];
+  begin = {0};
+  moves.clear();
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    const auto group = i * base.device.size() / placements.size();
+    moves.push_back({static_cast<int>(group), static_cast<DeviceIndex>(3 - base.device[group])});
+    begin.push_back(static_cast<int>(moves.size()));
+  }
+  step_time.resize(placements.size());
+  evaluator.EvaluateNeighbors({base, begin, moves}, {.step_time = step_time});
+}
+
 void Batch(Evaluator& evaluator, Placements placements, Outcomes outcomes) {
   evaluator.Evaluate(placements, outcomes);
 }
@@ -39,6 +56,8 @@ constexpr struct {
     {"stream_memory", Semantics::kStream, true, OneByOne},
     {"stream_batch", Semantics::kStream, false, Batch},
     {"stream_memory_batch", Semantics::kStream, true, Batch},
+    {"stream_moves", Semantics::kStream, false, Moves},
+    {"stream_memory_moves", Semantics::kStream, true, Moves},
     {"queue", Semantics::kQueue, false, OneByOne},
     {"queue_memory", Semantics::kQueue, true, OneByOne},
 };
