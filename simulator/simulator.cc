@@ -115,31 +115,17 @@ class Simulator final : public Evaluator {
 
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override {
     CheckSize(neighbors.base.device.size());
-    if (workers_[0].lanes == nullptr || !all_routes_) {
-      Evaluator::EvaluateNeighbors(neighbors, outcomes);
-      return;
-    }
     Validate(neighbors.base.device.data());
     for (const Move& move : neighbors.moves) CheckMove(move);
     const Results results{.columns = outcomes};
-    const int parts = static_cast<int>(std::min(
-        workers_.size(), (neighbors.size() + kMostLanes - 1) / static_cast<size_t>(kMostLanes)));
-    SetBase(workers_[0], neighbors.base, results);
-    SortBySnapshot(neighbors);
-    const auto run_part = [&](int part) {
-      Worker& worker = workers_[part];
-      SetBase(worker, neighbors.base, results);
-      // Blocks in turn, since later ones take less time.
-      const size_t block = worker.moves->lanes();
-      for (size_t i = part * block; i < neighbors.size(); i += parts * block) {
-        const size_t count = std::min(block, neighbors.size() - i);
-        RunNeighborsInLanes(worker, neighbors, {sorted_.data() + i, count}, results);
-      }
-    };
-    if (parts == 1) {
-      run_part(0);
-    } else if (parts > 1) {
-      ParallelFor(parts, parts, run_part);
+    if (workers_[0].lanes != nullptr && all_routes_) {
+      EvaluateNeighborsInLanes(neighbors, results);
+    } else {
+      ForParts(neighbors.size(), [&](int part, int parts) {
+        for (size_t i = part; i < neighbors.size(); i += parts) {
+          RunNeighbor(workers_[part], neighbors, i, results);
+        }
+      });
     }
   }
 
@@ -162,8 +148,7 @@ class Simulator final : public Evaluator {
     }
     const size_t block = in_lanes ? lanes->lanes() : 1;
     const size_t blocks = (rows.size() + block - 1) / block;
-    const int parts = static_cast<int>(std::min(workers_.size(), blocks));
-    const auto run_part = [&](int part) {
+    ForParts(blocks, [&](int part, int parts) {
       const size_t begin = blocks * part / parts * block;
       const size_t end = std::min(rows.size(), blocks * (part + 1) / parts * block);
       for (size_t i = begin; i < end; i += block) {
@@ -173,12 +158,33 @@ class Simulator final : public Evaluator {
           RunOne(workers_[part], rows[i], i, results);
         }
       }
-    };
+    });
+  }
+
+  // run(part, parts) for each part, with a worker and a thread of its own.
+  template <class Run>
+  void ForParts(size_t most, const Run& run) const {
+    const int parts = static_cast<int>(std::min(workers_.size(), most));
     if (parts == 1) {
-      run_part(0);
+      run(0, 1);
     } else if (parts > 1) {
-      ParallelFor(parts, parts, run_part);
+      ParallelFor(parts, parts, [&](int part) { run(part, parts); });
     }
+  }
+
+  void EvaluateNeighborsInLanes(const Neighbors& neighbors, const Results& results) {
+    SetBase(workers_[0], neighbors.base, results);
+    SortBySnapshot(neighbors);
+    const size_t block = workers_[0].moves->lanes();
+    ForParts((neighbors.size() + block - 1) / block, [&](int part, int parts) {
+      Worker& worker = workers_[part];
+      SetBase(worker, neighbors.base, results);
+      // Blocks in turn, since later ones take less time.
+      for (size_t i = part * block; i < neighbors.size(); i += parts * block) {
+        const size_t count = std::min(block, neighbors.size() - i);
+        RunNeighborsInLanes(worker, neighbors, {sorted_.data() + i, count}, results);
+      }
+    });
   }
 
   void RunInLanes(Worker& worker,
@@ -238,12 +244,20 @@ class Simulator final : public Evaluator {
       const auto i = static_cast<size_t>(which[lane]);
       if (worker.moves->results().done(static_cast<int>(lane))) {
         Write(worker.moves->results(), static_cast<int>(lane), i, results);
-        continue;
+      } else {
+        RunNeighbor(worker, neighbors, i, results);
       }
-      worker.placement = neighbors.base.device;
-      for (const Move& move : neighbors.of(i)) worker.placement[move.group] = move.device;
-      RunOne(worker, worker.placement.data(), i, results);
     }
+  }
+
+  void RunNeighbor(Worker& worker,
+                   const Neighbors& neighbors,
+                   size_t i,
+                   const Results& results) const {
+    worker.placement = neighbors.base.device;
+    for (const Move& move : neighbors.of(i)) worker.placement[move.group] = move.device;
+    if (!all_routes_) Validate(worker.placement.data());
+    RunOne(worker, worker.placement.data(), i, results);
   }
 
   void CheckMove(const Move& move) const {

@@ -22,20 +22,30 @@ class LaneBuffers {
   const LaneProgram& program() const { return program_; }
   const LaneKernel& kernel() const { return kernel_; }
   LaneRun& run() { return run_; }
+  /// A pass from run().begin to run().end. Where times grow large, they are made small on the way:
+  /// no op but one that awaits nothing starts before the least of the times that are still to be
+  /// read (and the host's clock), so that may be taken from all; what is less, the time at which a
+  /// server became free, does not matter any more and becomes 0. If it was a slot of a device, an
+  /// op that awaits nothing and would start at this 0 makes the lane wrong.
+  void Pass();
   std::uint8_t* devices() { return devices_; }
   std::byte* on_device() { return on_device_; }
-  /// LaneRun's rows, servers, latest, busy, used and peak, one behind the other: what changes from
-  /// op to op and is needed for going on.
+  /// What changes from op to op and is needed for going on, in one piece.
   std::byte* state() { return state_; }
   std::size_t state_bytes() const { return state_bytes_; }
 
   // What a pass to the end found for a lane.
 
   /// False if times overflowed: nothing is known then, another engine has to do it.
-  bool done(int lane) const { return run_.latest[lane] < program_.time_limit; }
-  Nanos step_time(int lane) const { return run_.latest[lane]; }
+  bool done(int lane) const {
+    return run_.latest[lane] < program_.time_limit && run_.wrong[lane] == 0;
+  }
+  Nanos step_time(int lane) const { return taken_[lane] + run_.latest[lane]; }
   /// Of device `d`, if it was wanted. [ns]
-  Nanos busy(int lane, int d) const { return run_.busy[d * kernel_.lanes + lane]; }
+  Nanos busy(int lane, int d) const {
+    const int at = d * kernel_.lanes + lane;
+    return busy_before_[at] + run_.busy[at];
+  }
   /// Of device `d`; 0 unless memory is counted. [B]
   std::int64_t peak(int lane, int d) const {
     return (Bytes(run_.peak, lane, d) + Bytes(run_.resident, lane, d)) * program_.unit;
@@ -62,7 +72,11 @@ class LaneBuffers {
 
   const LaneProgram& program_;
   const LaneKernel& kernel_;
+  void Rebase(int position);
+
   LaneRun run_;
+  Nanos* taken_ = nullptr;        // [lanes] from all times [ns]
+  Nanos* busy_before_ = nullptr;  // [num_devices, lanes] busy times until then [ns]
   std::unique_ptr<std::byte, Free> memory_;
   std::uint8_t* devices_ = nullptr;
   std::byte *on_device_ = nullptr, *state_ = nullptr;

@@ -30,7 +30,9 @@ bool LaneEngine::Run(std::span<const std::uint8_t* const> placements, bool busy_
     kernel.add_residents(program, run);
     kernel.find_last_uses(program, run, classes_);
   }
-  kernel.pass(program, run);
+  run.begin = 0;
+  run.end = program.num_ops;
+  buffers_.Pass();
   return true;
 }
 

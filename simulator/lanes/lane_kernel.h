@@ -35,6 +35,10 @@ struct LaneRun {
   void* used = nullptr;
   void* peak = nullptr;
 
+  std::uint32_t* rebased = nullptr;  ///< [L] not 0: what was less than taken became 0
+  /// [L] not 0: an op that awaits nothing starts at 0 all the same: earlier, perhaps
+  std::uint32_t* wrong = nullptr;
+
   void* resident = nullptr;           ///< [num_devices, L] like `used` [unit]
   void* later = nullptr;              ///< [entries] rows: are there later readers?
   std::uint32_t* last_use = nullptr;  ///< [classes, num_devices, L] position + 1; 0: never released

@@ -97,7 +97,7 @@ void LaneMoves::PassOverBase(int snapshot) {
     run.begin = positions_[i];
     run.end = last ? buffers_.program().num_ops : positions_[i + 1];
     // The last part matters for what it leaves in `later` alone.
-    buffers_.kernel().pass(buffers_.program(), run);
+    buffers_.Pass();
     if (!last) std::memcpy(snapshots_.data() + i * bytes, buffers_.state(), bytes);
   }
 }
@@ -193,7 +193,7 @@ void LaneMoves::Run(const Neighbors& neighbors, std::span<const int> which, int 
     const size_t bytes = buffers_.state_bytes();
     std::memcpy(buffers_.state(), snapshots_.data() + (snapshot - 1) * bytes, bytes);
   }
-  buffers_.kernel().pass(program, run);
+  buffers_.Pass();
   UndoMoves();
 }
 

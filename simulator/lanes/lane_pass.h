@@ -82,16 +82,16 @@ struct WordRows {
 /// @tparam I         Avx2Lanes or Avx512Lanes
 /// @tparam BytesOf   NoBytes, Bytes32 or Bytes64
 /// @tparam kGeneral  LaneProgram::general, or too many devices for I::Lookup()
-/// @tparam kDevices  the number of devices, all pairs with channels of their own
-///   (LaneProgram::matrix): what is free when stays in registers; or 0: any
-template <class I, template <class> class BytesOf, bool kGeneral, int kDevices>
+/// @tparam kDevices  the number of devices, or 0: any
+/// @tparam kMatrix   LaneProgram::matrix; with kDevices channels stay in registers
+template <class I, template <class> class BytesOf, bool kGeneral, int kDevices, bool kMatrix>
 class LanePass {
   using V = typename I::V;
   using M = typename I::M;
   using Word = typename I::Word;
   using Bytes = BytesOf<I>;
   static constexpr int kLanes = I::kLanes;
-  static constexpr bool kInRegisters = kDevices > 0;
+  static constexpr bool kInRegisters = kDevices > 0, kChannelsInRegisters = kDevices > 0 && kMatrix;
   static constexpr int kMostDevices = kInRegisters ? kDevices : kMaxDevices;
   using Rows = WordRows<Word, kDevices>;
   static constexpr int kMostChunks = Rows::kMostChunks;
@@ -158,6 +158,11 @@ class LanePass {
         const V free = I::Add(start, occupied);
         for (int d = 0; d < n; ++d) SetSlotFree(d, I::Select(here_[d], free, SlotFree(d)));
       }
+      if (op->source) {
+        const V rebased = I::Load(run_.rebased);
+        const M wrong = I::Equal(start, I::Zero());
+        I::Store(run_.wrong, I::MaxIf(I::Load(run_.wrong), wrong, rebased));
+      }
       finish_ = I::Add(start, cost);
       latest_ = I::Max(latest_, finish_);
       if (run_.busy_wanted) {
@@ -207,18 +212,19 @@ class LanePass {
       Store(run_.slot_free, d, free);
   }
   V ChannelFree(int row) const {
-    if constexpr (kInRegisters) return channel_free_[row];
+    if constexpr (kChannelsInRegisters) return channel_free_[row];
     return Load(run_.channel_free, row);
   }
   void SetChannelFree(int row, V free) {
-    if constexpr (kInRegisters)
+    if constexpr (kChannelsInRegisters) {
       channel_free_[row] = free;
-    else
+    } else {
       Store(run_.channel_free, row, free);
+    }
   }
   int ChannelRow(int from, int to) const {
     const int pair = to * NumDevices() + from;
-    return kInRegisters ? pair : channel_row_[pair];
+    return kMatrix ? pair : channel_row_[pair];
   }
 
   void LoadServers() {
@@ -226,6 +232,8 @@ class LanePass {
     latest_ = I::Load(run_.latest);
     if constexpr (kInRegisters) {
       for (int d = 0; d < kDevices; ++d) slot_free_[d] = Load(run_.slot_free, d);
+    }
+    if constexpr (kChannelsInRegisters) {
       for (int k = 0; k < kDevices * kDevices; ++k) channel_free_[k] = Load(run_.channel_free, k);
     }
   }
@@ -233,6 +241,8 @@ class LanePass {
   void StoreServers() {
     if constexpr (kInRegisters) {
       for (int d = 0; d < kDevices; ++d) Store(run_.slot_free, d, slot_free_[d]);
+    }
+    if constexpr (kChannelsInRegisters) {
       for (int k = 0; k < kDevices * kDevices; ++k) Store(run_.channel_free, k, channel_free_[k]);
     }
     if (p_.count_gaps && run_.end == p_.num_ops) {
@@ -253,6 +263,8 @@ class LanePass {
     clear(run_.channel_free, p_.num_channel_rows);
     clear(run_.host, 1);
     clear(run_.latest, 1);
+    clear(run_.rebased, 1);
+    clear(run_.wrong, 1);
     if (run_.busy_wanted) clear(run_.busy, NumDevices());
     if constexpr (Bytes::kCounts) {
       for (int d = 0; d < NumDevices(); ++d) {
@@ -520,7 +532,7 @@ class LanePass {
   const LaneProgram::Speed speed_;
   V host_, latest_;
   V slot_free_[kInRegisters ? kDevices : 1];
-  V channel_free_[kInRegisters ? kDevices * kDevices : 1];
+  V channel_free_[kChannelsInRegisters ? kDevices * kDevices : 1];
   // Of the op in hand.
   const std::uint64_t* own_ = nullptr;  // row: the lanes in which it is there
   M here_[kMostDevices];                // the same
@@ -624,19 +636,23 @@ void RunLanePass(const LaneProgram& program, const LaneRun& run) {
   const auto with = [&]<template <class> class Bytes>() {
     const int n = program.num_devices;
     if (program.general || n > I::kTable || program.num_rates > I::kTable) {
-      return LanePass<I, Bytes, true, 0>(program, run).Run();
+      return LanePass<I, Bytes, true, 0, false>(program, run).Run();
     }
-    switch (program.matrix ? n : 0) {
+    switch (program.matrix ? n : -n) {
       case 2:
-        return LanePass<I, Bytes, false, 2>(program, run).Run();
+        return LanePass<I, Bytes, false, 2, true>(program, run).Run();
       case 3:
-        return LanePass<I, Bytes, false, 3>(program, run).Run();
+        return LanePass<I, Bytes, false, 3, true>(program, run).Run();
       case 4:
-        return LanePass<I, Bytes, false, 4>(program, run).Run();
+        return LanePass<I, Bytes, false, 4, true>(program, run).Run();
       case 5:
-        return LanePass<I, Bytes, false, 5>(program, run).Run();
+        return LanePass<I, Bytes, false, 5, true>(program, run).Run();
+      case -3:
+        return LanePass<I, Bytes, false, 3, false>(program, run).Run();
+      case -5:
+        return LanePass<I, Bytes, false, 5, false>(program, run).Run();
       default:
-        return LanePass<I, Bytes, false, 0>(program, run).Run();
+        return LanePass<I, Bytes, false, 0, false>(program, run).Run();
     }
   };
   switch (program.memory) {

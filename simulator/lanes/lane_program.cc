@@ -48,6 +48,28 @@ class Rows {
   int count_ = 0;
 };
 
+// Which rows are alive before ops kRebaseDistance, 2 kRebaseDistance, ...
+class LiveRows {
+ public:
+  struct Row {
+    int row;
+    bool single;  // or a block of one per device
+  };
+  explicit LiveRows(int num_ops) : at_((num_ops - 1) / LaneProgram::kRebaseDistance) {}
+  // Made by the op at position `from`, last read by the one at `to`.
+  void Add(int from, int to, Row row) {
+    for (int i = from / LaneProgram::kRebaseDistance;
+         i < to / LaneProgram::kRebaseDistance && i < static_cast<int>(at_.size());
+         ++i) {
+      at_[i].push_back(row);
+    }
+  }
+  const std::vector<std::vector<Row>>& at() const { return at_; }
+
+ private:
+  std::vector<std::vector<Row>> at_;
+};
+
 class Compiler {
  public:
   Compiler(const CompiledProblem& problem, const EngineOptions& options, LaneProgram& program)
@@ -302,6 +324,7 @@ class Compiler {
     }
     std::vector<std::vector<int>> blocks_end(p_.num_ops), singles_end(p_.num_ops);
     std::vector<int> block_of(p_.num_items, -1), single_of(p_.num_ops, -1);
+    LiveRows live(p_.num_ops);
     int next_item = 0;
     for (int position = 0; position <= p_.num_ops; ++position) {
       LaneProgram::Op op{.group = 0, .finish_row = -1};
@@ -315,6 +338,7 @@ class Compiler {
         break;
       }
       op.group = p_.group_at[position];
+      op.source = p_.read_begin[position] == p_.read_begin[position + 1];
       for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
         const int item = p_.reads[r], producer = p_.items[item].producer;
         if (GroupOfProducer(item) != op.group) {
@@ -334,6 +358,7 @@ class Compiler {
       if (last_single_use[position] >= 0) {
         op.finish_row = single_of[position] = singles.Take();
         singles_end[last_single_use[position]].push_back(op.finish_row);
+        live.Add(position, last_single_use[position], {op.finish_row, true});
       }
       for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
         if (item_at_[item] < 0) continue;
@@ -341,6 +366,7 @@ class Compiler {
         if (out_.items[item_at_[item]].row < 0) continue;
         out_.items[item_at_[item]].row = block_of[item] = blocks.Take();
         blocks_end[last_block_use[item]].push_back(block_of[item]);
+        live.Add(position, last_block_use[item], {block_of[item], false});
       }
       out_.ops.push_back(op);
     }
@@ -355,6 +381,15 @@ class Compiler {
       if (op.finish_row >= 0) op.finish_row += num_block_rows;
     }
     out_.num_rows = num_block_rows + singles.count();
+    out_.live_begin = {0};
+    for (const auto& rows : live.at()) {
+      for (const auto& [row, single] : rows) {
+        for (int d = 0; d < (single ? 1 : num_devices); ++d) {
+          out_.live_rows.push_back(single ? num_block_rows + row : row * num_devices + d);
+        }
+      }
+      out_.live_begin.push_back(static_cast<std::int32_t>(out_.live_rows.size()));
+    }
   }
 
   void AddTouchedClasses(int position, int begin) {

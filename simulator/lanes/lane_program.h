@@ -36,7 +36,7 @@ struct LaneProgram {
   int num_rows = 0;  ///< of arrival times that are alive at once
   LaneMemory memory = LaneMemory::kNone;
   std::int64_t unit = 1;  ///< [B] that all sizes are multiples of; 1 with k64
-  /// A step time below it is right; one at or above it may have overflowed. [ns]
+  /// A time below it is right; one at or above it may have overflowed. [ns]
   std::uint32_t time_limit = 0;
   /// The same for a peak, in units; with k64 no peak reaches it.
   std::uint64_t memory_limit = 0;
@@ -56,6 +56,7 @@ struct LaneProgram {
     std::int32_t group;
     std::int32_t finish_row;  ///< row of its finish, for its own group; -1: none
     std::int32_t same_begin, read_begin, item_begin, release_begin, class_begin;
+    bool source;  ///< awaits nothing
   };
   std::vector<Op> ops;  ///< [num_ops + 1] in issue order; the last one has the ends
   /// Rows that hold the finish of an op of the same group, awaited by an op.
@@ -132,6 +133,13 @@ struct LaneProgram {
   };
   std::vector<SharedItem> shared_items;
   std::vector<std::int32_t> touched;  ///< classes of which an op makes or reads something
+
+  // Times are kept small in long steps: before ops kRebaseDistance, 2 kRebaseDistance, ... as much
+  // is taken from all times of a lane as no later op can start before (LaneBuffers::Run).
+  static constexpr int kRebaseDistance = 512;
+  /// For each such position: [live_begin[i], live_begin[i + 1]) of the rows that are read from then
+  /// on.
+  std::vector<std::int32_t> live_begin, live_rows;
 
   // For placements that differ from a common one in a few groups.
   /// [num_groups] the first position at which it matters where the group is: of its ops, of those

@@ -3,6 +3,9 @@
 
 #include "simulator/lanes/lane_engine.h"
 
+#include <algorithm>
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
@@ -91,6 +94,77 @@ TEST_CASE("steps too long for 32 bits are found and simulated all the same") {
   CHECK(outcomes[0].devices[0].busy == 8'000'000'000);
 }
 
+// Thousands of ops of milliseconds: steps of several seconds. Ops that await nothing come late,
+// too.
+std::shared_ptr<const Problem> LongProblem(Rng& rng, bool hosts, bool slots) {
+  ProblemBuilder b;
+  for (int d = 0; d < 3; ++d) {
+    b.Device("d" + std::to_string(d), kUnlimitedMemory, slots ? 1 + d : 1);
+    b.kind(d).gap = 1'000 * d;
+    if (!hosts) continue;
+    b.kind(d).issue = 1'200'000;
+    b.kind(d).launch = 5'000'000;
+  }
+  b.AllToAll(100'000, {1'000'000'000, 1}, 5'000);
+  const int num_ops = 2'500 + UniformInt(rng, 2'000);
+  for (int v = 0; v < num_ops; ++v) {
+    std::vector<int> inputs;
+    const bool source = Uniform01(rng) < 0.02;
+    for (int i = UniformInt(rng, 3); i >= 0 && v > 0 && !source; --i) {
+      inputs.push_back(std::max(0, v - 1 - UniformInt(rng, i == 0 ? 5 : 300)));
+    }
+    std::vector<Nanos> costs;
+    for (int d = 0; d < 3; ++d) {
+      costs.push_back(Uniform01(rng) < 0.2 ? 0 : UniformInt(rng, 6'000'000));
+    }
+    b.Op("op" + std::to_string(v), costs, inputs, UniformInt(rng, 2'000'000));
+  }
+  return b.Build();
+}
+
+TEST_CASE("times are made small again in long steps") {
+  Rng rng(13);
+  int in_lanes = 0, lanes = 0;
+  for (int round = 0; round < 6 * EMPLACE_TEST_SCALE; ++round) {
+    CAPTURE(round);
+    const auto problem = LongProblem(rng, round % 2 == 1, round % 3 == 2);
+    SimulatorOptions options{.semantics = Semantics::kStream, .count_gaps = round % 4 == 1};
+    std::vector<Placement> placements;
+    for (int i = 0; i < 5; ++i) placements.push_back(RandomPlacement(rng, *problem));
+    for (Placement& placement : placements) {  // parts of it in one place: seconds on a device
+      const int begin = UniformInt(rng, problem->num_ops());
+      std::fill(placement.device.begin() + begin, placement.device.end(), DeviceIndex{1});
+    }
+    const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
+    for (const int width : kLaneWidths) {
+      options.most_lanes = width;
+      const std::vector<Outcome> outcomes = MakeSimulator(problem, options)->Evaluate(placements);
+      for (size_t i = 0; i < placements.size(); ++i) {
+        REQUIRE(LaneDifference(outcomes[i], expected[i]) == "");
+      }
+      const LaneKernel* kernel = FindLaneKernel(width);
+      if (kernel == nullptr) continue;
+      const CompiledProblem compiled(*problem, IssueOrder(problem->graph()));
+      const LaneProgram program(compiled, {.count_gaps = options.count_gaps});
+      const std::vector<std::uint64_t> allowed(problem->num_groups(), 7);
+      LaneEngine engine(program, *kernel, allowed);
+      std::vector<const std::uint8_t*> rows;
+      for (const Placement& placement : placements) rows.push_back(placement.device.data());
+      REQUIRE(engine.Run(rows, true));
+      for (size_t i = 0; i < placements.size(); ++i) {
+        CHECK(expected[i].step_time > 4'300'000'000);  // no 32 bits
+        const int lane = static_cast<int>(i);
+        ++lanes;
+        in_lanes += engine.results().done(lane);
+        if (engine.results().done(lane)) {
+          CHECK(engine.results().step_time(lane) == expected[i].step_time);
+        }
+      }
+    }
+  }
+  CHECK(in_lanes * 2 >= lanes);  // late ops that await nothing may leave some to the scalar engine
+}
+
 TEST_CASE("single costs too large for 32 bits leave everything to the scalar engine") {
   ProblemBuilder b;
   b.Device("d0", kUnlimitedMemory);
@@ -158,10 +232,9 @@ TEST_CASE("what a placement may not be is said as without lanes") {
   CHECK_THROWS_WITH_AS(simulator->Evaluate(Placement{{0, 0}}),
                        "placement: has 2 groups; the problem has 3",
                        InputError);
-  CHECK_THROWS_WITH_AS(
-      simulator->Evaluate(Placement{{0, 0, 7}}),
-      "placement: group 2 (op \"op2\", test) may not run on device 7: there are 2",
-      InputError);
+  CHECK_THROWS_WITH_AS(simulator->Evaluate(Placement{{0, 0, 7}}),
+                       "placement: group 2 (op \"op2\", test) may not run on device 7: there are 2",
+                       InputError);
 }
 
 }  // namespace

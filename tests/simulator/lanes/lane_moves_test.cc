@@ -119,10 +119,9 @@ TEST_CASE("moves that cannot be are refused") {
   };
   CHECK_NOTHROW(evaluate({0, 0}));
   CHECK_THROWS_WITH_AS(evaluate({1, 0}), "move: group 1; the problem has 1", InputError);
-  CHECK_THROWS_WITH_AS(
-      evaluate({0, 3}),
-      "placement: group 0 (op \"a\", test) may not run on device 3: there are 1",
-      InputError);
+  CHECK_THROWS_WITH_AS(evaluate({0, 3}),
+                       "placement: group 0 (op \"a\", test) may not run on device 3: there are 1",
+                       InputError);
 }
 
 }  // namespace
