@@ -20,10 +20,9 @@ void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Band
     p.latency.push_back(channel.latency);
     p.channel_gap.push_back(channel.gap);
     p.broadcast.push_back(channel.broadcast);
-    const Occupies by = channel.occupies;
-    p.occupies_source.push_back(by == Occupies::kSource || by == Occupies::kBoth);
-    p.occupies_destination.push_back(by == Occupies::kDestination || by == Occupies::kBoth);
-    p.has_occupies |= by != Occupies::kNone;
+    p.occupies_source.push_back(OccupiesSource(channel.occupies));
+    p.occupies_destination.push_back(OccupiesDestination(channel.occupies));
+    p.has_occupies |= channel.occupies != Occupies::kNone;
     const auto known = std::find(rates.begin(), rates.end(), channel.bandwidth);
     p.rate.push_back(static_cast<int>(known - rates.begin()));
     if (known == rates.end()) rates.push_back(channel.bandwidth);

@@ -16,6 +16,28 @@ void ServerState::Reset() {
   std::fill(busy.begin(), busy.end(), 0);
 }
 
+Nanos ServerState::Occupy(const CompiledProblem& problem,
+                          int channel,
+                          int source,
+                          int destination,
+                          Nanos earliest,
+                          Nanos wire) {
+  const int from = problem.occupies_source[channel] ? PickSlot(source) : -1;
+  const int to = problem.occupies_destination[channel] ? PickSlot(destination) : -1;
+  Nanos start = earliest;
+  if (from >= 0) start = std::max(start, slot_free[from]);
+  if (to >= 0) start = std::max(start, slot_free[to]);
+  if (from >= 0) {
+    slot_free[from] = start + wire;
+    busy[source] += wire;
+  }
+  if (to >= 0) {
+    slot_free[to] = start + wire;
+    busy[destination] += wire;
+  }
+  return start;
+}
+
 Nanos ServerState::LatestFree() const {
   Nanos latest = *std::max_element(slot_free.begin(), slot_free.end());
   for (Nanos free : channel_free) latest = std::max(latest, free);

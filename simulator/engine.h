@@ -61,13 +61,21 @@ struct ServerState {
     }
     return best;
   }
+  /// Takes the slots of `source` and `destination` that a transfer on `channel` occupies, if any,
+  /// for `wire` [ns]. @return its start: `earliest`, or later when the slots are free [ns]
+  Nanos Occupy(const CompiledProblem& problem,
+               int channel,
+               int source,
+               int destination,
+               Nanos earliest,
+               Nanos wire);
   /// When the last server is free again, gaps included: what `count_gaps` asks for. [ns]
   Nanos LatestFree() const;
 
   std::vector<int> slot_begin;      ///< [num_devices + 1] into `slot_free`
   std::vector<Nanos> slot_free;     ///< [total slots] [ns]
   std::vector<Nanos> channel_free;  ///< [num_channels] [ns]
-  std::vector<Nanos> busy;          ///< [num_devices] sum of the costs of the ops so far [ns]
+  std::vector<Nanos> busy;          ///< [num_devices] of DeviceOutcome, so far [ns]
 };
 
 /// For the beginning of a run: sizes the vectors of an outcome as `detail` asks, and clears what is

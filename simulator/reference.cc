@@ -26,15 +26,33 @@ Nanos Servers::Run(int device, int slot, Nanos start, Nanos cost) {
   return finish;
 }
 
-Nanos Servers::ChannelStart(int channel, Nanos ready) const {
-  return channel_contention ? std::max(channel_free[channel], ready) : ready;
+Nanos Servers::Issue(int device, Nanos ready) {
+  host = std::max(host, ready) + cluster.kind_of(device).issue;
+  return host + cluster.kind_of(device).launch;
 }
 
-Nanos Servers::Send(int channel, Nanos start, std::int64_t bytes) {
+Servers::Hop Servers::Send(int channel,
+                           int source,
+                           int destination,
+                           Nanos earliest,
+                           std::int64_t bytes) {
   const Channel& c = cluster.channel(channel);
-  const Nanos wire = WireTime(bytes, c.bandwidth);
-  channel_free[channel] = std::max(channel_free[channel], start + wire + c.gap);
-  return start + c.latency + wire;
+  Hop hop{.start = earliest, .wire = WireTime(bytes, c.bandwidth)};
+  if (channel_contention) hop.start = std::max(hop.start, channel_free[channel]);
+  if (OccupiesSource(c.occupies)) {
+    hop.source_slot = PickSlot(source);
+    hop.start = std::max(hop.start, slot_free[source][hop.source_slot]);
+  }
+  if (OccupiesDestination(c.occupies)) {
+    hop.destination_slot = PickSlot(destination);
+    hop.start = std::max(hop.start, slot_free[destination][hop.destination_slot]);
+  }
+  const Nanos sent = hop.start + hop.wire;
+  if (hop.source_slot >= 0) slot_free[source][hop.source_slot] = sent;
+  if (hop.destination_slot >= 0) slot_free[destination][hop.destination_slot] = sent;
+  channel_free[channel] = std::max(channel_free[channel], sent + c.gap);
+  hop.arrival = sent + c.latency;
+  return hop;
 }
 
 Nanos Servers::LatestFree() const {
@@ -64,6 +82,8 @@ Outcome Summarize(const Problem& problem,
     channel.busy += event.wire;
     channel.bytes += event.bytes;
     ++channel.transfers;
+    if (event.source_slot >= 0) outcome.devices[event.source].busy += event.wire;
+    if (event.destination_slot >= 0) outcome.devices[event.destinations[0]].busy += event.wire;
     outcome.step_time = std::max(outcome.step_time, event.arrival);
   }
   if (count_gaps) outcome.step_time = std::max(outcome.step_time, servers.LatestFree());

@@ -12,8 +12,8 @@
 
 namespace emplace::reference {
 
-/// The servers that every semantics has, slots of devices and channels, and when each is free
-/// again. Which op or transfer is served next is the semantics' affair. Times in [ns].
+/// The servers that every semantics has, slots of devices, channels and the host, and when each is
+/// free again. Which op or transfer is served next is the semantics' affair. Times in [ns].
 struct Servers {
   /// Everything free at 0.
   Servers(const Cluster& cluster, bool channel_contention);
@@ -23,11 +23,16 @@ struct Servers {
   /// Runs an op of cost `cost` on `slot` of `device` from `start` on. The slot is free again after
   /// the gap of the device, which an op of cost 0 does not have. @return finish
   Nanos Run(int device, int slot, Nanos start, Nanos cost);
-  /// When a transfer that is ready at `ready` starts on `channel`: when the channel is free, or at
-  /// once without contention.
-  Nanos ChannelStart(int channel, Nanos ready) const;
-  /// Puts `bytes` on `channel` at `start`. Latency does not occupy the channel. @return arrival
-  Nanos Send(int channel, Nanos start, std::int64_t bytes);
+  /// The host issues a command for `device`, not before `ready`. @return its earliest start
+  Nanos Issue(int device, Nanos ready);
+  /// One hop over `channel`, of a copy from `source` to `destination` (any that it serves): starts
+  /// at `earliest` or when the channel and the slots that it occupies are free, the channel not
+  /// awaited without contention. Latency occupies nothing.
+  struct Hop {
+    int source_slot = -1, destination_slot = -1;  ///< -1: none occupied
+    Nanos start = 0, wire = 0, arrival = 0;
+  };
+  Hop Send(int channel, int source, int destination, Nanos earliest, std::int64_t bytes);
   /// When the last server is free again, gaps included: what `count_gaps` asks for.
   Nanos LatestFree() const;
 
@@ -35,6 +40,7 @@ struct Servers {
   bool channel_contention;
   std::vector<std::vector<Nanos>> slot_free;  ///< [num_devices][slots]
   std::vector<Nanos> channel_free;            ///< [num_channels]
+  Nanos host = 0;                             ///< the host's clock
 };
 
 /// Step time, busy times, channels and op times from a timeline's events. Memory is left to the

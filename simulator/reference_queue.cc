@@ -60,7 +60,7 @@ class QueueRun {
 
   void ServeOp(const Item& item) {
     const int v = item.op, d = device_of_op_[v], slot = servers_.PickSlot(d);
-    const Nanos start = std::max(servers_.slot_free[d][slot], item.ready);
+    const Nanos start = std::max(servers_.slot_free[d][slot], servers_.Issue(d, item.ready));
     const Nanos finish = servers_.Run(d, slot, start, problem_.costs().at(v, d));
     timeline_.ops.push_back({v, d, slot, item.ready, start, finish});
     for (int t : graph_.op(v).outputs) Arrive(graph_.readers(t), d, finish);
@@ -76,31 +76,33 @@ class QueueRun {
     const Copy copy = copies_[item.copy];
     const auto route = cluster_.route(copy.source, item.destination);
     const int channel = route[item.hop];
-    const Nanos start = servers_.ChannelStart(channel, item.ready);
-    const Nanos arrival = servers_.Send(channel, start, copy.bytes);
-    const Nanos wire = arrival - start - cluster_.channel(channel).latency;
+    const Nanos earliest = item.hop == 0 ? servers_.Issue(copy.source, item.ready) : item.ready;
+    const Servers::Hop hop =
+        servers_.Send(channel, copy.source, item.destination, earliest, copy.bytes);
     const std::vector<int> served =
         item.hop == 0 ? copy.destinations : std::vector<int>{item.destination};
-    timeline_.transfers.push_back({copy.producer,
-                                   copy.tensor,
-                                   channel,
-                                   item.hop,
-                                   copy.source,
-                                   served,
-                                   copy.bytes,
-                                   item.ready,
-                                   start,
-                                   wire,
-                                   arrival});
+    timeline_.transfers.push_back({.producer = copy.producer,
+                                   .tensor = copy.tensor,
+                                   .channel = channel,
+                                   .hop = item.hop,
+                                   .source = copy.source,
+                                   .destinations = served,
+                                   .bytes = copy.bytes,
+                                   .source_slot = hop.source_slot,
+                                   .destination_slot = hop.destination_slot,
+                                   .ready = item.ready,
+                                   .start = hop.start,
+                                   .wire = hop.wire,
+                                   .arrival = hop.arrival});
     for (int destination : served) {
       const int hops = static_cast<int>(cluster_.route(copy.source, destination).size());
       if (item.hop + 1 < hops) {
-        queue_.push({arrival, 0, item.op, item.tensor, destination, item.hop + 1, item.copy});
+        queue_.push({hop.arrival, 0, item.op, item.tensor, destination, item.hop + 1, item.copy});
       } else {
         Arrive(copy.tensor == kControlTensor ? graph_.control_readers(copy.producer)
                                              : graph_.readers(copy.tensor),
                destination,
-               arrival);
+               hop.arrival);
       }
     }
   }

@@ -16,17 +16,11 @@ Timeline SimulateStream(const Problem& problem,
   const Cluster& cluster = problem.cluster();
   Servers servers(cluster, options.channel_contention);
   Timeline timeline;
-  Nanos host = 0;
   std::map<std::tuple<int, int, int>, Nanos> arrivals;  // (producer, tensor, device)
-
-  const auto issue = [&](int device) {
-    host += cluster.kind_of(device).issue;
-    return host + cluster.kind_of(device).launch;
-  };
 
   for (int v : IssueOrder(graph)) {
     const int d = device_of_op[v];
-    Nanos ready = issue(d);
+    Nanos ready = servers.Issue(d, 0);  // the host waits for nothing
     for (int t : graph.reads(v)) {
       const int producer = graph.tensor(t).producer;
       if (producer >= 0) ready = std::max(ready, arrivals.at({producer, t, d}));
@@ -54,8 +48,7 @@ Timeline SimulateStream(const Problem& problem,
       const auto route = cluster.route(d, destination);
       const auto send = [&](int hop, Nanos hop_ready) {
         const int channel = route[hop];
-        const Nanos hop_start = servers.ChannelStart(channel, hop_ready);
-        const Nanos arrival = servers.Send(channel, hop_start, copy->bytes);
+        const Servers::Hop sent = servers.Send(channel, d, destination, hop_ready, copy->bytes);
         timeline.transfers.push_back(
             {.producer = v,
              .tensor = copy->tensor,
@@ -64,13 +57,17 @@ Timeline SimulateStream(const Problem& problem,
              .source = d,
              .destinations = hop == 0 ? copy->destinations : std::vector<int>{destination},
              .bytes = copy->bytes,
+             .source_slot = sent.source_slot,
+             .destination_slot = sent.destination_slot,
              .ready = hop_ready,
-             .start = hop_start,
-             .wire = arrival - hop_start - cluster.channel(channel).latency,
-             .arrival = arrival});
-        return arrival;
+             .start = sent.start,
+             .wire = sent.wire,
+             .arrival = sent.arrival});
+        return sent.arrival;
       };
-      if (!first_arrival.contains(copy)) first_arrival[copy] = send(0, std::max(finish, issue(d)));
+      if (!first_arrival.contains(copy)) {
+        first_arrival[copy] = send(0, std::max(finish, servers.Issue(d, 0)));
+      }
       Nanos at = first_arrival[copy];
       for (int hop = 1; hop < static_cast<int>(route.size()); ++hop) at = send(hop, at);
       arrivals[{v, copy->tensor, destination}] = at;

@@ -73,11 +73,13 @@ class StreamEngine final : public Engine {
     return host_ + p_.launch[d];
   }
 
-  // One transfer. @return arrival [ns]
-  Nanos Hop(int item, int k, Nanos ready, const OutcomeDetail& detail, Outcome& outcome) {
+  // One transfer from device d to device e. @return arrival [ns]
+  Nanos
+  Hop(int item, int k, int d, int e, Nanos ready, const OutcomeDetail& detail, Outcome& outcome) {
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
     Nanos& free = servers_.channel_free[k];
-    const Nanos start = options_.channel_contention ? std::max(free, ready) : ready;
+    Nanos start = options_.channel_contention ? std::max(free, ready) : ready;
+    if (p_.has_occupies) start = servers_.Occupy(p_, k, d, e, start, wire);
     free = std::max(free, start + wire + p_.channel_gap[k]);
     if (detail.channels) {
       ChannelOutcome& channel = outcome.channels[k];
@@ -101,11 +103,13 @@ class StreamEngine final : public Engine {
     if (p_.broadcast[first] && broadcast_stamp_[first] == stamp_) {
       at = broadcast_arrival_[first];
     } else {
-      at = Hop(item, first, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
+      at = Hop(
+          item, first, d, e, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
       broadcast_stamp_[first] = stamp_;
       broadcast_arrival_[first] = at;
     }
-    for (size_t hop = 1; hop < route.size(); ++hop) at = Hop(item, route[hop], at, detail, outcome);
+    for (size_t hop = 1; hop < route.size(); ++hop)
+      at = Hop(item, route[hop], d, e, at, detail, outcome);
     return at;
   }
 
@@ -122,7 +126,8 @@ class StreamEngine final : public Engine {
       const int direct = p_.direct_channel[d * p_.num_devices + e];
       Nanos at = 0;
       if (direct >= 0) {
-        at = Hop(item, direct, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
+        at = Hop(
+            item, direct, d, e, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
       } else {
         at = TakeRoute(item, d, e, finish, detail, outcome);
       }

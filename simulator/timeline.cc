@@ -25,6 +25,17 @@ std::string DestinationNames(const Problem& problem, const TransferEvent& event)
   return names;
 }
 
+// " on gpu:0/0 gpu:1/0", or nothing.
+std::string OccupiedSlots(const Problem& problem, const TransferEvent& event) {
+  std::string slots;
+  const auto add = [&](int device, int slot) {
+    if (slot >= 0) slots += fmt::format(" {}/{}", problem.cluster().device(device).name, slot);
+  };
+  add(event.source, event.source_slot);
+  add(event.destinations[0], event.destination_slot);
+  return slots.empty() ? "" : " on" + slots;
+}
+
 // Rows of the trace. Process 1 holds the devices' slots, process 2 the channels.
 class TraceWriter {
  public:
@@ -108,6 +119,10 @@ class TraceWriter {
                          {"to", DestinationNames(problem_, event)},
                          {"hop", event.hop},
                          {"arrival_ns", event.arrival}}}});
+    if (event.source_slot >= 0) AddOccupied(event, event.source, event.source_slot);
+    if (event.destination_slot >= 0) {
+      AddOccupied(event, event.destinations[0], event.destination_slot);
+    }
     if (event.hop == 0) {
       const OpEvent& producer = EventOf(event.producer);
       // From within the producer's bar: at its end the arrow would belong to no bar.
@@ -135,6 +150,20 @@ class TraceWriter {
         Arrow(2, event.channel, event.start, 1, first_row_[d] + first->slot, first->start);
       }
     }
+  }
+
+  // The slot of a device that a transfer occupies.
+  void AddOccupied(const TransferEvent& event, int device, int slot) {
+    events_.push_back(
+        {{"ph", "X"},
+         {"pid", 1},
+         {"tid", first_row_[device] + slot},
+         {"name", TensorName(problem_, event)},
+         {"cat", "transfer"},
+         {"ts", Micros(event.start)},
+         {"dur", Micros(event.wire)},
+         {"args",
+          {{"bytes", event.bytes}, {"channel", problem_.cluster().channel(event.channel).name}}}});
   }
 
   const OpEvent& EventOf(int op) {
@@ -202,7 +231,7 @@ std::string FormatTimeline(const Problem& problem, const Timeline& timeline) {
     lines.push_back({event.start,
                      0,
                      static_cast<int>(i),
-                     fmt::format("{:>8} {:>8}  {:<10} {} -> {} {} B hop {} (ready {})",
+                     fmt::format("{:>8} {:>8}  {:<10} {} -> {} {} B hop {} (ready {}){}",
                                  event.start,
                                  event.arrival,
                                  problem.cluster().channel(event.channel).name,
@@ -210,7 +239,8 @@ std::string FormatTimeline(const Problem& problem, const Timeline& timeline) {
                                  DestinationNames(problem, event),
                                  event.bytes,
                                  event.hop,
-                                 event.ready)});
+                                 event.ready,
+                                 OccupiedSlots(problem, event))});
   }
   std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
     return std::tie(a.start, a.kind, a.id) < std::tie(b.start, b.kind, b.id);

@@ -17,7 +17,7 @@ namespace emplace {
 struct OpEvent {
   int op = 0, device = 0, slot = 0;
   /// `ready`: when all that it awaits had arrived, and in stream semantics the host had launched
-  /// it; from then to `start` it waited for its slot. [ns]
+  /// it; from then to `start` it waited for its slot, in queue semantics for the host too. [ns]
   Nanos ready = 0, start = 0, finish = 0;
 };
 
@@ -30,6 +30,8 @@ struct TransferEvent {
   int source = 0;                 ///< device where the route begins
   std::vector<int> destinations;  ///< devices at the routes' ends; several over a broadcast channel
   std::int64_t bytes = 0;         ///< [B]
+  /// The slots of `source` and of destinations[0] that it occupies for `wire`; -1: none.
+  int source_slot = -1, destination_slot = -1;
   /// Ready at the arrival of the hop before; a first hop at the finish of the producer, in stream
   /// semantics not before the host has issued it. On the wire from `start` for `wire`; there at
   /// `arrival` = start + latency + wire. [ns]
@@ -56,9 +58,9 @@ struct Timeline {
 /// @param timeline  of the same problem
 std::string FormatTrace(const Problem& problem, const Timeline& timeline);
 
-/// Small readable text for golden tests: a line per op and transfer in order of start, then the
-/// step time, then a line per device with its busy time, peak and deficit. Times in [ns], memory in
-/// [B].
+/// Small readable text for golden tests: a line per op and transfer in order of start, with the
+/// slots that a transfer occupies behind "on", then the step time, then a line per device with its
+/// busy time, peak and deficit. Times in [ns], memory in [B].
 std::string FormatTimeline(const Problem& problem, const Timeline& timeline);
 
 }  // namespace emplace

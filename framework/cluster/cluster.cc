@@ -11,6 +11,13 @@
 namespace emplace {
 namespace {
 
+// What a route must do for a channel of each value of Occupies.
+constexpr const char* kOccupiedEnds[] = {
+    "nothing",
+    "its source and may only be a first hop",
+    "its destination and may only be a last hop",
+    "its source and its destination and may only be the one hop of a route"};
+
 __extension__ using Wide = unsigned __int128;
 
 [[noreturn]] void Refuse(const std::string& where,
@@ -70,6 +77,18 @@ void CheckRoute(const std::string& where,
                          channels[channel].name,
                          hop));
     }
+    const Occupies occupies = channels[channel].occupies;
+    if ((OccupiesSource(occupies) && hop > 0) ||
+        (OccupiesDestination(occupies) && hop + 1 < route.size())) {
+      Refuse(where,
+             "route",
+             name,
+             fmt::format("the channel \"{}\" occupies {}, it is hop {} of {}",
+                         channels[channel].name,
+                         kOccupiedEnds[static_cast<size_t>(occupies)],
+                         hop,
+                         route.size()));
+    }
   }
 }
 
@@ -77,6 +96,15 @@ void CheckRoute(const std::string& where,
 
 std::string_view ToString(DeviceClass device_class) {
   return device_class == DeviceClass::kCpu ? "cpu" : "gpu";
+}
+
+const std::vector<std::string>& OccupiesNames() {
+  static const std::vector<std::string> names{"none", "source", "destination", "both"};
+  return names;
+}
+
+std::string_view ToString(Occupies occupies) {
+  return OccupiesNames()[static_cast<size_t>(occupies)];
 }
 
 const std::vector<std::string>& PeakKeys() {
@@ -134,6 +162,13 @@ Cluster::Cluster(std::string name,
     RequireRange(where, "channel", channel.name, "gap", channel.gap, 0);
     if (channel.bandwidth.bytes <= 0 || channel.bandwidth.per_seconds <= 0) {
       Refuse(where, "channel", channel.name, "the bandwidth must be greater than 0");
+    }
+    if (channel.broadcast && OccupiesDestination(channel.occupies)) {
+      Refuse(where,
+             "channel",
+             channel.name,
+             fmt::format("a broadcast channel may occupy its source only, not \"{}\"",
+                         ToString(channel.occupies)));
     }
   }
   if (routes_.size() != devices_.size() * devices_.size()) {

@@ -25,13 +25,13 @@ std::string_view ToString(DeviceClass device_class);
 struct DeviceKind {
   std::string name;
   DeviceClass device_class = DeviceClass::kGpu;
-  std::map<std::string, double> peak;  ///< [FLOP/s] by dtype ("f32", "bf16"); may be empty
-  double memory_bandwidth = 0;         ///< [B/s]; 0: unknown
-  Nanos overhead = 0;                  ///< fixed part of every modelled op cost [ns]
-  Nanos gap = 0;                       ///< idle time after an op [ns]
-  Nanos issue = 0;                     ///< host time to issue one command (stream semantics) [ns]
-  Nanos launch = 0;                    ///< from issue to the earliest start (stream semantics) [ns]
-  bool pays_transfers = true;          ///< period objective: transfers load the device
+  std::map<std::string, double> peak;        ///< [FLOP/s] by dtype ("f32", "bf16"); may be empty
+  double memory_bandwidth = 0;               ///< [B/s]; 0: unknown
+  Nanos overhead = 0;                        ///< fixed part of every modelled op cost [ns]
+  Nanos gap = 0;                             ///< idle time after an op [ns]
+  Nanos issue = 0;                           ///< host time to issue one command [ns]
+  Nanos launch = 0;                          ///< from issue to the earliest start [ns]
+  bool pays_transfers = true;                ///< period objective: transfers load the device
   std::map<std::string, double> efficiency;  ///< share of peak reached, by op class, in (0, 1]
   std::string source;                        ///< where the figures were published
 };
@@ -53,6 +53,15 @@ struct Device {
 /// Which of a transfer's two devices work on it for its wire time, besides the channel: each gives
 /// it a slot, as to an op (simulator/README.md).
 enum class Occupies : std::uint8_t { kNone, kSource, kDestination, kBoth };
+std::string_view ToString(Occupies occupies);
+/// "none", "source", "destination", "both": the names of all, in their order.
+const std::vector<std::string>& OccupiesNames();
+inline bool OccupiesSource(Occupies occupies) {
+  return occupies == Occupies::kSource || occupies == Occupies::kBoth;
+}
+inline bool OccupiesDestination(Occupies occupies) {
+  return occupies == Occupies::kDestination || occupies == Occupies::kBoth;
+}
 
 /// Carries one transfer at a time. One of b bytes arrives latency + WireTime(b) after its start,
 /// and the channel is free again WireTime(b) + gap after it (simulator/README.md).
@@ -62,6 +71,8 @@ struct Channel {
   Bandwidth bandwidth;     ///< > 0
   Nanos gap = 0;           ///< [ns] idle after each transfer
   bool broadcast = false;  ///< one transfer serves every destination
+  /// Source: first hops only; destination: last hops only, and not with `broadcast`; both: routes
+  /// of one hop.
   Occupies occupies = Occupies::kNone;
 };
 
@@ -76,10 +87,12 @@ class Cluster {
  public:
   /// @param routes  [num_devices * num_devices] channel indices of the route from one device to
   ///   another, at from * num_devices + to; empty where there is no route (and on the diagonal). A
-  ///   broadcast channel may only be a first hop.
+  ///   broadcast channel, or one that occupies the source, may only be a first hop; one that
+  ///   occupies the destination only a last hop.
   /// @throws InputError naming `where` and the device or channel: no devices, more than
   ///   kMaxDevices, empty or duplicate names, bad indices, a negative size or time, slots < 1, a
-  ///   bandwidth of 0, a route from a device to itself, a broadcast channel on a later hop
+  ///   bandwidth of 0, a route from a device to itself, a broadcast or occupying channel where it
+  ///   may not be, a broadcast channel that occupies a destination
   Cluster(std::string name,
           std::vector<DeviceKind> kinds,
           std::vector<Device> devices,

@@ -119,7 +119,7 @@ class ClusterReader {
   }
 
   void ReadChannel(const ConfigNode& node) {
-    RequireKeys(node, {"name", "latency", "bandwidth", "gap", "broadcast"});
+    RequireKeys(node, {"name", "latency", "bandwidth", "gap", "broadcast", "occupies"});
     Channel channel = ReadLink(node);
     channel.name = ReadName(node.At("name"));
     AddChannel(std::move(channel), node.At("name"));
@@ -131,7 +131,22 @@ class ClusterReader {
     channel.bandwidth = node.At("bandwidth").AsBandwidth();
     if (node.Has("gap")) channel.gap = node.At("gap").AsTime();
     if (node.Has("broadcast")) channel.broadcast = node.At("broadcast").AsBool();
+    if (node.Has("occupies")) channel.occupies = ReadOccupies(node.At("occupies"));
+    if (channel.broadcast && OccupiesDestination(channel.occupies)) {
+      node.At("occupies")
+          .Fail(fmt::format("a broadcast channel may occupy its source only, got {}",
+                            ToString(channel.occupies)));
+    }
     return channel;
+  }
+
+  static Occupies ReadOccupies(const ConfigNode& node) {
+    const std::vector<std::string>& names = OccupiesNames();
+    const auto found = std::find(names.begin(), names.end(), node.AsString());
+    if (found == names.end()) {
+      node.Fail(fmt::format("expected {}, got \"{}\"", fmt::join(names, ", "), node.AsString()));
+    }
+    return static_cast<Occupies>(found - names.begin());
   }
 
   int AddChannel(Channel channel, const ConfigNode& place) {
@@ -150,7 +165,7 @@ class ClusterReader {
   }
 
   void ExpandAllToAll(const ConfigNode& node) {
-    RequireKeys(node, {"latency", "bandwidth", "gap"});
+    RequireKeys(node, {"latency", "bandwidth", "gap", "occupies"});
     const Channel link = ReadLink(node);
     for (size_t from = 0; from < devices_.size(); ++from) {
       for (size_t to = 0; to < devices_.size(); ++to) {
@@ -163,7 +178,7 @@ class ClusterReader {
   }
 
   void ExpandEgressBus(const ConfigNode& node) {
-    RequireKeys(node, {"latency", "bandwidth", "gap", "broadcast"});
+    RequireKeys(node, {"latency", "bandwidth", "gap", "broadcast", "occupies"});
     const Channel link = ReadLink(node);
     for (size_t from = 0; from < devices_.size(); ++from) {
       Channel channel = link;
@@ -270,13 +285,16 @@ std::string FormatCluster(const Cluster& cluster) {
   }
   text += cluster.num_channels() == 0 ? "channels: []\n" : "channels:\n";
   for (const Channel& channel : cluster.channels()) {
-    text +=
-        fmt::format("  - {{name: {}, latency: {}ns, bandwidth: {}, gap: {}ns, broadcast: {}}}\n",
-                    QuoteYaml(channel.name),
-                    channel.latency,
-                    FormatBandwidth(channel.bandwidth),
-                    channel.gap,
-                    channel.broadcast);
+    text += fmt::format("  - {{name: {}, latency: {}ns, bandwidth: {}, gap: {}ns, broadcast: {}",
+                        QuoteYaml(channel.name),
+                        channel.latency,
+                        FormatBandwidth(channel.bandwidth),
+                        channel.gap,
+                        channel.broadcast);
+    if (channel.occupies != Occupies::kNone) {
+      text += fmt::format(", occupies: {}", ToString(channel.occupies));
+    }
+    text += "}\n";
   }
   std::string routes;
   for (int from = 0; from < cluster.num_devices(); ++from) {

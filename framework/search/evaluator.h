@@ -16,7 +16,7 @@ namespace emplace {
 
 /// What one step does on a device.
 struct DeviceOutcome {
-  Nanos busy = 0;            ///< sum of the costs of its ops [ns]
+  Nanos busy = 0;            ///< costs of its ops, wire times of transfers that occupy it [ns]
   std::int64_t peak = 0;     ///< peak memory [B]
   std::int64_t deficit = 0;  ///< bytes missing: max(0, peak - memory) [B]
 };
@@ -62,7 +62,7 @@ struct OutcomeColumns {
   std::span<Nanos> step_time;       ///< [n] [ns]
   std::span<std::int64_t> deficit;  ///< [n] sum over the devices; 0: feasible [B]
   std::span<std::int64_t> peak;     ///< [n, num_devices] peak memory [B]
-  std::span<Nanos> busy;            ///< [n, num_devices] sum of the costs of its ops [ns]
+  std::span<Nanos> busy;            ///< [n, num_devices] as DeviceOutcome::busy [ns]
 };
 
 /// Writes outcomes as rows first, first + 1, ... of columns.

@@ -1,11 +1,8 @@
 // The engine of every semantics against its plain implementation, to the nanosecond and the byte.
 
-#include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "simulator/reference.h"
-#include "simulator/simulator.h"
-#include "tests/support/problems.h"
+#include "tests/simulator/simulate.h"
 
 namespace {
 
@@ -37,6 +34,9 @@ std::string Difference(const Outcome& fast, const Outcome& reference) {
 
 void CompareOnRandomProblems(const SimulatorOptions& simulator_options,
                              RandomProblemOptions options) {
+  if (simulator_options.semantics == Semantics::kQueue) {
+    options.host_costs = options.occupies = kQueueEngineKnowsHosts;
+  }
   Rng rng(1 + static_cast<int>(simulator_options.semantics));
   for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
     options.num_ops = 1 + UniformInt(rng, 40);

@@ -33,16 +33,32 @@ TEST_CASE("no server does two things at once; nothing starts before it is ready"
   for (const SimulatorOptions& options : EverySemantics()) {
     ForRandomProblems(11, {}, [&](const Problem& problem, const auto& devices, Rng&) {
       const Timeline t = SimulateReference(problem, devices, options);
-      std::map<std::pair<int, int>, Nanos> free;
-      auto ops = t.ops;
-      std::stable_sort(ops.begin(), ops.end(), [](const OpEvent& a, const OpEvent& b) {
-        return std::tie(a.start, a.finish) < std::tie(b.start, b.finish);
-      });
-      for (const OpEvent& e : ops) {
-        Nanos& slot_free = free[{e.device, e.slot}];
-        REQUIRE(e.start >= slot_free);
+      struct Work {
+        Nanos start, finish, free;
+      };
+      std::map<std::pair<int, int>, std::vector<Work>> work;  // by (device, slot)
+      for (const OpEvent& e : t.ops) {
         REQUIRE(e.start >= e.ready);
-        slot_free = e.finish + (e.finish > e.start ? problem.cluster().kind_of(e.device).gap : 0);
+        const Nanos gap = e.finish > e.start ? problem.cluster().kind_of(e.device).gap : 0;
+        work[{e.device, e.slot}].push_back({e.start, e.finish, e.finish + gap});
+      }
+      for (const TransferEvent& e : t.transfers) {
+        REQUIRE(e.start >= e.ready);
+        const Nanos sent = e.start + e.wire;
+        const Occupies occupies = problem.cluster().channel(e.channel).occupies;
+        REQUIRE((e.source_slot >= 0) == OccupiesSource(occupies));
+        REQUIRE((e.destination_slot >= 0) == OccupiesDestination(occupies));
+        if (e.source_slot >= 0) work[{e.source, e.source_slot}].push_back({e.start, sent, sent});
+        if (e.destination_slot < 0) continue;
+        REQUIRE(e.destinations.size() == 1);
+        work[{e.destinations[0], e.destination_slot}].push_back({e.start, sent, sent});
+      }
+      for (auto& [server, works] : work) {
+        REQUIRE(server.second < problem.cluster().device(server.first).slots);
+        std::stable_sort(works.begin(), works.end(), [](const Work& a, const Work& b) {
+          return std::tie(a.start, a.finish) < std::tie(b.start, b.finish);
+        });
+        for (size_t i = 1; i < works.size(); ++i) REQUIRE(works[i].start >= works[i - 1].free);
       }
       std::map<int, Nanos> channel_free;
       auto transfers = t.transfers;
@@ -94,7 +110,11 @@ TEST_CASE("replaying the timeline reproduces every number") {
           REQUIRE(arrived);
         }
       }
-      for (const TransferEvent& e : t.transfers) step = std::max(step, e.arrival);
+      for (const TransferEvent& e : t.transfers) {
+        step = std::max(step, e.arrival);
+        if (e.source_slot >= 0) busy[e.source] += e.wire;
+        if (e.destination_slot >= 0) busy[e.destinations[0]] += e.wire;
+      }
       REQUIRE(step == t.outcome.step_time);
       std::vector<std::int64_t> peak(problem.num_devices(), 0);
       std::vector<Nanos> last(problem.num_devices(), 0);

@@ -235,6 +235,169 @@ TEST_CASE("a zero-cost op's transfer at time 0 goes before the ops that were rea
   CHECK(t.outcome.start == std::vector<Nanos>{0, 6, 0});
 }
 
+TEST_CASE("the host issues what is taken out of the queue, one command after another") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.kind(0).issue = 3;
+  b.kind(0).launch = 10;
+  b.kind(1).issue = 5;
+  b.kind(1).launch = 1;
+  b.Op("a", {2}, {}, 4);
+  b.Op("b", {2}, {0});
+  b.Op("c", {2});
+  const auto problem = b.Build();
+  // At 0: a, clock 3, starts at 13: 13-15. c, clock 6, may start at 16: 16-18. The copy is ready at
+  // 15, clock 18 (source d0), 28-32. b is ready at 32, clock 37, starts at 38: 38-40.
+  const Timeline t = Simulate(problem, {0, 1, 0}, kQ);
+  CHECK(t.outcome.start == std::vector<Nanos>{13, 38, 16});
+  CHECK(t.transfers[0].ready == 15);
+  CHECK(t.transfers[0].start == 28);
+  CHECK(t.ops[2].ready == 32);
+  CHECK(t.outcome.step_time == 40);
+}
+
+TEST_CASE("the host delays devices without issue costs, too; later hops are not issued") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  b.kind(0).issue = 10;
+  const int bus = b.Channel("bus", 1, kGigabytePerSecond, 0, true);
+  const int nic = b.Channel("nic", 0, kGigabytePerSecond);
+  b.Route(0, 1, {bus});
+  b.Route(0, 2, {bus, nic});
+  b.Op("a", {2}, {}, 4);
+  b.Op("b", {3});
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {0});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  // a: clock 10, 10-12. b is ready on d1 at 0; the clock is at 10 and stays there: 10-13. The
+  // broadcast, ready at 12, is issued once: clock 22, 22-26, arrives 27. nic 27-31: no issue.
+  // x is ready at 27: 27-28. y 31-32.
+  const Timeline t = Simulate(problem, {0, 1, 1, 2}, kQ);
+  CHECK(t.outcome.start == std::vector<Nanos>{10, 10, 27, 31});
+  CHECK(t.outcome.step_time == 32);
+}
+
+TEST_CASE("without contention a first hop starts when it is issued and launched") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.kind(0).issue = 1;
+  b.kind(0).launch = 2;
+  b.AllToAll(0, kGigabytePerSecond, 50);
+  b.Op("a", {10}, {}, 20);
+  b.AddOutput(0, "a:1", 5);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1});
+  b.op(2).inputs = {b.op(0).outputs[1]};
+  const auto problem = b.Build();
+  const auto with = [](bool contention) {
+    return SimulatorOptions{.semantics = Semantics::kQueue, .channel_contention = contention};
+  };
+  // a: clock 1, 3-13. Its copies are ready at 13: clock 14, 16-36; clock 15, 17-22. With
+  // contention the second waits for the gap of the first: 86-91.
+  CHECK(Simulate(problem, {0, 1, 1}, with(false)).outcome.start == std::vector<Nanos>{3, 36, 22});
+  CHECK(Simulate(problem, {0, 1, 1}, with(true)).outcome.start == std::vector<Nanos>{3, 36, 91});
+}
+
+TEST_CASE("a transfer that occupies its source waits for a slot, and ops for the transfer") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.kind(0).gap = 2;
+  const int push = b.Channel("push", 1, kGigabytePerSecond, 5);
+  b.channel(push).occupies = Occupies::kSource;
+  b.Route(0, 1, {push});
+  b.Op("a", {10}, {}, 20);
+  b.Op("b", {4}, {0});
+  b.Op("c", {3}, {0});
+  b.Op("x", {1}, {1});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  // a 0-10, free 12. At 10 its copy comes before c: push and d0 12-32, arrives 33; d0 is free at 32
+  // (no gap of its own), push at 37. c on d0 32-35, free 37. b on d1 33-37, x 37-38.
+  const Timeline t = Simulate(problem, {0, 1, 0, 1}, kQ);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 33, 32, 37});
+  CHECK(t.outcome.devices[0].busy == 33);
+  CHECK(t.outcome.devices[1].busy == 5);
+  CHECK(t.transfers[0].source_slot == 0);
+  CHECK(t.transfers[0].destination_slot == -1);
+}
+
+TEST_CASE("control items occupy, too, and a broadcast occupies its source once") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  const int bus = b.Channel("bus", 1, kGigabytePerSecond, 4, true);
+  b.channel(bus).occupies = Occupies::kSource;
+  b.Route(0, 1, {bus});
+  b.Route(0, 2, {bus});
+  b.Op("a", {10}, {}, 20);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {0});
+  b.Op("z", {1});
+  b.op(3).control_inputs = {0};
+  b.Op("c", {6}, {0});
+  const auto problem = b.Build(Grouping::Identity(5), ProblemChecks::kPlacementOnly);
+  // The bus with d0 10-30, arrives 31 at d1 and d2. Bus free at 34: the control item takes it, and
+  // d0 for no time, at 34; arrives 35. c, ready at 10 like both but behind transfers, 34-40.
+  const Timeline t = Simulate(problem, {0, 1, 2, 1, 0}, kQ);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 31, 31, 35, 34});
+  CHECK(t.outcome.devices[0].busy == 10 + 20 + 6);
+}
+
+TEST_CASE("a last hop may occupy its destination, and takes the slot that is free first") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1", kUnlimitedMemory, 2);
+  const int up = b.Channel("up", 0, kGigabytePerSecond);
+  const int pull = b.Channel("pull", 3, kGigabytePerSecond);
+  b.channel(pull).occupies = Occupies::kDestination;
+  b.Route(0, 1, {up, pull});
+  b.Op("a", {10}, {}, 20);
+  b.Op("b", {50});
+  b.Op("c", {40});
+  b.Op("x", {1}, {0});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  // b on slot 0 of d1 0-50, c on slot 1 0-40. up 10-30; pull awaits slot 1: 40-60, arrives 63, the
+  // slot free at 60. x on slot 0 (free 50): 63-64.
+  const Timeline t = Simulate(problem, {0, 1, 1, 1}, kQ);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 0, 0, 63});
+  CHECK(t.transfers[1].destination_slot == 1);
+  CHECK(t.ops[3].slot == 0);
+  CHECK(t.outcome.devices[1].busy == 50 + 40 + 1 + 20);
+}
+
+TEST_CASE("a channel that occupies both waits for slots of both, for itself and for the host") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.kind(0).issue = 1;
+  b.kind(0).launch = 2;
+  const int copy = b.Channel("copy", 0, kGigabytePerSecond, 6);
+  b.channel(copy).occupies = Occupies::kBoth;
+  b.Route(0, 1, {copy});
+  b.Op("a", {10}, {}, 20);
+  b.Op("b", {30});
+  b.Op("c", {4}, {}, 2);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {2});
+  const auto problem = b.Build(Grouping::Identity(5), ProblemChecks::kPlacementOnly);
+  const auto with = [](bool contention) {
+    return SimulatorOptions{.semantics = Semantics::kQueue, .channel_contention = contention};
+  };
+  // a: clock 1, 3-13. b: clock 1, 1-31. c: clock 2, 13-17. a's copy is ready at 13: clock 14, from
+  // 16 on; d0 is free at 17, d1 at 31: 31-51. c's copy, ready at 17, clock 18: copy is free at 57:
+  // 57-59. x is ready at 51 and finds d1 taken from 57 to 59: 59-60 (the slot is taken in the
+  // order of the queue: c's copy at 17 before x at 51). y is ready at 59: 60-61.
+  const Timeline t = Simulate(problem, {0, 1, 0, 1, 1}, with(true));
+  CHECK(t.outcome.start == std::vector<Nanos>{3, 1, 13, 59, 60});
+  CHECK(t.outcome.devices[0].busy == 10 + 4 + 20 + 2);
+  CHECK(t.outcome.devices[1].busy == 30 + 1 + 1 + 20 + 2);
+  // Without contention c's copy awaits the slots alone: 51-53. x 53-54, y 54-55.
+  const Timeline alone = Simulate(problem, {0, 1, 0, 1, 1}, with(false));
+  CHECK(alone.outcome.start == std::vector<Nanos>{3, 1, 13, 53, 54});
+}
+
 TEST_CASE("the published golden cases: egress bus with broadcast, 7600 B/us, gaps 25 and 5.7 us") {
   const auto placeto = [](ProblemBuilder& b) {
     for (const char* name : {"g0", "g1", "g2"}) {

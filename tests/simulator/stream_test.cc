@@ -78,8 +78,64 @@ TEST_CASE("the host issues one command after another; launch delays each") {
   const Timeline t = Simulate(b.Build(), {0, 1, 0}, kS);
   CHECK(t.outcome.start == std::vector<Nanos>{13, 20, 24});
   CHECK(t.outcome.step_time == 26);
-  // The costs of the host do not exist in Q.
-  CHECK(Simulate(b.Build(), {0, 1, 0}, kQ).outcome.start == std::vector<Nanos>{0, 6, 2});
+}
+
+TEST_CASE("a slot serves the transfers that occupy it and its ops in issue order") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.Device("d2");
+  b.kind(0).gap = 2;
+  const int push = b.Channel("push", 1, kGigabytePerSecond, 5);
+  const int pull = b.Channel("pull", 1, kGigabytePerSecond);
+  b.channel(push).occupies = Occupies::kSource;
+  b.channel(pull).occupies = Occupies::kDestination;
+  b.Route(0, 1, {push});
+  b.Route(0, 2, {push, pull});
+  b.Op("a", {10}, {}, 4);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {0});
+  b.Op("c", {7});
+  b.Op("d", {9});
+  const auto problem = b.Build(Grouping::Identity(5), ProblemChecks::kPlacementOnly);
+  // a 0-10, d0 free 12. To d1: d0 is free at 12: 12-16, arrives 17; d0 free 16, push free 21. To
+  // d2: push 21-25, arrives 26, d0 free 25; pull with d2, which is free: 26-30, arrives 31.
+  // x 17-18, y 31-32. c on d0 25-32, free 34. d on d2 behind y: 32-41.
+  const Timeline t = Simulate(problem, {0, 1, 2, 0, 2}, kS);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 17, 31, 25, 32});
+  CHECK(t.outcome.devices[0].busy == 10 + 4 + 4 + 7);
+  CHECK(t.outcome.devices[2].busy == 4 + 1 + 9);
+  CHECK(t.transfers[2].source_slot == -1);
+  CHECK(t.transfers[2].destination_slot == 0);
+  // Without contention push is not awaited, d0 is: to d2 16-20, arrives 21; pull 21-25, arrives
+  // 26; c 20-27, y 26-27, d 27-36.
+  const Timeline alone = Simulate(
+      problem, {0, 1, 2, 0, 2}, {.semantics = Semantics::kStream, .channel_contention = false});
+  CHECK(alone.outcome.start == std::vector<Nanos>{0, 17, 26, 20, 27});
+}
+
+TEST_CASE("a copy that occupies devices waits for the host, the channel and the slots") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1", kUnlimitedMemory, 2);
+  b.kind(0).issue = 20;
+  b.kind(0).launch = 1;
+  const int copy = b.Channel("copy", 0, kGigabytePerSecond);
+  b.channel(copy).occupies = Occupies::kBoth;
+  b.Route(0, 1, {copy});
+  b.Op("a", {3}, {}, 10);
+  b.Op("b", {5}, {0});
+  b.Op("c", {30});
+  const auto problem = b.Build(Grouping::Identity(3), ProblemChecks::kPlacementOnly);
+  // Clock 20: a 21-24. Clock 40: the copy at 41 on slot 0 of both: 41-51. d1 issues at once: b on
+  // slot 1 51-56 (free at 0, slot 0 at 51); c on slot 0: 51-81.
+  const Timeline t = Simulate(problem, {0, 1, 1}, kS);
+  CHECK(t.outcome.start == std::vector<Nanos>{21, 51, 51});
+  CHECK(t.transfers[0].source_slot == 0);
+  CHECK(t.transfers[0].destination_slot == 0);
+  CHECK(t.ops[1].slot == 1);
+  CHECK(t.ops[2].slot == 0);
+  CHECK(t.outcome.devices[1].busy == 5 + 30 + 10);
 }
 
 TEST_CASE("gaps and slots as in Q") {

@@ -131,4 +131,34 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a transfer is drawn in the rows of the slots that it occupies, too") {
+  ProblemBuilder b;
+  b.Device("g0");
+  b.Device("g1", kUnlimitedMemory, 2);
+  const int k = b.Channel("copy", 3, kGigabytePerSecond);
+  b.channel(k).occupies = Occupies::kBoth;
+  b.Route(0, 1, {k});
+  b.Op("a", {10}, {}, 20);
+  b.Op("b", {40});
+  b.Op("c", {1}, {0});
+  const auto problem = b.Build(Grouping::Identity(3), ProblemChecks::kPlacementOnly);
+  // a 0-10 on g0; b on slot 0 of g1. The transfer 10-30 on g0 and slot 1 of g1, which is row 2.
+  const Timeline t = Simulate(problem, {0, 1, 1}, kQ);
+  CHECK(FormatTimeline(*problem, t)
+            .find("10       33  copy       a:0 -> g1 20 B hop 0 (ready 10) on g0/0 g1/1\n") !=
+        std::string::npos);
+  std::vector<int> rows;
+  const auto trace = nlohmann::json::parse(FormatTrace(*problem, t));
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X" || event.at("pid") != 1 || event.at("cat") != "transfer") continue;
+    rows.push_back(event.at("tid"));
+    CHECK(event.at("name") == "a:0");
+    CHECK(event.at("ts") == doctest::Approx(0.010));
+    CHECK(event.at("dur") == doctest::Approx(0.020));
+    CHECK(event.at("args").at("bytes") == 20);
+    CHECK(event.at("args").at("channel") == "copy");
+  }
+  CHECK(rows == std::vector<int>{0, 2});
+}
+
 }  // namespace

@@ -164,12 +164,42 @@ class Generator {
     }
   }
 
-  int MakeChannel(bool broadcast) {
+  int MakeChannel(bool broadcast, Occupies occupies = Occupies::kNone) {
     const Bandwidth bandwidth{UniformInt(rng_, 20) * 500'000'000LL + 1'000'000'007, 1};
     const Nanos latency = Chance(0.5) ? Duration(6) : 0,
                 gap = o_.gaps && Chance(0.5) ? Duration(6) : 0;
-    return builder_.Channel(
-        fmt::format("k{}", num_channels_++), latency, bandwidth, gap, broadcast);
+    const int k =
+        builder_.Channel(fmt::format("k{}", num_channels_++), latency, bandwidth, gap, broadcast);
+    builder_.channel(k).occupies = occupies;
+    return k;
+  }
+
+  // Routes that occupy devices: over a channel of the two alone, or from the source's channel
+  // and into the destination's, which it shares with other routes.
+  void MakeOccupyingLinks() {
+    std::vector<int> out, in;
+    for (int d = 0; d < o_.num_devices; ++d) {
+      out.push_back(MakeChannel(o_.broadcast && Chance(0.5), Occupies::kSource));
+      in.push_back(MakeChannel(false, Occupies::kDestination));
+    }
+    for (int from = 0; from < o_.num_devices; ++from) {
+      for (int to = 0; to < o_.num_devices; ++to) {
+        if (from == to || Chance(0.4)) continue;
+        switch (UniformInt(rng_, o_.hops ? 4 : 3)) {
+          case 0:
+            builder_.Route(from, to, {MakeChannel(false, Occupies::kBoth)});
+            break;
+          case 1:
+            builder_.Route(from, to, {out[from]});
+            break;
+          case 2:
+            builder_.Route(from, to, {in[to]});
+            break;
+          default:
+            builder_.Route(from, to, {out[from], in[to]});
+        }
+      }
+    }
   }
 
   void MakeLinks() {
@@ -193,6 +223,7 @@ class Generator {
         builder_.Route(from, to, route);
       }
     }
+    if (o_.occupies && Chance(0.6)) MakeOccupyingLinks();  // later routes replace earlier ones
   }
 
   void MakeOps() {

@@ -39,6 +39,7 @@ class ProblemBuilder {
               Bandwidth bandwidth,
               Nanos gap = 0,
               bool broadcast = false);
+  emplace::Channel& channel(int index) { return channels_[index]; }
   void Route(int from, int to, std::vector<int> channels);
   /// Private channel for each ordered pair without a route yet.
   void AllToAll(Nanos latency, Bandwidth bandwidth, Nanos gap = 0);
@@ -85,6 +86,7 @@ struct RandomProblemOptions {
   bool broadcast = true;
   bool control_edges = true;
   bool host_costs = true;    ///< issue and launch
+  bool occupies = true;      ///< channels that occupy devices
   bool resident = true;      ///< parameters, graph inputs, outputs, aliases, workspaces
   bool tight_memory = true;  ///< some placements do not fit
   bool forbidden = false;    ///< some ops may not run on some devices

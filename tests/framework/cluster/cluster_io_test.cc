@@ -102,6 +102,34 @@ TEST_CASE("all_to_all gives every ordered pair a channel, later routes replace i
   CHECK(Route(cluster, 0, 1) != Route(cluster, 1, 0));
 }
 
+TEST_CASE("a channel says which devices it occupies, a shorthand for all of its channels") {
+  const std::string names[] = {"none", "source", "destination", "both"};
+  for (int i = 0; i < 4; ++i) {
+    const std::string occupies = "occupies: " + names[i];
+    const auto expected = static_cast<Occupies>(i);
+    CHECK(ToString(expected) == names[i]);
+    const Cluster listed = Parse(kDevices + "channels: [{name: x, bandwidth: 1B/s, " + occupies +
+                                 "}]\nroutes: [{from: \"cpu:0\", to: \"gpu:0\", via: [x]}]\n");
+    CHECK(listed.channel(0).occupies == expected);
+    const bool is_written = FormatCluster(listed).find(occupies) != std::string::npos;
+    CHECK(is_written == (i > 0));
+    const Cluster all = Parse(kDevices + "all_to_all: {bandwidth: 1B/s, " + occupies + "}\n");
+    CHECK(all.channel(5).occupies == expected);
+    const Cluster bus = Parse(kDevices + "egress_bus: {bandwidth: 1B/s, " + occupies + "}\n");
+    CHECK(bus.channel(2).occupies == expected);
+  }
+  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 1B/s, occupies: sink}]\n",
+               "channels.0.occupies: expected none, source, destination, both, got \"sink\"");
+  CheckRefused(kDevices + "egress_bus: {bandwidth: 1B/s, broadcast: true, occupies: both}\n",
+               "egress_bus.occupies: a broadcast channel may occupy its source only, got both");
+  CheckRefused(
+      kDevices +
+          "channels: [{name: x, bandwidth: 1B/s, occupies: source}]\n"
+          "routes: [{from: \"cpu:0\", to: \"gpu:1\", via: [x, x]}]\n",
+      "c.yaml:1:1: route \"cpu:0 -> gpu:1\": the channel \"x\" occupies its source and may "
+      "only be a first hop, it is hop 1 of 2");
+}
+
 TEST_CASE("egress_bus gives every source a channel") {
   const Cluster cluster =
       Parse(kDevices + "egress_bus: {bandwidth: 7600B/us, gap: 25us, broadcast: true}\n");
@@ -297,6 +325,7 @@ void CheckEqual(const Cluster& a, const Cluster& b) {
     CHECK(a.channel(k).bandwidth == b.channel(k).bandwidth);
     CHECK(a.channel(k).gap == b.channel(k).gap);
     CHECK(a.channel(k).broadcast == b.channel(k).broadcast);
+    CHECK(a.channel(k).occupies == b.channel(k).occupies);
   }
 }
 
@@ -332,6 +361,8 @@ Cluster RandomCluster(Rng& rng) {
                         bandwidth,
                         UniformInt(rng, 1000),
                         UniformInt(rng, 2) == 1});
+    const int choices = channels.back().broadcast ? 2 : 4;
+    channels.back().occupies = static_cast<Occupies>(UniformInt(rng, choices));
   }
   std::vector<std::vector<int>> routes(devices.size() * devices.size());
   for (size_t from = 0; from < devices.size(); ++from) {
@@ -339,7 +370,10 @@ Cluster RandomCluster(Rng& rng) {
       for (int hop = UniformInt(rng, 4); from != to && hop > 0; --hop) {
         const int channel = UniformInt(rng, static_cast<int>(channels.size()));
         std::vector<int>& route = routes[from * devices.size() + to];
-        if (route.empty() || !channels[channel].broadcast) route.push_back(channel);
+        const bool is_over = !route.empty() && OccupiesDestination(channels[route.back()].occupies);
+        const bool only_first =
+            channels[channel].broadcast || OccupiesSource(channels[channel].occupies);
+        if (route.empty() || !(is_over || only_first)) route.push_back(channel);
       }
     }
   }

@@ -86,6 +86,35 @@ TEST_CASE("bad parts are refused by name") {
   CheckRefused([](Parts& p) { p.routes[0] = {0}; }, "a device has no route to itself");
   CheckRefused([](Parts& p) { p.channels[1].broadcast = true; },
                "here: route \"a -> b\": the broadcast channel \"q\" may only be a first hop");
+  CheckRefused([](Parts& p) { p.channels[1].occupies = Occupies::kSource; },
+               "here: route \"a -> b\": the channel \"q\" occupies its source and may only be a "
+               "first hop, it is hop 1 of 2");
+  CheckRefused([](Parts& p) { p.channels[0].occupies = Occupies::kDestination; },
+               "here: route \"a -> b\": the channel \"p\" occupies its destination and may only be "
+               "a last hop, it is hop 0 of 2");
+  for (const int k : {0, 1}) {
+    CheckRefused([k](Parts& p) { p.channels[k].occupies = Occupies::kBoth; },
+                 "occupies its source and its destination and may only be the one hop of a route");
+  }
+  for (const Occupies occupies : {Occupies::kDestination, Occupies::kBoth}) {
+    CheckRefused(
+        [&](Parts& p) {
+          p.channels[0].broadcast = true;
+          p.channels[0].occupies = occupies;
+        },
+        "here: channel \"p\": a broadcast channel may occupy its source only, not");
+  }
+}
+
+TEST_CASE("channels may occupy devices at the ends of their routes") {
+  Parts parts;
+  parts.channels[0].occupies = Occupies::kSource;  // first of a -> b
+  parts.channels[0].broadcast = true;
+  parts.channels[1].occupies = Occupies::kDestination;  // last of a -> b, and all of b -> a
+  CHECK(parts.Build().channel(1).occupies == Occupies::kDestination);
+  parts.channels[1].occupies = Occupies::kBoth;
+  parts.routes[1] = {0};
+  CHECK(parts.Build().channel(1).occupies == Occupies::kBoth);
 }
 
 TEST_CASE("a broadcast channel may begin a route, and 64 devices fit") {
