@@ -7,6 +7,7 @@
 #include "experiments/load.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
+#include "experiments/priority.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/cost/cost_model.h"
@@ -17,7 +18,7 @@ namespace emplace {
 namespace {
 
 struct SimulateOptions {
-  std::string graph, cluster, placement, costs = "none", semantics = "queue", trace;
+  std::string graph, cluster, placement, costs = "none", semantics = "queue", priority, trace;
   bool count_gaps = false;
 };
 
@@ -84,6 +85,21 @@ nlohmann::ordered_json ToJson(const Cluster& cluster, const Outcome& outcome, Na
   return json;
 }
 
+// @param file  the placement file, whose order --priority given takes; so does the default if it
+//   has one
+Priority ChoosePriority(const SimulateOptions& options,
+                        Semantics semantics,
+                        const PlacementFile& file) {
+  const bool has_order = !file.issue_order.empty();
+  if (options.priority.empty()) return has_order ? Priority::kGiven : Priority::kId;
+  const Priority priority = ParsePriority(options.priority, "--priority", semantics);
+  if (priority == Priority::kGiven && !has_order) {
+    throw InputError(
+        fmt::format("{}: has no issue_order, which --priority given asks for", options.placement));
+  }
+  return priority;
+}
+
 bool SameNumbers(const Outcome& a, const Outcome& b) {
   bool same = a.step_time == b.step_time && a.feasible == b.feasible;
   for (size_t d = 0; d < a.devices.size(); ++d) {
@@ -98,7 +114,9 @@ int Simulate(const SimulateOptions& options) {
   how.count_gaps = options.count_gaps;
   const auto graph = LoadGraph(ResolveMenu(GraphMenu(), options.graph, "--graph"));
   const auto cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
-  Placement placement{ReadPlacement(options.placement, *graph, *cluster, PrintWarning)};
+  const PlacementFile file = ReadPlacement(options.placement, *graph, *cluster, PrintWarning);
+  const Placement placement{file.device_of_op};
+  const Priority priority = ChoosePriority(options, how.semantics, file);
   RequireLabelsTogether(*graph, *cluster, placement.device, options.placement);
   std::shared_ptr<const CostTable> table;
   if (options.costs != "none") {
@@ -115,6 +133,7 @@ int Simulate(const SimulateOptions& options) {
                                                        std::move(costs),
                                                        Objective::kStepTime,
                                                        ProblemChecks::kPlacementOnly);
+  how = WithPriority(how, priority, *problem, file.issue_order);
   const Outcome outcome = MakeSimulator(problem, how)->Evaluate(placement, {.channels = true});
   if (!options.trace.empty()) {
     const Timeline timeline = SimulateReference(*problem, placement.device, how);
@@ -143,6 +162,10 @@ void AddSimulateCommand(Command program) {
            "and the roofline model")
       .ShowDefault();
   command.Add("--semantics", options->semantics, SemanticsHelp()).ShowDefault();
+  command.Add("--priority",
+              options->priority,
+              "the order in which stream semantics issues ops: " + PriorityHelp() +
+                  "; default: given if the file has an issue_order, else id");
   command.AddFlag("--count-gaps",
                   options->count_gaps,
                   "the step time counts trailing gaps, as Placeto's published simulator does");

@@ -104,6 +104,7 @@ Timeline SimulateReference(const Problem& problem,
                                    problem.cluster().device(device_of_op[v]).name));
     }
   }
+  RequireIssueOrder(problem.graph(), options.issue_order, options.semantics);
   const SemanticsEntry& semantics = EntryOf(options.semantics);
   Timeline timeline = semantics.simulate_reference(problem, device_of_op, options);
   if (options.memory) semantics.add_reference_memory(problem, device_of_op, timeline);

@@ -19,7 +19,7 @@ namespace emplace {
 /// @param options       `threads` has no influence
 /// @return events, and the outcome with channels and op times
 /// @throws InputError naming ops and devices: an op on a device where it may not run, a missing
-///   route
+///   route; as RequireIssueOrder() does
 Timeline SimulateReference(const Problem& problem,
                            std::span<const DeviceIndex> device_of_op,
                            const SimulatorOptions& options);

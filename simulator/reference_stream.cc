@@ -18,7 +18,9 @@ Timeline SimulateStream(const Problem& problem,
   Timeline timeline;
   std::map<std::tuple<int, int, int>, Nanos> arrivals;  // (producer, tensor, device)
 
-  for (int v : IssueOrder(graph)) {
+  const std::vector<int> order =
+      options.issue_order.empty() ? IssueOrder(graph) : options.issue_order;
+  for (int v : order) {
     const int d = device_of_op[v];
     Nanos ready = servers.Issue(d, 0);  // the host waits for nothing
     for (int t : graph.reads(v)) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/graph/op_order.h"
 #include "framework/schedule/issue_order.h"
 #include "simulator/engine.h"
 #include "simulator/reference_internal.h"
@@ -38,6 +39,7 @@ constexpr SemanticsEntry kTable[] = {
     {.name = "stream",
      .meaning = "in-order streams",
      .op_order = &InIssueOrder,
+     .has_issue_order = true,
      .most_hops = kAnyHops,
      .make_engine = &MakeStreamEngine,
      .in_lanes = true,
@@ -82,6 +84,20 @@ const SemanticsEntry& EntryOf(Semantics semantics) {
 
 std::string_view ToString(Semantics semantics) {
   return EntryOf(semantics).name;
+}
+
+void RequireIssueOrder(const Graph& graph, std::span<const int> issue_order, Semantics semantics) {
+  if (issue_order.empty()) return;
+  if (!EntryOf(semantics).has_issue_order) {
+    std::vector<std::string> choices;
+    for (const SemanticsEntry& entry : kTable) {
+      if (entry.has_issue_order) choices.emplace_back(entry.name);
+    }
+    throw InputError(fmt::format("issue order: {} semantics has none, expected {} semantics",
+                                 ToString(semantics),
+                                 Alternatives(choices)));
+  }
+  RequireOpOrder(graph, issue_order, "issue order");
 }
 
 Semantics ParseSemantics(std::string_view text, std::string_view where) {

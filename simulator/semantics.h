@@ -60,6 +60,9 @@ struct SemanticsEntry {
 
   /// The order in which the engine wants the ops of the compiled problem. @return [num_ops] op ids
   std::vector<int> (*op_order)(const Graph& graph);
+  /// The host issues ops in one fixed order, which SimulatorOptions::issue_order may replace:
+  /// op_order is then that order.
+  bool has_issue_order = false;
   /// Hops that the engine allows in a route; the simulator refuses clusters with a longer one.
   int most_hops;
   /// The fast implementation, for one thread. @param problem  compiled in op_order; outlives the
@@ -86,5 +89,11 @@ struct SemanticsEntry {
 
 /// The entry of a semantics.
 const SemanticsEntry& EntryOf(Semantics semantics);
+
+/// Checks SimulatorOptions::issue_order.
+/// @param issue_order  op ids; empty: nothing to check
+/// @throws InputError if the semantics has no issue order (with those that have one), or as
+///   RequireOpOrder() does
+void RequireIssueOrder(const Graph& graph, std::span<const int> issue_order, Semantics semantics);
 
 }  // namespace emplace

@@ -18,6 +18,13 @@
 namespace emplace {
 namespace {
 
+// The order in which the engine wants the ops. @return [num_ops] op ids
+std::vector<int> OpOrder(const Graph& graph, const SimulatorOptions& options) {
+  RequireIssueOrder(graph, options.issue_order, options.semantics);
+  return options.issue_order.empty() ? EntryOf(options.semantics).op_order(graph)
+                                     : options.issue_order;
+}
+
 bool HasAllRoutes(const Cluster& cluster) {
   for (int from = 0; from < cluster.num_devices(); ++from) {
     for (int to = 0; to < cluster.num_devices(); ++to) {
@@ -73,7 +80,7 @@ class Simulator final : public Evaluator {
  public:
   Simulator(std::shared_ptr<const Problem> problem, const SimulatorOptions& options)
       : problem_(std::move(problem)),
-        compiled_(*problem_, EntryOf(options.semantics).op_order(problem_->graph())),
+        compiled_(*problem_, OpOrder(problem_->graph(), options)),
         all_routes_(HasAllRoutes(problem_->cluster())) {
     EMPLACE_CHECK(options.threads >= 1);
     const SemanticsEntry& semantics = EntryOf(options.semantics);

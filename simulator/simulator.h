@@ -52,7 +52,7 @@ struct SimulatorOptions {
 /// does not fit into memory is an outcome. It is not to be called by two threads at once.
 /// @param problem  shared with the simulator
 /// @throws InputError naming cluster, route and limit if a route has more hops than the semantics
-///   allows (SemanticsEntry::most_hops)
+///   allows (SemanticsEntry::most_hops); as RequireIssueOrder() does
 std::unique_ptr<Evaluator> MakeSimulator(std::shared_ptr<const Problem> problem,
                                          const SimulatorOptions& options);
 

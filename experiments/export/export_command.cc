@@ -11,6 +11,7 @@
 #include "experiments/load.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
+#include "experiments/priority.h"
 #include "experiments/run/run_reader.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
@@ -81,8 +82,10 @@ Found ReadPlacementFile(const ExportOptions& options) {
   if (!options.files.costs.empty()) {
     found.run.costs = LoadCosts(ResolveMenu(CostsMenu(), options.files.costs, "--costs"));
   }
-  found.best.placement.device =
+  const PlacementFile file =
       ReadPlacement(options.input, *found.run.graph, *found.run.cluster, PrintWarning);
+  found.best.placement.device = file.device_of_op;
+  found.run.issue_order = file.issue_order;
   RequireLabelsTogether(found, options.input);
   return found;
 }
@@ -152,7 +155,7 @@ Exported Export(const ExportOptions& options, const Found& found, const Problem&
   const Cluster& cluster = problem.cluster();
   const std::vector<DeviceIndex>& placed = found.best.placement.device;
   if (options.target == "json") {
-    return {FormatPlacement(placed, problem.graph(), cluster), "", placed};
+    return {FormatPlacement(placed, problem.graph(), cluster, found.run.issue_order), "", placed};
   }
   Exported exported{"", "", placed};
   Json json = Json::object();
@@ -220,6 +223,7 @@ int ExportPlacement(const ExportOptions& options) {
     found.how.semantics = ParseSemantics(options.semantics, "--semantics");
   }
   const auto problem = MakeExactProblem(found.run, options.input);
+  found.how = WithPriority(found.how, Priority::kGiven, *problem, found.run.issue_order);
   const auto simulator = MakeSimulator(problem, found.how);
   // Simulated before it is exported: a placement on devices where ops may not run is refused here.
   simulator->Evaluate(found.best.placement);

@@ -63,6 +63,11 @@ FamilyPlan ReadFamily(const ConfigNode& name,
   plan.simulator.semantics = ParseSemantics(
       config.semantics, (root.Has("semantics") ? root.At("semantics") : root).Where());
   plan.simulator.count_gaps = config.count_gaps;
+  plan.priority =
+      ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
+  if (plan.priority == Priority::kGiven) {
+    root.At("priority").Fail("a family has many graphs, expected id or upward_rank, got given");
+  }
   return plan;
 }
 
@@ -130,6 +135,7 @@ void FamilyConfig::Visit(FieldVisitor& v) {
   v.Field("name", name, "name of the family");
   v.Field("cluster", cluster, "where to place its graphs");
   v.Field("semantics", semantics, SemanticsNames().c_str());
+  v.AddedField("priority", priority, "id", "issue order of stream semantics: id or upward_rank");
   v.Field("count_gaps", count_gaps, "the step time counts trailing gaps");
   v.Field("contracted", contracted, "simulate each group as a few ops");
   v.Field("coarsen", coarsen, "passes, as in a run config");

@@ -17,6 +17,7 @@
 
 #include "experiments/agent_spec.h"
 #include "experiments/passes.h"
+#include "experiments/priority.h"
 #include "experiments/run/run_config.h"
 
 namespace emplace {
@@ -37,7 +38,7 @@ struct GeneralizeConfig {
 /// A family of graphs, configs/families/NAME.yaml, key by key.
 struct FamilyConfig {
   std::string name, cluster;
-  std::string semantics = "queue";
+  std::string semantics = "queue", priority = "id";
   bool count_gaps = false, contracted = false;
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
   std::vector<std::string> train, test;
@@ -50,7 +51,8 @@ struct FamilyPlan {
   std::filesystem::path cluster;
   std::vector<std::filesystem::path> train, test;
   std::vector<Pass> passes;
-  SimulatorOptions simulator;
+  SimulatorOptions simulator;         ///< without issue order, which depends on the graph
+  Priority priority = Priority::kId;  ///< not kGiven
 };
 
 /// An entry of `train`.

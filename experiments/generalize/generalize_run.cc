@@ -53,7 +53,8 @@ void Train(const Family& family,
     std::vector<std::unique_ptr<Evaluator>> owned;
     std::vector<Evaluator*> evaluators;
     for (const auto& problem : family.train) {
-      owned.push_back(MakeSimulator(problem, family.plan->simulator));
+      owned.push_back(MakeSimulator(
+          problem, WithPriority(family.plan->simulator, family.plan->priority, *problem)));
       evaluators.push_back(owned.back().get());
     }
     const Clock::time_point begin = Clock::now();
@@ -88,7 +89,12 @@ std::optional<Test> RunTest(const Family& family,
   AgentSpec spec = plan.agent;
   if (!plan.policy.empty()) spec.settings = SettingsWithPolicy(plan, policy_path);
   const auto& problem = family.test[graph];
-  const SearchResult result = RunSearch(problem, family.plan->simulator, spec, seed, plan.budget);
+  const SearchResult result =
+      RunSearch(problem,
+                WithPriority(family.plan->simulator, family.plan->priority, *problem),
+                spec,
+                seed,
+                plan.budget);
   if (result.status == SearchStatus::kStopped) return std::nullopt;
   if (result.status == SearchStatus::kFailed || result.records.empty()) {
     throw RunError(fmt::format("{} on graph \"{}\": {}",

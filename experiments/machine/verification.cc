@@ -17,7 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const SimulatorOptions kStream{.semantics = Semantics::kStream};
+SimulatorOptions InStreams(const std::vector<int>& issue_order) {
+  return {.semantics = Semantics::kStream, .issue_order = issue_order};
+}
 
 void RequireNotStopped(const VerificationOptions& options) {
   if (options.stop && options.stop()) throw RunError("stopped; nothing was written");
@@ -31,7 +33,8 @@ double MeasureAlone(const std::shared_ptr<const Problem>& problem,
   ExecutorOptions alone{.warmup = options.warmup,
                         .rounds = std::clamp(options.rounds / 2, 3, 10),
                         .traced_rounds = 0,
-                        .mode = options.mode};
+                        .mode = options.mode,
+                        .issue_order = options.issue_order};
   alone.progress = [&](std::int64_t, std::int64_t) { return !(options.stop && options.stop()); };
   const auto measured = Executor(problem, backend, alone).Measure(std::span(&placement, 1));
   RequireNotStopped(options);
@@ -99,12 +102,17 @@ std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Probl
 }
 
 // Why a placement cannot be executed; empty if it can.
-std::string WhyUnfitting(Evaluator& simulator, const Placement& placement) {
+std::string WhyUnfitting(Evaluator& simulator,
+                         const Placement& placement,
+                         const std::vector<int>& issue_order) {
   const Problem& problem = simulator.problem();
   const Outcome outcome = simulator.Evaluate(placement);
   if (!outcome.feasible) return FormatDeficit(outcome, problem.cluster());
   try {
-    CompilePlan(problem, ExpandPlacement(placement, problem.grouping()));
+    CompilePlan(problem,
+                ExpandPlacement(placement, problem.grouping()),
+                MemoryReuse::kNoWaits,
+                issue_order);
   } catch (const InputError& error) {  // views across devices that no executor can lay out
     return error.what();
   }
@@ -114,7 +122,7 @@ std::string WhyUnfitting(Evaluator& simulator, const Placement& placement) {
 }  // namespace
 
 void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem) {
-  const auto simulator = MakeSimulator(problem, kStream);
+  const auto simulator = MakeSimulator(problem, InStreams(verification.issue_order));
   for (VerifiedPlacement& placement : verification.placements) {
     placement.simulated = simulator->Evaluate(placement.candidate.placement);
     placement.shares = ComputeRungShares(
@@ -131,11 +139,12 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   Verification result;
   result.problem = problem;
   result.mode = options.mode;
+  result.issue_order = options.issue_order;
   result.rounds = options.rounds;
-  const auto simulator = MakeSimulator(problem, kStream);
+  const auto simulator = MakeSimulator(problem, InStreams(options.issue_order));
   std::vector<Placement> placements;
   for (const Candidate& candidate : candidates) {
-    const std::string why = WhyUnfitting(*simulator, candidate.placement);
+    const std::string why = WhyUnfitting(*simulator, candidate.placement, options.issue_order);
     if (why.empty()) {
       placements.push_back(candidate.placement);
       result.placements.push_back({.candidate = candidate});
@@ -150,7 +159,9 @@ Verification Verify(std::shared_ptr<const Problem> problem,
 
   SimulateAgain(result, problem);
   for (const Placement& placement : options.calibration) {
-    if (WhyUnfitting(*simulator, placement).empty()) placements.push_back(placement);
+    if (WhyUnfitting(*simulator, placement, options.issue_order).empty()) {
+      placements.push_back(placement);
+    }
   }
   result.calibration_placements = static_cast<int>(placements.size() - result.placements.size());
 
@@ -159,7 +170,8 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   ExecutorOptions executor_options{.warmup = options.warmup,
                                    .rounds = options.rounds,
                                    .traced_rounds = options.traced_rounds,
-                                   .mode = options.mode};
+                                   .mode = options.mode,
+                                   .issue_order = options.issue_order};
   executor_options.progress = [&](std::int64_t done, std::int64_t total) {
     if (options.progress) options.progress(done, total);
     return !(options.stop && options.stop());
@@ -282,16 +294,17 @@ std::vector<Ablation> Ablate(const Verification& verification,
   };
   std::vector<Ablation> ablations;
   if (verification.placements.size() < 2) return ablations;
-  ablations.push_back(figures("no host cost", WithoutHostCost(verification.problem), kStream));
-  SimulatorOptions alone = kStream;
+  const SimulatorOptions streams = InStreams(verification.issue_order);
+  ablations.push_back(figures("no host cost", WithoutHostCost(verification.problem), streams));
+  SimulatorOptions alone = streams;
   alone.channel_contention = false;
   ablations.push_back(figures("no channel contention", verification.problem, alone));
   if (isolated != nullptr) {
     EMPLACE_CHECK(isolated->num_groups() == verification.problem->num_groups());
-    ablations.push_back(figures("isolated op costs", isolated, kStream));
+    ablations.push_back(figures("isolated op costs", isolated, streams));
   }
   if (earlier != nullptr) {
-    ablations.push_back(figures("calibrated before", earlier, kStream));
+    ablations.push_back(figures("calibrated before", earlier, streams));
   }
   return ablations;
 }

@@ -29,6 +29,9 @@ struct VerificationOptions {
   /// left out.
   std::vector<Placement> calibration;
   DispatchMode mode = DispatchMode::kGraph;
+  /// [num_ops] op ids in the order in which all placements are simulated and executed; empty: by
+  /// id.
+  std::vector<int> issue_order;
   /// Called with the steps done and those planned; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
   std::function<bool()> stop;  ///< true: give up; may be empty
@@ -46,6 +49,7 @@ struct VerifiedPlacement {
 struct Verification {
   std::shared_ptr<const Problem> problem;
   DispatchMode mode = DispatchMode::kGraph;
+  std::vector<int> issue_order;  ///< of VerificationOptions
   int rounds = 0;
   std::vector<VerifiedPlacement> placements;  ///< those that can be executed, in the given order
   InSituTimings calibration;                  ///< from VerificationOptions::calibration

@@ -56,6 +56,7 @@ int VerifyRun(const VerifyOptions& options) {
 
   StopRequest::CatchSignals();
   VerificationOptions how{.rounds = options.rounds, .mode = ChooseMode(machine, options.eager)};
+  how.issue_order = run.issue_order;
   how.stop = StopRequest::requested;
   const Verification verification =
       VerifyWithProgress(problem, machine.backend, run.found, how, !options.quiet);

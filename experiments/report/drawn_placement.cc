@@ -1,8 +1,11 @@
 #include "experiments/report/drawn_placement.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "experiments/output.h"
+#include "experiments/priority.h"
 #include "experiments/run/search_run.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
@@ -30,9 +33,12 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
   const ConfigNode config = ConfigNode::FromString(reader.Text("/config", "yaml"), where);
 
   DrawnPlacement drawn;
+  std::vector<int> issue_order = earlier.issue_order;
   if (is_file) {
     drawn.label = placement;
-    drawn.device_of_op = ReadPlacement(placement, *earlier.graph, *earlier.cluster, PrintWarning);
+    PlacementFile file = ReadPlacement(placement, *earlier.graph, *earlier.cluster, PrintWarning);
+    drawn.device_of_op = std::move(file.device_of_op);
+    issue_order = std::move(file.issue_order);
   } else {
     drawn.label = LabelOf(*run);
     for (const std::int64_t device : reader.Ints(run->group + "/best/placement")) {
@@ -48,8 +54,14 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
                               reader.Int("/problem", "contracted") != 0,
                               where,
                               earlier.costs.get());
-  drawn.one_gpu = SingleGpuTime(drawn.problem.searched, how);
+  const bool by_rank = drawn.problem.contracted && !earlier.issue_order.empty();
+  drawn.one_gpu = SingleGpuTime(drawn.problem.searched,
+                                WithPriority(how,
+                                             by_rank ? Priority::kUpwardRank : Priority::kGiven,
+                                             *drawn.problem.searched,
+                                             earlier.issue_order));
   drawn.ops = MakeExactProblem(earlier, where);
+  how = WithPriority(how, Priority::kGiven, *drawn.ops, issue_order);
   drawn.timeline = SimulateReference(*drawn.ops, drawn.device_of_op, how);
   drawn.weight.resize(drawn.ops->num_ops());
   for (const OpEvent& event : drawn.timeline.ops) {

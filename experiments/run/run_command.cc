@@ -73,13 +73,11 @@ void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
     const SearchResult* earlier = found != run.earlier.end() ? &found->second : nullptr;
     const bool complete = earlier != nullptr && earlier->checkpoint.empty();
     SearchResult& result = run.results[i];
-    result = complete ? *earlier
-                      : RunSearch(run.problem.searched,
-                                  run.plan.simulator,
-                                  spec,
-                                  task.seed,
-                                  run.plan.budget,
-                                  earlier);
+    result =
+        complete
+            ? *earlier
+            : RunSearch(
+                  run.problem.searched, run.searched, spec, task.seed, run.plan.budget, earlier);
     const std::lock_guard lock(mutex);
     if (!complete) {
       try {
@@ -121,9 +119,11 @@ std::string WriteBestPlacement(const Run& run,
   if (best == nullptr) return "";
   const Problem& exact = *run.problem.exact;
   const fs::path path = fs::path(output).replace_extension(".placement.json");
-  WriteFileAtomically(
-      path,
-      FormatPlacement(run.problem.Expand(best->best->placement), exact.graph(), exact.cluster()));
+  WriteFileAtomically(path,
+                      FormatPlacement(run.problem.Expand(best->best->placement),
+                                      exact.graph(),
+                                      exact.cluster(),
+                                      run.exact.issue_order));
   return BestText(run, *best, path);
 }
 
@@ -174,9 +174,11 @@ int RunConfigured(const RunOptions& options) {
                   run.plan.config.contracted,
                   run.plan.graph.string() + (costs ? " with costs " + run.plan.costs.string() : ""),
                   costs.get());
+  run.searched = run.plan.SimulatorFor(*run.problem.searched);
+  run.exact = run.problem.contracted ? run.plan.SimulatorFor(*run.problem.exact) : run.searched;
   RequireAgents(run);
   run.bounds = ComputeBounds(*run.problem.exact);
-  run.scale = {SingleGpuTime(run.problem.searched, run.plan.simulator),
+  run.scale = {SingleGpuTime(run.problem.searched, run.searched),
                BoundFor(run.plan.objective, run.bounds)};
   run.tasks = ListTasks(run.plan);
 

@@ -7,7 +7,9 @@
 
 #include "experiments/config_edit.h"
 #include "experiments/menu.h"
+#include "experiments/output.h"
 #include "framework/base/error.h"
+#include "framework/placement/placement.h"
 
 namespace emplace {
 namespace {
@@ -62,6 +64,33 @@ Objective ParseObjective(const ConfigNode& root, const std::string& text) {
   ThrowUnknown(PlaceOf(root, "objective").Where(), "objective", text, kChoices);
 }
 
+// The placement file of priority given.
+std::filesystem::path FindIssueOrder(const ConfigNode& root,
+                                     const RunPlan& plan,
+                                     const std::filesystem::path& beside) {
+  const std::string& file = plan.config.issue_order;
+  if (plan.priority != Priority::kGiven) {
+    if (!file.empty()) {
+      root.At("issue_order")
+          .Fail(fmt::format("only priority given takes an issue order, this is priority {}",
+                            ToString(plan.priority)));
+    }
+    return {};
+  }
+  if (file.empty()) {
+    root.At("priority").Fail("priority given needs issue_order: FILE, a placement file");
+  }
+  if (plan.config.contracted) {
+    root.At("priority")
+        .Fail(
+            "priority given does not apply to contracted: true, which searches a graph with other "
+            "ops; "
+            "choices: id, upward_rank");
+  }
+  const std::filesystem::path path = file;
+  return path.is_absolute() || exists(path) || !exists(beside / path) ? path : beside / path;
+}
+
 }  // namespace
 
 void RunConfig::Visit(FieldVisitor& v) {
@@ -74,6 +103,12 @@ void RunConfig::Visit(FieldVisitor& v) {
           "measured costs of the machine, a name of `emplace list costs` or a path; none: the "
           "graph's own and the roofline model");
   v.Field("semantics", semantics, SemanticsHelp().c_str());
+  v.AddedField("priority",
+               priority,
+               "id",
+               ("the order in which stream semantics issues ops: " + PriorityHelp()).c_str());
+  v.AddedField(
+      "issue_order", issue_order, "", "priority given: the placement file whose order it is");
   v.Field(
       "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
   v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
@@ -107,6 +142,19 @@ void RunConfig::Visit(FieldVisitor& v) {
 
 std::string RunPlan::ResolvedYaml() const {
   return WriteFields(config);
+}
+
+SimulatorOptions RunPlan::SimulatorFor(const Problem& problem) const {
+  std::vector<int> given;
+  if (priority == Priority::kGiven) {
+    given =
+        ReadPlacement(issue_order, problem.graph(), problem.cluster(), PrintWarning).issue_order;
+    if (given.empty()) {
+      throw InputError(fmt::format("{}: has no issue_order, which priority given asks for",
+                                   issue_order.string()));
+    }
+  }
+  return WithPriority(simulator, priority, problem, given);
 }
 
 std::vector<std::uint64_t> ParseSeeds(const ConfigNode& node) {
@@ -146,6 +194,9 @@ RunPlan MakeRunPlan(const ConfigNode& root,
   }
   plan.simulator.semantics = ParseSemantics(config.semantics, PlaceOf(root, "semantics").Where());
   plan.simulator.count_gaps = config.count_gaps;
+  plan.priority =
+      ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
+  plan.issue_order = FindIssueOrder(root, plan, beside);
   plan.objective = ParseObjective(root, config.objective);
   plan.passes = ParsePasses(config.coarsen);
   plan.agents = ParseAgents(root.At("agents"), registry, beside);

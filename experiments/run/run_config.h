@@ -10,6 +10,7 @@
 
 #include "experiments/agent_spec.h"
 #include "experiments/passes.h"
+#include "experiments/priority.h"
 #include "framework/config/fields.h"
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
@@ -21,6 +22,8 @@ struct RunConfig {
   std::string graph, cluster;
   std::string costs = "none";
   std::string semantics = "queue";
+  std::string priority = "id";
+  std::string issue_order;
   bool count_gaps = false;
   std::string objective = "step_time";
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
@@ -44,15 +47,20 @@ struct RunPlan {
   std::string name;  ///< of the config file, without extension
   std::filesystem::path graph, cluster;
   std::filesystem::path costs;  ///< empty: none
-  SimulatorOptions simulator;
+  SimulatorOptions simulator;   ///< without issue order, which depends on the problem
+  Priority priority = Priority::kId;
+  std::filesystem::path issue_order;  ///< placement file, for Priority::kGiven; else empty
   Objective objective = Objective::kStepTime;
   std::vector<Pass> passes;
   std::vector<AgentSpec> agents;
   std::vector<std::uint64_t> seeds;
   Budget budget;
 
-  /// The config with every key, as it is stored beside the results.
+  /// The config with every key (WriteFields()), as it is stored beside the results.
   std::string ResolvedYaml() const;
+  /// `simulator` with the issue order of a problem: the searched one or the exact one.
+  /// @throws InputError as ReadPlacement() does, or if the file has no issue order
+  SimulatorOptions SimulatorFor(const Problem& problem) const;
 };
 
 /// Reads a config file.

@@ -9,6 +9,7 @@
 #include "experiments/output.h"
 #include "framework/base/error.h"
 #include "framework/cost/cost_model.h"
+#include "framework/graph/op_order.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {
@@ -145,6 +146,12 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   RequireSameGraph(reader, *run.graph, name);
   run.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
   RequireSameDevices(reader, *run.cluster, name);
+  if (reader.Has("/problem/issue_order")) {
+    for (const std::int64_t op : reader.Ints("/problem/issue_order")) {
+      run.issue_order.push_back(static_cast<int>(op));
+    }
+    RequireOpOrder(*run.graph, run.issue_order, name + ": /problem/issue_order");
+  }
   run.costs_path = Locate(reader, name, CostsMenu(), files.costs, "--costs");
   if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
   run.found = ReadFound(reader, run, name);

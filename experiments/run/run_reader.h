@@ -26,6 +26,7 @@ struct EarlierRun {
   std::shared_ptr<const CostTable> costs;  ///< nullptr: the graph's own and the roofline model
   std::filesystem::path costs_path;        ///< empty without a cost table
   std::string semantics;                   ///< that the run searched with: "queue" or "stream"
+  std::vector<int> issue_order;            ///< [num_ops] op ids; empty: by id
   /// The best placement of each agent and seed as a device per op, [num_ops], the best first. Where
   /// several searches found the same there is one with all their labels, "etf, m_etf".
   std::vector<Candidate> found;

@@ -15,7 +15,7 @@ std::string HeaderText(const Run& run) {
   std::string text = fmt::format(
       "graph    {}: {} ops, {} groups\n"
       "cluster  {}: {}\n"
-      "model    {} semantics{}, {}{}\n"
+      "model    {} semantics{}{}, {}{}\n"
       "bound    {} (critical path {}, work {})\n",
       exact.graph().name(),
       exact.num_ops(),
@@ -23,6 +23,9 @@ std::string HeaderText(const Run& run) {
       exact.cluster().name(),
       fmt::join(exact.cluster().DeviceNames(), ", "),
       ToString(run.plan.simulator.semantics),
+      run.plan.priority == Priority::kId
+          ? ""
+          : fmt::format(" with priority {}", ToString(run.plan.priority)),
       run.plan.simulator.count_gaps ? " counting trailing gaps" : "",
       run.plan.objective == Objective::kPeriod ? "period of pipelined steps" : "step time",
       run.problem.contracted ? ", groups contracted (an approximation)" : "",
@@ -72,8 +75,7 @@ std::string BestText(const Run& run, const TableRow& row, const std::filesystem:
                                  row.label,
                                  FormatShares(SharesOf(run.problem, best.placement)));
   if (run.problem.contracted) {
-    const Outcome exact =
-        MakeSimulator(run.problem.exact, run.plan.simulator)->Evaluate(best.placement);
+    const Outcome exact = MakeSimulator(run.problem.exact, run.exact)->Evaluate(best.placement);
     text +=
         fmt::format("exact    the same placement simulated op by op: {}\n",
                     exact.feasible ? FormatTime(exact.step_time) : FormatDeficit(exact, cluster));
@@ -86,6 +88,7 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
   json["graph"] = run.problem.exact->graph().name();
   json["cluster"] = run.problem.exact->cluster().name();
   json["semantics"] = ToString(run.plan.simulator.semantics);
+  json["priority"] = ToString(run.plan.priority);
   json["objective"] = run.plan.config.objective;
   json["contracted"] = run.problem.contracted;
   json["bound_ns"] = run.scale.bound;

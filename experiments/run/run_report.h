@@ -10,6 +10,7 @@
 #include "experiments/run/run_resume.h"
 #include "experiments/run/run_table.h"
 #include "simulator/bounds.h"
+#include "simulator/simulator.h"
 
 namespace emplace {
 
@@ -23,6 +24,7 @@ struct SearchTask {
 struct Run {
   RunPlan plan;
   LoadedProblem problem;
+  SimulatorOptions searched, exact;  ///< how the two problems are simulated
   Bounds bounds;
   TableScale scale;
   std::vector<SearchTask> tasks;

@@ -105,6 +105,11 @@ void WriteRunHeader(ResultsFile& file,
   file.SetAttribute("/problem", "graph", exact.graph().name());
   file.SetAttribute("/problem", "cluster", exact.cluster().name());
   file.SetAttribute("/problem", "semantics", std::string(ToString(plan.simulator.semantics)));
+  if (plan.priority != Priority::kId) {
+    file.SetAttribute("/problem", "priority", std::string(ToString(plan.priority)));
+    const std::vector<int> order = plan.SimulatorFor(exact).issue_order;
+    file.WriteInts("/problem/issue_order", {order.begin(), order.end()});
+  }
   file.SetAttribute("/problem", "count_gaps", std::int64_t{plan.simulator.count_gaps});
   file.SetAttribute("/problem", "objective", plan.config.objective);
   file.SetAttribute("/problem", "contracted", std::int64_t{problem.contracted});

@@ -114,7 +114,7 @@ void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
     written_steps = result.steps;
   };
   const SearchResult result = RunSearch(problem.searched,
-                                        task.plan.simulator,
+                                        task.plan.SimulatorFor(*problem.searched),
                                         task.plan.agents[0],
                                         task.plan.seeds[0],
                                         task.plan.budget,

@@ -139,6 +139,13 @@ class Writer : public TextVisitor {
  public:
   explicit Writer(int indent) : indent_(indent) {}
 
+  void AddedField(const char* key,
+                  std::string& value,
+                  std::string_view default_value,
+                  const char* help) override {
+    if (value != default_value) Field(key, value, help);
+  }
+
   void Group(const char* key,
              const char*,
              const std::function<void(FieldVisitor&)>& visit) override {

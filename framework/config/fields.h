@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/config/config_node.h"
@@ -27,6 +28,14 @@ class FieldVisitor {
   virtual void Field(const char* key, std::int64_t& value, const char* help) = 0;
   virtual void Field(const char* key, double& value, const char* help) = 0;
   virtual void Field(const char* key, std::string& value, const char* help) = 0;
+  /// A key that was added to a config: WriteFields() leaves it out where it has its default, so
+  /// that the text is the one that earlier versions wrote, and what they began can be resumed.
+  virtual void AddedField(const char* key,
+                          std::string& value,
+                          std::string_view,  // the default
+                          const char* help) {
+    Field(key, value, help);
+  }
   virtual void Field(const char* key, std::vector<std::string>& value, const char* help) = 0;
   virtual void Field(const char* key, std::vector<double>& value, const char* help) = 0;
   /// A value whose form the owner checks itself (rules, lists of maps).
@@ -59,7 +68,8 @@ Config ReadFields(const ConfigNode& node, Config config = {}) {
   return config;
 }
 
-/// YAML text with every field; ReadFields() of it gives an equal struct.
+/// YAML text with every field, but for added ones (AddedField()) at their default; ReadFields() of
+/// it gives an equal struct.
 template <class Config>
 std::string WriteFields(Config config) {
   return internal::WriteFrom([&](FieldVisitor& v) { config.Visit(v); });

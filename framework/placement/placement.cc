@@ -10,17 +10,15 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
+#include "framework/graph/op_order.h"
 
 namespace emplace {
 namespace {
 
 constexpr std::string_view kFormat = "emplace-placement";
 constexpr int kVersion = 1;
-constexpr std::array<std::string_view, 5> kKeys = {"format",
-                                                   "version",
-                                                   "graph",
-                                                   "cluster",
-                                                   "devices"};
+constexpr std::array<std::string_view, 6> kKeys =
+    {"format", "version", "graph", "cluster", "devices", "issue_order"};
 constexpr size_t kLongestName = 100;  // of an unknown name in a message
 constexpr int kUnplaced = -1;
 
@@ -30,6 +28,15 @@ std::string ReadName(const Json& value, std::string_view where, std::string_view
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}: {}", where, key, error.what()));
   }
+}
+
+// The op of a name. @param place  stands at the beginning of the message
+int FindOp(const Graph& graph, const std::string& name, const std::string& place) {
+  const int op = graph.FindOp(name);
+  if (op >= 0) return op;
+  std::vector<std::string> choices;
+  for (const Op& choice : graph.ops()) choices.push_back(choice.name);
+  ThrowUnknown(place, "op", name.substr(0, kLongestName), choices);
 }
 
 std::vector<DeviceIndex> ReadDevices(const Json& devices,
@@ -44,12 +51,7 @@ std::vector<DeviceIndex> ReadDevices(const Json& devices,
   }
   std::vector<int> device_of_op(graph.num_ops(), kUnplaced);
   for (const auto& [op_name, value] : devices.get_ref<const Json::object_t&>()) {
-    const int op = graph.FindOp(op_name);
-    if (op < 0) {
-      std::vector<std::string> choices;
-      for (const Op& choice : graph.ops()) choices.push_back(choice.name);
-      ThrowUnknown(where + ": devices", "op", op_name.substr(0, kLongestName), choices);
-    }
+    const int op = FindOp(graph, op_name, where + ": devices");
     const std::string place = fmt::format("devices.{}", op_name);
     const std::string device = ReadName(value, where, place);
     device_of_op[op] = cluster.FindDevice(device);
@@ -72,6 +74,20 @@ std::vector<DeviceIndex> ReadDevices(const Json& devices,
         graph.name()));
   }
   return {device_of_op.begin(), device_of_op.end()};
+}
+
+std::vector<int> ReadIssueOrder(const Json& names, const Graph& graph, const std::string& where) {
+  if (!names.is_array()) {
+    throw InputError(fmt::format(
+        "{}: issue_order: got {}; expected a list of op names", where, ClippedJson(names)));
+  }
+  std::vector<int> order;
+  for (const Json& name : names) {
+    const std::string place = fmt::format("issue_order.{}", order.size());
+    order.push_back(FindOp(graph, ReadName(name, where, place), where + ": " + place));
+  }
+  RequireOpOrder(graph, order, where + ": issue_order");
+  return order;
 }
 
 }  // namespace
@@ -112,14 +128,14 @@ Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
   return placement;
 }
 
-std::vector<DeviceIndex> ParsePlacement(const std::string& json,
-                                        const Graph& graph,
-                                        const Cluster& cluster,
-                                        const std::string& where,
-                                        const WarningSink& warn) {
+PlacementFile ParsePlacement(const std::string& json,
+                             const Graph& graph,
+                             const Cluster& cluster,
+                             const std::string& where,
+                             const WarningSink& warn) {
   std::array<Json, kKeys.size()> values;
   values.fill(Json(Json::value_t::discarded));
-  auto& [format, version, graph_name, cluster_name, devices] = values;
+  auto& [format, version, graph_name, cluster_name, devices, issue_order] = values;
   std::vector<std::string> warnings;
   VisitJson(json, where, {}, [&](const JsonPart& part) {
     const auto known = std::find(kKeys.begin(), kKeys.end(), part.key);
@@ -142,23 +158,25 @@ std::vector<DeviceIndex> ParsePlacement(const std::string& json,
           "{}: {}: made for {}, used with {}", where, key, QuoteJson(made_for), QuoteJson(*name)));
     }
   }
-  std::vector<DeviceIndex> device_of_op = ReadDevices(devices, graph, cluster, where);
+  PlacementFile file{ReadDevices(devices, graph, cluster, where), {}};
+  if (!issue_order.is_discarded()) file.issue_order = ReadIssueOrder(issue_order, graph, where);
   if (warn) {
     for (const std::string& warning : warnings) warn(warning);
   }
-  return device_of_op;
+  return file;
 }
 
-std::vector<DeviceIndex> ReadPlacement(const std::filesystem::path& path,
-                                       const Graph& graph,
-                                       const Cluster& cluster,
-                                       const WarningSink& warn) {
+PlacementFile ReadPlacement(const std::filesystem::path& path,
+                            const Graph& graph,
+                            const Cluster& cluster,
+                            const WarningSink& warn) {
   return ParsePlacement(ReadFile(path), graph, cluster, path.string(), warn);
 }
 
 std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
                             const Graph& graph,
-                            const Cluster& cluster) {
+                            const Cluster& cluster,
+                            std::span<const int> issue_order) {
   EMPLACE_CHECK(static_cast<int>(device_of_op.size()) == graph.num_ops());
   std::string text = fmt::format(
       "{{\"format\":\"{}\",\n\"version\":{},\n\"graph\":{},\n\"cluster\":{},\n\"devices\":{{",
@@ -172,7 +190,15 @@ std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
                         QuoteJson(graph.op(v).name),
                         QuoteJson(cluster.device(device_of_op[v]).name));
   }
-  return text + "\n}}\n";
+  text += "\n}";
+  if (!issue_order.empty()) {
+    text += ",\n\"issue_order\":[";
+    for (size_t i = 0; i < issue_order.size(); ++i) {
+      text += fmt::format("{}\n{}", i > 0 ? "," : "", QuoteJson(graph.op(issue_order[i]).name));
+    }
+    text += "\n]";
+  }
+  return text + "}\n";
 }
 
 }  // namespace emplace

@@ -34,25 +34,34 @@ Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
                             const Cluster& cluster,
                             const std::string& where = "placement");
 
+/// What a placement file holds.
+struct PlacementFile {
+  std::vector<DeviceIndex> device_of_op;  ///< [num_ops]
+  /// Op ids in the order in which stream semantics issues them, [num_ops]; empty: the file tells
+  /// none.
+  std::vector<int> issue_order;
+};
+
 /// Reads `emplace-placement` version 1 (FORMAT.md; JSON, also gzipped). A placement made for a
 /// graph or cluster of another name is taken under a warning, since op and device names decide; the
 /// keys `graph` and `cluster` may be missing.
-/// @return device per op [num_ops]
 /// @throws InputError naming file, op, device and choices: unknown op or device, an op missing or
-///   twice
-std::vector<DeviceIndex> ReadPlacement(const std::filesystem::path& path,
-                                       const Graph& graph,
-                                       const Cluster& cluster,
-                                       const WarningSink& warn = {});
-std::vector<DeviceIndex> ParsePlacement(const std::string& json,
-                                        const Graph& graph,
-                                        const Cluster& cluster,
-                                        const std::string& where,
-                                        const WarningSink& warn = {});
+///   twice, an issue order in which an op stands before one that it awaits
+PlacementFile ReadPlacement(const std::filesystem::path& path,
+                            const Graph& graph,
+                            const Cluster& cluster,
+                            const WarningSink& warn = {});
+PlacementFile ParsePlacement(const std::string& json,
+                             const Graph& graph,
+                             const Cluster& cluster,
+                             const std::string& where,
+                             const WarningSink& warn = {});
 
 /// `emplace-placement` version 1 text, ops in graph order.
+/// @param issue_order  [num_ops]; empty: the key is left out
 std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
                             const Graph& graph,
-                            const Cluster& cluster);
+                            const Cluster& cluster,
+                            std::span<const int> issue_order = {});
 
 }  // namespace emplace

@@ -133,7 +133,10 @@ std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placem
                       problem_->num_groups()));
     }
     measurements[i].plan = std::make_shared<ExecutionPlan>(
-        CompilePlan(*problem_, ExpandPlacement(placements[i], problem_->grouping())));
+        CompilePlan(*problem_,
+                    ExpandPlacement(placements[i], problem_->grouping()),
+                    MemoryReuse::kNoWaits,
+                    options_.issue_order));
     programs.push_back(backend_->Load(
         std::make_shared<ExecutionPlan>(WithDevices(*measurements[i].plan, devices, num_devices)),
         options_.mode));

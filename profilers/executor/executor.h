@@ -20,6 +20,7 @@ struct ExecutorOptions {
   int rounds = 10;        ///< rounds whose step times count
   int traced_rounds = 3;  ///< further rounds, spread among these, that record every command's times
   DispatchMode mode = DispatchMode::kGraph;
+  std::vector<int> issue_order;  ///< [num_ops] op ids, see CompilePlan(); empty: by id
   /// Called after every step with the numbers of steps done and wanted. If it returns false, the
   /// measurement ends after the round, but not before each placement has one step that counts;
   /// traces and busy times may be missing then. May be empty.

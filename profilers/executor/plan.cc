@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/graph/op_order.h"
 #include "framework/schedule/compiled_graph.h"
 #include "framework/schedule/issue_order.h"
 #include "framework/schedule/memory_plan.h"
@@ -36,13 +37,19 @@ struct Buffer {
 
 class Compiler {
  public:
-  Compiler(const Problem& problem, std::span<const DeviceIndex> device_of_op, MemoryReuse reuse)
+  Compiler(const Problem& problem,
+           std::span<const DeviceIndex> device_of_op,
+           MemoryReuse reuse,
+           std::span<const int> issue_order)
       : problem_(problem),
         graph_(problem.graph()),
         cluster_(problem.cluster()),
         device_of_op_(device_of_op),
         reuse_(reuse),
-        order_(IssueOrder(graph_)) {}
+        order_(issue_order.empty() ? IssueOrder(graph_)
+                                   : std::vector<int>(issue_order.begin(), issue_order.end())) {
+    RequireOpOrder(graph_, order_, "issue order");
+  }
 
   ExecutionPlan Compile() {
     CheckPlacement();
@@ -599,8 +606,9 @@ std::vector<std::vector<int>> ExecutionPlan::CommandsByStream() const {
 
 ExecutionPlan CompilePlan(const Problem& problem,
                           std::span<const DeviceIndex> device_of_op,
-                          MemoryReuse reuse) {
-  return Compiler(problem, device_of_op, reuse).Compile();
+                          MemoryReuse reuse,
+                          std::span<const int> issue_order) {
+  return Compiler(problem, device_of_op, reuse, issue_order).Compile();
 }
 
 }  // namespace emplace

@@ -2,8 +2,9 @@
 
 // A placed graph compiled to a flat program: per stream the commands in order, with every address,
 // wait and layout fixed, so that a step allocates nothing and decides nothing. The order is that of
-// stream semantics (simulator/README.md). It comes from the functions that the simulator calls,
-// too: IssueOrder() and CopiesOf(), and StreamMemory for peaks, all in framework/schedule/.
+// stream semantics (simulator/README.md), by id or another that is given. It comes from the
+// functions that the simulator calls, too: IssueOrder() and CopiesOf(), and StreamMemory for peaks,
+// all in framework/schedule/.
 //
 // There is a stream for every device and every channel: 0 .. num_devices - 1 are the devices,
 // num_devices + k is channel k. A backend (backend.h) executes the program.
@@ -105,11 +106,15 @@ struct ExecutionPlan {
 /// views) is a view of that copy there; what such a copy takes beyond its last reader is in
 /// arena_bytes, not in peak_bytes.
 /// @param device_of_op  [num_ops]
-/// @throws InputError naming op and device: an op on a device where it may not run, a missing
+/// @param issue_order   [num_ops] op ids; empty: by id. An op that writes in place is seen by those
+///   that are issued behind it.
+/// @throws InputError as RequireOpOrder() does; naming op and device: an op on a device where it
+/// may not run, a missing
 ///   route, a device with more than one slot, an alias of storage on another device that its op
 ///   does not read
 ExecutionPlan CompilePlan(const Problem& problem,
                           std::span<const DeviceIndex> device_of_op,
-                          MemoryReuse reuse = MemoryReuse::kNoWaits);
+                          MemoryReuse reuse = MemoryReuse::kNoWaits,
+                          std::span<const int> issue_order = {});
 
 }  // namespace emplace

@@ -195,4 +195,54 @@ TEST_CASE("placements that break the graph's rules are refused by name") {
   CheckRefused(missing.result, 2, {"p.json", "update"});
 }
 
+TEST_CASE("the issue order of the placement file, unless --priority says otherwise") {
+  // a (1 us) and b (10 us) on gpu:0; c, which reads b (1 kB), on gpu:1.
+  const TempDir folder;
+  WriteText(folder / "g.json",
+            GraphJson(TensorsJson({0, 1000, 0}),
+                      OpJson(0, "a", 1, "") + "," + OpJson(1, "b", 10, "") + "," +
+                          OpJson(2, "c", 20, "1")));
+  WriteText(folder / "c.yaml",
+            "name: inline\n"
+            "device_kinds: {g: {class: gpu}}\n"
+            "devices: [{name: \"gpu:0\", kind: g}, {name: \"gpu:1\", kind: g}]\n"
+            "all_to_all: {latency: 5us, bandwidth: 1GB/s}\n");
+  const std::string devices = R"("devices": {"a": "gpu:0", "b": "gpu:0", "c": "gpu:1"}})";
+  const std::string head = R"({"format": "emplace-placement", "version": 1, )";
+  WriteText(folder / "ordered.json", head + R"("issue_order": ["b", "c", "a"], )" + devices);
+  WriteText(folder / "bare.json", head + devices);
+  const auto simulate = [&](const std::string& placement, std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"simulate", "--graph", "g.json", "--cluster", "c.yaml", "--placement", placement});
+    return RunEmplace(more, {.folder = folder.path()});
+  };
+  const auto time_of = [&](const std::string& placement, std::vector<std::string> more) {
+    more.insert(more.end(), {"--semantics", "stream"});
+    const ProcessResult result = simulate(placement, more);
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    return Json::parse(result.out)["step_time_ns"].get<std::int64_t>();
+  };
+  // By id: a 0-1, b 1-11, 1 us on the wire and 5 us of latency, c 17-37. With b first: c 16-36.
+  CHECK(time_of("bare.json", {}) == 37000);
+  CHECK(time_of("bare.json", {"--priority", "upward_rank"}) == 36000);
+  CHECK(time_of("ordered.json", {}) == 36000);
+  CHECK(time_of("ordered.json", {"--priority", "given", "--trace", "t.json"}) == 36000);
+  CHECK(time_of("ordered.json", {"--priority", "id"}) == 37000);
+  // Queue semantics does not look at the order, and has none to choose.
+  const ProcessResult queue = simulate("ordered.json", {});
+  REQUIRE(queue.exit_code == 0);
+  CHECK(Json::parse(queue.out)["step_time_ns"] == 37000);
+  CheckRefused(simulate("ordered.json", {"--priority", "given"}),
+               2,
+               {"--priority: queue semantics has no issue order, expected priority id, got given"});
+  CheckRefused(simulate("bare.json", {"--semantics", "stream", "--priority", "given"}),
+               2,
+               {"bare.json: has no issue_order, which --priority given asks for"});
+  WriteText(folder / "wrong.json", head + R"("issue_order": ["c", "b", "a"], )" + devices);
+  CheckRefused(simulate("wrong.json", {"--semantics", "stream"}),
+               2,
+               {"wrong.json: issue_order: op \"c\" at position 0 awaits op \"b\""});
+}
+
 }  // namespace

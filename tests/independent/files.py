@@ -91,6 +91,10 @@ def describe(problem):
             f"op {op['id']} on {problem['placement']['devices'][op['name']]}: "
             f"{brief(op, ('id', 'name', 'kind'))}"
         )
+    if "issue_order" in problem["placement"]:
+        lines.append(f"issue order {', '.join(problem['placement']['issue_order'])}")
+    if "priority" in problem:
+        lines.append(f"priority {problem['priority']}")
     return "\n".join(lines)
 
 

@@ -81,6 +81,7 @@ class Machine:
                 "bandwidth": Fraction(channel["bandwidth"]),
                 "gap": nearest(channel.get("gap", 0)),
                 "broadcast": channel.get("broadcast", False),
+                "occupies": channel.get("occupies", "none"),
             }
         )
         return len(self.channels) - 1
@@ -159,22 +160,61 @@ class Step:
         return tensor, None
 
 
-def issue_order(step):
-    """Repeatedly the least id among the ops whose predecessors are all issued."""
+def allowed(op, device):
+    """Whether the op may run on a device."""
+    kinds = op.get("device_kinds")
+    return kinds is None or device["kind"] in kinds or device["class"] in kinds
+
+
+def rounded_mean(values):
+    """To the nearest integer, halves up; 0 of nothing."""
+    n = len(values)
+    return (2 * sum(values) + n) // (2 * n) if n else 0
+
+
+def upward_ranks(step):
+    """[ops]: mean cost, and the largest of mean transfer + rank over all that awaits the op."""
+    machine = step.machine
+
+    def mean_transfer(size):
+        return rounded_mean(
+            [
+                sum(
+                    machine.channels[k]["latency"]
+                    - (-size * 10**9 // machine.channels[k]["bandwidth"])
+                    for k in route
+                )
+                for route in machine.routes.values()
+            ]
+        )
+
+    ranks = {}
+    for v in reversed(issue_order(step)):
+        op = step.ops[v]
+        own = [cost_of(op, d["kind"]) for d in machine.devices if allowed(op, d)]
+        behind = [mean_transfer(step.bytes(t)) + ranks[r] for t, r in step.followers[v]]
+        ranks[v] = rounded_mean(own) + max(behind, default=0)
+    return [ranks[v] for v in range(len(step.ops))]
+
+
+def issue_order(step, ranks=None):
+    """Repeatedly, among the ops whose predecessors are all issued, the one of highest rank, of
+    equals (or without ranks) the one of least id."""
+    key = [(0 if ranks is None else -ranks[v], v) for v in range(len(step.ops))]
     before = [{u for u, _ in waits} for waits in step.waits_for]
     after = [[] for _ in step.ops]
     for v, producers in enumerate(before):
         for u in producers:
             after[u].append(v)
     missing = [len(producers) for producers in before]
-    heap = [v for v, count in enumerate(missing) if count == 0]
+    heap = [key[v] for v, count in enumerate(missing) if count == 0]
     heapq.heapify(heap)
     order = []
     while heap:
-        u = heapq.heappop(heap)
+        _, u = heapq.heappop(heap)
         order.append(u)
         for v in after[u]:
             missing[v] -= 1
             if missing[v] == 0:
-                heapq.heappush(heap, v)
+                heapq.heappush(heap, key[v])
     return order

@@ -18,9 +18,11 @@ FEATURES = {
     "graph-inputs": "tensors without producer",
     "halves": "costs and times that end in .5 ns",
     "hops": "routes of several channels",
-    "issue": "a host clock that issues launches and copies (stream semantics)",
+    "issue": "a host clock that issues launches and copies",
+    "issue-order": "an issue order in the placement, or a priority (stream semantics)",
     "large": "costs, bytes and capacities up to 1e15",
     "outputs": "tensors that are never released",
+    "occupies": "channels that occupy devices",
     "overlaps": "pairs with several routes, and routes beside a shorthand",
     "resident": "parameters, buffers, optimizer state",
     "resident-aliases": "aliases with a resident role, of tensors that have or have not one",
@@ -57,7 +59,54 @@ def generate(rng, features):
             op["name"]: cluster["devices"][d]["name"] for op, d in zip(graph["ops"], places)
         },
     }
-    return {"graph": graph, "cluster": cluster, "placement": placement}
+    problem = {"graph": graph, "cluster": cluster, "placement": placement}
+    if has["issue-order"]:
+        _add_order(rng, problem)
+    return problem
+
+
+def _add_order(rng, problem):
+    """An issue order in the placement file, or a priority, or both."""
+    choice = rng.choice(["order", "order", "both", "priority"])
+    if choice != "order":
+        priorities = ["id", "upward_rank"] + ["given"] * (choice == "both")
+        problem["priority"] = rng.choice(priorities)
+    if choice == "priority":
+        return
+    ops = problem["graph"]["ops"]
+    producer = {t: op["id"] for op in ops for t in op["outputs"]}
+    awaited = [
+        {producer[t] for t in op["inputs"] if t in producer} | set(op.get("control_inputs") or [])
+        for op in ops
+    ]
+    names, left = [], set(range(len(ops)))
+    while left:
+        v = rng.choice(sorted(v for v in left if not awaited[v] & left))
+        left.remove(v)
+        names.append(ops[v]["name"])
+    problem["placement"]["issue_order"] = names
+
+
+def _add_occupies(rng, cluster):
+    """Lets channels occupy devices where their place on all routes allows it."""
+
+    def choose(channel, only_first, only_last):
+        choices = ["source"] * only_first
+        if only_last and not channel.get("broadcast"):
+            choices += ["destination"] + ["both"] * only_first
+        if choices and rng.random() < 0.6:
+            channel["occupies"] = rng.choice(choices + ["none"])
+
+    for channel in cluster.get("channels", []):
+        routes = [r["via"] for r in cluster.get("routes", []) if channel["name"] in r["via"]]
+        choose(
+            channel,
+            all(channel["name"] not in via[1:] for via in routes),
+            all(channel["name"] not in via[:-1] for via in routes),
+        )
+    for key in ("all_to_all", "egress_bus"):
+        if key in cluster:
+            choose(cluster[key], True, True)
 
 
 def _time(rng, has, scale):
@@ -178,6 +227,8 @@ def _cluster(rng, has, scale):
             cluster.setdefault("routes", []).insert(
                 rng.randint(0, len(cluster.get("routes", []))), route
             )
+    if has["occupies"]:
+        _add_occupies(rng, cluster)
     return cluster
 
 

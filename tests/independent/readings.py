@@ -81,7 +81,6 @@ EGRESS_BUS_NAME = "{source}->*"
 #   its role.
 # - "finish + (c > 0 ? gap_d : 0)": trailing gaps of zero-cost ops are not counted by count_gaps
 #   either.
-# - issue and launch act in S only; pays_transfers in the throughput objective only; overhead
-#   never on a cost_ns.
+# - pays_transfers in the throughput objective only; overhead never on a cost_ns.
 # - a workspace with alias and resident outputs still counts; zero-length lives count at their
 #   instant (Q).

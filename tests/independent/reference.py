@@ -6,7 +6,7 @@ could be read in two ways: readings.py.
 
   graph      the JSON of a graph file (emplace-graph, version 1: framework/graph/FORMAT.md)
   placement  the JSON of a placement file (emplace-placement, version 1:
-             framework/placement/FORMAT.md)
+             framework/placement/FORMAT.md), with its issue_order if it has one
   cluster    a dict with the keys of a cluster file (framework/cluster/FORMAT.md), quantities as
              numbers instead of unit strings: times [ns] and bandwidth [B/s] (int, or an exact
              decimal string), memory [B]
@@ -17,7 +17,7 @@ import heapq
 import readings
 from lower_bound import bound_range
 from memory import queue_peaks, stream_peaks
-from model import Machine, Step, issue_order
+from model import Machine, Step, issue_order, upward_ranks
 
 
 class Timeline:
@@ -30,6 +30,8 @@ class Timeline:
         self.slot, self.hops = [None] * len(step.ops), []
         self.slots = [[0] * device["slots"] for device in machine.devices]
         self.free = [0] * len(machine.channels)
+        self.host = 0
+        self.occupied = []  # (device, slot, start, wire, bytes, channel)
         self.first_arrivals = {}  # tensor -> latest arrival of its first hops
         self.copy_start = {}  # (tensor, destination) -> start of the last hop
         self.latest = self.latest_with_gaps = 0
@@ -38,10 +40,18 @@ class Timeline:
         self.channel_transfers = [0] * len(machine.channels)
         self.channel_bytes = [0] * len(machine.channels)
 
+    def issue(self, d, ready=0):
+        """The host issues a command for device d, not before `ready`; returns when it may start."""
+        device = self.step.machine.devices[d]
+        self.host = max(self.host, ready) + device["issue"]
+        return self.host + device["launch"]
+
+    def free_slot(self, d):
+        return self.slots[d].index(min(self.slots[d]))
+
     def run_op(self, v, ready):
         d, cost = self.step.place[v], self.step.cost[v]
-        slots = self.slots[d]
-        slot = slots.index(min(slots))
+        slots, slot = self.slots[d], self.free_slot(d)
         self.slot[v] = slot
         self.start[v] = max(slots[slot], ready)
         self.finish[v] = self.start[v] + cost
@@ -56,7 +66,14 @@ class Timeline:
         channel_index = self.step.route(source, destinations[0])[hop]
         channel, size = self.step.machine.channels[channel_index], self.step.bytes(tensor)
         wire = -(-size * 10**9 // channel["bandwidth"])
-        start = max(self.free[channel_index], ready)
+        ends = {"none": [], "source": [source], "destination": [destinations[0]]}
+        ends["both"] = ends["source"] + ends["destination"]
+        slots = [(d, self.free_slot(d)) for d in ends[channel["occupies"]]]
+        start = max([self.free[channel_index], ready] + [self.slots[d][s] for d, s in slots])
+        for d, slot in slots:
+            self.slots[d][slot] = start + wire
+            self.device_busy[d] += wire
+            self.occupied.append((d, slot, start, wire, size, channel["name"]))
         arrival = start + channel["latency"] + wire
         self.free[channel_index] = start + wire + channel["gap"]
         self.channel_busy[channel_index] += wire
@@ -99,14 +116,15 @@ def queue_timeline(step):
         time, kind, key, destinations = heapq.heappop(heap)
         if kind == 1:
             v = key[0]
-            line.run_op(v, time)
+            line.run_op(v, line.issue(step.place[v], time))
             for tensor, remote in step.sends[v]:
                 known(v, tensor, step.place[v], line.finish[v])
                 for party in step.parties(step.place[v], remote):
                     heapq.heappush(heap, (line.finish[v], 0, (v, tensor, party[0], 0), party))
         else:
             v, tensor, _, hop = key
-            arrival = line.transfer(tensor, destinations, hop, step.place[v], time)
+            earliest = line.issue(step.place[v], time) if hop == 0 else time
+            arrival = line.transfer(tensor, destinations, hop, step.place[v], earliest)
             for d in destinations:
                 if hop + 1 == len(step.route(step.place[v], d)):
                     known(v, tensor, d, arrival)
@@ -117,14 +135,10 @@ def queue_timeline(step):
 
 def stream_timeline(step, order):
     """S: one pass in issue order."""
-    line, clock, arrival = Timeline(step), 0, {}
+    line, arrival = Timeline(step), {}
     for v in order:
         d = step.place[v]
-        device = step.machine.devices[d]
-        clock += device["issue"]
-        line.run_op(
-            v, max([clock + device["launch"]] + [arrival[u, t, d] for u, t in step.waits_for[v]])
-        )
+        line.run_op(v, max([line.issue(d)] + [arrival[u, t, d] for u, t in step.waits_for[v]]))
         for tensor, remote in step.sends[v]:
             arrival[v, tensor, d] = line.finish[v]
             shared = {party[0]: party for party in step.parties(d, remote)}
@@ -134,29 +148,36 @@ def stream_timeline(step, order):
                 turns = [x for party in shared.values() for x in party]
             for destination in turns:
                 if destination in shared:
-                    clock += device["issue"]
-                    ready = max(line.finish[v], clock + device["launch"])
+                    ready = max(line.finish[v], line.issue(d))
                     time = line.transfer(tensor, shared[destination], 0, d, ready)
                     after_first.update((other, time) for other in shared[destination])
                 time = after_first[destination]
                 for hop in range(1, len(step.route(d, destination))):
                     if not readings.ISSUE_ONCE_PER_COPY:
-                        clock += device["issue"]
-                        time = max(time, clock + device["launch"])
+                        time = max(time, line.issue(d))
                     time = line.transfer(tensor, [destination], hop, d, time)
                 arrival[v, tensor, destination] = time
     return line
 
 
-def queue(step):
+def queue(step, placement, priority):
     """(timeline, peaks [devices])"""
+    if priority is not None and priority != "id":
+        raise ValueError("queue semantics has no issue order")
     line = queue_timeline(step)
     return line, queue_peaks(step, line)
 
 
-def stream(step):
+def stream(step, placement, priority):
     """(timeline, peaks [devices])"""
-    order = issue_order(step)
+    given = placement.get("issue_order")
+    if priority is None:
+        priority = "id" if given is None else "given"
+    if priority == "given":
+        number = {op["name"]: v for v, op in enumerate(step.ops)}
+        order = [number[name] for name in given]
+    else:
+        order = issue_order(step, upward_ranks(step) if priority == "upward_rank" else None)
     return stream_timeline(step, order), stream_peaks(step, order)
 
 
@@ -164,13 +185,14 @@ def stream(step):
 SEMANTICS = {"queue": queue, "stream": stream}
 
 
-def simulate(graph, cluster, placement, semantics, count_gaps=False):
+def simulate(graph, cluster, placement, semantics, count_gaps=False, priority=None):
     """(outcome, trace). The outcome is the JSON of `emplace simulate`, with bound_ns the pair
     (least, greatest). The trace is {"op <id>": (device, slot, start, cost)}, and per channel under
     its name the sorted list of (start, wire, arrival, bytes, hop, "destination,...") of its
-    transfers."""
+    transfers; under "slots of <device>" the sorted list of (slot, start, wire, bytes, channel) of
+    the transfers that occupied them. `priority` is what --priority says, None: nothing."""
     step = Step(graph, Machine(cluster), placement)
-    line, peaks = SEMANTICS[semantics](step)
+    line, peaks = SEMANTICS[semantics](step, placement, priority)
     devices, channels = step.machine.devices, step.machine.channels
     deficits = [max(0, peak - device["memory"]) for peak, device in zip(peaks, devices)]
     outcome = {
@@ -201,6 +223,8 @@ def simulate(graph, cluster, placement, semantics, count_gaps=False):
     for k, start, wire, arrival, size, hop, destinations in line.hops:
         names = ",".join(devices[d]["name"] for d in destinations)
         trace.setdefault(channels[k]["name"], []).append((start, wire, arrival, size, hop, names))
+    for d, *rest in line.occupied:
+        trace.setdefault(f"slots of {devices[d]['name']}", []).append(tuple(rest))
     return outcome, {
         key: sorted(value) if isinstance(value, list) else value for key, value in trace.items()
     }

@@ -11,6 +11,8 @@ def _drop_op(problem, v):
     graph = small["graph"]
     gone = graph["ops"].pop(v)
     del small["placement"]["devices"][gone["name"]]
+    if "issue_order" in small["placement"]:
+        small["placement"]["issue_order"].remove(gone["name"])
     dead = set(gone["outputs"])
     tensor_id, kept = {}, []
     for t in graph["tensors"]:
@@ -98,6 +100,7 @@ def candidates(problem):
         "launch",
         "slots",
         "broadcast",
+        "occupies",
         "overhead",
         "pays_transfers",
     )

@@ -32,8 +32,10 @@ std::string Difference(const Outcome& fast, const Outcome& reference) {
   return "";
 }
 
-void CompareOnRandomProblems(const SimulatorOptions& simulator_options,
-                             RandomProblemOptions options) {
+// @param orders  in any issue order
+void CompareOnRandomProblems(SimulatorOptions simulator_options,
+                             RandomProblemOptions options,
+                             bool orders = false) {
   if (simulator_options.semantics == Semantics::kQueue) {
     options.host_costs = options.occupies = kQueueEngineKnowsHosts;
   }
@@ -42,6 +44,7 @@ void CompareOnRandomProblems(const SimulatorOptions& simulator_options,
     options.num_ops = 1 + UniformInt(rng, 40);
     options.num_devices = 1 + UniformInt(rng, 5);
     const auto problem = RandomProblem(rng, options);
+    if (orders) simulator_options.issue_order = RandomIssueOrder(rng, problem->graph());
     const auto simulator = MakeSimulator(problem, simulator_options);
     for (int i = 0; i < 4; ++i) {
       const Placement placement = RandomPlacement(rng, *problem);
@@ -73,6 +76,17 @@ TEST_CASE("the fast engines equal the reference on random problems without ties"
     CAPTURE(ToString(semantics));
     CompareOnRandomProblems({semantics}, {.ties = false});
   }
+}
+
+TEST_CASE("the fast engines equal the reference in any issue order") {
+  int compared = 0;
+  for (const Semantics semantics : AllSemantics()) {
+    if (!EntryOf(semantics).has_issue_order) continue;
+    CAPTURE(ToString(semantics));
+    CompareOnRandomProblems({semantics}, {.forbidden = true}, true);
+    ++compared;
+  }
+  CHECK(compared > 0);
 }
 
 TEST_CASE("batch = one by one, any number of threads, any order of the batch") {

@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "tests/simulator/simulate.h"
 #include "tests/support/pages.h"
+#include "tests/support/paths.h"
 
 namespace {
 
@@ -79,6 +80,40 @@ TEST_CASE("an engine's order holds every op once") {
   for (const Semantics semantics : AllSemantics()) {
     CAPTURE(ToString(semantics));
     CHECK(std::ranges::is_permutation(EntryOf(semantics).op_order(problem->graph()), ids));
+  }
+}
+
+TEST_CASE("an issue order is one of the graph, and only for semantics that have one") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Op("a", {1});
+  b.Op("b", {2}, {0});
+  b.Op("c", {4}, {0});
+  const auto problem = b.Build();
+  const auto error_of = [&](Semantics semantics, std::vector<int> order) {
+    const SimulatorOptions options{.semantics = semantics, .issue_order = std::move(order)};
+    const std::string error = MessageOf<InputError>([&] { MakeSimulator(problem, options); });
+    CHECK(error == MessageOf<InputError>([&] {
+            SimulateReference(*problem, std::vector<DeviceIndex>{0, 0, 0}, options);
+          }));
+    return error;
+  };
+  CHECK(error_of(Semantics::kQueue, {0, 2, 1}) ==
+        "issue order: queue semantics has none, expected stream semantics");
+  CHECK(error_of(Semantics::kStream, {0, 1}) ==
+        "issue order: has 2 ops, expected each of the 3 ops of graph \"test_graph\" once");
+  CHECK(error_of(Semantics::kStream, {0, 3, 1}) ==
+        "issue order: position 1 is op 3, expected 0 to 2");
+  CHECK(error_of(Semantics::kStream, {0, 2, 2}) ==
+        "issue order: op \"c\" is there twice, again at position 2");
+  CHECK(error_of(Semantics::kStream, {1, 0, 2}) ==
+        "issue order: op \"b\" at position 0 awaits op \"a\", which comes behind it");
+  for (const Semantics semantics : AllSemantics()) {
+    if (!EntryOf(semantics).has_issue_order) continue;
+    // a 0-1, c 1-5, b 5-7.
+    const Timeline t =
+        Simulate(problem, {0, 0, 0}, {.semantics = semantics, .issue_order = {0, 2, 1}});
+    CHECK(t.outcome.start == std::vector<Nanos>{0, 5, 1});
   }
 }
 

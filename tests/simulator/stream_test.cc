@@ -162,6 +162,30 @@ TEST_CASE("issue order: available ops by least id, not by listing order") {
   CHECK(Simulate(b.Build(), {0, 0, 0}, kS).outcome.start == std::vector<Nanos>{2, 0, 1});
 }
 
+TEST_CASE("a given issue order decides who is served first, and what is alive together") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.kind(0).issue = 1;
+  b.Op("a", {10}, {}, 8);
+  b.Op("b", {2}, {}, 16);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {1});
+  const auto problem = b.Build();
+  // By id: a, its copy, b, its copy at clocks 1 to 4: a 1-11, copy 11-19, b 11-13, copy behind it
+  // on d0->d1 19-35. x 19-20, y 35-36. Both copies are on d1 until x has been issued.
+  const Timeline by_id = Simulate(problem, {0, 0, 1, 1}, kS);
+  CHECK(by_id.outcome.start == std::vector<Nanos>{1, 11, 19, 35});
+  CHECK(by_id.outcome.devices[1].peak == 24);
+  // b, y, a, x: b 1-3, copy 3-19 (clock 2), y 19-20; a 3-13 (clock 3), copy 19-27, x 27-28.
+  const SimulatorOptions given{.semantics = Semantics::kStream, .issue_order = {1, 3, 0, 2}};
+  const Timeline t = Simulate(problem, {0, 0, 1, 1}, given);
+  CHECK(t.outcome.start == std::vector<Nanos>{3, 1, 27, 19});
+  CHECK(t.outcome.step_time == 28);
+  CHECK(t.outcome.devices[1].peak == 16);
+}
+
 TEST_CASE("destinations of a broadcast take their further hops in device order") {
   ProblemBuilder b;
   for (const char* name : {"g0", "g1", "g2", "g3"}) b.Device(name);

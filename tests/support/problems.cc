@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "framework/schedule/issue_order.h"
+
 namespace emplace::testing {
 
 int ProblemBuilder::Op(const std::string& name,
@@ -298,6 +300,12 @@ Placement RandomPlacement(Rng& rng, const Problem& problem) {
     placement.device.push_back(static_cast<DeviceIndex>(device));
   }
   return placement;
+}
+
+std::vector<int> RandomIssueOrder(Rng& rng, const Graph& graph) {
+  std::vector<std::int64_t> priority(graph.num_ops());
+  for (std::int64_t& p : priority) p = UniformInt(rng, 1'000'000);
+  return IssueOrder(graph, priority);
 }
 
 }  // namespace emplace::testing

@@ -207,4 +207,28 @@ TEST_CASE("what an export refuses") {
                {"p.json", "\"a\" and \"c\"", "\"w\"", "share a device"});
 }
 
+TEST_CASE("an issue order goes along with the placement and its simulated time") {
+  const ExportFiles files;
+  WriteText(files.folder / "p.json",
+            R"({"format": "emplace-placement", "version": 1, "issue_order": ["a", "c", "b", "d"],
+                "devices": {"a": "gpu:0", "b": "gpu:0", "c": "gpu:1", "d": "gpu:0"}})");
+  const auto order_of = [](const ProcessResult& result) {
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    return Json::parse(result.out)["issue_order"].dump();
+  };
+  const ProcessResult stream = files.ExportPlacement("g.json", "json", {"--semantics", "stream"});
+  CHECK(order_of(stream) == R"(["a","c","b","d"])");
+  CHECK(order_of(files.ExportPlacement("g.json", "json")) == R"(["a","c","b","d"])");
+
+  WriteText(files.folder / "run.yaml",
+            "graph: g.json\ncluster: c.yaml\nagents: [single_gpu]\nsemantics: stream\n"
+            "priority: given\nissue_order: p.json\nbudget: {evaluations: 5}\n");
+  REQUIRE(files.Run({"run", "run.yaml", "-o", "r.h5", "--quiet"}).exit_code == 0);
+  CHECK(order_of(files.Export({"r.h5", "--to", "json"})) == R"(["a","c","b","d"])");
+  const ResultsReader reader(files.folder / "r.h5");
+  CHECK(reader.Text("/problem", "priority") == "given");
+  CHECK(reader.Ints("/problem/issue_order") == std::vector<std::int64_t>{0, 2, 1, 3});
+}
+
 }  // namespace

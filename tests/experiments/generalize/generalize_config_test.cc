@@ -134,6 +134,12 @@ TEST_CASE("mistakes in a config are named with their place") {
     refused(families + test, {"a.yaml:3:", "\"tests\"", "did you mean \"test\"?"});
     files.WriteFamily("a", "semantics: que\n");
     refused(families + test, {"a.yaml:5:12: semantics: ", "\"que\"", "did you mean \"queue\"?"});
+    files.WriteFamily("a", "priority: upward_rank\n");
+    refused(families + test, {"a.yaml:5:11: ", "queue semantics has no issue order"});
+    files.WriteFamily("a", "semantics: stream\npriority: given\n");
+    refused(families + test, {"a.yaml:6:11: priority: a family has many graphs"});
+    files.WriteFamily("a", "semantics: stream\npriority: upward_rank\n");
+    CHECK(files.Read(families + test).families[0].priority == Priority::kUpwardRank);
     WriteText(files.folder / "a.yaml",
               "name: a\ncluster: 2xk81\ntrain: [a0.json]\ntest: [a1.json]\n");
     refused(families + test, {"a.yaml:2:10: cluster: unknown cluster \"2xk81\"; did you mean"});

@@ -181,4 +181,16 @@ TEST_CASE("the picture has a point per placement and is the same every time") {
   CHECK(!Contains(svg, "nan"));
 }
 
+TEST_CASE("placements are simulated in the issue order in which they were executed") {
+  Verification v = MakeVerification();
+  v.issue_order = {1, 0, 2};
+  SimulateAgain(v, v.problem);
+  // All on d0: as before. c on d1: b 10-70, its copy 70-120; a 70-110, its copy 120-170; c ends
+  // at 270 (by id at 260).
+  CHECK(v.placements[0].simulated.step_time == 210);
+  CHECK(v.placements[1].simulated.step_time == 270);
+  // Without the launch: 200 (0 %) and 260 (65 / 325).
+  CHECK(Ablate(v, nullptr)[0].fidelity.mape == doctest::Approx(65. / 325 / 2));
+}
+
 }  // namespace

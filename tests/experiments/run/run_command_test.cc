@@ -269,4 +269,67 @@ TEST_CASE("every key of the config is explained") {
   }
 }
 
+TEST_CASE("a run by upward rank says so, and its placement brings the order along") {
+  const RunFiles files;
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.end(),
+                {"--set", "semantics=stream", "--set", "agents=[hill_climb]", "--json"});
+    const ProcessResult result = files.Run(more);
+    REQUIRE(result.exit_code == 0);
+    return Json::parse(result.out);
+  };
+  const auto simulate = [&](const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"simulate",
+                                          "--graph",
+                                          "g.json",
+                                          "--cluster",
+                                          "c.yaml",
+                                          "--semantics",
+                                          "stream",
+                                          "--placement",
+                                          name + ".placement.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Json::parse(RunEmplace(arguments, {.folder = files.folder.path()}).out)["step_time_ns"];
+  };
+  const auto least = [](const Json& table) {
+    return table["agents"][0]["step_time_ns"]["min"].get<std::int64_t>();
+  };
+  const Json table = run({"-o", "rank.h5", "--set", "priority=upward_rank"});
+  CHECK(table["priority"] == "upward_rank");
+  CHECK(simulate("rank", {}) == least(table));
+  CHECK(simulate("rank", {"--priority", "given"}) == least(table));
+  CHECK(simulate("rank", {"--priority", "upward_rank"}) == least(table));
+  CHECK(Json::parse(ReadText(files.folder / "rank.placement.json"))["issue_order"].size() == 60);
+  const auto problem = Hdf5Text(files.folder / "rank.h5", "/problem");
+  CHECK(std::ranges::any_of(problem, [](const std::string& line) {
+    return line.find("priority: upward_rank") != std::string::npos;
+  }));
+  CHECK(files.Run({"--set", "semantics=stream", "--set", "priority=upward_rank", "-o", "text.h5"})
+            .out.find("model    stream semantics with priority upward_rank, step time\n") !=
+        std::string::npos);
+
+  // Another run takes the order of the file over, and finds the same.
+  const Json again = run(
+      {"-o", "given.h5", "--set", "priority=given", "--set", "issue_order=rank.placement.json"});
+  CHECK(again["priority"] == "given");
+  CHECK(least(again) == least(table));
+
+  // By id nothing is added. Contracted graphs are ordered by their own ranks.
+  CHECK(run({"-o", "id.h5"})["priority"] == "id");
+  CHECK_FALSE(Json::parse(ReadText(files.folder / "id.placement.json")).contains("issue_order"));
+  for (const std::string& line : Hdf5Text(files.folder / "id.h5", "/problem")) {
+    CHECK(line.find("priority") == std::string::npos);
+    CHECK(line.find("issue_order") == std::string::npos);
+  }
+  run({"-o",
+       "small.h5",
+       "--set",
+       "priority=upward_rank",
+       "--set",
+       "contracted=true",
+       "--set",
+       "coarsen=[single_consumer]"});
+  CHECK(Json::parse(ReadText(files.folder / "small.placement.json"))["issue_order"].size() == 60);
+}
+
 }  // namespace

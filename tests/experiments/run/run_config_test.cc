@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "agents/registry.h"
+#include "experiments/load.h"
 #include "framework/base/error.h"
 #include "tests/experiments/program_files.h"
 
@@ -136,6 +137,53 @@ TEST_CASE("passes never split the graph's own labels: colocate comes first, list
   CHECK(applied == std::vector<std::string>{"colocate"});
   CHECK(grouping.num_groups() == 2);
   CHECK(grouping.group_of(0) == grouping.group_of(2));
+}
+
+TEST_CASE("a priority belongs to stream semantics; an issue order is a placement file's") {
+  const TempDir folder;
+  WriteText(folder / "g.json", DiamondJson());
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const std::string devices =
+      R"("devices": {"a": "cpu:0", "b": "cpu:0", "c": "cpu:0", "d": "cpu:0"})";
+  const std::string head = R"({"format": "emplace-placement", "version": 1, )";
+  WriteText(folder / "p.json", head + R"("issue_order": ["a", "c", "b", "d"], )" + devices + "}");
+  WriteText(folder / "bare.json", head + devices + "}");
+  const auto plan_of = [&](const std::string& more) {
+    WriteText(folder / "run.yaml", "graph: g.json\ncluster: c.yaml\nagents: [heft]\n" + more);
+    return ReadRunPlan(folder / "run.yaml", {}, AllAgents());
+  };
+  const auto graph = LoadGraph(folder / "g.json");
+  const LoadedProblem problem =
+      MakeProblem(graph, LoadCluster(folder / "c.yaml"), {}, Objective::kStepTime, false, "test");
+  const auto order_of = [&](const std::string& more) {
+    return plan_of(more).SimulatorFor(*problem.exact).issue_order;
+  };
+
+  CHECK(order_of("semantics: stream\n").empty());
+  CHECK(plan_of("").ResolvedYaml().find("priority") == std::string::npos);
+  // b and c have the same rank, and so b, of less id, goes first.
+  const std::string by_rank = "semantics: stream\npriority: upward_rank\n";
+  CHECK(order_of(by_rank) == std::vector<int>{0, 1, 2, 3});
+  CHECK(plan_of(by_rank).ResolvedYaml().find("priority: upward_rank\n") != std::string::npos);
+  const std::string given = "semantics: stream\npriority: given\n";
+  CHECK(order_of(given + "issue_order: p.json\n") == std::vector<int>{0, 2, 1, 3});  // beside it
+
+  const auto error_of = [&](const std::string& more) {
+    return MessageOf<InputError>([&] { order_of(more); });
+  };
+  const auto names = [&](const std::string& more, const std::string& part) {
+    CAPTURE(error_of(more));
+    CHECK(error_of(more).find(part) != std::string::npos);
+  };
+  names("priority: upward_rank\n",
+        "run.yaml:4:11: priority: queue semantics has no issue order, expected priority id");
+  names("semantics: stream\npriority: rank\n", "run.yaml:5:11: priority: unknown priority \"rank\"");
+  names(given, "priority: priority given needs issue_order: FILE");
+  names("issue_order: p.json\n", "issue_order: only priority given takes an issue order");
+  names(given + "issue_order: p.json\ncontracted: true\n", "does not apply to contracted: true");
+  names(given + "issue_order: none.json\n", "none.json: cannot be read");
+  names(given + "issue_order: bare.json\n",
+        "bare.json: has no issue_order, which priority given asks for");
 }
 
 }  // namespace

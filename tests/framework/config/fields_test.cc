@@ -146,4 +146,25 @@ TEST_CASE("help lists every key with its default and sentence") {
   CHECK(fields[9].default_value == "60");
 }
 
+struct GrownConfig {
+  std::string graph = "g";
+  std::string order = "id";
+  void Visit(FieldVisitor& v) {
+    v.Field("graph", graph, "name or file");
+    v.AddedField("order", order, "id", "of the ops");
+  }
+};
+
+TEST_CASE("an added key is read and explained like others, and written unless it has its default") {
+  CHECK(ReadFields<GrownConfig>(ParseYaml("{order: rank}")).order == "rank");
+  CHECK(ReadFields<GrownConfig>(ParseYaml("{}")).order == "id");
+  CHECK(WriteFields(GrownConfig{}) == "graph: g\n");
+  CHECK(WriteFields(GrownConfig{.order = "rank"}) == "graph: g\norder: rank\n");
+  const std::vector<FieldHelp> fields = DescribeFields<GrownConfig>();
+  REQUIRE(fields.size() == 2);
+  CHECK(fields[1].key == "order");
+  CHECK(fields[1].default_value == "id");
+  CHECK(fields[1].help == "of the ops");
+}
+
 }  // namespace

@@ -28,10 +28,12 @@ TEST_CASE("placement: the example is one of the other pages' graph and cluster")
       warnings.push_back(warning);
     });
   };
-  const std::vector<DeviceIndex> devices = parse(example);
+  const PlacementFile file = parse(example);
   CHECK(warnings.empty());
-  CHECK(devices == std::vector<DeviceIndex>{1, 1, 2, 1});
-  CHECK(json::parse(FormatPlacement(devices, graph, cluster)) == json::parse(example));
+  CHECK(file.device_of_op == std::vector<DeviceIndex>{1, 1, 2, 1});
+  CHECK(file.issue_order == std::vector<int>{0, 1, 2, 3});
+  CHECK(json::parse(FormatPlacement(file.device_of_op, graph, cluster, file.issue_order)) ==
+        json::parse(example));
 
   const KeyTable keys = KeysOf(kPlacementPage, "Keys of the file");
   CHECK(Text(NamesOf(keys)) == Text(KeysAt(json::parse(example), {""})));

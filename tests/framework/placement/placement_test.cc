@@ -8,6 +8,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/random.h"
+#include "framework/schedule/issue_order.h"
 #include "tests/framework/graph/random_graph.h"
 #include "tests/support/paths.h"
 
@@ -49,11 +50,11 @@ TEST_CASE("a placement is read by names, whatever their order") {
   const std::string text = File(R"({"loss": "gpu:1", "load": "cpu:0", "conv": "gpu:0"})");
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& warning) { warnings.push_back(warning); };
-  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json", warn) == Devices{0, 1, 2});
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json", warn).device_of_op == Devices{0, 1, 2});
   CHECK(warnings.empty());
   const TempDir dir;
   WriteFileAtomically(dir / "p.json.gz", text);
-  CHECK(ReadPlacement(dir / "p.json.gz", kGraph, Machine()) == Devices{0, 1, 2});
+  CHECK(ReadPlacement(dir / "p.json.gz", kGraph, Machine()).device_of_op == Devices{0, 1, 2});
 }
 
 TEST_CASE("other names of graph and cluster, and unknown keys, are warned of") {
@@ -62,19 +63,19 @@ TEST_CASE("other names of graph and cluster, and unknown keys, are warned of") {
       R"({"format": "emplace-placement", "version": 1, "graph": "resnet", "cluster": "4xk80",
           "seed": 3, "devices": {"load": "cpu:0", "conv": "cpu:0", "loss": "cpu:0"}})";
   const auto warn = [&](const std::string& warning) { warnings.push_back(warning); };
-  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json", warn) == Devices{0, 0, 0});
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json", warn).device_of_op == Devices{0, 0, 0});
   CHECK(warnings ==
         std::vector<std::string>{"p.json: unknown key \"seed\" ignored",
                                  "p.json: graph: made for \"resnet\", used with \"net\"",
                                  "p.json: cluster: made for \"4xk80\", used with \"2xk80\""});
-  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json") == Devices{0, 0, 0});
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json").device_of_op == Devices{0, 0, 0});
 }
 
 TEST_CASE("graph and cluster names may be missing") {
   const std::string text =
       R"({"format": "emplace-placement", "version": 1,
           "devices": {"load": "cpu:0", "conv": "cpu:0", "loss": "gpu:0"}})";
-  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json") == Devices{0, 0, 1});
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json").device_of_op == Devices{0, 0, 1});
 }
 
 TEST_CASE("every op must be placed, known and there once") {
@@ -98,6 +99,37 @@ TEST_CASE("devices must be known by name") {
         "gpu:1");
   CHECK(PlacementErrorOf(File(R"({"load": "cpu:0", "conv": 1, "loss": "cpu:0"})")) ==
         "p.json: devices.conv: got 1; expected a name (text)");
+}
+
+TEST_CASE("an issue order is a list of all ops, each behind what it awaits") {
+  const Graph graph("net",
+                    {Tensor{.name = "t"}},
+                    {Op{.name = "load", .outputs = {0}},
+                     Op{.name = "conv", .inputs = {0}},
+                     Op{.name = "loss", .control_inputs = {1}}});
+  const auto with = [](const std::string& order) {
+    return R"({"format": "emplace-placement", "version": 1, "issue_order": )" + order +
+           R"(, "devices": {"load": "cpu:0", "conv": "cpu:0", "loss": "gpu:0"}})";
+  };
+  const auto parse = [&](const std::string& order) {
+    return ParsePlacement(with(order), graph, Machine(), "p.json");
+  };
+  const auto error_of = [&](const std::string& order) {
+    return MessageOf<InputError>([&] { parse(order); });
+  };
+  CHECK(parse(R"(["load", "conv", "loss"])").issue_order == std::vector<int>{0, 1, 2});
+  CHECK(error_of(R"("id")") == "p.json: issue_order: got \"id\"; expected a list of op names");
+  CHECK(error_of(R"(["load", 1, "loss"])") ==
+        "p.json: issue_order.1: got 1; expected a name (text)");
+  CHECK(error_of(R"(["load", "convv", "loss"])") ==
+        "p.json: issue_order.1: unknown op \"convv\"; did you mean \"conv\"? choices: load, conv, "
+        "loss");
+  CHECK(error_of(R"(["load", "conv"])") ==
+        "p.json: issue_order: has 2 ops, expected each of the 3 ops of graph \"net\" once");
+  CHECK(error_of(R"(["load", "conv", "conv"])") ==
+        "p.json: issue_order: op \"conv\" is there twice, again at position 2");
+  CHECK(error_of(R"(["load", "loss", "conv"])") ==
+        "p.json: issue_order: op \"loss\" at position 1 awaits op \"conv\", which comes behind it");
 }
 
 TEST_CASE("what is no placement file is refused") {
@@ -137,6 +169,22 @@ TEST_CASE("the writer lists the ops in graph order") {
 "loss":"gpu:0"
 }}
 )");
+  CHECK(FormatPlacement(Devices{2, 0, 1}, kGraph, Machine(), std::vector<int>{2, 0, 1}) ==
+        R"({"format":"emplace-placement",
+"version":1,
+"graph":"net",
+"cluster":"2xk80",
+"devices":{
+"load":"gpu:1",
+"conv":"cpu:0",
+"loss":"gpu:0"
+},
+"issue_order":[
+"loss",
+"load",
+"conv"
+]}
+)");
 }
 
 TEST_CASE("random placements survive writing and reading, nasty op names included") {
@@ -147,8 +195,17 @@ TEST_CASE("random placements survive writing and reading, nasty op names include
     const Graph graph = testing::RandomGraph(rng, UniformInt(rng, 30));
     Devices devices(graph.num_ops());
     for (DeviceIndex& device : devices) device = static_cast<DeviceIndex>(UniformInt(rng, 3));
-    CHECK(ParsePlacement(FormatPlacement(devices, graph, cluster), graph, cluster, "p.json") ==
-          devices);
+    const std::string text = FormatPlacement(devices, graph, cluster);
+    const PlacementFile file = ParsePlacement(text, graph, cluster, "p.json");
+    CHECK(file.device_of_op == devices);
+    CHECK(file.issue_order.empty());
+    std::vector<std::int64_t> priority(graph.num_ops());
+    for (std::int64_t& p : priority) p = UniformInt(rng, 5);
+    const std::vector<int> order = IssueOrder(graph, priority);
+    const PlacementFile ordered =
+        ParsePlacement(FormatPlacement(devices, graph, cluster, order), graph, cluster, "p.json");
+    CHECK(ordered.device_of_op == devices);
+    CHECK(ordered.issue_order == order);
   }
 }
 

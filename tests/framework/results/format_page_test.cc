@@ -105,6 +105,8 @@ std::regex PatternOf(const std::string& name) {
 // What no committed file has: only resumed and stopped runs do, and matrices that were left out.
 const Names kNotInExamples = {"/config@resumed",
                               "/config@earlier_programs",
+                              "/problem@priority",
+                              "/problem/issue_order",
                               "/agents/<label>/checkpoint",
                               "/families/<family>/training/<label>/checkpoint",
                               "/validation/<graph>/placement"};

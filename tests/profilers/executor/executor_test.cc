@@ -51,15 +51,24 @@ TEST_CASE("outcomes equal those of the simulator, where the devices keep to the 
   Rng rng(21);
   int compared = 0;
   for (int round = 0; round < 50; ++round) {
-    const auto problem = RandomProblem(rng, {.slots = false, .host_costs = false});
-    const auto simulator = MakeSimulator(problem, {Semantics::kStream});
-    Executor executor(problem, MakeVirtualBackend(problem), {.rounds = 1, .traced_rounds = 1});
+    const auto problem =
+        RandomProblem(rng, {.slots = false, .host_costs = false, .occupies = false});
+    const std::vector<int> order =
+        round % 2 == 0 ? std::vector<int>{} : RandomIssueOrder(rng, problem->graph());
+    const auto simulator =
+        MakeSimulator(problem, {.semantics = Semantics::kStream, .issue_order = order});
+    Executor executor(problem,
+                      MakeVirtualBackend(problem),
+                      {.rounds = 1, .traced_rounds = 1, .issue_order = order});
     std::vector<Placement> placements;
     for (int i = 0; i < 3; ++i) placements.push_back(RandomPlacement(rng, *problem));
     const auto expected = simulator->Evaluate(placements);
     const auto found = executor.Evaluate(placements, {.channels = true, .op_times = true});
     for (size_t i = 0; i < placements.size(); ++i) {
-      const auto plan = CompilePlan(*problem, ExpandPlacement(placements[i], problem->grouping()));
+      const auto plan = CompilePlan(*problem,
+                                    ExpandPlacement(placements[i], problem->grouping()),
+                                    MemoryReuse::kNoWaits,
+                                    order);
       if (plan.hazard_waits > 0) continue;
       ++compared;
       const auto reference =

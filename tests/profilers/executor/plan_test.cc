@@ -27,7 +27,8 @@ RandomProblemOptions Executable(Rng& rng) {
   return {.num_ops = 1 + UniformInt(rng, 40),
           .num_devices = 1 + UniformInt(rng, 5),
           .slots = false,
-          .host_costs = false};
+          .host_costs = false,
+          .occupies = false};
 }
 
 // Which commands have finished for sure when another one starts: the plan's streams and waits,
@@ -260,13 +261,22 @@ std::vector<DeviceIndex> RandomDevices(Rng& rng, const Problem& problem) {
   return ExpandPlacement(RandomPlacement(rng, problem), problem.grouping());
 }
 
+// By id, or in any other issue order.
+SimulatorOptions StreamInSomeOrder(Rng& rng, const Problem& problem) {
+  SimulatorOptions options{.semantics = Semantics::kStream};
+  if (UniformInt(rng, 2) == 1) options.issue_order = RandomIssueOrder(rng, problem.graph());
+  return options;
+}
+
 TEST_CASE("per stream, commands stand in the order of the simulator's stream semantics") {
   Rng rng(11);
   for (int round = 0; round < 200 * EMPLACE_TEST_SCALE; ++round) {
     const auto problem = RandomProblem(rng, Executable(rng));
     const auto devices = RandomDevices(rng, *problem);
-    const ExecutionPlan plan = CompilePlan(*problem, devices);
-    const Timeline timeline = SimulateReference(*problem, devices, {Semantics::kStream});
+    const SimulatorOptions options = StreamInSomeOrder(rng, *problem);
+    const ExecutionPlan plan =
+        CompilePlan(*problem, devices, MemoryReuse::kNoWaits, options.issue_order);
+    const Timeline timeline = SimulateReference(*problem, devices, options);
 
     using Key = std::tuple<bool, int, int, int>;  // is copy, op, tensor, hop
     std::vector<std::vector<Key>> expected(plan.num_streams()), found(plan.num_streams());
@@ -290,9 +300,12 @@ TEST_CASE("a plan's peaks are those of the plain implementation of stream semant
   for (int round = 0; round < 400 * EMPLACE_TEST_SCALE; ++round) {
     const auto problem = RandomProblem(rng, Executable(rng));
     const auto devices = RandomDevices(rng, *problem);
-    const ExecutionPlan plan =
-        CompilePlan(*problem, devices, round % 2 ? MemoryReuse::kTight : MemoryReuse::kNoWaits);
-    const Timeline timeline = SimulateReference(*problem, devices, {Semantics::kStream});
+    const SimulatorOptions options = StreamInSomeOrder(rng, *problem);
+    const ExecutionPlan plan = CompilePlan(*problem,
+                                           devices,
+                                           round % 2 ? MemoryReuse::kTight : MemoryReuse::kNoWaits,
+                                           options.issue_order);
+    const Timeline timeline = SimulateReference(*problem, devices, options);
     CAPTURE(round);
     for (int d = 0; d < problem->num_devices(); ++d) {
       REQUIRE(plan.peak_bytes[d] == timeline.outcome.devices[d].peak);
@@ -309,8 +322,10 @@ TEST_CASE("in virtual time a plan takes what stream semantics says, command by c
     options.ties = round % 2 == 0;
     const auto problem = RandomProblem(rng, options);
     const auto devices = RandomDevices(rng, *problem);
-    const auto plan = std::make_shared<ExecutionPlan>(CompilePlan(*problem, devices));
-    const Timeline timeline = SimulateReference(*problem, devices, {Semantics::kStream});
+    const SimulatorOptions stream = StreamInSomeOrder(rng, *problem);
+    const auto plan = std::make_shared<ExecutionPlan>(
+        CompilePlan(*problem, devices, MemoryReuse::kNoWaits, stream.issue_order));
+    const Timeline timeline = SimulateReference(*problem, devices, stream);
     const StepRecord step =
         MakeVirtualBackend(problem)->Load(plan, DispatchMode::kGraph)->Step(true);
 

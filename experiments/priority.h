@@ -1,0 +1,42 @@
+#pragma once
+
+// The key `priority` of configs and the option --priority: the order in which stream semantics
+// issues ops (simulator/README.md, "Issue order").
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/search/problem.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+
+enum class Priority : std::uint8_t {
+  kId,          ///< the default order
+  kUpwardRank,  ///< by upward rank
+  kGiven,       ///< that of a placement file
+};
+
+/// Its name: "id", "upward_rank", "given".
+std::string_view ToString(Priority priority);
+
+/// "id (least id first), upward_rank (...) or given (...)": for help texts.
+std::string PriorityHelp();
+
+/// The priority of a name.
+/// @param where  stands at the beginning of the message: a file with line and column, or an option
+/// @throws InputError naming `where` and the choices if there is none of this name; if it is not
+///   `id` and the semantics has no issue order
+Priority ParsePriority(std::string_view text, std::string_view where, Semantics semantics);
+
+/// The options with the issue order that a priority gives for a problem; in a semantics without
+/// issue order unchanged.
+/// @param given  [num_ops] op ids: the order for Priority::kGiven
+SimulatorOptions WithPriority(SimulatorOptions options,
+                              Priority priority,
+                              const Problem& problem,
+                              const std::vector<int>& given = {});
+
+}  // namespace emplace
