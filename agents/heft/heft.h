@@ -12,8 +12,9 @@
 // cost least together; the others, taken by priority as they become ready, to the device on which
 // they finish first, with insertion.
 //
-// Messages never wait for each other here, and memory is not looked at; the simulated step is
-// therefore longer than the heuristic's own makespan as a rule. With groups, the first op of a
+// Messages never wait for each other, for the host or for devices that they occupy, and memory is
+// not looked at; the simulated step is therefore longer than the heuristic's own makespan as a
+// rule. With groups, the first op of a
 // group that is scheduled decides for all: it goes to the device d that minimises its finish time
 // plus what the group's other ops cost on d. That is the classical rule when every op is its own
 // group. See list_schedule.h for groups and free sources. Ties go to the device of least index.

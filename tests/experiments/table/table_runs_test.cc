@@ -74,6 +74,7 @@ TEST_CASE("a file with several agents and seeds") {
   CHECK(*FindRunKey(run, "budget.evaluations") == "7");
   CHECK(*FindRunKey(run, "agent") == "rl");
   CHECK(FindRunKey(run, "objective") == nullptr);
+  CHECK(*FindRunKey(run, "priority") == "id");
   CHECK(FindRunKey(run, "jobs") == nullptr);
   CHECK(std::isinf(result.runs[1].best_ns));
   CHECK(result.runs[1].progress == RunProgress::kDone);
@@ -86,7 +87,8 @@ TEST_CASE("a file with several agents and seeds") {
 
 TEST_CASE("keys for rows: those of a run config, and the agent") {
   const std::vector<std::string> keys = RunKeys();
-  for (const char* key : {"agent", "graph", "cluster", "semantics", "budget.evaluations"}) {
+  for (const char* key :
+       {"agent", "graph", "cluster", "semantics", "priority", "budget.evaluations"}) {
     CHECK(std::count(keys.begin(), keys.end(), key) == 1);
   }
   for (const char* key : {"agents", "seeds", "jobs", "output"}) {
