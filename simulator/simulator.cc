@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@
 #include "simulator/lanes/lane_kernel.h"
 #include "simulator/lanes/lane_moves.h"
 #include "simulator/lanes/lane_program.h"
-#include "simulator/period.h"
+#include "simulator/period_engine.h"
 
 namespace emplace {
 namespace {
@@ -95,12 +96,14 @@ class Simulator final : public Evaluator {
         allowed_.push_back(problem_->allowed_devices(group));
       }
     }
+    if (!steps) compiled_period_.emplace(*problem_);
     for (int i = 0; i < options.threads; ++i) {
       workers_.push_back({.engine = semantics.make_engine(compiled_, engine_options),
                           .device = std::vector<std::uint8_t>(compiled_.num_ops)});
       if (lane_program_ != nullptr && lane_program_->possible) {
         workers_.back().lanes = std::make_unique<LaneEngine>(*lane_program_, *kernel_, allowed_);
       }
+      if (compiled_period_) workers_.back().period.emplace(*compiled_period_);
     }
   }
 
@@ -127,6 +130,14 @@ class Simulator final : public Evaluator {
     const Results results{.columns = outcomes};
     if (workers_[0].lanes != nullptr && all_routes_) {
       EvaluateNeighborsInLanes(neighbors, results);
+    } else if (compiled_period_ && all_routes_) {
+      // Some microseconds each: no thread for fewer than 16.
+      ForParts((neighbors.size() + 15) / 16, [&](int part, int parts) {
+        workers_[part].period->RunNeighbors(neighbors,
+                                            neighbors.size() * part / parts,
+                                            neighbors.size() * (part + 1) / parts,
+                                            outcomes);
+      });
     } else {
       ForParts(neighbors.size(), [&](int part, int parts) {
         for (size_t i = part; i < neighbors.size(); i += parts) {
@@ -141,6 +152,7 @@ class Simulator final : public Evaluator {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<LaneEngine> lanes;    // where there are lanes
     std::unique_ptr<LaneMoves> moves;     // once neighbours have been asked for
+    std::optional<PeriodEngine> period;   // for the period objective
     std::vector<std::uint8_t> device;     // [num_ops] by position
     std::vector<std::uint8_t> placement;  // [num_groups]
     Outcome outcome;
@@ -277,10 +289,8 @@ class Simulator final : public Evaluator {
 
   void RunOne(Worker& worker, const DeviceIndex* device, size_t i, const Results& results) const {
     Outcome& outcome = results.outcomes.empty() ? worker.outcome : results.outcomes[i];
-    if (problem_->objective() == Objective::kPeriod) {
-      const Placement placement{{device, device + problem_->num_groups()}};
-      EvaluatePeriod(
-          *problem_, ExpandPlacement(placement, problem_->grouping()), results.detail, outcome);
+    if (worker.period) {
+      worker.period->Run(device, results.detail, outcome);
     } else {
       for (int position = 0; position < compiled_.num_ops; ++position) {
         worker.device[position] = device[compiled_.group_at[position]];
@@ -349,6 +359,7 @@ class Simulator final : public Evaluator {
   const std::shared_ptr<const Problem> problem_;
   const CompiledProblem compiled_;
   const bool all_routes_;
+  std::optional<const CompiledPeriod> compiled_period_;
   std::unique_ptr<const LaneProgram> lane_program_;
   std::vector<std::uint64_t> allowed_;  // [num_groups] masks of devices, for the lanes
   const LaneKernel* kernel_ = nullptr;
