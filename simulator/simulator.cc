@@ -125,8 +125,13 @@ class Simulator final : public Evaluator {
 
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override {
     CheckSize(neighbors.base.device.size());
-    Validate(neighbors.base.device.data());
-    for (const Move& move : neighbors.moves) CheckMove(move);
+    if (neighbors.size() == 0) return;
+    if (neighbors.base != valid_base_) {
+      Validate(neighbors.base.device.data());
+      valid_base_ = neighbors.base;
+    }
+    const int begin = neighbors.begin.front(), end = neighbors.begin.back();
+    for (const Move& move : neighbors.moves.subspan(begin, end - begin)) CheckMove(move);
     const Results results{.columns = outcomes};
     if (workers_[0].lanes != nullptr && all_routes_) {
       EvaluateNeighborsInLanes(neighbors, results);
@@ -364,6 +369,7 @@ class Simulator final : public Evaluator {
   std::vector<std::uint64_t> allowed_;  // [num_groups] masks of devices, for the lanes
   const LaneKernel* kernel_ = nullptr;
   std::vector<Worker> workers_;
+  Placement valid_base_;  // of the last neighbours
   // Of the neighbours at hand: [num_neighbors] their snapshots, and their indices in that order.
   std::vector<int> snapshot_of_, sorted_, begin_;
 };

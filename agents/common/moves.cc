@@ -16,6 +16,15 @@ constexpr int kMaxFollowers = 8;
 
 }  // namespace
 
+void MoveLists::Clear() {
+  begin_.resize(1);
+  moves_.clear();
+}
+
+void MoveLists::Apply(std::size_t i, std::span<DeviceIndex> device) const {
+  for (int m = begin_[i]; m < begin_[i + 1]; ++m) device[moves_[m].group] = moves_[m].device;
+}
+
 MoveProposer::MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key)
     : problem_(problem),
       toward_neighbors_(config.toward_neighbors),
@@ -43,34 +52,38 @@ int MoveProposer::DrawOther(Rng& rng, int group, int device) const {
   return FirstDevice(mask);
 }
 
-int MoveProposer::DrawAim(Rng& rng, int group, const Placement& placement) const {
+int MoveProposer::DrawAim(Rng& rng, int group, const Placement& base) const {
   const auto neighbors = problem_.neighbors(group);
   if (!neighbors.empty() && Uniform01(rng) < toward_neighbors_) {
     const int neighbor = neighbors[UniformInt(rng, static_cast<int>(neighbors.size()))].neighbor;
-    const int device = placement.device[neighbor];
-    if (device != placement.device[group] && problem_.allowed(group, device)) return device;
+    const int device = base.device[neighbor];
+    if (device != base.device[group] && problem_.allowed(group, device)) return device;
   }
-  return DrawOther(rng, group, placement.device[group]);
+  return DrawOther(rng, group, base.device[group]);
 }
 
-bool MoveProposer::Swap(Rng& rng, int pivot, Placement& placement) const {
+bool MoveProposer::Swap(Rng& rng, int pivot, const Placement& base, MoveLists& lists) const {
   for (int i = 0; i < kSwapTries; ++i) {
     const int other = movable_[UniformInt(rng, static_cast<int>(movable_.size()))];
-    const DeviceIndex a = placement.device[pivot], b = placement.device[other];
+    const DeviceIndex a = base.device[pivot], b = base.device[other];
     if (a == b || !problem_.allowed(pivot, b) || !problem_.allowed(other, a)) continue;
-    std::swap(placement.device[pivot], placement.device[other]);
+    lists.Add(pivot, b);
+    lists.Add(other, a);
     return true;
   }
   return false;
 }
 
-void MoveProposer::Propose(Rng& rng, Placement& placement) const {
+void MoveProposer::Propose(Rng& rng, const Placement& base, MoveLists& lists) const {
   const int pivot = movable_[UniformInt(rng, static_cast<int>(movable_.size()))];
   const double drawn = Uniform01(rng) * cumulative_.back();
-  if (drawn >= cumulative_[0] && drawn < cumulative_[1] && Swap(rng, pivot, placement)) return;
-  const auto aim = static_cast<DeviceIndex>(DrawAim(rng, pivot, placement));
+  if (drawn >= cumulative_[0] && drawn < cumulative_[1] && Swap(rng, pivot, base, lists)) {
+    lists.End();
+    return;
+  }
+  const int aim = DrawAim(rng, pivot, base);
   const auto move = [&](int group) {
-    if (problem_.allowed(group, aim)) placement.device[group] = aim;
+    if (base.device[group] != aim && problem_.allowed(group, aim)) lists.Add(group, aim);
   };
   move(pivot);
   if (drawn >= cumulative_[1] && drawn < cumulative_[2]) {
@@ -86,17 +99,20 @@ void MoveProposer::Propose(Rng& rng, Placement& placement) const {
     const double half = std::log2(std::max(2.0, count / 2.0));
     const int length = static_cast<int>(std::exp2(Uniform01(rng) * half));
     const int first = std::max(0, position_[pivot] - UniformInt(rng, length + 1));
-    for (int i = first; i < std::min(count, first + length + 1); ++i) move(order[i]);
+    for (int i = first; i < std::min(count, first + length + 1); ++i) {
+      if (order[i] != pivot) move(order[i]);
+    }
   }
+  lists.End();
 }
 
-void MoveProposer::Perturb(Rng& rng, double share, Placement& placement) const {
+void MoveProposer::Perturb(Rng& rng, double share, const Placement& base, MoveLists& lists) const {
   const int certain = movable_[UniformInt(rng, static_cast<int>(movable_.size()))];
   for (int group : movable_) {
     if (group != certain && Uniform01(rng) >= share) continue;
-    placement.device[group] =
-        static_cast<DeviceIndex>(DrawOther(rng, group, placement.device[group]));
+    lists.Add(group, DrawOther(rng, group, base.device[group]));
   }
+  lists.End();
 }
 
 }  // namespace emplace

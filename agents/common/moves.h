@@ -4,11 +4,15 @@
 // an allowed device.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
+#include "framework/search/evaluator.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
@@ -30,6 +34,26 @@ struct MoveConfig {
   }
 };
 
+/// Neighbours of a placement as lists of moves. Its memory is kept when it is cleared.
+class MoveLists {
+ public:
+  void Clear();
+  /// A move of the neighbour that comes next.
+  void Add(int group, int device) { moves_.push_back({group, static_cast<DeviceIndex>(device)}); }
+  /// The neighbour has all its moves.
+  void End() { begin_.push_back(static_cast<int>(moves_.size())); }
+
+  std::size_t size() const { return begin_.size() - 1; }
+  /// @param base  outlives what is returned, as does this
+  Neighbors Of(const Placement& base) const { return {base, begin_, moves_}; }
+  /// Makes the moves of neighbour `i`. @param device  [num_groups]
+  void Apply(std::size_t i, std::span<DeviceIndex> device) const;
+
+ private:
+  std::vector<int> begin_{0};
+  std::vector<Move> moves_;
+};
+
 class MoveProposer {
  public:
   /// @throws SettingError below `key` for negative weights, weights that are all 0, or a
@@ -41,25 +65,26 @@ class MoveProposer {
   /// Moves of one group to another of its allowed devices.
   std::int64_t num_single_moves() const { return num_single_moves_; }
 
-  /// Changes at least one group; any() must be true. A pivot group is drawn among those with a
-  /// choice, and an aim, an allowed device other than its own: with probability `toward_neighbors`
-  /// that of a random neighbour (if it is one), else any uniformly. Then
+  /// Adds a neighbour of `base` to the lists: at least one group moves; any() must be true. A pivot
+  /// group is drawn among those with a choice, and an aim, an allowed device other than its own:
+  /// with probability `toward_neighbors` that of a random neighbour (if it is one), else any
+  /// uniformly. Then
   /// - single: the pivot moves to the aim;
   /// - swap: the pivot and a random group on another device exchange devices (8 tries, then
   ///   single);
   /// - neighbors: the pivot moves, and up to 8 random neighbours each follow with probability 1/2;
   /// - block: a run of 2^U groups around the pivot in group_order moves, U uniform up to half of
   ///   all. Groups that may not run on the aim stay.
-  void Propose(Rng& rng, Placement& placement) const;
+  void Propose(Rng& rng, const Placement& base, MoveLists& lists) const;
 
-  /// Moves each group with a choice to a random other allowed device with probability `share`, at
-  /// least one of them.
-  void Perturb(Rng& rng, double share, Placement& placement) const;
+  /// Adds a neighbour of `base` to the lists: each group with a choice moves to a random other
+  /// allowed device with probability `share`, at least one of them does.
+  void Perturb(Rng& rng, double share, const Placement& base, MoveLists& lists) const;
 
  private:
   int DrawOther(Rng& rng, int group, int device) const;
-  int DrawAim(Rng& rng, int group, const Placement& placement) const;
-  bool Swap(Rng& rng, int pivot, Placement& placement) const;
+  int DrawAim(Rng& rng, int group, const Placement& base) const;
+  bool Swap(Rng& rng, int pivot, const Placement& base, MoveLists& lists) const;
 
   const Problem& problem_;
   double toward_neighbors_;

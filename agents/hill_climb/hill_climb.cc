@@ -13,17 +13,8 @@
 namespace emplace {
 namespace {
 
-std::size_t BatchSize(const Evaluator& evaluator, int wanted) {
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(evaluator.remaining(), 1, wanted));
-}
-
-/// The first of the best.
-std::size_t IndexOfBest(const std::vector<Outcome>& outcomes) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < outcomes.size(); ++i) {
-    if (Better(outcomes[i], outcomes[best])) best = i;
-  }
-  return best;
+int BatchSize(const Evaluator& evaluator, int wanted) {
+  return static_cast<int>(std::clamp<std::int64_t>(evaluator.remaining(), 1, wanted));
 }
 
 }  // namespace
@@ -46,14 +37,23 @@ HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config
   patience_ = static_cast<int>(std::min<std::int64_t>(config.patience, enough));
 }
 
-void HillClimbAgent::MoveTo(const Placement& placement, const Outcome& outcome) {
-  if (!started_ || Better(outcome, best_outcome_)) {
-    best_ = placement;
-    best_outcome_ = outcome;
-    restarts_ = 0;
-  }
-  current_ = placement;
-  current_outcome_ = outcome;
+void HillClimbAgent::NoteBest() {
+  if (started_ && !Better(current_outcome_, best_outcome_)) return;
+  best_ = current_;
+  best_outcome_ = current_outcome_;
+  restarts_ = 0;
+}
+
+void HillClimbAgent::EvaluateCandidates(Evaluator& evaluator, const Placement& base) {
+  const OutcomeColumns columns = outcomes_.Columns(candidates_.size(), *problem_);
+  evaluator.EvaluateNeighbors(candidates_.Of(base), columns);
+}
+
+void HillClimbAgent::MoveTo(const Placement& base, std::size_t i) {
+  current_ = base;
+  candidates_.Apply(i, current_.device);
+  outcomes_.Read(i, *problem_, current_outcome_);
+  NoteBest();
 }
 
 void HillClimbAgent::Begin(Evaluator& evaluator) {
@@ -63,35 +63,37 @@ void HillClimbAgent::Begin(Evaluator& evaluator) {
   }
   const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   const std::size_t best = IndexOfBest(outcomes);
-  MoveTo(starts[best], outcomes[best]);
+  current_ = starts[best];
+  current_outcome_ = outcomes[best];
+  NoteBest();
   started_ = true;
 }
 
 void HillClimbAgent::Climb(Evaluator& evaluator) {
-  std::vector<Placement> batch(BatchSize(evaluator, config_.batch), current_);
-  for (Placement& candidate : batch) proposer_.Propose(rng_, candidate);
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(batch);
-  std::size_t chosen = IndexOfBest(outcomes);
-  if (config_.accept == "first") {
-    const auto better = std::find_if(outcomes.begin(), outcomes.end(), [&](const Outcome& outcome) {
-      return Better(outcome, current_outcome_);
-    });
-    if (better != outcomes.end()) chosen = static_cast<std::size_t>(better - outcomes.begin());
+  candidates_.Clear();
+  for (int left = BatchSize(evaluator, config_.batch); left > 0; --left) {
+    proposer_.Propose(rng_, current_, candidates_);
   }
-  const bool improves = Better(outcomes[chosen], current_outcome_);
-  const bool equal = !improves && !Better(current_outcome_, outcomes[chosen]);
-  if (improves || (equal && config_.sideways)) MoveTo(batch[chosen], outcomes[chosen]);
-  stale_ = improves ? 0 : stale_ + 1;
+  EvaluateCandidates(evaluator, current_);
+  const Score here = ScoreOf(current_outcome_);
+  std::size_t chosen = outcomes_.IndexOfBest();
+  if (config_.accept == "first" && outcomes_.score(chosen) < here) {
+    for (chosen = 0; outcomes_.score(chosen) >= here;) ++chosen;
+  }
+  const Score there = outcomes_.score(chosen);
+  if (there < here || (there == here && config_.sideways)) MoveTo(current_, chosen);
+  stale_ = there < here ? 0 : stale_ + 1;
 }
 
 void HillClimbAgent::Restart(Evaluator& evaluator) {
-  std::vector<Placement> batch(BatchSize(evaluator, config_.batch), best_);
   const double share = std::min(1.0, config_.perturbation * std::exp2(restarts_));
   restarts_ = share < 1 && share > 0 ? restarts_ + 1 : 0;
-  for (Placement& candidate : batch) proposer_.Perturb(rng_, share, candidate);
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(batch);
-  const std::size_t best = IndexOfBest(outcomes);
-  MoveTo(batch[best], outcomes[best]);
+  candidates_.Clear();
+  for (int left = BatchSize(evaluator, config_.batch); left > 0; --left) {
+    proposer_.Perturb(rng_, share, best_, candidates_);
+  }
+  EvaluateCandidates(evaluator, best_);
+  MoveTo(best_, outcomes_.IndexOfBest());
   stale_ = 0;
 }
 

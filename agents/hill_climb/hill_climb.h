@@ -26,6 +26,8 @@
 // Metaheuristics, 2003; N. Mladenovic, P. Hansen, Variable Neighborhood Search, Computers and
 // Operations Research 24, 1997.
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,7 @@
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
 #include "framework/search/agent.h"
+#include "framework/search/outcome_table.h"
 
 namespace emplace {
 
@@ -69,7 +72,12 @@ class HillClimbAgent final : public Agent {
   void Begin(Evaluator& evaluator);
   void Climb(Evaluator& evaluator);
   void Restart(Evaluator& evaluator);
-  void MoveTo(const Placement& placement, const Outcome& outcome);
+  /// Evaluates the neighbours in `candidates_` of a placement; outcomes_ has what they lead to.
+  void EvaluateCandidates(Evaluator& evaluator, const Placement& base);
+  /// Makes the i-th of these neighbours the current placement.
+  void MoveTo(const Placement& base, std::size_t i);
+  /// The current placement may be the best.
+  void NoteBest();
 
   std::shared_ptr<const Problem> problem_;
   Interrupt interrupt_;  // ends the construction of starts
@@ -82,6 +90,8 @@ class HillClimbAgent final : public Agent {
   int restarts_ = 0;  // since the best was found
   Placement current_, best_;
   Outcome current_outcome_, best_outcome_;
+  MoveLists candidates_;  // of one step, as are their outcomes
+  OutcomeTable outcomes_;
 };
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "agents/common/state.h"
 #include "agents/starts/starts.h"
@@ -38,10 +39,10 @@ AnnealingAgent::AnnealingAgent(const AgentContext& context, const Config& config
   memory_ = std::max(memory_, 1.0);
 }
 
-double AnnealingAgent::Energy(const Outcome& outcome) const {
-  const double energy = std::log(static_cast<double>(std::max<Nanos>(outcome.step_time, 1)));
-  if (outcome.feasible) return energy;
-  return energy + config_.deficit_penalty * (1 + static_cast<double>(outcome.deficit()) / memory_);
+double AnnealingAgent::Energy(const Score& score) const {
+  const double energy = std::log(static_cast<double>(std::max<Nanos>(score.step_time, 1)));
+  if (score.deficit == 0) return energy;
+  return energy + config_.deficit_penalty * (1 + static_cast<double>(score.deficit) / memory_);
 }
 
 std::int64_t AnnealingAgent::CycleAt(std::int64_t used) const {
@@ -57,10 +58,13 @@ double AnnealingAgent::Temperature(std::int64_t used) const {
          std::pow(config_.final_ratio, cycles - cycle);
 }
 
-void AnnealingAgent::Note(const State& state, const Outcome& outcome) {
-  if (!best_.placement.device.empty() && !Better(outcome, best_outcome_)) return;
-  best_ = state;
-  best_outcome_ = outcome;
+void AnnealingAgent::Note(const Placement& base, std::size_t i) {
+  const Score score = outcomes_.score(i);
+  if (score >= ScoreOf(best_outcome_)) return;
+  best_.placement = base;
+  moves_.Apply(i, best_.placement.device);
+  best_.energy = Energy(score);
+  outcomes_.Read(i, *problem_, best_outcome_);
 }
 
 void AnnealingAgent::Begin(Evaluator& evaluator) {
@@ -71,23 +75,24 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
   for (const std::string& name : config_.start) {
     starts.push_back(MakeStart(*problem_, name, rng_, interrupt_));
   }
-  std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    Note({starts[i], Energy(outcomes[i])}, outcomes[i]);
-  }
+  const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
+  const std::size_t best = IndexOfBest(outcomes);
+  best_outcome_ = outcomes[best];
+  best_ = {starts[best], Energy(ScoreOf(best_outcome_))};
   used_ = static_cast<std::int64_t>(starts.size());
   initial_ = kDefaultTemperature;
   if (proposer_.any()) {
-    std::vector<Placement> moves(config_.samples, best_.placement);
-    for (Placement& move : moves) proposer_.Propose(rng_, move);
-    outcomes = evaluator.Evaluate(moves);
+    const State start = best_;
+    moves_.Clear();
+    for (int i = 0; i < config_.samples; ++i) proposer_.Propose(rng_, start.placement, moves_);
+    const OutcomeColumns columns = outcomes_.Columns(moves_.size(), *problem_);
+    evaluator.EvaluateNeighbors(moves_.Of(start.placement), columns);
     used_ += config_.samples;
     std::vector<double> worse;
-    const double here = best_.energy;
-    for (std::size_t i = 0; i < moves.size(); ++i) {
-      const double energy = Energy(outcomes[i]);
-      if (energy > here) worse.push_back(energy - here);
-      Note({moves[i], energy}, outcomes[i]);
+    for (std::size_t i = 0; i < moves_.size(); ++i) {
+      const double energy = Energy(outcomes_.score(i));
+      if (energy > start.energy) worse.push_back(energy - start.energy);
+      Note(start.placement, i);
     }
     if (!worse.empty()) {
       const auto median = worse.begin() + static_cast<std::ptrdiff_t>(worse.size() / 2);
@@ -100,6 +105,23 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
   started_ = true;
 }
 
+void AnnealingAgent::EvaluateMoves(Evaluator& evaluator) {
+  const std::size_t count = moves_.size();
+  const OutcomeColumns columns = outcomes_.Columns(count, *problem_);
+  if (count == 1) {
+    evaluator.EvaluateNeighbors(moves_.Of(chains_[0].placement), columns);
+    return;
+  }
+  const std::size_t num_groups = problem_->num_groups();
+  rows_.resize(count * num_groups);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::span row(rows_.data() + i * num_groups, num_groups);
+    std::ranges::copy(chains_[i].placement.device, row.begin());
+    moves_.Apply(i, row);
+  }
+  evaluator.EvaluateRows({rows_.data(), count, num_groups}, columns);
+}
+
 void AnnealingAgent::Round(Evaluator& evaluator) {
   if (const std::int64_t cycle = CycleAt(used_); cycle != cycle_) {
     cycle_ = cycle;
@@ -108,18 +130,17 @@ void AnnealingAgent::Round(Evaluator& evaluator) {
   const double temperature = Temperature(used_);
   const auto count =
       static_cast<std::size_t>(std::clamp<std::int64_t>(evaluator.remaining(), 1, config_.chains));
-  std::vector<Placement> moves;
+  moves_.Clear();
+  for (std::size_t i = 0; i < count; ++i) proposer_.Propose(rng_, chains_[i].placement, moves_);
+  EvaluateMoves(evaluator);
   for (std::size_t i = 0; i < count; ++i) {
-    moves.push_back(chains_[i].placement);
-    proposer_.Propose(rng_, moves.back());
-  }
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(moves);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double energy = Energy(outcomes[i]);
+    Note(chains_[i].placement, i);
+    const double energy = Energy(outcomes_.score(i));
     const double drawn = Uniform01(rng_);
-    if (drawn < std::exp((chains_[i].energy - energy) / temperature))
-      chains_[i] = {moves[i], energy};
-    Note({moves[i], energy}, outcomes[i]);
+    if (drawn < std::exp((chains_[i].energy - energy) / temperature)) {
+      moves_.Apply(i, chains_[i].placement.device);
+      chains_[i].energy = energy;
+    }
   }
   used_ += static_cast<std::int64_t>(count);
 }

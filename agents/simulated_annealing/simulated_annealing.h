@@ -29,6 +29,9 @@
 // Science 220 (1983); the search of Z. Jia et al., FlexFlow, MLSys 2019, is its
 // constant-temperature relative.
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +39,7 @@
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
 #include "framework/search/agent.h"
+#include "framework/search/outcome_table.h"
 
 namespace emplace {
 
@@ -79,7 +83,7 @@ class AnnealingAgent final : public Agent {
   void Load(std::istream& in) override;
 
   /// The energy E that is annealed.
-  double Energy(const Outcome& outcome) const;
+  double Energy(const Score& score) const;
   /// Temperature after `used` evaluations.
   double Temperature(std::int64_t used) const;
 
@@ -91,8 +95,11 @@ class AnnealingAgent final : public Agent {
 
   void Begin(Evaluator& evaluator);
   void Round(Evaluator& evaluator);
-  /// Keeps the best placement by Better(), which puts every feasible one first, unlike the energy.
-  void Note(const State& state, const Outcome& outcome);
+  /// Evaluates the i-th of `moves_` for the i-th chain: `outcomes_` has what they lead to.
+  void EvaluateMoves(Evaluator& evaluator);
+  /// Keeps the i-th of `moves_` if it is the best placement by Better(), which puts every feasible
+  /// one first, unlike the energy.
+  void Note(const Placement& base, std::size_t i);
   std::int64_t CycleAt(std::int64_t used) const;
 
   std::shared_ptr<const Problem> problem_;
@@ -107,6 +114,10 @@ class AnnealingAgent final : public Agent {
   std::vector<State> chains_;
   State best_;
   Outcome best_outcome_;
+  // Of one round.
+  MoveLists moves_;
+  OutcomeTable outcomes_;
+  std::vector<DeviceIndex> rows_;  // [chains, num_groups]
 };
 
 }  // namespace emplace

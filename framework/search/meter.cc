@@ -1,15 +1,22 @@
 #include "framework/search/meter.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/search/outcome_table.h"
 
 namespace emplace {
 namespace {
 
-// Placements between two looks at `cancelled`: a large batch of a large graph takes seconds.
-constexpr size_t kPart = 16;
+// Between two looks at `cancelled`.
+constexpr std::size_t kOps = std::size_t{1} << 20, kLeastPlacements = 64;
+
+template <class Number>
+std::span<Number> PartOf(std::span<Number> column, std::size_t first, std::size_t count) {
+  return column.empty() ? column : column.subspan(first, count);
+}
 
 }  // namespace
 
@@ -42,33 +49,102 @@ std::int64_t MeteredEvaluator::remaining() const {
                   budget_.evaluations - static_cast<std::int64_t>(records_.size()));
 }
 
+void MeteredEvaluator::Record(double now, Nanos step_time, bool feasible) {
+  if (feasible) best_feasible_ = std::min(best_feasible_, step_time);
+  records_.push_back({now, step_time, best_feasible_, feasible});
+}
+
+template <class EvaluatePart>
+void MeteredEvaluator::InParts(std::size_t size, const EvaluatePart& evaluate) {
+  if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
+  const auto allowed = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(size)));
+  const std::size_t part = std::max(kLeastPlacements, kOps / problem().num_ops());
+  for (std::size_t first = 0; first < allowed; first += part) {
+    if (first > 0 && cancelled_ && cancelled_()) throw BudgetExhausted();
+    evaluate(first, std::min(part, allowed - first));
+  }
+  if (allowed < size) throw BudgetExhausted();
+}
+
+template <class EvaluatePart, class PlacementAt>
+void MeteredEvaluator::InParts(std::size_t size,
+                               const OutcomeColumns& outcomes,
+                               const EvaluatePart& evaluate,
+                               const PlacementAt& placement) {
+  const std::size_t num_devices = problem().num_devices();
+  InParts(size, [&](std::size_t first, std::size_t count) {
+    if (outcomes.step_time.empty()) step_time_.resize(count);
+    if (outcomes.deficit.empty()) deficit_.resize(count);
+    const OutcomeColumns part{
+        outcomes.step_time.empty() ? step_time_ : outcomes.step_time.subspan(first, count),
+        outcomes.deficit.empty() ? deficit_ : outcomes.deficit.subspan(first, count),
+        PartOf(outcomes.peak, first * num_devices, count * num_devices),
+        PartOf(outcomes.busy, first * num_devices, count * num_devices)};
+    evaluate(first, count, part);
+    const double now = seconds();
+    const auto index = static_cast<std::int64_t>(records_.size());
+    std::size_t best = count;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Score score{part.deficit[i], part.step_time[i]};
+      Record(now, score.step_time, score.deficit == 0);
+      if (best == count ? !best_ || score < ScoreOf(best_->outcome)
+                        : score < Score{part.deficit[best], part.step_time[best]}) {
+        best = i;
+      }
+    }
+    if (best == count) return;
+    Placement found = placement(first + best);
+    Outcome outcome = inner_.Evaluate(found);
+    best_ = Best{std::move(found), std::move(outcome), index + static_cast<std::int64_t>(best)};
+  });
+}
+
 void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
                                 std::span<Outcome> outcomes,
                                 const OutcomeDetail& detail) {
-  if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
-  const size_t allowed = static_cast<size_t>(
-      std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(placements.size())));
-  for (size_t first = 0; first < allowed; first += kPart) {
-    if (first > 0 && cancelled_ && cancelled_()) throw BudgetExhausted();
-    const size_t count = std::min(kPart, allowed - first);
-    EvaluatePart(placements.subspan(first, count), outcomes.subspan(first, count), detail);
-  }
-  if (allowed < placements.size()) throw BudgetExhausted();
+  InParts(placements.size(), [&](std::size_t first, std::size_t count) {
+    inner_.Evaluate(placements.subspan(first, count), outcomes.subspan(first, count), detail);
+    const double now = seconds();
+    for (std::size_t i = first; i < first + count; ++i) {
+      if (!best_ || Better(outcomes[i], best_->outcome)) {
+        best_ = Best{placements[i], outcomes[i], static_cast<std::int64_t>(records_.size())};
+      }
+      Record(now, outcomes[i].step_time, outcomes[i].feasible);
+    }
+  });
 }
 
-void MeteredEvaluator::EvaluatePart(std::span<const Placement> placements,
-                                    std::span<Outcome> outcomes,
-                                    const OutcomeDetail& detail) {
-  inner_.Evaluate(placements, outcomes, detail);
-  const double now = seconds();
-  for (size_t i = 0; i < placements.size(); ++i) {
-    const Outcome& outcome = outcomes[i];
-    if (outcome.feasible) best_feasible_ = std::min(best_feasible_, outcome.step_time);
-    if (!best_ || Better(outcome, best_->outcome)) {
-      best_ = Best{placements[i], outcome, static_cast<std::int64_t>(records_.size())};
-    }
-    records_.push_back({now, outcome.step_time, best_feasible_, outcome.feasible});
-  }
+void MeteredEvaluator::EvaluateRows(const PlacementRows& placements,
+                                    const OutcomeColumns& outcomes) {
+  const std::size_t num_groups = placements.num_groups;
+  InParts(
+      placements.num_placements,
+      outcomes,
+      [&](std::size_t first, std::size_t count, const OutcomeColumns& part) {
+        inner_.EvaluateRows({placements.row(first), count, num_groups}, part);
+      },
+      [&](std::size_t i) {
+        return Placement{{placements.row(i), placements.row(i) + num_groups}};
+      });
+}
+
+void MeteredEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
+                                         const OutcomeColumns& outcomes) {
+  InParts(
+      neighbors.size(),
+      outcomes,
+      [&](std::size_t first, std::size_t count, const OutcomeColumns& part) {
+        const auto begin = neighbors.begin.subspan(first, count + 1);
+        inner_.EvaluateNeighbors({neighbors.base, begin, neighbors.moves}, part);
+      },
+      [&](std::size_t i) {
+        Placement placement = neighbors.base;
+        for (int m = neighbors.begin[i]; m < neighbors.begin[i + 1]; ++m) {
+          placement.device[neighbors.moves[m].group] = neighbors.moves[m].device;
+        }
+        return placement;
+      });
 }
 
 }  // namespace emplace

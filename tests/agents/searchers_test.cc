@@ -145,14 +145,9 @@ TEST_CASE("energy: the logarithm of the step time, and a penalty for missing mem
   builder.AllToAll(1, kGigabytePerSecond);
   builder.Op("op", {1});
   AnnealingAgent agent({builder.Build(), 1}, {});
-  Outcome outcome;
-  outcome.step_time = 1000;
-  CHECK(agent.Energy(outcome) == doctest::Approx(std::log(1000.0)));
-  outcome.step_time = 0;
-  CHECK(agent.Energy(outcome) == 0);
-  outcome.feasible = false;
-  outcome.devices = {{0, 500, 200}, {0, 0, 0}};
-  CHECK(agent.Energy(outcome) == doctest::Approx(5 * (1 + 200.0 / 400)));
+  CHECK(agent.Energy({.step_time = 1000}) == doctest::Approx(std::log(1000.0)));
+  CHECK(agent.Energy({.step_time = 0}) == 0);
+  CHECK(agent.Energy({.deficit = 200, .step_time = 0}) == doctest::Approx(5 * (1 + 200.0 / 400)));
 }
 
 TEST_CASE("the temperature falls geometrically in each cycle, and each begins lower") {

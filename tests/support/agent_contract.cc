@@ -1,5 +1,6 @@
 #include "tests/support/agent_contract.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -147,32 +148,59 @@ std::shared_ptr<const Problem> OneGroup() {
 
 }  // namespace
 
+void RecordingEvaluator::Record(const Placement& placement) {
+  REQUIRE(static_cast<int>(placement.device.size()) == problem().num_groups());
+  for (int group = 0; group < problem().num_groups(); ++group) {
+    const int device = placement.device[group];
+    REQUIRE(device < problem().num_devices());
+    REQUIRE(problem().allowed(group, device));
+  }
+  placements_.push_back(placement);
+}
+
+std::size_t RecordingEvaluator::Allowed(std::size_t size) const {
+  return static_cast<std::size_t>(
+      std::min<std::int64_t>(remaining(), static_cast<std::int64_t>(size)));
+}
+
 void RecordingEvaluator::Evaluate(std::span<const Placement> placements,
                                   std::span<Outcome> outcomes,
                                   const OutcomeDetail& detail) {
-  for (const Placement& placement : placements) {
-    REQUIRE(static_cast<int>(placement.device.size()) == problem().num_groups());
-    for (int group = 0; group < problem().num_groups(); ++group) {
-      const int device = placement.device[group];
-      REQUIRE(device < problem().num_devices());
-      REQUIRE(problem().allowed(group, device));
-    }
-    placements_.push_back(placement);
-  }
+  for (std::size_t i = 0; i < Allowed(placements.size()); ++i) Record(placements[i]);
   inner_.Evaluate(placements, outcomes, detail);
+}
+
+void RecordingEvaluator::EvaluateRows(const PlacementRows& placements,
+                                      const OutcomeColumns& outcomes) {
+  for (std::size_t i = 0; i < Allowed(placements.num_placements); ++i) {
+    Record({{placements.row(i), placements.row(i) + placements.num_groups}});
+  }
+  inner_.EvaluateRows(placements, outcomes);
+}
+
+void RecordingEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
+                                           const OutcomeColumns& outcomes) {
+  for (std::size_t i = 0; i < Allowed(neighbors.size()); ++i) {
+    Placement placement = neighbors.base;
+    for (int m = neighbors.begin[i]; m < neighbors.begin[i + 1]; ++m) {
+      placement.device[neighbors.moves[m].group] = neighbors.moves[m].device;
+    }
+    Record(placement);
+  }
+  inner_.EvaluateNeighbors(neighbors, outcomes);
 }
 
 SearchTrace RunAgent(Agent& agent,
                      std::shared_ptr<const Problem> problem,
                      std::int64_t evaluations) {
   const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
-  RecordingEvaluator recording(*simulator);
-  MeteredEvaluator metered(recording, {.evaluations = evaluations});
+  MeteredEvaluator metered(*simulator, {.evaluations = evaluations});
+  RecordingEvaluator recording(metered);
   SearchTrace trace;
   int steps = 0;
   try {
     for (; !agent.Finished() && steps < kMaxSteps; ++steps) {
-      agent.Step(metered);
+      agent.Step(recording);
       trace.states.push_back(Saved(agent));
     }
     trace.finished = true;

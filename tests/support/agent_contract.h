@@ -3,6 +3,7 @@
 // What every agent promises, checked on every entry of a registry, so that an agent's own test is
 // short.
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,8 +14,8 @@
 
 namespace emplace::testing {
 
-/// Passes evaluations on, records the placements in order, and fails the test for one that has the
-/// wrong size or a device that a group may not run on.
+/// Passes evaluations on, records the placements in order, as far as the budget goes, and fails the
+/// test for one that has the wrong size or a device that a group may not run on.
 class RecordingEvaluator final : public Evaluator {
  public:
   /// @param inner  outlives this
@@ -24,10 +25,16 @@ class RecordingEvaluator final : public Evaluator {
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override;
   using Evaluator::Evaluate;
+  void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
+  void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   std::int64_t remaining() const override { return inner_.remaining(); }
   const std::vector<Placement>& placements() const { return placements_; }
 
  private:
+  void Record(const Placement& placement);
+  /// How many of a batch the budget allows.
+  std::size_t Allowed(std::size_t size) const;
+
   Evaluator& inner_;
   std::vector<Placement> placements_;
 };

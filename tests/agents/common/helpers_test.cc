@@ -71,8 +71,10 @@ TEST_CASE("moves change something, keep constraints, and do what their name says
     const MoveProposer proposer(*problem, config, "moves");
     int least = 1000, most = 0;
     for (int i = 0; i < 500; ++i) {
+      MoveLists lists;
+      proposer.Propose(rng, start, lists);
       Placement moved = start;
-      proposer.Propose(rng, moved);
+      lists.Apply(0, moved.device);
       least = std::min(least, changed(start, moved));
       most = std::max(most, changed(start, moved));
     }
@@ -89,11 +91,22 @@ TEST_CASE("moves change something, keep constraints, and do what their name says
   CHECK(most_and_least({.single = 0, .swap = 0, .neighbors = 0, .block = 1}).second > 4);
 
   const MoveProposer proposer(*problem, {}, "moves");
+  MoveLists lists;
+  proposer.Perturb(rng, 0, start, lists);
+  proposer.Perturb(rng, 1, start, lists);
+  REQUIRE(lists.size() == 2);
+  const Neighbors neighbors = lists.Of(start);
+  CHECK(neighbors.size() == 2);
+  CHECK(neighbors.begin[1] == 1);
   Placement perturbed = start;
-  proposer.Perturb(rng, 0, perturbed);
+  lists.Apply(0, perturbed.device);
   CHECK(changed(start, perturbed) == 1);
-  proposer.Perturb(rng, 1, perturbed);
-  CHECK(changed(start, perturbed) > 5);
+  perturbed = start;
+  lists.Apply(1, perturbed.device);
+  CHECK(changed(start, perturbed) == NumChoices(*problem));
+  lists.Clear();
+  CHECK(lists.size() == 0);
+  CHECK(lists.Of(start).moves.empty());
 }
 
 TEST_CASE("partition graphs hold 32 bits, whatever the numbers") {

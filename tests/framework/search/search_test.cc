@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
 #include "framework/search/agent.h"
 #include "framework/search/meter.h"
+#include "framework/search/outcome_table.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
 
@@ -83,16 +86,137 @@ TEST_CASE("time and cancellation end a search, too") {
   CHECK_THROWS_AS(meter.Evaluate(Placement{{0, 0}}), BudgetExhausted);
 }
 
-TEST_CASE("a long batch is cut off within when it is cancelled") {
-  SumEvaluator inner(TwoOps());
+// A chain of 2^14 ops: 64 placements are 2^20 ops.
+std::shared_ptr<const Problem> LongChain() {
+  ProblemBuilder b;
+  b.Device("d0");
+  for (int v = 0; v < 1 << 14; ++v) {
+    b.Op("op" + std::to_string(v), {1}, v > 0 ? std::vector{v - 1} : std::vector<int>{});
+  }
+  return b.Build();
+}
+
+TEST_CASE("a long batch is cut off within when it is cancelled: a look every 2^20 ops") {
+  SumEvaluator inner(LongChain());
+  const Placement zeros{std::vector<DeviceIndex>(1 << 14, 0)};
   int asked = 0;
   MeteredEvaluator meter(inner, {}, [&] { return ++asked == 3; });
-  const std::vector<Placement> batch(50, Placement{{0, 0}});
-  CHECK_THROWS_AS(meter.Evaluate(batch), BudgetExhausted);
-  CHECK(meter.records().size() == 32);  // asked before 0, 16 and 32
+  CHECK_THROWS_AS(meter.Evaluate(std::vector(150, zeros)), BudgetExhausted);
+  CHECK(meter.records().size() == 128);  // asked before 0, 64 and 128
   MeteredEvaluator whole(inner, {}, [] { return false; });
-  CHECK(whole.Evaluate(batch).size() == 50);
-  CHECK(whole.records().size() == 50);
+  CHECK(whole.Evaluate(std::vector(150, zeros)).size() == 150);
+  CHECK(whole.records().size() == 150);
+
+  asked = 0;
+  MeteredEvaluator neighbors(inner, {}, [&] { return ++asked == 2; });
+  const std::vector<int> begin(151, 0);
+  CHECK_THROWS_AS(neighbors.EvaluateNeighbors({zeros, begin, {}}, {}), BudgetExhausted);
+  CHECK(neighbors.records().size() == 64);
+}
+
+TEST_CASE("a batch of small problems is one part") {
+  SumEvaluator inner(TwoOps());
+  int asked = 0;
+  MeteredEvaluator meter(inner, {}, [&] { return ++asked == 2; });
+  CHECK(meter.Evaluate(std::vector(5000, Placement{{0, 0}})).size() == 5000);
+}
+
+// Random neighbours of {0, 0} on three devices: their moves, and the same as placements and rows.
+struct SmallBatch {
+  explicit SmallBatch(int count) {
+    Rng rng(31);
+    for (int i = 0; i < count; ++i) {
+      Placement placement = base;
+      for (int left = UniformInt(rng, 3); left > 0; --left) {
+        moves.push_back({UniformInt(rng, 2), static_cast<DeviceIndex>(UniformInt(rng, 3))});
+        placement.device[moves.back().group] = moves.back().device;
+      }
+      begin.push_back(static_cast<int>(moves.size()));
+      rows.insert(rows.end(), placement.device.begin(), placement.device.end());
+      placements.push_back(placement);
+    }
+  }
+
+  const Placement base{{2, 2}};
+  std::vector<int> begin{0};
+  std::vector<Move> moves;
+  std::vector<Placement> placements;
+  std::vector<DeviceIndex> rows;
+};
+
+void CheckSameSearch(const MeteredEvaluator& a, const MeteredEvaluator& b) {
+  REQUIRE(a.records().size() == b.records().size());
+  for (std::size_t i = 0; i < a.records().size(); ++i) {
+    CAPTURE(i);
+    CHECK(a.records()[i].step_time == b.records()[i].step_time);
+    CHECK(a.records()[i].best_step_time == b.records()[i].best_step_time);
+    CHECK(a.records()[i].feasible == b.records()[i].feasible);
+    if (i > 0) CHECK(a.records()[i].wall_seconds >= a.records()[i - 1].wall_seconds);
+  }
+  REQUIRE(a.best().has_value() == b.best().has_value());
+  if (!a.best()) return;
+  CHECK(a.best()->placement == b.best()->placement);
+  CHECK(a.best()->index == b.best()->index);
+  CHECK(a.best()->outcome.step_time == b.best()->outcome.step_time);
+  CHECK(a.best()->outcome.feasible == b.best()->outcome.feasible);
+  REQUIRE(a.best()->outcome.devices.size() == b.best()->outcome.devices.size());
+  CHECK(a.best()->outcome.deficit() == b.best()->outcome.deficit());
+}
+
+TEST_CASE("rows and neighbours are metered as placements are, whatever columns are wanted") {
+  SumEvaluator inner(TwoOps());
+  const int count = 40;
+  const SmallBatch batch(count);
+  for (const std::int64_t budget : {0, 1, 7, 39, 40, 1000}) {
+    CAPTURE(budget);
+    for (const int columns : {0, 1, 2, 3}) {
+      MeteredEvaluator plain(inner, {.evaluations = budget});
+      MeteredEvaluator rows(inner, {.evaluations = budget});
+      MeteredEvaluator neighbors(inner, {.evaluations = budget});
+      std::vector<Nanos> step_time(columns & 1 ? count : 0);
+      std::vector<std::int64_t> deficit(columns & 2 ? count : 0);
+      std::vector<std::int64_t> peak(columns & 2 ? 3 * count : 0);
+      const auto run = [&](const auto& evaluate) {
+        if (budget < count) {
+          CHECK_THROWS_AS(evaluate(), BudgetExhausted);
+        } else {
+          evaluate();
+        }
+      };
+      std::vector<Outcome> outcomes(count);
+      run([&] { plain.Evaluate(batch.placements, outcomes); });
+      run([&] { rows.EvaluateRows({batch.rows.data(), count, 2}, {step_time, deficit, peak}); });
+      CheckSameSearch(rows, plain);
+      step_time.assign(step_time.size(), -1);
+      deficit.assign(deficit.size(), -1);
+      run([&] {
+        neighbors.EvaluateNeighbors({batch.base, batch.begin, batch.moves},
+                                    {step_time, deficit, peak});
+      });
+      CheckSameSearch(neighbors, plain);
+      const auto made = static_cast<std::size_t>(std::min<std::int64_t>(budget, count));
+      for (std::size_t i = 0; i < step_time.size(); ++i) {
+        CHECK(step_time[i] == (i < made ? outcomes[i].step_time : -1));
+      }
+      for (std::size_t i = 0; i < deficit.size(); ++i) {
+        CHECK(deficit[i] == (i < made ? outcomes[i].deficit() : -1));
+      }
+    }
+  }
+}
+
+TEST_CASE("a second batch of neighbours goes on from the best of the first") {
+  SumEvaluator inner(TwoOps());
+  MeteredEvaluator meter(inner, {});
+  const Placement base{{1, 1}};
+  const std::vector<int> begin{0, 1, 2};
+  const std::vector<Move> first{{0, 2}, {1, 0}}, second{{0, 0}, {0, 0}};
+  meter.EvaluateNeighbors({base, begin, first}, {});
+  CHECK(meter.best()->placement == Placement{{1, 0}});  // step time 1; the other is infeasible
+  CHECK(meter.best()->outcome.devices.size() == 3);
+  meter.EvaluateNeighbors({base, begin, second}, {});
+  CHECK(meter.best()->index == 1);  // both have 1, too
+  CHECK(meter.records().size() == 4);
 }
 
 TEST_CASE("a restored meter goes on as if it had never stopped") {
@@ -130,6 +254,60 @@ TEST_CASE("Better: feasible first, then the lesser deficit, then the lesser time
   CHECK(Better(slow, bad));
   CHECK(Better(bad, worse));
   CHECK_FALSE(Better(good, good));
+}
+
+TEST_CASE("scores are in the order of Better()") {
+  Rng rng(33);
+  const auto draw = [&] {
+    Outcome outcome{.step_time = UniformInt(rng, 3), .devices = {{}, {}}};
+    for (DeviceOutcome& device : outcome.devices) device.deficit = UniformInt(rng, 2);
+    outcome.feasible = outcome.deficit() == 0;
+    return outcome;
+  };
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::vector<Outcome> outcomes{draw(), draw(), draw()};
+    CHECK((ScoreOf(outcomes[0]) < ScoreOf(outcomes[1])) == Better(outcomes[0], outcomes[1]));
+    const std::size_t best = IndexOfBest(outcomes);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      CHECK_FALSE(Better(outcomes[i], outcomes[best]));
+      if (i < best) CHECK(Better(outcomes[best], outcomes[i]));
+    }
+  }
+}
+
+TEST_CASE("an outcome is read off a table") {
+  ProblemBuilder b;
+  b.Device("d0", 100);
+  b.Device("d1");
+  b.AllToAll(0, kGigabytePerSecond);
+  b.Op("a", {1});
+  const auto problem = b.Build();
+  OutcomeTable table;
+  const OutcomeColumns columns = table.Columns(3, *problem);
+  std::ranges::copy(std::vector<Nanos>{9, 5, 5}, columns.step_time.begin());
+  std::ranges::copy(std::vector<std::int64_t>{20, 0, 0}, columns.deficit.begin());
+  std::ranges::copy(std::vector<std::int64_t>{120, 7, 100, 300, 0, 0}, columns.peak.begin());
+  std::ranges::copy(std::vector<Nanos>{1, 2, 3, 4, 5, 6}, columns.busy.begin());
+  REQUIRE(table.size() == 3);
+  CHECK(table.IndexOfBest() == 1);
+  CHECK(table.score(0) == Score{.deficit = 20, .step_time = 9});
+  Outcome outcome = {.channels = {{1, 2, 3}}, .start = {4}, .finish = {5}};
+  table.Read(0, *problem, outcome);
+  CHECK(outcome.step_time == 9);
+  CHECK_FALSE(outcome.feasible);
+  REQUIRE(outcome.devices.size() == 2);
+  CHECK(outcome.devices[0].deficit == 20);  // 120 - 100
+  CHECK(outcome.devices[1].deficit == 0);   // without limit
+  CHECK(outcome.devices[1].peak == 7);
+  CHECK(outcome.devices[1].busy == 2);
+  CHECK(outcome.channels.empty());
+  CHECK(outcome.start.empty());
+  CHECK(outcome.finish.empty());
+  table.Read(1, *problem, outcome);
+  CHECK(outcome.feasible);
+  CHECK(outcome.devices[0].peak == 100);
+  CHECK(outcome.devices[1].peak == 300);
+  CHECK(outcome.devices[0].busy == 3);
 }
 
 TEST_CASE("a problem knows what is allowed where, what it costs and who is whose neighbour") {

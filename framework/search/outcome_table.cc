@@ -1,0 +1,49 @@
+#include "framework/search/outcome_table.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+Score ScoreOf(const Outcome& outcome) {
+  return {outcome.deficit(), outcome.step_time};
+}
+
+std::size_t IndexOfBest(std::span<const Outcome> outcomes) {
+  const auto better = [](const Outcome& a, const Outcome& b) { return Better(a, b); };
+  return std::min_element(outcomes.begin(), outcomes.end(), better) - outcomes.begin();
+}
+
+OutcomeColumns OutcomeTable::Columns(std::size_t n, const Problem& problem) {
+  const std::size_t per_device = n * problem.num_devices();
+  step_time_.resize(n);
+  deficit_.resize(n);
+  peak_.resize(per_device);
+  busy_.resize(per_device);
+  return {step_time_, deficit_, peak_, busy_};
+}
+
+std::size_t OutcomeTable::IndexOfBest() const {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < size(); ++i) {
+    if (score(i) < score(best)) best = i;
+  }
+  return best;
+}
+
+void OutcomeTable::Read(std::size_t i, const Problem& problem, Outcome& outcome) const {
+  const std::size_t num_devices = problem.num_devices();
+  outcome.step_time = step_time_[i];
+  outcome.feasible = deficit_[i] == 0;
+  outcome.devices.resize(num_devices);
+  for (std::size_t d = 0; d < num_devices; ++d) {
+    const std::int64_t peak = peak_[i * num_devices + d];
+    const std::int64_t memory = problem.cluster().device(static_cast<int>(d)).memory;
+    outcome.devices[d] = {
+        busy_[i * num_devices + d], peak, std::max<std::int64_t>(0, peak - memory)};
+  }
+  outcome.channels.clear();
+  outcome.start.clear();
+  outcome.finish.clear();
+}
+
+}  // namespace emplace
