@@ -1,16 +1,22 @@
 #include "framework/base/parallel.h"
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "framework/base/error.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitizers.h"
 
 namespace emplace {
 namespace {
@@ -59,10 +65,65 @@ TEST_CASE("the exception of the least index is thrown after all others finished"
   }
 }
 
+// The threads that run two indices which wait for each other.
+std::set<std::thread::id> MeetInPairs() {
+  std::atomic<int> arrived = 0;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  ParallelFor(2, 2, [&](int) {
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  return threads;
+}
+
+TEST_CASE("threads are kept from call to call, asleep or awake") {
+  const std::set<std::thread::id> threads = MeetInPairs();
+  CHECK(threads.size() == 2);
+  CHECK(threads.count(std::this_thread::get_id()) == 1);
+  for (int i = 0; i < 100; ++i) {
+    if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(MeetInPairs() == threads);
+  }
+}
+
+TEST_CASE("several threads may call at once") {
+  std::atomic<int> sum = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&] {
+      for (int call = 0; call < 200; ++call) {
+        int indices = 0;
+        std::mutex mutex;
+        ParallelFor(1 + call % 5, 3, [&](int) {
+          const std::lock_guard lock(mutex);
+          ++indices;
+        });
+        sum += indices;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(sum == 3 * 200 * 3);  // 3 indices a call on average
+}
+
+TEST_CASE("a forked process has threads of its own" * doctest::skip(testing::kUnderSanitizers)) {
+  MeetInPairs();
+  const pid_t child = fork();
+  if (child == 0) std::_Exit(MeetInPairs().size() == 2 ? 0 : 1);
+  REQUIRE(child > 0);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 TEST_CASE("loops nest") {
   std::atomic<int> runs = 0;
   ParallelFor(4, 2, [&](int) { ParallelFor(5, 2, [&](int) { ++runs; }); });
   CHECK(runs == 20);
+  ParallelFor(2, 2, [](int) { CHECK(MeetInPairs().size() == 2); });
 }
 
 TEST_CASE("there is a core") {
