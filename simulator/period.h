@@ -8,8 +8,9 @@
 
 namespace emplace {
 
-/// The second objective (README.md, "The second objective: pipelined steps"): the steady-state time
-/// between steps when many steps are in flight, which is the largest load of a device,
+/// The plain implementation, written for reading, of the second objective (README.md, "The second
+/// objective: pipelined steps"): the steady-state time between steps when many steps are in flight,
+/// which is the largest load of a device,
 ///
 ///   load_d = sum of c(v, d) over the ops on d
 ///          + per tensor read on d and made elsewhere, once: its transfer time into d

@@ -45,7 +45,7 @@ struct SimulatorOptions {
 };
 
 /// Makes a simulator of any number of placements. For a problem with Objective::kPeriod it computes
-/// the period instead of a step (period.h), and of the options only `threads` counts.
+/// the period instead of a step (period_engine.h), and of the options only `threads` counts.
 ///
 /// Its Evaluate() throws InputError for a placement of the wrong size, one that puts a group on a
 /// device where it may not run, or one that needs a route which the cluster lacks; a placement that

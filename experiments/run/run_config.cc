@@ -9,6 +9,7 @@
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "framework/base/error.h"
+#include "framework/base/parallel.h"
 #include "framework/placement/placement.h"
 
 namespace emplace {
@@ -137,6 +138,10 @@ void RunConfig::Visit(FieldVisitor& v) {
           "steps that one measurement on the hardware would take, for the hours that simulation "
           "saves; 11: ten after one discarded, as the reference code of ICLR 2018 measures");
   v.Field("jobs", jobs, "searches at a time; 0: one per core");
+  v.Field("threads",
+          threads,
+          "that share each batch of placements of a search; 0: one per core. For large batches and "
+          "few jobs; changes no result");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
@@ -206,6 +211,8 @@ RunPlan MakeRunPlan(const ConfigNode& root,
     root.At("steps_per_measurement").Fail("expected a number of steps >= 1");
   }
   if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
+  if (config.threads < 0) root.At("threads").Fail("expected a number >= 0 (0: one per core)");
+  plan.simulator.threads = config.threads > 0 ? config.threads : NumCores();
   return plan;
 }
 

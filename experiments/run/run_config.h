@@ -36,6 +36,7 @@ struct RunConfig {
   // The reference code of ICLR 2018 measures ten steps after one discarded; looked up there.
   int steps_per_measurement = 11;
   int jobs = 0;
+  int threads = 1;
   std::string output;
 
   void Visit(FieldVisitor& v);

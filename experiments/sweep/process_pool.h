@@ -28,8 +28,8 @@ struct PoolCallbacks {
 
 /// Runs body(task) for each task in a forked process, in order, up to `jobs` at a time; fewer where
 /// the system gives no more processes or open files. A worker sees the memory of this process as it
-/// was at the fork; what it changes is its own. This process must have no other threads, save those that
-/// ParallelFor keeps and that are idle.
+/// was at the fork; what it changes is its own. This process must have no other threads, save those
+/// that ParallelFor keeps and that are idle.
 ///
 /// Workers die with this process, even if it is killed. Ctrl-C and the end of the terminal do not
 /// reach them: once a stop is requested (StopRequest), no further worker begins and those there are

@@ -144,7 +144,7 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
 }  // namespace
 
 std::vector<std::string> RunKeys() {
-  static const std::set<std::string> kOthers = {"agents", "seeds", "output", "jobs"};
+  static const std::set<std::string> kOthers = {"agents", "seeds", "output", "jobs", "threads"};
   std::vector<std::string> keys = {"agent"};
   for (const FieldHelp& field : DescribeFields<RunConfig>()) {
     if (!kOthers.contains(field.key)) keys.push_back(field.key);

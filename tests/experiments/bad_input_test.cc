@@ -275,6 +275,10 @@ TEST_CASE("run configs") {
     files.run += "steps_per_measurement: 0\n";
     CheckRefused(files.Run(), 2, {"run.yaml:5:", "steps_per_measurement", "steps >= 1"});
   }
+  SUBCASE("less than no thread") {
+    files.run += "threads: -1\n";
+    CheckRefused(files.Run(), 2, {"run.yaml:5:", "threads", "0: one per core"});
+  }
   SUBCASE("choices") {
     CheckRefused(files.Run({"--set", "semantics=fifo"}), 2, {"--set", "fifo", "queue, stream"});
     CheckRefused(files.Run({"--set", "objective=tme"}), 2, {"--set", "tme", "step_time, period"});

@@ -94,10 +94,10 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
   CHECK(Json::parse(simulated.out)["step_time_ns"] == best);
 }
 
-TEST_CASE("the same seeds give the same bytes, whatever the number of jobs") {
+TEST_CASE("the same seeds give the same bytes, whatever the number of jobs and threads") {
   const RunFiles files;
   CHECK(files.Run({"-o", "one.h5", "--jobs", "1", "--quiet"}).exit_code == 0);
-  CHECK(files.Run({"-o", "two.h5", "--jobs", "2", "--quiet"}).exit_code == 0);
+  CHECK(files.Run({"-o", "two.h5", "--jobs", "2", "--set", "threads=3", "--quiet"}).exit_code == 0);
   CHECK(files.Run({"-o", "other.h5", "--set", "seeds=[7, 8]", "--quiet"}).exit_code == 0);
   const auto one = Hdf5Text(files.folder / "one.h5", "/agents");
   const auto other = Hdf5Text(files.folder / "other.h5", "/agents");
@@ -263,6 +263,7 @@ TEST_CASE("every key of the config is explained") {
                           "coarsen:\n  - colocate",
                           "seeds:",
                           "jobs: 0",
+                          "threads: 1",
                           "steps_per_measurement: 11"}) {
     CAPTURE(key);
     CHECK(result.out.find(key) != std::string::npos);

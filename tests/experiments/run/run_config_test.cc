@@ -9,6 +9,7 @@
 #include "agents/registry.h"
 #include "experiments/load.h"
 #include "framework/base/error.h"
+#include "framework/base/parallel.h"
 #include "tests/experiments/program_files.h"
 
 using namespace emplace;
@@ -52,13 +53,14 @@ TEST_CASE("a plan looks everything up and can be written and read back") {
   WriteText(path,
             "graph: g.json\ncluster: c.yaml\n"
             "agents: [heft, {name: random, label: dice}]\nseeds: 0:2\n"
-            "budget: {evaluations: 10}\nsemantics: stream\n");
+            "budget: {evaluations: 10}\nsemantics: stream\nthreads: 3\n");
   const RunPlan plan =
       ReadRunPlan(path, {"budget.steps=4", "coarsen=[scope: {depth: 2}]"}, AllAgents());
   CHECK(plan.name == "mine");
   CHECK(plan.graph == folder / "g.json");  // found beside the config
   CHECK(plan.cluster == folder / "c.yaml");
   CHECK(plan.simulator.semantics == Semantics::kStream);
+  CHECK(plan.simulator.threads == 3);
   CHECK(plan.budget.evaluations == 10);
   CHECK(plan.budget.steps == 4);
   CHECK(plan.budget.seconds == 30);
@@ -73,6 +75,7 @@ TEST_CASE("a plan looks everything up and can be written and read back") {
 
   WriteText(path, plan.ResolvedYaml());
   CHECK(ReadRunPlan(path, {}, AllAgents()).ResolvedYaml() == plan.ResolvedYaml());
+  CHECK(ReadRunPlan(path, {"threads=0"}, AllAgents()).simulator.threads == NumCores());
 }
 
 TEST_CASE("a preset's settings hold where the entry does not say otherwise") {

@@ -139,8 +139,9 @@ TEST_CASE("ctrl-C in the middle, then --resume: the same file as without") {
   REQUIRE(files.Run({"-o", "whole.h5", "--quiet"}).exit_code == 0);
   // Stopped once more, unless the rest was too quick for that.
   files.Run({"-o", "cut.h5", "--resume"}, {.interrupt_when = "#1 hill_climb.seed0"});
-  // Other jobs and another name change nothing that was searched.
-  const ProcessResult resumed = files.Run({"-o", "cut.h5", "--resume", "--jobs", "2"});
+  // Other jobs and threads and another name change nothing that was searched.
+  const ProcessResult resumed =
+      files.Run({"-o", "cut.h5", "--resume", "--jobs", "2", "--set", "threads=2"});
   CHECK(resumed.exit_code == 0);
   CHECK(resumed.out.find("resumed  ") != std::string::npos);
   const auto whole = Hdf5Text(files.folder / "whole.h5", "/agents");

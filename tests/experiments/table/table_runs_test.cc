@@ -91,7 +91,7 @@ TEST_CASE("keys for rows: those of a run config, and the agent") {
        {"agent", "graph", "cluster", "semantics", "priority", "budget.evaluations"}) {
     CHECK(std::count(keys.begin(), keys.end(), key) == 1);
   }
-  for (const char* key : {"agents", "seeds", "jobs", "output"}) {
+  for (const char* key : {"agents", "seeds", "jobs", "threads", "output"}) {
     CHECK(std::count(keys.begin(), keys.end(), key) == 0);
   }
 }
