@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,19 +10,23 @@
 namespace emplace {
 
 /// Peak memory of a run whose allocations and releases are known by their times, as in queue
-/// semantics. They are collected in any order; one pass in time order then finds the peaks. At
-/// equal times all allocations come before all releases, so that a buffer whose life has no length
-/// still counts at its instant.
+/// semantics. They are collected in any order; Sweep() then finds the peaks. At equal times all
+/// allocations come before all releases, so that a buffer whose life has no length still counts at
+/// its instant.
 ///
 ///   events.clear();
 ///   events.Allocate(start, device, bytes);  events.Release(finish, device, bytes);  ...
 ///   events.Sweep(used, peak);
 ///
-/// Sorted by radix: linear in the number of events. Holds its memory between runs.
+/// Holds its memory between runs.
 class MemoryEvents {
  public:
-  void clear() { events_.clear(); }
-  /// @param time    [ns], less than kMaxNanos  @param device  less than 64  @param bytes  [B], >= 0
+  /// @param num_devices  1 to 64  @param capacity  most events of a run, those of 0 bytes included
+  MemoryEvents(int num_devices, size_t capacity);
+
+  void clear() { size_ = 0; }
+  /// @param time    [ns], less than kMaxNanos unless `bytes` is 0  @param device  < num_devices
+  /// @param bytes   [B], >= 0; events of 0 bytes are left out
   void Allocate(Nanos time, int device, std::int64_t bytes) { Add(time, 0, device, bytes); }
   void Release(Nanos time, int device, std::int64_t bytes) { Add(time, 1, device, -bytes); }
 
@@ -31,18 +37,30 @@ class MemoryEvents {
 
  private:
   struct Event {
-    std::uint64_t key;  // time << 7 | release << 6 | device
+    std::uint64_t key;  // time, 1 bit for release, device_bits_ for the device
     std::int64_t delta;
   };
   void Add(Nanos time, std::uint64_t release, int device, std::int64_t delta) {
-    if (delta == 0) return;
-    events_.push_back(
-        {static_cast<std::uint64_t>(time) << 7 | release << 6 | static_cast<std::uint64_t>(device),
-         delta});
+    events_[size_] = {static_cast<std::uint64_t>(time) << (device_bits_ + 1) |
+                          release << device_bits_ | static_cast<std::uint64_t>(device),
+                      delta};
+    size_ += delta != 0;  // without a branch
   }
+  // The event's bin; bins are numbered by time, then release, then device.
+  size_t BinOf(const Event& event) const {
+    const std::uint64_t lane = event.key & (2 * lanes_ - 1);
+    return event.key >> (device_bits_ + 1) >> shift_ << (device_bits_ + 1) | lane;
+  }
+  void FillBins();
   void Sort();
 
-  std::vector<Event> events_, scratch_;
+  int num_devices_, device_bits_;
+  size_t lanes_;  // devices, rounded up to a power of two
+  std::vector<Event> events_, suspects_, scratch_;
+  size_t size_ = 0, num_suspects_ = 0;
+  int shift_ = 0;  // time to bin
+  std::vector<std::int64_t> bins_;
+  std::vector<std::int64_t> used_, in_bin_;
 };
 
 }  // namespace emplace

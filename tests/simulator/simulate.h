@@ -14,7 +14,7 @@ namespace emplace::testing {
 
 /// false: the fast engine of queue semantics leaves out the host and channels that occupy devices.
 /// Then only the plain implementation is tested with them.
-inline constexpr bool kQueueEngineKnowsHosts = false;
+inline constexpr bool kQueueEngineKnowsHosts = true;
 
 /// Whether the fast engine of a semantics simulates all that the problem has.
 inline bool EngineKnows(const Problem& problem, Semantics semantics) {

@@ -1,45 +1,18 @@
-#include "simulator/event_heap.h"
+#include "simulator/memory_events.h"
 
 #include <algorithm>
-#include <queue>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "framework/base/random.h"
-#include "simulator/memory_events.h"
 
 namespace {
 
 using namespace emplace;
 
-TEST_CASE("the heap pops like the standard one, ranks break ties") {
-  Rng rng(1);
-  const auto later = [](const EventHeap::Entry& a, const EventHeap::Entry& b) {
-    return a.time != b.time ? a.time > b.time : a.rank > b.rank;
-  };
-  EventHeap heap;
-  std::priority_queue<EventHeap::Entry, std::vector<EventHeap::Entry>, decltype(later)> standard(
-      later);
-  std::uint64_t rank = 0;
-  for (int i = 0; i < 20000; ++i) {
-    if (standard.empty() || UniformInt(rng, 5) < 3) {
-      const std::uint64_t high = UniformInt(rng, 2) == 0 ? std::uint64_t{1} << 63 : 0;
-      const EventHeap::Entry entry{UniformInt(rng, 50), high | (rank++ * 7919 % 65536)};
-      heap.Push(entry);
-      standard.push(entry);
-    } else {
-      const auto popped = heap.Pop();
-      REQUIRE(popped.time == standard.top().time);
-      REQUIRE(popped.rank == standard.top().rank);
-      standard.pop();
-    }
-    REQUIRE(heap.empty() == standard.empty());
-  }
-}
-
 TEST_CASE("memory events: allocations come before releases at equal times") {
-  MemoryEvents events;
+  MemoryEvents events(2, 4);
   events.Release(10, 0, 100);
   events.Allocate(10, 0, 7);
   events.Allocate(0, 0, 100);
@@ -54,7 +27,7 @@ TEST_CASE("memory events: many of them, by radix, equal a plain count per instan
   Rng rng(2);
   for (const int count : {10, 300, 5000}) {
     for (const Nanos span : {Nanos{3}, Nanos{40}, kMaxNanos - 1}) {
-      MemoryEvents events;
+      MemoryEvents events(4, 2 * size_t(count));
       std::vector<std::pair<Nanos, Nanos>> lives;
       for (int i = 0; i < count; ++i) {
         const auto draw = [&] {

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace emplace {
+
+/// Priority queue of keys, least first. Keys are unique, so the order of pushing never matters.
+///
+/// An implicit heap of four children per node: half as deep as a binary one, with the children of a
+/// node beside one another in memory. A key's children are those at 4 i + 1 .. 4 i + 4. Holds its
+/// memory between runs.
+template <class Key>
+class EventHeap {
+ public:
+  bool empty() const { return size_ == 0; }
+  /// The least key. Only when not empty.
+  Key top() const { return keys_[0]; }
+  void clear() { size_ = 0; }
+
+  void Push(Key key) {
+    if (size_ == keys_.size()) keys_.resize(keys_.size() * 2 + 16);
+    size_t hole = size_++;
+    while (hole > 0) {
+      const size_t parent = (hole - 1) / 4;
+      if (!(key < keys_[parent])) break;
+      keys_[hole] = keys_[parent];
+      hole = parent;
+    }
+    keys_[hole] = key;
+  }
+
+  /// Takes the least key out. Only when not empty.
+  Key Pop() {
+    const Key least = keys_[0];
+    const Key last = keys_[--size_];
+    size_t hole = 0;
+    for (;;) {
+      const size_t first = hole * 4 + 1;
+      if (first >= size_) break;
+      size_t child = first;
+      const size_t end = first + 4 < size_ ? first + 4 : size_;
+      for (size_t other = first + 1; other < end; ++other) {
+        child = keys_[other] < keys_[child] ? other : child;
+      }
+      if (!(keys_[child] < last)) break;
+      keys_[hole] = keys_[child];
+      hole = child;
+    }
+    keys_[hole] = last;
+    return least;
+  }
+
+ private:
+  std::vector<Key> keys_ = std::vector<Key>(64);
+  size_t size_ = 0;
+};
+
+/// The part of an EventQueue that lies in memory: keys that stood sorted at the beginning, and a
+/// heap.
+class EventBacklog {
+ public:
+  using Key = std::int64_t;
+  static constexpr Key kNone = INT64_MAX;  ///< above every key
+
+  /// Nothing but `sorted`, ascending keys; read until the next Reset().
+  void Reset(std::span<const Key> sorted) {
+    sorted_ = sorted;
+    heap_.clear();
+  }
+  /// The least key; kNone if there is none.
+  Key least() const {
+    return std::min(sorted_.empty() ? kNone : sorted_[0], heap_.empty() ? kNone : heap_.top());
+  }
+  void Push(Key key) { heap_.Push(key); }
+  /// Takes the least key out; kNone if there is none.
+  Key Pop() {
+    const Key key = least();
+    if (key == kNone) return kNone;
+    if (!sorted_.empty() && sorted_[0] == key) {
+      sorted_ = sorted_.subspan(1);
+    } else {
+      heap_.Pop();
+    }
+    return key;
+  }
+
+ private:
+  std::span<const Key> sorted_;
+  EventHeap<Key> heap_;
+};
+
+/// Priority queue of keys of 63 bits for runs in which few of them wait at a time: the least eight
+/// stand sorted in one vector register, where pushing and taking out are a few instructions without
+/// a branch, the others in a backlog. To be a local variable of the loop that it serves.
+///
+/// No key of the register is above `limit_`, the least key of the backlog: a key above it goes to
+/// the backlog at once.
+class EventQueue {
+ public:
+  using Key = EventBacklog::Key;
+  static constexpr Key kNone = EventBacklog::kNone;
+
+  /// Holds what the backlog holds. @param backlog  outlives the queue, which alone changes it
+  explicit EventQueue(EventBacklog& backlog) : backlog_(backlog), limit_(backlog.least()) {}
+
+  /// @param key  >= 0; kNone is ignored, without a branch as long as the backlog is empty
+  [[gnu::always_inline]] void Push(Key key) {
+    if (limit_ != kNone) [[unlikely]] {
+      if (key >= limit_) {
+        if (key != kNone) backlog_.Push(key);
+        return;
+      }
+    }
+    // Sorted insertion: what is less than the key stays, the others move up by one.
+    const Key out = keys_[7];
+    const Keys all = Fill(key), lesser = keys_ < all ? keys_ : all;
+    const Keys shifted = __builtin_shufflevector(keys_, Fill(0), 8, 0, 1, 2, 3, 4, 5, 6);
+    keys_ = shifted > lesser ? shifted : lesser;
+    if (out != kNone) [[unlikely]] {
+      if (const Key most = std::max(out, key); most != kNone) {
+        backlog_.Push(most);
+        limit_ = std::min(limit_, most);
+      }
+    }
+  }
+
+  /// Takes the least key out; kNone if there is none.
+  [[gnu::always_inline]] Key Pop() {
+    if (keys_[0] == kNone) [[unlikely]] {
+      Key taken[8];
+      limit_ = Take(backlog_, taken);
+      __builtin_memcpy(&keys_, taken, sizeof keys_);
+    }
+    const Key least = keys_[0];
+    keys_ = __builtin_shufflevector(keys_, Fill(kNone), 1, 2, 3, 4, 5, 6, 7, 8);
+    return least;
+  }
+
+ private:
+  typedef Key Keys __attribute__((vector_size(8 * sizeof(Key))));
+
+  [[gnu::always_inline]] static Keys Fill(Key key) {
+    return Keys{key, key, key, key, key, key, key, key};
+  }
+  // Some places stay empty, so that not every key pushed behind drives one out. @return least left
+  [[gnu::noinline]] static Key Take(EventBacklog& backlog, Key* taken) {
+    constexpr int kTaken = 6;
+    for (int i = 0; i < 8; ++i) taken[i] = i < kTaken ? backlog.Pop() : kNone;
+    return backlog.least();
+  }
+
+  EventBacklog& backlog_;
+  Key limit_;
+  Keys keys_ = Fill(kNone);
+};
+
+}  // namespace emplace

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/engine.h"
+#include "simulator/event_queue.h"
+#include "simulator/queue_times.h"
+
+namespace emplace {
+
+/// Queue semantics on machines where a device's first hops meet nobody else's: transfers need no
+/// place in the queue, since each can be served together with its producer. queue_direct.cc tells
+/// why this is exact. Several times as fast as the general run (queue_general.h).
+class DirectQueueRun {
+ public:
+  /// True if all routes have one hop, each channel serves the routes of one source, devices have
+  /// one slot, and there are no hosts, no channels that occupy devices, and contention.
+  static bool Fits(const CompiledProblem& problem, const EngineOptions& options);
+
+  /// @param problem  one that fits; outlives this
+  explicit DirectQueueRun(const CompiledProblem& problem);
+
+  /// Simulates one placement.
+  /// @param device   [num_ops] by position
+  /// @param servers   all free, nothing busy; out: free and busy times at the end
+  /// @param times     out
+  /// @param channels  [num_channels] all 0; out: what they did; nullptr: not wanted
+  /// @return false, with nothing of use in `servers`, `times` and `channels`, for one of the few
+  /// placements
+  ///   that are left to the general run: a time needs more bits than a key has, or very many
+  ///   transfers become ready at one instant on one channel, in another order than their ids'
+  bool Run(const std::uint8_t* device,
+           ServerState& servers,
+           QueueTimes& times,
+           ChannelOutcome* channels);
+
+ private:
+  // What one source sends over one channel. With private channels, one per pair of devices.
+  struct Lane {
+    Nanos free = 0, latency = 0, gap = 0;
+    std::int64_t last_key = 0;  // key of the copy in `last`
+    int last = -1;              // index into copies; -1: nothing sent so far
+    int column = 0;             // of `wire`
+    int channel = -1;
+    std::uint64_t together = 0;  // broadcast: destinations that share a copy; else 0
+  };
+  struct OpState {
+    Nanos ready;
+    int missing, device;
+  };
+  struct DeviceState {
+    Nanos free, finish, gap;
+  };
+  struct Edge {  // a reader of an item
+    int reader, item;
+  };
+
+  template <bool kPrivate>
+  bool Simulate(const std::uint8_t* device, ServerState& servers, QueueTimes& times);
+  Nanos Reorder(Lane& lane, int added, Nanos ready, QueueTimes& times);
+  Nanos Wire(int item, const Lane& lane) const {
+    return p_.wire[size_t(item) * p_.num_rates + lane.column];
+  }
+  const Lane& LaneOf(const std::uint8_t* device, const QueueTimes::Copy& copy) const {
+    return lanes_[lane_of_[device[p_.items[copy.item].producer] * p_.num_devices + copy.device]];
+  }
+  void Finish(ServerState& servers, QueueTimes& times) const;
+  void AddChannels(const std::uint8_t* device,
+                   const QueueTimes& times,
+                   ChannelOutcome* channels) const;
+  // So far a copy stands only for the least of the destinations that share it.
+  void AddSharedCopies(const std::uint8_t* device, QueueTimes& times) const;
+
+  const CompiledProblem& p_;
+  int rank_bits_;                           // of a key: time << rank_bits_ | position
+  bool private_ = true;                     // each pair of devices has a channel of its own
+  bool broadcast_ = false;                  // some channel broadcasts
+  std::vector<int> edge_begin_;             // [num_ops + 1] into edges_
+  std::vector<Edge> edges_;                 // by producer, item, reader
+  std::vector<int> awaits_;                 // [num_ops] arrivals
+  std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
+  std::vector<int> lane_of_;                // [num_devices, num_devices] into lanes_
+  // State of a run.
+  std::vector<OpState> ops_;
+  std::vector<DeviceState> devices_;
+  std::vector<Lane> lanes_;
+  std::vector<int> before_;  // [copies] the copy sent before it on its lane, -1: none
+  EventBacklog backlog_;
+  bool abandoned_ = false;
+};
+
+}  // namespace emplace

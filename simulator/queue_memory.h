@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/memory_events.h"
+#include "simulator/queue_times.h"
+
+namespace emplace {
+
+/// Peaks of a run whose memory is counted by time (README.md, "Memory in Q, by time").
+class QueueMemory {
+ public:
+  /// @param problem  outlives this
+  explicit QueueMemory(const CompiledProblem& problem);
+
+  /// @param device  [num_ops] by position
+  /// @param times   of a run with these devices
+  /// @param peak    [num_devices] out [B]
+  void Count(const std::uint8_t* device, const QueueTimes& times, std::vector<std::int64_t>& peak);
+
+ private:
+  void FindEnds(const std::uint8_t* device, const QueueTimes& times);
+
+  const CompiledProblem& p_;
+  std::vector<int> item_of_reader_;  // [readers]
+  // Of a run. Buffers are numbered item * num_devices + device: the item's own on its producer's
+  // device, received copies on others.
+  std::vector<int> source_;  // [num_items] device of the producer
+  std::vector<int> home_;    // [num_items] the buffer that it lives in at `source_`
+  std::vector<Nanos> end_;   // [buffers] kMaxNanos: never released [ns]
+  std::vector<int> storage_;
+  std::vector<int> pinned_;  // buffers
+  std::vector<std::int64_t> used_;
+  MemoryEvents events_;
+};
+
+}  // namespace emplace
