@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "simulator/radix_sort.h"
+
 namespace emplace {
 
 /// Priority queue of keys, least first. Keys are unique, so the order of pushing never matters.
@@ -59,8 +61,8 @@ class EventHeap {
   size_t size_ = 0;
 };
 
-/// The part of an EventQueue that lies in memory: keys that stood sorted at the beginning, and a
-/// heap.
+/// The part of an EventQueue that lies in memory. It is made for keys that mostly rise: those above
+/// all that stood in the queue at some time are only collected, and sorted when their turn comes.
 class EventBacklog {
  public:
   using Key = std::int64_t;
@@ -68,29 +70,59 @@ class EventBacklog {
 
   /// Nothing but `sorted`, ascending keys; read until the next Reset().
   void Reset(std::span<const Key> sorted) {
-    sorted_ = sorted;
-    heap_.clear();
+    run_ = sorted;
+    run_end_ = sorted.empty() ? -1 : sorted.back();
+    below_.clear();
+    num_later_ = 0;
+  }
+  void Push(Key key) {
+    if (key < run_end_) {
+      below_.Push(key);
+    } else {
+      if (num_later_ == later_.size()) later_.resize(later_.size() * 2);
+      later_[num_later_++] = key;
+    }
   }
   /// The least key; kNone if there is none.
-  Key least() const {
-    return std::min(sorted_.empty() ? kNone : sorted_[0], heap_.empty() ? kNone : heap_.top());
-  }
-  void Push(Key key) { heap_.Push(key); }
-  /// Takes the least key out; kNone if there is none.
-  Key Pop() {
-    const Key key = least();
-    if (key == kNone) return kNone;
-    if (!sorted_.empty() && sorted_[0] == key) {
-      sorted_ = sorted_.subspan(1);
-    } else {
-      heap_.Pop();
+  Key Least() {
+    if (run_.empty() && below_.empty()) {
+      if (num_later_ == 0) return kNone;
+      SortLater();
     }
-    return key;
+    return std::min(run_.empty() ? kNone : run_[0], below_.empty() ? kNone : below_.top());
+  }
+  /// Takes the least `wanted` keys out, or all if there are fewer. @return how many
+  int Take(int wanted, Key* keys) {
+    int taken = 0;
+    for (; taken < wanted; ++taken) {
+      const Key key = Least();
+      if (key == kNone) break;
+      if (!below_.empty() && below_.top() == key) {
+        below_.Pop();
+      } else {
+        run_ = run_.subspan(1);
+      }
+      keys[taken] = key;
+    }
+    return taken;
   }
 
  private:
-  std::span<const Key> sorted_;
-  EventHeap<Key> heap_;
+  void SortLater() {
+    sorted_.resize(later_.size());
+    RadixSort(
+        later_, sorted_, num_later_, 0, [](Key key) { return static_cast<std::uint64_t>(key); });
+    later_.swap(sorted_);
+    run_ = std::span(sorted_).first(num_later_);
+    run_end_ = run_.back();
+    num_later_ = 0;
+  }
+
+  std::span<const Key> run_;  // ascending
+  Key run_end_ = -1;          // its last key, even if that has been taken out
+  EventHeap<Key> below_;      // keys less than run_end_
+  std::vector<Key> later_ = std::vector<Key>(64), sorted_;  // others, in any order
+  size_t num_later_ = 0;
 };
 
 /// Priority queue of keys of 63 bits for runs in which few of them wait at a time: the least eight
@@ -105,7 +137,7 @@ class EventQueue {
   static constexpr Key kNone = EventBacklog::kNone;
 
   /// Holds what the backlog holds. @param backlog  outlives the queue, which alone changes it
-  explicit EventQueue(EventBacklog& backlog) : backlog_(backlog), limit_(backlog.least()) {}
+  explicit EventQueue(EventBacklog& backlog) : backlog_(backlog), limit_(backlog.Least()) {}
 
   /// @param key  >= 0; kNone is ignored, without a branch as long as the backlog is empty
   [[gnu::always_inline]] void Push(Key key) {
@@ -149,8 +181,8 @@ class EventQueue {
   // Some places stay empty, so that not every key pushed behind drives one out. @return least left
   [[gnu::noinline]] static Key Take(EventBacklog& backlog, Key* taken) {
     constexpr int kTaken = 6;
-    for (int i = 0; i < 8; ++i) taken[i] = i < kTaken ? backlog.Pop() : kNone;
-    return backlog.least();
+    std::fill(taken + backlog.Take(kTaken, taken), taken + 8, kNone);
+    return backlog.Least();
   }
 
   EventBacklog& backlog_;

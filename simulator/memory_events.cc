@@ -1,101 +1,78 @@
-// The peaks without sorting all events. Time is cut into equal bins. Within a bin, what is in use
-// on a device stays between what is in use at its ends, which are known from sums, and is never
-// above
+// The peaks without sorting all events. Time is cut into equal bins, and what is allocated and
+// released in each is added up. Within a bin, no more is in use on a device than
 //
 //   what is in use at its beginning + all that is allocated in it
 //
-// The peak is at least what is in use at the end of any bin. Only bins that may exceed this,
+// and the peak is at least what is in use at the end of any bin. Only bins that may exceed this,
 // usually a few, have their events sorted.
 
 #include "simulator/memory_events.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
+#include <bit>
+
+#include "simulator/radix_sort.h"
 
 namespace emplace {
 
 MemoryEvents::MemoryEvents(int num_devices, size_t capacity)
     : num_devices_(num_devices),
       device_bits_(std::bit_width(static_cast<unsigned>(num_devices - 1))),
+      // On average a few events of a device in a bin.
+      bin_bits_(std::bit_width(capacity >> (device_bits_ + kEventsPerBinBits))),
       lanes_(size_t{1} << device_bits_),
       events_(capacity + 1),
       suspects_(capacity + 1),
       scratch_(capacity + 1),
-      used_(lanes_) {
+      bins_(2 * lanes_ << bin_bits_),
+      used_(num_devices) {
 }
 
-void MemoryEvents::FillBins() {
-  std::uint64_t all = 0;
-  for (size_t i = 0; i < size_; ++i) all |= events_[i].key;
-  // About as many bins as events.
-  const int time_bits = std::bit_width(all >> (device_bits_ + 1));
-  const int wanted = std::bit_width(size_ >> (device_bits_ + 1));
-  shift_ = std::max(0, time_bits - wanted);
-  bins_.assign((size_t{1} << std::min(time_bits, wanted)) * 2 * lanes_, 0);
-  for (size_t i = 0; i < size_; ++i) bins_[BinOf(events_[i])] += events_[i].delta;
+MemoryEvents::Writer MemoryEvents::Begin(Nanos latest) {
+  const int time_bits = std::bit_width(static_cast<std::uint64_t>(latest));
+  Writer writer;
+  writer.end_ = events_.data();
+  writer.bins_ = bins_.data();
+  writer.device_bits_ = device_bits_;
+  writer.shift_ = device_bits_ + 1 + std::max(0, time_bits - bin_bits_);
+  std::fill(bins_.begin(), bins_.end(), 0);
+  return writer;
 }
 
-void MemoryEvents::Sweep(std::vector<std::int64_t>& used, std::vector<std::int64_t>& peak) {
-  FillBins();
+void MemoryEvents::Sweep(const Writer& written,
+                         const std::vector<std::int64_t>& used,
+                         std::vector<std::int64_t>& peak) {
   // What is in use at the beginning of each bin replaces the sum of what it allocates, and the most
   // that may be in use within it replaces the sum of what it releases.
   peak = used;
+  used_ = used;
   for (size_t bin = 0; bin < bins_.size(); bin += 2 * lanes_) {
     for (int d = 0; d < num_devices_; ++d) {
       std::int64_t &allocated = bins_[bin + d], &released = bins_[bin + lanes_ + d];
-      const std::int64_t begin = used[d], most = begin + allocated;
-      used[d] = most + released;
-      peak[d] = std::max(peak[d], used[d]);
+      const std::int64_t begin = used_[d], most = begin + allocated;
+      used_[d] = most + released;
+      peak[d] = std::max(peak[d], used_[d]);
       allocated = begin;
       released = most;
     }
   }
-  num_suspects_ = 0;
-  for (size_t i = 0; i < size_; ++i) {
-    const Event& event = events_[i];
-    const size_t d = event.key & (lanes_ - 1);
-    suspects_[num_suspects_] = event;
-    num_suspects_ += bins_[BinOf(event) | lanes_] > peak[d];
+  size_t num_suspects = 0;
+  for (const Event* event = events_.data(); event != written.end_; ++event) {
+    const size_t d = event->key & (lanes_ - 1);
+    suspects_[num_suspects] = *event;
+    num_suspects += bins_[written.BinOf(event->key) + lanes_ + d] > peak[d];
   }
-  Sort();
-  in_bin_.assign(num_devices_, -1);
-  for (size_t i = 0; i < num_suspects_; ++i) {
+  RadixSort(suspects_, scratch_, num_suspects, device_bits_, [](const Event& e) { return e.key; });
+  bin_of_device_.assign(num_devices_, -1);
+  for (size_t i = 0; i < num_suspects; ++i) {
     const Event& event = suspects_[i];
-    const size_t d = event.key & (lanes_ - 1), bin = BinOf(event) & ~lanes_;
-    if (in_bin_[d] != static_cast<std::int64_t>(bin)) {
-      in_bin_[d] = static_cast<std::int64_t>(bin);
-      used_[d] = bins_[bin];
+    const size_t d = event.key & (lanes_ - 1), bin = written.BinOf(event.key);
+    if (bin_of_device_[d] != static_cast<std::int64_t>(bin)) {
+      bin_of_device_[d] = static_cast<std::int64_t>(bin);
+      used_[d] = bins_[bin + d];
     }
     used_[d] += event.delta;
     peak[d] = std::max(peak[d], used_[d]);
-  }
-}
-
-// Sorts the suspects by time, allocations first. Linear if there are many.
-void MemoryEvents::Sort() {
-  constexpr int kDigitBits = 11;
-  constexpr size_t kSmall = 256;
-  if (num_suspects_ < kSmall) {
-    std::sort(suspects_.begin(),
-              suspects_.begin() + static_cast<std::ptrdiff_t>(num_suspects_),
-              [](const Event& a, const Event& b) { return a.key < b.key; });
-    return;
-  }
-  std::uint64_t all = 0;
-  for (size_t i = 0; i < num_suspects_; ++i) all |= suspects_[i].key;
-  const int bits = std::bit_width(all);
-  // The device does not matter for the order.
-  for (int shift = device_bits_; shift < bits; shift += kDigitBits) {
-    std::array<std::uint32_t, 1 << kDigitBits> begin{};
-    constexpr std::uint64_t kMask = (1 << kDigitBits) - 1;
-    for (size_t i = 0; i < num_suspects_; ++i) ++begin[suspects_[i].key >> shift & kMask];
-    std::uint32_t sum = 0;
-    for (std::uint32_t& count : begin) sum += std::exchange(count, sum);
-    for (size_t i = 0; i < num_suspects_; ++i) {
-      scratch_[begin[suspects_[i].key >> shift & kMask]++] = suspects_[i];
-    }
-    suspects_.swap(scratch_);
   }
 }
 

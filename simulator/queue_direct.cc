@@ -49,14 +49,14 @@ DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
       ops_(problem.num_ops),
       devices_(problem.num_devices),
       before_(problem.readers.size() + 1) {
-  edge_begin_.push_back(0);
   for (int position = 0; position < p_.num_ops; ++position) {
+    ops_[position].edge_begin = static_cast<int>(edges_.size());
     for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
       for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
-        edges_.push_back({p_.readers[r], item});
+        edges_.push_back({p_.readers[r], item, p_.num_rates == 1 ? p_.wire[item] : 0});
       }
     }
-    edge_begin_.push_back(static_cast<int>(edges_.size()));
+    ops_[position].edge_end = static_cast<int>(edges_.size());
     awaits_.push_back(p_.read_begin[position + 1] - p_.read_begin[position]);
     if (awaits_.back() == 0) initial_.push_back(position);
   }
@@ -101,17 +101,14 @@ bool DirectQueueRun::Run(const std::uint8_t* device,
                          ServerState& servers,
                          QueueTimes& times,
                          ChannelOutcome* channels) {
-  abandoned_ = false;
+  moves_left_ = 16 * std::int64_t{p_.num_ops};  // more would not be linear
   for (Lane& lane : lanes_) {
     lane.free = lane.last_key = 0;
     lane.last = -1;
   }
-  for (DeviceState& d : devices_) d.free = d.finish = 0;
+  for (DeviceState& d : devices_) d.free = d.finish = d.busy = 0;
   backlog_.Reset(initial_);
-  if (!(private_ ? Simulate<true>(device, servers, times)
-                 : Simulate<false>(device, servers, times))) {
-    return false;
-  }
+  if (!(private_ ? Simulate<true>(device, times) : Simulate<false>(device, times))) return false;
   Finish(servers, times);
   // A time beyond the bits of a key has spoilt the order.
   if (times.latest >> (63 - rank_bits_) != 0) return false;
@@ -121,17 +118,15 @@ bool DirectQueueRun::Run(const std::uint8_t* device,
 }
 
 template <bool kPrivate>
-bool DirectQueueRun::Simulate(const std::uint8_t* device, ServerState& servers, QueueTimes& times) {
+bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
   using Key = EventQueue::Key;
   // Copies of members: stores through pointers must not make the compiler read them again.
   const int num_devices = p_.num_devices, num_rates = p_.num_rates, rank_bits = rank_bits_;
   const Key rank_mask = (Key{1} << rank_bits) - 1;
-  const Nanos no_wire = 0;  // read, but not used, on a machine without channels
-  const Nanos *const costs = p_.cost.data(), *const wires =
-                                                 p_.wire.empty() ? &no_wire : p_.wire.data();
-  const int* const edge_begin = edge_begin_.data();
+  const bool one_rate = num_rates <= 1;
+  const Nanos *const costs = p_.cost.data(), *const wires = p_.wire.data();
   const Edge* const edges = edges_.data();
-  const int* const lane_of = lane_of_.data();
+  const int *const lane_of = lane_of_.data(), *const awaits = awaits_.data();
   OpState* const ops = ops_.data();
   Lane* const lanes = lanes_.data();
   DeviceState* const devices = devices_.data();
@@ -140,9 +135,11 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, ServerState& servers, 
   int* const before = before_.data();
 
   for (int position = 0; position < p_.num_ops; ++position) {
-    const int d = device[position];
-    ops[position] = {0, awaits_[position], d};
-    servers.busy[d] += costs[size_t(position) * num_devices + d];
+    OpState& op = ops[position];
+    op.ready = 0;
+    op.device = device[position];
+    op.cost = costs[size_t(position) * num_devices + op.device];
+    op.missing = awaits[position];
   }
 
   EventQueue queue(backlog_);
@@ -152,24 +149,25 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, ServerState& servers, 
     const Key key = queue.Pop();
     if (key == EventQueue::kNone) break;
     const auto position = static_cast<size_t>(key & rank_mask);
-    const Nanos ready = ops[position].ready;
+    const auto [ready, cost, missing, d, edge_begin, edge_end] = ops[position];
     if (ready != key >> rank_bits) [[unlikely]] {
       if (ready >> (63 - rank_bits) != 0) return false;
       queue.Push(ready << rank_bits | static_cast<Key>(position));
       continue;
     }
-    const int d = ops[position].device;
-    const Nanos cost = costs[position * num_devices + d];
-    const Nanos start = std::max(devices[d].free, ready), finish = start + cost;
-    devices[d].free = finish + (cost > 0 ? devices[d].gap : 0);
-    devices[d].finish = finish;
+    DeviceState& source = devices[d];
+    const Nanos start = std::max(source.free, ready), finish = start + cost;
+    source.free = finish + (cost > 0 ? source.gap : 0);
+    source.finish = finish;
+    source.busy += cost;
     starts[position] = start;
     finishes[position] = finish;
     const Key copy_key = finish << rank_bits | static_cast<Key>(position);
 
     // Serves the item's copy to `e`, or not; without a branch. @return its arrival
-    const auto send = [&](Lane& lane, int item, int e, bool wanted) {
-      const Nanos wire = wires[size_t(item) * num_rates + lane.column];
+    const auto send = [&](Lane& lane, const Edge& edge, int e, bool wanted) {
+      const int item = edge.item;
+      const Nanos wire = one_rate ? edge.wire : wires[size_t(item) * num_rates + lane.column];
       const Nanos sent = std::max(lane.free, finish) + wire;
       Nanos arrival = sent + lane.latency, free = sent + lane.gap;
       copies[num_copies] = {sent - wire, arrival, item, e};
@@ -196,48 +194,46 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, ServerState& servers, 
 
     const std::uint64_t here = std::uint64_t{1} << d;
     arrivals[d] = finish;
-    int edge = edge_begin[position];
-    const int end = edge_begin[position + 1];
     if constexpr (kPrivate) {
       // Destinations do not meet, so that they may be served as the readers come.
       std::uint64_t there = here;
       int last_item = -1;
-      for (; edge < end; ++edge) {
-        const auto [reader, item] = edges[edge];
-        const int e = ops[reader].device;
-        there = item == last_item ? there : here;
-        last_item = item;
+      for (int i = edge_begin; i < edge_end; ++i) {
+        const Edge& edge = edges[i];
+        const int reader = edge.reader, e = ops[reader].device;
+        there = edge.item == last_item ? there : here;
+        last_item = edge.item;
         const bool wanted = (there >> e & 1) == 0;
-        const Nanos sent = send(lanes[d * num_devices + e], item, e, wanted);
+        const Nanos sent = send(lanes[d * num_devices + e], edge, e, wanted);
         const Nanos arrival = wanted ? sent : arrivals[e];
         arrivals[e] = arrival;
         there |= std::uint64_t{1} << e;
         arrive(reader, arrival);
       }
     } else {
-      while (edge < end) {
-        const int item = edges[edge].item;
+      for (int i = edge_begin; i < edge_end;) {
+        const Edge& edge = edges[i];
         std::uint64_t remote = 0;
-        int next = edge;
-        for (; next < end && edges[next].item == item; ++next) {
+        int next = i;
+        for (; next < edge_end && edges[next].item == edge.item; ++next) {
           remote |= std::uint64_t{1} << ops[edges[next].reader].device;
         }
         remote &= ~here;
         while (remote != 0) {
           const int e = std::countr_zero(remote);
           Lane& lane = lanes[lane_of[d * num_devices + e]];
-          const Nanos arrival = send(lane, item, e, true);
+          const Nanos arrival = send(lane, edge, e, true);
           std::uint64_t served = lane.together != 0 ? lane.together & remote : remote & -remote;
           remote &= ~served;
           for (; served != 0; served &= served - 1) arrivals[std::countr_zero(served)] = arrival;
         }
-        for (; edge < next; ++edge) {
-          const int reader = edges[edge].reader;
+        for (; i < next; ++i) {
+          const int reader = edges[i].reader;
           arrive(reader, arrivals[ops[reader].device]);
         }
       }
     }
-    if (abandoned_) [[unlikely]]
+    if (moves_left_ < 0) [[unlikely]]
       return false;
   }
   times.num_copies = num_copies;
@@ -248,21 +244,17 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, ServerState& servers, 
 // ready at the same time and have higher ids. Copies on the way change places: an index stays where
 // it is on the lane. @return arrival of the copy added, which lies elsewhere now
 Nanos DirectQueueRun::Reorder(Lane& lane, int added, Nanos ready, QueueTimes& times) {
-  constexpr int kMost = 64;  // of moved copies; more of them would make runs quadratic
-  std::array<int, kMost> moved;
-  int num_moved = 0, at = added;
+  moved_.clear();
+  int at = added;
   for (;;) {
     const int other = before_[at];
     if (other < 0 || times.copies[other].item <= times.copies[at].item) break;
     if (times.finish[p_.items[times.copies[other].item].producer] != ready) break;
     std::swap(times.copies[at], times.copies[other]);
-    if (num_moved == kMost) {
-      abandoned_ = true;
-      break;
-    }
-    moved[num_moved++] = at;
+    moved_.push_back(at);
     at = other;
   }
+  moves_left_ -= static_cast<std::int64_t>(moved_.size());
   lane.free = 0;
   if (const int other = before_[at]; other >= 0) {
     lane.free = times.copies[other].start + Wire(times.copies[other].item, lane) + lane.gap;
@@ -273,8 +265,8 @@ Nanos DirectQueueRun::Reorder(Lane& lane, int added, Nanos ready, QueueTimes& ti
     copy.left = copy.start + Wire(copy.item, lane) + lane.latency;
   };
   serve(times.copies[at]);
-  while (num_moved > 0) {
-    QueueTimes::Copy& copy = times.copies[moved[--num_moved]];
+  for (; !moved_.empty(); moved_.pop_back()) {
+    QueueTimes::Copy& copy = times.copies[moved_.back()];
     serve(copy);
     const std::uint64_t served =
         lane.together != 0 ? lane.together : std::uint64_t{1} << copy.device;
@@ -290,6 +282,7 @@ void DirectQueueRun::Finish(ServerState& servers, QueueTimes& times) const {
   times.latest = 0;
   for (int d = 0; d < p_.num_devices; ++d) {
     servers.slot_free[servers.slot_begin[d]] = devices_[d].free;
+    servers.busy[d] = devices_[d].busy;
     times.latest = std::max(times.latest, devices_[d].finish);
   }
   for (const Lane& lane : lanes_) {

@@ -28,8 +28,8 @@ class DirectQueueRun {
   /// @param channels  [num_channels] all 0; out: what they did; nullptr: not wanted
   /// @return false, with nothing of use in `servers`, `times` and `channels`, for one of the few
   /// placements
-  ///   that are left to the general run: a time needs more bits than a key has, or very many
-  ///   transfers become ready at one instant on one channel, in another order than their ids'
+  ///   that are left to the general run: a time needs more bits than a key has, or Reorder() has
+  ///   moved very many transfers
   bool Run(const std::uint8_t* device,
            ServerState& servers,
            QueueTimes& times,
@@ -37,7 +37,7 @@ class DirectQueueRun {
 
  private:
   // What one source sends over one channel. With private channels, one per pair of devices.
-  struct Lane {
+  struct alignas(64) Lane {
     Nanos free = 0, latency = 0, gap = 0;
     std::int64_t last_key = 0;  // key of the copy in `last`
     int last = -1;              // index into copies; -1: nothing sent so far
@@ -45,19 +45,21 @@ class DirectQueueRun {
     int channel = -1;
     std::uint64_t together = 0;  // broadcast: destinations that share a copy; else 0
   };
-  struct OpState {
-    Nanos ready;
+  struct alignas(32) OpState {
+    Nanos ready, cost;
     int missing, device;
+    int edge_begin, edge_end;  // of its items' readers, in edges_
   };
   struct DeviceState {
-    Nanos free, finish, gap;
+    Nanos free, finish, busy, gap;
   };
   struct Edge {  // a reader of an item
     int reader, item;
+    Nanos wire;  // of the item, if all channels have one rate
   };
 
   template <bool kPrivate>
-  bool Simulate(const std::uint8_t* device, ServerState& servers, QueueTimes& times);
+  bool Simulate(const std::uint8_t* device, QueueTimes& times);
   Nanos Reorder(Lane& lane, int added, Nanos ready, QueueTimes& times);
   Nanos Wire(int item, const Lane& lane) const {
     return p_.wire[size_t(item) * p_.num_rates + lane.column];
@@ -76,7 +78,6 @@ class DirectQueueRun {
   int rank_bits_;                           // of a key: time << rank_bits_ | position
   bool private_ = true;                     // each pair of devices has a channel of its own
   bool broadcast_ = false;                  // some channel broadcasts
-  std::vector<int> edge_begin_;             // [num_ops + 1] into edges_
   std::vector<Edge> edges_;                 // by producer, item, reader
   std::vector<int> awaits_;                 // [num_ops] arrivals
   std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
@@ -87,7 +88,8 @@ class DirectQueueRun {
   std::vector<Lane> lanes_;
   std::vector<int> before_;  // [copies] the copy sent before it on its lane, -1: none
   EventBacklog backlog_;
-  bool abandoned_ = false;
+  std::vector<int> moved_;       // by Reorder(): copies
+  std::int64_t moves_left_ = 0;  // before the run is given up
 };
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// Loops over flat arrays, each without a branch that depends on the placement.
+// Loops over flat arrays, without branches that depend on the placement.
 
 #include "simulator/queue_memory.h"
 
@@ -16,7 +16,16 @@ QueueMemory::QueueMemory(const CompiledProblem& problem)
       // An op's start and finish, an item's end, a copy's start and end.
       events_(problem.num_devices,
               2 * size_t(problem.num_ops) + problem.num_items + 2 * problem.readers.size()) {
+  for (int position = 0; position < p_.num_ops; ++position) {
+    const std::int64_t workspace = p_.workspace[position];
+    const std::int64_t allocated = p_.own_bytes[position] + workspace;
+    if (allocated > 0) allocated_.push_back({position, allocated});
+    if (workspace > 0) workspaces_.push_back({position, workspace});
+  }
   for (int item = 0; item < p_.num_items; ++item) {
+    const auto& made = p_.items[item];
+    producer_.push_back(made.producer);
+    if (made.released_bytes > 0) released_.push_back({item, made.producer, made.released_bytes});
     item_of_reader_.insert(
         item_of_reader_.end(), p_.reader_begin[item + 1] - p_.reader_begin[item], item);
   }
@@ -26,63 +35,73 @@ void QueueMemory::Count(const std::uint8_t* device,
                         const QueueTimes& times,
                         std::vector<std::int64_t>& peak) {
   FindEnds(device, times);
-  events_.clear();
-  for (int position = 0; position < p_.num_ops; ++position) {
-    const int d = device[position];
-    const std::int64_t workspace = p_.workspace[position];
-    events_.Allocate(times.start[position], d, p_.own_bytes[position] + workspace);
-    events_.Release(times.finish[position], d, workspace);
+  MemoryEvents::Writer events = events_.Begin(times.latest);
+  // A buffer that is never released has an event of 0 bytes.
+  const auto release = [&](int buffer, int d, std::int64_t bytes) {
+    const Nanos end = end_[buffer];
+    const bool kept = end == kMaxNanos;
+    events.Release(kept ? 0 : end, d, kept ? 0 : bytes);
+  };
+  for (const auto& [position, bytes] : allocated_) {
+    events.Allocate(times.start[position], device[position], bytes);
   }
-  for (int item = 0; item < p_.num_items; ++item) {
-    const Nanos end = end_[home_[item]];
-    events_.Release(end, source_[item], end < kMaxNanos ? p_.items[item].released_bytes : 0);
+  for (const auto& [position, bytes] : workspaces_) {
+    events.Release(times.finish[position], device[position], bytes);
+  }
+  for (const auto& [item, producer, bytes] : released_) {
+    release(home_[item], device[producer], bytes);
   }
   for (size_t i = 0; i < times.num_copies; ++i) {
     const auto& copy = times.copies[i];
     const std::int64_t bytes = p_.items[copy.item].bytes;
-    const Nanos end = end_[size_t(copy.item) * p_.num_devices + copy.device];
-    events_.Allocate(copy.start, copy.device, bytes);
-    events_.Release(end, copy.device, end < kMaxNanos ? bytes : 0);
+    events.Allocate(copy.start, copy.device, bytes);
+    release(copy.item * p_.num_devices + copy.device, copy.device, bytes);
   }
   std::fill(used_.begin(), used_.end(), 0);
   p_.AddResidentBytes(device, used_.data());
-  events_.Sweep(used_, peak);
+  events_.Sweep(events, used_, peak);
 }
 
 // Until when every buffer is used.
 void QueueMemory::FindEnds(const std::uint8_t* device, const QueueTimes& times) {
-  for (int position = 0; position < p_.num_ops; ++position) {
-    const int d = device[position];
-    for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
-      source_[item] = d;
-      home_[item] = item * p_.num_devices + d;
-    }
+  const int num_devices = p_.num_devices;
+  Nanos* const end = end_.data();
+  std::fill(end_.begin(), end_.end(), 0);
+  for (int item = 0; item < p_.num_items; ++item) {
+    const int producer = producer_[item], d = device[producer];
+    source_[item] = d;
+    home_[item] = item * num_devices + d;
+    end[home_[item]] = times.finish[producer];
   }
+  if (!p_.alias_classes.empty()) ShareBuffers(device, times);
+  for (size_t r = 0; r < item_of_reader_.size(); ++r) {
+    const int item = item_of_reader_[r], reader = p_.readers[r], e = device[reader];
+    const int home = home_[item], received = item * num_devices + e;
+    const int buffer = e == source_[item] ? home : received;
+    end[buffer] = std::max(end[buffer], times.finish[reader]);
+  }
+  for (size_t i = 0; i < times.num_copies; ++i) {
+    const int buffer = home_[times.copies[i].item];
+    end[buffer] = std::max(end[buffer], times.copies[i].left);
+  }
+  for (const int buffer : pinned_) end[buffer] = kMaxNanos;
+}
+
+// The buffers that aliases live in, and which of them are never released.
+void QueueMemory::ShareBuffers(const std::uint8_t* device, const QueueTimes& times) {
   pinned_.clear();
   for (const auto& shared : p_.alias_classes) {
     if (shared.root < 0) continue;  // a graph input: resident
     std::uint64_t pinned = p_.PlaceAliases(shared, device, storage_);
     for (size_t i = 0; i < shared.members.size(); ++i) {
-      home_[shared.members[i]] = shared.root * p_.num_devices + storage_[i];
+      const int item = shared.members[i], buffer = shared.root * p_.num_devices + storage_[i];
+      home_[item] = buffer;
+      end_[buffer] = std::max(end_[buffer], times.finish[producer_[item]]);
     }
     for (; pinned != 0; pinned &= pinned - 1) {
       pinned_.push_back(shared.root * p_.num_devices + std::countr_zero(pinned));
     }
   }
-
-  std::fill(end_.begin(), end_.end(), 0);
-  const auto extend = [&](int buffer, Nanos time) { end_[buffer] = std::max(end_[buffer], time); };
-  for (int item = 0; item < p_.num_items; ++item) {
-    extend(home_[item], times.finish[p_.items[item].producer]);
-  }
-  for (size_t r = 0; r < p_.readers.size(); ++r) {
-    const int item = item_of_reader_[r], reader = p_.readers[r], e = device[reader];
-    extend(e == source_[item] ? home_[item] : item * p_.num_devices + e, times.finish[reader]);
-  }
-  for (size_t i = 0; i < times.num_copies; ++i) {
-    extend(home_[times.copies[i].item], times.copies[i].left);
-  }
-  for (const int buffer : pinned_) end_[buffer] = kMaxNanos;
 }
 
 }  // namespace emplace

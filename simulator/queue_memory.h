@@ -21,13 +21,27 @@ class QueueMemory {
 
  private:
   void FindEnds(const std::uint8_t* device, const QueueTimes& times);
+  void ShareBuffers(const std::uint8_t* device, const QueueTimes& times);
+
+  struct OpBytes {  // of an op
+    int position;
+    std::int64_t bytes;
+  };
+  struct ItemBytes {  // of an item and its producer
+    int item, producer;
+    std::int64_t bytes;
+  };
 
   const CompiledProblem& p_;
+  std::vector<OpBytes> allocated_;   // when an op starts
+  std::vector<OpBytes> workspaces_;  // released when it finishes
+  std::vector<ItemBytes> released_;  // at the end of an item's own buffer
+  std::vector<int> producer_;        // [num_items]
   std::vector<int> item_of_reader_;  // [readers]
   // Of a run. Buffers are numbered item * num_devices + device: the item's own on its producer's
   // device, received copies on others.
   std::vector<int> source_;  // [num_items] device of the producer
-  std::vector<int> home_;    // [num_items] the buffer that it lives in at `source_`
+  std::vector<int> home_;    // [num_items] the buffer that it lives in
   std::vector<Nanos> end_;   // [buffers] kMaxNanos: never released [ns]
   std::vector<int> storage_;
   std::vector<int> pinned_;  // buffers
