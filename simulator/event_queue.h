@@ -91,18 +91,23 @@ class EventBacklog {
     }
     return std::min(run_.empty() ? kNone : run_[0], below_.empty() ? kNone : below_.top());
   }
-  /// Takes the least `wanted` keys out, or all if there are fewer. @return how many
+  /// Takes some of the least keys out, at most `wanted`. @return how many: none if there is none
   int Take(int wanted, Key* keys) {
+    if (Least() == kNone) return 0;
+    if (below_.empty()) {
+      const size_t taken = std::min(run_.size(), static_cast<size_t>(wanted));
+      std::copy_n(run_.begin(), taken, keys);
+      run_ = run_.subspan(taken);
+      return static_cast<int>(taken);
+    }
     int taken = 0;
-    for (; taken < wanted; ++taken) {
-      const Key key = Least();
-      if (key == kNone) break;
-      if (!below_.empty() && below_.top() == key) {
-        below_.Pop();
-      } else {
+    while (taken < wanted && !(run_.empty() && below_.empty())) {
+      if (!run_.empty() && (below_.empty() || run_[0] < below_.top())) {
+        keys[taken++] = run_[0];
         run_ = run_.subspan(1);
+      } else {
+        keys[taken++] = below_.Pop();
       }
-      keys[taken] = key;
     }
     return taken;
   }
@@ -139,13 +144,11 @@ class EventQueue {
   /// Holds what the backlog holds. @param backlog  outlives the queue, which alone changes it
   explicit EventQueue(EventBacklog& backlog) : backlog_(backlog), limit_(backlog.Least()) {}
 
-  /// @param key  >= 0; kNone is ignored, without a branch as long as the backlog is empty
+  /// @param key  >= 0, less than kNone
   [[gnu::always_inline]] void Push(Key key) {
-    if (limit_ != kNone) [[unlikely]] {
-      if (key >= limit_) {
-        if (key != kNone) backlog_.Push(key);
-        return;
-      }
+    if (key >= limit_) [[unlikely]] {
+      backlog_.Push(key);
+      return;
     }
     // Sorted insertion: what is less than the key stays, the others move up by one.
     const Key out = keys_[7];
@@ -153,10 +156,8 @@ class EventQueue {
     const Keys shifted = __builtin_shufflevector(keys_, Fill(0), 8, 0, 1, 2, 3, 4, 5, 6);
     keys_ = shifted > lesser ? shifted : lesser;
     if (out != kNone) [[unlikely]] {
-      if (const Key most = std::max(out, key); most != kNone) {
-        backlog_.Push(most);
-        limit_ = std::min(limit_, most);
-      }
+      limit_ = std::max(out, key);
+      backlog_.Push(limit_);
     }
   }
 

@@ -20,11 +20,11 @@ MemoryEvents::MemoryEvents(int num_devices, size_t capacity)
       device_bits_(std::bit_width(static_cast<unsigned>(num_devices - 1))),
       // On average a few events of a device in a bin.
       bin_bits_(std::bit_width(capacity >> (device_bits_ + kEventsPerBinBits))),
-      lanes_(size_t{1} << device_bits_),
+      device_columns_(size_t{1} << device_bits_),
       events_(capacity + 1),
       suspects_(capacity + 1),
       scratch_(capacity + 1),
-      bins_(2 * lanes_ << bin_bits_),
+      bins_(2 * device_columns_ << bin_bits_),
       used_(num_devices) {
 }
 
@@ -46,9 +46,9 @@ void MemoryEvents::Sweep(const Writer& written,
   // that may be in use within it replaces the sum of what it releases.
   peak = used;
   used_ = used;
-  for (size_t bin = 0; bin < bins_.size(); bin += 2 * lanes_) {
+  for (size_t bin = 0; bin < bins_.size(); bin += 2 * device_columns_) {
     for (int d = 0; d < num_devices_; ++d) {
-      std::int64_t &allocated = bins_[bin + d], &released = bins_[bin + lanes_ + d];
+      std::int64_t &allocated = bins_[bin + d], &released = bins_[bin + device_columns_ + d];
       const std::int64_t begin = used_[d], most = begin + allocated;
       used_[d] = most + released;
       peak[d] = std::max(peak[d], used_[d]);
@@ -58,15 +58,15 @@ void MemoryEvents::Sweep(const Writer& written,
   }
   size_t num_suspects = 0;
   for (const Event* event = events_.data(); event != written.end_; ++event) {
-    const size_t d = event->key & (lanes_ - 1);
+    const size_t d = event->key & (device_columns_ - 1);
     suspects_[num_suspects] = *event;
-    num_suspects += bins_[written.BinOf(event->key) + lanes_ + d] > peak[d];
+    num_suspects += bins_[written.BinOf(event->key) + device_columns_ + d] > peak[d];
   }
   RadixSort(suspects_, scratch_, num_suspects, device_bits_, [](const Event& e) { return e.key; });
   bin_of_device_.assign(num_devices_, -1);
   for (size_t i = 0; i < num_suspects; ++i) {
     const Event& event = suspects_[i];
-    const size_t d = event.key & (lanes_ - 1), bin = written.BinOf(event.key);
+    const size_t d = event.key & (device_columns_ - 1), bin = written.BinOf(event.key);
     if (bin_of_device_[d] != static_cast<std::int64_t>(bin)) {
       bin_of_device_[d] = static_cast<std::int64_t>(bin);
       used_[d] = bins_[bin + d];

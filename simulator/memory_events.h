@@ -41,12 +41,13 @@ class MemoryEvents {
     std::int64_t delta;
   };
 
-  static constexpr int kEventsPerBinBits = 4;
+  static constexpr int kEventsPerBinBits = 3;
 
   int num_devices_, device_bits_, bin_bits_;
-  size_t lanes_;  // devices, rounded up to a power of two
+  size_t device_columns_;  // devices, rounded up to a power of two
   std::vector<Event> events_, suspects_, scratch_;
-  std::vector<std::int64_t> bins_;  // [bins, 2 * lanes_] what is allocated, what is released
+  std::vector<std::int64_t>
+      bins_;  // [bins, 2 * device_columns_] what is allocated, what is released
   std::vector<std::int64_t> used_, bin_of_device_;
 };
 
@@ -63,11 +64,11 @@ class MemoryEvents::Writer {
   friend class MemoryEvents;
 
   void Add(Nanos time, std::uint64_t release, int device, std::int64_t delta) {
-    const std::uint64_t lane = release << device_bits_ | static_cast<std::uint64_t>(device);
-    const std::uint64_t key = static_cast<std::uint64_t>(time) << (device_bits_ + 1) | lane;
+    const std::uint64_t column = release << device_bits_ | static_cast<std::uint64_t>(device);
+    const std::uint64_t key = static_cast<std::uint64_t>(time) << (device_bits_ + 1) | column;
     *end_ = {key, delta};
     end_ += delta != 0;  // without a branch
-    bins_[BinOf(key) | lane] += delta;
+    bins_[BinOf(key) | column] += delta;
   }
   // Begin of the bin of an event in `bins_`.
   size_t BinOf(std::uint64_t key) const { return key >> shift_ << (device_bits_ + 1); }

@@ -45,7 +45,7 @@ bool DirectQueueRun::Fits(const CompiledProblem& p, const EngineOptions& options
 DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
     : p_(problem),
       rank_bits_(std::bit_width(static_cast<unsigned>(problem.num_ops))),
-      lane_of_(size_t(problem.num_devices) * problem.num_devices, 0),
+      link_of_(size_t(problem.num_devices) * problem.num_devices, 0),
       ops_(problem.num_ops),
       devices_(problem.num_devices),
       before_(problem.readers.size() + 1) {
@@ -60,37 +60,37 @@ DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
     awaits_.push_back(p_.read_begin[position + 1] - p_.read_begin[position]);
     if (awaits_.back() == 0) initial_.push_back(position);
   }
-  std::vector<int> lane_of_channel(p_.num_channels, -1);
+  std::vector<int> link_of_channel(p_.num_channels, -1);
   for (int from = 0; from < p_.num_devices; ++from) {
     for (int to = 0; to < p_.num_devices; ++to) {
       const auto route = p_.route(from, to);
-      if (!route.empty() && (lane_of_channel[route[0]] >= 0 || p_.broadcast[route[0]])) {
+      if (!route.empty() && (link_of_channel[route[0]] >= 0 || p_.broadcast[route[0]])) {
         private_ = false;
       }
-      if (!route.empty()) lane_of_channel[route[0]] = 0;
+      if (!route.empty()) link_of_channel[route[0]] = 0;
     }
   }
-  if (private_) lanes_.resize(size_t(p_.num_devices) * p_.num_devices);
-  std::fill(lane_of_channel.begin(), lane_of_channel.end(), -1);
+  if (private_) links_.resize(size_t(p_.num_devices) * p_.num_devices);
+  std::fill(link_of_channel.begin(), link_of_channel.end(), -1);
   for (int pair = 0; pair < p_.num_devices * p_.num_devices; ++pair) {
     const int k =
         p_.route_begin[pair] < p_.route_begin[pair + 1] ? p_.routes[p_.route_begin[pair]] : -1;
     if (k < 0) {
-      lane_of_[pair] = private_ ? pair : 0;
+      link_of_[pair] = private_ ? pair : 0;
       continue;
     }
-    if (lane_of_channel[k] < 0) {
-      lane_of_channel[k] = private_ ? pair : static_cast<int>(lanes_.size());
-      if (!private_) lanes_.emplace_back();
-      Lane& lane = lanes_[lane_of_channel[k]];
-      lane.latency = p_.latency[k];
-      lane.gap = p_.channel_gap[k];
-      lane.column = p_.rate[k];
-      lane.channel = k;
+    if (link_of_channel[k] < 0) {
+      link_of_channel[k] = private_ ? pair : static_cast<int>(links_.size());
+      if (!private_) links_.emplace_back();
+      Link& link = links_[link_of_channel[k]];
+      link.latency = p_.latency[k];
+      link.gap = p_.channel_gap[k];
+      link.column = p_.rate[k];
+      link.channel = k;
     }
-    lane_of_[pair] = lane_of_channel[k];
+    link_of_[pair] = link_of_channel[k];
     if (p_.broadcast[k]) {
-      lanes_[lane_of_[pair]].together |= std::uint64_t{1} << pair % p_.num_devices;
+      links_[link_of_[pair]].together |= std::uint64_t{1} << pair % p_.num_devices;
       broadcast_ = true;
     }
   }
@@ -102,9 +102,9 @@ bool DirectQueueRun::Run(const std::uint8_t* device,
                          QueueTimes& times,
                          ChannelOutcome* channels) {
   moves_left_ = 16 * std::int64_t{p_.num_ops};  // more would not be linear
-  for (Lane& lane : lanes_) {
-    lane.free = lane.last_key = 0;
-    lane.last = -1;
+  for (Link& link : links_) {
+    link.free = link.last_key = 0;
+    link.last = -1;
   }
   for (DeviceState& d : devices_) d.free = d.finish = d.busy = 0;
   backlog_.Reset(initial_);
@@ -126,9 +126,9 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
   const bool one_rate = num_rates <= 1;
   const Nanos *const costs = p_.cost.data(), *const wires = p_.wire.data();
   const Edge* const edges = edges_.data();
-  const int *const lane_of = lane_of_.data(), *const awaits = awaits_.data();
+  const int *const link_of = link_of_.data(), *const awaits = awaits_.data();
   OpState* const ops = ops_.data();
-  Lane* const lanes = lanes_.data();
+  Link* const links = links_.data();
   DeviceState* const devices = devices_.data();
   Nanos *const starts = times.start.data(), *const finishes = times.finish.data();
   QueueTimes::Copy* const copies = times.copies.data();
@@ -164,32 +164,28 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
     finishes[position] = finish;
     const Key copy_key = finish << rank_bits | static_cast<Key>(position);
 
-    // Serves the item's copy to `e`, or not; without a branch. @return its arrival
-    const auto send = [&](Lane& lane, const Edge& edge, int e, bool wanted) {
-      const int item = edge.item;
-      const Nanos wire = one_rate ? edge.wire : wires[size_t(item) * num_rates + lane.column];
-      const Nanos sent = std::max(lane.free, finish) + wire;
-      Nanos arrival = sent + lane.latency, free = sent + lane.gap;
-      copies[num_copies] = {sent - wire, arrival, item, e};
-      before[num_copies] = lane.last;
-      Key last_key = copy_key;
-      if (wanted && copy_key < lane.last_key && ready < finish) [[unlikely]] {
-        last_key = lane.last_key;
-        arrival = Reorder(lane, static_cast<int>(num_copies), finish, times);
-        free = lane.free;
+    // Serves a copy of the edge's item to `e`. @return its arrival
+    const auto send = [&](Link& link, const Edge& edge, int e) {
+      const Nanos wire = one_rate ? edge.wire : wires[size_t(edge.item) * num_rates + link.column];
+      const Nanos begin = std::max(link.free, finish), sent = begin + wire;
+      Nanos arrival = sent + link.latency;
+      copies[num_copies] = {begin, arrival, edge.item, e};
+      before[num_copies] = link.last;
+      link.free = sent + link.gap;
+      link.last = static_cast<int>(num_copies);
+      if (copy_key < link.last_key && ready < finish) [[unlikely]] {
+        arrival = Reorder(link, finish, times);
+      } else {
+        link.last_key = copy_key;
       }
-      lane.free = wanted ? free : lane.free;
-      lane.last_key = wanted ? last_key : lane.last_key;
-      lane.last = wanted ? static_cast<int>(num_copies) : lane.last;
-      num_copies += wanted;
+      ++num_copies;
       return arrival;
     };
     const auto arrive = [&](int reader, Nanos time) {
       OpState& op = ops[reader];
       const Nanos latest = std::max(op.ready, time);
       op.ready = latest;
-      const bool complete = --op.missing == 0;
-      queue.Push(complete ? latest << rank_bits | reader : EventQueue::kNone);
+      if (--op.missing == 0) queue.Push(latest << rank_bits | reader);
     };
 
     const std::uint64_t here = std::uint64_t{1} << d;
@@ -203,12 +199,9 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
         const int reader = edge.reader, e = ops[reader].device;
         there = edge.item == last_item ? there : here;
         last_item = edge.item;
-        const bool wanted = (there >> e & 1) == 0;
-        const Nanos sent = send(lanes[d * num_devices + e], edge, e, wanted);
-        const Nanos arrival = wanted ? sent : arrivals[e];
-        arrivals[e] = arrival;
+        if ((there >> e & 1) == 0) arrivals[e] = send(links[d * num_devices + e], edge, e);
         there |= std::uint64_t{1} << e;
-        arrive(reader, arrival);
+        arrive(reader, arrivals[e]);
       }
     } else {
       for (int i = edge_begin; i < edge_end;) {
@@ -221,9 +214,9 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
         remote &= ~here;
         while (remote != 0) {
           const int e = std::countr_zero(remote);
-          Lane& lane = lanes[lane_of[d * num_devices + e]];
-          const Nanos arrival = send(lane, edge, e, true);
-          std::uint64_t served = lane.together != 0 ? lane.together & remote : remote & -remote;
+          Link& link = links[link_of[d * num_devices + e]];
+          const Nanos arrival = send(link, edge, e);
+          std::uint64_t served = link.together != 0 ? link.together & remote : remote & -remote;
           remote &= ~served;
           for (; served != 0; served &= served - 1) arrivals[std::countr_zero(served)] = arrival;
         }
@@ -240,12 +233,13 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
   return true;
 }
 
-// The copy `added`, the last one of its lane and ready at `ready`, goes before those that became
+// The last copy of the link, ready at `ready`, goes before those that became
 // ready at the same time and have higher ids. Copies on the way change places: an index stays where
-// it is on the lane. @return arrival of the copy added, which lies elsewhere now
-Nanos DirectQueueRun::Reorder(Lane& lane, int added, Nanos ready, QueueTimes& times) {
+// it is on the link. @return arrival of that copy, which lies
+// elsewhere now
+Nanos DirectQueueRun::Reorder(Link& link, Nanos ready, QueueTimes& times) {
   moved_.clear();
-  int at = added;
+  int at = link.last;
   for (;;) {
     const int other = before_[at];
     if (other < 0 || times.copies[other].item <= times.copies[at].item) break;
@@ -255,21 +249,21 @@ Nanos DirectQueueRun::Reorder(Lane& lane, int added, Nanos ready, QueueTimes& ti
     at = other;
   }
   moves_left_ -= static_cast<std::int64_t>(moved_.size());
-  lane.free = 0;
+  link.free = 0;
   if (const int other = before_[at]; other >= 0) {
-    lane.free = times.copies[other].start + Wire(times.copies[other].item, lane) + lane.gap;
+    link.free = times.copies[other].start + Wire(times.copies[other].item, link) + link.gap;
   }
   const auto serve = [&](QueueTimes::Copy& copy) {
-    copy.start = std::max(lane.free, ready);
-    lane.free = copy.start + Wire(copy.item, lane) + lane.gap;
-    copy.left = copy.start + Wire(copy.item, lane) + lane.latency;
+    copy.start = std::max(link.free, ready);
+    link.free = copy.start + Wire(copy.item, link) + link.gap;
+    copy.left = copy.start + Wire(copy.item, link) + link.latency;
   };
   serve(times.copies[at]);
   for (; !moved_.empty(); moved_.pop_back()) {
     QueueTimes::Copy& copy = times.copies[moved_.back()];
     serve(copy);
     const std::uint64_t served =
-        lane.together != 0 ? lane.together : std::uint64_t{1} << copy.device;
+        link.together != 0 ? link.together : std::uint64_t{1} << copy.device;
     for (int r = p_.reader_begin[copy.item]; r < p_.reader_begin[copy.item + 1]; ++r) {
       OpState& op = ops_[p_.readers[r]];
       if (served >> op.device & 1) op.ready = std::max(op.ready, copy.left);
@@ -285,10 +279,10 @@ void DirectQueueRun::Finish(ServerState& servers, QueueTimes& times) const {
     servers.busy[d] = devices_[d].busy;
     times.latest = std::max(times.latest, devices_[d].finish);
   }
-  for (const Lane& lane : lanes_) {
-    if (lane.last < 0) continue;
-    servers.channel_free[lane.channel] = lane.free;
-    times.latest = std::max(times.latest, times.copies[lane.last].left);
+  for (const Link& link : links_) {
+    if (link.last < 0) continue;
+    servers.channel_free[link.channel] = link.free;
+    times.latest = std::max(times.latest, times.copies[link.last].left);
   }
 }
 
@@ -297,10 +291,10 @@ void DirectQueueRun::AddChannels(const std::uint8_t* device,
                                  ChannelOutcome* channels) const {
   for (size_t i = 0; i < times.num_copies; ++i) {
     const auto& copy = times.copies[i];
-    const Lane& lane = LaneOf(device, copy);
-    channels[lane.channel].busy += Wire(copy.item, lane);
-    channels[lane.channel].bytes += p_.items[copy.item].bytes;
-    ++channels[lane.channel].transfers;
+    const Link& link = LinkOf(device, copy);
+    channels[link.channel].busy += Wire(copy.item, link);
+    channels[link.channel].bytes += p_.items[copy.item].bytes;
+    ++channels[link.channel].transfers;
   }
 }
 
@@ -308,7 +302,7 @@ void DirectQueueRun::AddSharedCopies(const std::uint8_t* device, QueueTimes& tim
   const size_t num_sent = times.num_copies;
   for (size_t i = 0; i < num_sent; ++i) {
     QueueTimes::Copy copy = times.copies[i];
-    std::uint64_t others = LaneOf(device, copy).together;
+    std::uint64_t others = LinkOf(device, copy).together;
     if (others == 0) continue;
     others &= p_.ReaderDevices(copy.item, device) & ~(std::uint64_t{1} << copy.device);
     for (; others != 0; others &= others - 1) {

@@ -37,7 +37,7 @@ class DirectQueueRun {
 
  private:
   // What one source sends over one channel. With private channels, one per pair of devices.
-  struct alignas(64) Lane {
+  struct alignas(64) Link {
     Nanos free = 0, latency = 0, gap = 0;
     std::int64_t last_key = 0;  // key of the copy in `last`
     int last = -1;              // index into copies; -1: nothing sent so far
@@ -60,12 +60,12 @@ class DirectQueueRun {
 
   template <bool kPrivate>
   bool Simulate(const std::uint8_t* device, QueueTimes& times);
-  Nanos Reorder(Lane& lane, int added, Nanos ready, QueueTimes& times);
-  Nanos Wire(int item, const Lane& lane) const {
-    return p_.wire[size_t(item) * p_.num_rates + lane.column];
+  Nanos Reorder(Link& link, Nanos ready, QueueTimes& times);
+  Nanos Wire(int item, const Link& link) const {
+    return p_.wire[size_t(item) * p_.num_rates + link.column];
   }
-  const Lane& LaneOf(const std::uint8_t* device, const QueueTimes::Copy& copy) const {
-    return lanes_[lane_of_[device[p_.items[copy.item].producer] * p_.num_devices + copy.device]];
+  const Link& LinkOf(const std::uint8_t* device, const QueueTimes::Copy& copy) const {
+    return links_[link_of_[device[p_.items[copy.item].producer] * p_.num_devices + copy.device]];
   }
   void Finish(ServerState& servers, QueueTimes& times) const;
   void AddChannels(const std::uint8_t* device,
@@ -81,12 +81,12 @@ class DirectQueueRun {
   std::vector<Edge> edges_;                 // by producer, item, reader
   std::vector<int> awaits_;                 // [num_ops] arrivals
   std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
-  std::vector<int> lane_of_;                // [num_devices, num_devices] into lanes_
+  std::vector<int> link_of_;                // [num_devices, num_devices] into links_
   // State of a run.
   std::vector<OpState> ops_;
   std::vector<DeviceState> devices_;
-  std::vector<Lane> lanes_;
-  std::vector<int> before_;  // [copies] the copy sent before it on its lane, -1: none
+  std::vector<Link> links_;
+  std::vector<int> before_;  // [copies] the copy sent before it on its link, -1: none
   EventBacklog backlog_;
   std::vector<int> moved_;       // by Reorder(): copies
   std::int64_t moves_left_ = 0;  // before the run is given up

@@ -209,11 +209,14 @@ class Generator {
     for (int i = 0; i < 3; ++i) shared.push_back(MakeChannel(false));
     for (int from = 0; from < o_.num_devices; ++from) {
       const int bus = o_.broadcast && Chance(0.5) ? MakeChannel(true) : -1;
+      const int egress = o_.egress && Chance(0.5) ? MakeChannel(false) : -1;
       for (int to = 0; to < o_.num_devices; ++to) {
         if (from == to) continue;
         std::vector<int> route;
         if (bus >= 0 && Chance(0.8)) {
           route.push_back(bus);
+        } else if (egress >= 0 && Chance(0.8)) {
+          route.push_back(egress);
         } else if (o_.shared_channels && Chance(0.5)) {
           route.push_back(shared[UniformInt(rng_, 3)]);
         } else {

@@ -82,6 +82,7 @@ struct RandomProblemOptions {
   bool gaps = true;
   bool slots = true;
   bool shared_channels = true;
+  bool egress = false;  ///< some devices have one channel for all that they send
   bool hops = true;
   bool broadcast = true;
   bool control_edges = true;
