@@ -21,7 +21,7 @@ class QueueMemory {
 
  private:
   void FindEnds(const std::uint8_t* device, const QueueTimes& times);
-  void ShareBuffers(const std::uint8_t* device, const QueueTimes& times);
+  void ShareBuffers(const std::uint8_t* device);
 
   struct OpBytes {  // of an op
     int position;
@@ -37,14 +37,11 @@ class QueueMemory {
   std::vector<OpBytes> workspaces_;  // released when it finishes
   std::vector<ItemBytes> released_;  // at the end of an item's own buffer
   std::vector<int> producer_;        // [num_items]
-  std::vector<int> item_of_reader_;  // [readers]
-  // Of a run. Buffers are numbered item * num_devices + device: the item's own on its producer's
-  // device, received copies on others.
-  std::vector<int> source_;  // [num_items] device of the producer
-  std::vector<int> home_;    // [num_items] the buffer that it lives in
-  std::vector<Nanos> end_;   // [buffers] kMaxNanos: never released [ns]
+  std::vector<int> row_of_reader_;   // [readers] row of the item in end_
+  // Of a run: until when the item, or its received copy, is used on each device; never released:
+  // kMaxNanos. [num_items, num_devices]
+  std::vector<Nanos> end_;
   std::vector<int> storage_;
-  std::vector<int> pinned_;  // buffers
   std::vector<std::int64_t> used_;
   MemoryEvents events_;
 };

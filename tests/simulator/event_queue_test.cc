@@ -1,6 +1,7 @@
 #include "simulator/event_queue.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <set>
 #include <vector>
