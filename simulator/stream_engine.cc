@@ -23,12 +23,17 @@ class StreamEngine final : public Engine {
 
   void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) override {
     PrepareOutcome(p_, detail, outcome);
-    options_.memory ? Simulate<true>(device, detail, outcome)
-                    : Simulate<false>(device, detail, outcome);
+    if (p_.has_occupies) {
+      options_.memory ? Simulate<true, true>(device, detail, outcome)
+                      : Simulate<false, true>(device, detail, outcome);
+    } else {
+      options_.memory ? Simulate<true, false>(device, detail, outcome)
+                      : Simulate<false, false>(device, detail, outcome);
+    }
   }
 
  private:
-  template <bool kMemory>
+  template <bool kMemory, bool kOccupies>
   void Simulate(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
     const int num_devices = p_.num_devices;
     servers_.Reset();
@@ -59,7 +64,7 @@ class StreamEngine final : public Engine {
         const std::uint64_t mask =
             (kMemory ? memory_.Make(p_, item, position) : p_.ReaderDevices(item, device)) &
             ~(std::uint64_t{1} << d);
-        if (mask != 0) SendCopies<kMemory>(item, d, finish, mask, detail, outcome);
+        if (mask != 0) SendCopies<kMemory, kOccupies>(item, d, finish, mask, detail, outcome);
       }
       if (kMemory) memory_.Release(p_, position);
     }
@@ -74,12 +79,13 @@ class StreamEngine final : public Engine {
   }
 
   // One transfer from device d to device e. @return arrival [ns]
+  template <bool kOccupies>
   Nanos
   Hop(int item, int k, int d, int e, Nanos ready, const OutcomeDetail& detail, Outcome& outcome) {
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
     Nanos& free = servers_.channel_free[k];
     Nanos start = options_.channel_contention ? std::max(free, ready) : ready;
-    if (p_.has_occupies) start = servers_.Occupy(p_, k, d, e, start, wire);
+    if (kOccupies) start = servers_.Occupy(p_, k, d, e, start, wire);
     free = std::max(free, start + wire + p_.channel_gap[k]);
     if (detail.channels) {
       ChannelOutcome& channel = outcome.channels[k];
@@ -91,6 +97,7 @@ class StreamEngine final : public Engine {
   }
 
   // Hop after hop; a broadcasting first channel serves all destinations behind it at once.
+  template <bool kOccupies>
   Nanos TakeRoute(int item,
                   int d,
                   int e,
@@ -103,17 +110,18 @@ class StreamEngine final : public Engine {
     if (p_.broadcast[first] && broadcast_stamp_[first] == stamp_) {
       at = broadcast_arrival_[first];
     } else {
-      at = Hop(
+      at = Hop<kOccupies>(
           item, first, d, e, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
       broadcast_stamp_[first] = stamp_;
       broadcast_arrival_[first] = at;
     }
-    for (size_t hop = 1; hop < route.size(); ++hop)
-      at = Hop(item, route[hop], d, e, at, detail, outcome);
+    for (size_t hop = 1; hop < route.size(); ++hop) {
+      at = Hop<kOccupies>(item, route[hop], d, e, at, detail, outcome);
+    }
     return at;
   }
 
-  template <bool kMemory>
+  template <bool kMemory, bool kOccupies>
   void SendCopies(int item,
                   int d,
                   Nanos finish,
@@ -126,10 +134,10 @@ class StreamEngine final : public Engine {
       const int direct = p_.direct_channel[d * p_.num_devices + e];
       Nanos at = 0;
       if (direct >= 0) {
-        at = Hop(
+        at = Hop<kOccupies>(
             item, direct, d, e, p_.has_host ? std::max(finish, Issue(d)) : finish, detail, outcome);
       } else {
-        at = TakeRoute(item, d, e, finish, detail, outcome);
+        at = TakeRoute<kOccupies>(item, d, e, finish, detail, outcome);
       }
       latest_ = std::max(latest_, at);
       arrival_[size_t(item) * p_.num_devices + e] = at;

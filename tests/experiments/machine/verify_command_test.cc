@@ -114,6 +114,21 @@ TEST_CASE("the best placements of a run are executed and compared") {
   CHECK(reader.Double("/verification", "rung_measured") == doctest::Approx(1));
 }
 
+TEST_CASE("placements are executed and simulated in the issue order of the run") {
+  const Searched machine;
+  REQUIRE(machine.Search("rank.h5", {"--set", "priority=upward_rank"}).exit_code == 0);
+  const ProcessResult verify = machine.Run({"verify", "rank.h5", "--rounds", "1", "--quiet"});
+  CAPTURE(verify.err);
+  REQUIRE(verify.exit_code == 0);
+  const ResultsReader reader(machine.folder / "rank.h5");
+  CHECK(reader.Text("/problem", "priority") == "upward_rank");
+  CHECK(reader.Ints("/problem/issue_order").size() == reader.Strings("/problem/op_names").size());
+  const std::vector<TableColumn> steps = reader.Table("/verification/steps");
+  CHECK(IntColumn(steps, "simulated_ns") == IntColumn(steps, "searched_ns"));
+  CHECK(reader.IntMatrix("/verification/peak_simulated_bytes") ==
+        reader.IntMatrix("/verification/peak_executor_bytes"));
+}
+
 TEST_CASE("a second verification replaces the first; everything as JSON") {
   const Searched machine;
   REQUIRE(machine.Run({"verify", "r.h5", "--rounds", "1", "--quiet"}).exit_code == 0);
