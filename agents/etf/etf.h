@@ -6,7 +6,8 @@
 //   start(v, d) = max(time from which d has nothing to do, latest arrival of v's inputs on d),
 // the op of the highest static level (longest chain of mean costs to an exit) among equals, then
 // the device of least index. No insertion, and no look at how long v takes on d: made for equal
-// devices, therefore `devices: gpu` by default.
+// devices, therefore `devices: gpu` by default. Messages never wait for each other, for
+// the host or for devices that they occupy.
 //
 // m-ETF (`memory_aware`) also keeps what is left of every device's memory. A group takes, on its
 // device and for good, the bytes of all tensors its ops make (aliases count nothing) plus its

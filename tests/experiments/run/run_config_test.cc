@@ -180,7 +180,8 @@ TEST_CASE("a priority belongs to stream semantics; an issue order is a placement
   };
   names("priority: upward_rank\n",
         "run.yaml:4:11: priority: queue semantics has no issue order, expected priority id");
-  names("semantics: stream\npriority: rank\n", "run.yaml:5:11: priority: unknown priority \"rank\"");
+  names("semantics: stream\npriority: rank\n",
+        "run.yaml:5:11: priority: unknown priority \"rank\"");
   names(given, "priority: priority given needs issue_order: FILE");
   names("issue_order: p.json\n", "issue_order: only priority given takes an issue order");
   names(given + "issue_order: p.json\ncontracted: true\n", "does not apply to contracted: true");
