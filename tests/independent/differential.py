@@ -25,24 +25,11 @@ import problems
 import reference
 import smaller
 
-# False: the program's fast engine of queue semantics leaves out the host and channels that occupy
-# devices; problems with them are then compared in the other semantics alone.
-QUEUE_KNOWS_HOSTS = False
-
 MODES = [(semantics, gaps) for semantics in reference.SEMANTICS for gaps in (False, True)]
 
 
 class Refused(Exception):
     """The program did not accept a problem; carries its message."""
-
-
-def engine_knows(cluster, semantics):
-    """Whether the program simulates all of the cluster in these semantics."""
-    if QUEUE_KNOWS_HOSTS or semantics != "queue":
-        return True
-    hosts = [kind for kind in cluster["device_kinds"].values() if {"issue", "launch"} & set(kind)]
-    links = cluster.get("channels", []) + [cluster.get(k, {}) for k in ("all_to_all", "egress_bus")]
-    return not hosts and not any("occupies" in link for link in links)
 
 
 def program_says(program, graph, semantics, count_gaps, priority):
@@ -131,8 +118,6 @@ def compare(program, problem, folder, seed, modes=MODES):
     graph = files.write(problem, folder, random.Random(seed))
     result, count = [], 0
     for semantics, gaps in modes:
-        if not engine_knows(problem["cluster"], semantics):
-            continue
         mode = semantics + (" count-gaps" if gaps else "")
         priority = problem.get("priority") if semantics == "stream" else None
         try:

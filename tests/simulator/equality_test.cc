@@ -36,9 +36,6 @@ std::string Difference(const Outcome& fast, const Outcome& reference) {
 void CompareOnRandomProblems(SimulatorOptions simulator_options,
                              RandomProblemOptions options,
                              bool orders = false) {
-  if (simulator_options.semantics == Semantics::kQueue) {
-    options.host_costs = options.occupies = kQueueEngineKnowsHosts;
-  }
   Rng rng(1 + static_cast<int>(simulator_options.semantics));
   for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
     options.num_ops = 1 + UniformInt(rng, 40);

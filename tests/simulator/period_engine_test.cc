@@ -9,6 +9,7 @@
 #include "simulator/period.h"
 #include "simulator/simulator.h"
 #include "tests/support/paths.h"
+#include "tests/support/neighbors.h"
 #include "tests/support/problems.h"
 
 namespace {
@@ -90,37 +91,6 @@ struct PeriodColumns {
   std::vector<Nanos> step_time_;
   std::vector<std::int64_t> deficit_, peak_;
   std::vector<Nanos> busy_;
-};
-
-DeviceIndex AnyAllowed(Rng& rng, const Problem& problem, int group) {
-  int device = UniformInt(rng, problem.num_devices());
-  while (!problem.allowed(group, device)) device = (device + 1) % problem.num_devices();
-  return static_cast<DeviceIndex>(device);
-}
-
-// Neighbours of no move to more moves than there are groups; some move a group to where it is, and
-// some move one group several times.
-struct RandomNeighbors {
-  RandomNeighbors(Rng& rng, const Problem& problem, int count) {
-    for (int i = 0; i < count; ++i) {
-      const int most = Uniform01(rng) < 0.1 ? problem.num_groups() + 3 : 4;
-      for (int left = UniformInt(rng, most + 1); left > 0; --left) {
-        const int group = Uniform01(rng) < 0.1 && !moves.empty()
-                              ? moves.back().group
-                              : UniformInt(rng, problem.num_groups());
-        moves.push_back({group, AnyAllowed(rng, problem, group)});
-      }
-      begin.push_back(static_cast<int>(moves.size()));
-    }
-  }
-
-  Placement Moved(Placement base, int i) const {
-    for (int m = begin[i]; m < begin[i + 1]; ++m) base.device[moves[m].group] = moves[m].device;
-    return base;
-  }
-
-  std::vector<int> begin{0};
-  std::vector<Move> moves;
 };
 
 TEST_CASE("whole placements equal the plain period, with channels and without") {

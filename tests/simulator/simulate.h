@@ -12,22 +12,6 @@
 
 namespace emplace::testing {
 
-/// false: the fast engine of queue semantics leaves out the host and channels that occupy devices.
-/// Then only the plain implementation is tested with them.
-inline constexpr bool kQueueEngineKnowsHosts = true;
-
-/// Whether the fast engine of a semantics simulates all that the problem has.
-inline bool EngineKnows(const Problem& problem, Semantics semantics) {
-  if (kQueueEngineKnowsHosts || semantics != Semantics::kQueue) return true;
-  const Cluster& cluster = problem.cluster();
-  return std::ranges::none_of(
-             cluster.kinds(),
-             [](const DeviceKind& kind) { return kind.issue > 0 || kind.launch > 0; }) &&
-         std::ranges::none_of(cluster.channels(), [](const Channel& channel) {
-           return channel.occupies != Occupies::kNone;
-         });
-}
-
 /// Timeline of the plain implementation; fails the test if the fast engine disagrees on the step
 /// time, or on a peak or busy time.
 /// @param device_of_op  [num_ops]
@@ -35,7 +19,6 @@ inline Timeline Simulate(const std::shared_ptr<const Problem>& problem,
                          const std::vector<DeviceIndex>& device_of_op,
                          const SimulatorOptions& options) {
   Timeline timeline = SimulateReference(*problem, device_of_op, options);
-  if (!EngineKnows(*problem, options.semantics)) return timeline;
   const Outcome fast = MakeSimulator(problem, options)->Evaluate(Placement{device_of_op});
   CHECK(fast.step_time == timeline.outcome.step_time);
   for (int d = 0; d < problem->num_devices(); ++d) {

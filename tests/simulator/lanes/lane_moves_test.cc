@@ -7,41 +7,12 @@
 #include "framework/base/error.h"
 #include "framework/schedule/issue_order.h"
 #include "tests/support/lane_problems.h"
+#include "tests/support/neighbors.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-// Random neighbours of a base: most with a single move, some with several or none, some that move
-// a group twice.
-struct RandomNeighbors {
-  RandomNeighbors(Rng& rng, const Problem& problem, int count) {
-    for (int i = 0; i < count; ++i) {
-      const int num_moves = UniformInt(rng, 4) > 0 ? 1 : UniformInt(rng, 6);
-      for (int m = 0; m < num_moves; ++m) {
-        const int group = UniformInt(rng, problem.num_groups());
-        int device = UniformInt(rng, problem.num_devices());
-        while (!problem.allowed(group, device)) device = (device + 1) % problem.num_devices();
-        moves.push_back({group, static_cast<DeviceIndex>(device)});
-      }
-      begin.push_back(static_cast<int>(moves.size()));
-    }
-  }
-  std::vector<Placement> Placements(const Placement& base) const {
-    std::vector<Placement> placements;
-    for (size_t i = 0; i + 1 < begin.size(); ++i) {
-      placements.push_back(base);
-      for (int m = begin[i]; m < begin[i + 1]; ++m) {
-        placements.back().device[moves[m].group] = moves[m].device;
-      }
-    }
-    return placements;
-  }
-
-  std::vector<int> begin{0};
-  std::vector<Move> moves;
-};
 
 TEST_CASE("neighbours equal the reference, base after base") {
   Rng rng(12);
@@ -60,7 +31,8 @@ TEST_CASE("neighbours equal the reference, base after base") {
       Placement base = RandomPlacement(rng, *problem);
       for (int step = 0; step < 4; ++step) {
         const RandomNeighbors neighbors(rng, *problem, 1 + UniformInt(rng, 40));
-        const std::vector<Placement> placements = neighbors.Placements(base);
+        std::vector<Placement> placements;
+        for (int i = 0; i < neighbors.size(); ++i) placements.push_back(neighbors.Moved(base, i));
         const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
         ColumnStorage storage(placements.size(), problem->num_devices());
         simulator->EvaluateNeighbors({base, neighbors.begin, neighbors.moves}, storage.columns());
