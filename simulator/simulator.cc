@@ -350,7 +350,10 @@ class Simulator final : public Evaluator {
   }
 
   void CheckDevice(int group, int d) const {
-    if (d < problem_->num_devices() && problem_->allowed(group, d)) return;
+    if (d >= problem_->num_devices() || !problem_->allowed(group, d)) RefuseDevice(group, d);
+  }
+
+  [[noreturn]] void RefuseDevice(int group, int d) const {
     const Op& op = problem_->graph().op(problem_->grouping().members(group)[0]);
     throw InputError(fmt::format(
         "placement: group {} (op \"{}\", {}) may not run on device {}",
