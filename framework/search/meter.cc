@@ -95,7 +95,12 @@ void MeteredEvaluator::InParts(std::size_t size,
     }
     if (best == count) return;
     Placement found = placement(first + best);
-    Outcome outcome = inner_.Evaluate(found);
+    Outcome outcome;
+    if (part.peak.empty() || part.busy.empty()) {
+      outcome = inner_.Evaluate(found);
+    } else {
+      ReadOutcome(part, best, problem(), outcome);
+    }
     best_ = Best{std::move(found), std::move(outcome), index + static_cast<std::int64_t>(best)};
   });
 }

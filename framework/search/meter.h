@@ -54,8 +54,8 @@ class MeteredEvaluator final : public Evaluator {
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override;
   using Evaluator::Evaluate;
-  /// The same for rows and for neighbours. A new best placement is evaluated a second time, for its
-  /// whole outcome; that counts nothing.
+  /// The same for rows and for neighbours. If the columns of the devices are not wanted, a new best
+  /// placement is evaluated a second time, for its whole outcome; that counts nothing.
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   std::int64_t remaining() const override;

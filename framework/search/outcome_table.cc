@@ -13,6 +13,25 @@ std::size_t IndexOfBest(std::span<const Outcome> outcomes) {
   return std::min_element(outcomes.begin(), outcomes.end(), better) - outcomes.begin();
 }
 
+void ReadOutcome(const OutcomeColumns& columns,
+                 std::size_t i,
+                 const Problem& problem,
+                 Outcome& outcome) {
+  const int num_devices = problem.num_devices();
+  outcome.step_time = columns.step_time[i];
+  outcome.feasible = columns.deficit[i] == 0;
+  outcome.devices.resize(num_devices);
+  for (int d = 0; d < num_devices; ++d) {
+    const Nanos busy = columns.busy[i * num_devices + d];
+    const std::int64_t peak = columns.peak[i * num_devices + d];
+    const std::int64_t memory = problem.cluster().device(d).memory;
+    outcome.devices[d] = {busy, peak, std::max<std::int64_t>(0, peak - memory)};
+  }
+  outcome.channels.clear();
+  outcome.start.clear();
+  outcome.finish.clear();
+}
+
 OutcomeColumns OutcomeTable::Columns(std::size_t n, const Problem& problem) {
   const std::size_t per_device = n * problem.num_devices();
   step_time_.resize(n);
@@ -28,22 +47,6 @@ std::size_t OutcomeTable::IndexOfBest() const {
     if (score(i) < score(best)) best = i;
   }
   return best;
-}
-
-void OutcomeTable::Read(std::size_t i, const Problem& problem, Outcome& outcome) const {
-  const std::size_t num_devices = problem.num_devices();
-  outcome.step_time = step_time_[i];
-  outcome.feasible = deficit_[i] == 0;
-  outcome.devices.resize(num_devices);
-  for (std::size_t d = 0; d < num_devices; ++d) {
-    const std::int64_t peak = peak_[i * num_devices + d];
-    const std::int64_t memory = problem.cluster().device(static_cast<int>(d)).memory;
-    outcome.devices[d] = {
-        busy_[i * num_devices + d], peak, std::max<std::int64_t>(0, peak - memory)};
-  }
-  outcome.channels.clear();
-  outcome.start.clear();
-  outcome.finish.clear();
 }
 
 }  // namespace emplace

@@ -23,6 +23,12 @@ Score ScoreOf(const Outcome& outcome);
 /// The first of the best. @pre at least one
 std::size_t IndexOfBest(std::span<const Outcome> outcomes);
 
+/// Reads an outcome off columns, none of which is missing. Channels and op times are left empty.
+void ReadOutcome(const OutcomeColumns& columns,
+                 std::size_t i,
+                 const Problem& problem,
+                 Outcome& outcome);
+
 /// Outcomes of a batch of placements, with what each device does.
 class OutcomeTable {
  public:
@@ -33,8 +39,10 @@ class OutcomeTable {
   Score score(std::size_t i) const { return {deficit_[i], step_time_[i]}; }
   /// The first of the best. @pre size() > 0
   std::size_t IndexOfBest() const;
-  /// Sets all of an outcome but channels and op times, which are left empty.
-  void Read(std::size_t i, const Problem& problem, Outcome& outcome) const;
+  /// ReadOutcome() of the i-th.
+  void Read(std::size_t i, const Problem& problem, Outcome& outcome) {
+    ReadOutcome({step_time_, deficit_, peak_, busy_}, i, problem, outcome);
+  }
 
  private:
   std::vector<Nanos> step_time_, busy_;

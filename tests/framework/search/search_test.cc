@@ -31,7 +31,8 @@ class SumEvaluator final : public Evaluator {
       for (DeviceIndex d : placements[i].device) outcomes[i].step_time += d;
       outcomes[i].feasible = placements[i].device[0] != 2;
       outcomes[i].devices.resize(3);
-      if (!outcomes[i].feasible) outcomes[i].devices[2].deficit = 5;
+      outcomes[i].devices[1] = {.busy = outcomes[i].step_time, .peak = 7};
+      if (!outcomes[i].feasible) outcomes[i].devices[2] = {.peak = 105, .deficit = 5};
     }
   }
 
@@ -41,7 +42,7 @@ class SumEvaluator final : public Evaluator {
 
 std::shared_ptr<const Problem> TwoOps() {
   ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name, 100);
   b.AllToAll(0, kGigabytePerSecond);
   b.Op("a", {1, 2, 3}, {}, 10);
   b.Op("b", {4, kMaxNanos, 6}, {0});
@@ -160,7 +161,11 @@ void CheckSameSearch(const MeteredEvaluator& a, const MeteredEvaluator& b) {
   CHECK(a.best()->outcome.step_time == b.best()->outcome.step_time);
   CHECK(a.best()->outcome.feasible == b.best()->outcome.feasible);
   REQUIRE(a.best()->outcome.devices.size() == b.best()->outcome.devices.size());
-  CHECK(a.best()->outcome.deficit() == b.best()->outcome.deficit());
+  for (std::size_t d = 0; d < a.best()->outcome.devices.size(); ++d) {
+    CHECK(a.best()->outcome.devices[d].busy == b.best()->outcome.devices[d].busy);
+    CHECK(a.best()->outcome.devices[d].peak == b.best()->outcome.devices[d].peak);
+    CHECK(a.best()->outcome.devices[d].deficit == b.best()->outcome.devices[d].deficit);
+  }
 }
 
 TEST_CASE("rows and neighbours are metered as placements are, whatever columns are wanted") {
@@ -169,13 +174,14 @@ TEST_CASE("rows and neighbours are metered as placements are, whatever columns a
   const SmallBatch batch(count);
   for (const std::int64_t budget : {0, 1, 7, 39, 40, 1000}) {
     CAPTURE(budget);
-    for (const int columns : {0, 1, 2, 3}) {
+    for (const int columns : {0, 1, 2, 4, 7}) {
       MeteredEvaluator plain(inner, {.evaluations = budget});
       MeteredEvaluator rows(inner, {.evaluations = budget});
       MeteredEvaluator neighbors(inner, {.evaluations = budget});
       std::vector<Nanos> step_time(columns & 1 ? count : 0);
       std::vector<std::int64_t> deficit(columns & 2 ? count : 0);
-      std::vector<std::int64_t> peak(columns & 2 ? 3 * count : 0);
+      std::vector<std::int64_t> peak(columns & 4 ? 3 * count : 0);
+      std::vector<Nanos> busy(columns & 4 ? 3 * count : 0);
       const auto run = [&](const auto& evaluate) {
         if (budget < count) {
           CHECK_THROWS_AS(evaluate(), BudgetExhausted);
@@ -185,13 +191,15 @@ TEST_CASE("rows and neighbours are metered as placements are, whatever columns a
       };
       std::vector<Outcome> outcomes(count);
       run([&] { plain.Evaluate(batch.placements, outcomes); });
-      run([&] { rows.EvaluateRows({batch.rows.data(), count, 2}, {step_time, deficit, peak}); });
+      run([&] {
+        rows.EvaluateRows({batch.rows.data(), count, 2}, {step_time, deficit, peak, busy});
+      });
       CheckSameSearch(rows, plain);
       step_time.assign(step_time.size(), -1);
       deficit.assign(deficit.size(), -1);
       run([&] {
         neighbors.EvaluateNeighbors({batch.base, batch.begin, batch.moves},
-                                    {step_time, deficit, peak});
+                                    {step_time, deficit, peak, busy});
       });
       CheckSameSearch(neighbors, plain);
       const auto made = static_cast<std::size_t>(std::min<std::int64_t>(budget, count));
