@@ -140,24 +140,25 @@ class EventQueue {
  public:
   using Key = EventBacklog::Key;
   static constexpr Key kNone = EventBacklog::kNone;
+  using Backlog = EventBacklog;
 
   /// Holds what the backlog holds. @param backlog  outlives the queue, which alone changes it
-  explicit EventQueue(EventBacklog& backlog) : backlog_(backlog), limit_(backlog.Least()) {}
+  explicit EventQueue(EventBacklog& backlog) : backlog_(&backlog), limit_(backlog.Least()) {}
 
-  /// @param key  >= 0, less than kNone
+  /// @param key  less than kNone
   [[gnu::always_inline]] void Push(Key key) {
     if (key >= limit_) [[unlikely]] {
-      backlog_.Push(key);
+      backlog_->Push(key);
       return;
     }
     // Sorted insertion: what is less than the key stays, the others move up by one.
     const Key out = keys_[7];
     const Keys all = Fill(key), lesser = keys_ < all ? keys_ : all;
-    const Keys shifted = __builtin_shufflevector(keys_, Fill(0), 8, 0, 1, 2, 3, 4, 5, 6);
+    const Keys shifted = __builtin_shufflevector(keys_, Fill(INT64_MIN), 8, 0, 1, 2, 3, 4, 5, 6);
     keys_ = shifted > lesser ? shifted : lesser;
     if (out != kNone) [[unlikely]] {
       limit_ = std::max(out, key);
-      backlog_.Push(limit_);
+      backlog_->Push(limit_);
     }
   }
 
@@ -165,7 +166,7 @@ class EventQueue {
   [[gnu::always_inline]] Key Pop() {
     if (keys_[0] == kNone) [[unlikely]] {
       Key taken[8];
-      limit_ = Take(backlog_, taken);
+      limit_ = Take(*backlog_, taken);
       __builtin_memcpy(&keys_, taken, sizeof keys_);
     }
     const Key least = keys_[0];
@@ -186,9 +187,34 @@ class EventQueue {
     return backlog.Least();
   }
 
-  EventBacklog& backlog_;
+  EventBacklog* backlog_;
   Key limit_;
   Keys keys_ = Fill(kNone);
+};
+
+/// In EventQueue's place for keys of 127 bits: a heap that is its own backlog.
+class WideEventQueue {
+ public:
+  using Key = __int128;
+  static constexpr Key kNone = static_cast<Key>(~static_cast<unsigned __int128>(0) >> 1);
+  class Backlog {
+   public:
+    void Reset(std::span<const EventBacklog::Key> sorted) {
+      heap_.clear();
+      for (const auto key : sorted) heap_.Push(key);
+    }
+
+   private:
+    friend WideEventQueue;
+    EventHeap<Key> heap_;
+  };
+
+  explicit WideEventQueue(Backlog& backlog) : heap_(&backlog.heap_) {}
+  void Push(Key key) { heap_->Push(key); }
+  Key Pop() { return heap_->empty() ? kNone : heap_->Pop(); }
+
+ private:
+  EventHeap<Key>* heap_;
 };
 
 }  // namespace emplace

@@ -60,8 +60,8 @@ class QueueEngine final : public Engine {
   ServerState servers_;
   QueueTimes times_;
   std::optional<DirectQueueRun> direct_;
-  GeneralQueueRun<std::int64_t> general_;
-  GeneralQueueRun<__int128> wide_;
+  GeneralQueueRun<EventQueue> general_;
+  GeneralQueueRun<WideEventQueue> wide_;
   QueueMemory memory_;
   std::vector<std::int64_t> peak_;
 };

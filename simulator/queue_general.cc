@@ -12,8 +12,8 @@ int BitsBelow(size_t count) {
 
 }  // namespace
 
-template <class Key>
-GeneralQueueRun<Key>::GeneralQueueRun(const CompiledProblem& problem, const EngineOptions& options)
+template <class Queue>
+GeneralQueueRun<Queue>::GeneralQueueRun(const CompiledProblem& problem, const EngineOptions& options)
     : p_(problem),
       contention_(options.channel_contention),
       destination_bits_(BitsBelow(problem.num_devices)),
@@ -31,12 +31,13 @@ GeneralQueueRun<Key>::GeneralQueueRun(const CompiledProblem& problem, const Engi
   rank_bits_ = 1 + std::max(BitsBelow(p_.num_ops), item_bits + destination_bits_ + hop_bits_);
   op_bit_ = std::uint64_t{1} << (rank_bits_ - 1);
   for (int position = 0; position < p_.num_ops; ++position) {
-    if (p_.read_begin[position] == p_.read_begin[position + 1]) initial_.push_back(position);
+    if (p_.read_begin[position] < p_.read_begin[position + 1]) continue;
+    initial_.push_back(static_cast<EventBacklog::Key>(op_bit_) | position);
   }
 }
 
-template <class Key>
-bool GeneralQueueRun<Key>::Run(const std::uint8_t* device,
+template <class Queue>
+bool GeneralQueueRun<Queue>::Run(const std::uint8_t* device,
                                ServerState& servers,
                                QueueTimes& times,
                                ChannelOutcome* channels) {
@@ -47,24 +48,15 @@ bool GeneralQueueRun<Key>::Run(const std::uint8_t* device,
   times.num_copies = 0;
   times.latest = 0;
   host_ = 0;
-  heap_.clear();
+  backlog_.Reset(initial_);
+  queue_ = Queue(backlog_);
   for (int position = 0; position < p_.num_ops; ++position) {
     ops_[position] = {0, p_.read_begin[position + 1] - p_.read_begin[position], device[position]};
   }
 
-  size_t next_initial = 0;
   for (;;) {
-    if (next_initial < initial_.size()) {
-      const int position = initial_[next_initial];
-      if (heap_.empty() || KeyOf(0, op_bit_ | static_cast<std::uint64_t>(position)) < heap_.top()) {
-        ServeOp(position, 0);
-        ++next_initial;
-        continue;
-      }
-    } else if (heap_.empty()) {
-      break;
-    }
-    const Key key = heap_.Pop();
+    const Key key = queue_.Pop();
+    if (key == Queue::kNone) break;
     const auto ready = static_cast<Nanos>(key >> rank_bits_);
     const std::uint64_t rank = static_cast<std::uint64_t>(key) & (2 * op_bit_ - 1);
     if (rank & op_bit_) {
@@ -77,8 +69,8 @@ bool GeneralQueueRun<Key>::Run(const std::uint8_t* device,
   return static_cast<Key>(times.latest) >> (kKeyBits - rank_bits_) == 0;
 }
 
-template <class Key>
-void GeneralQueueRun<Key>::ServeOp(int position, Nanos ready) {
+template <class Queue>
+void GeneralQueueRun<Queue>::ServeOp(int position, Nanos ready) {
   ServerState& servers = *servers_;
   const int d = ops_[position].device;
   const Nanos cost = p_.cost[size_t(position) * p_.num_devices + d];
@@ -104,19 +96,19 @@ void GeneralQueueRun<Key>::ServeOp(int position, Nanos ready) {
   }
 }
 
-template <class Key>
-void GeneralQueueRun<Key>::QueueCopies(int item, int source, std::uint64_t remote, Nanos time) {
+template <class Queue>
+void GeneralQueueRun<Queue>::QueueCopies(int item, int source, std::uint64_t remote, Nanos time) {
   left_[item] = 0;
   while (remote != 0) {
     const int e = std::countr_zero(remote), channel = FirstChannel(source, e);
-    heap_.Push(KeyOf(time, HopRank(item, e, 0)));
+    queue_.Push(KeyOf(time, HopRank(item, e, 0)));
     remote &= p_.broadcast[channel] ? ~ServedTogether(source, remote, channel) : remote - 1;
   }
 }
 
 // Destinations in `mask` whose route from `source` begins with the broadcasting `channel`.
-template <class Key>
-std::uint64_t GeneralQueueRun<Key>::ServedTogether(int source,
+template <class Queue>
+std::uint64_t GeneralQueueRun<Queue>::ServedTogether(int source,
                                                    std::uint64_t mask,
                                                    int channel) const {
   std::uint64_t together = 0;
@@ -127,8 +119,8 @@ std::uint64_t GeneralQueueRun<Key>::ServedTogether(int source,
   return together;
 }
 
-template <class Key>
-void GeneralQueueRun<Key>::ServeHop(std::uint64_t rank, Nanos ready) {
+template <class Queue>
+void GeneralQueueRun<Queue>::ServeHop(std::uint64_t rank, Nanos ready) {
   const int hop = static_cast<int>(rank & ((1 << hop_bits_) - 1));
   const int destination = static_cast<int>(rank >> hop_bits_ & ((1 << destination_bits_) - 1));
   const int item = static_cast<int>(rank >> hop_bits_ >> destination_bits_);
@@ -158,15 +150,15 @@ void GeneralQueueRun<Key>::ServeHop(std::uint64_t rank, Nanos ready) {
   }
 }
 
-template <class Key>
-void GeneralQueueRun<Key>::FinishHop(int item,
+template <class Queue>
+void GeneralQueueRun<Queue>::FinishHop(int item,
                                      int source,
                                      int destination,
                                      int hop,
                                      Nanos start,
                                      Nanos arrival) {
   if (hop + 1 < static_cast<int>(p_.route(source, destination).size())) {
-    heap_.Push(KeyOf(arrival, HopRank(item, destination, hop + 1)));
+    queue_.Push(KeyOf(arrival, HopRank(item, destination, hop + 1)));
     return;
   }
   times_->copies[times_->num_copies++] = {start, left_[item], item, destination};
@@ -175,16 +167,16 @@ void GeneralQueueRun<Key>::FinishHop(int item,
   }
 }
 
-template <class Key>
-void GeneralQueueRun<Key>::Arrive(int reader, Nanos time) {
+template <class Queue>
+void GeneralQueueRun<Queue>::Arrive(int reader, Nanos time) {
   OpState& op = ops_[reader];
   op.ready = std::max(op.ready, time);
   if (--op.missing == 0) {
-    heap_.Push(KeyOf(op.ready, op_bit_ | static_cast<std::uint64_t>(reader)));
+    queue_.Push(KeyOf(op.ready, op_bit_ | static_cast<std::uint64_t>(reader)));
   }
 }
 
-template class GeneralQueueRun<std::int64_t>;
-template class GeneralQueueRun<__int128>;
+template class GeneralQueueRun<EventQueue>;
+template class GeneralQueueRun<WideEventQueue>;
 
 }  // namespace emplace

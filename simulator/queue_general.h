@@ -15,8 +15,8 @@ namespace emplace {
 ///   hop   item, destination, hop          (items are numbered by producer and tensor)
 ///   op    a bit above all that, position
 ///
-/// @tparam Key  std::int64_t: fast; __int128: time enough for every problem
-template <class Key>
+/// @tparam Queue  EventQueue: fast; WideEventQueue: its keys have room for every problem's times
+template <class Queue>
 class GeneralQueueRun {
  public:
   /// @param problem  outlives this
@@ -35,6 +35,7 @@ class GeneralQueueRun {
            ChannelOutcome* channels);
 
  private:
+  using Key = typename Queue::Key;
   static constexpr int kKeyBits = 8 * sizeof(Key) - 1;
   struct OpState {
     Nanos ready;
@@ -69,8 +70,8 @@ class GeneralQueueRun {
   const CompiledProblem& p_;
   const bool contention_;
   int hop_bits_, destination_bits_, rank_bits_;
-  std::uint64_t op_bit_;      // of a rank
-  std::vector<int> initial_;  // the ops that await nothing: they are never queued
+  std::uint64_t op_bit_;                    // of a rank
+  std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
   // State of a run.
   const std::uint8_t* device_ = nullptr;
   ServerState* servers_ = nullptr;
@@ -79,7 +80,8 @@ class GeneralQueueRun {
   std::vector<OpState> ops_;           // [num_ops]
   std::vector<std::uint64_t> remote_;  // [num_items] devices that read it elsewhere
   std::vector<Nanos> left_;            // [num_items] latest arrival of a first hop
-  EventHeap<Key> heap_;
+  typename Queue::Backlog backlog_;
+  Queue queue_{backlog_};
   Nanos host_ = 0;
 };
 
