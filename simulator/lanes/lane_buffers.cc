@@ -11,9 +11,6 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Times from which on they are made smaller [ns].
-constexpr std::uint32_t kLarge = std::uint32_t{1} << 30;
-
 // Places arrays one behind the other: once to add up how much they need, once to give them out.
 class Layout {
  public:
@@ -82,55 +79,42 @@ void LaneBuffers::AddResident(int lane, int d, std::int64_t bytes) {
 }
 
 void LaneBuffers::Pass() {
-  constexpr int kDistance = LaneProgram::kRebaseDistance;
   const int lanes = kernel_.lanes, end = run_.end;
   if (run_.begin == 0) {
+    std::fill_n(run_.rebased, lanes, 0);
+    std::fill_n(run_.latest, lanes, 0);
     std::fill_n(taken_, lanes, 0);
     std::fill_n(busy_before_, program_.num_devices * lanes, 0);
   }
   while (run_.begin < end) {
-    if (run_.begin > 0 && run_.begin % kDistance == 0 &&
-        *std::max_element(run_.latest, run_.latest + lanes) >= kLarge) {
-      Rebase(run_.begin);
-    }
-    run_.end = std::min(end, (run_.begin / kDistance + 1) * kDistance);
+    if (run_.begin % program_.rebase_distance == 0) Rebase();
+    run_.end =
+        std::min(end, (run_.begin / program_.rebase_distance + 1) * program_.rebase_distance);
+    run_.any_rebased = *std::max_element(run_.rebased, run_.rebased + lanes) > 0;
     kernel_.pass(program_, run_);
     run_.begin = run_.end;
   }
 }
 
-void LaneBuffers::Rebase(int position) {
-  const int lanes = kernel_.lanes, i = position / LaneProgram::kRebaseDistance - 1;
-  const auto each_lane = [&](std::uint32_t* row, auto change) {
-    for (int lane = 0; lane < lanes; ++lane) change(row[lane], lane);
-  };
-  std::array<std::uint32_t, kMostLanes> least;
-  std::copy_n(run_.latest, lanes, least.begin());
-  const auto keep = [&](std::uint32_t& time, int lane) {
-    least[lane] = std::min(least[lane], time);
-  };
-  for (int r = program_.live_begin[i]; r < program_.live_begin[i + 1]; ++r) {
-    each_lane(run_.rows + program_.live_rows[r] * lanes, keep);
+void LaneBuffers::Rebase() {
+  const int lanes = kernel_.lanes;
+  const std::uint32_t limit = program_.time_limit;
+  if (*std::max_element(run_.latest, run_.latest + lanes) < limit / 4 * 3) return;
+  std::array<std::uint32_t, kMostLanes> taken;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const std::uint32_t latest = run_.latest[lane];
+    if (latest >= limit) run_.wrong[lane] = 1;
+    taken[lane] = latest > limit / 2 ? latest - limit / 2 : 0;
+    if (program_.has_host) taken[lane] = std::min(taken[lane], run_.host[lane]);
+    if (taken[lane] > 0) run_.rebased[lane] = 1;
+    taken_[lane] += taken[lane];
   }
-  if (program_.has_host) each_lane(run_.host, keep);
-  // No more than when the first slot is free, if that is enough: then nothing is lost.
-  std::array<std::uint32_t, kMostLanes> first_free = least;
-  for (int slot = 0; slot < program_.num_slots; ++slot) {
-    each_lane(run_.slot_free + slot * lanes, [&](std::uint32_t free, int lane) {
-      first_free[lane] = std::min(first_free[lane], free);
-    });
-  }
-  each_lane(run_.latest, [&](std::uint32_t latest, int lane) {
-    if (latest >= program_.time_limit) run_.wrong[lane] = 1;
-    if (latest - first_free[lane] < kLarge) least[lane] = first_free[lane];
-    if (least[lane] > first_free[lane]) run_.rebased[lane] = 1;
-    taken_[lane] += least[lane];
-  });
   const auto reduce = [&](std::uint32_t* rows, int count) {
     for (int row = 0; row < count; ++row) {
-      each_lane(rows + row * lanes, [&](std::uint32_t& time, int lane) {
-        time = time > least[lane] ? time - least[lane] : 0;
-      });
+      for (int lane = 0; lane < lanes; ++lane) {
+        std::uint32_t& time = rows[row * lanes + lane];
+        time = std::max(time, taken[lane]) - taken[lane];
+      }
     }
   };
   reduce(run_.rows, program_.num_rows);

@@ -22,11 +22,10 @@ class LaneBuffers {
   const LaneProgram& program() const { return program_; }
   const LaneKernel& kernel() const { return kernel_; }
   LaneRun& run() { return run_; }
-  /// A pass from run().begin to run().end. Where times grow large, they are made small on the way:
-  /// no op but one that awaits nothing starts before the least of the times that are still to be
-  /// read (and the host's clock), so that may be taken from all; what is less, the time at which a
-  /// server became free, does not matter any more and becomes 0. If it was a slot of a device, an
-  /// op that awaits nothing and would start at this 0 makes the lane wrong.
+  /// A pass from run().begin to run().end. Where times grow large, as much is taken from all times
+  /// of a lane as leaves the last of them half of the limit. Times further back are lost: they
+  /// become 0, which stands for any time up to what was taken. They seldom matter: a lane is wrong
+  /// only if something that takes time starts at a 0. The host's clock is not lost.
   void Pass();
   std::uint8_t* devices() { return devices_; }
   std::byte* on_device() { return on_device_; }
@@ -72,7 +71,7 @@ class LaneBuffers {
 
   const LaneProgram& program_;
   const LaneKernel& kernel_;
-  void Rebase(int position);
+  void Rebase();
 
   LaneRun run_;
   Nanos* taken_ = nullptr;        // [lanes] from all times [ns]

@@ -22,8 +22,12 @@ bool LaneEngine::Run(std::span<const std::uint8_t* const> placements, bool busy_
   const LaneProgram& program = buffers_.program();
   const LaneKernel& kernel = buffers_.kernel();
   LaneRun& run = buffers_.run();
-  const std::uint64_t wrong = kernel.load(
-      in_lane_, allowed_, program.num_devices, buffers_.devices(), buffers_.on_device());
+  const std::uint64_t wrong = kernel.load(in_lane_,
+                                          allowed_,
+                                          program.num_devices,
+                                          buffers_.devices(),
+                                          buffers_.on_device(),
+                                          run.in_use);
   if (wrong != 0) return false;
   run.busy_wanted = busy_wanted;
   if (program.memory != LaneMemory::kNone) {

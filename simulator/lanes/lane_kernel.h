@@ -21,6 +21,7 @@ struct LaneRun {
   const void* on_device = nullptr;        ///< [num_groups] rows: is it there?
   int begin = 0, end = 0;                 ///< positions: of the first op, and behind the last
   bool busy_wanted = false;
+  std::uint64_t in_use = 0;  ///< mask of devices: others have no op in any lane
 
   // Of each lane before op `begin`, and after the pass before op `end`. A pass from 0 on clears
   // them itself.
@@ -35,9 +36,9 @@ struct LaneRun {
   void* used = nullptr;
   void* peak = nullptr;
 
-  std::uint32_t* rebased = nullptr;  ///< [L] not 0: what was less than taken became 0
-  /// [L] not 0: an op that awaits nothing starts at 0 all the same: earlier, perhaps
-  std::uint32_t* wrong = nullptr;
+  std::uint32_t* rebased = nullptr;  ///< [L] not 0: times were lost, see LaneBuffers::Pass()
+  std::uint32_t* wrong = nullptr;    ///< [L] not 0: one of them mattered
+  bool any_rebased = false;          ///< `rebased` is not 0 in some lane
 
   void* resident = nullptr;           ///< [num_devices, L] like `used` [unit]
   void* later = nullptr;              ///< [entries] rows: are there later readers?
@@ -55,15 +56,17 @@ struct LaneKernel {
   int lanes;
   int word_bytes;
   int row_bytes(int num_devices) const { return (num_devices * word_bytes + 7) / 8 * 8; }
-  /// Fills `devices` and `on_device` of groups `begin` .. `end` - 1.
+  /// Fills `devices` and `on_device`.
   /// @param placements  [lanes] placements by group
   /// @param allowed     [num_groups] masks of devices
+  /// @param in_use      out: mask of the devices that some lane uses
   /// @return word of the lanes in which some group is on a device that it is not allowed on
   std::uint64_t (*load)(std::span<const std::uint8_t* const> placements,
                         std::span<const std::uint64_t> allowed,
                         int num_devices,
                         std::uint8_t* devices,
-                        void* on_device);
+                        void* on_device,
+                        std::uint64_t& in_use);
   /// If memory is counted: fills `resident`.
   void (*add_residents)(const LaneProgram& program, const LaneRun& run);
   /// If memory is counted: fills the rows of `last_use` of some alias classes.

@@ -45,7 +45,8 @@ std::uint64_t LoadPlacements(std::span<const std::uint8_t* const> placements,
                              std::span<const std::uint64_t> allowed,
                              int num_devices,
                              std::uint8_t* devices,
-                             void* on_device) {
+                             void* on_device,
+                             std::uint64_t& in_use) {
   const auto num_groups = static_cast<int>(allowed.size());
   constexpr int kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
   const int row = (num_devices + kPerChunk - 1) / kPerChunk * kPerChunk;
@@ -77,6 +78,20 @@ std::uint64_t LoadPlacements(std::span<const std::uint8_t* const> placements,
       }
       wrong |= static_cast<Word>(~right);
     }
+  }
+  std::uint64_t any[64] = {};  // [row / kPerChunk] all rows in one
+  const auto* rows = static_cast<const std::uint64_t*>(on_device);
+  const int chunks = row / kPerChunk;
+  for (int c = 0; c < chunks; ++c) {
+    std::uint64_t column = 0;
+    for (int group = 0; group < num_groups; ++group) column |= rows[group * chunks + c];
+    any[c] = column;
+  }
+  in_use = 0;
+  for (int d = 0; d < num_devices; ++d) {
+    const auto word =
+        static_cast<Word>(any[d / kPerChunk] >> (d % kPerChunk * 8 * sizeof(Word) % 64));
+    in_use |= std::uint64_t{word != 0} << d;
   }
   return wrong;
 }

@@ -64,6 +64,9 @@ void LaneMoves::SetBase(std::span<const std::uint8_t> base, bool busy_wanted) {
   }
   if (moved_.empty()) return;
   base_.assign(base.begin(), base.end());
+  base_in_use_ = 0;
+  for (const std::uint8_t device : base_) base_in_use_ |= std::uint64_t{1} << device;
+  buffers_.run().in_use = base_in_use_;
   base_has_busy_ = busy_wanted;
   buffers_.run().busy_wanted = busy_wanted;
   if (program.memory != LaneMemory::kNone) {
@@ -181,12 +184,13 @@ void LaneMoves::Run(const Neighbors& neighbors, std::span<const int> which, int 
     std::memcpy(run.resident, base_resident_.data(), base_resident_.size());
   }
   for (size_t lane = 0; lane < which.size(); ++lane) {
-    const int begin = neighbors.begin[which[lane]], end = neighbors.begin[which[lane] + 1];
-    for (int m = begin; m < end; ++m) {
-      MoveInLane(static_cast<int>(lane), neighbors.moves[m]);
-    }
+    for (const Move& move : neighbors.of(which[lane])) MoveInLane(static_cast<int>(lane), move);
   }
   FindLastUses(moved_);
+  run.in_use = base_in_use_;
+  for (const int i : which) {
+    for (const Move& move : neighbors.of(i)) run.in_use |= std::uint64_t{1} << move.device;
+  }
   run.begin = positions_[snapshot];
   run.end = program.num_ops;
   if (snapshot > 0) {

@@ -61,6 +61,7 @@ class LaneMoves {
   std::vector<int> positions_;        // of the snapshots
   std::vector<std::byte> snapshots_;  // [num_snapshots - 1] states; the beginning needs none
   std::vector<std::uint8_t> base_;    // [num_groups]; empty: none yet
+  std::uint64_t base_in_use_ = 0;
   bool base_has_busy_ = false;
   std::vector<std::int32_t>
       input_readers_;                   // [inputs, num_devices] groups of the base that read it

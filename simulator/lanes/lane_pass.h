@@ -119,8 +119,10 @@ class LanePass {
         num_rates_(program.num_rates),
         has_host_(program.has_host),
         has_gaps_(program.has_gaps),
+        has_channel_gaps_(program.has_channel_gaps),
         one_speed_(program.one_speed),
         has_aliases_(program.has_aliases),
+        rebased_(run.any_rebased),
         speed_(program.speed) {}
 
   void Run() {
@@ -128,7 +130,7 @@ class LanePass {
     if (run_.begin == 0) Clear();
     LoadServers();
     const LaneProgram::Op* op = p_.ops.data() + run_.begin;
-    const std::int32_t *same = p_.same.data(), *reads = p_.reads.data();
+    const std::int32_t *singles = p_.singles.data(), *blocks = p_.blocks.data();
     const int end = run_.end;
     for (int position = run_.begin; position < end; ++position, ++op) {
       own_ = OnDevice(op->group);
@@ -140,9 +142,11 @@ class LanePass {
         host_ = I::Add(host_, OfDevice(issue_));
         start = I::Add(host_, OfDevice(launch_));
       }
-      for (int r = op->same_begin; r < op[1].same_begin; ++r) start = I::Max(start, Row(same[r]));
-      for (int r = op->read_begin; r < op[1].read_begin; ++r) {
-        const std::uint32_t* arrivals = run_.rows + reads[r] * kLanes;
+      for (int r = op->single_begin; r < op[1].single_begin; ++r) {
+        start = I::Max(start, Row(singles[r]));
+      }
+      for (int r = op->block_begin; r < op[1].block_begin; ++r) {
+        const std::uint32_t* arrivals = run_.rows + blocks[r] * kLanes;
         for (int d = 0; d < n; ++d) {
           start = I::MaxIf(start, here_[d], I::Load(arrivals + d * kLanes));
         }
@@ -158,11 +162,7 @@ class LanePass {
         const V free = I::Add(start, occupied);
         for (int d = 0; d < n; ++d) SetSlotFree(d, I::Select(here_[d], free, SlotFree(d)));
       }
-      if (op->source) {
-        const V rebased = I::Load(run_.rebased);
-        const M wrong = I::Equal(start, I::Zero());
-        I::Store(run_.wrong, I::MaxIf(I::Load(run_.wrong), wrong, rebased));
-      }
+      if (rebased_) NoteStart(start, cost);
       finish_ = I::Add(start, cost);
       latest_ = I::Max(latest_, finish_);
       if (run_.busy_wanted) {
@@ -179,6 +179,8 @@ class LanePass {
   }
 
  private:
+  // Most placements leave out some devices: the processor learns quickly that they need no look.
+  bool InUse(int d) const { return run_.in_use >> d & 1; }
   int NumDevices() const { return kInRegisters ? kDevices : num_devices_; }
   int NumChunks() const { return rows_.NumChunks(); }
 
@@ -189,6 +191,14 @@ class LanePass {
   const std::uint64_t* OnDevice(int group) const { return rows_.OnDevice(group); }
   static Word WordOf(const std::uint64_t* row, int d) { return Rows::WordOf(row, d); }
   Word Both(const std::uint64_t* x, const std::uint64_t* y) const { return rows_.Both(x, y); }
+
+  // In a lane with lost times something starts. A 0 stands for any time up to what was taken: it
+  // does no harm unless something that takes time starts there.
+  void NoteStart(V start, V takes_time) const {
+    const V lost = I::Select(I::Equal(takes_time, I::Zero()), I::Zero(), I::Load(run_.rebased));
+    const V wrong = I::Load(run_.wrong);
+    I::Store(run_.wrong, I::MaxIf(wrong, I::Equal(start, I::Zero()), lost));
+  }
 
   // An entry of a table by device, in every lane that of the op's device.
   V OfDevice(const std::uint32_t* table) const {
@@ -313,11 +323,13 @@ class LanePass {
         change_ = I::SubIf(change_, lanes, Bytes::Set(item.released_bytes));
       }
     }
-    if (item.row < 0) return;
+    if (item.block < 0 && item.num_readers == 0) return;
     std::uint64_t any = 0;
     for (int c = 0; c < NumChunks(); ++c) any |= need[c] &= ~own_[c];
+    for (int i = 0; i < LaneProgram::kFewReaders; ++i) at_reader_[i] = finish_;
     if (any == 0) {
-      for (int d = 0; d < n; ++d) Store(run_.rows, item.row + d, finish_);
+      for (int d = 0; d < n && item.block >= 0; ++d) Store(run_.rows, item.block + d, finish_);
+      StoreAtReaders(item);
       return;
     }
     if constexpr (Bytes::kCounts) {
@@ -327,6 +339,26 @@ class LanePass {
       SendAlongRoutes(item, need);
     } else {
       SendDirect(item, need);
+    }
+    StoreAtReaders(item);
+  }
+
+  // The item's arrival at a device, noted for those who read it there. In the lanes of its own
+  // device that is its finish.
+  void Note(const LaneProgram::Item& item, int to, V arrival) {
+    if (item.block >= 0) {
+      Store(run_.rows, item.block + to, I::Select(here_[to], finish_, arrival));
+      return;
+    }
+    for (int i = 0; i < LaneProgram::kFewReaders; ++i) {
+      const Word there =
+          WordOf(OnDevice(item.reader[i]), to) & static_cast<Word>(~WordOf(own_, to));
+      at_reader_[i] = I::Select(I::ToMask(there), arrival, at_reader_[i]);
+    }
+  }
+  void StoreAtReaders(const LaneProgram::Item& item) {
+    for (int i = 0; i < item.num_readers; ++i) {
+      Store(run_.rows, item.reader_row[i], at_reader_[i]);
     }
   }
 
@@ -343,6 +375,7 @@ class LanePass {
     }
 #pragma GCC unroll 5
     for (int to = 0; to < n; ++to) {
+      if (!InUse(to)) continue;
       const M needed = I::ToMask(WordOf(need, to));
       V start = finish_;
       if (has_host_) {
@@ -351,25 +384,27 @@ class LanePass {
       }
 #pragma GCC unroll 5
       for (int from = 0; from < n; ++from) {
-        if (from != to) start = I::MaxIf(start, here_[from], ChannelFree(ChannelRow(from, to)));
+        if (from != to && (kMatrix || InUse(from)))
+          start = I::MaxIf(start, here_[from], ChannelFree(ChannelRow(from, to)));
       }
       if (!one_speed_) {
         wire = I::Lookup(wires, OfDevice(p_.rate_from.data() + to * n));
         latency = OfDevice(p_.latency_from.data() + to * n);
-        gap = OfDevice(p_.gap_from.data() + to * n);
+        if (has_channel_gaps_) gap = OfDevice(p_.gap_from.data() + to * n);
       }
+      if (rebased_) NoteStart(start, I::Select(needed, I::Set(1), I::Zero()));
       const V sent = I::Add(start, wire);
-      const V free = I::Add(sent, gap);
+      const V free = has_channel_gaps_ ? I::Add(sent, gap) : sent;
       const V arrival = I::Add(sent, latency);
 #pragma GCC unroll 5
       for (int from = 0; from < n; ++from) {
-        if (from == to) continue;
+        if (from == to || !(kMatrix || InUse(from))) continue;
         const int row = ChannelRow(from, to);
         const M lanes = I::And(here_[from], needed);
         SetChannelFree(row, I::Select(lanes, free, ChannelFree(row)));
       }
       latest_ = I::MaxIf(latest_, needed, arrival);
-      Store(run_.rows, item.row + to, I::Select(here_[to], finish_, arrival));
+      Note(item, to, arrival);
     }
   }
 
@@ -407,7 +442,7 @@ class LanePass {
         }
         arrival = I::Select(going, at, arrival);
       }
-      Store(run_.rows, item.row + to, arrival);
+      Note(item, to, arrival);
     }
   }
 
@@ -422,6 +457,7 @@ class LanePass {
     V from_slot = I::Zero(), to_slot = I::Zero();
     if (from >= 0) start = I::Max(start, FirstFree(from, from_slot));
     if (to >= 0) start = I::Max(start, FirstFree(to, to_slot));
+    if (rebased_) NoteStart(start, I::Select(lanes, I::Set(1), I::Zero()));
     const V sent = I::Add(start, wire);
     if (from >= 0) WorkOnTransfer(from, from_slot, lanes, wire, sent);
     if (to >= 0) WorkOnTransfer(to, to_slot, lanes, wire, sent);
@@ -528,7 +564,7 @@ class LanePass {
   const LaneProgram::Release* const releases_;
   const std::int32_t* const touched_;
   const int num_rates_;
-  const bool has_host_, has_gaps_, one_speed_, has_aliases_;
+  const bool has_host_, has_gaps_, has_channel_gaps_, one_speed_, has_aliases_, rebased_;
   const LaneProgram::Speed speed_;
   V host_, latest_;
   V slot_free_[kInRegisters ? kDevices : 1];
@@ -537,7 +573,8 @@ class LanePass {
   const std::uint64_t* own_ = nullptr;  // row: the lanes in which it is there
   M here_[kMostDevices];                // the same
   V device_, finish_;
-  typename Bytes::B change_;  // of the bytes in use on its device
+  V at_reader_[LaneProgram::kFewReaders];  // of the item in hand: its arrivals there
+  typename Bytes::B change_;               // of the bytes in use on its device
 };
 
 /// What is known of memory before the pass.

@@ -48,28 +48,6 @@ class Rows {
   int count_ = 0;
 };
 
-// Which rows are alive before ops kRebaseDistance, 2 kRebaseDistance, ...
-class LiveRows {
- public:
-  struct Row {
-    int row;
-    bool single;  // or a block of one per device
-  };
-  explicit LiveRows(int num_ops) : at_((num_ops - 1) / LaneProgram::kRebaseDistance) {}
-  // Made by the op at position `from`, last read by the one at `to`.
-  void Add(int from, int to, Row row) {
-    for (int i = from / LaneProgram::kRebaseDistance;
-         i < to / LaneProgram::kRebaseDistance && i < static_cast<int>(at_.size());
-         ++i) {
-      at_[i].push_back(row);
-    }
-  }
-  const std::vector<std::vector<Row>>& at() const { return at_; }
-
- private:
-  std::vector<std::vector<Row>> at_;
-};
-
 class Compiler {
  public:
   Compiler(const CompiledProblem& problem, const EngineOptions& options, LaneProgram& program)
@@ -97,22 +75,32 @@ class Compiler {
   }
 
  private:
-  // A time that is followed up to the next op or transfer grows by at most `step`: if it was below
-  // the limit, it has not overflowed, and what is at or above the limit is seen.
+  // From the latest time so far, an op or a transfer ends at most `step` later: if that time was
+  // below the limit, this one does not overflow, and if it is at or above the limit, it is seen.
   bool SetTimeLimit() {
-    const std::int64_t step =
-        2 * (Largest(p_.cost) + Largest(p_.gap) + Largest(p_.issue) + Largest(p_.launch) +
-             Largest(p_.wire) + Largest(p_.latency) + Largest(p_.channel_gap));
+    const std::int64_t step = Largest(p_.cost) + Largest(p_.gap) + Largest(p_.issue) +
+                              Largest(p_.launch) + Largest(p_.wire) + Largest(p_.latency) +
+                              Largest(p_.channel_gap);
     // A device with several slots is busy for longer than the step.
     const int slots = *std::max_element(p_.slots.begin(), p_.slots.end());
-    if (step > kMost32 / 2 || slots > 16) return false;
+    if (step > kMost32 / 4 * 3 || slots > 16) return false;
     out_.time_limit = static_cast<std::uint32_t>((kMost32 - step) / slots);
+    // So that times grow by a quarter of a second from one to the next, on slow devices.
+    std::int64_t all = 1;
+    for (int position = 0; position < p_.num_ops; ++position) {
+      const std::span<const Nanos> costs(p_.cost);
+      all += Largest(costs.subspan(position * p_.num_devices, p_.num_devices));
+    }
+    constexpr std::int64_t kGrowth = 250'000'000;
+    out_.rebase_distance =
+        static_cast<int>(std::clamp<std::int64_t>(kGrowth / (all / p_.num_ops + 1), 16, 512));
     return true;
   }
 
   void CompileMachine() {
     out_.has_host = p_.has_host;
     out_.has_gaps = Largest(p_.gap) > 0;
+    out_.has_channel_gaps = Largest(p_.channel_gap) > 0;
     out_.issue = Ticks(p_.issue, true);
     out_.launch = Ticks(p_.launch, true);
     out_.slot_begin = {0};
@@ -259,16 +247,16 @@ class Compiler {
     for (int item = 0; item < p_.num_items; ++item) {
       const auto& from = p_.items[item];
       const int producer = GroupOfProducer(item);
-      LaneProgram::Item to{.index = item, .row = -1, .producer = producer};
+      LaneProgram::Item to{.index = item, .producer = producer, .block = -1};
       to.entry_begin = static_cast<std::int32_t>(out_.entry_group.size());
-      bool remote = false;
+      int remote = 0;  // groups other than the producer's
       for (int r = p_.reader_begin[item + 1] - 1; r >= p_.reader_begin[item]; --r) {
         const int group = p_.group_at[p_.readers[r]];
         if (seen[group] == item) continue;
         seen[group] = item;
         out_.entry_group.push_back(group);
         out_.entry_position.push_back(p_.readers[r]);
-        remote |= group != producer;
+        remote += group != producer;
       }
       for (auto* entries : {&out_.entry_group, &out_.entry_position}) {
         std::reverse(entries->begin() + to.entry_begin, entries->end());
@@ -285,12 +273,19 @@ class Compiler {
           out_.shared_items[shared_of_[item]].entry_end = to.entry_end;
         }
       }
-      if (!remote && !counted && !(memory_ && class_of_[item] >= 0)) {
+      if (remote == 0 && !counted && !(memory_ && class_of_[item] >= 0)) {
         out_.entry_group.resize(to.entry_begin);
         out_.entry_position.resize(to.entry_begin);
         continue;
       }
-      if (remote) to.row = 0;  // which one, CompileOps() says
+      if (remote > LaneProgram::kFewReaders) {
+        to.block = 0;  // which one, CompileOps() says; and the rows of readers
+      } else {
+        for (int entry = to.entry_begin; entry < to.entry_end; ++entry) {
+          if (out_.entry_group[entry] == producer) continue;
+          to.reader[to.num_readers++] = out_.entry_group[entry];
+        }
+      }
       item_at_[item] = static_cast<std::int32_t>(out_.items.size());
       out_.items.push_back(to);
       if (!counted) continue;
@@ -314,22 +309,27 @@ class Compiler {
       }
     }
     Rows blocks, singles;
-    std::vector<int> last_block_use(p_.num_items, -1), last_single_use(p_.num_ops, -1);
+    // The last reader of the op's finish in its own group, and of an item outside of it.
+    std::vector<int> last_own(p_.num_ops, -1), last_other(p_.num_items, -1);
     for (int item = 0; item < p_.num_items; ++item) {
       for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
-        const bool same = p_.group_at[p_.readers[r]] == GroupOfProducer(item);
-        int& last = same ? last_single_use[p_.items[item].producer] : last_block_use[item];
+        const bool own = p_.group_at[p_.readers[r]] == GroupOfProducer(item);
+        int& last = own ? last_own[p_.items[item].producer] : last_other[item];
         last = std::max(last, p_.readers[r]);
       }
     }
     std::vector<std::vector<int>> blocks_end(p_.num_ops), singles_end(p_.num_ops);
-    std::vector<int> block_of(p_.num_items, -1), single_of(p_.num_ops, -1);
-    LiveRows live(p_.num_ops);
+    std::vector<int> finish_row(p_.num_ops, -1);
+    const auto take_single = [&](int to) {
+      const int row = singles.Take();
+      singles_end[to].push_back(row);
+      return row;
+    };
     int next_item = 0;
     for (int position = 0; position <= p_.num_ops; ++position) {
       LaneProgram::Op op{.group = 0, .finish_row = -1};
-      op.same_begin = static_cast<std::int32_t>(out_.same.size());
-      op.read_begin = static_cast<std::int32_t>(out_.reads.size());
+      op.single_begin = static_cast<std::int32_t>(out_.singles.size());
+      op.block_begin = static_cast<std::int32_t>(out_.blocks.size());
       op.release_begin = static_cast<std::int32_t>(out_.releases.size());
       op.class_begin = static_cast<std::int32_t>(out_.touched.size());
       op.item_begin = next_item;
@@ -338,15 +338,20 @@ class Compiler {
         break;
       }
       op.group = p_.group_at[position];
-      op.source = p_.read_begin[position] == p_.read_begin[position + 1];
+      const auto await_single = [&](int row) {
+        const auto begin = out_.singles.begin() + op.single_begin;
+        if (std::find(begin, out_.singles.end(), row) == out_.singles.end()) {
+          out_.singles.push_back(row);
+        }
+      };
       for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
-        const int item = p_.reads[r], producer = p_.items[item].producer;
-        if (GroupOfProducer(item) != op.group) {
-          out_.reads.push_back(block_of[item]);
-        } else if (std::find(out_.same.begin() + op.same_begin,
-                             out_.same.end(),
-                             single_of[producer]) == out_.same.end()) {
-          out_.same.push_back(single_of[producer]);
+        const int item = p_.reads[r];
+        if (GroupOfProducer(item) == op.group) {
+          await_single(finish_row[p_.items[item].producer]);
+        } else if (const LaneProgram::Item& from = out_.items[item_at_[item]]; from.block >= 0) {
+          out_.blocks.push_back(from.block);
+        } else {
+          await_single(from.reader_row[from.reader[0] == op.group ? 0 : 1]);
         }
       }
       for (const LaneProgram::Release& release : releases_at_[position]) {
@@ -355,41 +360,38 @@ class Compiler {
       if (out_.has_aliases) AddTouchedClasses(position, op.class_begin);
       for (const int row : blocks_end[position]) blocks.GiveBack(row);
       for (const int row : singles_end[position]) singles.GiveBack(row);
-      if (last_single_use[position] >= 0) {
-        op.finish_row = single_of[position] = singles.Take();
-        singles_end[last_single_use[position]].push_back(op.finish_row);
-        live.Add(position, last_single_use[position], {op.finish_row, true});
+      if (last_own[position] >= 0) {
+        op.finish_row = finish_row[position] = take_single(last_own[position]);
       }
       for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
         if (item_at_[item] < 0) continue;
         ++next_item;
-        if (out_.items[item_at_[item]].row < 0) continue;
-        out_.items[item_at_[item]].row = block_of[item] = blocks.Take();
-        blocks_end[last_block_use[item]].push_back(block_of[item]);
-        live.Add(position, last_block_use[item], {block_of[item], false});
+        LaneProgram::Item& to = out_.items[item_at_[item]];
+        if (to.block >= 0) {
+          to.block = blocks.Take();
+          blocks_end[last_other[item]].push_back(to.block);
+        }
+        for (int i = 0; i < to.num_readers; ++i) {
+          const auto entries = out_.entry_group.begin();
+          const auto entry =
+              std::find(entries + to.entry_begin, entries + to.entry_end, to.reader[i]);
+          to.reader_row[i] = take_single(out_.entry_position[entry - entries]);
+        }
       }
       out_.ops.push_back(op);
     }
     // Blocks come first, then single rows.
     const int num_block_rows = blocks.count() * num_devices;
     for (LaneProgram::Item& item : out_.items) {
-      if (item.row >= 0) item.row *= num_devices;
+      if (item.block >= 0) item.block *= num_devices;
+      for (int i = 0; i < item.num_readers; ++i) item.reader_row[i] += num_block_rows;
     }
-    for (std::int32_t& row : out_.reads) row *= num_devices;
-    for (std::int32_t& row : out_.same) row += num_block_rows;
+    for (std::int32_t& row : out_.blocks) row *= num_devices;
+    for (std::int32_t& row : out_.singles) row += num_block_rows;
     for (LaneProgram::Op& op : out_.ops) {
       if (op.finish_row >= 0) op.finish_row += num_block_rows;
     }
     out_.num_rows = num_block_rows + singles.count();
-    out_.live_begin = {0};
-    for (const auto& rows : live.at()) {
-      for (const auto& [row, single] : rows) {
-        for (int d = 0; d < (single ? 1 : num_devices); ++d) {
-          out_.live_rows.push_back(single ? num_block_rows + row : row * num_devices + d);
-        }
-      }
-      out_.live_begin.push_back(static_cast<std::int32_t>(out_.live_rows.size()));
-    }
   }
 
   void AddTouchedClasses(int position, int begin) {

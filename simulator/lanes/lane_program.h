@@ -42,8 +42,9 @@ struct LaneProgram {
   std::uint64_t memory_limit = 0;
 
   // What the problem uses.
-  bool has_host = false;     ///< `issue` or `launch` of some device
-  bool has_gaps = false;     ///< `gap` of some device
+  bool has_host = false;  ///< `issue` or `launch` of some device
+  bool has_gaps = false;  ///< `gap` of some device
+  bool has_channel_gaps = false;
   bool count_gaps = false;   ///< EngineOptions::count_gaps
   bool contention = true;    ///< EngineOptions::channel_contention
   bool one_speed = false;    ///< all channels that routes use are like `speed`
@@ -55,23 +56,26 @@ struct LaneProgram {
   struct Op {
     std::int32_t group;
     std::int32_t finish_row;  ///< row of its finish, for its own group; -1: none
-    std::int32_t same_begin, read_begin, item_begin, release_begin, class_begin;
-    bool source;  ///< awaits nothing
+    std::int32_t single_begin, block_begin, item_begin, release_begin, class_begin;
   };
   std::vector<Op> ops;  ///< [num_ops + 1] in issue order; the last one has the ends
-  /// Rows that hold the finish of an op of the same group, awaited by an op.
-  std::vector<std::int32_t> same;
-  /// First of the num_devices rows of an item from another group, awaited by an op.
-  std::vector<std::int32_t> reads;
+  /// Rows of what an op awaits where a row is enough: the finish of an op of its own group, which
+  /// is never apart from it, or the arrival of an item at its group.
+  std::vector<std::int32_t> singles;
+  /// First of the num_devices rows of any other item that it awaits: its arrival at each device.
+  std::vector<std::int32_t> blocks;
   std::vector<std::uint32_t> cost;       ///< [num_ops, num_devices] and padding [ns]
   std::vector<std::uint32_t> occupancy;  ///< the same plus the device's gap, if has_gaps [ns]
   std::vector<std::int64_t> own_bytes, workspace;  ///< [num_ops] [unit]
 
+  static constexpr int kFewReaders = 2;
   struct Item {
     std::int32_t index;     ///< in CompiledGraph::items, and row of `wire`
-    std::int32_t row;       ///< first of its num_devices rows of arrivals; -1: its own group alone
-                            ///< reads it
     std::int32_t producer;  ///< group
+    std::int32_t block;     ///< first of its num_devices rows of arrivals; -1: none
+    /// In its place: the groups that read it, if they are kFewReaders at most besides its own, and
+    /// the row of its arrival at each.
+    std::int32_t num_readers, reader[kFewReaders], reader_row[kFewReaders];
     std::int32_t entry_begin, entry_end;  ///< of its readers
     std::int64_t bytes;                   ///< of each received copy [unit]
     /// Of its own buffer, when it is released; 0 for one that aliases share. [unit]
@@ -134,12 +138,9 @@ struct LaneProgram {
   std::vector<SharedItem> shared_items;
   std::vector<std::int32_t> touched;  ///< classes of which an op makes or reads something
 
-  // Times are kept small in long steps: before ops kRebaseDistance, 2 kRebaseDistance, ... as much
-  // is taken from all times of a lane as no later op can start before (LaneBuffers::Run).
-  static constexpr int kRebaseDistance = 512;
-  /// For each such position: [live_begin[i], live_begin[i + 1]) of the rows that are read from then
-  /// on.
-  std::vector<std::int32_t> live_begin, live_rows;
+  /// Before every rebase_distance-th op times are made small, if they are large
+  /// (LaneBuffers::Pass()).
+  int rebase_distance = 0;
 
   // For placements that differ from a common one in a few groups.
   /// [num_groups] the first position at which it matters where the group is: of its ops, of those

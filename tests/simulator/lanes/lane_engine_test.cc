@@ -218,12 +218,12 @@ TEST_CASE("a group is never apart from itself, and rows are used again") {
   const LaneProgram program(CompiledProblem(*problem, IssueOrder(problem->graph())),
                             {.memory = false});
   REQUIRE(program.ops.size() == 6);
-  CHECK(program.ops[1].same_begin < program.ops[2].same_begin);  // b awaits a, in its group
-  CHECK(program.ops[1].read_begin == program.ops[2].read_begin);
+  CHECK(program.ops[1].single_begin < program.ops[2].single_begin);  // b awaits a, in its group
+  CHECK(program.ops[1].block_begin == program.ops[2].block_begin);
   CHECK(program.items.size() == 3);  // those of b, c and d are read by another group
-  // The rows of b are free when c has been issued, so that c's own items take them, and so on: two
-  // rows, one for each device, and one for the finish of a.
-  CHECK(program.num_rows == 3);
+  // One row holds the finish of a, then the arrival of b at c, which is free when c has been issued
+  // and takes it for d, and so on.
+  CHECK(program.num_rows == 1);
 }
 
 TEST_CASE("what a placement may not be is said as without lanes") {
