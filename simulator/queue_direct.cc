@@ -48,6 +48,7 @@ DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
       link_of_(size_t(problem.num_devices) * problem.num_devices, 0),
       ops_(problem.num_ops),
       devices_(problem.num_devices),
+      links_(link_of_.size()),
       before_(problem.readers.size() + 1) {
   for (int position = 0; position < p_.num_ops; ++position) {
     ops_[position].edge_begin = static_cast<int>(edges_.size());
@@ -60,41 +61,32 @@ DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
     awaits_.push_back(p_.read_begin[position + 1] - p_.read_begin[position]);
     if (awaits_.back() == 0) initial_.push_back(position);
   }
-  std::vector<int> link_of_channel(p_.num_channels, -1);
-  for (int from = 0; from < p_.num_devices; ++from) {
-    for (int to = 0; to < p_.num_devices; ++to) {
-      const auto route = p_.route(from, to);
-      if (!route.empty() && (link_of_channel[route[0]] >= 0 || p_.broadcast[route[0]])) {
-        private_ = false;
-      }
-      if (!route.empty()) link_of_channel[route[0]] = 0;
-    }
-  }
-  if (private_) links_.resize(size_t(p_.num_devices) * p_.num_devices);
-  std::fill(link_of_channel.begin(), link_of_channel.end(), -1);
-  for (int pair = 0; pair < p_.num_devices * p_.num_devices; ++pair) {
-    const int k =
-        p_.route_begin[pair] < p_.route_begin[pair + 1] ? p_.routes[p_.route_begin[pair]] : -1;
-    if (k < 0) {
-      link_of_[pair] = private_ ? pair : 0;
-      continue;
-    }
-    if (link_of_channel[k] < 0) {
-      link_of_channel[k] = private_ ? pair : static_cast<int>(links_.size());
-      if (!private_) links_.emplace_back();
-      Link& link = links_[link_of_channel[k]];
-      link.latency = p_.latency[k];
-      link.gap = p_.channel_gap[k];
-      link.column = p_.rate[k];
-      link.channel = k;
-    }
-    link_of_[pair] = link_of_channel[k];
-    if (p_.broadcast[k]) {
-      links_[link_of_[pair]].together |= std::uint64_t{1} << pair % p_.num_devices;
-      broadcast_ = true;
-    }
-  }
   for (int d = 0; d < p_.num_devices; ++d) devices_[d].gap = p_.gap[d];
+  MakeLinks();
+}
+
+void DirectQueueRun::MakeLinks() {
+  std::vector<int> first_pair(p_.num_channels, -1);
+  for (int pair = 0; pair < p_.num_devices * p_.num_devices; ++pair) {
+    link_of_[pair] = pair;
+    if (p_.route_begin[pair] == p_.route_begin[pair + 1]) continue;
+    const int k = p_.routes[p_.route_begin[pair]];
+    if (first_pair[k] < 0) {
+      first_pair[k] = pair;
+      links_[pair].latency = p_.latency[k];
+      links_[pair].gap = p_.channel_gap[k];
+      links_[pair].column = p_.rate[k];
+      links_[pair].channel = k;
+    } else {
+      private_ = false;
+    }
+    link_of_[pair] = first_pair[k];
+    if (p_.broadcast[k]) {
+      private_ = false;
+      broadcast_ = true;
+      links_[first_pair[k]].together |= std::uint64_t{1} << pair % p_.num_devices;
+    }
+  }
 }
 
 bool DirectQueueRun::Run(const std::uint8_t* device,
@@ -192,15 +184,15 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
     arrivals[d] = finish;
     if constexpr (kPrivate) {
       // Destinations do not meet, so that they may be served as the readers come.
-      std::uint64_t there = here;
+      std::uint64_t served = here;
       int last_item = -1;
       for (int i = edge_begin; i < edge_end; ++i) {
         const Edge& edge = edges[i];
         const int reader = edge.reader, e = ops[reader].device;
-        there = edge.item == last_item ? there : here;
+        served = edge.item == last_item ? served : here;
         last_item = edge.item;
-        if ((there >> e & 1) == 0) arrivals[e] = send(links[d * num_devices + e], edge, e);
-        there |= std::uint64_t{1} << e;
+        if ((served >> e & 1) == 0) arrivals[e] = send(links[d * num_devices + e], edge, e);
+        served |= std::uint64_t{1} << e;
         arrive(reader, arrivals[e]);
       }
     } else {
@@ -226,17 +218,15 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
         }
       }
     }
-    if (moves_left_ < 0) [[unlikely]]
-      return false;
+    if (moves_left_ < 0) return false;
   }
   times.num_copies = num_copies;
   return true;
 }
 
-// The last copy of the link, ready at `ready`, goes before those that became
-// ready at the same time and have higher ids. Copies on the way change places: an index stays where
-// it is on the link. @return arrival of that copy, which lies
-// elsewhere now
+// The last copy of the link, ready at `ready`, goes before those that became ready at the same time
+// and have higher ids. The copies change places: an index keeps its turn on the link.
+// @return arrival of the copy that was the last
 Nanos DirectQueueRun::Reorder(Link& link, Nanos ready, QueueTimes& times) {
   moved_.clear();
   int at = link.last;

@@ -27,16 +27,16 @@ class DirectQueueRun {
   /// @param times     out
   /// @param channels  [num_channels] all 0; out: what they did; nullptr: not wanted
   /// @return false, with nothing of use in `servers`, `times` and `channels`, for one of the few
-  /// placements
-  ///   that are left to the general run: a time needs more bits than a key has, or Reorder() has
-  ///   moved very many transfers
+  ///   placements that are left to the general run: a time needs more bits than a key has, or very
+  ///   many transfers that became ready at one time would have to change their order
   bool Run(const std::uint8_t* device,
            ServerState& servers,
            QueueTimes& times,
            ChannelOutcome* channels);
 
  private:
-  // What one source sends over one channel. With private channels, one per pair of devices.
+  // What one source sends over one channel. Its index is that of the first pair of devices, from *
+  // num_devices + to, whose route the channel is.
   struct alignas(64) Link {
     Nanos free = 0, latency = 0, gap = 0;
     std::int64_t last_key = 0;  // key of the copy in `last`
@@ -58,6 +58,7 @@ class DirectQueueRun {
     Nanos wire;  // of the item, if all channels have one rate
   };
 
+  void MakeLinks();
   template <bool kPrivate>
   bool Simulate(const std::uint8_t* device, QueueTimes& times);
   Nanos Reorder(Link& link, Nanos ready, QueueTimes& times);
@@ -85,7 +86,7 @@ class DirectQueueRun {
   // State of a run.
   std::vector<OpState> ops_;
   std::vector<DeviceState> devices_;
-  std::vector<Link> links_;
+  std::vector<Link> links_;  // [num_devices, num_devices], not all in use
   std::vector<int> before_;  // [copies] the copy sent before it on its link, -1: none
   EventBacklog backlog_;
   std::vector<int> moved_;       // by Reorder(): copies
