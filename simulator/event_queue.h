@@ -180,10 +180,9 @@ class EventQueue {
   [[gnu::always_inline]] static Keys Fill(Key key) {
     return Keys{key, key, key, key, key, key, key, key};
   }
-  // Some places stay empty, so that not every key pushed behind drives one out. @return least left
+  // Fills eight places. @return the least key left
   [[gnu::noinline]] static Key Take(EventBacklog& backlog, Key* taken) {
-    constexpr int kTaken = 6;
-    std::fill(taken + backlog.Take(kTaken, taken), taken + 8, kNone);
+    std::fill(taken + backlog.Take(8, taken), taken + 8, kNone);
     return backlog.Least();
   }
 
