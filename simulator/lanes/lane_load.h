@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include <emmintrin.h>
+#include <immintrin.h>
 
 namespace emplace {
 

@@ -151,7 +151,7 @@ class Compiler {
     }
     out_.num_channel_rows = p_.num_channels + 1;
     if (out_.matrix) {
-      out_.num_channel_rows = num_devices * num_devices;
+      out_.num_channel_rows = std::max(p_.num_channels, num_devices * num_devices);
       std::iota(out_.channel_row.begin(), out_.channel_row.end(), 0);
     }
     if (first >= 0) {

@@ -37,6 +37,49 @@ void BM_Simulate(benchmark::State& state, int num_ops, Semantics semantics, bool
   MeasureEvaluator(state, *simulator, VariedPlacements(*problem), state.range(0));
 }
 
+// The same with lanes of eight, as on a processor without AVX-512.
+void BM_SimulateEightLanes(benchmark::State& state, bool memory) {
+  const auto problem = SharedProblem(static_cast<int>(state.range(0)));
+  const auto simulator =
+      MakeSimulator(problem, {.semantics = Semantics::kStream, .memory = memory, .most_lanes = 8});
+  MeasureEvaluator(state, *simulator, VariedPlacements(*problem), 64);
+}
+BENCHMARK_CAPTURE(BM_SimulateEightLanes, stream, false)->Arg(1000)->Arg(10000)->Arg(100000);
+BENCHMARK_CAPTURE(BM_SimulateEightLanes, stream_memory, true)->Arg(1000)->Arg(10000)->Arg(100000);
+
+// All neighbours of a placement by one move, in one call. `per_move` is time per neighbour.
+void BM_Neighbors(benchmark::State& state, Semantics semantics, bool memory, int most_lanes) {
+  const auto problem = SharedProblem(static_cast<int>(state.range(0)));
+  const auto simulator =
+      MakeSimulator(problem, {.semantics = semantics, .memory = memory, .most_lanes = most_lanes});
+  const Placement base = VariedPlacements(*problem)[0];
+  std::vector<int> begin{0};
+  std::vector<Move> moves;
+  for (int group = 0; group < problem->num_groups(); ++group) {
+    for (int d = 0; d < problem->num_devices(); ++d) {
+      if (d == base.device[group]) continue;
+      moves.push_back({group, static_cast<DeviceIndex>(d)});
+      begin.push_back(static_cast<int>(moves.size()));
+    }
+  }
+  std::vector<Nanos> step_time(moves.size());
+  std::vector<std::int64_t> deficit(moves.size());
+  for (auto _ : state) {
+    simulator->EvaluateNeighbors({base, begin, moves},
+                                 {.step_time = step_time, .deficit = deficit});
+    benchmark::DoNotOptimize(step_time.data());
+  }
+  state.counters["per_move"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * moves.size()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK_CAPTURE(BM_Neighbors, stream, Semantics::kStream, false, 16)->Arg(1000);
+BENCHMARK_CAPTURE(BM_Neighbors, stream_memory, Semantics::kStream, true, 16)->Arg(1000);
+BENCHMARK_CAPTURE(BM_Neighbors, stream_eight_lanes, Semantics::kStream, false, 8)->Arg(1000);
+BENCHMARK_CAPTURE(BM_Neighbors, stream_memory_eight_lanes, Semantics::kStream, true, 8)->Arg(1000);
+BENCHMARK_CAPTURE(BM_Neighbors, queue, Semantics::kQueue, false, 16)->Arg(1000);
+BENCHMARK_CAPTURE(BM_Neighbors, queue_memory, Semantics::kQueue, true, 16)->Arg(1000);
+
 void BM_PlainPass(benchmark::State& state) {
   const auto problem = SharedProblem(static_cast<int>(state.range(0)));
   const std::vector<Placement> placements = VariedPlacements(*problem);
