@@ -34,9 +34,8 @@ struct GpuModule {
   std::shared_ptr<Backend> (*open)(const std::vector<DeviceSpec>& devices);
 };
 
-/// Name and type of the one function that the module exports.
+/// Name of the one function that the module exports, const GpuModule*().
 inline constexpr const char* kGpuModuleEntry = "EmplaceGpuModule";
-using GpuModuleEntry = const GpuModule*();
 
 /// A module, or why there is none.
 struct GpuModuleResult {
@@ -44,12 +43,10 @@ struct GpuModuleResult {
   std::string error;  ///< "cannot load FILE: what the system said"; empty if there is a module
 };
 
-/// Opens the first of `places` that exists. If that one cannot be used, the answer says why, and no
-/// other is tried. A module stays open for the life of the process.
+/// As OpenModule() (framework/base/module.h).
 GpuModuleResult LoadGpuModule(std::span<const std::filesystem::path> places);
 
-/// Where this program looks for its module: $EMPLACE_CUDA_MODULE alone, if that is set; else beside
-/// the program, in ../lib from there, and in the folder it was built in.
+/// As ModulePlaces(); the environment variable is EMPLACE_CUDA_MODULE.
 std::vector<std::filesystem::path> GpuModulePlaces();
 
 /// The module of this program, opened at the first call. `error` is "built without CUDA" if it has

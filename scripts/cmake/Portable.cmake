@@ -1,22 +1,25 @@
 # The target "portable": a folder that runs on another Linux of the same processor family with this glibc
 # or a newer one. GPUs need CUDA's own libraries there; everything else runs without.
-#   emplace-portable/bin      emplace and the tests of the profilers
-#                   /lib      every shared library they need but glibc's and CUDA's; the CUDA module
+#   emplace-portable/bin      emplace, the tests of profilers and simulator, and emplace_bench
+#                   /lib      every shared library they need but glibc's and CUDA's; the CUDA modules
 #                   /configs  /scripts  /licences
 # and the same as emplace-portable.tar.gz. Nothing needs to be set: programs look in ../lib, then where
 # CUDA usually lies; scripts/gpu_checklist looks further.
 
 set(portable_cuda_folders /usr/local/cuda/lib64 /usr/local/cuda/lib)
 set(portable_programs emplace)
-foreach(program profilers_test profilers_cpu_test profilers_cuda_test profilers_executor_test)
+foreach(program profilers_test profilers_cpu_test profilers_cuda_test profilers_executor_test simulator_test
+    emplace_bench)
   if(TARGET ${program})
     list(APPEND portable_programs ${program})
   endif()
 endforeach()
 set(portable_modules "")
-if(TARGET emplace_cuda)
-  list(APPEND portable_modules emplace_cuda)
-endif()
+foreach(module emplace_cuda emplace_simulator_cuda)
+  if(TARGET ${module})
+    list(APPEND portable_modules ${module})
+  endif()
+endforeach()
 # An RPATH holds for the libraries of libraries too, a RUNPATH would not.
 foreach(program ${portable_programs} ${portable_modules})
   target_link_options(${program} PRIVATE LINKER:--disable-new-dtags)

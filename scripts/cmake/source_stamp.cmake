@@ -1,0 +1,26 @@
+# Writes OUTPUT, a source that defines the stamp NAME which HEADER declares, from FLAGS and what lies under
+# FOLDERS of SOURCE_DIR; the file is touched only when its content changes.
+set(patterns "")
+foreach(folder ${FOLDERS})
+  foreach(suffix h cc cu cuh)
+    list(APPEND patterns ${SOURCE_DIR}/${folder}/*.${suffix})
+  endforeach()
+endforeach()
+file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR} ${patterns})
+list(SORT sources)
+set(sums "")
+foreach(source ${sources})
+  file(SHA256 ${SOURCE_DIR}/${source} sum)
+  string(APPEND sums "${source} ${sum}\n")
+endforeach()
+string(SHA256 sum "${sums}")
+string(SUBSTRING ${sum} 0 12 sum)
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT
+"#include \"@HEADER@\"
+
+namespace emplace {
+
+const char* const @NAME@ = \"@sum@, @FLAGS@\";
+
+}  // namespace emplace
+")
