@@ -8,7 +8,7 @@
 
 namespace emplace::testing {
 
-std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round) {
+std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round, bool occupies) {
   RandomProblemOptions options{.num_ops = 1 + UniformInt(rng, 60),
                                .num_devices = 1 + UniformInt(rng, 6)};
   const bool plain = round % 3 == 0;
@@ -20,6 +20,12 @@ std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round) {
   if (round % 11 == 0) options.num_devices = 9 + UniformInt(rng, 12);
   if (plain && round % 2 == 0) options.num_devices = 4;
   options.forbidden = round % 5 == 4;
+  if (round % 8 == 6) {  // some steps and most memories do not fit into 32 bits
+    options.num_ops += 40;
+    options.ties = false;
+    options.longest = 100'000'000;
+  }
+  options.occupies = occupies;
   const auto single = RandomProblem(rng, options);
   if (options.forbidden || round % 2 == 0) return single;
   std::vector<int> label;
@@ -31,6 +37,30 @@ std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round) {
                                    single->costs(),
                                    Objective::kStepTime,
                                    ProblemChecks::kPlacementOnly);
+}
+
+RandomNeighbors::RandomNeighbors(Rng& rng, const Problem& problem, int count) {
+  for (int i = 0; i < count; ++i) {
+    const int num_moves = UniformInt(rng, 4) > 0 ? 1 : UniformInt(rng, 6);
+    for (int m = 0; m < num_moves; ++m) {
+      const int group = UniformInt(rng, problem.num_groups());
+      int device = UniformInt(rng, problem.num_devices());
+      while (!problem.allowed(group, device)) device = (device + 1) % problem.num_devices();
+      moves.push_back({group, static_cast<DeviceIndex>(device)});
+    }
+    begin.push_back(static_cast<int>(moves.size()));
+  }
+}
+
+std::vector<Placement> RandomNeighbors::Placements(const Placement& base) const {
+  std::vector<Placement> placements;
+  for (size_t i = 0; i + 1 < begin.size(); ++i) {
+    placements.push_back(base);
+    for (int m = begin[i]; m < begin[i + 1]; ++m) {
+      placements.back().device[moves[m].group] = moves[m].device;
+    }
+  }
+  return placements;
 }
 
 std::vector<Outcome> ReferenceOutcomes(const Problem& problem,

@@ -1,0 +1,514 @@
+#pragma once
+
+// Stream semantics and its memory as simulator/README.md defines them, for one placement: what a
+// thread of a GPU does. The CPU can run the same functions; so tests compare them, thread by
+// thread, with the plain implementation where no GPU is.
+//
+// All threads go through the same ops in the same order and read the same records; what differs
+// are devices. A thread's numbers lie in a column: number r of thread t at r * stride + t, so that
+// the threads of a warp touch neighbouring words.
+//
+// Internal to the simulator. Plain C++ but for EMPLACE_GPU.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#ifndef __CUDA_ARCH__
+#include <bit>
+#endif
+
+#include "framework/search/evaluator.h"
+#include "simulator/gpu/gpu_program.h"
+
+#ifdef __CUDACC__
+#define EMPLACE_GPU __host__ __device__ __forceinline__
+#else
+#define EMPLACE_GPU inline
+#endif
+
+namespace emplace {
+
+/// The numbers of one thread, 32 bits each.
+struct GpuColumn {
+  std::uint32_t* first = nullptr;
+  int stride = 0;
+  EMPLACE_GPU std::uint32_t& operator[](int row) const { return first[row * stride]; }
+};
+
+/// Where in its column a placement has what. [words]
+struct GpuLayout {
+  /// @param busy_wanted  busy times are asked for
+  GpuLayout(const GpuProgram& program, bool busy_wanted) {
+    const int bytes = program.memory == LaneMemory::kNone ? 0
+                      : program.memory == LaneMemory::k32 ? 1
+                                                          : 2;
+    const auto add = [this](int count) {
+      const int begin = words;
+      words += count;
+      return begin;
+    };
+    slot_free = add(program.num_slots);
+    channel_free = add(program.num_channel_rows);
+    broadcast = add(program.has_broadcast ? 2 * program.num_channels : 0);
+    busy = busy_wanted ? add(program.num_devices) : -1;
+    used = add(bytes * program.num_devices);
+    peak = add(bytes * program.num_devices);
+    rows = add(program.num_rows);
+  }
+  GpuLayout() = default;
+
+  int slot_free = 0, channel_free = 0;
+  int broadcast = 0;  ///< by channel: item that it last broadcast + 1; its arrival
+  int busy = -1;      ///< -1: not wanted
+  int used = 0, peak = 0;
+  int rows = 0;  ///< arrivals, see LaneProgram; need not be 0 at first
+  int words = 0;
+};
+
+/// A launch: placements and where everything about them lies, all in the GPU's memory.
+struct GpuLaunch {
+  GpuProgram program;
+  GpuLayout layout;
+  std::int32_t count = 0;    ///< of placements, one per thread
+  std::int32_t stride = 0;   ///< of scratch by thread; at least `count`
+  std::int32_t threads = 0;  ///< of a block
+  bool in_shared = false;    ///< columns are in the block's shared memory, not in `state`
+
+  // Placements as rows, or as neighbours of one.
+  const std::uint8_t* rows = nullptr;   ///< [count, num_groups]; nullptr: neighbours
+  const std::uint8_t* base = nullptr;   ///< [num_groups]
+  const std::int32_t* begin = nullptr;  ///< [count + 1] into `moves`, from begin[0] on
+  const Move* moves = nullptr;
+
+  // Scratch.
+  std::uint8_t* devices = nullptr;    ///< [num_groups, stride]
+  std::uint32_t* last_use = nullptr;  ///< [num_classes, num_devices, stride] position + 1; 0: never
+                                      ///< released
+  std::uint32_t* state = nullptr;     ///< [layout.words, stride]
+
+  // Columns of OutcomeColumns; nullptr: not wanted.
+  Nanos* step_time = nullptr;  ///< always wanted; kLeftToCpu
+  std::int64_t *deficit = nullptr, *peak = nullptr;
+  Nanos* busy = nullptr;
+};
+
+/// Step time of a placement that needs another engine: its times do not fit into 32 bits, or it
+/// cannot be (a device that is not allowed, a missing route).
+inline constexpr Nanos kLeftToCpu = -1;
+
+/// How bytes are counted.
+struct GpuNoBytes {
+  static constexpr bool kCounts = false;
+  using Number = std::uint32_t;
+};
+struct GpuBytes32 {
+  static constexpr bool kCounts = true;
+  using Number = std::uint32_t;
+  EMPLACE_GPU static Number Load(const GpuColumn& column, int begin, int i) {
+    return column[begin + i];
+  }
+  EMPLACE_GPU static void Store(const GpuColumn& column, int begin, int i, Number x) {
+    column[begin + i] = x;
+  }
+};
+struct GpuBytes64 {
+  static constexpr bool kCounts = true;
+  using Number = std::uint64_t;
+  EMPLACE_GPU static Number Load(const GpuColumn& column, int begin, int i) {
+    return column[begin + 2 * i] | Number{column[begin + 2 * i + 1]} << 32;
+  }
+  EMPLACE_GPU static void Store(const GpuColumn& column, int begin, int i, Number x) {
+    column[begin + 2 * i] = static_cast<std::uint32_t>(x);
+    column[begin + 2 * i + 1] = static_cast<std::uint32_t>(x >> 32);
+  }
+};
+
+/// @tparam Bytes     GpuNoBytes, GpuBytes32 or GpuBytes64
+/// @tparam kGeneral  GpuProgram::general
+template <class Bytes, bool kGeneral>
+class GpuPass {
+  using Number = typename Bytes::Number;
+  using Mask = std::conditional_t<kGeneral, std::uint64_t, std::uint32_t>;  // of devices
+
+ public:
+  /// @param thread  of the launch, below `count`    @param column  of layout.words
+  EMPLACE_GPU GpuPass(const GpuLaunch& launch, int thread, const GpuColumn& column)
+      : l_(launch), p_(launch.program), at_(launch.layout), thread_(thread), column_(column) {}
+
+  EMPLACE_GPU void Run() {
+    LoadPlacement();
+    for (int i = 0; i < at_.rows; ++i) column_[i] = 0;
+    if constexpr (Bytes::kCounts) {
+      AddResidents();
+      for (int c = 0; c < p_.num_classes; ++c) FindLastUses(c);
+    }
+    const int n = p_.num_devices;
+    LaneProgram::Op op = p_.ops[0];
+    for (int position = 0; position < p_.num_ops; ++position) {
+      const LaneProgram::Op next = p_.ops[position + 1];
+      const int d = device_ = DeviceOf(op.group);
+      std::uint32_t start = 0;
+      if (p_.has_host) start = Issue(d);
+      for (int r = op.same_begin; r < next.same_begin; ++r) {
+        start = Max(start, column_[at_.rows + p_.same[r]]);
+      }
+      for (int r = op.read_begin; r < next.read_begin; ++r) {
+        start = Max(start, column_[at_.rows + p_.reads[r] + d]);
+      }
+      const int slot = at_.slot_free + FirstFree(d);
+      start = Max(start, column_[slot]);
+      const std::size_t figure = static_cast<std::size_t>(position) * n + d;
+      const std::uint32_t cost = p_.cost[figure];
+      column_[slot] = start + (p_.has_gaps ? p_.occupancy[figure] : cost);
+      finish_ = start + cost;
+      latest_ = Max(latest_, finish_);
+      if (at_.busy >= 0) column_[at_.busy + d] += cost;
+      if (op.finish_row >= 0) column_[at_.rows + op.finish_row] = finish_;
+      if constexpr (Bytes::kCounts) Allocate(position);
+      for (int i = op.item_begin; i < next.item_begin; ++i) Make(p_.items[i]);
+      if constexpr (Bytes::kCounts) Release(op, next, position);
+      op = next;
+    }
+    if (p_.count_gaps) {
+      for (int i = 0; i < p_.num_slots; ++i) latest_ = Max(latest_, column_[at_.slot_free + i]);
+      for (int i = 0; i < p_.num_channel_rows; ++i) {
+        latest_ = Max(latest_, column_[at_.channel_free + i]);
+      }
+    }
+    Write();
+  }
+
+ private:
+  template <class T>
+  EMPLACE_GPU static T Max(T a, T b) {
+    return a < b ? b : a;
+  }
+  EMPLACE_GPU static int LowestBit(Mask mask) {
+#ifdef __CUDA_ARCH__
+    return sizeof(Mask) == 8 ? __ffsll(static_cast<long long>(mask)) - 1
+                             : __ffs(static_cast<int>(mask)) - 1;
+#else
+    return std::countr_zero(mask);
+#endif
+  }
+  EMPLACE_GPU static Mask Bit(int d) {
+    return Mask{1} << d;
+  }
+
+  EMPLACE_GPU std::uint8_t& DeviceAt(int group) const {
+    return l_.devices[static_cast<std::size_t>(group) * l_.stride + thread_];
+  }
+  EMPLACE_GPU int DeviceOf(int group) const {
+    return DeviceAt(group);
+  }
+
+  // Groups on devices where they may not be go to device 0: any will do, the result is thrown away.
+  EMPLACE_GPU void Put(int group, int d) {
+    const bool allowed = d < p_.num_devices && (p_.allowed[group] >> d & 1) != 0;
+    DeviceAt(group) = static_cast<std::uint8_t>(allowed ? d : 0);
+    left_ |= !allowed;
+  }
+  EMPLACE_GPU void LoadPlacement() {
+    const int num_groups = p_.num_groups;
+    if (l_.rows != nullptr) {
+      const std::uint8_t* row = l_.rows + static_cast<std::size_t>(thread_) * num_groups;
+      for (int group = 0; group < num_groups; ++group) Put(group, row[group]);
+      return;
+    }
+    for (int group = 0; group < num_groups; ++group) Put(group, l_.base[group]);
+    const std::int32_t first = l_.begin[0], end = l_.begin[thread_ + 1];
+    for (int m = l_.begin[thread_]; m < end; ++m) {
+      const Move move = l_.moves[m - first];
+      Put(move.group, move.device);
+    }
+  }
+
+  // The host issues a command for a device. @return when it may start at the earliest [ns]
+  EMPLACE_GPU std::uint32_t Issue(int d) {
+    host_ += p_.issue[d];
+    return host_ + p_.launch[d];
+  }
+
+  // The slot of a device that is free first, the least one on ties.
+  EMPLACE_GPU int FirstFree(int d) const {
+    if constexpr (!kGeneral) return d;
+    int best = p_.slot_begin[d];
+    for (int s = best + 1; s < p_.slot_begin[d + 1]; ++s) {
+      if (column_[at_.slot_free + s] < column_[at_.slot_free + best]) best = s;
+    }
+    return best;
+  }
+
+  // An item is made: its copies are sent, its arrivals noted.
+  EMPLACE_GPU void Make(const LaneProgram::Item& item) {
+    Mask need = 0;  // where it has readers
+    for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
+      need |= Bit(DeviceOf(p_.entry_group[entry]));
+    }
+    if constexpr (Bytes::kCounts) {
+      if ((need & Bit(device_)) == 0) change_ -= static_cast<Number>(item.released_bytes);
+    }
+    if (item.row < 0) return;
+    column_[at_.rows + item.row + device_] = finish_;
+    need &= ~Bit(device_);
+    if constexpr (kGeneral) broadcast_ = item.index + 1;
+    for (; need != 0; need &= need - 1) {
+      const int to = LowestBit(need);
+      if constexpr (Bytes::kCounts) {
+        if (item.bytes > 0) Receive(item, to);
+      }
+      if constexpr (kGeneral) {
+        SendAlongRoute(item, to);
+      } else {
+        SendDirect(item, to);
+      }
+    }
+  }
+
+  EMPLACE_GPU bool HasRoute(int to) const {
+    const int pair = device_ * p_.num_devices + to;
+    return p_.all_routes || p_.route_begin[pair] < p_.route_begin[pair + 1];
+  }
+
+  EMPLACE_GPU void SendDirect(const LaneProgram::Item& item, int to) {
+    if (!HasRoute(to)) {
+      left_ = true;
+      return;
+    }
+    const int pair = to * p_.num_devices + device_;
+    const int row = at_.channel_free + (p_.matrix ? pair : p_.channel_row[pair]);
+    LaneProgram::Speed speed = p_.speed;
+    if (!p_.one_speed) speed = {p_.rate_from[pair], p_.latency_from[pair], p_.gap_from[pair]};
+    std::uint32_t start = Max(finish_, column_[row]);
+    if (p_.has_host) start = Max(start, Issue(device_));
+    const std::uint32_t sent = start + WireTime(item, speed.rate);
+    column_[row] = sent + speed.gap;
+    latest_ = Max(latest_, sent + speed.latency);
+    column_[at_.rows + item.row + to] = sent + speed.latency;
+  }
+
+  EMPLACE_GPU std::uint32_t WireTime(const LaneProgram::Item& item, std::uint32_t rate) const {
+    return p_.wire[static_cast<std::size_t>(item.index) * p_.num_rates + rate];
+  }
+
+  // Hop after hop; a broadcasting first channel serves all destinations behind it at once.
+  EMPLACE_GPU void SendAlongRoute(const LaneProgram::Item& item, int to) {
+    if (!HasRoute(to)) {
+      left_ = true;
+      return;
+    }
+    const int pair = device_ * p_.num_devices + to;
+    const int begin = p_.route_begin[pair], end = p_.route_begin[pair + 1];
+    std::uint32_t at = 0;
+    for (int i = begin; i < end; ++i) {
+      const int k = p_.routes[i];
+      const bool first = i == begin, broadcasts = first && p_.broadcast[k] != 0;
+      const int noted = at_.broadcast + 2 * k;
+      if (broadcasts && column_[noted] == static_cast<std::uint32_t>(broadcast_)) {
+        at = column_[noted + 1];
+        continue;
+      }
+      if (first) at = p_.has_host ? Max(finish_, Issue(device_)) : finish_;
+      at = Hop(item, k, at, first ? device_ : -1, i + 1 == end ? to : -1);
+      if (broadcasts) {
+        column_[noted] = static_cast<std::uint32_t>(broadcast_);
+        column_[noted + 1] = at;
+      }
+    }
+    column_[at_.rows + item.row + to] = at;
+  }
+
+  // A transfer over channel k. @param from, to  the devices that may work on it, or -1
+  // @return arrival
+  EMPLACE_GPU std::uint32_t Hop(const LaneProgram::Item& item,
+                                int k,
+                                std::uint32_t ready,
+                                int from,
+                                int to) {
+    if (p_.occupies_source[k] == 0) from = -1;
+    if (p_.occupies_destination[k] == 0) to = -1;
+    const std::uint32_t wire = WireTime(item, static_cast<std::uint32_t>(p_.rate[k]));
+    std::uint32_t& channel = column_[at_.channel_free + k];
+    std::uint32_t start = p_.contention ? Max(ready, channel) : ready;
+    int from_slot = 0, to_slot = 0;
+    if (from >= 0) {
+      from_slot = at_.slot_free + FirstFree(from);
+      start = Max(start, column_[from_slot]);
+    }
+    if (to >= 0) {
+      to_slot = at_.slot_free + FirstFree(to);
+      start = Max(start, column_[to_slot]);
+    }
+    const std::uint32_t sent = start + wire;
+    if (from >= 0) WorkOnTransfer(from, from_slot, wire, sent);
+    if (to >= 0) WorkOnTransfer(to, to_slot, wire, sent);
+    channel = Max(channel, sent + p_.channel_gap[k]);
+    const std::uint32_t arrival = sent + p_.latency[k];
+    latest_ = Max(latest_, arrival);
+    return arrival;
+  }
+  EMPLACE_GPU void WorkOnTransfer(int d, int slot, std::uint32_t wire, std::uint32_t until) {
+    column_[slot] = until;
+    if (at_.busy >= 0) column_[at_.busy + d] += wire;
+  }
+
+  // Memory, by issue order.
+
+  EMPLACE_GPU Number Used(int d) const {
+    return Bytes::Load(column_, at_.used, d);
+  }
+  EMPLACE_GPU void SetUsed(int d, Number x) {
+    Bytes::Store(column_, at_.used, d, x);
+  }
+  EMPLACE_GPU void Peak(int d, Number x) {
+    if (x > Bytes::Load(column_, at_.peak, d)) Bytes::Store(column_, at_.peak, d, x);
+  }
+
+  EMPLACE_GPU void AddResidents() {
+    for (int group = 0; group < p_.num_groups; ++group) {
+      const auto bytes = static_cast<Number>(p_.resident[group]);
+      if (bytes == 0) continue;
+      const int d = DeviceOf(group);
+      SetUsed(d, Used(d) + bytes);
+    }
+    for (int i = 0; i < p_.num_inputs; ++i) {
+      const LaneProgram::Input input = p_.inputs[i];
+      Mask readers = 0;
+      for (int g = input.begin; g < input.end; ++g) readers |= Bit(DeviceOf(p_.input_groups[g]));
+      for (; readers != 0; readers &= readers - 1) {
+        const int d = LowestBit(readers);
+        SetUsed(d, Used(d) + static_cast<Number>(input.bytes));
+      }
+    }
+    for (int d = 0; d < p_.num_devices; ++d) Peak(d, Used(d));
+  }
+
+  // The op's outputs and workspace are taken: its peak counts. What it leaves in use on its device
+  // is added up in change_ until Release().
+  EMPLACE_GPU void Allocate(int position) {
+    change_ = static_cast<Number>(p_.own_bytes[position]);
+    const Number taken = change_ + static_cast<Number>(p_.workspace[position]);
+    if (taken != 0) Peak(device_, Used(device_) + taken);
+  }
+
+  EMPLACE_GPU void Receive(const LaneProgram::Item& item, int to) {
+    const Number used = Used(to) + static_cast<Number>(item.bytes);
+    SetUsed(to, used);
+    Peak(to, used);
+  }
+
+  // What the op is the last to use goes; Make() has noted its own outputs that no op on its device
+  // reads. Whether a later reader is on the device is looked up again: from a reader to the next
+  // one on its device, so that all looks together pass the readers once for each device.
+  EMPLACE_GPU void Release(const LaneProgram::Op& op, const LaneProgram::Op& next, int position) {
+    for (int r = op.release_begin; r < next.release_begin; ++r) {
+      const LaneProgram::Release release = p_.releases[r];
+      const LaneProgram::Item& item = p_.items[release.item];
+      int entry = release.entry + 1;
+      while (entry < item.entry_end && DeviceOf(p_.entry_group[entry]) != device_) ++entry;
+      if (entry < item.entry_end) continue;
+      change_ -= static_cast<Number>(DeviceOf(item.producer) == device_ ? item.released_bytes
+                                                                        : item.bytes);
+    }
+    SetUsed(device_, Used(device_) + change_);
+    for (int i = op.class_begin; i < next.class_begin; ++i) ReleaseShared(p_.touched[i], position);
+  }
+
+  EMPLACE_GPU std::uint32_t& LastUse(int c, int d) const {
+    return l_.last_use[(static_cast<std::size_t>(c) * p_.num_devices + d) * l_.stride + thread_];
+  }
+  EMPLACE_GPU void Extend(int c, int d, int position) const {
+    LastUse(c, d) = Max(LastUse(c, d), static_cast<std::uint32_t>(position + 1));
+  }
+
+  // The last op that makes or reads something in a buffer (framework/schedule/stream_memory.h).
+  EMPLACE_GPU void FindLastUses(int c) const {
+    const LaneProgram::SharedClass shared = p_.classes[c];
+    const int home = DeviceOf(shared.producer);
+    Mask read = 0, pinned = shared.pinned ? Bit(home) : 0;
+    for (int d = 0; d < p_.num_devices; ++d) LastUse(c, d) = 0;
+    const LaneProgram::SharedItem root = p_.shared_items[shared.item_begin];
+    for (int entry = root.entry_begin; entry < root.entry_end; ++entry) {
+      const int d = DeviceOf(p_.entry_group[entry]);
+      read |= Bit(d);
+      Extend(c, d, p_.entry_position[entry]);
+    }
+    for (int i = shared.item_begin; i < shared.item_end; ++i) {
+      const LaneProgram::SharedItem item = p_.shared_items[i];
+      const int made = DeviceOf(item.producer);
+      int last = item.position;
+      for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
+        if (DeviceOf(p_.entry_group[entry]) == made) last = Max(last, p_.entry_position[entry]);
+      }
+      // Where it was made if the root was received there, else at home.
+      const int lives = (read & Bit(made)) != 0 ? made : home;
+      if (item.pins) pinned |= Bit(lives);
+      Extend(c, lives, last);
+    }
+    for (; pinned != 0; pinned &= pinned - 1) LastUse(c, LowestBit(pinned)) = 0;
+  }
+
+  // The buffers of an alias class whose last use is the op in hand, on whichever device.
+  EMPLACE_GPU void ReleaseShared(int c, int position) {
+    const LaneProgram::SharedClass shared = p_.classes[c];
+    const int home = DeviceOf(shared.producer);
+    for (int d = 0; d < p_.num_devices; ++d) {
+      if (LastUse(c, d) != static_cast<std::uint32_t>(position + 1)) continue;
+      SetUsed(d, Used(d) - static_cast<Number>(d == home ? shared.held : shared.bytes));
+    }
+  }
+
+  EMPLACE_GPU void Write() const {
+    const int n = p_.num_devices;
+    const std::size_t first = static_cast<std::size_t>(thread_) * n;
+    l_.step_time[thread_] =
+        left_ || latest_ >= p_.time_limit ? kLeftToCpu : static_cast<Nanos>(latest_);
+    std::int64_t missing = 0;
+    for (int d = 0; d < n; ++d) {
+      std::int64_t peak = 0;
+      if constexpr (Bytes::kCounts) {
+        peak = static_cast<std::int64_t>(Bytes::Load(column_, at_.peak, d)) * p_.unit;
+        missing += Max(std::int64_t{0}, peak - p_.memory_bytes[d]);
+      }
+      if (l_.peak != nullptr) l_.peak[first + d] = peak;
+      if (at_.busy >= 0) l_.busy[first + d] = column_[at_.busy + d];
+    }
+    if (l_.deficit != nullptr) l_.deficit[thread_] = missing;
+  }
+
+  const GpuLaunch& l_;
+  const GpuProgram& p_;
+  const GpuLayout& at_;
+  const int thread_;
+  const GpuColumn column_;
+  std::uint32_t host_ = 0, latest_ = 0;
+  bool left_ = false;
+  // Of the op in hand.
+  int device_ = 0;
+  std::uint32_t finish_ = 0;
+  Number change_ = 0;           // of the bytes in use on its device
+  std::int32_t broadcast_ = 0;  // its item in hand + 1
+};
+
+/// Calls use<GpuPass of the launch's program>().
+template <class Use>
+void WithGpuPass(const GpuProgram& program, Use&& use) {
+  const auto with = [&]<class Bytes>() {
+    if (program.general) {
+      use.template operator()<GpuPass<Bytes, true>>();
+    } else {
+      use.template operator()<GpuPass<Bytes, false>>();
+    }
+  };
+  switch (program.memory) {
+    case LaneMemory::kNone:
+      return with.template operator()<GpuNoBytes>();
+    case LaneMemory::k32:
+      return with.template operator()<GpuBytes32>();
+    case LaneMemory::k64:
+      return with.template operator()<GpuBytes64>();
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,121 @@
+// How batches become launches; what comes out of them, gpu_evaluator_test.cc looks at.
+
+#include "simulator/gpu/gpu_runner.h"
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "simulator/gpu/gpu_evaluator.h"
+#include "tests/support/gpu_on_host.h"
+#include "tests/support/lane_problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("columns go to shared memory if enough of them fit") {
+  // A block has the least memory of the system's, 1 KB, beside its columns.
+  // 40 words: 160 B; 128 threads take 20 + 1 KB, so 10 blocks, or 40 warps, fit into 228 KB;
+  // 64 threads: 10 + 1 KB, 20 blocks, 40 warps as well.
+  const GpuBlocks small = PlanGpuBlocks(40, kLargeGpu);
+  CHECK(small.in_shared);
+  CHECK(small.threads == 128);
+  // 200 words: 128 threads take 100 + 1 KB: 2 blocks, 8 warps; 64: 50 + 1 KB: 4 blocks, 8 warps;
+  // 32: 25 + 1 KB, 8 blocks of 1 warp.
+  CHECK(PlanGpuBlocks(200, kLargeGpu).threads == 128);
+  // 250 words: 128 threads take 125 + 1 KB: 1 block, 4 warps; 64: 62.5 + 1 KB: 3 blocks, 6 warps;
+  // 32: 31.25 + 1 KB: 7 blocks, 7 warps.
+  CHECK(PlanGpuBlocks(250, kLargeGpu).threads == 32);
+  // 448 words: 32 threads take 56 KB + 1: 4 blocks, 4 warps, the least.
+  CHECK(PlanGpuBlocks(448, kLargeGpu).in_shared);
+  CHECK(!PlanGpuBlocks(500, kLargeGpu).in_shared);
+  CHECK(PlanGpuBlocks(500, kLargeGpu).threads == 128);
+}
+
+// Two devices, a chain of ops.
+std::shared_ptr<const Problem> Chain(int length) {
+  ProblemBuilder b = Gpus(2);
+  for (int v = 0; v < length; ++v) {
+    b.Op("op" + std::to_string(v), {10}, v > 0 ? std::vector<int>{v - 1} : std::vector<int>{}, 8);
+  }
+  return b.Build();
+}
+
+struct Launched {
+  explicit Launched(const GpuLimits& limits, int length = 10)
+      : problem(Chain(length)),
+        simulator(MakeGpuEvaluator(problem,
+                                   {.semantics = Semantics::kStream},
+                                   MakeGpuOnHost(limits, log))) {}
+  // Launches for so many equal placements.
+  std::vector<int> Rows(int count) {
+    log->clear();
+    const std::vector<DeviceIndex> rows(static_cast<size_t>(count) * problem->num_groups(), 1);
+    std::vector<Nanos> times(count);
+    simulator->EvaluateRows({rows.data(), times.size(), size_t(problem->num_groups())},
+                            {.step_time = times});
+    for (const Nanos time : times) REQUIRE(time == 10 * problem->num_ops());
+    std::vector<int> counts;
+    for (const GpuLaunch& launch : *log) counts.push_back(launch.count);
+    return counts;
+  }
+
+  std::shared_ptr<LaunchLog> log = std::make_shared<LaunchLog>();
+  std::shared_ptr<const Problem> problem;
+  std::unique_ptr<Evaluator> simulator;
+};
+
+TEST_CASE("batches are cut into launches") {
+  Launched launched(kLargeGpu);
+  CHECK(launched.Rows(0).empty());
+  CHECK(launched.Rows(1) == std::vector<int>{1});
+  CHECK(launched.Rows(32768) == std::vector<int>{32768});
+  CHECK(launched.Rows(40000) == std::vector<int>{32768, 7232});
+  CHECK(launched.Rows(160000) == std::vector<int>{40000, 40000, 40000, 40000});  // quarters
+}
+
+TEST_CASE("launches fit into the GPU's memory") {
+  GpuLimits limits = kLargeGpu;
+  limits.free_memory = 1 << 20;
+  Launched launched(limits);
+  // A stream has 256 KiB. 32 placements take 320 B as rows and as devices and 256 B of step times,
+  // each rounded up to 256: 1280 B. So 204 times 32.
+  CHECK(launched.Rows(10000) == std::vector<int>{6528, 3472});
+  limits.free_memory = 30'000;  // the tables take some; not less than 32 placements are tried
+  CHECK(Launched(limits).Rows(40)[0] > 0);
+  limits.free_memory = 100;
+  CHECK_THROWS_AS(Launched{limits}, RunError);
+}
+
+TEST_CASE("memory grows with the batches and is used again") {
+  Launched launched(kLargeGpu);
+  launched.Rows(100);
+  const std::uint8_t* const first = launched.log->front().rows;
+  launched.Rows(50);
+  CHECK(launched.log->front().rows == first);
+  CHECK(launched.Rows(20000) == std::vector<int>{20000});
+  launched.Rows(20000);
+  CHECK(launched.log->front().stride == 20000);
+}
+
+TEST_CASE("only columns that are wanted are there") {
+  Launched launched(kLargeGpu);
+  launched.Rows(5);
+  const GpuLaunch& launch = launched.log->front();
+  CHECK(launch.deficit == nullptr);
+  CHECK(launch.peak == nullptr);
+  CHECK(launch.busy == nullptr);
+  CHECK(launch.layout.busy == -1);
+  CHECK(launch.stride == 32);
+  const Placement base{std::vector<DeviceIndex>(10, 0)};
+  const std::vector<int> begin{0, 1};
+  const std::vector<Move> moves{{3, 1}};
+  std::vector<Nanos> busy(2);
+  launched.simulator->EvaluateNeighbors({base, begin, moves}, {.busy = busy});
+  CHECK(busy == std::vector<Nanos>{90, 10});
+  CHECK(launched.log->back().rows == nullptr);
+  CHECK(launched.log->back().busy != nullptr);
+}
+
+}  // namespace
