@@ -73,11 +73,15 @@ void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
     const SearchResult* earlier = found != run.earlier.end() ? &found->second : nullptr;
     const bool complete = earlier != nullptr && earlier->checkpoint.empty();
     SearchResult& result = run.results[i];
-    result =
-        complete
-            ? *earlier
-            : RunSearch(
-                  run.problem.searched, run.searched, spec, task.seed, run.plan.budget, earlier);
+    result = complete ? *earlier
+                      : RunSearch(run.problem.searched,
+                                  run.searched,
+                                  spec,
+                                  task.seed,
+                                  run.plan.budget,
+                                  earlier,
+                                  {},
+                                  run.plan.config.gpu);
     const std::lock_guard lock(mutex);
     if (!complete) {
       try {

@@ -11,6 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/placement/placement.h"
+#include "simulator/gpu_simulator.h"
 
 namespace emplace {
 namespace {
@@ -112,6 +113,10 @@ void RunConfig::Visit(FieldVisitor& v) {
       "issue_order", issue_order, "", "priority given: the placement file whose order it is");
   v.Field(
       "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
+  v.Field("gpu",
+          gpu,
+          "simulate on this GPU, 0 being the first, in stream semantics; -1: none. Pays for agents "
+          "that evaluate thousands of placements at once");
   v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
   v.Field("coarsen",
           coarsen,
@@ -203,6 +208,11 @@ RunPlan MakeRunPlan(const ConfigNode& root,
       ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
   plan.issue_order = FindIssueOrder(root, plan, beside);
   plan.objective = ParseObjective(root, config.objective);
+  if (config.gpu < -1) root.At("gpu").Fail("expected a GPU >= 0, or -1 for none");
+  if (config.gpu >= 0) {
+    const std::string reason = WhyNotOnGpu(plan.simulator.semantics, plan.objective);
+    if (!reason.empty()) root.At("gpu").Fail(reason + "; leave out gpu or set it to -1");
+  }
   plan.passes = ParsePasses(config.coarsen);
   plan.agents = ParseAgents(root.At("agents"), registry, beside);
   plan.seeds = ParseSeeds(config.seeds);

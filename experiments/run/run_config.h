@@ -25,6 +25,7 @@ struct RunConfig {
   std::string priority = "id";
   std::string issue_order;
   bool count_gaps = false;
+  int gpu = -1;
   std::string objective = "step_time";
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
   bool contracted = false;

@@ -13,7 +13,7 @@ namespace emplace {
 namespace {
 
 bool ChangesNoResult(const std::string& key) {
-  return key == "jobs" || key == "threads" || key == "output";
+  return key == "jobs" || key == "threads" || key == "output" || key == "gpu";
 }
 
 // A value as one line; a list as "heft, random".

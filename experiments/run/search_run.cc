@@ -8,6 +8,8 @@
 #include "agents/registry.h"
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
+#include "simulator/gpu_simulator.h"
+#include "simulator/simulator.h"
 
 namespace emplace {
 namespace {
@@ -115,7 +117,8 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        std::uint64_t seed,
                        const Budget& budget,
                        const SearchResult* earlier,
-                       const Checkpoints& checkpoints) {
+                       const Checkpoints& checkpoints,
+                       int gpu) {
   SearchResult result;
   result.label = SearchLabel(spec, seed);
   result.seed = seed;
@@ -124,7 +127,8 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
   std::unique_ptr<Agent> agent;
   std::optional<MeteredEvaluator> evaluator;
   try {
-    inner = MakeSimulator(problem, simulator);
+    inner =
+        gpu >= 0 ? MakeGpuSimulator(problem, simulator, gpu) : MakeSimulator(problem, simulator);
     agent = spec.entry->make({.problem = problem,
                               .seed = seed,
                               .end_construction = Interrupt(StopRequest::requested),

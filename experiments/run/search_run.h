@@ -63,13 +63,15 @@ struct Checkpoints {
 ///   as one. nullptr: a new search
 /// @param checkpoints  making them changes nothing in the search; if writing one throws, the search
 ///   fails
+/// @param gpu          that simulates (MakeGpuSimulator()); -1: none
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const SimulatorOptions& simulator,
                        const AgentSpec& spec,
                        std::uint64_t seed,
                        const Budget& budget,
                        const SearchResult* earlier = nullptr,
-                       const Checkpoints& checkpoints = {});
+                       const Checkpoints& checkpoints = {},
+                       int gpu = -1);
 
 /// Step time with everything that may run there on the first GPU, what every speed-up refers to;
 /// none if the cluster has no GPU or it does not fit. [ns]

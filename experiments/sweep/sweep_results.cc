@@ -119,7 +119,8 @@ void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
                                         task.plan.seeds[0],
                                         task.plan.budget,
                                         earlier,
-                                        {checkpoint_seconds, write});
+                                        {checkpoint_seconds, write},
+                                        task.plan.config.gpu);
   if (unwritable) std::rethrow_exception(unwritable);  // keeps the last checkpoint
   // A search that was cut within a step has less to go on from than its last checkpoint.
   const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();

@@ -1,7 +1,10 @@
 // Speed of every semantics' engine on random graphs (random_graphs.h). `per_op` is time per op and
 // placement; "memory" computes peaks, too, as every search does. Behind the name stand ops,
 // placements per call, and threads. BM_PlainPass is the yardstick: the same times in a plain loop.
+// BM_SimulateGpu needs a GPU, and says so where there is none.
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -11,6 +14,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "simulator/gpu_simulator.h"
 #include "simulator/simulator.h"
 #include "tests/benchmarks/measure_evaluator.h"
 #include "tests/benchmarks/plain_pass.h"
@@ -102,7 +106,68 @@ void BM_PlainPass(benchmark::State& state) {
   }
   CountPlacements(state, placements.size(), problem->num_ops());
 }
+// Neighbours of one placement, as many per call as the first argument says: the GPU gets a few
+// bytes of each. `rows`: whole placements are copied to it.
+void BM_SimulateGpu(benchmark::State& state, int num_ops, bool memory, bool rows) {
+  if (const std::string reason = WhyNoGpu(0); !reason.empty()) {
+    state.SkipWithError(reason.c_str());
+    return;
+  }
+  const auto problem = SharedProblem(num_ops);
+  const auto simulator =
+      MakeGpuSimulator(problem, {.semantics = Semantics::kStream, .memory = memory}, 0);
+  const std::vector<Placement> placements = VariedPlacements(*problem);
+  const auto batch = static_cast<size_t>(state.range(0));
+  const int num_groups = problem->num_groups();
+  std::vector<Nanos> step_time(batch);
+  std::vector<std::int64_t> deficit(memory ? batch : 0);
+  const OutcomeColumns columns{.step_time = step_time, .deficit = deficit};
+  if (rows) {
+    std::vector<DeviceIndex> device;
+    for (size_t i = 0; i < batch; ++i) {
+      const auto& placement = placements[i % placements.size()].device;
+      device.insert(device.end(), placement.begin(), placement.end());
+    }
+    for (auto _ : state) {
+      simulator->EvaluateRows({device.data(), batch, static_cast<size_t>(num_groups)}, columns);
+    }
+  } else {
+    std::vector<int> begin{0};
+    std::vector<Move> moves;
+    for (size_t i = 0; i < batch; ++i) {
+      for (int m = 0; m < 8; ++m) {
+        const auto group = static_cast<int>((i * 8 + m) * 7919 % num_groups);
+        moves.push_back({group, placements[i % placements.size()].device[group]});
+      }
+      begin.push_back(static_cast<int>(moves.size()));
+    }
+    for (auto _ : state) {
+      simulator->EvaluateNeighbors({placements[0], begin, moves}, columns);
+    }
+  }
+  CountPlacements(state, batch, problem->num_ops());
+}
+
 BENCHMARK(BM_PlainPass)->Arg(1000)->Arg(10000)->Arg(100000);
+
+// BM_SimulateGpu/neighbors/1000, BM_SimulateGpu/rows_memory/1000, ...
+[[maybe_unused]] const bool kSimulateGpuRegistered = [] {
+  for (const bool rows : {false, true}) {
+    for (const bool memory : {false, true}) {
+      for (const int ops : {1000, 10000}) {
+        const std::string name = std::string("BM_SimulateGpu/") + (rows ? "rows" : "neighbors") +
+                                 (memory ? "_memory/" : "/") + std::to_string(ops);
+        benchmark::RegisterBenchmark(
+            name.c_str(), [=](benchmark::State& s) { BM_SimulateGpu(s, ops, memory, rows); })
+            ->ArgName("batch")
+            ->Arg(1 << 12)
+            ->Arg(rows ? 1 << 16 : 1 << 18)
+            ->UseRealTime();
+      }
+    }
+  }
+  return true;
+}();
 
 // BM_Simulate/queue/1000, BM_Simulate/queue_memory/1000, ...
 [[maybe_unused]] const bool kSimulateRegistered = [] {

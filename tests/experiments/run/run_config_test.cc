@@ -78,6 +78,30 @@ TEST_CASE("a plan looks everything up and can be written and read back") {
   CHECK(ReadRunPlan(path, {"threads=0"}, AllAgents()).simulator.threads == NumCores());
 }
 
+TEST_CASE("a GPU simulates stream semantics and step times alone") {
+  const TempDir folder;
+  WriteText(folder / "g.json", DiamondJson());
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const auto path = folder / "run.yaml";
+  const auto plan = [&](const std::string& rest) {
+    WriteText(path, "graph: g.json\ncluster: c.yaml\nagents: [heft]\n" + rest);
+    return ReadRunPlan(path, {}, AllAgents());
+  };
+  const auto refusal = [&](const std::string& rest) {
+    return MessageOf<InputError>([&] { plan(rest); });
+  };
+  CHECK(plan("").config.gpu == -1);
+  CHECK(plan("semantics: stream\ngpu: 1\n").config.gpu == 1);
+  CHECK(plan("gpu: -1\n").config.gpu == -1);
+  CHECK(refusal("gpu: 0\n") == path.string() +
+                                   ":4:6: gpu: a GPU simulates stream semantics, not queue; leave "
+                                   "out gpu or set it to -1");
+  CHECK(refusal("semantics: stream\nobjective: period\ngpu: 0\n") ==
+        path.string() +
+            ":6:6: gpu: a GPU simulates step times, not the period; leave out gpu or set it to -1");
+  CHECK(refusal("gpu: -2\n") == path.string() + ":4:6: gpu: expected a GPU >= 0, or -1 for none");
+}
+
 TEST_CASE("a preset's settings hold where the entry does not say otherwise") {
   const TempDir folder;
   WriteText(folder / "g.json", DiamondJson());
