@@ -17,10 +17,12 @@ namespace emplace {
 namespace {
 
 constexpr int kMostThreads = 128;  // of a block: PlanGpuBlocks()
+// Blocks at once on a streaming multiprocessor that registers must not hinder: 64 for each thread.
+constexpr int kLeastBlocks = 8;
 
 // A launch's arguments lie in constant memory, which all threads read at once.
 template <class Pass, bool kInShared>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     SimulateKernel(const __grid_constant__ GpuLaunch launch) {
   extern __shared__ std::uint32_t columns[];
   const int thread = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
