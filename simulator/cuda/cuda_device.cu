@@ -21,17 +21,20 @@ constexpr int kMostThreads = 128;  // of a block: PlanGpuBlocks()
 constexpr int kLeastBlocks = 8;
 
 // A launch's arguments lie in constant memory, which all threads read at once.
-template <class Pass, bool kInShared>
+template <class Pass, bool kState, bool kArrivals>  // which columns are in shared memory
 __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     SimulateKernel(const __grid_constant__ GpuLaunch launch) {
-  extern __shared__ std::uint32_t columns[];
+  extern __shared__ std::uint32_t shared[];
   const int thread = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (thread >= launch.count) return;
-  if constexpr (kInShared) {
-    Pass(launch, thread, {columns + threadIdx.x, static_cast<int>(blockDim.x)}).Run();
-  } else {
-    Pass(launch, thread, {launch.state + thread, launch.stride}).Run();
+  const auto block = static_cast<int>(blockDim.x);
+  GpuColumn state{launch.state + thread, launch.stride};
+  GpuColumn arrivals{launch.arrivals + thread, launch.stride};
+  if constexpr (kState) state = {shared + threadIdx.x, block};
+  if constexpr (kArrivals) {
+    arrivals = {shared + launch.layout.words * block + threadIdx.x, block};
   }
+  Pass(launch, thread, state, arrivals).Run();
 }
 
 void Check(cudaError_t result, const char* what) {
@@ -101,10 +104,12 @@ class CudaDevice final : public GpuDevice {
   void Launch(int stream, const GpuLaunch& launch) override {
     Select();
     WithGpuPass(launch.program, [&]<class Pass>() {
-      if (launch.in_shared) {
-        Start(SimulateKernel<Pass, true>, stream, launch);
+      if (launch.arrivals_in_shared) {
+        Start(SimulateKernel<Pass, true, true>, stream, launch);
+      } else if (launch.state_in_shared) {
+        Start(SimulateKernel<Pass, true, false>, stream, launch);
       } else {
-        Start(SimulateKernel<Pass, false>, stream, launch);
+        Start(SimulateKernel<Pass, false, false>, stream, launch);
       }
     });
   }
@@ -132,18 +137,21 @@ class CudaDevice final : public GpuDevice {
   void Start(Kernel kernel, int stream, const GpuLaunch& launch) {
     const auto threads = static_cast<unsigned>(launch.threads);
     const unsigned blocks = (static_cast<unsigned>(launch.count) + threads - 1) / threads;
-    std::size_t shared = 0;
-    if (launch.in_shared) {
-      shared = sizeof(std::uint32_t) * threads * static_cast<std::size_t>(launch.layout.words);
+    const std::size_t shared =
+        sizeof(std::uint32_t) * static_cast<std::size_t>(SharedWords(launch));
+    if (shared > 0) {
       const auto function = reinterpret_cast<const void*>(kernel);
       Check(cudaFuncSetAttribute(
                 function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
             "asking for shared memory");
-      // As much as there is, so that as many blocks run at once as PlanGpuBlocks() counts.
-      Check(cudaFuncSetAttribute(function,
-                                 cudaFuncAttributePreferredSharedMemoryCarveout,
-                                 cudaSharedmemCarveoutMaxShared),
-            "asking for shared memory");
+      if (launch.arrivals_in_shared) {
+        // As much as there is, so that as many blocks run at once as PlanGpuBlocks() counts; else
+        // the system divides it with the cache, which has the arrivals.
+        Check(cudaFuncSetAttribute(function,
+                                   cudaFuncAttributePreferredSharedMemoryCarveout,
+                                   cudaSharedmemCarveoutMaxShared),
+              "asking for shared memory");
+      }
     }
     kernel<<<blocks, threads, shared, streams_[stream]>>>(launch);
     Check(cudaGetLastError(), "starting a launch");

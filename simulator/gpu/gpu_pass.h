@@ -36,7 +36,7 @@ struct GpuColumn {
   EMPLACE_GPU std::uint32_t& operator[](int row) const { return first[row * stride]; }
 };
 
-/// Where in its column a placement has what. [words]
+/// Where in its columns a placement has what. [words]
 struct GpuLayout {
   /// @param busy_wanted  busy times are asked for
   GpuLayout(const GpuProgram& program, bool busy_wanted) {
@@ -54,7 +54,7 @@ struct GpuLayout {
     busy = busy_wanted ? add(program.num_devices) : -1;
     used = add(bytes * program.num_devices);
     peak = add(bytes * program.num_devices);
-    rows = add(program.num_rows);
+    arrivals = program.num_rows;
   }
   GpuLayout() = default;
 
@@ -62,8 +62,9 @@ struct GpuLayout {
   int broadcast = 0;  ///< by channel: item that it last broadcast + 1; its arrival
   int busy = -1;      ///< -1: not wanted
   int used = 0, peak = 0;
-  int rows = 0;  ///< arrivals, see LaneProgram; need not be 0 at first
-  int words = 0;
+  int words = 0;  ///< of the column with all this, its state
+  int arrivals =
+      0;  ///< rows of arrivals (see LaneProgram): a column of its own, since it is larger
 };
 
 /// A launch: placements and where everything about them lies, all in the GPU's memory.
@@ -73,7 +74,8 @@ struct GpuLaunch {
   std::int32_t count = 0;    ///< of placements, one per thread
   std::int32_t stride = 0;   ///< of scratch by thread; at least `count`
   std::int32_t threads = 0;  ///< of a block
-  bool in_shared = false;    ///< columns are in the block's shared memory, not in `state`
+  bool state_in_shared = false, arrivals_in_shared = false;  ///< columns in the block's shared
+                                                             ///< memory; see GpuBlocks
 
   // Placements as rows, or as neighbours of one.
   const std::uint8_t* rows = nullptr;   ///< [count, num_groups]; nullptr: neighbours
@@ -85,13 +87,20 @@ struct GpuLaunch {
   std::uint8_t* devices = nullptr;    ///< [num_groups, stride]
   std::uint32_t* last_use = nullptr;  ///< [num_classes, num_devices, stride] position + 1; 0: never
                                       ///< released
-  std::uint32_t* state = nullptr;     ///< [layout.words, stride]
+  std::uint32_t *state = nullptr, *arrivals = nullptr;  ///< [words of a column, stride], unless in
+                                                        ///< shared memory
 
   // Columns of OutcomeColumns; nullptr: not wanted.
   Nanos* step_time = nullptr;  ///< always wanted; kLeftToCpu
   std::int64_t *deficit = nullptr, *peak = nullptr;
   Nanos* busy = nullptr;
 };
+
+/// Shared memory of a block. [words]
+inline int SharedWords(const GpuLaunch& launch) {
+  return launch.threads * ((launch.state_in_shared ? launch.layout.words : 0) +
+                           (launch.arrivals_in_shared ? launch.layout.arrivals : 0));
+}
 
 /// Step time of a placement that needs another engine: its times do not fit into 32 bits, or it
 /// cannot be (a device that is not allowed, a missing route).
@@ -132,13 +141,22 @@ class GpuPass {
   using Mask = std::conditional_t<kGeneral, std::uint64_t, std::uint32_t>;  // of devices
 
  public:
-  /// @param thread  of the launch, below `count`    @param column  of layout.words
-  EMPLACE_GPU GpuPass(const GpuLaunch& launch, int thread, const GpuColumn& column)
-      : l_(launch), p_(launch.program), at_(launch.layout), thread_(thread), column_(column) {}
+  /// @param thread  of the launch, below `count`
+  /// @param state, arrivals  its columns
+  EMPLACE_GPU GpuPass(const GpuLaunch& launch,
+                      int thread,
+                      const GpuColumn& state,
+                      const GpuColumn& arrivals)
+      : l_(launch),
+        p_(launch.program),
+        at_(launch.layout),
+        thread_(thread),
+        column_(state),
+        arrivals_(arrivals) {}
 
   EMPLACE_GPU void Run() {
     LoadPlacement();
-    for (int i = 0; i < at_.rows; ++i) column_[i] = 0;
+    for (int i = 0; i < at_.words; ++i) column_[i] = 0;
     if constexpr (Bytes::kCounts) {
       AddResidents();
       for (int c = 0; c < p_.num_classes; ++c) FindLastUses(c);
@@ -151,10 +169,10 @@ class GpuPass {
       std::uint32_t start = 0;
       if (p_.has_host) start = Issue(d);
       for (int r = op.same_begin; r < next.same_begin; ++r) {
-        start = Max(start, column_[at_.rows + p_.same[r]]);
+        start = Max(start, arrivals_[p_.same[r]]);
       }
       for (int r = op.read_begin; r < next.read_begin; ++r) {
-        start = Max(start, column_[at_.rows + p_.reads[r] + d]);
+        start = Max(start, arrivals_[p_.reads[r] + d]);
       }
       const int slot = at_.slot_free + FirstFree(d);
       start = Max(start, column_[slot]);
@@ -164,7 +182,7 @@ class GpuPass {
       finish_ = start + cost;
       latest_ = Max(latest_, finish_);
       if (at_.busy >= 0) column_[at_.busy + d] += cost;
-      if (op.finish_row >= 0) column_[at_.rows + op.finish_row] = finish_;
+      if (op.finish_row >= 0) arrivals_[op.finish_row] = finish_;
       if constexpr (Bytes::kCounts) Allocate(position);
       for (int i = op.item_begin; i < next.item_begin; ++i) Make(p_.items[i]);
       if constexpr (Bytes::kCounts) Release(op, next, position);
@@ -250,7 +268,7 @@ class GpuPass {
       if ((need & Bit(device_)) == 0) change_ -= static_cast<Number>(item.released_bytes);
     }
     if (item.row < 0) return;
-    column_[at_.rows + item.row + device_] = finish_;
+    arrivals_[item.row + device_] = finish_;
     need &= ~Bit(device_);
     if constexpr (kGeneral) broadcast_ = item.index + 1;
     for (; need != 0; need &= need - 1) {
@@ -285,7 +303,7 @@ class GpuPass {
     const std::uint32_t sent = start + WireTime(item, speed.rate);
     column_[row] = sent + speed.gap;
     latest_ = Max(latest_, sent + speed.latency);
-    column_[at_.rows + item.row + to] = sent + speed.latency;
+    arrivals_[item.row + to] = sent + speed.latency;
   }
 
   EMPLACE_GPU std::uint32_t WireTime(const LaneProgram::Item& item, std::uint32_t rate) const {
@@ -316,7 +334,7 @@ class GpuPass {
         column_[noted + 1] = at;
       }
     }
-    column_[at_.rows + item.row + to] = at;
+    arrivals_[item.row + to] = at;
   }
 
   // A transfer over channel k. @param from, to  the devices that may work on it, or -1
@@ -481,7 +499,7 @@ class GpuPass {
   const GpuProgram& p_;
   const GpuLayout& at_;
   const int thread_;
-  const GpuColumn column_;
+  const GpuColumn column_, arrivals_;
   std::uint32_t host_ = 0, latest_ = 0;
   bool left_ = false;
   // Of the op in hand.

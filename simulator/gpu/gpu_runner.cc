@@ -10,9 +10,10 @@ namespace emplace {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-// Shared memory is used if it holds so many warps at once on a streaming multiprocessor: with fewer
-// there is too little to do while one waits.
-constexpr std::int64_t kLeastWarps = 4;
+// Warps that have to run at once on a streaming multiprocessor for state, or for arrivals too, to
+// be in shared memory. Estimates: registers allow for 32.
+constexpr std::int64_t kWarpsForState = 8, kWarpsForArrivals = 16;
+constexpr std::int64_t kMostWarps = 32;
 // What the system keeps of a block's shared memory. [B]
 constexpr std::int64_t kReservedPerBlock = 1024;
 
@@ -48,7 +49,12 @@ std::int64_t PlaceScratch(std::byte* memory, GpuLaunch& launch) {
   const std::int64_t stride = launch.stride;
   launch.devices = parts.Next<std::uint8_t>(p.num_groups * stride);
   launch.last_use = parts.Next<std::uint32_t>(std::int64_t{p.num_classes} * p.num_devices * stride);
-  if (!launch.in_shared) launch.state = parts.Next<std::uint32_t>(launch.layout.words * stride);
+  if (!launch.state_in_shared) {
+    launch.state = parts.Next<std::uint32_t>(launch.layout.words * stride);
+  }
+  if (!launch.arrivals_in_shared) {
+    launch.arrivals = parts.Next<std::uint32_t>(launch.layout.arrivals * stride);
+  }
   return parts.bytes();
 }
 
@@ -84,27 +90,32 @@ std::int64_t MostPlacements(GpuLaunch launch,
   const std::int64_t warps =
       std::min({limits.free_memory / 2 / GpuDevice::kStreams / all,
                 kMostStaging / std::max(input, output),
-                std::numeric_limits<std::int32_t>::max() / (kWarp * launch.layout.words),
+                std::numeric_limits<std::int32_t>::max() /
+                    (kWarp * std::max(launch.layout.words, launch.layout.arrivals)),
                 kMostPlacements / kWarp});
   return std::max<std::int64_t>(warps, 1) * kWarp;
 }
 
 }  // namespace
 
-GpuBlocks PlanGpuBlocks(int words, const GpuLimits& limits) {
-  const std::int64_t column =
-      std::int64_t{words} * static_cast<std::int64_t>(sizeof(std::uint32_t));
-  GpuBlocks best{.threads = 128, .in_shared = false};
-  std::int64_t most_warps = kLeastWarps - 1;
-  for (const int threads : {128, 64, 32}) {
-    const std::int64_t bytes = threads * column;
-    if (bytes > limits.shared_per_block) continue;
-    const std::int64_t blocks = limits.shared_per_sm / (bytes + kReservedPerBlock);
-    const std::int64_t warps = std::min<std::int64_t>(blocks * threads / kWarp, 64);
-    if (warps <= most_warps) continue;
-    most_warps = warps;
-    best = {.threads = threads, .in_shared = true};
-  }
+GpuBlocks PlanGpuBlocks(const GpuLayout& layout, const GpuLimits& limits) {
+  GpuBlocks best{.threads = 128};
+  // Threads of a block with which most warps run at once, if each thread takes so much.
+  const auto fits = [&](int words, std::int64_t least_warps) {
+    std::int64_t most_warps = least_warps - 1;
+    for (const int threads : {128, 64, 32}) {
+      const std::int64_t bytes = std::int64_t{4} * threads * words;
+      if (bytes > limits.shared_per_block) continue;
+      const std::int64_t blocks = limits.shared_per_sm / (bytes + kReservedPerBlock);
+      const std::int64_t warps = std::min(blocks * threads / kWarp, kMostWarps);
+      if (warps <= most_warps) continue;
+      most_warps = warps;
+      best.threads = threads;
+    }
+    return most_warps >= least_warps;
+  };
+  best.arrivals_in_shared = fits(layout.words + layout.arrivals, kWarpsForArrivals);
+  best.state_in_shared = best.arrivals_in_shared || fits(layout.words, kWarpsForState);
   return best;
 }
 
@@ -200,9 +211,10 @@ void GpuRunner::Run(const Neighbors& neighbors, const OutcomeColumns& outcomes) 
 
 void GpuRunner::RunAll(const Batch& batch, const OutcomeColumns& outcomes) {
   GpuLaunch plan{.program = program_, .layout = GpuLayout(program_, !outcomes.busy.empty())};
-  const GpuBlocks blocks = PlanGpuBlocks(plan.layout.words, limits_);
+  const GpuBlocks blocks = PlanGpuBlocks(plan.layout, limits_);
   plan.threads = blocks.threads;
-  plan.in_shared = blocks.in_shared;
+  plan.state_in_shared = blocks.state_in_shared;
+  plan.arrivals_in_shared = blocks.arrivals_in_shared;
   const std::int64_t most = MostPlacements(plan, outcomes, limits_);
   const std::int64_t quarter = (static_cast<std::int64_t>(batch.size()) + 3) / 4;
   const auto wanted = static_cast<size_t>(std::min(most, std::max(kFewPlacements, quarter)));

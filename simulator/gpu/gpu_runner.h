@@ -16,16 +16,17 @@
 
 namespace emplace {
 
-/// How the threads of a launch are arranged.
+/// How the threads of a launch are arranged, and which of their columns are in shared memory.
 struct GpuBlocks {
-  int threads = 0;         ///< of a block
-  bool in_shared = false;  ///< GpuLaunch::in_shared
+  int threads = 0;  ///< of a block
+  bool state_in_shared = false;
+  bool arrivals_in_shared = false;  ///< only if the state is
 };
 
-/// Shared memory if the columns of enough warps fit into it at once; else the GPU's memory, whose
-/// caches then hold what they can.
-/// @param words  of a column (GpuLayout::words)
-GpuBlocks PlanGpuBlocks(int words, const GpuLimits& limits);
+/// Shared memory is fast, but what a thread takes of it limits how many threads run at once, and so
+/// how well they hide each other's waiting. So each sort of columns is there only if it leaves room
+/// for enough warps; else in the GPU's memory, whose caches hold what they can.
+GpuBlocks PlanGpuBlocks(const GpuLayout& layout, const GpuLimits& limits);
 
 class GpuRunner {
  public:

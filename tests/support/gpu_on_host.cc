@@ -15,19 +15,18 @@ namespace {
 
 void RunOnHost(const GpuLaunch& launch) {
   WithGpuPass(launch.program, [&]<class Pass>() {
-    if (!launch.in_shared) {
-      for (int thread = 0; thread < launch.count; ++thread) {
-        Pass(launch, thread, {launch.state + thread, launch.stride}).Run();
-      }
-      return;
-    }
     std::vector<std::uint32_t> shared;
     for (int thread = 0; thread < launch.count; ++thread) {
       const int in_block = thread % launch.threads;
-      if (in_block == 0) {
-        shared.assign(static_cast<size_t>(launch.threads) * launch.layout.words, 0xdeadbeef);
+      if (in_block == 0) shared.assign(SharedWords(launch), 0xdeadbeef);
+      GpuColumn state{launch.state + thread, launch.stride};
+      GpuColumn arrivals{launch.arrivals + thread, launch.stride};
+      if (launch.state_in_shared) state = {shared.data() + in_block, launch.threads};
+      if (launch.arrivals_in_shared) {
+        arrivals = {shared.data() + launch.layout.words * launch.threads + in_block,
+                    launch.threads};
       }
-      Pass(launch, thread, {shared.data() + in_block, launch.threads}).Run();
+      Pass(launch, thread, state, arrivals).Run();
     }
   });
 }

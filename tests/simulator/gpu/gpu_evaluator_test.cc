@@ -21,18 +21,22 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-// Little memory, so that a batch needs many launches; shared memory or none.
+// Little memory, so that a batch needs many launches; shared memory for all columns, some or none.
 GpuLimits RandomLimits(Rng& rng, const Problem& problem) {
   GpuLimits limits = kLargeGpu;
   limits.free_memory = (1 << 20) + UniformInt(rng, 100) * 64 * std::int64_t{problem.num_groups()};
-  if (UniformInt(rng, 2) == 0) limits.shared_per_block = limits.shared_per_sm = 1024;
+  const int sort = UniformInt(rng, 3);
+  if (sort == 1) limits.shared_per_block = limits.shared_per_sm = 1024;
+  // Few enough for the state, which has a word for each pair of devices or so, not for arrivals.
+  if (sort == 2)
+    limits.shared_per_sm = (8 << 10) * (4 + problem.num_devices() * problem.num_devices());
   return limits;
 }
 
 TEST_CASE("random problems equal the reference, in batches of any size") {
   Rng rng(21);
   int compared = 0, left = 0;
-  std::set<std::tuple<LaneMemory, bool, bool>> kernels;
+  std::set<std::tuple<LaneMemory, bool, bool, bool>> kernels;
   for (int round = 0; round < 1000 * EMPLACE_TEST_SCALE; ++round) {
     CAPTURE(round);
     const auto problem = RandomLaneProblem(rng, round);
@@ -64,12 +68,15 @@ TEST_CASE("random problems equal the reference, in batches of any size") {
     }
     REQUIRE(!log->empty());
     const GpuLaunch& launch = log->front();
-    kernels.insert({launch.program.memory, launch.program.general, launch.in_shared});
+    kernels.insert({launch.program.memory,
+                    launch.program.general,
+                    launch.state_in_shared,
+                    launch.arrivals_in_shared});
     left += std::count_if(expected.begin(), expected.end(), [&](const Outcome& outcome) {
       return outcome.step_time >= launch.program.time_limit;
     });
   }
-  CHECK(kernels.size() == 12);  // all that there are
+  CHECK(kernels.size() == 18);  // all that there are
   CHECK(left > 0);
   MESSAGE(compared << " placements, " << left << " of them left to the processor");
 }

@@ -14,23 +14,38 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
+GpuBlocks PlanFor(int state, int arrivals) {
+  GpuLayout layout;
+  layout.words = state;
+  layout.arrivals = arrivals;
+  return PlanGpuBlocks(layout, kLargeGpu);
+}
+
 TEST_CASE("columns go to shared memory if enough of them fit") {
-  // A block has the least memory of the system's, 1 KB, beside its columns.
-  // 40 words: 160 B; 128 threads take 20 + 1 KB, so 10 blocks, or 40 warps, fit into 228 KB;
-  // 64 threads: 10 + 1 KB, 20 blocks, 40 warps as well.
-  const GpuBlocks small = PlanGpuBlocks(40, kLargeGpu);
-  CHECK(small.in_shared);
-  CHECK(small.threads == 128);
-  // 200 words: 128 threads take 100 + 1 KB: 2 blocks, 8 warps; 64: 50 + 1 KB: 4 blocks, 8 warps;
-  // 32: 25 + 1 KB, 8 blocks of 1 warp.
-  CHECK(PlanGpuBlocks(200, kLargeGpu).threads == 128);
-  // 250 words: 128 threads take 125 + 1 KB: 1 block, 4 warps; 64: 62.5 + 1 KB: 3 blocks, 6 warps;
-  // 32: 31.25 + 1 KB: 7 blocks, 7 warps.
-  CHECK(PlanGpuBlocks(250, kLargeGpu).threads == 32);
-  // 448 words: 32 threads take 56 KB + 1: 4 blocks, 4 warps, the least.
-  CHECK(PlanGpuBlocks(448, kLargeGpu).in_shared);
-  CHECK(!PlanGpuBlocks(500, kLargeGpu).in_shared);
-  CHECK(PlanGpuBlocks(500, kLargeGpu).threads == 128);
+  // Of 228 KB a block has 4 B per word and thread, and 1 KB.
+  // 30 words: 128 threads take 15 + 1 KB: 14 blocks, or 56 warps; 32 are enough.
+  GpuBlocks blocks = PlanFor(20, 10);
+  CHECK(blocks.threads == 128);
+  CHECK(blocks.state_in_shared);
+  CHECK(blocks.arrivals_in_shared);
+  // 110 words: 128 threads take 55 + 1 KB: 4 blocks, 16 warps, the least for arrivals.
+  blocks = PlanFor(10, 100);
+  CHECK(blocks.arrivals_in_shared);
+  // 130 words: 65 + 1 KB: 3 blocks, 12 warps; 64 threads: 32.5 + 1 KB: 6 blocks, 12 warps;
+  // 32 threads: 16.25 + 1 KB: 13 warps. Without the arrivals there is room for all.
+  blocks = PlanFor(30, 100);
+  CHECK(!blocks.arrivals_in_shared);
+  CHECK(blocks.state_in_shared);
+  CHECK(blocks.threads == 128);
+  // 210 words of state: 128 threads take 105 + 1 KB: 2 blocks, 8 warps, the least for it.
+  blocks = PlanFor(210, 1);
+  CHECK(blocks.state_in_shared);
+  CHECK(!blocks.arrivals_in_shared);
+  // 250: 125 + 1 KB: 1 block; 64 threads: 62.5 + 1: 3 blocks, 6 warps; 32: 31.25 + 1: 7 warps.
+  blocks = PlanFor(250, 1);
+  CHECK(!blocks.state_in_shared);
+  CHECK(!blocks.arrivals_in_shared);
+  CHECK(blocks.threads == 128);
 }
 
 // Two devices, a chain of ops.
