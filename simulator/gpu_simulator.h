@@ -30,8 +30,8 @@ std::string WhyNoGpu(int gpu);
 /// An Evaluator with the contract of MakeSimulator().
 /// @param options  `threads` and `most_lanes` are for what the processor does
 /// @param gpu      in CUDA's order, from 0
-/// @throws InputError if WhyNotOnGpu() has a reason, or for a single cost or transfer of more than
-///   a second or two, which 32 bits do not hold often enough
+/// @throws InputError if WhyNotOnGpu() has a reason, or if a single cost or transfer is so long
+///   (about a second) that 32 bits of nanoseconds hold hardly any step
 /// @throws RunError if WhyNoGpu() has a reason, or if the GPU fails; so do its functions
 std::unique_ptr<Evaluator> MakeGpuSimulator(std::shared_ptr<const Problem> problem,
                                             const SimulatorOptions& options,

@@ -62,9 +62,10 @@ struct GpuLayout {
   int broadcast = 0;  ///< by channel: item that it last broadcast + 1; its arrival
   int busy = -1;      ///< -1: not wanted
   int used = 0, peak = 0;
-  int words = 0;  ///< of the column with all this, its state
-  int arrivals =
-      0;  ///< rows of arrivals (see LaneProgram): a column of its own, since it is larger
+  /// Of the column with all this: the placement's state.
+  int words = 0;
+  /// LaneProgram::num_rows, a column of its own, since it is larger.
+  int arrivals = 0;
 };
 
 /// A launch: placements and where everything about them lies, all in the GPU's memory.
@@ -74,8 +75,8 @@ struct GpuLaunch {
   std::int32_t count = 0;    ///< of placements, one per thread
   std::int32_t stride = 0;   ///< of scratch by thread; at least `count`
   std::int32_t threads = 0;  ///< of a block
-  bool state_in_shared = false, arrivals_in_shared = false;  ///< columns in the block's shared
-                                                             ///< memory; see GpuBlocks
+  /// Columns that are in the block's shared memory, state first.
+  bool state_in_shared = false, arrivals_in_shared = false;
 
   // Placements as rows, or as neighbours of one.
   const std::uint8_t* rows = nullptr;   ///< [count, num_groups]; nullptr: neighbours
@@ -84,11 +85,11 @@ struct GpuLaunch {
   const Move* moves = nullptr;
 
   // Scratch.
-  std::uint8_t* devices = nullptr;    ///< [num_groups, stride]
-  std::uint32_t* last_use = nullptr;  ///< [num_classes, num_devices, stride] position + 1; 0: never
-                                      ///< released
-  std::uint32_t *state = nullptr, *arrivals = nullptr;  ///< [words of a column, stride], unless in
-                                                        ///< shared memory
+  std::uint8_t* devices = nullptr;  ///< [num_groups, stride]
+  /// [num_classes, num_devices, stride] position + 1; 0: never released
+  std::uint32_t* last_use = nullptr;
+  /// [words of the column, stride], unless in shared memory
+  std::uint32_t *state = nullptr, *arrivals = nullptr;
 
   // Columns of OutcomeColumns; nullptr: not wanted.
   Nanos* step_time = nullptr;  ///< always wanted; kLeftToCpu
@@ -168,11 +169,11 @@ class GpuPass {
       const int d = device_ = DeviceOf(op.group);
       std::uint32_t start = 0;
       if (p_.has_host) start = Issue(d);
-      for (int r = op.same_begin; r < next.same_begin; ++r) {
-        start = Max(start, arrivals_[p_.same[r]]);
+      for (int r = op.single_begin; r < next.single_begin; ++r) {
+        start = Max(start, arrivals_[p_.singles[r]]);
       }
-      for (int r = op.read_begin; r < next.read_begin; ++r) {
-        start = Max(start, arrivals_[p_.reads[r] + d]);
+      for (int r = op.block_begin; r < next.block_begin; ++r) {
+        start = Max(start, arrivals_[p_.blocks[r] + d]);
       }
       const int slot = at_.slot_free + FirstFree(d);
       start = Max(start, column_[slot]);
@@ -267,8 +268,8 @@ class GpuPass {
     if constexpr (Bytes::kCounts) {
       if ((need & Bit(device_)) == 0) change_ -= static_cast<Number>(item.released_bytes);
     }
-    if (item.row < 0) return;
-    arrivals_[item.row + device_] = finish_;
+    if (item.block < 0 && item.num_readers == 0) return;
+    Note(item, device_, finish_);
     need &= ~Bit(device_);
     if constexpr (kGeneral) broadcast_ = item.index + 1;
     for (; need != 0; need &= need - 1) {
@@ -281,6 +282,17 @@ class GpuPass {
       } else {
         SendDirect(item, to);
       }
+    }
+  }
+
+  // The item's arrival at a device, for those who read it there.
+  EMPLACE_GPU void Note(const LaneProgram::Item& item, int d, std::uint32_t time) {
+    if (item.block >= 0) {
+      arrivals_[item.block + d] = time;
+      return;
+    }
+    for (int i = 0; i < item.num_readers; ++i) {
+      if (DeviceOf(item.reader[i]) == d) arrivals_[item.reader_row[i]] = time;
     }
   }
 
@@ -303,7 +315,7 @@ class GpuPass {
     const std::uint32_t sent = start + WireTime(item, speed.rate);
     column_[row] = sent + speed.gap;
     latest_ = Max(latest_, sent + speed.latency);
-    arrivals_[item.row + to] = sent + speed.latency;
+    Note(item, to, sent + speed.latency);
   }
 
   EMPLACE_GPU std::uint32_t WireTime(const LaneProgram::Item& item, std::uint32_t rate) const {
@@ -334,7 +346,7 @@ class GpuPass {
         column_[noted + 1] = at;
       }
     }
-    arrivals_[item.row + to] = at;
+    Note(item, to, at);
   }
 
   // A transfer over channel k. @param from, to  the devices that may work on it, or -1

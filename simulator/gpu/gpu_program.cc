@@ -53,8 +53,8 @@ GpuTables::GpuTables(const LaneProgram& lanes,
   p.all_routes = HasAllRoutes(lanes);
   p.speed = lanes.speed;
   Add(lanes.ops, p.ops);
-  Add(lanes.same, p.same);
-  Add(lanes.reads, p.reads);
+  Add(lanes.singles, p.singles);
+  Add(lanes.blocks, p.blocks);
   Add(lanes.cost, p.cost);
   Add(lanes.has_gaps ? lanes.occupancy : lanes.cost, p.occupancy);
   Add(lanes.own_bytes, p.own_bytes);

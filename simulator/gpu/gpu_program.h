@@ -31,7 +31,7 @@ struct GpuProgram {
   LaneProgram::Speed speed;
 
   const LaneProgram::Op* ops = nullptr;
-  const std::int32_t *same = nullptr, *reads = nullptr;
+  const std::int32_t *singles = nullptr, *blocks = nullptr;
   const std::uint32_t *cost = nullptr, *occupancy = nullptr;
   const std::int64_t *own_bytes = nullptr, *workspace = nullptr;
   const LaneProgram::Item* items = nullptr;
