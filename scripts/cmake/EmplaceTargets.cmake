@@ -49,7 +49,8 @@ endif()
 # the undefined registers of its own AVX-512 functions, which Eigen calls, for mistakes (GCC bug 105593).
 target_compile_options(emplace_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -Wno-uninitialized -Wno-maybe-uninitialized>)
-target_compile_options(emplace_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers
+# -Wno-psabi: vectors wider than the processor's registers are passed between inline functions only.
+target_compile_options(emplace_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers -Wno-psabi
   -Wno-restrict)  # GCC 12 reports it for "literal" + std::string (GCC bug 105651)
 # GCC collects its garbage after every few megabytes, which is a tenth of its time here.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -8,6 +8,7 @@
 #include "framework/base/error.h"
 #include "simulator/gpu/gpu_module.h"
 #include "tests/support/lane_problems.h"
+#include "tests/support/neighbors.h"
 
 namespace {
 

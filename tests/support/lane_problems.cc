@@ -8,12 +8,13 @@
 
 namespace emplace::testing {
 
-std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round, bool occupies) {
+std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round) {
   RandomProblemOptions options{.num_ops = 1 + UniformInt(rng, 60),
                                .num_devices = 1 + UniformInt(rng, 6)};
   const bool plain = round % 3 == 0;
   if (plain) {
     options.slots = options.shared_channels = options.hops = options.broadcast = false;
+    options.occupies = false;
     options.host_costs = round % 2 == 0;
     options.gaps = round % 4 < 2;
   }
@@ -25,7 +26,6 @@ std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round, bool occup
     options.ties = false;
     options.longest = 100'000'000;
   }
-  options.occupies = occupies;
   const auto single = RandomProblem(rng, options);
   if (options.forbidden || round % 2 == 0) return single;
   std::vector<int> label;
@@ -37,30 +37,6 @@ std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round, bool occup
                                    single->costs(),
                                    Objective::kStepTime,
                                    ProblemChecks::kPlacementOnly);
-}
-
-RandomNeighbors::RandomNeighbors(Rng& rng, const Problem& problem, int count) {
-  for (int i = 0; i < count; ++i) {
-    const int num_moves = UniformInt(rng, 4) > 0 ? 1 : UniformInt(rng, 6);
-    for (int m = 0; m < num_moves; ++m) {
-      const int group = UniformInt(rng, problem.num_groups());
-      int device = UniformInt(rng, problem.num_devices());
-      while (!problem.allowed(group, device)) device = (device + 1) % problem.num_devices();
-      moves.push_back({group, static_cast<DeviceIndex>(device)});
-    }
-    begin.push_back(static_cast<int>(moves.size()));
-  }
-}
-
-std::vector<Placement> RandomNeighbors::Placements(const Placement& base) const {
-  std::vector<Placement> placements;
-  for (size_t i = 0; i + 1 < begin.size(); ++i) {
-    placements.push_back(base);
-    for (int m = begin[i]; m < begin[i + 1]; ++m) {
-      placements.back().device[moves[m].group] = moves[m].device;
-    }
-  }
-  return placements;
 }
 
 std::vector<Outcome> ReferenceOutcomes(const Problem& problem,

@@ -17,19 +17,8 @@ inline constexpr int kLaneWidths[] = {16, 8};
 
 /// A random problem of one of several sorts in turn: plain machines and all features, ops alone and
 /// in groups.
-/// @param round     decides the sort
-/// @param occupies  RandomProblemOptions::occupies
-std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round, bool occupies = false);
-
-/// Random neighbours of a base: most with a single move, some with several or none, some that move
-/// a group twice.
-struct RandomNeighbors {
-  RandomNeighbors(Rng& rng, const Problem& problem, int count);
-  std::vector<Placement> Placements(const Placement& base) const;
-
-  std::vector<int> begin{0};
-  std::vector<Move> moves;
-};
+/// @param round  decides the sort
+std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round);
 
 /// Outcomes of placements by the plain implementation.
 std::vector<Outcome> ReferenceOutcomes(const Problem& problem,

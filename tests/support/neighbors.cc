@@ -22,4 +22,10 @@ Placement RandomNeighbors::Moved(Placement base, int i) const {
   return base;
 }
 
+std::vector<Placement> RandomNeighbors::Placements(const Placement& base) const {
+  std::vector<Placement> placements;
+  for (int i = 0; i < size(); ++i) placements.push_back(Moved(base, i));
+  return placements;
+}
+
 }  // namespace emplace::testing

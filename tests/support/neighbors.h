@@ -17,6 +17,8 @@ struct RandomNeighbors {
   int size() const { return static_cast<int>(begin.size()) - 1; }
   /// The i-th neighbour of a base.
   Placement Moved(Placement base, int i) const;
+  /// All of them.
+  std::vector<Placement> Placements(const Placement& base) const;
 
   std::vector<int> begin{0};
   std::vector<Move> moves;

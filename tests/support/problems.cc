@@ -146,7 +146,7 @@ class Generator {
   bool Chance(double probability) { return Uniform01(rng_) < probability; }
   // Small numbers make many ties; large ones none to speak of.
   Nanos Duration(int small) {
-    return o_.ties ? UniformInt(rng_, small) : UniformInt(rng_, 1'000'000'000) + 1;
+    return o_.ties ? UniformInt(rng_, small) : UniformInt(rng_, static_cast<int>(o_.longest)) + 1;
   }
   std::int64_t Bytes() {
     return o_.ties ? UniformInt(rng_, 8) * 10 : UniformInt(rng_, 100'000'000);
@@ -273,14 +273,16 @@ class Generator {
     if (Chance(0.3)) op.workspace_bytes = Bytes();
     Tensor& output = builder_.output(v);
     const double choice = Uniform01(rng_);
-    if (choice < 0.1)
+    if (choice < 0.1) {
       output.role = TensorRole::kParameter;
-    else if (choice < 0.15)
+    } else if (choice < 0.15) {
       output.role = TensorRole::kOptimizerState;
-    else if (choice < 0.25)
+    } else if (choice < 0.25) {
       output.role = TensorRole::kOutput;
-    else if (choice < 0.45 && !op.inputs.empty())
+    } else if (choice < 0.45 && !op.inputs.empty()) {
       output.alias_of = op.inputs[0];
+      if (choice < 0.3) output.role = TensorRole::kOutput;  // keeps the buffer
+    }
   }
 
   Rng& rng_;

@@ -77,7 +77,8 @@ ProblemBuilder Gpus(int count, Nanos latency = 1);
 struct RandomProblemOptions {
   int num_ops = 20;
   int num_devices = 3;
-  bool ties = true;  ///< small integer costs, so that many times coincide
+  bool ties = true;               ///< small integer costs, so that many times coincide
+  Nanos longest = 1'000'000'000;  ///< of costs and other times, unless ties [ns]
   bool zero_costs = true;
   bool gaps = true;
   bool slots = true;

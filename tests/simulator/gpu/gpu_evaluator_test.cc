@@ -15,6 +15,7 @@
 #include "simulator/lanes/lane_kernel.h"
 #include "tests/support/gpu_on_host.h"
 #include "tests/support/lane_problems.h"
+#include "tests/support/neighbors.h"
 
 namespace {
 
@@ -79,25 +80,6 @@ TEST_CASE("random problems equal the reference, in batches of any size") {
   CHECK(kernels.size() == 18);  // all that there are
   CHECK(left > 0);
   MESSAGE(compared << " placements, " << left << " of them left to the processor");
-}
-
-TEST_CASE("transfers that hold slots are simulated as in lanes") {
-  if (FindLaneKernel(kMostLanes) == nullptr) return;  // a processor without AVX2
-  Rng rng(23);
-  for (int round = 0; round < 300 * EMPLACE_TEST_SCALE; ++round) {
-    CAPTURE(round);
-    const auto problem = RandomLaneProblem(rng, round, true);
-    const SimulatorOptions options{.semantics = Semantics::kStream, .count_gaps = round % 2 == 0};
-    std::vector<Placement> placements;
-    for (int i = 0; i < 16; ++i) placements.push_back(RandomPlacement(rng, *problem));
-    const auto expected = MakeSimulator(problem, options)->Evaluate(placements);
-    const auto outcomes =
-        MakeGpuEvaluator(problem, options, MakeGpuOnHost(RandomLimits(rng, *problem)))
-            ->Evaluate(placements);
-    for (size_t i = 0; i < placements.size(); ++i) {
-      REQUIRE(LaneDifference(outcomes[i], expected[i]) == "");
-    }
-  }
 }
 
 TEST_CASE("neighbours equal the reference") {

@@ -31,8 +31,7 @@ TEST_CASE("neighbours equal the reference, base after base") {
       Placement base = RandomPlacement(rng, *problem);
       for (int step = 0; step < 4; ++step) {
         const RandomNeighbors neighbors(rng, *problem, 1 + UniformInt(rng, 40));
-        std::vector<Placement> placements;
-        for (int i = 0; i < neighbors.size(); ++i) placements.push_back(neighbors.Moved(base, i));
+        const std::vector<Placement> placements = neighbors.Placements(base);
         const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
         ColumnStorage storage(placements.size(), problem->num_devices());
         simulator->EvaluateNeighbors({base, neighbors.begin, neighbors.moves}, storage.columns());
