@@ -82,27 +82,17 @@ class Simulator final : public Evaluator {
   Simulator(std::shared_ptr<const Problem> problem, const SimulatorOptions& options)
       : problem_(std::move(problem)),
         compiled_(*problem_, OpOrder(problem_->graph(), options)),
+        engine_options_{options.count_gaps, options.memory, options.channel_contention},
         all_routes_(HasAllRoutes(problem_->cluster())) {
     EMPLACE_CHECK(options.threads >= 1);
     const SemanticsEntry& semantics = EntryOf(options.semantics);
     const bool steps = problem_->objective() == Objective::kStepTime;
     if (steps) CheckHops(problem_->cluster(), semantics);
-    const EngineOptions engine_options{
-        options.count_gaps, options.memory, options.channel_contention};
-    kernel_ = FindLaneKernel(options.most_lanes);
-    if (steps && semantics.in_lanes && kernel_ != nullptr) {
-      lane_program_ = std::make_unique<LaneProgram>(compiled_, engine_options);
-      for (int group = 0; group < problem_->num_groups(); ++group) {
-        allowed_.push_back(problem_->allowed_devices(group));
-      }
-    }
+    if (steps && semantics.in_lanes) kernel_ = FindLaneKernel(options.most_lanes);
     if (!steps) compiled_period_.emplace(*problem_);
     for (int i = 0; i < options.threads; ++i) {
-      workers_.push_back({.engine = semantics.make_engine(compiled_, engine_options),
+      workers_.push_back({.engine = semantics.make_engine(compiled_, engine_options_),
                           .device = std::vector<std::uint8_t>(compiled_.num_ops)});
-      if (lane_program_ != nullptr && lane_program_->possible) {
-        workers_.back().lanes = std::make_unique<LaneEngine>(*lane_program_, *kernel_, allowed_);
-      }
       if (compiled_period_) workers_.back().period.emplace(*compiled_period_);
     }
   }
@@ -133,7 +123,7 @@ class Simulator final : public Evaluator {
     const int begin = neighbors.begin.front(), end = neighbors.begin.back();
     for (const Move& move : neighbors.moves.subspan(begin, end - begin)) CheckMove(move);
     const Results results{.columns = outcomes};
-    if (workers_[0].lanes != nullptr && all_routes_) {
+    if (all_routes_ && HasLanes()) {
       EvaluateNeighborsInLanes(neighbors, results);
     } else if (compiled_period_ && all_routes_) {
       // Some microseconds each: no thread for fewer than 16.
@@ -163,14 +153,30 @@ class Simulator final : public Evaluator {
     Outcome outcome;
   };
 
+  // Compiles the problem for lanes when they are first of use; a single placement never is.
+  bool HasLanes() {
+    if (kernel_ == nullptr) return false;
+    if (lane_program_ == nullptr) {
+      lane_program_ = std::make_unique<LaneProgram>(compiled_, engine_options_);
+      for (int group = 0; group < problem_->num_groups(); ++group) {
+        allowed_.push_back(problem_->allowed_devices(group));
+      }
+      for (Worker& worker : workers_) {
+        if (!lane_program_->possible) continue;
+        worker.lanes = std::make_unique<LaneEngine>(*lane_program_, *kernel_, allowed_);
+      }
+    }
+    return lane_program_->possible;
+  }
+
   // Blocks of as many placements as there are lanes; each worker takes a run of blocks.
   void EvaluateAll(const Rows& rows, const Results& results) {
-    const LaneEngine* lanes = workers_[0].lanes.get();
-    const bool in_lanes = lanes != nullptr && !results.detail.channels && !results.detail.op_times;
+    const bool in_lanes =
+        rows.size() > 1 && !results.detail.channels && !results.detail.op_times && HasLanes();
     if (!in_lanes || !all_routes_) {
       for (size_t i = 0; i < rows.size(); ++i) Validate(rows[i]);
     }
-    const size_t block = in_lanes ? lanes->lanes() : 1;
+    const size_t block = in_lanes ? kernel_->lanes : 1;
     const size_t blocks = (rows.size() + block - 1) / block;
     ForParts(blocks, [&](int part, int parts) {
       const size_t begin = blocks * part / parts * block;
@@ -366,6 +372,7 @@ class Simulator final : public Evaluator {
 
   const std::shared_ptr<const Problem> problem_;
   const CompiledProblem compiled_;
+  const EngineOptions engine_options_;
   const bool all_routes_;
   std::optional<const CompiledPeriod> compiled_period_;
   std::unique_ptr<const LaneProgram> lane_program_;

@@ -351,7 +351,8 @@ class Compiler {
         } else if (const LaneProgram::Item& from = out_.items[item_at_[item]]; from.block >= 0) {
           out_.blocks.push_back(from.block);
         } else {
-          await_single(from.reader_row[from.reader[0] == op.group ? 0 : 1]);
+          const auto reader = std::find(from.reader, from.reader + from.num_readers, op.group);
+          await_single(from.reader_row[reader - from.reader]);
         }
       }
       for (const LaneProgram::Release& release : releases_at_[position]) {

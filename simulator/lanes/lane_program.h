@@ -68,7 +68,7 @@ struct LaneProgram {
   std::vector<std::uint32_t> occupancy;  ///< the same plus the device's gap, if has_gaps [ns]
   std::vector<std::int64_t> own_bytes, workspace;  ///< [num_ops] [unit]
 
-  static constexpr int kFewReaders = 2;
+  static constexpr int kFewReaders = 1;
   struct Item {
     std::int32_t index;     ///< in CompiledGraph::items, and row of `wire`
     std::int32_t producer;  ///< group
