@@ -39,12 +39,12 @@ def names_in(cell: str) -> list[str]:
 
 
 def found_by_cmake() -> set[str]:
-    """What any CMakeLists.txt asks find_package() for."""
-    names: set[str] = set()
-    for folder in ("", "framework", "simulator", "agents", "profilers", "experiments", "tests"):
-        for path in [ROOT / "CMakeLists.txt"] if not folder else (ROOT / folder).rglob("CMakeLists.txt"):
-            names.update(re.findall(r"find_package\((\S+)", path.read_text(encoding="utf-8")))
-    return names
+    """What any CMakeLists.txt, or a file that it includes, asks find_package() for."""
+    files = [ROOT / "CMakeLists.txt", *(ROOT / "scripts/cmake").glob("*.cmake")]
+    for folder in ("framework", "simulator", "agents", "profilers", "experiments", "tests"):
+        files += (ROOT / folder).rglob("CMakeLists.txt")
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    return {name for text in texts for name in re.findall(r"find_package\((\S+)", text)}
 
 
 def installed_packages() -> set[str]:
