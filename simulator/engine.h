@@ -7,8 +7,10 @@
 // Internal to the simulator: others ask MakeSimulator() (simulator.h), which checks placements,
 // expands groups to ops and shares a batch among the threads.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "framework/base/time.h"
@@ -24,6 +26,17 @@ class Engine {
   /// @param device  [num_ops] by position: all allowed, every route that they need present; read
   ///   until the call returns
   virtual void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) = 0;
+
+  /// Makes ready for neighbours of a placement, if that pays.
+  /// @param device  [num_ops] by position
+  /// @param count   neighbours to come
+  /// @return false: RunNeighbor() is not to be called; the neighbours are to be simulated by Run()
+  virtual bool SetBase(const std::uint8_t* /*device*/, size_t /*count*/) { return false; }
+  /// Simulates a neighbour of the placement for which SetBase() has last been called.
+  /// @param moves  of groups
+  virtual void RunNeighbor(std::span<const Move> /*moves*/,
+                           const OutcomeDetail& /*detail*/,
+                           Outcome& /*outcome*/) {}
 };
 
 /// What of SimulatorOptions concerns an engine; the meaning of each is told there.

@@ -93,14 +93,78 @@ bool DirectQueueRun::Run(const std::uint8_t* device,
                          ServerState& servers,
                          QueueTimes& times,
                          ChannelOutcome* channels) {
+  Start(device, times);
+  return Serve(p_.num_ops, times) && End(device, servers, times, channels);
+}
+
+void DirectQueueRun::Start(const std::uint8_t* device, QueueTimes& times) {
   moves_left_ = 16 * std::int64_t{p_.num_ops};  // more would not be linear
   for (Link& link : links_) {
     link.free = link.last_key = 0;
     link.last = -1;
   }
   for (DeviceState& d : devices_) d.free = d.finish = d.busy = 0;
+  for (int position = 0; position < p_.num_ops; ++position) {
+    ops_[position].ready = 0;
+    ops_[position].missing = awaits_[position];
+    Place(position, device[position]);
+  }
   backlog_.Reset(initial_);
-  if (!(private_ ? Simulate<true>(device, times) : Simulate<false>(device, times))) return false;
+  served_ = 0;
+  times.num_copies = 0;
+}
+
+void DirectQueueRun::Place(int position, int device) {
+  ops_[position].device = device;
+  ops_[position].cost = p_.cost[size_t(position) * p_.num_devices + device];
+}
+
+bool DirectQueueRun::Serve(int end, QueueTimes& times) {
+  return private_ ? ServeOps<true>(end, times) : ServeOps<false>(end, times);
+}
+
+size_t DirectQueueRun::most_snapshot_bytes() const {
+  return ops_.size() * (sizeof(OpState) + sizeof(EventBacklog::Key)) +
+         devices_.size() * sizeof(DeviceState) + links_.size() * sizeof(Link) +
+         before_.size() * (sizeof(QueueTimes::Copy) + sizeof(int));
+}
+
+void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
+  const auto num_copies = static_cast<std::ptrdiff_t>(times.num_copies);
+  snapshot.served = served_;
+  snapshot.moves_left = moves_left_;
+  snapshot.ops = ops_;
+  snapshot.devices = devices_;
+  snapshot.links = links_;
+  snapshot.copies.assign(times.copies.begin(), times.copies.begin() + num_copies);
+  snapshot.before.assign(before_.begin(), before_.begin() + num_copies);
+  // Keys of ops queued too early are not kept: with the right ones all are served in the same
+  // order.
+  snapshot.queued.clear();
+  for (int position = 0; position < p_.num_ops; ++position) {
+    if (ops_[position].missing != 0) continue;
+    snapshot.queued.push_back(ops_[position].ready << rank_bits_ | position);
+  }
+  std::sort(snapshot.queued.begin(), snapshot.queued.end());
+  backlog_.Reset(snapshot.queued);
+}
+
+void DirectQueueRun::Load(const Snapshot& snapshot, QueueTimes& times) {
+  served_ = snapshot.served;
+  moves_left_ = snapshot.moves_left;
+  ops_ = snapshot.ops;
+  devices_ = snapshot.devices;
+  links_ = snapshot.links;
+  std::copy(snapshot.copies.begin(), snapshot.copies.end(), times.copies.begin());
+  std::copy(snapshot.before.begin(), snapshot.before.end(), before_.begin());
+  times.num_copies = snapshot.copies.size();
+  backlog_.Reset(snapshot.queued);
+}
+
+bool DirectQueueRun::End(const std::uint8_t* device,
+                         ServerState& servers,
+                         QueueTimes& times,
+                         ChannelOutcome* channels) const {
   Finish(servers, times);
   // A time beyond the bits of a key has spoilt the order.
   if (times.latest >> (63 - rank_bits_) != 0) return false;
@@ -110,15 +174,15 @@ bool DirectQueueRun::Run(const std::uint8_t* device,
 }
 
 template <bool kPrivate>
-bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
+bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
   using Key = EventQueue::Key;
   // Copies of members: stores through pointers must not make the compiler read them again.
   const int num_devices = p_.num_devices, num_rates = p_.num_rates, rank_bits = rank_bits_;
   const Key rank_mask = (Key{1} << rank_bits) - 1;
   const bool one_rate = num_rates <= 1;
-  const Nanos *const costs = p_.cost.data(), *const wires = p_.wire.data();
+  const Nanos* const wires = p_.wire.data();
   const Edge* const edges = edges_.data();
-  const int *const link_of = link_of_.data(), *const awaits = awaits_.data();
+  const int* const link_of = link_of_.data();
   OpState* const ops = ops_.data();
   Link* const links = links_.data();
   DeviceState* const devices = devices_.data();
@@ -126,20 +190,11 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
   QueueTimes::Copy* const copies = times.copies.data();
   int* const before = before_.data();
 
-  for (int position = 0; position < p_.num_ops; ++position) {
-    OpState& op = ops[position];
-    op.ready = 0;
-    op.device = device[position];
-    op.cost = costs[size_t(position) * num_devices + op.device];
-    op.missing = awaits[position];
-  }
-
   EventQueue queue(backlog_);
-  size_t num_copies = 0;
+  size_t num_copies = times.num_copies;
   std::array<Nanos, 64> arrivals;  // [num_devices] of an item
-  for (;;) {
+  for (int served = served_; served < end;) {
     const Key key = queue.Pop();
-    if (key == EventQueue::kNone) break;
     const auto position = static_cast<size_t>(key & rank_mask);
     const auto [ready, cost, missing, d, edge_begin, edge_end] = ops[position];
     if (ready != key >> rank_bits) [[unlikely]] {
@@ -147,6 +202,7 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
       queue.Push(ready << rank_bits | static_cast<Key>(position));
       continue;
     }
+    ops[position].missing = ~served++;
     DeviceState& source = devices[d];
     const Nanos start = std::max(source.free, ready), finish = start + cost;
     source.free = finish + (cost > 0 ? source.gap : 0);
@@ -220,6 +276,7 @@ bool DirectQueueRun::Simulate(const std::uint8_t* device, QueueTimes& times) {
     }
     if (moves_left_ < 0) return false;
   }
+  served_ = end;
   times.num_copies = num_copies;
   return true;
 }

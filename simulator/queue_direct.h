@@ -12,7 +12,32 @@ namespace emplace {
 /// Queue semantics on machines where a device's first hops meet nobody else's: transfers need no
 /// place in the queue, since each can be served together with its producer. queue_direct.cc tells
 /// why this is exact. Several times as fast as the general run (queue_general.h).
+///
+/// Run() simulates a placement. Its parts allow for simulating from the middle (queue_moves.h):
+///
+///   run.Start(device, times);  run.Serve(100, times);  run.Save(times, snapshot);
+///   run.Load(snapshot, times);  run.Serve(num_ops, times);  run.End(device, servers, times, ...);
 class DirectQueueRun {
+  // What one source sends over one channel. Its index is that of the first pair of devices, from *
+  // num_devices + to, whose route the channel is.
+  struct alignas(64) Link {
+    Nanos free = 0, latency = 0, gap = 0;
+    std::int64_t last_key = 0;  // key of the copy in `last`
+    int last = -1;              // index into copies; -1: nothing sent so far
+    int column = 0;             // of `wire`
+    int channel = -1;
+    std::uint64_t together = 0;  // broadcast: destinations that share a copy; else 0
+  };
+  struct alignas(32) OpState {
+    Nanos ready, cost;
+    int missing;  // arrivals; once served: ~index, of the ops in the order of service
+    int device;
+    int edge_begin, edge_end;  // of its items' readers, in edges_
+  };
+  struct DeviceState {
+    Nanos free, finish, busy, gap;
+  };
+
  public:
   /// True if all routes have one hop, each channel serves the routes of one source, devices have
   /// one slot, and there are no hosts, no channels that occupy devices, and contention.
@@ -34,25 +59,41 @@ class DirectQueueRun {
            QueueTimes& times,
            ChannelOutcome* channels);
 
+  /// A run before the op that it serves as `served`-th, times of ops apart.
+  struct Snapshot {
+    int served = 0;
+    std::int64_t moves_left = 0;
+    std::vector<OpState> ops;
+    std::vector<DeviceState> devices;
+    std::vector<Link> links;
+    std::vector<QueueTimes::Copy> copies;
+    std::vector<int> before;                // [copies]
+    std::vector<EventBacklog::Key> queued;  // ascending
+  };
+
+  size_t most_snapshot_bytes() const;
+  /// Begins a run. @param device  [num_ops] by position
+  void Start(const std::uint8_t* device, QueueTimes& times);
+  /// Goes on until `end` ops have been served. Behind a part of a run, Save() or Load() is to be
+  /// called before the next.
+  /// @return false: given up, as by Run()
+  bool Serve(int end, QueueTimes& times);
+  /// @param snapshot  out; outlives the rest of the run
+  void Save(const QueueTimes& times, Snapshot& snapshot);
+  /// @param times  holds the times of the ops that the snapshot's run has served
+  void Load(const Snapshot& snapshot, QueueTimes& times);
+  /// Behind Load(): puts an op on another device.
+  /// @param position  of an op that is not served yet, and of whose reads none is
+  void Place(int position, int device);
+  /// Behind a run of all ops: the rest of Run().
+  bool End(const std::uint8_t* device,
+           ServerState& servers,
+           QueueTimes& times,
+           ChannelOutcome* channels) const;
+  /// When an op was served: its index in the order of service. Behind a run.
+  int IndexOf(int position) const { return ~ops_[position].missing; }
+
  private:
-  // What one source sends over one channel. Its index is that of the first pair of devices, from *
-  // num_devices + to, whose route the channel is.
-  struct alignas(64) Link {
-    Nanos free = 0, latency = 0, gap = 0;
-    std::int64_t last_key = 0;  // key of the copy in `last`
-    int last = -1;              // index into copies; -1: nothing sent so far
-    int column = 0;             // of `wire`
-    int channel = -1;
-    std::uint64_t together = 0;  // broadcast: destinations that share a copy; else 0
-  };
-  struct alignas(32) OpState {
-    Nanos ready, cost;
-    int missing, device;
-    int edge_begin, edge_end;  // of its items' readers, in edges_
-  };
-  struct DeviceState {
-    Nanos free, finish, busy, gap;
-  };
   struct Edge {  // a reader of an item
     int reader, item;
     Nanos wire;  // of the item, if all channels have one rate
@@ -60,7 +101,7 @@ class DirectQueueRun {
 
   void MakeLinks();
   template <bool kPrivate>
-  bool Simulate(const std::uint8_t* device, QueueTimes& times);
+  bool ServeOps(int end, QueueTimes& times);
   Nanos Reorder(Link& link, Nanos ready, QueueTimes& times);
   Nanos Wire(int item, const Link& link) const {
     return p_.wire[size_t(item) * p_.num_rates + link.column];
@@ -84,6 +125,7 @@ class DirectQueueRun {
   std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
   std::vector<int> link_of_;                // [num_devices, num_devices] into links_
   // State of a run.
+  int served_ = 0;
   std::vector<OpState> ops_;
   std::vector<DeviceState> devices_;
   std::vector<Link> links_;  // [num_devices, num_devices], not all in use

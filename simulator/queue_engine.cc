@@ -2,7 +2,8 @@
 // the first of these runs that can:
 //
 //   direct          transfers are served with their producers; only ops are queued. For machines
-//                   whose devices send without meeting others (DirectQueueRun::Fits).
+//                   whose devices send without meeting others (DirectQueueRun::Fits). Neighbours
+//                   of one placement begin in the middle (QueueMoves).
 //   general         everything is queued, under keys of 64 bits. For any machine, and for the
 //                   placements that the direct run leaves to it.
 //   general, wide   under keys of 128 bits, if a time does not fit into 64 beside the rest of a
@@ -17,6 +18,7 @@
 #include "simulator/queue_direct.h"
 #include "simulator/queue_general.h"
 #include "simulator/queue_memory.h"
+#include "simulator/queue_moves.h"
 
 namespace emplace {
 namespace {
@@ -36,12 +38,48 @@ class QueueEngine final : public Engine {
   }
 
   void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) override {
-    const auto done = [&](auto& run) {
-      PrepareOutcome(p_, detail, outcome);
-      servers_.Reset();
-      return run.Run(device, servers_, times_, detail.channels ? outcome.channels.data() : nullptr);
+    const bool done = direct_ && Try(detail, outcome, [&](ChannelOutcome* channels) {
+                        return direct_->Run(device, servers_, times_, channels);
+                      });
+    if (!done) RunGeneral(device, detail, outcome);
+    Conclude(device, detail, outcome);
+  }
+
+  bool SetBase(const std::uint8_t* device, size_t count) override {
+    if (!direct_) return false;
+    if (!moves_) moves_.emplace(p_, *direct_);
+    return moves_->SetBase(device, count, servers_, times_);
+  }
+
+  void RunNeighbor(std::span<const Move> moves,
+                   const OutcomeDetail& detail,
+                   Outcome& outcome) override {
+    const bool done = Try(detail, outcome, [&](ChannelOutcome* channels) {
+      return moves_->Run(moves, servers_, times_, channels);
+    });
+    if (!done) RunGeneral(moves_->device(), detail, outcome);
+    Conclude(moves_->device(), detail, outcome);
+  }
+
+ private:
+  // run(channels) from a clean sheet. @return what it returns: whether it could
+  template <class Run>
+  bool Try(const OutcomeDetail& detail, Outcome& outcome, const Run& run) {
+    PrepareOutcome(p_, detail, outcome);
+    servers_.Reset();
+    return run(detail.channels ? outcome.channels.data() : nullptr);
+  }
+
+  void RunGeneral(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
+    const auto with = [&](auto& run) {
+      return Try(detail, outcome, [&](ChannelOutcome* channels) {
+        return run.Run(device, servers_, times_, channels);
+      });
     };
-    if (!(direct_ && done(*direct_)) && !done(general_)) done(wide_);
+    if (!with(general_)) with(wide_);
+  }
+
+  void Conclude(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
     outcome.step_time =
         options_.count_gaps ? std::max(times_.latest, servers_.LatestFree()) : times_.latest;
     if (options_.memory) memory_.Count(device, times_, peak_);
@@ -54,12 +92,12 @@ class QueueEngine final : public Engine {
     }
   }
 
- private:
   const CompiledProblem& p_;
   const EngineOptions options_;
   ServerState servers_;
   QueueTimes times_;
   std::optional<DirectQueueRun> direct_;
+  std::optional<QueueMoves> moves_;  // once neighbours have been asked for
   GeneralQueueRun<EventQueue> general_;
   GeneralQueueRun<WideEventQueue> wide_;
   QueueMemory memory_;

@@ -1,0 +1,107 @@
+// Where an op is matters first when something that it awaits is served, which then goes to its
+// device; for an op that awaits nothing, when it is served itself. Between ops of one group nothing
+// is sent, wherever the group is.
+
+#include "simulator/queue_moves.h"
+
+#include <algorithm>
+
+namespace emplace {
+namespace {
+
+// More of them save ops, a half of the distance between two on average, and cost memory.
+constexpr size_t kMostQueueSnapshots = 24;
+constexpr size_t kMostQueueSnapshotBytes = size_t{64} << 20;
+// The run of the base and its snapshots cost as much as a few neighbours save.
+constexpr size_t kFewestNeighbors = 8;
+
+}  // namespace
+
+QueueMoves::QueueMoves(const CompiledProblem& problem, DirectQueueRun& run)
+    : p_(problem), run_(run) {
+  const int num_groups = 1 + *std::max_element(p_.group_at.begin(), p_.group_at.end());
+  op_begin_.assign(num_groups + 1, 0);
+  for (const int group : p_.group_at) ++op_begin_[group + 1];
+  for (int group = 0; group < num_groups; ++group) op_begin_[group + 1] += op_begin_[group];
+  std::vector<int> next = op_begin_;
+  ops_.resize(p_.num_ops);
+  for (int position = 0; position < p_.num_ops; ++position) {
+    ops_[next[p_.group_at[position]]++] = position;
+  }
+  first_effect_.resize(num_groups);
+  const size_t affordable = kMostQueueSnapshotBytes / run_.most_snapshot_bytes();
+  snapshots_.resize(
+      std::clamp<size_t>(affordable, 1, std::min<size_t>(kMostQueueSnapshots, p_.num_ops)));
+}
+
+bool QueueMoves::SetBase(const std::uint8_t* device,
+                         size_t count,
+                         ServerState& servers,
+                         QueueTimes& times) {
+  if (std::equal(base_.begin(), base_.end(), device, device + p_.num_ops)) return done_;
+  if (count < kFewestNeighbors) return false;
+  base_.assign(device, device + p_.num_ops);
+  device_ = base_;
+  moved_.clear();
+  run_.Start(device, times);
+  done_ = true;
+  for (int i = 0; done_ && i < num_snapshots(); ++i) {
+    run_.Save(times, snapshots_[i]);
+    done_ = run_.Serve(static_cast<int>(std::int64_t{i + 1} * p_.num_ops / num_snapshots()), times);
+  }
+  done_ = done_ && run_.End(device, servers, times, nullptr);
+  if (!done_) return false;
+  start_ = times.start;
+  finish_ = times.finish;
+  FindFirstEffects();
+  return true;
+}
+
+void QueueMoves::FindFirstEffects() {
+  std::fill(first_effect_.begin(), first_effect_.end(), p_.num_ops);
+  for (int position = 0; position < p_.num_ops; ++position) {
+    const int group = p_.group_at[position];
+    int first = p_.num_ops;
+    const int begin = p_.read_begin[position], end = p_.read_begin[position + 1];
+    if (begin == end) first = run_.IndexOf(position);
+    for (int i = begin; i < end; ++i) {
+      const int producer = p_.items[p_.reads[i]].producer;
+      if (p_.group_at[producer] != group) first = std::min(first, run_.IndexOf(producer));
+    }
+    first_effect_[group] = std::min(first_effect_[group], first);
+  }
+}
+
+int QueueMoves::SnapshotFor(std::span<const Move> moves) const {
+  int first = p_.num_ops;
+  for (const Move& move : moves) {
+    if (base_[OpsOf(move.group)[0]] == move.device) continue;
+    first = std::min(first, first_effect_[move.group]);
+  }
+  int snapshot = num_snapshots() - 1;
+  while (snapshots_[snapshot].served > first) --snapshot;
+  return snapshot;
+}
+
+bool QueueMoves::Run(std::span<const Move> moves,
+                     ServerState& servers,
+                     QueueTimes& times,
+                     ChannelOutcome* channels) {
+  for (; !moved_.empty(); moved_.pop_back()) {
+    for (const int position : OpsOf(moved_.back())) device_[position] = base_[position];
+  }
+  // Times of the ops served so far; the others are overwritten.
+  times.start = start_;
+  times.finish = finish_;
+  run_.Load(snapshots_[SnapshotFor(moves)], times);
+  for (const Move& move : moves) {
+    moved_.push_back(move.group);
+    for (const int position : OpsOf(move.group)) {
+      device_[position] = move.device;
+      run_.Place(position, move.device);
+    }
+  }
+  return run_.Serve(p_.num_ops, times) && run_.End(device_.data(), servers, times, channels);
+}
+
+}  // namespace emplace

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "framework/search/evaluator.h"
+#include "simulator/queue_direct.h"
+
+namespace emplace {
+
+/// Direct runs of the neighbours of one placement, the base. A run of the base leaves snapshots of
+/// its state behind; a neighbour is simulated from the last one before its first effect: before
+/// that, all is as in the base.
+class QueueMoves {
+ public:
+  /// @param problem  one that fits direct runs; outlives this
+  /// @param run      outlives this; anybody may use it in between
+  QueueMoves(const CompiledProblem& problem, DirectQueueRun& run);
+
+  /// Simulates the base, unless it is already the base, or the neighbours are too few for that to
+  /// pay.
+  /// @param device  [num_ops] by position
+  /// @param count   neighbours to come
+  /// @param servers, times  overwritten
+  /// @return false: Run() is not to be called: they are too few, or the base is one of the
+  ///   placements that direct runs leave to the general run
+  bool SetBase(const std::uint8_t* device, size_t count, ServerState& servers, QueueTimes& times);
+
+  /// Simulates the base after some moves of groups.
+  /// @param servers, times, channels  as of DirectQueueRun::Run(). @return likewise
+  bool Run(std::span<const Move> moves,
+           ServerState& servers,
+           QueueTimes& times,
+           ChannelOutcome* channels);
+
+  /// [num_ops] by position: the placement that Run() simulated last.
+  const std::uint8_t* device() const { return device_.data(); }
+
+  /// The snapshot with which Run() begins: after index * num_ops / num_snapshots() ops.
+  int SnapshotFor(std::span<const Move> moves) const;
+  int num_snapshots() const { return static_cast<int>(snapshots_.size()); }
+
+ private:
+  std::span<const int> OpsOf(int group) const {
+    return std::span(ops_).subspan(op_begin_[group], op_begin_[group + 1] - op_begin_[group]);
+  }
+  void FindFirstEffects();
+
+  const CompiledProblem& p_;
+  DirectQueueRun& run_;
+  std::vector<int> op_begin_, ops_;  // [num_groups + 1] into [num_ops]: positions, by group
+  // Of the base.
+  std::vector<std::uint8_t> base_;     // [num_ops]; empty: none yet
+  bool done_ = false;                  // its run was not given up
+  std::vector<Nanos> start_, finish_;  // [num_ops]
+  std::vector<int> first_effect_;      // [num_groups] the ops served before it do not depend on it
+  std::vector<DirectQueueRun::Snapshot> snapshots_;
+  // Of the last neighbour.
+  std::vector<std::uint8_t> device_;  // [num_ops]
+  std::vector<int> moved_;            // groups
+};
+
+}  // namespace emplace
