@@ -105,13 +105,19 @@ void DirectQueueRun::Start(const std::uint8_t* device, QueueTimes& times) {
   }
   for (DeviceState& d : devices_) d.free = d.finish = d.busy = 0;
   for (int position = 0; position < p_.num_ops; ++position) {
-    ops_[position].ready = 0;
-    ops_[position].missing = awaits_[position];
     Place(position, device[position]);
   }
+  ForgetArrivals();
   backlog_.Reset(initial_);
   served_ = 0;
   times.num_copies = 0;
+}
+
+void DirectQueueRun::ForgetArrivals() {
+  for (int position = 0; position < p_.num_ops; ++position) {
+    ops_[position].ready = 0;
+    ops_[position].missing = awaits_[position];
+  }
 }
 
 void DirectQueueRun::Place(int position, int device) {
@@ -124,7 +130,7 @@ bool DirectQueueRun::Serve(int end, QueueTimes& times) {
 }
 
 size_t DirectQueueRun::most_snapshot_bytes() const {
-  return ops_.size() * (sizeof(OpState) + sizeof(EventBacklog::Key)) +
+  return ops_.size() * (sizeof(Waiting) + sizeof(EventBacklog::Key)) +
          devices_.size() * sizeof(DeviceState) + links_.size() * sizeof(Link) +
          before_.size() * (sizeof(QueueTimes::Copy) + sizeof(int));
 }
@@ -133,32 +139,41 @@ void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
   const auto num_copies = static_cast<std::ptrdiff_t>(times.num_copies);
   snapshot.served = served_;
   snapshot.moves_left = moves_left_;
-  snapshot.ops = ops_;
   snapshot.devices = devices_;
   snapshot.links = links_;
   snapshot.copies.assign(times.copies.begin(), times.copies.begin() + num_copies);
   snapshot.before.assign(before_.begin(), before_.begin() + num_copies);
   // Keys of ops queued too early are not kept: with the right ones all are served in the same
   // order.
+  snapshot.waiting.clear();
   snapshot.queued.clear();
   for (int position = 0; position < p_.num_ops; ++position) {
-    if (ops_[position].missing != 0) continue;
-    snapshot.queued.push_back(ops_[position].ready << rank_bits_ | position);
+    const OpState& op = ops_[position];
+    if (op.missing >= 0 && op.missing < awaits_[position]) {
+      snapshot.waiting.push_back({op.ready, op.missing, position});
+    }
+    if (op.missing == 0) snapshot.queued.push_back(op.ready << rank_bits_ | position);
   }
   std::sort(snapshot.queued.begin(), snapshot.queued.end());
   backlog_.Reset(snapshot.queued);
 }
 
-void DirectQueueRun::Load(const Snapshot& snapshot, QueueTimes& times) {
+void DirectQueueRun::Load(const Snapshot& snapshot, bool with_copies, QueueTimes& times) {
   served_ = snapshot.served;
   moves_left_ = snapshot.moves_left;
-  ops_ = snapshot.ops;
+  ForgetArrivals();
+  for (const Waiting& op : snapshot.waiting) {
+    ops_[op.position].ready = op.ready;
+    ops_[op.position].missing = op.missing;
+  }
   devices_ = snapshot.devices;
   links_ = snapshot.links;
-  std::copy(snapshot.copies.begin(), snapshot.copies.end(), times.copies.begin());
-  std::copy(snapshot.before.begin(), snapshot.before.end(), before_.begin());
-  times.num_copies = snapshot.copies.size();
   backlog_.Reset(snapshot.queued);
+  if (with_copies) {
+    std::copy(snapshot.copies.begin(), snapshot.copies.end(), times.copies.begin());
+    std::copy(snapshot.before.begin(), snapshot.before.end(), before_.begin());
+  }
+  times.num_copies = snapshot.copies.size();
 }
 
 bool DirectQueueRun::End(const std::uint8_t* device,

@@ -16,7 +16,8 @@ namespace emplace {
 /// Run() simulates a placement. Its parts allow for simulating from the middle (queue_moves.h):
 ///
 ///   run.Start(device, times);  run.Serve(100, times);  run.Save(times, snapshot);
-///   run.Load(snapshot, times);  run.Serve(num_ops, times);  run.End(device, servers, times, ...);
+///   run.Load(snapshot, true, times);  run.Serve(num_ops, times);  run.End(device, servers, times,
+///   ...);
 class DirectQueueRun {
   // What one source sends over one channel. Its index is that of the first pair of devices, from *
   // num_devices + to, whose route the channel is.
@@ -36,6 +37,10 @@ class DirectQueueRun {
   };
   struct DeviceState {
     Nanos free, finish, busy, gap;
+  };
+  struct Waiting {  // of an OpState
+    Nanos ready;
+    int missing, position;
   };
 
  public:
@@ -59,19 +64,20 @@ class DirectQueueRun {
            QueueTimes& times,
            ChannelOutcome* channels);
 
-  /// A run before the op that it serves as `served`-th, times of ops apart.
+  /// A run behind the first `served` ops that it serves: what depends on their order. Devices and
+  /// costs of ops, and the times of those served, are left to others.
   struct Snapshot {
     int served = 0;
     std::int64_t moves_left = 0;
-    std::vector<OpState> ops;
+    std::vector<Waiting> waiting;  // ops not served for which something has arrived
     std::vector<DeviceState> devices;
     std::vector<Link> links;
-    std::vector<QueueTimes::Copy> copies;
-    std::vector<int> before;                // [copies]
     std::vector<EventBacklog::Key> queued;  // ascending
+    std::vector<QueueTimes::Copy> copies;
+    std::vector<int> before;  // [copies]
   };
-
   size_t most_snapshot_bytes() const;
+
   /// Begins a run. @param device  [num_ops] by position
   void Start(const std::uint8_t* device, QueueTimes& times);
   /// Goes on until `end` ops have been served. Behind a part of a run, Save() or Load() is to be
@@ -80,9 +86,11 @@ class DirectQueueRun {
   bool Serve(int end, QueueTimes& times);
   /// @param snapshot  out; outlives the rest of the run
   void Save(const QueueTimes& times, Snapshot& snapshot);
-  /// @param times  holds the times of the ops that the snapshot's run has served
-  void Load(const Snapshot& snapshot, QueueTimes& times);
-  /// Behind Load(): puts an op on another device.
+  /// @param times  holds the times of the ops that have been served
+  /// @param with_copies  false: `times` and this still hold the snapshot's copies. They do if the
+  ///   run before began with it or with a later one of the same run, unless HasReordered().
+  void Load(const Snapshot& snapshot, bool with_copies, QueueTimes& times);
+  /// Puts an op on another device for the rest of the run, and for runs from snapshots.
   /// @param position  of an op that is not served yet, and of whose reads none is
   void Place(int position, int device);
   /// Behind a run of all ops: the rest of Run().
@@ -92,6 +100,8 @@ class DirectQueueRun {
            ChannelOutcome* channels) const;
   /// When an op was served: its index in the order of service. Behind a run.
   int IndexOf(int position) const { return ~ops_[position].missing; }
+  /// Whether transfers have changed their order since a snapshot of the run.
+  bool HasReordered(const Snapshot& since) const { return moves_left_ != since.moves_left; }
 
  private:
   struct Edge {  // a reader of an item
@@ -100,6 +110,7 @@ class DirectQueueRun {
   };
 
   void MakeLinks();
+  void ForgetArrivals();
   template <bool kPrivate>
   bool ServeOps(int end, QueueTimes& times);
   Nanos Reorder(Link& link, Nanos ready, QueueTimes& times);

@@ -42,23 +42,23 @@ class QueueEngine final : public Engine {
                         return direct_->Run(device, servers_, times_, channels);
                       });
     if (!done) RunGeneral(device, detail, outcome);
-    Conclude(device, detail, outcome);
+    Conclude(device, times_, detail, outcome);
   }
 
   bool SetBase(const std::uint8_t* device, size_t count) override {
     if (!direct_) return false;
-    if (!moves_) moves_.emplace(p_, *direct_);
-    return moves_->SetBase(device, count, servers_, times_);
+    if (!moves_) moves_.emplace(p_);
+    return moves_->SetBase(device, count, servers_);
   }
 
   void RunNeighbor(std::span<const Move> moves,
                    const OutcomeDetail& detail,
                    Outcome& outcome) override {
     const bool done = Try(detail, outcome, [&](ChannelOutcome* channels) {
-      return moves_->Run(moves, servers_, times_, channels);
+      return moves_->Run(moves, servers_, channels);
     });
     if (!done) RunGeneral(moves_->device(), detail, outcome);
-    Conclude(moves_->device(), detail, outcome);
+    Conclude(moves_->device(), done ? moves_->times() : times_, detail, outcome);
   }
 
  private:
@@ -79,15 +79,18 @@ class QueueEngine final : public Engine {
     if (!with(general_)) with(wide_);
   }
 
-  void Conclude(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
+  void Conclude(const std::uint8_t* device,
+                const QueueTimes& times,
+                const OutcomeDetail& detail,
+                Outcome& outcome) {
     outcome.step_time =
-        options_.count_gaps ? std::max(times_.latest, servers_.LatestFree()) : times_.latest;
-    if (options_.memory) memory_.Count(device, times_, peak_);
+        options_.count_gaps ? std::max(times.latest, servers_.LatestFree()) : times.latest;
+    if (options_.memory) memory_.Count(device, times, peak_);
     FinishOutcome(p_, servers_, peak_, outcome);
     if (detail.op_times) {
       for (int position = 0; position < p_.num_ops; ++position) {
-        outcome.start[p_.op_at[position]] = times_.start[position];
-        outcome.finish[p_.op_at[position]] = times_.finish[position];
+        outcome.start[p_.op_at[position]] = times.start[position];
+        outcome.finish[p_.op_at[position]] = times.finish[position];
       }
     }
   }

@@ -17,8 +17,8 @@ constexpr size_t kFewestNeighbors = 8;
 
 }  // namespace
 
-QueueMoves::QueueMoves(const CompiledProblem& problem, DirectQueueRun& run)
-    : p_(problem), run_(run) {
+QueueMoves::QueueMoves(const CompiledProblem& problem)
+    : p_(problem), run_(problem), times_(problem) {
   const int num_groups = 1 + *std::max_element(p_.group_at.begin(), p_.group_at.end());
   op_begin_.assign(num_groups + 1, 0);
   for (const int group : p_.group_at) ++op_begin_[group + 1];
@@ -34,25 +34,24 @@ QueueMoves::QueueMoves(const CompiledProblem& problem, DirectQueueRun& run)
       std::clamp<size_t>(affordable, 1, std::min<size_t>(kMostQueueSnapshots, p_.num_ops)));
 }
 
-bool QueueMoves::SetBase(const std::uint8_t* device,
-                         size_t count,
-                         ServerState& servers,
-                         QueueTimes& times) {
+bool QueueMoves::SetBase(const std::uint8_t* device, size_t count, ServerState& servers) {
   if (std::equal(base_.begin(), base_.end(), device, device + p_.num_ops)) return done_;
   if (count < kFewestNeighbors) return false;
   base_.assign(device, device + p_.num_ops);
   device_ = base_;
   moved_.clear();
-  run_.Start(device, times);
+  kept_ = 0;
+  run_.Start(device, times_);
   done_ = true;
   for (int i = 0; done_ && i < num_snapshots(); ++i) {
-    run_.Save(times, snapshots_[i]);
-    done_ = run_.Serve(static_cast<int>(std::int64_t{i + 1} * p_.num_ops / num_snapshots()), times);
+    run_.Save(times_, snapshots_[i]);
+    const std::int64_t end = std::int64_t{i + 1} * p_.num_ops / num_snapshots();
+    done_ = run_.Serve(static_cast<int>(end), times_);
   }
-  done_ = done_ && run_.End(device, servers, times, nullptr);
+  done_ = done_ && run_.End(device, servers, times_, nullptr);
   if (!done_) return false;
-  start_ = times.start;
-  finish_ = times.finish;
+  start_ = times_.start;
+  finish_ = times_.finish;
   FindFirstEffects();
   return true;
 }
@@ -83,25 +82,31 @@ int QueueMoves::SnapshotFor(std::span<const Move> moves) const {
   return snapshot;
 }
 
-bool QueueMoves::Run(std::span<const Move> moves,
-                     ServerState& servers,
-                     QueueTimes& times,
-                     ChannelOutcome* channels) {
-  for (; !moved_.empty(); moved_.pop_back()) {
-    for (const int position : OpsOf(moved_.back())) device_[position] = base_[position];
+void QueueMoves::Place(int group, int device) {
+  for (const int position : OpsOf(group)) {
+    device_[position] = static_cast<std::uint8_t>(device);
+    run_.Place(position, device);
   }
-  // Times of the ops served so far; the others are overwritten.
-  times.start = start_;
-  times.finish = finish_;
-  run_.Load(snapshots_[SnapshotFor(moves)], times);
+}
+
+bool QueueMoves::Run(std::span<const Move> moves, ServerState& servers, ChannelOutcome* channels) {
+  for (; !moved_.empty(); moved_.pop_back()) {
+    Place(moved_.back(), base_[OpsOf(moved_.back())[0]]);
+  }
+  const auto& snapshot = snapshots_[SnapshotFor(moves)];
+  const bool kept = snapshot.served <= kept_ && !run_.HasReordered(snapshot);
+  if (!kept) {
+    times_.start = start_;
+    times_.finish = finish_;
+  }
+  run_.Load(snapshot, !kept, times_);
   for (const Move& move : moves) {
     moved_.push_back(move.group);
-    for (const int position : OpsOf(move.group)) {
-      device_[position] = move.device;
-      run_.Place(position, move.device);
-    }
+    Place(move.group, move.device);
   }
-  return run_.Serve(p_.num_ops, times) && run_.End(device_.data(), servers, times, channels);
+  const bool done = run_.Serve(p_.num_ops, times_);
+  kept_ = snapshot.served;
+  return done && run_.End(device_.data(), servers, times_, channels);
 }
 
 }  // namespace emplace

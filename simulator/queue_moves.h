@@ -16,25 +16,23 @@ namespace emplace {
 class QueueMoves {
  public:
   /// @param problem  one that fits direct runs; outlives this
-  /// @param run      outlives this; anybody may use it in between
-  QueueMoves(const CompiledProblem& problem, DirectQueueRun& run);
+  explicit QueueMoves(const CompiledProblem& problem);
 
   /// Simulates the base, unless it is already the base, or the neighbours are too few for that to
   /// pay.
   /// @param device  [num_ops] by position
   /// @param count   neighbours to come
-  /// @param servers, times  overwritten
+  /// @param servers  overwritten
   /// @return false: Run() is not to be called: they are too few, or the base is one of the
   ///   placements that direct runs leave to the general run
-  bool SetBase(const std::uint8_t* device, size_t count, ServerState& servers, QueueTimes& times);
+  bool SetBase(const std::uint8_t* device, size_t count, ServerState& servers);
 
   /// Simulates the base after some moves of groups.
-  /// @param servers, times, channels  as of DirectQueueRun::Run(). @return likewise
-  bool Run(std::span<const Move> moves,
-           ServerState& servers,
-           QueueTimes& times,
-           ChannelOutcome* channels);
+  /// @param servers, channels  as of DirectQueueRun::Run(). @return likewise
+  bool Run(std::span<const Move> moves, ServerState& servers, ChannelOutcome* channels);
 
+  /// What Run() has left behind.
+  const QueueTimes& times() const { return times_; }
   /// [num_ops] by position: the placement that Run() simulated last.
   const std::uint8_t* device() const { return device_.data(); }
 
@@ -46,10 +44,12 @@ class QueueMoves {
   std::span<const int> OpsOf(int group) const {
     return std::span(ops_).subspan(op_begin_[group], op_begin_[group + 1] - op_begin_[group]);
   }
+  void Place(int group, int device);
   void FindFirstEffects();
 
   const CompiledProblem& p_;
-  DirectQueueRun& run_;
+  DirectQueueRun run_;
+  QueueTimes times_;
   std::vector<int> op_begin_, ops_;  // [num_groups + 1] into [num_ops]: positions, by group
   // Of the base.
   std::vector<std::uint8_t> base_;     // [num_ops]; empty: none yet
@@ -58,6 +58,7 @@ class QueueMoves {
   std::vector<int> first_effect_;      // [num_groups] the ops served before it do not depend on it
   std::vector<DirectQueueRun::Snapshot> snapshots_;
   // Of the last neighbour.
+  int kept_ = 0;                      // ops of the base's order whose times are in times_
   std::vector<std::uint8_t> device_;  // [num_ops]
   std::vector<int> moved_;            // groups
 };

@@ -84,26 +84,21 @@ TEST_CASE("neighbours in queue semantics equal the reference, base after base") 
   MESSAGE(compared << " neighbours");
 }
 
-// What QueueMoves needs besides.
 struct MovesOf {
   explicit MovesOf(const Problem& problem)
       : compiled(problem, EntryOf(Semantics::kQueue).op_order(problem.graph())),
-        run(compiled),
         servers(compiled),
-        times(compiled),
-        moves(compiled, run) {}
+        moves(compiled) {}
   bool SetBase(const std::vector<std::uint8_t>& device, size_t count) {
-    return moves.SetBase(device.data(), count, servers, times);
+    return moves.SetBase(device.data(), count, servers);
   }
   bool Run(const std::vector<Move>& of) {
     servers.Reset();
-    return moves.Run(of, servers, times, nullptr);
+    return moves.Run(of, servers, nullptr);
   }
 
   const CompiledProblem compiled;
-  DirectQueueRun run;
   ServerState servers;
-  QueueTimes times;
   QueueMoves moves;
 };
 
@@ -127,9 +122,9 @@ TEST_CASE("a neighbour in queue semantics begins before its first effect") {
   CHECK(snapshot({}) == 23);
   // A transfer of 8 bytes takes 8 ns and 1 ns of latency.
   REQUIRE(of.Run({{200, 1}}));
-  CHECK(of.times.latest == 2400 + 9);
+  CHECK(of.moves.times().latest == 2400 + 9);
   REQUIRE(of.Run({{101, 1}}));
-  CHECK(of.times.latest == 2400 + 2 * 9);
+  CHECK(of.moves.times().latest == 2400 + 2 * 9);
   CHECK(of.moves.device()[101] == 1);
   CHECK(of.moves.device()[239] == 0);
 }
@@ -161,7 +156,7 @@ TEST_CASE("when neighbours in queue semantics begin in the middle") {
   CHECK_FALSE(beyond.Run({{150, 0}}));  // 2^55 ns
   REQUIRE(beyond.Run({{126, 1}}));
   // 126 ops, one transfer of 8 bytes and 1 ns, 74 ops.
-  CHECK(beyond.times.latest == 126 * (Nanos{1} << 48) + 8 + 1 + 74);
+  CHECK(beyond.moves.times().latest == 126 * (Nanos{1} << 48) + 8 + 1 + 74);
 }
 
 }  // namespace
