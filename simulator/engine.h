@@ -19,13 +19,19 @@
 
 namespace emplace {
 
+/// What to compute beyond the step time and busy times.
+struct RunDetail : OutcomeDetail {
+  bool peaks = true;     ///< false: DeviceOutcome::peak may be 0 where there is no deficit
+  bool deficits = true;  ///< false, and `peaks` too: nothing of memory needs to be right
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
   /// Simulates one placement. Every field of `outcome` is set, whatever it held before.
   /// @param device  [num_ops] by position: all allowed, every route that they need present; read
   ///   until the call returns
-  virtual void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) = 0;
+  virtual void Run(const std::uint8_t* device, const RunDetail& detail, Outcome& outcome) = 0;
 
   /// Makes ready for neighbours of a placement, if that pays.
   /// @param device  [num_ops] by position
@@ -35,7 +41,7 @@ class Engine {
   /// Simulates a neighbour of the placement for which SetBase() has last been called.
   /// @param moves  of groups
   virtual void RunNeighbor(std::span<const Move> /*moves*/,
-                           const OutcomeDetail& /*detail*/,
+                           const RunDetail& /*detail*/,
                            Outcome& /*outcome*/) {}
 };
 

@@ -37,7 +37,7 @@ class QueueEngine final : public Engine {
     if (DirectQueueRun::Fits(problem, options)) direct_.emplace(problem);
   }
 
-  void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) override {
+  void Run(const std::uint8_t* device, const RunDetail& detail, Outcome& outcome) override {
     const bool done = direct_ && Try(detail, outcome, [&](ChannelOutcome* channels) {
                         return direct_->Run(device, servers_, times_, channels);
                       });
@@ -52,7 +52,7 @@ class QueueEngine final : public Engine {
   }
 
   void RunNeighbor(std::span<const Move> moves,
-                   const OutcomeDetail& detail,
+                   const RunDetail& detail,
                    Outcome& outcome) override {
     const bool done = Try(detail, outcome, [&](ChannelOutcome* channels) {
       return moves_->Run(moves, servers_, channels);
@@ -64,13 +64,13 @@ class QueueEngine final : public Engine {
  private:
   // run(channels) from a clean sheet. @return what it returns: whether it could
   template <class Run>
-  bool Try(const OutcomeDetail& detail, Outcome& outcome, const Run& run) {
+  bool Try(const RunDetail& detail, Outcome& outcome, const Run& run) {
     PrepareOutcome(p_, detail, outcome);
     servers_.Reset();
     return run(detail.channels ? outcome.channels.data() : nullptr);
   }
 
-  void RunGeneral(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
+  void RunGeneral(const std::uint8_t* device, const RunDetail& detail, Outcome& outcome) {
     const auto with = [&](auto& run) {
       return Try(detail, outcome, [&](ChannelOutcome* channels) {
         return run.Run(device, servers_, times_, channels);
@@ -81,11 +81,17 @@ class QueueEngine final : public Engine {
 
   void Conclude(const std::uint8_t* device,
                 const QueueTimes& times,
-                const OutcomeDetail& detail,
+                const RunDetail& detail,
                 Outcome& outcome) {
     outcome.step_time =
         options_.count_gaps ? std::max(times.latest, servers_.LatestFree()) : times.latest;
-    if (options_.memory) memory_.Count(device, times, peak_);
+    const bool counted = options_.memory &&
+                         (detail.peaks || (detail.deficits && !memory_.SurelyFits(device, times)));
+    if (counted) {
+      memory_.Count(device, times, peak_);
+    } else {
+      std::fill(peak_.begin(), peak_.end(), 0);
+    }
     FinishOutcome(p_, servers_, peak_, outcome);
     if (detail.op_times) {
       for (int position = 0; position < p_.num_ops; ++position) {

@@ -61,6 +61,19 @@ void QueueMemory::Count(const std::uint8_t* device,
   events_.Sweep(events, used_, peak);
 }
 
+bool QueueMemory::SurelyFits(const std::uint8_t* device, const QueueTimes& times) {
+  std::fill(used_.begin(), used_.end(), 0);
+  p_.AddResidentBytes(device, used_.data());
+  for (const auto& [position, bytes] : allocated_) used_[device[position]] += bytes;
+  for (size_t i = 0; i < times.num_copies; ++i) {
+    used_[times.copies[i].device] += p_.items[times.copies[i].item].bytes;
+  }
+  for (int d = 0; d < p_.num_devices; ++d) {
+    if (used_[d] > p_.memory[d]) return false;
+  }
+  return true;
+}
+
 void QueueMemory::FindEnds(const std::uint8_t* device, const QueueTimes& times) {
   const int num_devices = p_.num_devices;
   Nanos* const end = end_.data();

@@ -19,6 +19,11 @@ class QueueMemory {
   /// @param peak    [num_devices] out [B]
   void Count(const std::uint8_t* device, const QueueTimes& times, std::vector<std::int64_t>& peak);
 
+  /// Whether all that is ever on a device fits into its memory at once, on each. Takes much less
+  /// time than Count(): then no peak needs to be counted to know that there is no deficit.
+  /// @param device, times  as of Count()
+  bool SurelyFits(const std::uint8_t* device, const QueueTimes& times);
+
  private:
   void FindEnds(const std::uint8_t* device, const QueueTimes& times);
   void ShareBuffers(const std::uint8_t* device);

@@ -75,6 +75,11 @@ struct Results {
   OutcomeDetail detail;
 
   bool busy_wanted() const { return !outcomes.empty() || !columns.busy.empty(); }
+  RunDetail run_detail() const {
+    return {detail,
+            !outcomes.empty() || !columns.peak.empty(),
+            !outcomes.empty() || !columns.deficit.empty()};
+  }
 };
 
 class Simulator final : public Evaluator {
@@ -139,7 +144,7 @@ class Simulator final : public Evaluator {
         const bool from_base = all_routes_ && SetEngineBase(worker, neighbors, parts);
         for (size_t i = part; i < neighbors.size(); i += parts) {
           if (from_base) {
-            worker.engine->RunNeighbor(neighbors.of(i), results.detail, worker.outcome);
+            worker.engine->RunNeighbor(neighbors.of(i), results.run_detail(), worker.outcome);
             WriteColumns({&worker.outcome, 1}, outcomes, i);
           } else {
             RunNeighbor(worker, neighbors, i, results);
@@ -323,7 +328,7 @@ class Simulator final : public Evaluator {
       worker.period->Run(device, results.detail, outcome);
     } else {
       Expand(device, worker.device);
-      worker.engine->Run(worker.device.data(), results.detail, outcome);
+      worker.engine->Run(worker.device.data(), results.run_detail(), outcome);
     }
     if (results.outcomes.empty()) WriteColumns({&outcome, 1}, results.columns, i);
   }

@@ -21,7 +21,7 @@ class StreamEngine final : public Engine {
         broadcast_stamp_(problem.num_channels, 0),
         broadcast_arrival_(problem.num_channels, 0) {}
 
-  void Run(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) override {
+  void Run(const std::uint8_t* device, const RunDetail& detail, Outcome& outcome) override {
     PrepareOutcome(p_, detail, outcome);
     if (p_.has_occupies) {
       options_.memory ? Simulate<true, true>(device, detail, outcome)
@@ -34,7 +34,7 @@ class StreamEngine final : public Engine {
 
  private:
   template <bool kMemory, bool kOccupies>
-  void Simulate(const std::uint8_t* device, const OutcomeDetail& detail, Outcome& outcome) {
+  void Simulate(const std::uint8_t* device, const RunDetail& detail, Outcome& outcome) {
     const int num_devices = p_.num_devices;
     servers_.Reset();
     if (kMemory) memory_.Begin(p_, device);
@@ -81,7 +81,7 @@ class StreamEngine final : public Engine {
   // One transfer from device d to device e. @return arrival [ns]
   template <bool kOccupies>
   Nanos
-  Hop(int item, int k, int d, int e, Nanos ready, const OutcomeDetail& detail, Outcome& outcome) {
+  Hop(int item, int k, int d, int e, Nanos ready, const RunDetail& detail, Outcome& outcome) {
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
     Nanos& free = servers_.channel_free[k];
     Nanos start = options_.channel_contention ? std::max(free, ready) : ready;
@@ -102,7 +102,7 @@ class StreamEngine final : public Engine {
                   int d,
                   int e,
                   Nanos finish,
-                  const OutcomeDetail& detail,
+                  const RunDetail& detail,
                   Outcome& outcome) {
     const auto route = p_.route(d, e);
     const int first = route[0];
@@ -126,7 +126,7 @@ class StreamEngine final : public Engine {
                   int d,
                   Nanos finish,
                   std::uint64_t mask,
-                  const OutcomeDetail& detail,
+                  const RunDetail& detail,
                   Outcome& outcome) {
     ++stamp_;
     for (; mask != 0; mask &= mask - 1) {
