@@ -34,10 +34,10 @@ class Engine {
   virtual void Run(const std::uint8_t* device, const RunDetail& detail, Outcome& outcome) = 0;
 
   /// Makes ready for neighbours of a placement, if that pays.
-  /// @param device  [num_ops] by position
-  /// @param count   neighbours to come
+  /// @param base   [num_groups] as Run() wants it
+  /// @param count  neighbours that will be asked for
   /// @return false: RunNeighbor() is not to be called; the neighbours are to be simulated by Run()
-  virtual bool SetBase(const std::uint8_t* /*device*/, size_t /*count*/) { return false; }
+  virtual bool SetBase(std::span<const std::uint8_t> /*base*/, size_t /*count*/) { return false; }
   /// Simulates a neighbour of the placement for which SetBase() has last been called.
   /// @param moves  of groups
   virtual void RunNeighbor(std::span<const Move> /*moves*/,

@@ -105,19 +105,12 @@ void DirectQueueRun::Start(const std::uint8_t* device, QueueTimes& times) {
   }
   for (DeviceState& d : devices_) d.free = d.finish = d.busy = 0;
   for (int position = 0; position < p_.num_ops; ++position) {
+    ForgetArrivals(position);
     Place(position, device[position]);
   }
-  ForgetArrivals();
   backlog_.Reset(initial_);
   served_ = 0;
   times.num_copies = 0;
-}
-
-void DirectQueueRun::ForgetArrivals() {
-  for (int position = 0; position < p_.num_ops; ++position) {
-    ops_[position].ready = 0;
-    ops_[position].missing = awaits_[position];
-  }
 }
 
 void DirectQueueRun::Place(int position, int device) {
@@ -161,7 +154,7 @@ void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
 void DirectQueueRun::Load(const Snapshot& snapshot, bool with_copies, QueueTimes& times) {
   served_ = snapshot.served;
   moves_left_ = snapshot.moves_left;
-  ForgetArrivals();
+  for (int position = 0; position < p_.num_ops; ++position) ForgetArrivals(position);
   for (const Waiting& op : snapshot.waiting) {
     ops_[op.position].ready = op.ready;
     ops_[op.position].missing = op.missing;
@@ -207,8 +200,8 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
 
   EventQueue queue(backlog_);
   size_t num_copies = times.num_copies;
-  std::array<Nanos, 64> arrivals;  // [num_devices] of an item
-  for (int served = served_; served < end;) {
+  std::array<Nanos, 64> arrivals;              // [num_devices] of an item
+  for (int served = served_; served < end;) {  // until then the queue is not empty
     const Key key = queue.Pop();
     const auto position = static_cast<size_t>(key & rank_mask);
     const auto [ready, cost, missing, d, edge_begin, edge_end] = ops[position];

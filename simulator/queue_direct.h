@@ -15,9 +15,8 @@ namespace emplace {
 ///
 /// Run() simulates a placement. Its parts allow for simulating from the middle (queue_moves.h):
 ///
-///   run.Start(device, times);  run.Serve(100, times);  run.Save(times, snapshot);
-///   run.Load(snapshot, true, times);  run.Serve(num_ops, times);  run.End(device, servers, times,
-///   ...);
+///   run.Start(device, times);  run.Serve(100, times);  run.Save(times, snapshot);  ...
+///   run.Load(snapshot, true, times);  run.Serve(num_ops, times);  run.End(device, servers, ...);
 class DirectQueueRun {
   // What one source sends over one channel. Its index is that of the first pair of devices, from *
   // num_devices + to, whose route the channel is.
@@ -64,8 +63,8 @@ class DirectQueueRun {
            QueueTimes& times,
            ChannelOutcome* channels);
 
-  /// A run behind the first `served` ops that it serves: what depends on their order. Devices and
-  /// costs of ops, and the times of those served, are left to others.
+  /// The state of a run that has served some ops, without the devices of ops and the times of those
+  /// served.
   struct Snapshot {
     int served = 0;
     std::int64_t moves_left = 0;
@@ -76,29 +75,30 @@ class DirectQueueRun {
     std::vector<QueueTimes::Copy> copies;
     std::vector<int> before;  // [copies]
   };
+  /// Most bytes that a snapshot takes. [B]
   size_t most_snapshot_bytes() const;
 
   /// Begins a run. @param device  [num_ops] by position
   void Start(const std::uint8_t* device, QueueTimes& times);
-  /// Goes on until `end` ops have been served. Behind a part of a run, Save() or Load() is to be
-  /// called before the next.
+  /// Goes on until `end` ops have been served. If that is not all, Save() or Load() must follow.
   /// @return false: given up, as by Run()
   bool Serve(int end, QueueTimes& times);
-  /// @param snapshot  out; outlives the rest of the run
+  /// @param snapshot  out; to be kept until the run, or one that has loaded it, has ended
   void Save(const QueueTimes& times, Snapshot& snapshot);
-  /// @param times  holds the times of the ops that have been served
+  /// Goes back to a snapshot.
+  /// @param times  holds the times of the ops that it has served
   /// @param with_copies  false: `times` and this still hold the snapshot's copies. They do if the
   ///   run before began with it or with a later one of the same run, unless HasReordered().
   void Load(const Snapshot& snapshot, bool with_copies, QueueTimes& times);
-  /// Puts an op on another device for the rest of the run, and for runs from snapshots.
+  /// Puts an op on another device, for what follows Load() as well.
   /// @param position  of an op that is not served yet, and of whose reads none is
   void Place(int position, int device);
-  /// Behind a run of all ops: the rest of Run().
+  /// When all ops have been served: the rest of Run().
   bool End(const std::uint8_t* device,
            ServerState& servers,
            QueueTimes& times,
            ChannelOutcome* channels) const;
-  /// When an op was served: its index in the order of service. Behind a run.
+  /// The index of an op in the order in which the run has served all ops.
   int IndexOf(int position) const { return ~ops_[position].missing; }
   /// Whether transfers have changed their order since a snapshot of the run.
   bool HasReordered(const Snapshot& since) const { return moves_left_ != since.moves_left; }
@@ -110,7 +110,10 @@ class DirectQueueRun {
   };
 
   void MakeLinks();
-  void ForgetArrivals();
+  void ForgetArrivals(int position) {
+    ops_[position].ready = 0;
+    ops_[position].missing = awaits_[position];
+  }
   template <bool kPrivate>
   bool ServeOps(int end, QueueTimes& times);
   Nanos Reorder(Link& link, Nanos ready, QueueTimes& times);
@@ -136,7 +139,7 @@ class DirectQueueRun {
   std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
   std::vector<int> link_of_;                // [num_devices, num_devices] into links_
   // State of a run.
-  int served_ = 0;
+  int served_ = 0;  // ops
   std::vector<OpState> ops_;
   std::vector<DeviceState> devices_;
   std::vector<Link> links_;  // [num_devices, num_devices], not all in use

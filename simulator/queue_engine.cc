@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "simulator/engine.h"
 #include "simulator/queue_direct.h"
@@ -45,10 +46,10 @@ class QueueEngine final : public Engine {
     Conclude(device, times_, detail, outcome);
   }
 
-  bool SetBase(const std::uint8_t* device, size_t count) override {
+  bool SetBase(std::span<const std::uint8_t> base, size_t count) override {
     if (!direct_) return false;
     if (!moves_) moves_.emplace(p_);
-    return moves_->SetBase(device, count, servers_);
+    return moves_->SetBase(base, count, servers_);
   }
 
   void RunNeighbor(std::span<const Move> moves,

@@ -18,7 +18,7 @@ constexpr size_t kFewestNeighbors = 8;
 }  // namespace
 
 QueueMoves::QueueMoves(const CompiledProblem& problem)
-    : p_(problem), run_(problem), times_(problem) {
+    : p_(problem), run_(problem), times_(problem), device_(problem.num_ops) {
   const int num_groups = 1 + *std::max_element(p_.group_at.begin(), p_.group_at.end());
   op_begin_.assign(num_groups + 1, 0);
   for (const int group : p_.group_at) ++op_begin_[group + 1];
@@ -34,22 +34,32 @@ QueueMoves::QueueMoves(const CompiledProblem& problem)
       std::clamp<size_t>(affordable, 1, std::min<size_t>(kMostQueueSnapshots, p_.num_ops)));
 }
 
-bool QueueMoves::SetBase(const std::uint8_t* device, size_t count, ServerState& servers) {
-  if (std::equal(base_.begin(), base_.end(), device, device + p_.num_ops)) return done_;
-  if (count < kFewestNeighbors) return false;
-  base_.assign(device, device + p_.num_ops);
-  device_ = base_;
+bool QueueMoves::SetBase(std::span<const std::uint8_t> base, size_t count, ServerState& servers) {
+  if (!std::equal(base_.begin(), base_.end(), base.begin(), base.end())) {
+    base_.assign(base.begin(), base.end());
+    asked_ = 0;
+    simulated_ = false;
+  }
+  asked_ += count;
+  if (!simulated_ && asked_ < kFewestNeighbors) return false;
+  if (!simulated_) done_ = RunBase(servers);
+  simulated_ = true;
+  return done_;
+}
+
+bool QueueMoves::RunBase(ServerState& servers) {
+  for (int position = 0; position < p_.num_ops; ++position) {
+    device_[position] = base_[p_.group_at[position]];
+  }
   moved_.clear();
   kept_ = 0;
-  run_.Start(device, times_);
-  done_ = true;
-  for (int i = 0; done_ && i < num_snapshots(); ++i) {
+  run_.Start(device_.data(), times_);
+  for (int i = 0; i < num_snapshots(); ++i) {
     run_.Save(times_, snapshots_[i]);
     const std::int64_t end = std::int64_t{i + 1} * p_.num_ops / num_snapshots();
-    done_ = run_.Serve(static_cast<int>(end), times_);
+    if (!run_.Serve(static_cast<int>(end), times_)) return false;
   }
-  done_ = done_ && run_.End(device, servers, times_, nullptr);
-  if (!done_) return false;
+  if (!run_.End(device_.data(), servers, times_, nullptr)) return false;
   start_ = times_.start;
   finish_ = times_.finish;
   FindFirstEffects();
@@ -74,7 +84,7 @@ void QueueMoves::FindFirstEffects() {
 int QueueMoves::SnapshotFor(std::span<const Move> moves) const {
   int first = p_.num_ops;
   for (const Move& move : moves) {
-    if (base_[OpsOf(move.group)[0]] == move.device) continue;
+    if (base_[move.group] == move.device) continue;
     first = std::min(first, first_effect_[move.group]);
   }
   int snapshot = num_snapshots() - 1;
@@ -90,9 +100,7 @@ void QueueMoves::Place(int group, int device) {
 }
 
 bool QueueMoves::Run(std::span<const Move> moves, ServerState& servers, ChannelOutcome* channels) {
-  for (; !moved_.empty(); moved_.pop_back()) {
-    Place(moved_.back(), base_[OpsOf(moved_.back())[0]]);
-  }
+  for (; !moved_.empty(); moved_.pop_back()) Place(moved_.back(), base_[moved_.back()]);
   const auto& snapshot = snapshots_[SnapshotFor(moves)];
   const bool kept = snapshot.served <= kept_ && !run_.HasReordered(snapshot);
   if (!kept) {

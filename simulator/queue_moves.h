@@ -18,14 +18,13 @@ class QueueMoves {
   /// @param problem  one that fits direct runs; outlives this
   explicit QueueMoves(const CompiledProblem& problem);
 
-  /// Simulates the base, unless it is already the base, or the neighbours are too few for that to
-  /// pay.
-  /// @param device  [num_ops] by position
-  /// @param count   neighbours to come
+  /// Simulates the base once enough of its neighbours have been asked for that this pays.
+  /// @param base     [num_groups]
+  /// @param count    neighbours that will be asked for, besides those of earlier calls
   /// @param servers  overwritten
-  /// @return false: Run() is not to be called: they are too few, or the base is one of the
+  /// @return false: Run() is not to be called: they are too few so far, or the base is one of the
   ///   placements that direct runs leave to the general run
-  bool SetBase(const std::uint8_t* device, size_t count, ServerState& servers);
+  bool SetBase(std::span<const std::uint8_t> base, size_t count, ServerState& servers);
 
   /// Simulates the base after some moves of groups.
   /// @param servers, channels  as of DirectQueueRun::Run(). @return likewise
@@ -45,6 +44,7 @@ class QueueMoves {
     return std::span(ops_).subspan(op_begin_[group], op_begin_[group + 1] - op_begin_[group]);
   }
   void Place(int group, int device);
+  bool RunBase(ServerState& servers);
   void FindFirstEffects();
 
   const CompiledProblem& p_;
@@ -52,10 +52,11 @@ class QueueMoves {
   QueueTimes times_;
   std::vector<int> op_begin_, ops_;  // [num_groups + 1] into [num_ops]: positions, by group
   // Of the base.
-  std::vector<std::uint8_t> base_;     // [num_ops]; empty: none yet
-  bool done_ = false;                  // its run was not given up
-  std::vector<Nanos> start_, finish_;  // [num_ops]
-  std::vector<int> first_effect_;      // [num_groups] the ops served before it do not depend on it
+  std::vector<std::uint8_t> base_;         // [num_groups]; empty: none yet
+  size_t asked_ = 0;                       // neighbours
+  bool simulated_ = false, done_ = false;  // done: its run was not given up
+  std::vector<Nanos> start_, finish_;      // [num_ops]
+  std::vector<int> first_effect_;  // [num_groups] the ops served before it do not depend on it
   std::vector<DirectQueueRun::Snapshot> snapshots_;
   // Of the last neighbour.
   int kept_ = 0;                      // ops of the base's order whose times are in times_

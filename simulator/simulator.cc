@@ -141,7 +141,8 @@ class Simulator final : public Evaluator {
     } else {
       ForParts(neighbors.size(), [&](int part, int parts) {
         Worker& worker = workers_[part];
-        const bool from_base = all_routes_ && SetEngineBase(worker, neighbors, parts);
+        const bool from_base =
+            all_routes_ && worker.engine->SetBase(neighbors.base.device, neighbors.size() / parts);
         for (size_t i = part; i < neighbors.size(); i += parts) {
           if (from_base) {
             worker.engine->RunNeighbor(neighbors.of(i), results.run_detail(), worker.outcome);
@@ -302,18 +303,6 @@ class Simulator final : public Evaluator {
     RunOne(worker, worker.placement.data(), i, results);
   }
 
-  bool SetEngineBase(Worker& worker, const Neighbors& neighbors, int parts) const {
-    Expand(neighbors.base.device.data(), worker.device);
-    return worker.engine->SetBase(worker.device.data(), neighbors.size() / parts);
-  }
-
-  // @param device  [num_groups]  @param by_position  [num_ops] out
-  void Expand(const DeviceIndex* device, std::vector<std::uint8_t>& by_position) const {
-    for (int position = 0; position < compiled_.num_ops; ++position) {
-      by_position[position] = device[compiled_.group_at[position]];
-    }
-  }
-
   void CheckMove(const Move& move) const {
     if (move.group < 0 || move.group >= problem_->num_groups()) {
       throw InputError(
@@ -327,7 +316,9 @@ class Simulator final : public Evaluator {
     if (worker.period) {
       worker.period->Run(device, results.detail, outcome);
     } else {
-      Expand(device, worker.device);
+      for (int position = 0; position < compiled_.num_ops; ++position) {
+        worker.device[position] = device[compiled_.group_at[position]];
+      }
       worker.engine->Run(worker.device.data(), results.run_detail(), outcome);
     }
     if (results.outcomes.empty()) WriteColumns({&outcome, 1}, results.columns, i);
