@@ -53,6 +53,10 @@ void CheckHops(const Cluster& cluster, const SemanticsEntry& semantics) {
   }
 }
 
+// Neighbours of a new base for which a pass over the base, and one for them, take less time than
+// each alone.
+constexpr size_t kFewestInLanes = 8;
+
 // Placements by row, whatever holds them.
 class Rows {
  public:
@@ -128,7 +132,7 @@ class Simulator final : public Evaluator {
     const int begin = neighbors.begin.front(), end = neighbors.begin.back();
     for (const Move& move : neighbors.moves.subspan(begin, end - begin)) CheckMove(move);
     const Results results{.columns = outcomes};
-    if (all_routes_ && HasLanes()) {
+    if (neighbors.size() >= kFewestInLanes && all_routes_ && HasLanes()) {
       EvaluateNeighborsInLanes(neighbors, results);
     } else if (compiled_period_ && all_routes_) {
       // Some microseconds each: no thread for fewer than 16.

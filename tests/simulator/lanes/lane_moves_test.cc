@@ -30,7 +30,7 @@ TEST_CASE("neighbours equal the reference, base after base") {
       const auto simulator = MakeSimulator(problem, options);
       Placement base = RandomPlacement(rng, *problem);
       for (int step = 0; step < 4; ++step) {
-        const RandomNeighbors neighbors(rng, *problem, 1 + UniformInt(rng, 40));
+        const RandomNeighbors neighbors(rng, *problem, 1 + UniformInt(rng, 60));
         const std::vector<Placement> placements = neighbors.Placements(base);
         const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
         ColumnStorage storage(placements.size(), problem->num_devices());
