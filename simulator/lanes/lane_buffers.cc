@@ -98,13 +98,13 @@ void LaneBuffers::Pass() {
 
 void LaneBuffers::Rebase() {
   const int lanes = kernel_.lanes;
-  const std::uint32_t limit = program_.time_limit;
-  if (*std::max_element(run_.latest, run_.latest + lanes) < limit / 4 * 3) return;
+  const std::uint32_t limit = program_.time_limit, large = limit / 4 * 3, left = limit / 8 * 5;
+  if (*std::max_element(run_.latest, run_.latest + lanes) < large) return;
   std::array<std::uint32_t, kMostLanes> taken;
   for (int lane = 0; lane < lanes; ++lane) {
     const std::uint32_t latest = run_.latest[lane];
     if (latest >= limit) run_.wrong[lane] = 1;
-    taken[lane] = latest > limit / 2 ? latest - limit / 2 : 0;
+    taken[lane] = latest > large ? latest - left : 0;
     if (program_.has_host) taken[lane] = std::min(taken[lane], run_.host[lane]);
     if (taken[lane] > 0) run_.rebased[lane] = 1;
     taken_[lane] += taken[lane];

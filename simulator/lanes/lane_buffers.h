@@ -23,9 +23,9 @@ class LaneBuffers {
   const LaneKernel& kernel() const { return kernel_; }
   LaneRun& run() { return run_; }
   /// A pass from run().begin to run().end. Where times grow large, as much is taken from all times
-  /// of a lane as leaves the last of them half of the limit. Times further back are lost: they
-  /// become 0, which stands for any time up to what was taken. They seldom matter: a lane is wrong
-  /// only if something that takes time starts at a 0. The host's clock is not lost.
+  /// of a lane as leaves the last of them five eighths of the limit. Times further back are lost:
+  /// they become 0, which stands for any time up to what was taken. They seldom matter: a lane is
+  /// wrong only if something that takes time starts at a 0. The host's clock is not lost.
   void Pass();
   std::uint8_t* devices() { return devices_; }
   std::byte* on_device() { return on_device_; }
