@@ -106,7 +106,7 @@ std::shared_ptr<const Problem> LongProblem(Rng& rng, bool hosts, bool slots) {
     b.kind(d).launch = 5'000'000;
   }
   b.AllToAll(100'000, {1'000'000'000, 1}, 5'000);
-  const int num_ops = 2'500 + UniformInt(rng, 2'000);
+  const int num_ops = 3'000 + UniformInt(rng, 2'000);
   for (int v = 0; v < num_ops; ++v) {
     std::vector<int> inputs;
     const bool source = Uniform01(rng) < 0.02;
