@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "framework/base/error.h"
+
 namespace emplace {
+
+void Engine::RunNeighbor(std::span<const Move> /*moves*/,
+                         const RunDetail& /*detail*/,
+                         Outcome& /*outcome*/) {
+  EMPLACE_CHECK(!"SetBase() has said that there is no such way");
+}
 
 ServerState::ServerState(const CompiledProblem& problem)
     : slot_begin{0}, channel_free(problem.num_channels, 0), busy(problem.num_devices, 0) {

@@ -40,9 +40,7 @@ class Engine {
   virtual bool SetBase(std::span<const std::uint8_t> /*base*/, size_t /*count*/) { return false; }
   /// Simulates a neighbour of the placement for which SetBase() has last been called.
   /// @param moves  of groups
-  virtual void RunNeighbor(std::span<const Move> /*moves*/,
-                           const RunDetail& /*detail*/,
-                           Outcome& /*outcome*/) {}
+  virtual void RunNeighbor(std::span<const Move> moves, const RunDetail& detail, Outcome& outcome);
 };
 
 /// What of SimulatorOptions concerns an engine; the meaning of each is told there.

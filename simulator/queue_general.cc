@@ -13,7 +13,8 @@ int BitsBelow(size_t count) {
 }  // namespace
 
 template <class Queue>
-GeneralQueueRun<Queue>::GeneralQueueRun(const CompiledProblem& problem, const EngineOptions& options)
+GeneralQueueRun<Queue>::GeneralQueueRun(const CompiledProblem& problem,
+                                        const EngineOptions& options)
     : p_(problem),
       contention_(options.channel_contention),
       destination_bits_(BitsBelow(problem.num_devices)),
@@ -38,9 +39,9 @@ GeneralQueueRun<Queue>::GeneralQueueRun(const CompiledProblem& problem, const En
 
 template <class Queue>
 bool GeneralQueueRun<Queue>::Run(const std::uint8_t* device,
-                               ServerState& servers,
-                               QueueTimes& times,
-                               ChannelOutcome* channels) {
+                                 ServerState& servers,
+                                 QueueTimes& times,
+                                 ChannelOutcome* channels) {
   device_ = device;
   servers_ = &servers;
   times_ = &times;
@@ -109,8 +110,8 @@ void GeneralQueueRun<Queue>::QueueCopies(int item, int source, std::uint64_t rem
 // Destinations in `mask` whose route from `source` begins with the broadcasting `channel`.
 template <class Queue>
 std::uint64_t GeneralQueueRun<Queue>::ServedTogether(int source,
-                                                   std::uint64_t mask,
-                                                   int channel) const {
+                                                     std::uint64_t mask,
+                                                     int channel) const {
   std::uint64_t together = 0;
   for (; mask != 0; mask &= mask - 1) {
     const int e = std::countr_zero(mask);
@@ -152,11 +153,11 @@ void GeneralQueueRun<Queue>::ServeHop(std::uint64_t rank, Nanos ready) {
 
 template <class Queue>
 void GeneralQueueRun<Queue>::FinishHop(int item,
-                                     int source,
-                                     int destination,
-                                     int hop,
-                                     Nanos start,
-                                     Nanos arrival) {
+                                       int source,
+                                       int destination,
+                                       int hop,
+                                       Nanos start,
+                                       Nanos arrival) {
   if (hop + 1 < static_cast<int>(p_.route(source, destination).size())) {
     queue_.Push(KeyOf(arrival, HopRank(item, destination, hop + 1)));
     return;

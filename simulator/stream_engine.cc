@@ -80,8 +80,7 @@ class StreamEngine final : public Engine {
 
   // One transfer from device d to device e. @return arrival [ns]
   template <bool kOccupies>
-  Nanos
-  Hop(int item, int k, int d, int e, Nanos ready, const RunDetail& detail, Outcome& outcome) {
+  Nanos Hop(int item, int k, int d, int e, Nanos ready, const RunDetail& detail, Outcome& outcome) {
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
     Nanos& free = servers_.channel_free[k];
     Nanos start = options_.channel_contention ? std::max(free, ready) : ready;
@@ -98,12 +97,7 @@ class StreamEngine final : public Engine {
 
   // Hop after hop; a broadcasting first channel serves all destinations behind it at once.
   template <bool kOccupies>
-  Nanos TakeRoute(int item,
-                  int d,
-                  int e,
-                  Nanos finish,
-                  const RunDetail& detail,
-                  Outcome& outcome) {
+  Nanos TakeRoute(int item, int d, int e, Nanos finish, const RunDetail& detail, Outcome& outcome) {
     const auto route = p_.route(d, e);
     const int first = route[0];
     Nanos at = 0;

@@ -98,7 +98,7 @@ void LaneBuffers::Pass() {
 
 void LaneBuffers::Rebase() {
   const int lanes = kernel_.lanes;
-  const std::uint32_t limit = program_.time_limit, large = limit / 4 * 3, left = limit / 8 * 5;
+  const std::uint32_t limit = program_.time_limit, large = limit / 4 * 3, left = limit / 2;
   if (*std::max_element(run_.latest, run_.latest + lanes) < large) return;
   std::array<std::uint32_t, kMostLanes> taken;
   for (int lane = 0; lane < lanes; ++lane) {

@@ -23,7 +23,7 @@ class LaneBuffers {
   const LaneKernel& kernel() const { return kernel_; }
   LaneRun& run() { return run_; }
   /// A pass from run().begin to run().end. Where times grow large, as much is taken from all times
-  /// of a lane as leaves the last of them five eighths of the limit. Times further back are lost:
+  /// of a lane as leaves the last of them half of the limit. Times further back are lost:
   /// they become 0, which stands for any time up to what was taken. They seldom matter: a lane is
   /// wrong only if something that takes time starts at a 0. The host's clock is not lost.
   void Pass();
@@ -56,6 +56,7 @@ class LaneBuffers {
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
+  void Rebase();
   std::int64_t Bytes(const void* rows, int lane, int d) const {
     const int at = d * kernel_.lanes + lane;
     switch (program_.memory) {
@@ -71,8 +72,6 @@ class LaneBuffers {
 
   const LaneProgram& program_;
   const LaneKernel& kernel_;
-  void Rebase();
-
   LaneRun run_;
   Nanos* taken_ = nullptr;        // [lanes] from all times [ns]
   Nanos* busy_before_ = nullptr;  // [num_devices, lanes] busy times until then [ns]

@@ -10,7 +10,7 @@
 // below their target pragma.
 
 #include <cstdint>
-#include <type_traits>
+#include <span>
 
 #include "simulator/lanes/lane_kernel.h"
 

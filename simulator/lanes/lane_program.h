@@ -7,9 +7,9 @@
 // - what an op awaits of its own group needs no look at devices: the two are never apart;
 // - of the readers of an item only the last one of each group matters;
 // - arrival times are kept in rows that are used again once their last reader has been issued;
-// - times are 32-bit ticks of a nanosecond, bytes 32-bit counts of a common unit, or 64-bit. What
-//   does not fit is found while a placement runs (LaneProgram::time_limit, memory_limit), and that
-//   placement is left to the scalar engine.
+// - times are 32-bit ticks of a nanosecond; a placement whose times do not fit is found while it
+//   runs (time_limit) and left to the scalar engine. Bytes are 32-bit counts of a common unit where
+//   all of them together fit, else 64-bit.
 //
 // Internal to the simulator.
 
@@ -38,8 +38,6 @@ struct LaneProgram {
   std::int64_t unit = 1;  ///< [B] that all sizes are multiples of; 1 with k64
   /// A time below it is right; one at or above it may have overflowed. [ns]
   std::uint32_t time_limit = 0;
-  /// The same for a peak, in units; with k64 no peak reaches it.
-  std::uint64_t memory_limit = 0;
 
   // What the problem uses.
   bool has_host = false;  ///< `issue` or `launch` of some device
