@@ -69,15 +69,6 @@ LaneBuffers::LaneBuffers(const LaneProgram& program, const LaneKernel& kernel)
   run_.end = p.num_ops;
 }
 
-void LaneBuffers::AddResident(int lane, int d, std::int64_t bytes) {
-  const int at = d * kernel_.lanes + lane;
-  if (program_.memory == LaneMemory::k32) {
-    static_cast<std::uint32_t*>(run_.resident)[at] += static_cast<std::uint32_t>(bytes);
-  } else {
-    static_cast<std::uint64_t*>(run_.resident)[at] += static_cast<std::uint64_t>(bytes);
-  }
-}
-
 void LaneBuffers::Pass() {
   const int lanes = kernel_.lanes, end = run_.end;
   if (run_.begin == 0) {

@@ -49,8 +49,6 @@ class LaneBuffers {
   std::int64_t peak(int lane, int d) const {
     return (Bytes(run_.peak, lane, d) + Bytes(run_.resident, lane, d)) * program_.unit;
   }
-  /// Adds to a row of LaneRun::resident. [unit]
-  void AddResident(int lane, int d, std::int64_t bytes);
 
  private:
   struct Free {

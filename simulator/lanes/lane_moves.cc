@@ -21,8 +21,6 @@ LaneMoves::LaneMoves(const LaneProgram& program, const LaneKernel& kernel)
     positions_.push_back(static_cast<int>(i * program.num_ops / count));
   }
   snapshots_.resize((count - 1) * buffers_.state_bytes());
-  input_readers_.resize(program.inputs.size() * program.num_devices);
-  base_resident_.resize(program.num_devices * kernel.lanes * sizeof(std::uint64_t));
 }
 
 // In one lane, or in all, the rows of a group say that it is on `device`.
@@ -68,34 +66,28 @@ void LaneMoves::SetBase(std::span<const std::uint8_t> base, bool busy_wanted) {
   buffers_.run().in_use = base_in_use_;
   base_has_busy_ = busy_wanted;
   buffers_.run().busy_wanted = busy_wanted;
-  if (program.memory != LaneMemory::kNone) {
-    buffers_.kernel().add_residents(program, buffers_.run());
-    std::memcpy(base_resident_.data(), buffers_.run().resident, base_resident_.size());
-    CountInputs();
-    FindLastUses(moved_);
-  }
-  const auto behind = std::upper_bound(positions_.begin(), positions_.end(), first);
-  PassOverBase(anew ? 0 : static_cast<int>(behind - positions_.begin()) - 1);
+  FindLastUses(moved_);
+  PassOverBase(anew ? 0 : SnapshotBefore(first));
 }
 
-void LaneMoves::CountInputs() {
-  const LaneProgram& program = buffers_.program();
-  std::fill(input_readers_.begin(), input_readers_.end(), 0);
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    for (int g = program.inputs[i].begin; g < program.inputs[i].end; ++g) {
-      ++input_readers_[i * program.num_devices + base_[program.input_groups[g]]];
-    }
-  }
+int LaneMoves::SnapshotBefore(int position) const {
+  const auto behind = std::upper_bound(positions_.begin(), positions_.end(), position);
+  return static_cast<int>(behind - positions_.begin()) - 1;
+}
+
+void LaneMoves::Restore(int snapshot) {
+  const size_t bytes = buffers_.state_bytes();
+  if (snapshot == 0) return;  // the pass begins with a clean sheet
+  std::memcpy(buffers_.state(), snapshots_.data() + (snapshot - 1) * bytes, bytes);
 }
 
 void LaneMoves::PassOverBase(int snapshot) {
   LaneRun& run = buffers_.run();
   const size_t bytes = buffers_.state_bytes();
-  if (snapshot > 0) {
-    std::memcpy(buffers_.state(), snapshots_.data() + (snapshot - 1) * bytes, bytes);
-  }
+  Restore(snapshot);
   for (int i = snapshot; i < num_snapshots(); ++i) {
     const bool last = i + 1 == num_snapshots();
+    if (last && buffers_.program().memory == LaneMemory::kNone) return;
     run.begin = positions_[i];
     run.end = last ? buffers_.program().num_ops : positions_[i + 1];
     // The last part matters for what it leaves in `later` alone.
@@ -110,38 +102,13 @@ int LaneMoves::SnapshotFor(std::span<const Move> moves) const {
     if (base_[move.group] == move.device) continue;
     first = std::min(first, buffers_.program().first_effect[move.group]);
   }
-  const auto behind = std::upper_bound(positions_.begin(), positions_.end(), first);
-  return static_cast<int>(behind - positions_.begin()) - 1;
+  return SnapshotBefore(first);
 }
 
 void LaneMoves::MoveInLane(int lane, Move move) {
-  const LaneProgram& program = buffers_.program();
-  const int group = move.group, n = program.num_devices;
-  const std::uint8_t from = buffers_.devices()[group * buffers_.kernel().lanes + lane];
-  if (from == move.device) return;
-  if (!is_moved_[group]) moved_.push_back(group);
-  is_moved_[group] = 1;
-  Place(group, lane, move.device);
-  if (program.memory == LaneMemory::kNone) return;
-  buffers_.AddResident(lane, from, -program.resident[group]);
-  buffers_.AddResident(lane, move.device, program.resident[group]);
-  for (int i = program.group_input_begin[group]; i < program.group_input_begin[group + 1]; ++i) {
-    // Readers on a device, in this lane: those of the base, and what has moved since.
-    const int input = program.group_inputs[i];
-    const LaneProgram::Input& read = program.inputs[input];
-    int left = input_readers_[input * n + from], before = input_readers_[input * n + move.device];
-    for (const int other : moved_) {
-      const std::uint8_t now = buffers_.devices()[other * buffers_.kernel().lanes + lane];
-      const bool reads = std::binary_search(program.input_groups.begin() + read.begin,
-                                            program.input_groups.begin() + read.end,
-                                            other);
-      if (!reads || now == base_[other]) continue;
-      left += (now == from) - (base_[other] == from);
-      before += (now == move.device) - (base_[other] == move.device);
-    }
-    if (left == 0) buffers_.AddResident(lane, from, -read.bytes);
-    if (before == 1) buffers_.AddResident(lane, move.device, read.bytes);
-  }
+  if (!is_moved_[move.group]) moved_.push_back(move.group);
+  is_moved_[move.group] = 1;
+  Place(move.group, lane, move.device);
 }
 
 // Which devices have later readers of an item: what a pass leaves in LaneRun::later.
@@ -179,12 +146,10 @@ void LaneMoves::Run(const Neighbors& neighbors, std::span<const int> which, int 
   const LaneProgram& program = buffers_.program();
   LaneRun& run = buffers_.run();
   moved_.clear();
-  if (program.memory != LaneMemory::kNone) {
-    std::memcpy(run.resident, base_resident_.data(), base_resident_.size());
-  }
   for (size_t lane = 0; lane < which.size(); ++lane) {
     for (const Move& move : neighbors.of(which[lane])) MoveInLane(static_cast<int>(lane), move);
   }
+  if (program.memory != LaneMemory::kNone) buffers_.kernel().add_residents(program, run);
   FindLastUses(moved_);
   run.in_use = base_in_use_;
   for (const int i : which) {
@@ -192,15 +157,11 @@ void LaneMoves::Run(const Neighbors& neighbors, std::span<const int> which, int 
   }
   run.begin = positions_[snapshot];
   run.end = program.num_ops;
-  if (snapshot > 0) {
-    const size_t bytes = buffers_.state_bytes();
-    std::memcpy(buffers_.state(), snapshots_.data() + (snapshot - 1) * bytes, bytes);
-  }
+  Restore(snapshot);
   buffers_.Pass();
   UndoMoves();
 }
 
-// What is resident belongs to the results: the next run puts it right.
 void LaneMoves::UndoMoves() {
   const LaneProgram& program = buffers_.program();
   for (const int group : moved_) {

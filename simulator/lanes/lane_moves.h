@@ -51,8 +51,9 @@ class LaneMoves {
   void Place(int group, int lane, std::uint8_t device);
   void PlaceInAll(int group, std::uint8_t device);
   void MoveInLane(int lane, Move move);
-  void CountInputs();
   void UndoMoves();
+  int SnapshotBefore(int position) const;
+  void Restore(int snapshot);
   void FindLater(int item);
   void FindLastUses(std::span<const int> groups);
   void PassOverBase(int snapshot);
@@ -68,7 +69,6 @@ class LaneMoves {
   std::vector<int> moved_;              // groups that some lane has moved
   std::vector<std::uint8_t> is_moved_;  // [num_groups]
   std::vector<std::int32_t> classes_;
-  std::vector<std::byte> base_resident_;
 };
 
 }  // namespace emplace

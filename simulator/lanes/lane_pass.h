@@ -592,22 +592,26 @@ class LaneMemoryPlan {
 
   /// LaneKernel::add_residents.
   void AddResidents() const {
+    const int n = p_.num_devices;
     auto* resident = static_cast<typename Bytes::Number*>(run_.resident);
-    for (int d = 0; d < p_.num_devices; ++d) {
-      auto sum = Bytes::Set(0);
-      for (int group = 0; group < p_.num_groups; ++group) {
-        if (p_.resident[group] == 0) continue;
-        const Word lanes = Rows::WordOf(rows_.OnDevice(group), d);
-        sum = I::AddIf(sum, I::ToMask(lanes), Bytes::Set(p_.resident[group]));
+    const auto add = [&](const std::uint64_t* row, std::int64_t bytes) {
+      for (int d = 0; d < n; ++d) {
+        auto* at = resident + d * kLanes;
+        const auto lanes = I::ToMask(Rows::WordOf(row, d));
+        Bytes::Store(at, I::AddIf(Bytes::Load(at), lanes, Bytes::Set(bytes)));
       }
-      for (const LaneProgram::Input& input : p_.inputs) {
-        Word lanes = 0;
-        for (int g = input.begin; g < input.end; ++g) {
-          lanes |= Rows::WordOf(rows_.OnDevice(p_.input_groups[g]), d);
-        }
-        sum = I::AddIf(sum, I::ToMask(lanes), Bytes::Set(input.bytes));
+    };
+    for (int d = 0; d < n; ++d) Bytes::Store(resident + d * kLanes, Bytes::Set(0));
+    for (int group = 0; group < p_.num_groups; ++group) {
+      if (p_.resident[group] > 0) add(rows_.OnDevice(group), p_.resident[group]);
+    }
+    for (const LaneProgram::Input& input : p_.inputs) {
+      std::uint64_t read[kMaxDevices] = {};
+      for (int g = input.begin; g < input.end; ++g) {
+        const std::uint64_t* reader = rows_.OnDevice(p_.input_groups[g]);
+        for (int chunk = 0; chunk < rows_.NumChunks(); ++chunk) read[chunk] |= reader[chunk];
       }
-      Bytes::Store(resident + d * kLanes, sum);
+      add(read, input.bytes);
     }
   }
 

@@ -411,8 +411,7 @@ class Compiler {
   // What depends on where a group is.
   void CompileGroups() {
     out_.first_effect.assign(out_.num_groups, p_.num_ops);
-    std::vector<std::vector<int>> items(out_.num_groups), inputs(out_.num_groups),
-        classes(out_.num_groups);
+    std::vector<std::vector<int>> items(out_.num_groups), classes(out_.num_groups);
     for (int position = 0; position < p_.num_ops; ++position) {
       int& first = out_.first_effect[p_.group_at[position]];
       first = std::min(first, position);
@@ -424,11 +423,6 @@ class Compiler {
       for (size_t i = 0; i < out_.items.size(); ++i) {
         for (int entry = out_.items[i].entry_begin; entry < out_.items[i].entry_end; ++entry) {
           items[out_.entry_group[entry]].push_back(static_cast<int>(i));
-        }
-      }
-      for (size_t i = 0; i < out_.inputs.size(); ++i) {
-        for (int g = out_.inputs[i].begin; g < out_.inputs[i].end; ++g) {
-          inputs[out_.input_groups[g]].push_back(static_cast<int>(i));
         }
       }
       for (size_t c = 0; c < out_.classes.size(); ++c) {
@@ -445,7 +439,6 @@ class Compiler {
       }
     }
     Flatten(items, out_.group_item_begin, out_.group_items);
-    Flatten(inputs, out_.group_input_begin, out_.group_inputs);
     Flatten(classes, out_.group_class_begin, out_.group_classes);
   }
   static void Flatten(std::vector<std::vector<int>>& lists,

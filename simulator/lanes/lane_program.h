@@ -146,8 +146,8 @@ struct LaneProgram {
   std::vector<std::int32_t> first_effect;
   /// [num_groups + 1] into [group_items]: items that it reads, if memory is counted
   std::vector<std::int32_t> group_item_begin, group_items;
-  /// The same for graph inputs and for alias classes.
-  std::vector<std::int32_t> group_input_begin, group_inputs, group_class_begin, group_classes;
+  /// The same for alias classes.
+  std::vector<std::int32_t> group_class_begin, group_classes;
 };
 
 }  // namespace emplace
