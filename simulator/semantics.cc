@@ -119,4 +119,12 @@ std::string SemanticsHelp() {
   return Alternatives(texts);
 }
 
+std::vector<int> OpOrder(const Graph& graph,
+                         std::span<const int> issue_order,
+                         Semantics semantics) {
+  RequireIssueOrder(graph, issue_order, semantics);
+  if (issue_order.empty()) return EntryOf(semantics).op_order(graph);
+  return {issue_order.begin(), issue_order.end()};
+}
+
 }  // namespace emplace

@@ -96,4 +96,9 @@ const SemanticsEntry& EntryOf(Semantics semantics);
 ///   RequireOpOrder() does
 void RequireIssueOrder(const Graph& graph, std::span<const int> issue_order, Semantics semantics);
 
+/// The order in which an engine wants the ops: `issue_order` if there is one, else that of the
+/// semantics.
+/// @return [num_ops] op ids   @throws InputError as RequireIssueOrder() does
+std::vector<int> OpOrder(const Graph& graph, std::span<const int> issue_order, Semantics semantics);
+
 }  // namespace emplace

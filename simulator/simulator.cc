@@ -19,13 +19,6 @@
 namespace emplace {
 namespace {
 
-// The order in which the engine wants the ops. @return [num_ops] op ids
-std::vector<int> OpOrder(const Graph& graph, const SimulatorOptions& options) {
-  RequireIssueOrder(graph, options.issue_order, options.semantics);
-  return options.issue_order.empty() ? EntryOf(options.semantics).op_order(graph)
-                                     : options.issue_order;
-}
-
 bool HasAllRoutes(const Cluster& cluster) {
   for (int from = 0; from < cluster.num_devices(); ++from) {
     for (int to = 0; to < cluster.num_devices(); ++to) {
@@ -90,7 +83,7 @@ class Simulator final : public Evaluator {
  public:
   Simulator(std::shared_ptr<const Problem> problem, const SimulatorOptions& options)
       : problem_(std::move(problem)),
-        compiled_(*problem_, OpOrder(problem_->graph(), options)),
+        compiled_(*problem_, OpOrder(problem_->graph(), options.issue_order, options.semantics)),
         engine_options_{options.count_gaps, options.memory, options.channel_contention},
         all_routes_(HasAllRoutes(problem_->cluster())) {
     EMPLACE_CHECK(options.threads >= 1);

@@ -20,9 +20,7 @@ namespace {
 
 GpuTables MakeTables(const Problem& problem, const SimulatorOptions& options) {
   const CompiledProblem compiled(problem,
-                                 options.issue_order.empty()
-                                     ? EntryOf(options.semantics).op_order(problem.graph())
-                                     : options.issue_order);
+                                 OpOrder(problem.graph(), options.issue_order, options.semantics));
   const LaneProgram lanes(compiled,
                           {options.count_gaps, options.memory, options.channel_contention});
   if (!lanes.possible) {
