@@ -11,7 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/cost/cost_model.h"
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 #include "simulator/reference.h"
 
 namespace emplace {

@@ -28,6 +28,7 @@ ALLOWED = [
     ("framework/placement/", PLACEMENT),
     ("framework/schedule/", SCHEDULE),
     ("framework/learn/", CONFIG + ["framework/learn/"]),
+    ("framework/bounds/", SCHEDULE + ["framework/bounds/", "framework/search/"]),
     ("framework/search/", SCHEDULE + ["framework/search/", "framework/learn/"]),
     ("framework/", ["framework/"]),
     ("simulator/", ["framework/", "simulator/"]),

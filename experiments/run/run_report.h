@@ -9,7 +9,7 @@
 #include "experiments/load.h"
 #include "experiments/run/run_resume.h"
 #include "experiments/run/run_table.h"
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 #include "simulator/simulator.h"
 
 namespace emplace {

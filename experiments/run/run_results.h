@@ -7,7 +7,7 @@
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
 #include "framework/results/results_file.h"
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 
 namespace emplace {
 

@@ -10,7 +10,7 @@
 #include "experiments/load.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 
 namespace emplace {
 

@@ -6,7 +6,7 @@
 
 #include "experiments/load.h"
 #include "experiments/sweep/sweep_config.h"
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 
 namespace emplace {
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "framework/base/interrupt.h"
+#include "framework/base/time.h"
 #include "framework/config/config_node.h"
 #include "framework/config/fields.h"
 #include "framework/search/evaluator.h"
@@ -38,6 +39,9 @@ class Agent {
   virtual void Step(Evaluator& evaluator) = 0;
   /// True when further steps cannot change anything (a heuristic after its construction).
   virtual bool Finished() const { return false; }
+  /// A lower bound on the objective of every placement of the problem, as far as the agent has proved
+  /// one; 0: none. It never decreases. The best placement found is optimal when it is as good. [ns]
+  virtual Nanos bound() const { return 0; }
   /// The agent's own numbers, one row per update (update_table.h); nullptr for an agent that does
   /// not learn. Part of the saved state.
   virtual const UpdateTable* updates() const { return nullptr; }

@@ -12,7 +12,7 @@
 #include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 #include "simulator/simulator.h"
 #include "tests/benchmarks/measure_evaluator.h"
 #include "tests/support/paths.h"

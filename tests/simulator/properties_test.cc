@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 #include "tests/simulator/simulate.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "simulator/bounds.h"
+#include "framework/bounds/bounds.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Proven lower bounds on the step time of every placement, in every semantics (README.md, "Lower
-// bounds"):
+// Proven lower bounds on the step time of every placement, in every semantics (simulator/README.md,
+// "Lower bounds"):
 //
 //   critical path   longest chain of dependent ops, each at its best device's cost
 //   work            ops split fractionally over the devices as well as possible:

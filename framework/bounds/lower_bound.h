@@ -1,0 +1,35 @@
+#pragma once
+
+// The best lower bound on the objective of a problem that some time proves: what is reported beside
+// every search as `bound`, with the method that proved it. The methods are those of this folder;
+// each one's header says why it holds.
+
+#include <functional>
+#include <string>
+
+#include "framework/base/interrupt.h"
+#include "framework/base/time.h"
+#include "framework/search/problem.h"
+
+namespace emplace {
+
+struct LowerBound {
+  Nanos value = 0;     ///< no placement has a smaller objective [ns]
+  std::string method;  ///< what proved it, as results name it: "critical_path", "work", ...
+};
+
+struct ProofOptions {
+  /// Time for methods that improve as long as they run; 0: only those that take well under a
+  /// second on a graph of thousands of ops, the same value on every machine [s]
+  double seconds = 0;
+  /// A placement with this objective is known: a bound as large ends the proof [ns]
+  Nanos known = kMaxNanos;
+  Interrupt interrupt;
+  /// Told each better bound, if set.
+  std::function<void(const LowerBound&)> improved;
+};
+
+/// @throws Interrupted
+LowerBound ProveBound(const Problem& problem, const ProofOptions& options = {});
+
+}  // namespace emplace
