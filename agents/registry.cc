@@ -11,6 +11,7 @@
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
 #include "agents/metis/metis_agent.h"
+#include "agents/order_search/order_search.h"
 #include "agents/placeto/placeto_agent.h"
 #include "agents/post/post_agent.h"
 #include "agents/random/random_agent.h"
@@ -141,6 +142,10 @@ AgentRegistry MakeRegistry() {
       "metis", "Least cut into parts of equal cost by METIS", kNone, kNearLinear));
   add(Entry<ScotchAgent>(
       "min_cut", "Static mapping onto the GPUs by Scotch", kNone, kScotch, min_cut));
+  add(Entry<OrderSearchAgent>("order_search",
+                              "Placement and issue order, improved in turn",
+                              kSeeded,
+                              kPerEvaluation));
   add(Entry<PlacetoAgent>("placeto",
                           "Group-by-group improvement with a graph network (Addanki et al. 2019)",
                           kSeeded,

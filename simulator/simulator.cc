@@ -83,6 +83,7 @@ class Simulator final : public Evaluator {
  public:
   Simulator(std::shared_ptr<const Problem> problem, const SimulatorOptions& options)
       : problem_(std::move(problem)),
+        options_(options),
         compiled_(*problem_, OpOrder(problem_->graph(), options.issue_order, options.semantics)),
         engine_options_{options.count_gaps, options.memory, options.channel_contention},
         all_routes_(HasAllRoutes(problem_->cluster())) {
@@ -92,11 +93,7 @@ class Simulator final : public Evaluator {
     if (steps) CheckHops(problem_->cluster(), semantics);
     if (steps && semantics.in_lanes) kernel_ = FindLaneKernel(options.most_lanes);
     if (!steps) compiled_period_.emplace(*problem_);
-    for (int i = 0; i < options.threads; ++i) {
-      workers_.push_back({.engine = semantics.make_engine(compiled_, engine_options_),
-                          .device = std::vector<std::uint8_t>(compiled_.num_ops)});
-      if (compiled_period_) workers_.back().period.emplace(*compiled_period_);
-    }
+    MakeWorkers();
   }
 
   const Problem& problem() const override { return *problem_; }
@@ -113,6 +110,18 @@ class Simulator final : public Evaluator {
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override {
     CheckSize(placements.num_groups);
     EvaluateAll(Rows(placements), {.columns = outcomes});
+  }
+
+  bool SetIssueOrder(std::span<const int> order) override {
+    if (compiled_period_ || !EntryOf(options_.semantics).has_issue_order) return false;
+    if (order.empty()) order = options_.issue_order;
+    const std::vector<int> op_order = OpOrder(problem_->graph(), order, options_.semantics);
+    if (op_order == compiled_.op_at) return true;
+    workers_.clear();
+    lane_program_.reset();
+    compiled_ = CompiledProblem(*problem_, op_order);
+    MakeWorkers();
+    return true;
   }
 
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override {
@@ -163,11 +172,21 @@ class Simulator final : public Evaluator {
     Outcome outcome;
   };
 
+  void MakeWorkers() {
+    for (int i = 0; i < options_.threads; ++i) {
+      workers_.push_back(
+          {.engine = EntryOf(options_.semantics).make_engine(compiled_, engine_options_),
+           .device = std::vector<std::uint8_t>(compiled_.num_ops)});
+      if (compiled_period_) workers_.back().period.emplace(*compiled_period_);
+    }
+  }
+
   // Compiles the problem for lanes when they are first of use; a single placement never is.
   bool HasLanes() {
     if (kernel_ == nullptr) return false;
     if (lane_program_ == nullptr) {
       lane_program_ = std::make_unique<LaneProgram>(compiled_, engine_options_);
+      allowed_.clear();
       for (int group = 0; group < problem_->num_groups(); ++group) {
         allowed_.push_back(problem_->allowed_devices(group));
       }
@@ -381,7 +400,8 @@ class Simulator final : public Evaluator {
   }
 
   const std::shared_ptr<const Problem> problem_;
-  const CompiledProblem compiled_;
+  const SimulatorOptions options_;
+  CompiledProblem compiled_;  // in the issue order at hand
   const EngineOptions engine_options_;
   const bool all_routes_;
   std::optional<const CompiledPeriod> compiled_period_;

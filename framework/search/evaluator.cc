@@ -34,6 +34,10 @@ void Evaluator::EvaluateRows(const PlacementRows& placements, const OutcomeColum
   WriteColumns(Evaluate(copies), outcomes);
 }
 
+bool Evaluator::SetIssueOrder(std::span<const int> /*order*/) {
+  return false;
+}
+
 void Evaluator::EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) {
   std::vector<Placement> copies(neighbors.size(), neighbors.base);
   for (std::size_t i = 0; i < copies.size(); ++i) {

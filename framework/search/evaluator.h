@@ -105,6 +105,15 @@ class Evaluator {
   /// once, and kept until the next call: ask for many, or often, with one base.
   virtual void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes);
 
+  /// Where a step depends on the order in which ops are issued: all that is evaluated from here on
+  /// is issued in this one. Takes as long as making the evaluator anew: evaluate much between two
+  /// calls.
+  /// @param order  [num_ops] op ids, each behind all that it awaits; empty: the order that the
+  ///   evaluator was made with
+  /// @return false: outcomes depend on no order, and nothing changes
+  /// @throws InputError as RequireOpOrder() does (framework/graph/op_order.h)
+  virtual bool SetIssueOrder(std::span<const int> order);
+
   /// Evaluations still allowed by the budget; a batch beyond it is cut off by BudgetExhausted.
   virtual std::int64_t remaining() const { return INT64_MAX; }
 

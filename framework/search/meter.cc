@@ -101,7 +101,10 @@ void MeteredEvaluator::InParts(std::size_t size,
     } else {
       ReadOutcome(part, best, problem(), outcome);
     }
-    best_ = Best{std::move(found), std::move(outcome), index + static_cast<std::int64_t>(best)};
+    best_ = Best{std::move(found),
+                 std::move(outcome),
+                 index + static_cast<std::int64_t>(best),
+                 issue_order_};
   });
 }
 
@@ -113,11 +116,18 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
     const double now = seconds();
     for (std::size_t i = first; i < first + count; ++i) {
       if (!best_ || Better(outcomes[i], best_->outcome)) {
-        best_ = Best{placements[i], outcomes[i], static_cast<std::int64_t>(records_.size())};
+        best_ = Best{
+            placements[i], outcomes[i], static_cast<std::int64_t>(records_.size()), issue_order_};
       }
       Record(now, outcomes[i].step_time, outcomes[i].feasible);
     }
   });
+}
+
+bool MeteredEvaluator::SetIssueOrder(std::span<const int> order) {
+  if (!inner_.SetIssueOrder(order)) return false;
+  issue_order_.assign(order.begin(), order.end());
+  return true;
 }
 
 void MeteredEvaluator::EvaluateRows(const PlacementRows& placements,

@@ -58,6 +58,7 @@ class MeteredEvaluator final : public Evaluator {
   /// placement is evaluated a second time, for its whole outcome; that counts nothing.
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
+  bool SetIssueOrder(std::span<const int> order) override;
   std::int64_t remaining() const override;
 
   /// The best placement so far.
@@ -65,6 +66,9 @@ class MeteredEvaluator final : public Evaluator {
     Placement placement;
     Outcome outcome;
     std::int64_t index = 0;  ///< evaluation that found it, from 0
+    /// [num_ops] op ids in the order in which it is issued, if the search set one; empty: in the
+    /// order that the evaluator was made with.
+    std::vector<int> issue_order;
   };
   /// Goes on where an earlier part of the same search ended: its evaluations and seconds count
   /// towards the budget. To be called before the first evaluation.
@@ -97,6 +101,7 @@ class MeteredEvaluator final : public Evaluator {
   std::chrono::steady_clock::time_point start_;
   std::optional<Best> best_;
   std::vector<EvaluationRecord> records_;
+  std::vector<int> issue_order_;  // as Best::issue_order, for what is evaluated at present
   Nanos best_feasible_ = kMaxNanos;
   // Columns of a part that the caller does not want.
   std::vector<Nanos> step_time_;

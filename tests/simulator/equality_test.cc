@@ -86,6 +86,33 @@ TEST_CASE("the fast engines equal the reference in any issue order") {
   CHECK(compared > 0);
 }
 
+TEST_CASE("an issue order set later is as one that the simulator was made with") {
+  Rng rng(41);
+  for (int round = 0; round < 40 * EMPLACE_TEST_SCALE; ++round) {
+    const auto problem = RandomProblem(rng, {.num_ops = 1 + UniformInt(rng, 30)});
+    std::vector<Placement> placements;
+    for (int i = 0; i < 20; ++i) placements.push_back(RandomPlacement(rng, *problem));
+    for (const Semantics semantics : AllSemantics()) {
+      const SimulatorOptions own{.semantics = semantics,
+                                 .issue_order = EntryOf(semantics).has_issue_order
+                                                    ? RandomIssueOrder(rng, problem->graph())
+                                                    : std::vector<int>{}};
+      const auto simulator = MakeSimulator(problem, own);
+      for (std::vector<int> order : {RandomIssueOrder(rng, problem->graph()), std::vector<int>{}}) {
+        REQUIRE(simulator->SetIssueOrder(order) == EntryOf(semantics).has_issue_order);
+        SimulatorOptions options = own;
+        if (EntryOf(semantics).has_issue_order && !order.empty()) options.issue_order = order;
+        const auto expected = MakeSimulator(problem, options)->Evaluate(placements);
+        const auto outcomes = simulator->Evaluate(placements);
+        for (size_t i = 0; i < placements.size(); ++i) {
+          const std::string difference = Difference(outcomes[i], expected[i]);
+          REQUIRE_MESSAGE(difference.empty(), difference);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("batch = one by one, any number of threads, any order of the batch") {
   Rng rng(3);
   const auto problem = RandomProblem(rng, {.num_ops = 60, .num_devices = 4});

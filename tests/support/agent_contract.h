@@ -27,6 +27,7 @@ class RecordingEvaluator final : public Evaluator {
   using Evaluator::Evaluate;
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
+  bool SetIssueOrder(std::span<const int> order) override { return inner_.SetIssueOrder(order); }
   std::int64_t remaining() const override { return inner_.remaining(); }
   const std::vector<Placement>& placements() const { return placements_; }
 

@@ -227,6 +227,49 @@ TEST_CASE("a second batch of neighbours goes on from the best of the first") {
   CHECK(meter.records().size() == 4);
 }
 
+// A step takes as long as the first op of its issue order has an id, and 5 in its own order.
+class OrderedEvaluator final : public Evaluator {
+ public:
+  const Problem& problem() const override { return *problem_; }
+  using Evaluator::Evaluate;
+  void Evaluate(std::span<const Placement> placements,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail&) override {
+    for (size_t i = 0; i < placements.size(); ++i) {
+      outcomes[i] = {.step_time = first_, .devices = std::vector<DeviceOutcome>(3)};
+    }
+  }
+  bool SetIssueOrder(std::span<const int> order) override {
+    first_ = order.empty() ? 5 : order[0];
+    return true;
+  }
+
+ private:
+  std::shared_ptr<const Problem> problem_ = TwoOps();
+  int first_ = 5;
+};
+
+TEST_CASE("the best is kept with the issue order in which it is so good") {
+  OrderedEvaluator inner;
+  MeteredEvaluator meter(inner, {});
+  const Placement placement{{0, 0}};
+  const std::vector<int> begin{0, 1};
+  const std::vector<Move> moves{{0, 0}};
+  meter.Evaluate(placement);
+  CHECK(meter.best()->issue_order.empty());
+  CHECK(meter.SetIssueOrder(std::vector<int>{1, 0}));
+  meter.Evaluate(placement);
+  CHECK(meter.best()->issue_order == std::vector<int>{1, 0});
+  CHECK(meter.SetIssueOrder({}));
+  meter.Evaluate(placement);
+  CHECK(meter.best()->issue_order == std::vector<int>{1, 0});
+  CHECK(meter.SetIssueOrder(std::vector<int>{0, 1}));
+  meter.EvaluateNeighbors({placement, begin, moves}, {});
+  CHECK(meter.best()->issue_order == std::vector<int>{0, 1});
+  SumEvaluator without(TwoOps());
+  CHECK_FALSE(MeteredEvaluator(without, {}).SetIssueOrder(std::vector<int>{1, 0}));
+}
+
 TEST_CASE("a restored meter goes on as if it had never stopped") {
   SumEvaluator inner(TwoOps());
   const std::vector<Placement> batch{{{2, 0}}, {{1, 1}}, {{0, 1}}, {{1, 0}}, {{0, 0}}};

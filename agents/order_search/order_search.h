@@ -1,0 +1,103 @@
+#pragma once
+
+// Placement and issue order, improved in turn.
+//
+// In stream semantics every device and channel works in the order in which ops are issued, so that
+// the order is a decision beside the placement. The search keeps one of each, x and o. Its first
+// step evaluates the placements named by `start` in the evaluator's own order and in that by upward
+// rank, and begins at the best pair. Then, `batches` times in a row, it proposes `batch` moves
+// (common/moves.h) of x and goes to the best of them unless that is worse; and once it proposes
+// `orders` orders for x, and goes to the best of them unless that is worse. An order is that of
+// IssueOrder() (framework/schedule/issue_order.h) by one of these priorities, drawn in turn:
+//
+//   rank       rank(v) = c(v, x(v)) + max over the readers r of what v makes of (t + rank(r)),
+//              t = the time of the transfer where x puts v and r on different devices, else 0
+//   noise      rank(v) * (1 + s z), z standard normal, ln s uniform in [ln 0.003, ln 0.3]
+//   forward    the order at hand, but a random op, with what it awaits, up to 2^U positions
+//   earlier,
+//              U uniform up to half of all
+//
+// After `patience` rounds without improvement it begins anew from the best pair, each group moved
+// with probability `perturbation` (doubled each time, as in hill_climb.h). Where there is no issue
+// order (queue semantics, hardware) only placements are searched.
+//
+// Ends only when no group has a choice and there is no order; otherwise the budget ends it.
+//
+// Source: [ours]. Ranks: HEFT (Topcuoglu et al. 2002), with the costs of the placement at hand.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "framework/base/random.h"
+#include "framework/config/fields.h"
+#include "framework/search/agent.h"
+#include "framework/search/outcome_table.h"
+
+namespace emplace {
+
+struct OrderSearchConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  int batch = 32;
+  int batches = 32;
+  int orders = 6;
+  int patience = 40;
+  double perturbation = 0.02;
+  MoveConfig moves;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to begin at the best of");
+    v.Field("batch", batch, "moves proposed at once");
+    v.Field("batches", batches, "batches of moves between two looks at orders");
+    v.Field("orders", orders, "orders proposed at once");
+    v.Field("patience", patience, "rounds without improvement before a restart");
+    v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
+    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+  }
+};
+
+class OrderSearchAgent final : public Agent {
+ public:
+  using Config = OrderSearchConfig;
+  /// @throws SettingError for an unknown start, or a number out of range
+  OrderSearchAgent(const AgentContext& context, const Config& config);
+  void Step(Evaluator& evaluator) override;
+  bool Finished() const override { return started_ && !has_orders_ && !proposer_.any(); }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+ private:
+  /// A placement, the order in which it is issued (empty: the evaluator's own), and what they lead
+  /// to.
+  struct Pair {
+    Placement placement;
+    std::vector<int> order;  // [num_ops] op ids
+    Score score;
+  };
+  void Begin(Evaluator& evaluator);
+  void MoveGroups(Evaluator& evaluator);
+  void MoveOps(Evaluator& evaluator);
+  void Restart(Evaluator& evaluator);
+  /// Notes whether the current pair is the best.
+  void NoteBest();
+  std::vector<std::int64_t> Ranks(const Placement& placement) const;
+  std::vector<int> ProposeOrder();
+
+  std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;  // ends the construction of starts
+  Config config_;
+  MoveProposer proposer_;
+  Rng rng_;
+  bool started_ = false, has_orders_ = false;
+  int batches_ = 0;   // since the last look at orders
+  int stale_ = 0;     // rounds since the current pair last improved
+  int restarts_ = 0;  // since the best was found
+  int proposed_ = 0;  // orders, of all placements
+  Pair current_, best_;
+  MoveLists candidates_;  // of one step, as are their outcomes
+  OutcomeTable outcomes_;
+};
+
+}  // namespace emplace
