@@ -19,5 +19,7 @@ void AddProfileCommand(Command program);
 void AddVerifyCommand(Command program);
 void AddExportCommand(Command program);
 void AddValidateCommand(Command program);
+void AddCertifyCommand(Command program);
+void AddStressCommand(Command program);
 
 }  // namespace emplace

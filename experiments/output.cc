@@ -108,4 +108,33 @@ std::string FormatColumns(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+std::string MarkdownLines(const std::vector<std::vector<std::string>>& lines, size_t num_left) {
+  std::vector<size_t> width(lines[0].size(), 3);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], Width(line[i]));
+  }
+  std::string text;
+  for (size_t l = 0; l < lines.size(); ++l) {
+    for (size_t i = 0; i < lines[l].size(); ++i) {
+      const std::string padding(width[i] - Width(lines[l][i]), ' ');
+      text += i < num_left ? fmt::format("| {}{} ", lines[l][i], padding)
+                           : fmt::format("| {}{} ", padding, lines[l][i]);
+    }
+    text += "|\n";
+    if (l > 0) continue;
+    for (size_t i = 0; i < width.size(); ++i) {
+      text += "|" + std::string(width[i] + 1, '-') + (i < num_left ? "-" : ":");
+    }
+    text += "|\n";
+  }
+  return text;
+}
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
 }  // namespace emplace

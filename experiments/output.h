@@ -2,6 +2,7 @@
 
 // What the program says: to stdout, to stderr, and numbers in words for people.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,5 +33,13 @@ std::string FormatFlops(double flops);
 /// between.
 /// @param rows  the header first; all of one length
 std::string FormatColumns(const std::vector<std::vector<std::string>>& rows);
+
+/// A table of Markdown with aligned columns.
+/// @param lines  the head first; all of one length, texts of Markdown
+/// @param num_left  so many columns are flush left, the others flush right
+std::string MarkdownLines(const std::vector<std::vector<std::string>>& lines, size_t num_left);
+
+/// A field of CSV, quoted where it has to be.
+std::string CsvField(const std::string& text);
 
 }  // namespace emplace

@@ -36,6 +36,8 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddSweepCommand(program);
   AddTableCommand(program);
   AddReportCommand(program);
+  AddCertifyCommand(program);
+  AddStressCommand(program);
   AddGeneralizeCommand(program);
   AddSimulateCommand(program);
   AddGraphCommand(program);

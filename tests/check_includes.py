@@ -54,9 +54,11 @@ EXPERIMENTS = {
     "machine": ["run"],
     "export": ["run"],
     "generalize": ["run"],
-    "table": ["run"],
+    "stress": ["run"],
+    "table": ["run", "stress"],
     "sweep": ["run", "table"],
-    "report": ["run", "table"],
+    "report": ["run", "stress", "table"],
+    "certify": ["run", "sweep", "table"],
 }
 ROOMS = ["framework", "simulator", "agents", "profilers", "experiments", "tests"]
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}

@@ -15,7 +15,6 @@
 #include "experiments/run/run_reader.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
-#include "framework/results/results_reader.h"
 #include "simulator/simulator.h"
 
 namespace emplace {
@@ -90,24 +89,15 @@ Found ReadPlacementFile(const ExportOptions& options) {
   return found;
 }
 
-std::vector<std::string> LabelsOf(const Candidate& candidate) {
-  std::vector<std::string> labels;  // "etf, m_etf" found the same
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 2) {
-    end = candidate.label.find(", ", begin);
-    labels.push_back(candidate.label.substr(begin, end - begin));
-  }
-  return labels;
-}
-
 Found ReadResults(const ExportOptions& options) {
   Found found{.run = ReadRun(options.input, options.files), .best = {}, .how = {}};
-  found.how.semantics = ParseSemantics(found.run.semantics, options.input);
-  found.how.count_gaps = ResultsReader(options.input).Int("/problem", "count_gaps") != 0;
+  found.how.semantics = found.run.semantics;
+  found.how.count_gaps = found.run.count_gaps;
   found.best = found.run.found.front();
   if (options.agent.empty()) return found;
   std::vector<std::string> choices;
   for (const Candidate& candidate : found.run.found) {
-    const std::vector<std::string> labels = LabelsOf(candidate);
+    const std::vector<std::string> labels = SplitLabels(candidate.label);
     choices.insert(choices.end(), labels.begin(), labels.end());
     const bool wanted = std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
       return label == options.agent || label.starts_with(options.agent + ".seed");

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "experiments/changed_problem.h"
 #include "experiments/run/run_table.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
@@ -76,29 +78,13 @@ std::vector<Nanos> Resimulate(const Verification& verification,
 
 // The same problem on a cluster whose host needs no time to issue ops and copies.
 std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Problem>& given) {
-  const Problem& problem = *given;
-  const Cluster& cluster = problem.cluster();
+  const Cluster& cluster = given->cluster();
   std::vector<DeviceKind> kinds(cluster.kinds().begin(), cluster.kinds().end());
   for (DeviceKind& kind : kinds) kind.issue = kind.launch = 0;
-  std::vector<std::vector<int>> routes;
-  for (int from = 0; from < cluster.num_devices(); ++from) {
-    for (int to = 0; to < cluster.num_devices(); ++to) {
-      const auto route = from != to ? cluster.route(from, to) : std::span<const int>{};
-      routes.emplace_back(route.begin(), route.end());
-    }
-  }
-  return std::make_shared<const Problem>(
-      std::shared_ptr<const Graph>(given, &problem.graph()),
-      problem.grouping(),
-      std::make_shared<const Cluster>(
-          cluster.name(),
-          std::move(kinds),
-          std::vector<Device>(cluster.devices().begin(), cluster.devices().end()),
-          std::vector<Channel>(cluster.channels().begin(), cluster.channels().end()),
-          std::move(routes)),
-      problem.costs(),
-      problem.objective(),
-      ProblemChecks::kPlacementOnly);
+  return ChangeProblem(given,
+                       std::move(kinds),
+                       {cluster.channels().begin(), cluster.channels().end()},
+                       given->costs());
 }
 
 // Why a placement cannot be executed; empty if it can.

@@ -27,10 +27,6 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
   const std::string where = run->file.string();
   const ResultsReader reader(run->file);
   const EarlierRun earlier = ReadRun(run->file, files);
-  SimulatorOptions how;
-  how.semantics = ParseSemantics(earlier.semantics, where);
-  how.count_gaps = reader.Int("/problem", "count_gaps") != 0;
-  const ConfigNode config = ConfigNode::FromString(reader.Text("/config", "yaml"), where);
 
   DrawnPlacement drawn;
   std::vector<int> issue_order = earlier.issue_order;
@@ -46,21 +42,15 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
     }
     drawn.searched = reader.Int(run->group + "/best/outcome", "step_time_ns");
   }
-  const bool period = reader.Text("/problem", "objective") == "period";
-  drawn.problem = MakeProblem(earlier.graph,
-                              earlier.cluster,
-                              ParsePasses(config.At("coarsen")),
-                              period ? Objective::kPeriod : Objective::kStepTime,
-                              reader.Int("/problem", "contracted") != 0,
-                              where,
-                              earlier.costs.get());
+  drawn.problem = MakeRunProblem(earlier, where);
+  drawn.ops = MakeExactProblem(earlier, where);
+  SimulatorOptions how = HowSimulated(earlier, *drawn.ops);
   const bool by_rank = drawn.problem.contracted && !earlier.issue_order.empty();
   drawn.one_gpu = SingleGpuTime(drawn.problem.searched,
                                 WithPriority(how,
                                              by_rank ? Priority::kUpwardRank : Priority::kGiven,
                                              *drawn.problem.searched,
                                              earlier.issue_order));
-  drawn.ops = MakeExactProblem(earlier, where);
   how = WithPriority(how, Priority::kGiven, *drawn.ops, issue_order);
   drawn.timeline = SimulateReference(*drawn.ops, drawn.device_of_op, how);
   drawn.weight.resize(drawn.ops->num_ops());

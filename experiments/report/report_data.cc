@@ -12,6 +12,7 @@
 #include "experiments/build_info.h"
 #include "experiments/report/placement_picture.h"
 #include "experiments/report/timeline_picture.h"
+#include "experiments/stress/stress.h"
 #include "framework/cost/cost_model.h"
 #include "framework/results/results_reader.h"
 
@@ -179,20 +180,23 @@ Json ProblemJson(const ReportProblem& problem,
   json["seeds"] = seeds;
   if (drawn == nullptr) return json;
 
-  const ResultsReader reader(problem.Best()->file);
-  const Nanos bound = reader.Int("/problem", "bound_ns");
-  json["bound_ns"] = bound;
+  const ResultRun& best = *problem.Best();
+  const ResultsReader reader(best.file);
+  json["bound_ns"] = best.bound.value;
+  json["bound_method"] = best.bound.method;
+  json["optimal"] = best.is_optimal();
   json["critical_path_ns"] = reader.Int("/problem", "critical_path_ns");
   json["work_ns"] = reader.Int("/problem", "work_ns");
   json["one_gpu_ns"] = drawn->one_gpu ? Json(*drawn->one_gpu) : Json(nullptr);
   json["graph"] = graphs.Add(drawn->ops->graph());
   json["groups"] = drawn->problem.exact->num_groups();
   json["cluster"] = ClusterJson(drawn->ops->cluster());
-  json["agents"] = AgentsJson(problem, *drawn, bound);
+  json["agents"] = AgentsJson(problem, *drawn, best.bound.value);
   json["drawn"] = DrawnJson(*drawn);
   json["levels"] = std::move(levels);
   json["timeline"] = TimelineJson(*drawn->ops, drawn->timeline);
   json["verification"] = VerificationJson(problem);
+  json["stress"] = RobustnessJson(problem);
   return json;
 }
 
@@ -216,6 +220,47 @@ Json VerificationJson(const ReportProblem& problem) {
     }
     for (const char* name : {"mape", "max_error", "kendall_tau"}) {
       if (reader.HasAttribute(kGroup, name)) json[name] = reader.Double(kGroup, name);
+    }
+    return json;
+  }
+  return nullptr;
+}
+
+Json RobustnessJson(const ReportProblem& problem) {
+  const std::string group = "/stress";
+  const auto finite = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+  };
+  for (const auto& file : FilesOf(problem.runs)) {
+    const ResultsReader reader(file);
+    if (!reader.Has(group)) continue;
+    Json json = {{"labels", reader.Strings(group + "/labels")},
+                 {"step_times_ns", reader.Ints(group + "/step_times_ns")},
+                 {"noise", reader.Double(group, "noise")},
+                 {"adversary", nullptr},
+                 {"date", reader.Text(group, "date")},
+                 {"host", reader.Text(group, "host")}};
+    Json regrets(json["labels"].size(), Json::array());
+    for (const auto& draw : reader.IntMatrix(group + "/scenarios/noise/step_times_ns")) {
+      std::vector<Nanos> times;
+      for (const std::int64_t time : draw) times.push_back(time < 0 ? kMaxNanos : time);
+      const std::vector<double> of_draw = RegretsOf(times);
+      for (size_t i = 0; i < of_draw.size(); ++i) regrets[i].push_back(finite(of_draw[i]));
+    }
+    json["regrets"] = std::move(regrets);
+    json["scenarios"] = Json::array();
+    for (const std::string& name : reader.Children(group + "/scenarios")) {
+      const std::string scenario = group + "/scenarios/" + name;
+      Json figures = {{"name", name},
+                      {"draws", reader.IntMatrix(scenario + "/step_times_ns").size()}};
+      for (const char* figure : {"kendall_tau", "top_share", "regret", "worst_regret"}) {
+        figures[figure] = finite(reader.Double(scenario, figure));
+      }
+      json["scenarios"].push_back(std::move(figures));
+    }
+    if (reader.Has(group + "/adversary")) {
+      json["adversary"] = {{"range", reader.Double(group + "/adversary", "range")},
+                           {"epsilon", finite(reader.Double(group + "/adversary", "epsilon"))}};
     }
     return json;
   }

@@ -35,7 +35,8 @@ class GraphList {
 Json ReportHeadJson(const ResultRuns& results, const std::string& title);
 
 /// An entry of "problems": what was searched, agents with their numbers and curves, the drawn
-/// placement with its timeline and graph, and what `emplace verify` measured, if it did.
+/// placement with its timeline and graph, what `emplace verify` measured and what `emplace stress`
+/// found, if they did.
 /// @param drawn   nullptr: no run has found a placement
 /// @param graphs  gets the problem's graph
 /// @param levels  list of LevelJson(), or null: the graph is not drawn
@@ -46,5 +47,13 @@ Json ProblemJson(const ReportProblem& problem,
 
 /// What `emplace verify` measured, from the first file of the runs that has it; null if none has.
 Json VerificationJson(const ReportProblem& problem);
+
+/// What `emplace stress` found, from the first file of the runs that has it; null if none has.
+/// `regrets` is [placements][draws of noise], null: did not fit.
+///
+///   {"labels", "step_times_ns", "regrets", "noise", "adversary": {"range", "epsilon"} or null,
+///    "scenarios": [{"name", "draws", "kendall_tau", "top_share", "regret", "worst_regret"}],
+///    "date", "host"}
+Json RobustnessJson(const ReportProblem& problem);
 
 }  // namespace emplace

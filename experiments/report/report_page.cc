@@ -21,6 +21,7 @@ constexpr std::string_view kScripts[] = {"format.js",
                                          "placement.js",
                                          "timeline.js",
                                          "gantt.js",
+                                         "robustness.js",
                                          "verification.js",
                                          "report.js"};
 

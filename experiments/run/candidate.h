@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "framework/base/time.h"
 #include "framework/placement/placement.h"
@@ -15,5 +16,15 @@ struct Candidate {
   std::optional<Nanos> searched;  ///< step time that the search saw, perhaps in other semantics or
                                   ///< with other costs; none for one that no search made [ns]
 };
+
+/// The labels of all that found a candidate: "etf, m_etf" -> etf and m_etf.
+inline std::vector<std::string> SplitLabels(const std::string& label) {
+  std::vector<std::string> labels;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 2) {
+    end = label.find(", ", begin);
+    labels.push_back(label.substr(begin, end - begin));
+  }
+  return labels;
+}
 
 }  // namespace emplace

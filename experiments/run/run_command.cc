@@ -55,6 +55,10 @@ fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   return fs::path("results") / (plan.name + ".h5");
 }
 
+bool IsBetter(const SearchResult& a, const SearchResult& b) {
+  return a.best && (!b.best || Better(a.best->outcome, b.best->outcome));
+}
+
 // Makes all searches, `jobs` at a time. Each is on disk as soon as it has ended.
 void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
   const Cluster& cluster = run.problem.exact->cluster();
@@ -83,17 +87,17 @@ void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
                                   {},
                                   run.plan.config.gpu);
     const std::lock_guard lock(mutex);
+    if (best == nullptr || IsBetter(result, *best)) best = &result;
+    run.bounds.proven = LargerOf(run.bounds.proven, {result.bound, spec.entry->name});
     if (!complete) {
       try {
         WriteSearch(file, run.problem, spec, run.plan.config.steps_per_measurement, result);
+        WriteBound(file, run.bounds.proven, FittingTime(*best));
         file.Commit();
       } catch (...) {
         unwritable = true;  // spares the searches that have not begun
         throw;
       }
-    }
-    if (result.best && (best == nullptr || Better(result.best->outcome, best->best->outcome))) {
-      best = &result;
     }
     if (!quiet) {
       progress.Line(fmt::format("#{} {}: {} ({}, {} evaluations, {:.1f} s)",
@@ -106,7 +110,7 @@ void SearchAll(Run& run, ResultsFile& file, int jobs, bool quiet) {
     }
     progress.Update(
         ++done,
-        best ? fmt::format("best {} by {}", ShortOutcome(*best, cluster), best->label) : "");
+        best->best ? fmt::format("best {} by {}", ShortOutcome(*best, cluster), best->label) : "");
   });
 }
 
@@ -160,7 +164,8 @@ bool Resume(Run& run, const fs::path& output, const RunOptions& options) {
     PrintWarning(output.string() + ": is not there yet; a new run begins");
     return false;
   }
-  run.earlier = ReadEarlierSearches(output, run.plan, run.problem, run.bounds);
+  run.earlier = ReadEarlierSearches(output, run.plan, run.problem, run.bounds.simple);
+  run.bounds.proven = LargerOf(run.bounds.proven, ReadBound(ResultsReader(output)));
   return true;
 }
 
@@ -181,9 +186,8 @@ int RunConfigured(const RunOptions& options) {
   run.searched = run.plan.SimulatorFor(*run.problem.searched);
   run.exact = run.problem.contracted ? run.plan.SimulatorFor(*run.problem.exact) : run.searched;
   RequireAgents(run);
-  run.bounds = ComputeBounds(*run.problem.exact);
-  run.scale = {SingleGpuTime(run.problem.searched, run.searched),
-               BoundFor(run.plan.objective, run.bounds)};
+  run.bounds = BoundProblem(run.problem);
+  run.scale.single_gpu = SingleGpuTime(run.problem.searched, run.searched);
   run.tasks = ListTasks(run.plan);
 
   const fs::path output = OutputPath(run.plan, options);
@@ -191,7 +195,9 @@ int RunConfigured(const RunOptions& options) {
   ResultsFile file(output, resumed ? ResultsMode::kExtend : ResultsMode::kCreate);
   if (resumed) {
     file.SetAttribute("/config", "resumed", CollectProvenance().date);
-    file.Remove("/verification");  // of placements that may no longer be the best
+    for (const char* group : {"/verification", "/stress"}) {
+      file.Remove(group);  // of placements that may no longer be the best
+    }
   } else {
     WriteRunHeader(file, run.plan, run.problem, run.bounds, CollectProvenance());
   }
@@ -205,6 +211,7 @@ int RunConfigured(const RunOptions& options) {
   }
   SearchAll(run, file, run.plan.config.jobs, options.quiet);
 
+  run.scale.bound = run.bounds.proven.value;
   const std::vector<TableRow> rows = MakeRows(run);
   Print(options.json ? TableAsJson(run, rows)
                      : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster()) + "\n" +

@@ -7,6 +7,8 @@
 #include "experiments/load.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
+#include "experiments/priority.h"
+#include "experiments/run/run_bound.h"
 #include "framework/base/error.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/op_order.h"
@@ -141,7 +143,12 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   const ResultsReader reader(results);
   const std::string name = results.string();
   EarlierRun run;
-  run.semantics = reader.Text("/problem", "semantics");
+  run.passes =
+      ParsePasses(ConfigNode::FromString(reader.Text("/config", "yaml"), name).At("coarsen"));
+  if (reader.Text("/problem", "objective") == "period") run.objective = Objective::kPeriod;
+  run.contracted = reader.Int("/problem", "contracted") != 0;
+  run.semantics = ParseSemantics(reader.Text("/problem", "semantics"), name);
+  run.count_gaps = reader.Int("/problem", "count_gaps") != 0;
   run.graph = LoadGraph(Locate(reader, name, GraphMenu(), files.graph, "--graph"));
   RequireSameGraph(reader, *run.graph, name);
   run.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
@@ -158,15 +165,50 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   return run;
 }
 
-std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run, const std::string& where) {
+std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run,
+                                                const std::string& where,
+                                                Objective objective) {
   return std::make_shared<const Problem>(
       run.graph,
       Grouping::Identity(run.graph->num_ops()),
       run.cluster,
       ComputeCosts(
           *run.graph, *run.cluster, where, {.table = run.costs.get(), .warn = PrintWarning}),
-      Objective::kStepTime,
+      objective,
       ProblemChecks::kPlacementOnly);
+}
+
+LoadedProblem MakeRunProblem(const EarlierRun& run, const std::string& where) {
+  return MakeProblem(
+      run.graph, run.cluster, run.passes, run.objective, run.contracted, where, run.costs.get());
+}
+
+SimulatorOptions HowSimulated(const EarlierRun& run, const Problem& problem) {
+  SimulatorOptions how;
+  how.semantics = run.semantics;
+  how.count_gaps = run.count_gaps;
+  return WithPriority(how, Priority::kGiven, problem, run.issue_order);
+}
+
+void RequireSameBounds(const fs::path& results, const Problem& exact) {
+  if (HasSameBounds(ResultsReader(results), ComputeBounds(exact))) return;
+  throw InputError(
+      fmt::format("{}: was made with another version of graph \"{}\", cluster \"{}\" or of the "
+                  "costs (the bounds differ); name the right files with --graph, --cluster and "
+                  "--costs",
+                  results.string(),
+                  exact.graph().name(),
+                  exact.cluster().name()));
+}
+
+std::optional<Nanos> ReadBestFitting(const ResultsReader& reader) {
+  std::optional<Nanos> best;
+  for (const std::string& label : reader.Children("/agents")) {
+    const std::string outcome = "/agents/" + label + "/best/outcome";
+    if (!reader.Has(outcome) || reader.Int(outcome, "feasible") == 0) continue;
+    best = std::min<Nanos>(best.value_or(kMaxNanos), reader.Int(outcome, "step_time_ns"));
+  }
+  return best;
 }
 
 }  // namespace emplace

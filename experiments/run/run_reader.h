@@ -4,12 +4,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/load.h"
 #include "experiments/run/candidate.h"
 #include "framework/cost/cost_table.h"
+#include "framework/results/results_reader.h"
 #include "framework/search/problem.h"
+#include "simulator/simulator.h"
 
 namespace emplace {
 
@@ -25,8 +29,12 @@ struct EarlierRun {
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const CostTable> costs;  ///< nullptr: the graph's own and the roofline model
   std::filesystem::path costs_path;        ///< empty without a cost table
-  std::string semantics;                   ///< that the run searched with: "queue" or "stream"
-  std::vector<int> issue_order;            ///< [num_ops] op ids; empty: by id
+  std::vector<Pass> passes;                ///< coarsening
+  Objective objective = Objective::kStepTime;
+  bool contracted = false;                  ///< agents saw the graph of the groups
+  Semantics semantics = Semantics::kQueue;  ///< that the run searched with
+  bool count_gaps = false;                  ///< SimulatorOptions::count_gaps
+  std::vector<int> issue_order;             ///< [num_ops] op ids; empty: by id
   /// The best placement of each agent and seed as a device per op, [num_ops], the best first. Where
   /// several searches found the same there is one with all their labels, "etf, m_etf".
   std::vector<Candidate> found;
@@ -39,6 +47,23 @@ EarlierRun ReadRun(const std::filesystem::path& results, const RunFiles& files =
 
 /// The problem of the run with every op as a group of its own.
 /// @param where  stands for the run in messages about costs
-std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run, const std::string& where);
+std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run,
+                                                const std::string& where,
+                                                Objective objective = Objective::kStepTime);
+
+/// The problem as the run had it, with its groups. @param where  as above
+LoadedProblem MakeRunProblem(const EarlierRun& run, const std::string& where);
+
+/// How the run simulated every op of its graph. @param problem  MakeExactProblem()
+SimulatorOptions HowSimulated(const EarlierRun& run, const Problem& problem);
+
+/// Refuses a run whose graph, cluster or costs have changed since, behind the same names: those of
+/// which the simple bounds are others than the file says.
+/// @param exact    of the files as they are
+/// @throws InputError naming the results file
+void RequireSameBounds(const std::filesystem::path& results, const Problem& exact);
+
+/// The least objective among the placements in the file that fit; none: none does. [ns]
+std::optional<Nanos> ReadBestFitting(const ResultsReader& reader);
 
 }  // namespace emplace

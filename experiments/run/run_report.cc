@@ -16,7 +16,7 @@ std::string HeaderText(const Run& run) {
       "graph    {}: {} ops, {} groups\n"
       "cluster  {}: {}\n"
       "model    {} semantics{}{}, {}{}\n"
-      "bound    {} (critical path {}, work {})\n",
+      "bound    {} by {} (critical path {}, work {})\n",
       exact.graph().name(),
       exact.num_ops(),
       exact.num_groups(),
@@ -29,9 +29,10 @@ std::string HeaderText(const Run& run) {
       run.plan.simulator.count_gaps ? " counting trailing gaps" : "",
       run.plan.objective == Objective::kPeriod ? "period of pipelined steps" : "step time",
       run.problem.contracted ? ", groups contracted (an approximation)" : "",
-      FormatTime(run.scale.bound),
-      FormatTime(run.bounds.critical_path),
-      FormatTime(run.bounds.work));
+      FormatTime(run.bounds.proven.value),
+      run.bounds.proven.method,
+      FormatTime(run.bounds.simple.critical_path),
+      FormatTime(run.bounds.simple.work));
   text += run.scale.single_gpu ? fmt::format("one GPU  {}\n", FormatTime(*run.scale.single_gpu))
                                : std::string("one GPU  does not fit or is not there\n");
   if (!run.earlier.empty()) {
@@ -69,10 +70,19 @@ std::vector<TableRow> MakeRows(const Run& run) {
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement) {
   const Cluster& cluster = run.problem.exact->cluster();
   const MeteredEvaluator::Best& best = *row.best;
-  std::string text = fmt::format("best     {} by {}; op costs from: {}\n",
+  std::string gap;
+  if (best.outcome.feasible) {
+    gap = IsOptimal(run.bounds.proven, best.outcome.step_time)
+              ? ", proven optimal"
+              : fmt::format(", gap {}", GapText(run.bounds.proven, best.outcome.step_time));
+  }
+  std::string text = fmt::format("bound    {} by {}\nbest     {} by {}{}; op costs from: {}\n",
+                                 FormatTime(run.bounds.proven.value),
+                                 run.bounds.proven.method,
                                  best.outcome.feasible ? FormatTime(best.outcome.step_time)
                                                        : FormatDeficit(best.outcome, cluster),
                                  row.label,
+                                 gap,
                                  FormatShares(SharesOf(run.problem, best.placement)));
   if (run.problem.contracted) {
     const Outcome exact = MakeSimulator(run.problem.exact, run.exact)->Evaluate(best.placement);
@@ -91,7 +101,10 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
   json["priority"] = ToString(run.plan.priority);
   json["objective"] = run.plan.config.objective;
   json["contracted"] = run.problem.contracted;
-  json["bound_ns"] = run.scale.bound;
+  json["bound_ns"] = run.bounds.proven.value;
+  json["bound_method"] = run.bounds.proven.method;
+  json["optimal"] = std::ranges::any_of(
+      rows, [&](const TableRow& row) { return IsOptimal(run.bounds.proven, row.least); });
   json["single_gpu_ns"] = nullptr;
   if (run.scale.single_gpu) json["single_gpu_ns"] = *run.scale.single_gpu;
   json["steps_per_measurement"] = run.plan.config.steps_per_measurement;

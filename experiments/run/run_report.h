@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "experiments/load.h"
+#include "experiments/run/run_bound.h"
 #include "experiments/run/run_resume.h"
 #include "experiments/run/run_table.h"
-#include "framework/bounds/bounds.h"
 #include "simulator/simulator.h"
 
 namespace emplace {
@@ -25,7 +25,7 @@ struct Run {
   RunPlan plan;
   LoadedProblem problem;
   SimulatorOptions searched, exact;  ///< how the two problems are simulated
-  Bounds bounds;
+  ProblemBounds bounds;              ///< `proven` grows with what agents prove
   TableScale scale;
   std::vector<SearchTask> tasks;
   EarlierSearches earlier;            ///< of a resumed run: what to go on from
@@ -43,8 +43,8 @@ std::string ShortOutcome(const SearchResult& result, const Cluster& cluster);
 /// The table of the run: one row per agent, the best first.
 std::vector<TableRow> MakeRows(const Run& run);
 
-/// The best placement: its step time, where the costs of its ops come from, its file, and, if the
-/// search was on a contracted problem, its step time op by op.
+/// The best placement: its step time, how far it may be from the optimum, where the costs of its
+/// ops come from, its file, and, if the search was on a contracted problem, its step time op by op.
 /// @param row        whose best it is   @param placement  the file that it was written to
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement);
 

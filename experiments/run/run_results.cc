@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "framework/cost/cost_model.h"
 
@@ -65,10 +66,6 @@ void WriteBest(ResultsFile& file,
 
 }  // namespace
 
-Nanos BoundFor(Objective objective, const Bounds& bounds) {
-  return objective == Objective::kPeriod ? bounds.work : bounds.best();
-}
-
 RungShares SharesOf(const LoadedProblem& problem, const Placement& placement) {
   return ComputeRungShares(problem.exact->costs(), problem.Expand(placement));
 }
@@ -87,7 +84,7 @@ void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTab
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,
                     const LoadedProblem& problem,
-                    const Bounds& bounds,
+                    const ProblemBounds& bounds,
                     const Provenance& provenance) {
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", plan.ResolvedYaml());
@@ -113,9 +110,9 @@ void WriteRunHeader(ResultsFile& file,
   file.SetAttribute("/problem", "count_gaps", std::int64_t{plan.simulator.count_gaps});
   file.SetAttribute("/problem", "objective", plan.config.objective);
   file.SetAttribute("/problem", "contracted", std::int64_t{problem.contracted});
-  file.SetAttribute("/problem", "bound_ns", BoundFor(plan.objective, bounds));
-  file.SetAttribute("/problem", "critical_path_ns", bounds.critical_path);
-  file.SetAttribute("/problem", "work_ns", bounds.work);
+  WriteBound(file, bounds.proven, std::nullopt);
+  file.SetAttribute("/problem", "critical_path_ns", bounds.simple.critical_path);
+  file.SetAttribute("/problem", "work_ns", bounds.simple.work);
   std::vector<std::string> ops;
   for (const Op& op : exact.graph().ops()) ops.push_back(op.name);
   file.WriteStrings("/problem/op_names", ops);
@@ -144,6 +141,7 @@ void WriteSearch(ResultsFile& file,
   file.SetAttribute(group, "steps_per_measurement", std::int64_t{steps_per_measurement});
   file.SetAttribute(group, "status", std::string(ToString(result.status)));
   file.SetAttribute(group, "error", result.error);
+  if (result.bound > 0) file.SetAttribute(group, "bound_ns", result.bound);
   WriteEvaluations(file, group, result.records);
   if (!result.updates.columns.empty()) WriteUpdates(file, group + "/updates", result.updates);
   if (result.best) WriteBest(file, group + "/best", problem, *result.best);

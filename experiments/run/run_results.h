@@ -4,16 +4,12 @@
 
 #include "experiments/load.h"
 #include "experiments/provenance.h"
+#include "experiments/run/run_bound.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
 #include "framework/results/results_file.h"
-#include "framework/bounds/bounds.h"
 
 namespace emplace {
-
-/// The lower bound that holds for the objective [ns]: the work for the period of pipelined steps,
-/// which the critical path does not bound, else the larger of both.
-Nanos BoundFor(Objective objective, const Bounds& bounds);
 
 /// A learning agent's own numbers as a table, a row per update.
 void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTable& updates);
@@ -22,7 +18,7 @@ void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTab
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,
                     const LoadedProblem& problem,
-                    const Bounds& bounds,
+                    const ProblemBounds& bounds,
                     const Provenance& provenance);
 
 /// Writes /agents/<label> in the place of what an earlier part of the same search left there. With

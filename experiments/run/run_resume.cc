@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/run/run_bound.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
 
@@ -60,10 +61,7 @@ void RequireSameProblem(const ResultsReader& reader,
   require(reader.Ints("/problem/group_of_op") ==
               std::vector<std::int64_t>(groups.begin(), groups.end()),
           graph + " (its groups differ)");
-  const std::int64_t work = reader.Int("/problem", "work_ns");
-  const bool is_exact = reader.Int("/", "version") > 1;
-  require(reader.Int("/problem", "critical_path_ns") == bounds.critical_path &&
-              (is_exact ? work == bounds.work : IsSameWorkBound(work, bounds.work)),
+  require(HasSameBounds(reader, bounds),
           fmt::format("{}, {} or of the costs (the bounds differ)", graph, cluster));
 }
 
@@ -138,6 +136,7 @@ SearchResult ReadSearch(const ResultsReader& reader,
   if (result.status == SearchStatus::kFailed) return result;
   result.steps = reader.Int(group, "steps");
   result.seconds = reader.Double(group, "seconds");
+  if (reader.HasAttribute(group, "bound_ns")) result.bound = reader.Int(group, "bound_ns");
   result.records = ReadEvaluations(reader, group + "/evaluations", where + "/evaluations");
   if (reader.Has(group + "/updates")) {
     result.updates = ReadUpdates(reader, group + "/updates", where + "/updates");
@@ -177,11 +176,6 @@ void RequireSameSettings(const std::string& before,
                   name,
                   what,
                   difference));
-}
-
-bool IsSameWorkBound(Nanos earlier, Nanos now) {
-  constexpr double kShare = 1e-5;
-  return std::abs(static_cast<double>(earlier - now)) <= kShare * static_cast<double>(now);
 }
 
 UpdateTable ReadUpdates(const ResultsReader& reader,

@@ -25,11 +25,6 @@ void RequireSameSettings(const std::string& before,
                          const std::string& what,
                          const std::string& name);
 
-/// May a work bound in results of version 1 be that of the same problem as `now`? The programs that
-/// wrote that version solved the linear program less exactly: up to 3e-6 below the optimum on the
-/// networks of configs/. So they may differ by 1e-5. [ns]
-bool IsSameWorkBound(Nanos earlier, Nanos now);
-
 /// Reads a table that WriteUpdates() wrote.
 /// @param where  file and place, for messages
 /// @throws InputError if there is none, or one of other columns than numbers

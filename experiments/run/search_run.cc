@@ -68,6 +68,7 @@ SearchStatus Search(Agent& agent,
       }
       checkpointer.BetweenSteps(agent, evaluator, result);
       agent.Step(evaluator);
+      result.bound = agent.bound();
     }
     return SearchStatus::kFinished;
   } catch (const BudgetExhausted&) {
@@ -97,6 +98,11 @@ RunProgress ProgressOf(std::string_view status) {
     return RunProgress::kDone;
   }
   return status == ToString(SearchStatus::kFailed) ? RunProgress::kFailed : RunProgress::kStopped;
+}
+
+std::optional<Nanos> FittingTime(const SearchResult& result) {
+  if (!result.best || !result.best->outcome.feasible) return std::nullopt;
+  return result.best->outcome.step_time;
 }
 
 double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement) {
@@ -140,6 +146,7 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
       agent->Load(saved);
       evaluator->Restore(earlier->best, earlier->records, earlier->seconds);
       result.steps = earlier->steps;
+      result.bound = agent->bound();
     }
     Checkpointer checkpointer(checkpoints);
     result.status = Search(*agent, *evaluator, budget, checkpointer, result);
@@ -166,8 +173,7 @@ std::optional<Nanos> SingleGpuTime(std::shared_ptr<const Problem> problem,
   spec.label = "single_gpu";
   spec.entry = &AllAgents().Find("single_gpu", "emplace");
   const SearchResult result = RunSearch(std::move(problem), simulator, spec, 0, Budget{});
-  if (!result.best || !result.best->outcome.feasible) return std::nullopt;
-  return result.best->outcome.step_time;
+  return FittingTime(result);
 }
 
 }  // namespace emplace

@@ -35,9 +35,13 @@ struct SearchResult {
   std::vector<EvaluationRecord> records;       ///< one per evaluation, in order
   UpdateTable updates;                         ///< without columns if the agent does not learn
   std::int64_t steps = 0;                      ///< of the agent, those that ended
+  Nanos bound = 0;                             ///< Agent::bound() after the last of them [ns]
   double seconds = 0;                          ///< over all parts of a resumed search [s]
   std::string checkpoint;                      ///< saved agent, if stopped between two steps
 };
+
+/// Step time of the best placement if it fits. [ns]
+std::optional<Nanos> FittingTime(const SearchResult& result);
 
 /// How long the evaluations would have taken on the hardware: the sum of their step times, times
 /// the steps of one measurement. A placement that does not fit counts nothing: it fails before its

@@ -227,8 +227,8 @@ std::string FreezeSweep(const SweepPlan& plan,
         Absolute(plan.configs[i].costs),
         problem.problem.exact->num_ops(),
         problem.problem.exact->num_groups(),
-        problem.bounds.critical_path,
-        problem.bounds.work);
+        problem.bounds.simple.critical_path,
+        problem.bounds.simple.work);
   }
   text += "agents:\n";
   std::set<std::pair<int, int>> written;

@@ -54,7 +54,7 @@ SweepProblems LoadSweepProblems(const SweepPlan& plan) {
                     config.config.contracted,
                     config.graph.string() + (costs ? " with costs " + config.costs.string() : ""),
                     costs);
-    problem.bounds = ComputeBounds(*problem.problem.exact);
+    problem.bounds = BoundProblem(problem.problem);
   }
 
   std::set<std::string> made;

@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "experiments/load.h"
+#include "experiments/run/run_bound.h"
 #include "experiments/sweep/sweep_config.h"
-#include "framework/bounds/bounds.h"
 
 namespace emplace {
 
 /// One problem with its lower bounds.
 struct SweepProblem {
   LoadedProblem problem;
-  Bounds bounds;
+  ProblemBounds bounds;
 };
 
 struct SweepProblems {

@@ -34,6 +34,7 @@ std::string EarlierPrograms(const fs::path& path, const Provenance& now) {
 void Write(const SweepTask& task,
            const Provenance& provenance,
            const SearchResult& result,
+           const LowerBound& bound,
            const std::string& earlier_programs = "") {
   ResultsFile file(task.path);
   const LoadedProblem& problem = task.problem->problem;
@@ -43,7 +44,9 @@ void Write(const SweepTask& task,
   if (!earlier_programs.empty()) {
     file.SetAttribute("/config", "earlier_programs", earlier_programs);
   }
-  WriteSearch(file, problem, task.plan.agents[0], task.plan.config.steps_per_measurement, result);
+  const AgentSpec& agent = task.plan.agents[0];
+  WriteSearch(file, problem, agent, task.plan.config.steps_per_measurement, result);
+  WriteBound(file, LargerOf(bound, {result.bound, agent.entry->name}), FittingTime(result));
   file.Commit();
 }
 
@@ -93,8 +96,10 @@ RunState ResumeRunState(const fs::path& path, const std::string& label) {
 void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   const LoadedProblem& problem = task.problem->problem;
   EarlierSearches searches;
+  LowerBound bound = task.problem->bounds.proven;
   if (fs::exists(task.path)) {
-    searches = ReadEarlierSearches(task.path, task.plan, problem, task.problem->bounds);
+    searches = ReadEarlierSearches(task.path, task.plan, problem, task.problem->bounds.simple);
+    bound = LargerOf(bound, ReadBound(ResultsReader(task.path)));
   }
   const auto found = searches.find(task.label());
   const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
@@ -106,7 +111,7 @@ void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   std::exception_ptr unwritable;
   const auto write = [&](const SearchResult& result) {
     try {
-      Write(task, provenance, result, others);
+      Write(task, provenance, result, bound, others);
     } catch (...) {
       unwritable = std::current_exception();
       throw;
@@ -142,7 +147,7 @@ void WriteFailure(const SweepTask& task, const std::string& error) {
   result.seed = task.plan.seeds[0];
   result.status = SearchStatus::kFailed;
   result.error = error;
-  Write(task, provenance, result);
+  Write(task, provenance, result, task.problem->bounds.proven);
 }
 
 }  // namespace emplace

@@ -37,7 +37,11 @@ constexpr NamedValue kValues[] = {{"step_time", ColumnValue::kStepTime, ""},
                                   {"evaluations", ColumnValue::kEvaluations, "count"},
                                   {"seconds", ColumnValue::kSeconds, "s"},
                                   {"hardware_hours", ColumnValue::kHardwareHours, "h"},
-                                  {"evaluations_to", ColumnValue::kEvaluationsTo, "count"}};
+                                  {"evaluations_to", ColumnValue::kEvaluationsTo, "count"},
+                                  {"bound", ColumnValue::kBound, ""},
+                                  {"gap", ColumnValue::kGap, "percent"},
+                                  {"optimal", ColumnValue::kOptimal, "count"},
+                                  {"noise_regret", ColumnValue::kNoiseRegret, "percent"}};
 
 const NamedValue& FindValue(const std::string& name, const ConfigNode& place) {
   std::vector<std::string> names;

@@ -103,12 +103,32 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
       return run.seconds;
     case ColumnValue::kHardwareHours:
       return run.hardware_seconds / kSecondsPerHour;
+    case ColumnValue::kBound:
+      return static_cast<double>(run.bound.value) * PerNanosecond(unit);
+    case ColumnValue::kGap:
+      return run.bound.value > 0 ? run.best_ns / static_cast<double>(run.bound.value) - 1
+                                 : kUndefined;
+    case ColumnValue::kOptimal:
+      return run.is_optimal() ? 1 : 0;
+    case ColumnValue::kNoiseRegret:
+      return run.noise_regret;
     case ColumnValue::kEvaluationsTo:
     case ColumnValue::kFormula:
       break;
   }
   EMPLACE_CHECK(false);
   return 0;
+}
+
+// The same for every seed, or a verdict: such numbers have no interval.
+bool HasInterval(ColumnValue value) {
+  return value != ColumnValue::kBound && value != ColumnValue::kOptimal &&
+         value != ColumnValue::kNoiseRegret;
+}
+
+// Has the run what the column shows? All that are done have it, but for what `emplace stress` adds.
+bool IsThere(const ResultRun& run, ColumnValue value) {
+  return value != ColumnValue::kNoiseRegret || !std::isnan(run.noise_regret);
 }
 
 }  // namespace
@@ -165,7 +185,7 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
   std::string agent = column.agent;
   for (const ResultRun* run : runs_[index]) {
     agent = run->agent;
-    if (run->progress == RunProgress::kDone) done.push_back(run);
+    if (run->progress == RunProgress::kDone && IsThere(*run, column.value)) done.push_back(run);
   }
   Resampled number;
   if (done.empty()) {
@@ -180,8 +200,11 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
   std::vector<double> numbers(num_runs);
   if (column.value != ColumnValue::kEvaluationsTo) {
     for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
-    number = MedianOfRuns(
-        num_runs, false, GeneratorFor(group), [&](int run, int) { return numbers[run]; });
+    number.value = Median(numbers);
+    if (HasInterval(column.value)) {
+      number = MedianOfRuns(
+          num_runs, false, GeneratorFor(group), [&](int run, int) { return numbers[run]; });
+    }
   } else {
     const Resampled target = Evaluate(*column.formula);
     if (!target.run) return target;

@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "experiments/output.h"
 #include "experiments/table/table_formats.h"
 
 namespace emplace {
 namespace {
-
-std::string Field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
 
 std::string CsvNumber(double value) {
   return std::isnan(value) ? "" : fmt::format("{}", value);
@@ -26,15 +20,15 @@ std::string CsvNumber(const std::optional<double>& value) {
 
 std::string TableCsv(const ResultTable& table) {
   std::string text;
-  for (const std::string& head : table.heads) text += Field(head.empty() ? "row" : head) + ",";
+  for (const std::string& head : table.heads) text += CsvField(head.empty() ? "row" : head) + ",";
   text += "column,label,unit,source,confidence,state,value,low,high,seeds,fitting,failed,planned\n";
   for (const ResultTableRow& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
       const ResultTableColumn& column = table.columns[c];
       std::string begin;
-      for (const std::string& head : row.heads) begin += Field(head) + ",";
-      begin += fmt::format("{},{},{}", Field(column.name), Field(column.label), column.unit);
+      for (const std::string& head : row.heads) begin += CsvField(head) + ",";
+      begin += fmt::format("{},{},{}", CsvField(column.name), CsvField(column.label), column.unit);
       const bool is_formula = column.value == ColumnValue::kFormula;
       text += fmt::format(
           "{},simulated,,{},{},{},{},{}\n",

@@ -13,9 +13,12 @@ namespace {
 
 constexpr size_t kListedFailures = 20;
 
+// Step times, and what is infinite where no placement fits.
 bool IsStepTime(const ResultTableColumn& column) {
   static const std::set<std::string> kUnits = {"s", "ms", "us", "ns"};
-  return column.value == ColumnValue::kStepTime ||
+  static const std::set<ColumnValue> kOfStepTimes = {
+      ColumnValue::kStepTime, ColumnValue::kBound, ColumnValue::kGap, ColumnValue::kNoiseRegret};
+  return kOfStepTimes.contains(column.value) ||
          (column.value == ColumnValue::kFormula && kUnits.contains(column.unit));
 }
 
@@ -28,6 +31,7 @@ int DecimalsFor(double value, int digits) {
 }
 
 int Decimals(double value, const ResultTableColumn& column) {
+  if (column.value == ColumnValue::kNoiseRegret) return 2;
   if (column.unit == "percent") return 1;
   if (column.unit == "count") return value == std::round(value) ? 0 : 1;
   return DecimalsFor(value, IsStepTime(column) ? 4 : 3);
@@ -39,6 +43,9 @@ std::string FormatWith(double value, int decimals, const ResultTableColumn& colu
   if (std::isinf(value)) {
     if (column.value == ColumnValue::kEvaluationsTo) return "not reached";
     return IsStepTime(column) ? "OOM" : "∞";
+  }
+  if (column.value == ColumnValue::kOptimal && (value == 0 || value == 1)) {
+    return value == 1 ? "yes" : "no";
   }
   const std::string text = fmt::format("{:.{}f}", value, decimals);
   return text.find_first_not_of("-0.") == std::string::npos && text[0] == '-' ? text.substr(1)

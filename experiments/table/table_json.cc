@@ -35,6 +35,14 @@ std::string ToText(ColumnValue value) {
       return "hardware_hours";
     case ColumnValue::kEvaluationsTo:
       return "evaluations_to";
+    case ColumnValue::kBound:
+      return "bound";
+    case ColumnValue::kGap:
+      return "gap";
+    case ColumnValue::kOptimal:
+      return "optimal";
+    case ColumnValue::kNoiseRegret:
+      return "noise_regret";
     case ColumnValue::kFormula:
       return "formula";
   }

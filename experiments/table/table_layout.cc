@@ -41,8 +41,9 @@ struct LayoutFields {
     v.Field("columns",
             columns,
             "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
-            "seconds, hardware_hours or evaluations_to with target: FORMULA, where: {KEY: VALUE}} "
-            "and {name: NAME, label: TEXT, formula: FORMULA, unit: percent, ratio, count or a "
+            "seconds, hardware_hours, bound, gap, optimal, noise_regret (after emplace stress) or "
+            "evaluations_to with target: FORMULA, where: {KEY: VALUE}} and {name: NAME, label: "
+            "TEXT, formula: FORMULA, unit: percent, ratio, count or a "
             "time}, whose names stand for the other columns' numbers in their units (23.5 in "
             "percent); or agents: the step time of each agent found, best first");
     v.Field("published",

@@ -67,7 +67,11 @@ enum class ColumnValue : std::uint8_t {
   kHardwareHours,  ///< that measuring the same placements would have taken [h]
   kEvaluationsTo,  ///< placements simulated until the best one was at most the target; infinite if
                    ///< it never was
-  kFormula,        ///< of other columns
+  kBound,          ///< proven lower bound of the problem
+  kGap,            ///< step time / bound - 1
+  kOptimal,        ///< 1: the bound proves the placement optimal, 0: it does not
+  kNoiseRegret,  ///< mean over draws of noise of step time / best of the run - 1 (`emplace stress`)
+  kFormula,      ///< of other columns
 };
 
 /// One column.

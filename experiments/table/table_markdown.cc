@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/output.h"
 #include "experiments/table/table_formats.h"
 
 namespace emplace {
@@ -16,34 +17,6 @@ std::string EscapeMarkdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) escaped += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
   return escaped;
-}
-
-// Code points, not bytes.
-size_t Width(const std::string& text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
-
-// The first `num_left` columns flush left, the others flush right.
-std::string FormatLines(const Lines& lines, size_t num_left) {
-  std::vector<size_t> width(lines[0].size(), 3);
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], Width(line[i]));
-  }
-  std::string text;
-  for (size_t l = 0; l < lines.size(); ++l) {
-    for (size_t i = 0; i < lines[l].size(); ++i) {
-      const std::string padding(width[i] - Width(lines[l][i]), ' ');
-      text += i < num_left ? fmt::format("| {}{} ", lines[l][i], padding)
-                           : fmt::format("| {}{} ", padding, lines[l][i]);
-    }
-    text += "|\n";
-    if (l > 0) continue;
-    for (size_t i = 0; i < width.size(); ++i) {
-      text += "|" + std::string(width[i] + 1, '-') + (i < num_left ? "-" : ":");
-    }
-    text += "|\n";
-  }
-  return text;
 }
 
 std::string MarkdownCell(const TableCell& cell, const ResultTableColumn& column) {
@@ -116,7 +89,7 @@ std::string TableMarkdown(const ResultTable& table) {
     if (row.HasPublished()) lines.push_back(std::move(theirs));
   }
   std::string text = table.title.empty() ? "" : fmt::format("## {}\n\n", table.title);
-  text += FormatLines(lines, num_left);
+  text += MarkdownLines(lines, num_left);
   for (const std::string& sentence : LegendOf(table)) text += "\n" + sentence + "\n";
   return text;
 }

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "experiments/config_edit.h"
+#include "experiments/run/run_bound.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
+#include "experiments/stress/stress_results.h"
 #include "framework/base/error.h"
 #include "framework/base/version.h"
 #include "framework/results/results_reader.h"
@@ -50,6 +52,7 @@ void ReadSearch(const ResultsReader& reader, const std::string& group, ResultRun
   run.hardware_seconds = reader.Double(group, "hardware_seconds");
   const std::string best = group + "/best/outcome";
   if (reader.Has(best)) {
+    run.noise_regret = ReadNoiseRegret(reader, run.agent);
     run.best_ns = reader.Int(best, "feasible") != 0
                       ? static_cast<double>(reader.Int(best, "step_time_ns"))
                       : std::numeric_limits<double>::infinity();
@@ -57,6 +60,35 @@ void ReadSearch(const ResultsReader& reader, const std::string& group, ResultRun
     run.progress = RunProgress::kFailed;
     run.error = "evaluated no placement";
   }
+}
+
+// What a lower bound depends on: files, groups and how steps are counted. The simple bounds tell
+// files apart that have changed behind their names.
+std::string ProblemOf(const ResultsReader& reader, const ResultRun& run) {
+  std::string problem;
+  for (const char* file : {"graph_path", "cluster_path", "costs_path"}) {
+    problem += reader.Text("/config", file) + "\n";
+  }
+  for (const char* key : {"coarsen", "issue_order", "priority"}) {
+    const std::string* value = FindRunKey(run, key);
+    problem += (value != nullptr ? *value : "") + "\n";
+  }
+  for (const char* text : {"semantics", "objective"})
+    problem += reader.Text("/problem", text) + " ";
+  for (const char* number : {"count_gaps", "contracted", "critical_path_ns", "work_ns"}) {
+    problem += fmt::format("{} ", reader.Int("/problem", number));
+  }
+  return problem;
+}
+
+// Runs of one problem get the largest bound in their files.
+void ShareBounds(std::vector<ResultRun>& runs) {
+  std::map<std::string, LowerBound> bounds;
+  for (const ResultRun& run : runs) {
+    LowerBound& bound = bounds[run.problem];
+    bound = LargerOf(bound, run.bound);
+  }
+  for (ResultRun& run : runs) run.bound = bounds[run.problem];
 }
 
 void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
@@ -71,6 +103,8 @@ void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
   ResultRun run;
   run.file = file;
   run.keys = KeysOf(config);
+  run.problem = ProblemOf(reader, run);
+  run.bound = ReadBound(reader);
   for (const std::string& label : labels) {
     run.title = fmt::format("{}: {}", file.string(), label);
     ReadSearch(reader, "/agents/" + label, run);
@@ -91,6 +125,8 @@ void ReadSweepRun(ResultRun& run) {
   if (reader.HasAttribute("/config", "run")) run.title = reader.Text("/config", "run");
   const std::string agent = run.agent;
   const std::uint64_t seed = run.seed;
+  run.problem = ProblemOf(reader, run);
+  run.bound = ReadBound(reader);
   ReadSearch(reader, "/agents/" + labels[0], run);
   if (run.agent != agent || run.seed != seed) {
     throw InputError(fmt::format("{}: holds agent {} with seed {}; the sweep says {} with seed {}",
@@ -169,6 +205,7 @@ ResultRuns ReadResultRuns(const std::vector<fs::path>& paths) {
     }
     result.sources.push_back(path.string());
   }
+  ShareBounds(result.runs);
   return result;
 }
 

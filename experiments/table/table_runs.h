@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/run/run_progress.h"
+#include "framework/bounds/lower_bound.h"
 
 namespace emplace {
 
@@ -34,6 +36,14 @@ struct ResultRun {
   double seconds = 0;           ///< of search [s]
   double hardware_seconds = 0;  ///< that measuring the same placements would have taken,
                                 ///< see framework/results/FORMAT.md [s]
+
+  // Of a run that has a file.
+  std::string problem;  ///< runs in which it is equal searched the same problem: a bound in the
+                        ///< file of one holds for all
+  LowerBound bound;     ///< the largest in the files of those that were read together
+  bool is_optimal() const { return best_ns <= static_cast<double>(bound.value); }
+  /// Of the agent's best placement in the file, as `emplace stress` found it; NaN: it did not.
+  double noise_regret = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct ResultRuns {

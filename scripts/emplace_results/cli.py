@@ -14,6 +14,7 @@ from .fidelity import load_fidelity
 from .files import ResultsError, open_results
 from .generalization import load_generalization
 from .runs import Runs, load_runs
+from .stress import load_stress
 
 INPUTS = "results files of emplace run, or folders of emplace sweep"
 FRAMES: dict[str, tuple[Callable, str]] = {
@@ -24,6 +25,9 @@ FRAMES: dict[str, tuple[Callable, str]] = {
     "placements": (load_fidelity, "simulated and measured, of emplace validate and verify"),
     "graphs": (load_fidelity, "the figures of each validation"),
     "ablations": (load_fidelity, "the figures without a part of the model"),
+    "draws": (load_stress, "step times with other costs, of emplace stress"),
+    "scenarios": (load_stress, "what became of the winner in each of its scenarios"),
+    "adversary": (load_stress, "the smallest change of costs that makes the second win"),
 }
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -89,6 +93,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_agents(command)
 
     add_agents(add_picture("finals", finals, "Final step time of each run: boxes and dots"))
+
+    add_picture("regrets", regrets, "Regret of each placement under noise: boxes and dots",
+                "results files of emplace run after emplace stress")
 
     command = add_picture("cdf", cdf, "Unseen graphs: share that a method places at most so far from "
                                       "the best known", "results files of emplace generalize")
@@ -177,6 +184,10 @@ def finals(options: argparse.Namespace) -> None:
     save(options, figures.final_step_times(load_chosen(options).runs))
 
 
+def regrets(options: argparse.Namespace) -> None:
+    save(options, figures.noise_regrets(load_stress(options.inputs).draws))
+
+
 def cdf(options: argparse.Namespace) -> None:
     tests = load_generalization(options.inputs).tests
     save(options, figures.generalization_cdfs(tests, what="best" if options.best else "final",
@@ -194,7 +205,8 @@ def save(options: argparse.Namespace, figure: figures.Figure) -> None:
 
 
 def summarise(options: argparse.Namespace) -> None:
-    kinds: dict[str, list[str]] = {"families": [], "agents": [], "validation": [], "verification": []}
+    kinds: dict[str, list[str]] = {"families": [], "agents": [], "validation": [], "verification": [],
+                                   "stress": []}
     for path in options.inputs:
         found = ["agents"]
         if not os.path.isdir(path):
@@ -212,6 +224,8 @@ def summarise(options: argparse.Namespace) -> None:
                                                         options.zero_shot, options.scratch))
     if measured := kinds["validation"] + kinds["verification"]:
         parts.append(summaries.summarise_fidelity(load_fidelity(measured)))
+    if kinds["stress"]:
+        parts.append(summaries.summarise_stress(load_stress(kinds["stress"])))
     write(options.output, "\n".join(parts))
 
 

@@ -288,6 +288,32 @@ def final_step_times(runs: pd.DataFrame) -> Figure:
     return figure
 
 
+def noise_regrets(draws: pd.DataFrame) -> Figure:
+    """Regret under noise, a panel per file and a row per placement: dots are draws, boxes as in
+    final_step_times(). What does not fit is told.
+
+    @param draws  of load_stress()
+    """
+    noise = draws[draws["scenario"] == "noise"]
+    require_rows(noise, "there is no draw of noise")
+    files = list(noise.groupby("file", sort=False))
+    most = max(rows["label"].nunique() for _, rows in files)
+    figure, panels = grid_of(len(files), width=5.6, height=1.3 + 0.34 * most)
+    styles = style_of(noise["label"])
+    for axes, (_, rows) in zip(panels, files):
+        labels = list(dict.fromkeys(rows["label"]))  # the winner first
+        for place, label in enumerate(labels):
+            regret = 100 * rows.loc[rows["label"] == label, "regret"].to_numpy(float)
+            draw_strip(axes, place, regret, styles[label]["color"])
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_ylim(len(labels) - 0.4, -0.9)
+        axes.set_title(f"{rows['graph'].iloc[0]} on {rows['cluster'].iloc[0]}", loc="left", fontsize="medium")
+        axes.set_xlabel("regret under noise [%]")
+        axes.grid(axis="x", alpha=0.25)
+        axes.tick_params(axis="y", length=0)
+    return figure
+
+
 def draw_strip(axes: Axes, place: int, times: np.ndarray, colour: str) -> None:
     fits = times[np.isfinite(times)]
     if len(fits) >= 4:

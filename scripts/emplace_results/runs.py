@@ -12,6 +12,8 @@ import pandas as pd
 from .files import Path, ResultsError, as_paths, flat_config, open_results, plain, sweep_runs, texts
 
 PROBLEM = ("graph", "cluster", "semantics", "objective")
+SAME_PROBLEM = ("graph", "cluster", "semantics", "priority", "count_gaps", "objective", "contracted",
+                "critical_path_ns", "work_ns")
 PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
 # Keys of a run config that have columns of their own, or on which no result depends.
 NOT_CONFIG = ("agents", "seeds", "jobs", "output")
@@ -24,7 +26,9 @@ class Runs:
     runs         a row per run: run (its number, by which the other frames name it); source (the
                  path it was loaded by), file, sweep, title; problem (what is compared with one
                  another: "nmt on 2xk80", see name_problems()), graph, cluster, semantics,
-                 objective, bound_ns; agent (its label), algorithm (its registered name), seed,
+                 objective; bound_ns (the largest proven in the files of the problem that were
+                 loaded) and bound_method, gap (best / bound - 1; NaN without one), optimal (the
+                 bound proves it); agent (its label), algorithm (its registered name), seed,
                  uses_seed; status: "finished", "budget" (used up), "stopped" (a checkpoint: going
                  on, or to be resumed), "failed" with error; best_step_time_ns (NaN: nothing
                  evaluated fits), feasible, best_evaluation; evaluations, steps, seconds (of
@@ -69,7 +73,7 @@ def load_runs(paths: Path | Sequence[Path]) -> Runs:
                         updates.append(table(group["updates"], run, "update"))
     if not rows:
         raise ResultsError(f"{', '.join(sources)}: there is no run yet")
-    runs = pd.DataFrame(rows).drop(columns="devices")
+    runs = with_bounds(pd.DataFrame(rows)).drop(columns=["devices", "same_problem"])
     runs.insert(1, "problem", name_problems(runs))
     curves = concat(evaluations, ["run", "evaluation"]).drop(columns="index", errors="ignore")
     curves["feasible"] = curves["feasible"].astype(bool)
@@ -95,10 +99,35 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
         "sweep": plain(config["sweep"]) if "sweep" in config else "",
         "title": plain(config["run"]) if "run" in config else "",
         **{key: plain(problem[key]) for key in (*PROBLEM, "bound_ns")},
+        "bound_method": bound_method(problem),
+        "same_problem": (
+            *(plain(config[name]) for name in ("graph_path", "cluster_path", "costs_path") if name in config),
+            *(plain(problem[name]) for name in SAME_PROBLEM if name in problem),
+            str(keys.get("coarsen", "")), str(keys.get("issue_order", ""))),
         **{key: plain(config[key]) for key in PROVENANCE},
         **{f"config.{key}": value for key, value in keys.items() if key not in NOT_CONFIG},
         "devices": texts(file["problem/device_names"]),
     }
+
+
+def bound_method(problem: Any) -> str:
+    """What proved the bound. Files that do not say it have the larger of critical path and work."""
+    if "bound_method" in problem:
+        return plain(problem["bound_method"])
+    path = problem.get("critical_path_ns")
+    by_path = plain(problem["objective"]) != "period" and path is not None and path == problem["bound_ns"]
+    return "critical_path" if by_path else "work"
+
+
+def with_bounds(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs of one problem with the largest of their bounds (framework/results/FORMAT.md), gap and optimal."""
+    largest = runs.loc[runs.groupby("same_problem")["bound_ns"].transform("idxmax")]
+    runs["bound_ns"] = largest["bound_ns"].to_numpy()
+    runs["bound_method"] = largest["bound_method"].to_numpy()
+    bound = runs["bound_ns"].where(runs["bound_ns"] > 0)
+    runs["gap"] = runs["best_step_time_ns"] / bound - 1
+    runs["optimal"] = runs["best_step_time_ns"] <= runs["bound_ns"]
+    return runs
 
 
 def read_run(group: Any, devices: list[str], path: str) -> dict[str, Any]:

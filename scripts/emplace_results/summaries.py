@@ -12,6 +12,7 @@ from .fidelity import Fidelity
 from .files import ResultsError
 from .generalization import Generalization
 from .runs import Runs
+from .stress import Stress
 
 COMPLETE = ("finished", "budget")
 WITHIN = 0.01  # of a target
@@ -125,14 +126,24 @@ def summarise_runs(loaded: Runs) -> str:
         unit, scale = time_unit(final_times(runs))
         rows = [run_row(agent, group, finals[group.index], scale) for agent, group in by_agent(runs)]
         columns = [column.format(unit=unit) for column in RUN_COLUMNS]
-        bound = runs["bound_ns"].iloc[0] / scale
-        parts.append(f"**{problem}**, bound {bound:.4g} {unit}\n\n{markdown(columns, rows)}")
+        parts.append(f"**{problem}**, {bound_text(runs, unit, scale)}\n\n{markdown(columns, rows)}")
     failed = loaded.runs[loaded.runs["status"] == "failed"]
     notes = [f"\nfailed: {row.agent}, seed {row.seed}, {row.problem}: {row.error}\n"
              for row in failed.itertuples()]
     if loaded.not_run:
         notes.append(f"\nnot run yet: {len(loaded.not_run)} of {len(loaded.runs) + len(loaded.not_run)}\n")
     return "\n".join(parts) + "".join(notes)
+
+
+def bound_text(runs: pd.DataFrame, unit: str, scale: float) -> str:
+    """A bound that holds for all runs of a name, how it was proven, and the gap of the best of them."""
+    bound = runs.loc[runs["bound_ns"].idxmin()]
+    text = f"bound {bound['bound_ns'] / scale:.4g} {unit} by {bound['bound_method']}"
+    best = final_times(runs).min()
+    if best <= bound["bound_ns"]:
+        return text + ", reached: optimal"
+    gap = best / bound["bound_ns"] - 1 if bound["bound_ns"] > 0 else np.inf
+    return text + (f", gap {gap:.1%}" if np.isfinite(gap) else "")
 
 
 def evaluations_to_final(loaded: Runs) -> pd.Series:
@@ -241,3 +252,32 @@ def summarise_fidelity(loaded: Fidelity) -> str:
                      share["max_error"], share["bias"], tau["kendall_tau"], tau["repeat_tau"],
                      share["pair_accuracy"], share["best_regret"]])
     return markdown(FIDELITY_COLUMNS, rows)
+
+
+# --- placements with other costs
+
+STRESS_COLUMNS = ("scenario", "draws", "Kendall's tau", "winner stays best", "its regret", "largest")
+
+
+def summarise_stress(loaded: Stress) -> str:
+    """A Markdown table per file, a row per scenario; below it what the adversary found."""
+    draws = loaded.draws.groupby(["file", "scenario"])["draw"].nunique()
+    parts = []
+    for file, scenarios in loaded.scenarios.groupby("file", sort=False):
+        rows = [[row["scenario"], str(draws[file, row["scenario"]]),
+                 "–" if pd.isna(row["kendall_tau"]) else f"{row['kendall_tau']:.3f}", f"{row['top_share']:.1%}",
+                 regret_text(row["regret"]), regret_text(row["worst_regret"])]
+                for row in scenarios.to_dict("records")]
+        first = scenarios.iloc[0]
+        part = (f"{os.path.basename(file)}: **{first['graph']} on {first['cluster']}** with other costs\n\n"
+                f"{markdown(STRESS_COLUMNS, rows)}")
+        for row in loaded.adversary[loaded.adversary["file"] == file].to_dict("records"):
+            part += (f"\n{row['other']} beats {row['winner']} " +
+                     (f"after changes of at most {row['epsilon']:.3%}" if row["epsilon"] == row["epsilon"] else
+                      f"after no change within {row['range']:.0%} that was found") + "\n")
+        parts.append(part)
+    return "\n".join(parts)
+
+
+def regret_text(value: float) -> str:
+    return f"{value:.2%}" if np.isfinite(value) else "OOM"

@@ -85,8 +85,10 @@ def write_head(file: h5py.File, version: int = 1) -> None:
 
 
 def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", cluster: str = "c",
-              budget: int = 9, title: str = "", version: int = 1) -> str:
-    """@param searches  what add_search() takes, each @param version  from 2 on with a checksum @return path"""
+              budget: int = 9, title: str = "", version: int = 1, bound: float = 1.5,
+              method: str = "") -> str:
+    """@param searches  what add_search() takes, each @param version  from 2 on with a checksum
+    @param bound  [s] @param method  that proved it; empty: the file does not say @return path"""
     with h5py.File(path, "w") as file:
         write_head(file, version)
         config = file.create_group("config")
@@ -96,7 +98,9 @@ def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", c
             config.attrs.update(sweep="s", run=title)
         problem = file.create_group("problem")
         problem.attrs.update(graph=graph, cluster=cluster, semantics="queue", objective="step_time",
-                             bound_ns=1_500_000_000)
+                             bound_ns=round(1e9 * bound))
+        if method:
+            problem.attrs.update(bound_method=method, optimal=0)
         problem["device_names"] = ["cpu:0", "gpu:0"]
         file.create_group("agents")
         for search in searches:
@@ -122,6 +126,25 @@ def add_search(file: h5py.File, agent: str, best: Sequence[float], seed: int = 0
         outcome["peak_bytes"], outcome["deficit_bytes"] = [10, 20], [0, 0 if fits else 5]
     if updates:
         group["updates"] = np.array(list(zip(*updates.values())), dtype=[(key, "f8") for key in updates])
+
+
+def add_stress(path: str, labels: Sequence[str], scenarios: dict[str, Sequence[Sequence[int]]],
+               epsilon: float = NAN) -> str:
+    """What `emplace stress` adds. @param scenarios  step times [draws, placements] [ns]; -1: does not fit
+    @return path"""
+    with h5py.File(path, "a") as file:
+        group = file.create_group("stress")
+        group.attrs.update(seed=0, noise=0.1, version="0.1.0", commit="abc", host="h", cpu="p", gpus="none", date="d")
+        group["labels"], group["noise_regret"] = list(labels), [0.5] * len(labels)
+        group["step_times_ns"] = np.arange(1000, 1000 + len(labels))
+        for name, times in scenarios.items():
+            scenario = group.create_group(f"scenarios/{name}")
+            scenario["step_times_ns"] = np.array(times)
+            scenario.attrs.update(kendall_tau=NAN if len(labels) == 1 else 0.25, top_share=0.75, regret=0.125,
+                                  worst_regret=np.inf, regret_ns=125.0)
+        if len(labels) > 1:
+            group.create_group("adversary").attrs.update(range=0.1, epsilon=epsilon, evaluations=7)
+    return path
 
 
 def write_sweep(folder: str, runs: Sequence[str]) -> str:

@@ -132,6 +132,7 @@ class ReportInBrowser(unittest.TestCase):
         (cls.path / "run.yaml").write_text(RUN)
         (cls.path / "sweep.yaml").write_text(SWEEP)
         cls.emplace("run", "run.yaml", "-o", "run.h5", "--quiet")
+        cls.emplace("stress", "run.h5", "--draws", "9", "--steps", "10", "--quiet")
         cls.emplace("report", "run.h5", "-o", "run.html", "--title", "A <run> & more")
 
     @classmethod
@@ -166,7 +167,16 @@ class ReportInBrowser(unittest.TestCase):
                 rows[agent] = {key: int(attributes["data-" + key]) for key in ("median", "min", "max")}
         with h5py.File(self.path / "run.h5") as file:
             table = dom.find("id", "agents")[0]
-            self.assertEqual(int(table["data-bound"]), file["problem"].attrs["bound_ns"])
+            problem, stress = file["problem"].attrs, file["stress"]
+            self.assertEqual(int(table["data-bound"]), problem["bound_ns"])
+            self.assertEqual(table["data-method"], problem["bound_method"])
+            self.assertEqual(table["data-optimal"] == "true", problem["optimal"] == 1)
+            shares = {a["data-scenario"]: None for a in dom.find("data-scenario")}
+            self.assertEqual(set(shares), set(stress["scenarios"]))
+            self.assertEqual([float(a["data-top-share"]) for a in dom.find("data-top-share")],
+                             [stress["scenarios"][name].attrs["top_share"] for name in shares])
+            self.assertEqual([(a["data-placement"], a["data-draws"]) for a in dom.find("data-placement")],
+                             [(label.decode(), "9") for label in stress["labels"][:]])
             single = file["agents/single_gpu/best/outcome"].attrs["step_time_ns"]
             self.assertEqual(int(table["data-one-gpu"]), single)
             times: dict[str, list[int]] = {}

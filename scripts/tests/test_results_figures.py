@@ -7,12 +7,12 @@ import re
 import unittest
 from typing import Any
 
-from results_support import NAN, TestCase, run, write_families, write_run, write_validation
+from results_support import NAN, TestCase, add_stress, run, write_families, write_run, write_validation
 
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
-from emplace_results import ResultsError, figures, load_fidelity, load_generalization, load_runs
+from emplace_results import ResultsError, figures, load_fidelity, load_generalization, load_runs, load_stress
 from emplace_results.figures import improvements
 from emplace_results.layout import COLOURS, style_of
 from emplace_results.summaries import best_so_far
@@ -149,6 +149,21 @@ class Finals(TestCase):
         self.assertEqual(texts_of(axes), ["OOM", "1 of 2 OOM", "bound"])
         dots = [sorted(line.get_xdata()) for line in axes.get_lines() if line.get_marker() == "o"]
         self.assertEqual(dots, [[2, 3, 4, 5, 6], [], [9]])
+
+
+class Regrets(TestCase):
+
+    def test_dots_and_what_does_not_fit(self) -> None:
+        path = add_stress(write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}]), ["a", "b"],
+                          {"noise": [[100, 125], [90, 80], [-1, 80]], "slow_links": [[100, 90]]})
+        figure = figures.noise_regrets(load_stress(path).draws)
+        axes, = figure.axes
+        self.assertEqual([label.get_text() for label in axes.get_yticklabels()], ["a", "b"])
+        self.assertEqual(texts_of(axes), ["1 of 3 OOM"])
+        dots = [line.get_xdata().tolist() for line in axes.get_lines() if line.get_marker() == "o"]
+        self.assertEqual(dots, [[0, 12.5], [25, 0, 0]])
+        code, _, err = run("regrets", path, "-o", self.path("r.svg"))
+        self.assertEqual((code, err, os.path.exists(self.path("r.svg"))), (0, "", True))
 
 
 class Cdfs(TestCase):

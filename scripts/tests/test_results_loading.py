@@ -7,13 +7,13 @@ import re
 import shutil
 import unittest
 
-from results_support import (NAN, TestCase, VERSION_ONE, run, seal, write_families, write_run, write_sweep,
-                             write_validation)
+from results_support import (NAN, TestCase, VERSION_ONE, add_stress, run, seal, write_families, write_run,
+                             write_sweep, write_validation)
 
 import h5py
 import numpy as np
 
-from emplace_results import ResultsError, load_fidelity, load_generalization, load_runs
+from emplace_results import ResultsError, load_fidelity, load_generalization, load_runs, load_stress
 from emplace_results.files import flat_config
 
 
@@ -73,6 +73,20 @@ class LoadRuns(TestCase):
         self.assertEqual(loaded.not_run, ("#1 a with seed 1 in config 0",))
         self.assertEqual(set(loaded.runs["problem"]), {"g on c"})
 
+    def test_runs_of_a_problem_share_the_largest_bound(self) -> None:
+        search = [{"agent": "a", "best": [2.0]}, {"agent": "b", "best": [NAN]}]
+        weak = write_run(self.path("weak.h5"), search, bound=1.0)
+        strong = write_run(self.path("strong.h5"), [{"agent": "c", "best": [3.0, 2.5]}], bound=2.0,
+                           method="branch_and_bound")
+        far = write_run(self.path("far.h5"), search, cluster="d", bound=1.6)
+        runs = load_runs([weak, strong, far]).runs
+        self.assertEqual(list(runs["bound_ns"]), [2e9, 2e9, 2e9, 1.6e9, 1.6e9])
+        self.assertEqual(list(runs["bound_method"]), ["branch_and_bound"] * 3 + ["work"] * 2)
+        # 2 / 2 - 1, nothing fits, 2.5 / 2 - 1, 2 / 1.6 - 1, nothing fits.
+        self.assertEqual(runs["gap"].fillna(9).tolist(), [0, 9, 0.25, 0.25, 9])
+        self.assertEqual(runs["optimal"].tolist(), [True, False, False, False, False])
+        self.assertEqual(load_runs(weak).runs["bound_ns"].tolist(), [1e9, 1e9])
+
     def test_nothing_of_a_sweep_is_there_yet(self) -> None:
         folder = write_sweep(self.path("s"), ["0000.h5"])
         with self.assertRaisesRegex(ResultsError, "s: there is no run yet"):
@@ -98,6 +112,45 @@ class LoadRuns(TestCase):
         self.assertEqual(len(load_runs([path, os.path.join(self.folder, ".", "r.h5")]).runs), 1)
 
 
+class OtherCosts(TestCase):
+    """Results of `emplace stress`."""
+
+    def test_draws_and_what_became_of_the_winner(self) -> None:
+        path = add_stress(write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}]), ["a.seed0", "b, c"],
+                          {"noise": [[100, 125], [-1, 80]], "slow_links": [[-1, -1]]}, epsilon=0.03)
+        loaded = load_stress(path)
+        self.assertEqual(loaded.draws[["scenario", "draw", "label", "step_time_ns", "regret"]].to_numpy().tolist(), [
+            ["unchanged", 0, "a.seed0", 1000, 0], ["unchanged", 0, "b, c", 1001, 1001 / 1000 - 1],
+            ["noise", 0, "a.seed0", 100, 0], ["noise", 0, "b, c", 125, 0.25],
+            ["noise", 1, "a.seed0", np.inf, np.inf], ["noise", 1, "b, c", 80, 0],
+            ["slow_links", 0, "a.seed0", np.inf, np.inf], ["slow_links", 0, "b, c", np.inf, np.inf]])
+        self.assertEqual(list(loaded.scenarios["scenario"]), ["noise", "slow_links"])
+        self.assertEqual(loaded.scenarios["top_share"].tolist(), [0.75, 0.75])
+        self.assertEqual(loaded.adversary[["winner", "other", "epsilon"]].to_numpy().tolist(),
+                         [["a.seed0", "b, c", 0.03]])
+
+    def test_refused_without_any(self) -> None:
+        path = write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}])
+        with self.assertRaisesRegex(ResultsError, "r.h5: expected results of a run after `emplace stress`; "
+                                                  "found agents and config and problem"):
+            load_stress(path)
+
+    def test_on_the_command_line(self) -> None:
+        search = [{"agent": "a", "best": [1.0]}]
+        path = add_stress(write_run(self.path("r.h5"), search), ["a.seed0", "b"], {"noise": [[100, 125], [90, 80]]})
+        alone = add_stress(write_run(self.path("alone.h5"), search), ["a.seed0"], {"noise": [[100]]})
+        code, out, _ = run("export-csv", path, "--frame", "draws")
+        self.assertEqual((code, len(out.splitlines())), (0, 1 + 2 + 4))
+        code, out, _ = run("summarise", path, alone)
+        self.assertEqual(code, 0)
+        self.assertIn("r.h5: **g on c** with other costs", out)
+        self.assertIn("| noise | 2 | 0.250 | 75.0% | 12.50% | OOM |", out)
+        self.assertIn("b beats a.seed0 after no change within 10% that was found", out)
+        self.assertIn("| noise | 1 | – | 75.0% | 12.50% | OOM |", out)
+        code, out, _ = run("export-csv", alone, "--frame", "adversary")
+        self.assertEqual((code, out), (0, "file,graph,cluster\n"))
+
+
 class VersionOne(unittest.TestCase):
     """The files that tests/framework/results keeps of version 1."""
 
@@ -108,6 +161,7 @@ class VersionOne(unittest.TestCase):
                          ["heft", "hill_climb", "placeto", "seq2seq", "single_gpu"])
         self.assertEqual(set(loaded.runs["graph"]), {"caf\u00e9"})
         self.assertEqual(set(loaded.runs["bound_ns"]), {11_820_000})
+        self.assertEqual(set(loaded.runs["bound_method"]), {"critical_path"})
         self.assertEqual(len(load_runs(os.path.join(VERSION_ONE, "sweep")).runs), 4)
         self.assertEqual(len(load_runs(os.path.join(VERSION_ONE, "long.h5")).evaluations), 4200)
         self.assertEqual(list(load_generalization(os.path.join(VERSION_ONE, "generalization.h5"))

@@ -103,9 +103,9 @@ class SummariseRuns(TestCase):
             {"agent": "slow", "best": [5.0]},
             {"agent": "climb", "best": [NAN, 2.5, 2.02, 2.0], "seed": 0, "seconds": 1, "hardware": 3600},
             {"agent": "climb", "best": [1.02, 1.01, 1.0, 1.0], "seed": 1, "seconds": 3, "hardware": 1800},
-            {"agent": "climb", "best": [3.0, 3.0, 3.0, 3.0], "seed": 2, "seconds": 8, "hardware": 9000}])
+            {"agent": "climb", "best": [3.0, 3.0, 3.0, 3.0], "seed": 2, "seconds": 8, "hardware": 9000}], bound=0.8)
         table = summarise_runs(load_runs(path))
-        self.assertTrue(table.startswith("**g on c**, bound 1.5 s\n\n"
+        self.assertTrue(table.startswith("**g on c**, bound 0.8 s by work, gap 25.0%\n\n"
                                          "| agent | median [s] | range [s] | seeds"))
         self.assertEqual(rows_of(table), [["climb", "2", "1 .. 3", "3", "4", "2", "3.00", "1.00"],
                                           ["slow", "5", "", "1", "1", "1", "2.00", "2.00"]])

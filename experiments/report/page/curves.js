@@ -144,7 +144,10 @@ function drawCurves(problem, agents, holder) {
         .style('fill', colour)
         .text(`${text} ${Format.time(value)}`);
   };
-  rule(problem.bound_ns, 'lower bound', Colours.css('good'));
+  rule(
+      problem.bound_ns,
+      problem.optimal ? 'lower bound, reached' : `lower bound (${problem.bound_method})`,
+      Colours.css('good'));
   rule(problem.one_gpu_ns, 'one GPU', Colours.css('soft'));
 
   const shown = agents.filter((agent) => !curveState.hidden.has(agent.agent));

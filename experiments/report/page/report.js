@@ -12,6 +12,7 @@ function showProblem(index) {
   showCurves(problem);
   showPlacement(problem);
   showTimeline(problem);
+  showRobustness(problem);
   showVerification(problem);
   document.documentElement.dataset.shown = problem.title;
 }

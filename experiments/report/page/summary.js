@@ -82,7 +82,9 @@ function showOverview(problem) {
     ['coarsening', keys.coarsen],
     [
       'lower bound',
-      `${Format.time(problem.bound_ns)} (critical path ${Format.time(problem.critical_path_ns)}, ` +
+      `${Format.time(problem.bound_ns)}, proven by ${problem.bound_method}` +
+          (problem.optimal ? '; the best placement is as good: it is optimal' : '') +
+          ` (critical path ${Format.time(problem.critical_path_ns)}, ` +
           `work ${Format.time(problem.work_ns)})`
     ],
     [
@@ -140,7 +142,7 @@ function showSummary(problem) {
         element('td', {}, agent.agent),
         stepTimeCell(agent),
         element('td', {}, agent.speed_up === null ? '–' : agent.speed_up.toFixed(2) + '×'),
-        element('td', {}, Format.percent(agent.gap)),
+        element('td', {}, agent.gap === 0 ? 'optimal' : Format.percent(agent.gap)),
         element('td', {'data-evaluations': agent.evaluations}, Format.count(agent.evaluations)),
         element('td', {}, Format.duration(agent.seconds)),
         element('td', {}, Format.duration(agent.hardware_seconds)),
@@ -152,14 +154,21 @@ function showSummary(problem) {
       'summary',
       element('h2', {}, 'Agents'),
       scrollTable(
-          {id: 'agents', 'data-bound': problem.bound_ns, 'data-one-gpu': problem.one_gpu_ns},
+          {
+            id: 'agents',
+            'data-bound': problem.bound_ns,
+            'data-method': problem.bound_method,
+            'data-optimal': String(problem.optimal),
+            'data-one-gpu': problem.one_gpu_ns
+          },
           head,
           rows),
       element(
           'p',
           {class: 'note'},
           'Step time: median [range] over the seeds of the best placement that each found. ' +
-              'Speed-up: over one GPU. Gap: to the lower bound, which no placement can beat. ' +
+              'Speed-up: over one GPU. Gap: to the lower bound, which no placement can beat; ' +
+              'optimal: as good as the bound. ' +
               'Evaluations and search time: over all seeds. On hardware: what measuring the same ' +
               'placements would have taken. Peak memory: of the best seed.'));
 }

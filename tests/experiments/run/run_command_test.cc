@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/json.h"
+#include "framework/results/results_reader.h"
 #include "tests/experiments/hdf5_text.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
@@ -57,6 +58,12 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
           doctest::Approx(static_cast<double>(median) / table["bound_ns"].get<double>() - 1));
     last = median;
   }
+  const ResultsReader reader(files.folder / "results/small.h5");
+  CHECK(table["bound_ns"] == reader.Int("/problem", "bound_ns"));
+  CHECK(table["bound_method"] == reader.Text("/problem", "bound_method"));
+  CHECK(table["optimal"] == (reader.Int("/problem", "optimal") != 0));
+  CHECK(table["bound_ns"] >= reader.Int("/problem", "critical_path_ns"));
+  CHECK(table["bound_ns"] >= reader.Int("/problem", "work_ns"));
   const Json& single = *FindAgent(table, "single_gpu");
   CHECK(single["speed_up"] == 1.0);
   CHECK(single["step_time_ns"]["median"] == table["single_gpu_ns"]);
@@ -118,7 +125,9 @@ TEST_CASE("people's table") {
   for (const char* part : {"graph    small: 60 ops, 60 groups",
                            "cluster  inline: cpu:0, gpu:0, gpu:1",
                            "queue semantics",
+                           "bound    ",
                            "critical path",
+                           ", gap ",
                            "agent",
                            "speed-up",
                            "gap",

@@ -10,6 +10,7 @@
 
 #include "agents/registry.h"
 #include "framework/results/results_file.h"
+#include "framework/results/results_reader.h"
 #include "tests/experiments/hdf5_text.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
@@ -179,6 +180,30 @@ TEST_CASE("what failed, was cut or is missing begins anew") {
   CHECK(result.out.find("resumed  0 searches go on, 6 are complete, 3 begin") != std::string::npos);
   CHECK(Hdf5Text(files.folder / "part.h5", "/agents") ==
         Hdf5Text(files.folder / "whole.h5", "/agents"));
+}
+
+TEST_CASE("a better bound in the file is no other problem, and is kept") {
+  const ResumeFiles files(50);
+  REQUIRE(files.Run({"-o", "r.h5", "--quiet"}).exit_code == 0);
+  std::int64_t known = 0;
+  {
+    const ResultsReader reader(files.folder / "r.h5");
+    known = reader.Int("/problem", "bound_ns") + 1;
+    ResultsFile file(files.folder / "r.h5", ResultsMode::kExtend);
+    file.SetAttribute("/problem", "bound_ns", known);
+    file.SetAttribute("/problem", "bound_method", "certain");
+    file.Remove("/agents/heft");
+    file.SetAttribute("/stress", "seed", std::int64_t{0});
+    file.Commit();
+  }
+  const ProcessResult result = files.Run({"-o", "r.h5", "--resume", "--quiet"});
+  CAPTURE(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.find(" by certain\n") != std::string::npos);
+  const ResultsReader reader(files.folder / "r.h5");
+  CHECK(reader.Int("/problem", "bound_ns") == known);
+  CHECK(reader.Text("/problem", "bound_method") == "certain");
+  CHECK_FALSE(reader.Has("/stress"));  // of placements that may no longer be the best
 }
 
 TEST_CASE("another run than that of the file is refused, and the file stays") {

@@ -123,6 +123,40 @@ TEST_CASE("one seed has no interval; formulas have that of their agents") {
   for (const double sample : values.column(4).samples) REQUIRE(sample == 0);
 }
 
+// Three seeds of 4, 2 and 2.5 s over a bound of 2 s: gaps of 100, 0 and 25 %.
+TEST_CASE("bound, gap, proven optimal, and regret under noise") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {4, 2, 2.5});
+  AddRuns(runs, "g", "oom", {kOom});
+  for (ResultRun& run : runs.runs) run.bound = {2'000'000'000, "certain"};
+  AddRuns(runs, "g", "unbounded", {3});
+  for (ResultRun& run : runs.runs) run.noise_regret = run.agent == "rl" ? 0.125 : run.noise_regret;
+  const RowValues values =
+      ValuesOf(LayoutOf("unit: ms\ncolumns:\n"
+                        "  - {name: bound, agent: rl, value: bound}\n"
+                        "  - {name: gap, agent: rl, value: gap}\n"
+                        "  - {name: optimal, agent: rl, value: optimal}\n"
+                        "  - {name: regret, agent: rl, value: noise_regret}\n"
+                        "  - {name: oom_gap, agent: oom, value: gap}\n"
+                        "  - {name: oom_optimal, agent: oom, value: optimal}\n"
+                        "  - {name: oom_regret, agent: oom, value: noise_regret}\n"
+                        "  - {name: no_gap, agent: unbounded, value: gap}\n"
+                        "  - {name: half, formula: gap / 2, unit: percent}\n"),
+               runs);
+  CHECK(values.column(0).value == doctest::Approx(2000));
+  CHECK(values.column(1).value == doctest::Approx(25));
+  CHECK(values.column(2).value == 0);  // of 0, 1 and 0
+  CHECK(values.column(3).value == doctest::Approx(12.5));
+  for (const int i : {0, 2, 3}) CHECK_FALSE(PercentileInterval(values.column(i)));
+  CHECK(PercentileInterval(values.column(1))->high == doctest::Approx(100));
+  CHECK(values.column(4).value == kOom);
+  CHECK(values.column(5).value == 0);
+  CHECK_FALSE(values.column(6).run);  // emplace stress has not seen it
+  CHECK(values.column(6).missing == std::vector<std::string>{"oom"});
+  CHECK(std::isnan(values.column(7).value));
+  CHECK(values.column(8).value == doctest::Approx(1250));  // 25 / 2 as percent
+}
+
 TEST_CASE("agents are resampled independently") {
   ResultRuns runs;
   AddRuns(runs, "g", "a", {1, 2, 3, 4, 5});

@@ -48,6 +48,21 @@ ResultTable MakeTable() {
       runs);
 }
 
+TEST_CASE("cells of bounds, gaps and proofs") {
+  const ResultTableColumn optimal{"o", "o", "count", ColumnValue::kOptimal};
+  CHECK(FormatCellNumber(1, optimal) == "yes");
+  CHECK(FormatCellNumber(0, optimal) == "no");
+  CHECK(FormatCellNumber(0.5, optimal) == "0.5");
+  const ResultTableColumn gap{"g", "g", "percent", ColumnValue::kGap};
+  CHECK(FormatCellNumber(12.34, gap) == "12.3");
+  CHECK(FormatCellNumber(kOom, gap) == "OOM");
+  TableCell cell;
+  cell.run = true;
+  cell.value = kOom;
+  CHECK(CellState(cell, gap) == "oom");
+  CHECK(FormatCellNumber(442.44, {"b", "b", "ms", ColumnValue::kBound}) == "442.4");
+}
+
 TEST_CASE("Markdown: ours and theirs in lines of their own") {
   CHECK(TableMarkdown(MakeTable()) ==
         "## Table 1 & more\n"

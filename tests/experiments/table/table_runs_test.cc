@@ -1,5 +1,7 @@
 #include "experiments/table/table_runs.h"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -42,6 +44,17 @@ std::unique_ptr<ResultsFile> BeginFile(const fs::path& path, const std::string& 
       fmt::format("graph: {}\ncluster: c\nsemantics: queue\ncoarsen: [colocate, {{scope: {{depth: "
                   "1}}}}]\nbudget:\n  evaluations: 7\nagents: [rl]\nseeds: [0]\njobs: 1\n",
                   graph));
+  for (const char* name : {"graph_path", "cluster_path", "costs_path"}) {
+    file->SetAttribute("/config", name, "/somewhere/" + graph);
+  }
+  for (const char* name : {"count_gaps", "contracted"}) {
+    file->SetAttribute("/problem", name, std::int64_t{0});
+  }
+  for (const char* name : {"bound_ns", "critical_path_ns", "work_ns"}) {
+    file->SetAttribute("/problem", name, std::int64_t{500});
+  }
+  file->SetAttribute("/problem", "semantics", "queue");
+  file->SetAttribute("/problem", "objective", "step_time");
   return file;
 }
 
@@ -83,6 +96,61 @@ TEST_CASE("a file with several agents and seeds") {
   CHECK(result.runs[3].error == "no memory");
   CHECK(result.runs[4].progress == RunProgress::kFailed);
   CHECK(result.runs[4].error == "evaluated no placement");
+}
+
+TEST_CASE("runs of one problem share the largest bound of their files") {
+  const TempDir folder;
+  const auto write = [&](const std::string& name, const std::string& graph, const auto& change) {
+    const auto file = BeginFile(folder / name, graph);
+    WriteAgent(*file, "rl", 0, "finished", 1000, true);
+    change(*file);
+    file->Commit();
+  };
+  write("weak.h5", "nmt", [](ResultsFile&) {});
+  write("strong.h5", "nmt", [](ResultsFile& file) {
+    file.SetAttribute("/problem", "bound_ns", std::int64_t{1000});
+    file.SetAttribute("/problem", "bound_method", "certain");
+  });
+  write("other.h5", "rnnlm", [](ResultsFile&) {});
+  write("stream.h5", "nmt", [](ResultsFile& file) {
+    file.SetAttribute("/problem", "semantics", "stream");
+  });
+  write("changed.h5", "nmt", [](ResultsFile& file) {
+    file.SetAttribute("/problem", "work_ns", std::int64_t{499});
+  });
+  const ResultRuns result = ReadResultRuns({folder / "weak.h5",
+                                            folder / "strong.h5",
+                                            folder / "other.h5",
+                                            folder / "stream.h5",
+                                            folder / "changed.h5"});
+  REQUIRE(result.runs.size() == 5);
+  for (const int i : {0, 1}) {
+    CHECK(result.runs[i].bound.value == 1000);
+    CHECK(result.runs[i].bound.method == "certain");
+    CHECK(result.runs[i].is_optimal());
+  }
+  for (const int i : {2, 3, 4}) {
+    CHECK(result.runs[i].bound.value == 500);
+    CHECK(result.runs[i].bound.method == "critical_path");  // which the file does not say
+    CHECK_FALSE(result.runs[i].is_optimal());
+    CHECK(std::isnan(result.runs[i].noise_regret));
+  }
+}
+
+TEST_CASE("what emplace stress found of an agent's best placement is that of all its seeds") {
+  const TempDir folder;
+  const auto file = BeginFile(folder / "r.h5", "nmt");
+  WriteAgent(*file, "rl", 0, "finished", 1000, true);
+  WriteAgent(*file, "rl", 1, "finished", 900, true);
+  WriteAgent(*file, "walk", 0, "finished", 900, true);
+  WriteAgent(*file, "late", 0, "finished", 2000, true);
+  file->WriteStrings("/stress/labels", {"rl.seed1, walk.seed0"});
+  file->WriteDoubles("/stress/noise_regret", {0.25});
+  file->Commit();
+  for (const ResultRun& run : ReadResultRuns({folder / "r.h5"}).runs) {
+    CAPTURE(run.agent);
+    CHECK((run.agent == "late" ? std::isnan(run.noise_regret) : run.noise_regret == 0.25));
+  }
 }
 
 TEST_CASE("keys for rows: those of a run config, and the agent") {

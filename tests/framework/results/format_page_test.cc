@@ -107,6 +107,7 @@ const Names kNotInExamples = {"/config@resumed",
                               "/config@earlier_programs",
                               "/problem@priority",
                               "/problem/issue_order",
+                              "/agents/<label>@bound_ns",
                               "/agents/<label>/checkpoint",
                               "/families/<family>/training/<label>/checkpoint",
                               "/validation/<graph>/placement"};
@@ -119,6 +120,7 @@ TEST_CASE("results: the page names all that the example files hold, with its typ
         "`/config`: how the results came about",
         "`/problem`: what was placed where",
         "`/agents/<label>`: one search",
+        "`/stress`: placements with other costs",
         "`/verification` and `/validation/<graph>`: placements executed",
         "`/families/<family>`: policies on graphs they never saw"}) {
     for (const auto& row : TableOf(SectionOf(page, heading))) {

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands.h"
+#include "experiments/output.h"
+#include "experiments/run/run_bound.h"
+#include "experiments/run/run_reader.h"
+#include "experiments/stop_request.h"
+#include "experiments/sweep/sweep_folder.h"
+#include "experiments/table/table_runs.h"
+#include "framework/base/error.h"
+#include "framework/base/json.h"
+#include "framework/base/progress.h"
+
+namespace emplace {
+namespace fs = std::filesystem;
+namespace {
+
+using CertifyClock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kBetweenWrites(10);  // at least, while a proof goes on
+
+struct CertifyOptions {
+  std::vector<std::string> inputs;
+  double seconds = 60;
+  RunFiles files;
+  bool json = false, quiet = false;
+};
+
+// One problem, in however many files.
+struct CertifiedProblem {
+  std::string key;                    // ResultRun::problem
+  std::vector<fs::path> files;        // that hold runs of it
+  std::optional<fs::path> with_best;  // one of them that holds a placement
+  std::optional<Nanos> best;          // objective of the best placement in the files that fits
+  LowerBound before, after;
+  std::string title;  // "inception_v3 on 4xk80"
+};
+
+double SecondsSince(CertifyClock::time_point begin) {
+  return std::chrono::duration<double>(CertifyClock::now() - begin).count();
+}
+
+std::vector<CertifiedProblem> ListProblems(const ResultRuns& results) {
+  std::vector<CertifiedProblem> problems;
+  for (const ResultRun& run : results.runs) {
+    if (run.group.empty()) continue;  // no file yet, or a damaged one
+    auto problem = std::find_if(problems.begin(), problems.end(), [&](const CertifiedProblem& one) {
+      return one.key == run.problem;
+    });
+    if (problem == problems.end()) {
+      problem = problems.insert(problem, {.key = run.problem});
+      problem->before = problem->after = run.bound;
+      problem->title =
+          fmt::format("{} on {}", *FindRunKey(run, "graph"), *FindRunKey(run, "cluster"));
+    }
+    if (!problem->files.empty() && problem->files.back() == run.file) continue;
+    problem->files.push_back(run.file);
+    const ResultsReader reader(run.file);
+    for (const std::string& label : reader.Children("/agents")) {
+      if (reader.Has("/agents/" + label + "/best")) problem->with_best = run.file;
+    }
+    if (const auto best = ReadBestFitting(reader)) {
+      problem->best = std::min(problem->best.value_or(kMaxNanos), *best);
+    }
+  }
+  return problems;
+}
+
+// A file that says where only one problem's files are cannot serve several.
+void RequireFilesOfOne(const CertifyOptions& options,
+                       const std::vector<CertifiedProblem>& problems) {
+  const RunFiles& files = options.files;
+  if (problems.size() == 1 || (files.graph + files.cluster + files.costs).empty()) return;
+  throw InputError(
+      fmt::format("--graph, --cluster and --costs are about one problem, the results hold {}: {}, "
+                  "{}{}; name results of one",
+                  problems.size(),
+                  problems[0].title,
+                  problems[1].title,
+                  problems.size() > 2 ? ", ..." : ""));
+}
+
+// Puts the bound into every file of the problem that has a lesser one.
+void WriteToFiles(const CertifiedProblem& problem) {
+  for (const fs::path& path : problem.files) {
+    LowerBound bound;
+    std::optional<Nanos> best;
+    {
+      const ResultsReader reader(path);  // as it is now: another command may have written to it
+      bound = LargerOf(ReadBound(reader), problem.after);
+      best = ReadBestFitting(reader);
+    }
+    ResultsFile file(path, ResultsMode::kExtend);
+    WriteBound(file, bound, best);
+    file.Commit();
+  }
+}
+
+// The problem as the run searched it, which must be what the file says.
+std::shared_ptr<const Problem> LoadSearched(const CertifiedProblem& problem,
+                                            const RunFiles& files) {
+  const EarlierRun run = ReadRun(*problem.with_best, files);
+  const LoadedProblem loaded = MakeRunProblem(run, problem.with_best->string());
+  RequireSameBounds(*problem.with_best, *loaded.exact);
+  return loaded.searched;
+}
+
+void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
+  const auto searched = LoadSearched(problem, options.files);
+  WriteToFiles(problem);  // fails now if a file cannot be written
+  if (IsOptimal(problem.after, problem.best)) return;
+  Progress progress("certifying " + problem.title,
+                    static_cast<std::int64_t>(std::ceil(options.seconds)),
+                    !options.quiet);
+  const auto begin = CertifyClock::now();
+  auto written = begin;
+  const auto take = [&](const LowerBound& bound) {
+    problem.after = LargerOf(problem.after, bound);
+    progress.Update(static_cast<std::int64_t>(SecondsSince(begin)),
+                    fmt::format("bound {} by {}, gap {}",
+                                FormatTime(problem.after.value),
+                                problem.after.method,
+                                GapText(problem.after, problem.best)));
+    if (CertifyClock::now() - written < kBetweenWrites) return;
+    WriteToFiles(problem);
+    written = CertifyClock::now();
+  };
+  try {
+    take(ProveBound(*searched,
+                    {.seconds = options.seconds,
+                     .known = problem.best.value_or(kMaxNanos),
+                     .interrupt = Interrupt(StopRequest::requested),
+                     .improved = take}));
+  } catch (const Interrupted&) {  // what was proven until then counts
+  }
+  WriteToFiles(problem);
+}
+
+std::string FormatProblems(const std::vector<CertifiedProblem>& problems) {
+  std::vector<std::vector<std::string>> cells = {
+      {"problem", "best", "bound was", "gap was", "bound", "gap", "by", "files"}};
+  for (const CertifiedProblem& problem : problems) {
+    cells.push_back({problem.title,
+                     problem.best ? FormatTime(*problem.best) : "OOM",
+                     FormatTime(problem.before.value),
+                     GapText(problem.before, problem.best),
+                     FormatTime(problem.after.value),
+                     GapText(problem.after, problem.best),
+                     problem.after.method,
+                     std::to_string(problem.files.size())});
+  }
+  return FormatColumns(cells);
+}
+
+std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
+  Json list = Json::array();
+  for (const CertifiedProblem& problem : problems) {
+    const auto bound = [&](const LowerBound& one) {
+      const auto gap = GapTo(one, problem.best);
+      return Json{{"bound_ns", one.value},
+                  {"method", one.method},
+                  {"gap", gap ? Json(*gap) : Json(nullptr)},
+                  {"optimal", IsOptimal(one, problem.best)}};
+    };
+    Json files = Json::array();
+    for (const fs::path& file : problem.files) files.push_back(file.string());
+    list.push_back({{"problem", problem.title},
+                    {"files", std::move(files)},
+                    {"best_ns", problem.best ? Json(*problem.best) : Json(nullptr)},
+                    {"before", bound(problem.before)},
+                    {"after", bound(problem.after)}});
+  }
+  return list.dump(2) + "\n";
+}
+
+int CertifyResults(const CertifyOptions& options) {
+  ReadResultRuns({options.inputs.begin(), options.inputs.end()});  // refuses what is no results
+  std::vector<std::unique_ptr<FolderLock>> locks;                  // no sweep may write meanwhile
+  for (const fs::path path : options.inputs) {
+    if (fs::is_directory(path)) locks.push_back(std::make_unique<FolderLock>(SweepFolder(path, 1)));
+  }
+  std::vector<CertifiedProblem> problems =
+      ListProblems(ReadResultRuns({options.inputs.begin(), options.inputs.end()}));
+  const auto has_none = [&](const CertifiedProblem& problem) { return !problem.with_best; };
+  if (std::all_of(problems.begin(), problems.end(), has_none)) {
+    throw InputError(
+        fmt::format("{}: no agent of this run found a placement", fmt::join(options.inputs, ", ")));
+  }
+  for (const CertifiedProblem& problem : problems) {
+    if (has_none(problem)) PrintWarning(problem.title + ": no agent found a placement; left out");
+  }
+  std::erase_if(problems, has_none);
+  RequireFilesOfOne(options, problems);
+
+  StopRequest::CatchSignals();
+  for (CertifiedProblem& problem : problems) {
+    if (!StopRequest::requested()) Certify(problem, options);
+  }
+  Print(options.json ? FormatProblemsJson(problems) : FormatProblems(problems));
+  if (StopRequest::requested()) {
+    throw RunError("stopped: what was proven until then is in the files; again goes on from there");
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddCertifyCommand(Command program) {
+  auto options = std::make_shared<CertifyOptions>();
+  Command command = program.AddCommand(
+      "certify",
+      "Prove a better lower bound for a run: how far is the best placement from optimal?");
+  command.Add("results", options->inputs, "folder of a sweep, or results files of runs")
+      .Type("DIR|RESULT.h5...")
+      .Required();
+  command.Add("--seconds", options->seconds, "time for each problem [s]")
+      .NotNegative()
+      .ShowDefault();
+  command.Add("--graph", options->files.graph, "the run's graph, if its file has moved");
+  command.Add("--cluster", options->files.cluster, "the run's cluster, if its file has moved");
+  command.Add("--costs", options->files.costs, "the run's cost file, if it has moved");
+  command.AddFlag("--json", options->json, "everything as JSON on stdout");
+  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.Footer(
+      "The bound is written into the files, and is never made worse. Runs of one problem share "
+      "it.\n"
+      "ctrl-C keeps what was proven until then.");
+  command.Does([options] { return CertifyResults(*options); });
+}
+
+}  // namespace emplace

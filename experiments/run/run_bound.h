@@ -1,0 +1,53 @@
+#pragma once
+
+// What is proven of all placements of a run's problem, and how its results file says so
+// (framework/results/FORMAT.md, `/problem`).
+
+#include <optional>
+#include <string>
+
+#include "experiments/load.h"
+#include "framework/bounds/bounds.h"
+#include "framework/bounds/lower_bound.h"
+#include "framework/results/results_file.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+
+/// The bounds of a problem before any search.
+struct ProblemBounds {
+  Bounds simple;      ///< of every op of the graph: they also tell whether a file has changed since
+  LowerBound proven;  ///< the best one, of the problem that agents see, as their step times are
+};
+ProblemBounds BoundProblem(const LoadedProblem& problem);
+
+/// The larger one, of equals the first.
+LowerBound LargerOf(const LowerBound& a, const LowerBound& b);
+
+/// gap = best / bound - 1; none without one of the two. @param best  [ns]
+std::optional<double> GapTo(const LowerBound& bound, std::optional<Nanos> best);
+
+/// Is the best placement as good as the bound, which proves it optimal?
+bool IsOptimal(const LowerBound& bound, std::optional<Nanos> best);
+
+/// "optimal", "12.3 %", or "-" where there is no gap. @param best  [ns]
+std::string GapText(const LowerBound& bound, std::optional<Nanos> best);
+
+/// Writes the bound of /problem and whether the best placement in the file is proven optimal.
+/// @param best  objective of the best placement in the file that fits; none: none does [ns]
+/// @throws RunError if that is below the bound: the two are of different problems, or one is wrong
+void WriteBound(ResultsFile& file, const LowerBound& bound, std::optional<Nanos> best);
+
+/// Reads the bound. A file that does not name the method has the larger of the simple bounds.
+LowerBound ReadBound(const ResultsReader& reader);
+
+/// Are these the simple bounds in the file, as far as its program computed them exactly? If not,
+/// it was made with another graph, cluster or costs.
+bool HasSameBounds(const ResultsReader& reader, const Bounds& bounds);
+
+/// May a work bound in results of version 1 be that of the same problem as `now`? The programs that
+/// wrote that version solved the linear program less exactly: up to 3e-6 below the optimum on the
+/// networks of configs/. So they may differ by 1e-5. [ns]
+bool IsSameWorkBound(Nanos earlier, Nanos now);
+
+}  // namespace emplace

@@ -1,0 +1,154 @@
+#include "experiments/stress/adversary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/parallel.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kBisections = 8;          // epsilon to 1/256 of itself
+constexpr double kTighter = 0.98;       // of the least epsilon so far: what is tried next
+constexpr double kEndOfCooling = 0.01;  // of the first temperature
+constexpr int kChannelMoves = 8;        // one move in so many turns a link
+
+using Direction = std::vector<double>;  // [num_ops + num_channels] in [-1, 1]
+
+// One chain of the annealing.
+class Chain {
+ public:
+  Chain(const std::shared_ptr<const Problem>& problem,
+        const SimulatorOptions& how,
+        const Placement& winner,
+        const Placement& other,
+        const AdversaryOptions& options,
+        std::uint64_t seed,
+        const std::function<void()>& simulated)
+      : problem_(problem),
+        how_(how),
+        placements_{winner, other},
+        options_(options),
+        rng_(seed),
+        simulated_(simulated) {}
+
+  Adversary Search() {
+    Direction direction(problem_->num_ops() + problem_->cluster().num_channels(), 0);
+    double lead = LeadAt(direction, 0);
+    if (lead < 0) return found_;  // equal in time, and the other one fits better
+    const double first_temperature = std::max(lead, 1e-6) / 4;
+    double target = options_.range;
+    while (found_.evaluations < options_.steps) {
+      const double share = found_.evaluations / static_cast<double>(options_.steps);
+      const Direction next = Turned(direction, share);
+      const double next_lead = LeadAt(next, target);
+      const double temperature = first_temperature * std::pow(kEndOfCooling, share);
+      if (next_lead > lead && Uniform01(rng_) >= std::exp((lead - next_lead) / temperature)) {
+        continue;
+      }
+      direction = next;
+      lead = next_lead;
+      while (lead < 0 && found_.evaluations < options_.steps) {
+        Shorten(direction, target);
+        target = kTighter * *found_.epsilon;
+        lead = LeadAt(direction, target);
+      }
+    }
+    return found_;
+  }
+
+ private:
+  Perturbation At(const Direction& direction, double epsilon) const {
+    Perturbation factors = NoPerturbation(*problem_);
+    const size_t num_ops = factors.op.size();
+    for (size_t i = 0; i < direction.size(); ++i) {
+      (i < num_ops ? factors.op[i] : factors.channel[i - num_ops]) = 1 + epsilon * direction[i];
+    }
+    return factors;
+  }
+
+  // By how much the winner is still ahead, as a share of its time; below 0: it has lost. Notes the
+  // least epsilon at which it has.
+  double LeadAt(const Direction& direction, double epsilon) {
+    Perturbation factors = At(direction, epsilon);
+    const std::vector<Outcome> outcomes =
+        MakeSimulator(Perturb(problem_, factors), how_)->Evaluate(placements_);
+    ++found_.evaluations;
+    simulated_();
+    const Outcome &winner = outcomes[0], &other = outcomes[1];
+    if (Better(other, winner)) {
+      if (!found_.epsilon || epsilon < *found_.epsilon) {
+        found_.epsilon = epsilon;
+        found_.perturbation = std::move(factors);
+      }
+      return -1;
+    }
+    if (!other.feasible) return kFar;
+    return static_cast<double>(other.step_time - winner.step_time) /
+           static_cast<double>(std::max<Nanos>(winner.step_time, 1));
+  }
+
+  // The winner loses in this direction at `epsilon`: looks for less.
+  void Shorten(const Direction& direction, double epsilon) {
+    double keeps = 0;
+    for (int i = 0; i < kBisections; ++i) {
+      const double middle = (keeps + epsilon) / 2;
+      (LeadAt(direction, middle) < 0 ? epsilon : keeps) = middle;
+    }
+  }
+
+  // The direction with a link, or with ops that follow one another, turned to one side: long
+  // stretches at first, a few ops at the end.
+  Direction Turned(Direction direction, double share) {
+    const int num_ops = problem_->num_ops(), num_channels = problem_->cluster().num_channels();
+    const double side = UniformInt(rng_, 2) == 0 ? -1 : 1;
+    if (num_channels > 0 && UniformInt(rng_, kChannelMoves) == 0) {
+      direction[num_ops + UniformInt(rng_, num_channels)] = side;
+      return direction;
+    }
+    const int longest =
+        std::max(1, static_cast<int>(std::pow(num_ops, 1 - share * Uniform01(rng_)) / 4));
+    const int length = 1 + UniformInt(rng_, longest);
+    const int begin = UniformInt(rng_, num_ops), end = std::min(num_ops, begin + length);
+    std::fill(direction.begin() + begin, direction.begin() + end, side);
+    return direction;
+  }
+
+  static constexpr double kFar = 1e3;  // a lead that no time makes up for
+
+  const std::shared_ptr<const Problem>& problem_;
+  const SimulatorOptions& how_;
+  const std::vector<Placement> placements_;
+  const AdversaryOptions& options_;
+  Rng rng_;
+  const std::function<void()>& simulated_;
+  Adversary found_;
+};
+
+}  // namespace
+
+Adversary FindAdversary(const std::shared_ptr<const Problem>& problem,
+                        const SimulatorOptions& how,
+                        const Placement& winner,
+                        const Placement& other,
+                        const AdversaryOptions& options,
+                        std::uint64_t seed,
+                        int jobs,
+                        const std::function<void()>& simulated) {
+  EMPLACE_CHECK(options.range > 0 && options.range < 1);
+  std::vector<Adversary> found(options.chains);
+  ParallelFor(options.chains, jobs, [&](int chain) {
+    found[chain] = Chain(problem, how, winner, other, options, seed + chain, simulated).Search();
+  });
+  Adversary best;
+  for (Adversary& one : found) {
+    const int evaluations = best.evaluations + one.evaluations;
+    if (one.epsilon && (!best.epsilon || *one.epsilon < *best.epsilon)) best = std::move(one);
+    best.evaluations = evaluations;
+  }
+  return best;
+}
+
+}  // namespace emplace

@@ -1,0 +1,34 @@
+#pragma once
+
+// The same problem on a machine that is not quite as assumed: ops that take longer or less long,
+// links that are slower or faster.
+
+#include <memory>
+#include <vector>
+
+#include "framework/base/random.h"
+#include "framework/search/problem.h"
+
+namespace emplace {
+
+/// Factors > 0; 1: as it was.
+struct Perturbation {
+  std::vector<double> op;       ///< [num_ops] on the op's cost, on every device
+  std::vector<double> channel;  ///< [num_channels] on the latency, and below the bandwidth
+};
+
+/// Every factor is 1.
+Perturbation NoPerturbation(const Problem& problem);
+
+/// Independent log-normal factors exp(noise * z), z standard normal: their median is 1.
+/// @param noise  0.1: about 10 %
+Perturbation DrawPerturbation(const Problem& problem, double noise, Rng& rng);
+
+/// The problem with the factors on its figures. Costs and latencies are rounded to the nearest
+/// nanosecond, bandwidths to the nearest byte per second and at least 1; a factor of 1 changes
+/// nothing.
+/// @throws InputError as Problem does, if times could overflow
+std::shared_ptr<const Problem> Perturb(const std::shared_ptr<const Problem>& problem,
+                                       const Perturbation& factors);
+
+}  // namespace emplace

@@ -1,0 +1,167 @@
+#include "experiments/stress/stress.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "experiments/run/run_table.h"
+#include "experiments/stress/perturbation.h"
+#include "framework/base/error.h"
+#include "framework/base/parallel.h"
+#include "profilers/statistics/fidelity.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kUnfit = std::numeric_limits<double>::infinity();
+constexpr double kSlowLink = 2;  // half the bandwidth, twice the latency
+
+std::vector<Nanos> TimesOf(const std::shared_ptr<const Problem>& problem,
+                           const SimulatorOptions& how,
+                           const std::vector<Placement>& placements) {
+  std::vector<Nanos> times;
+  for (const Outcome& outcome : MakeSimulator(problem, how)->Evaluate(placements)) {
+    times.push_back(outcome.feasible ? outcome.step_time : kMaxNanos);
+  }
+  return times;
+}
+
+std::vector<double> AsRanked(const std::vector<Nanos>& times) {
+  std::vector<double> ranked;
+  for (const Nanos time : times) {
+    ranked.push_back(time < kMaxNanos ? static_cast<double>(time) : kUnfit);
+  }
+  return ranked;
+}
+
+double MeanOf(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? std::numeric_limits<double>::quiet_NaN()
+                        : sum / static_cast<double>(values.size());
+}
+
+// The figures of a scenario whose name and step times are known. @param given  [placements] [ns]
+void SetFigures(const std::vector<Nanos>& given, StressScenario& scenario) {
+  std::vector<double> taus, regrets, lost;
+  int kept = 0;
+  for (const std::vector<Nanos>& times : scenario.step_times) {
+    const double tau = KendallTau(AsRanked(given), AsRanked(times));
+    if (!std::isnan(tau)) taus.push_back(tau);
+    const Nanos best = *std::min_element(times.begin(), times.end());
+    kept += times[0] == best && best < kMaxNanos;
+    regrets.push_back(RegretsOf(times)[0]);
+    lost.push_back(times[0] < kMaxNanos ? static_cast<double>(times[0] - best) : kUnfit);
+  }
+  scenario.kendall_tau = MeanOf(taus);
+  scenario.top_share = kept / static_cast<double>(regrets.size());
+  scenario.regret = MeanOf(regrets);
+  scenario.worst_regret = *std::max_element(regrets.begin(), regrets.end());
+  scenario.regret_ns = MeanOf(lost);
+}
+
+// Puts the placements that fit into `result`, the best first.
+void Rank(const std::shared_ptr<const Problem>& problem,
+          const SimulatorOptions& how,
+          const std::vector<Candidate>& candidates,
+          StressResult& result) {
+  std::vector<Placement> placements;
+  for (const Candidate& candidate : candidates) placements.push_back(candidate.placement);
+  const std::vector<Outcome> outcomes = MakeSimulator(problem, how)->Evaluate(placements);
+  std::vector<std::pair<Nanos, size_t>> order;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const bool is_new = std::find(placements.begin(), placements.begin() + i, placements[i]) ==
+                        placements.begin() + i;
+    if (outcomes[i].feasible && is_new) order.emplace_back(outcomes[i].step_time, i);
+  }
+  if (order.empty()) {
+    throw InputError(fmt::format("no placement fits: {}: {}",
+                                 candidates.at(0).label,
+                                 FormatDeficit(outcomes[0], problem->cluster())));
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [time, i] : order) {
+    result.placements.push_back(candidates[i]);
+    result.step_times.push_back(time);
+  }
+}
+
+}  // namespace
+
+std::vector<double> RegretsOf(const std::vector<Nanos>& step_times) {
+  const Nanos best = *std::min_element(step_times.begin(), step_times.end());
+  std::vector<double> regrets;
+  for (const Nanos time : step_times) {
+    regrets.push_back(time == kMaxNanos ? kUnfit
+                      : time == best    ? 0
+                                     : static_cast<double>(time) / static_cast<double>(best) - 1);
+  }
+  return regrets;
+}
+
+StressResult Stress(const std::shared_ptr<const Problem>& problem,
+                    const SimulatorOptions& how,
+                    const std::vector<Candidate>& candidates,
+                    const StressOptions& options) {
+  StressResult result;
+  Rank(problem, how, candidates, result);
+  std::vector<Placement> placements;
+  for (const Candidate& candidate : result.placements) placements.push_back(candidate.placement);
+
+  const bool has_adversary = placements.size() > 1;
+  const int total =
+      options.draws + (has_adversary ? options.adversary.chains * options.adversary.steps : 0);
+  std::atomic<int> done = 0;
+  const std::function<void()> count = [&] {
+    if (options.stop && options.stop()) throw RunError("stopped; nothing was written");
+    if (++done <= total && options.progress) options.progress(done, total);
+  };
+
+  StressScenario noise{.name = "noise", .step_times = {}};
+  noise.step_times.resize(options.draws);
+  ParallelFor(options.draws, options.jobs, [&](int draw) {
+    Rng rng(options.seed + 0x9E3779B97F4A7C15u * (draw + 1));  // one generator per draw
+    noise.step_times[draw] =
+        TimesOf(Perturb(problem, DrawPerturbation(*problem, options.noise, rng)), how, placements);
+    count();
+  });
+  result.noise_regret.assign(placements.size(), 0);
+  for (const std::vector<Nanos>& times : noise.step_times) {
+    const std::vector<double> regrets = RegretsOf(times);
+    for (size_t i = 0; i < regrets.size(); ++i)
+      result.noise_regret[i] += regrets[i] / options.draws;
+  }
+  result.scenarios.push_back(std::move(noise));
+
+  for (const Semantics other : AllSemantics()) {
+    if (other == how.semantics || problem->objective() == Objective::kPeriod) continue;
+    SimulatorOptions otherwise = how;
+    otherwise.semantics = other;
+    otherwise.issue_order.clear();
+    result.scenarios.push_back({.name = fmt::format("semantics_{}", ToString(other)),
+                                .step_times = {TimesOf(problem, otherwise, placements)}});
+  }
+  Perturbation slow = NoPerturbation(*problem);
+  std::fill(slow.channel.begin(), slow.channel.end(), kSlowLink);
+  result.scenarios.push_back(
+      {.name = "slow_links", .step_times = {TimesOf(Perturb(problem, slow), how, placements)}});
+  for (StressScenario& scenario : result.scenarios) SetFigures(result.step_times, scenario);
+
+  if (has_adversary) {
+    result.adversary = FindAdversary(problem,
+                                     how,
+                                     placements[0],
+                                     placements[1],
+                                     options.adversary,
+                                     options.seed,
+                                     options.jobs,
+                                     count);
+  }
+  return result;
+}
+
+}  // namespace emplace

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "experiments/commands.h"
+#include "experiments/output.h"
+#include "experiments/run/run_reader.h"
+#include "experiments/stop_request.h"
+#include "experiments/stress/stress_results.h"
+#include "framework/base/error.h"
+#include "framework/base/progress.h"
+
+namespace emplace {
+namespace {
+
+struct StressCommandOptions {
+  std::string results, format = "md";
+  RunFiles files;
+  StressOptions stress;
+  int top = 10;
+  bool quiet = false;
+};
+
+// The best placement of each agent, the best agents first; one that several agents found has the
+// labels of all of them.
+std::vector<Candidate> BestOfAgents(const EarlierRun& run, const std::string& results, size_t top) {
+  const ResultsReader reader(results);
+  std::set<std::string> seen;
+  std::vector<Candidate> best;
+  for (const Candidate& candidate : run.found) {
+    std::vector<std::string> labels;
+    for (const std::string& label : SplitLabels(candidate.label)) {
+      if (seen.insert(reader.Text("/agents/" + label, "label")).second) labels.push_back(label);
+    }
+    if (labels.empty()) continue;
+    best.push_back(candidate);
+    best.back().label = fmt::format("{}", fmt::join(labels, ", "));
+  }
+  best.resize(std::min(best.size(), top));
+  return best;
+}
+
+int StressRun(const StressCommandOptions& options) {
+  static const std::vector<std::string> kFormats = {"md", "csv", "json"};
+  if (std::count(kFormats.begin(), kFormats.end(), options.format) == 0) {
+    ThrowUnknown("--format", "format", options.format, kFormats);
+  }
+  const double range = options.stress.adversary.range;
+  if (!(range > 0 && range < 1)) {
+    throw InputError(fmt::format("--range: expected a share above 0 and below 1, got {}", range));
+  }
+  const EarlierRun run = ReadRun(options.results, options.files);
+  const auto problem = MakeExactProblem(run, options.results, run.objective);
+  RequireSameBounds(options.results, *problem);
+  const std::vector<Candidate> candidates = BestOfAgents(run, options.results, options.top);
+  ResultsFile(options.results, ResultsMode::kExtend);  // fails now if it cannot be written
+
+  StopRequest::CatchSignals();
+  StressOptions how = options.stress;
+  how.stop = StopRequest::requested;
+  StressResult result;
+  {
+    std::optional<Progress> progress;  // once it is known how much there is to do
+    std::mutex mutex;
+    how.progress = [&](int done, int total) {
+      const std::lock_guard lock(mutex);
+      if (!progress) {
+        progress.emplace("simulating " + run.graph->name(), total, !options.quiet);
+      }
+      progress->Update(done, "perturbed problems");
+    };
+    result = Stress(problem, HowSimulated(run, *problem), candidates, how);
+  }
+  ResultsFile file(options.results, ResultsMode::kExtend);
+  WriteStress(file, result, how, CollectProvenance());
+  file.Commit();
+  if (options.format == "csv") {
+    Print(StressCsv(result));
+  } else if (options.format == "json") {
+    Print(StressJson(result, how));
+  } else {
+    Print(StressMarkdown(result, how) + fmt::format("\nresults  {}\n", options.results));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddStressCommand(Command program) {
+  auto options = std::make_shared<StressCommandOptions>();
+  StressOptions& stress = options->stress;
+  Command command = program.AddCommand(
+      "stress",
+      "Are a run's best placements still the best under noise, other semantics, slower links?");
+  command.Add("results", options->results, "results file of `emplace run`")
+      .Type("RESULT.h5")
+      .Required();
+  command.Add("--top", options->top, "how many placements, one per agent, best first")
+      .Positive()
+      .ShowDefault();
+  command.Add("--draws", stress.draws, "draws of noise").Positive().ShowDefault();
+  command
+      .Add("--noise",
+           stress.noise,
+           "log-normal noise of each op's cost and each link's speed; 0.1 is about 10 %")
+      .NotNegative()
+      .ShowDefault();
+  command
+      .Add("--range",
+           stress.adversary.range,
+           "how far the adversary may change each cost and link to make the second placement win: "
+           "0.1 is by 10 % up and down")
+      .ShowDefault();
+  command
+      .Add("--steps", stress.adversary.steps, "problems that each of its chains simulates, about")
+      .Positive()
+      .ShowDefault();
+  command.Add("--seed", stress.seed, "of the noise and the adversary").ShowDefault();
+  command.Add("--jobs", stress.jobs, "simulated at a time; 0: one per core")
+      .NotNegative()
+      .ShowDefault();
+  command.Add("--format", options->format, "md, csv or json").ShowDefault();
+  command.Add("--graph", options->files.graph, "the run's graph, if its file has moved");
+  command.Add("--cluster", options->files.cluster, "the run's cluster, if its file has moved");
+  command.Add("--costs", options->files.costs, "the run's cost file, if it has moved");
+  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.Footer(
+      "Regret: how much longer a step takes with a placement than with the best of them in the "
+      "same "
+      "draw.\nEvery op is simulated, also if the run contracted its groups. What comes out is kept "
+      "in "
+      "the results\nfile: `emplace report` draws it, `emplace table --layout robustness` shows "
+      "it.");
+  command.Does([options] { return StressRun(*options); });
+}
+
+}  // namespace emplace

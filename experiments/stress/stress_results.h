@@ -1,0 +1,44 @@
+#pragma once
+
+// What `emplace stress` found, in the results file (framework/results/FORMAT.md, `/stress`) and as
+// text.
+
+#include <cstdint>
+#include <string>
+
+#include "experiments/provenance.h"
+#include "experiments/stress/stress.h"
+#include "framework/results/results_file.h"
+#include "framework/results/results_reader.h"
+
+namespace emplace {
+
+/// Writes /stress in the place of an earlier one.
+void WriteStress(ResultsFile& file,
+                 const StressResult& result,
+                 const StressOptions& options,
+                 const Provenance& provenance);
+
+/// Mean regret under noise of the best placement of an agent; NaN without /stress, or if the agent
+/// has no placement in it. @param agent  its label
+double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent);
+
+/// Markdown: a table of the scenarios, one of the placements under noise, and what the adversary
+/// found.
+std::string StressMarkdown(const StressResult& result, const StressOptions& options);
+
+/// CSV (RFC 4180): a line per scenario, draw and placement:
+/// scenario,draw,placement,step_time_ns,regret; a placement that does not fit has no time and the
+/// regret "inf". The scenario "unchanged" is the placements as they are.
+std::string StressCsv(const StressResult& result);
+
+/// JSON. A figure that is infinite or undefined is null.
+///
+///   {"draws", "noise", "seed",
+///    "placements": [{"label", "step_time_ns", "noise_regret"}],
+///    "scenarios": [{"name", "kendall_tau", "top_share", "regret", "worst_regret", "regret_ns",
+///                   "step_times_ns": [draws][placements]}],
+///    "adversary": {"winner", "other", "range", "epsilon", "evaluations"} or null}
+std::string StressJson(const StressResult& result, const StressOptions& options);
+
+}  // namespace emplace

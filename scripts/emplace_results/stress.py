@@ -1,0 +1,65 @@
+"""Placements with other costs, of `emplace stress`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import numpy as np
+import pandas as pd
+
+from .files import Path, ResultsError, as_paths, open_results, plain, texts
+from .runs import concat
+
+
+@dataclass(frozen=True)
+class Stress:
+    """The best placements of runs, simulated with other costs. Times in nanoseconds [ns].
+
+    draws      a row per scenario, draw and placement: file, graph, cluster, scenario ("unchanged", "noise",
+               "semantics_stream", "slow_links"), draw, label (of the searches that found the placement),
+               step_time_ns (infinite: does not fit), regret (over the best of the draw - 1)
+    scenarios  a row per file and scenario: kendall_tau, top_share, regret, worst_regret, regret_ns of the winner
+    adversary  a row per file with two placements or more: winner, other, range, epsilon (NaN: none found),
+               evaluations
+    """
+
+    draws: pd.DataFrame
+    scenarios: pd.DataFrame
+    adversary: pd.DataFrame
+
+
+def load_stress(paths: Path | Sequence[Path]) -> Stress:
+    """@throws ResultsError naming the file that cannot be read or that `emplace stress` has not seen"""
+    draws: list[pd.DataFrame] = []
+    scenarios: list[dict[str, Any]] = []
+    adversary: list[dict[str, Any]] = []
+    for path in as_paths(paths):
+        with open_results(path) as file:
+            if "stress" not in file:
+                raise ResultsError(f"{path}: expected results of a run after `emplace stress`; found "
+                                   f"{' and '.join(sorted(file)) or 'nothing'}")
+            group, problem = file["stress"], file["problem"].attrs
+            where = {"file": path, "graph": plain(problem["graph"]), "cluster": plain(problem["cluster"])}
+            labels = texts(group["labels"])
+            draws.append(draws_of(where, "unchanged", labels, group["step_times_ns"][()][np.newaxis]))
+            for name, scenario in group["scenarios"].items():
+                draws.append(draws_of(where, name, labels, scenario["step_times_ns"][()]))
+                scenarios.append({**where, "scenario": name,
+                                  **{key: plain(value) for key, value in scenario.attrs.items()}})
+            if "adversary" in group:
+                adversary.append({**where, "winner": labels[0], "other": labels[1],
+                                  **{key: plain(value) for key, value in group["adversary"].attrs.items()}})
+    return Stress(concat(draws, []), pd.DataFrame(scenarios),
+                  pd.DataFrame(adversary, columns=None if adversary else ["file", "graph", "cluster"]))
+
+
+def draws_of(where: dict[str, str], scenario: str, labels: Sequence[str], written: np.ndarray) -> pd.DataFrame:
+    """@param written  [draws, placements] -1: does not fit"""
+    times = np.where(written < 0, np.inf, written.astype(float))
+    best = times.min(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        regret = np.where(np.isinf(times), np.inf, times / best - 1)
+    count, width = times.shape
+    return pd.DataFrame({**where, "scenario": scenario, "draw": np.repeat(np.arange(count), width),
+                         "label": list(labels) * count, "step_time_ns": times.ravel(), "regret": regret.ravel()})

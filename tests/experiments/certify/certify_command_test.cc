@@ -1,0 +1,281 @@
+// `emplace certify`: bounds that get better and never worse, shared by the files of a problem, and
+// what it refuses.
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "experiments/run/run_bound.h"
+#include "experiments/run/run_reader.h"
+#include "framework/base/json.h"
+#include "framework/bounds/lower_bound.h"
+#include "framework/results/results_file.h"
+#include "framework/results/results_reader.h"
+#include "tests/experiments/hdf5_text.h"
+#include "tests/experiments/layered_graph.h"
+#include "tests/experiments/program_files.h"
+#include "tests/experiments/sweep/sweep_files.h"
+#include "tests/support/text.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+void SetBound(const fs::path& path, std::int64_t bound, const std::string& method) {
+  ResultsFile file(path, ResultsMode::kExtend);
+  file.SetAttribute("/problem", "bound_ns", bound);
+  file.SetAttribute("/problem", "bound_method", method);
+  file.Commit();
+}
+
+struct CertifyFiles {
+  TempDir folder;
+  std::int64_t bound = 0, best = 0;  // of the run
+  std::string method;
+
+  CertifyFiles() {
+    WriteText(folder / "g.json", LayeredJson(40));
+    WriteText(folder / "c.yaml", ClusterYaml());
+    WriteText(folder / "small.yaml",
+              "graph: g.json\ncluster: c.yaml\nagents: [single_gpu, heft, hill_climb]\n"
+              "budget: {evaluations: 50, seconds: 0}\n");
+    const ProcessResult run = Run({"run", "small.yaml", "-o", "r.h5", "--quiet"});
+    CAPTURE(run.err);
+    REQUIRE(run.exit_code == 0);
+    const ResultsReader reader(file());
+    bound = reader.Int("/problem", "bound_ns");
+    method = reader.Text("/problem", "bound_method");
+    best = ReadBestFitting(reader).value();
+    REQUIRE(bound < best);
+  }
+  fs::path file() const { return folder / "r.h5"; }
+  ProcessResult Run(const std::vector<std::string>& arguments) const {
+    return RunEmplace(arguments, {.folder = folder.path()});
+  }
+  ProcessResult Certify(std::vector<std::string> more) const {
+    std::vector<std::string> arguments = {"certify", "r.h5", "--seconds", "0", "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Run(arguments);
+  }
+};
+
+TEST_CASE("a lesser bound in the file is replaced, a better one stays") {
+  const CertifyFiles files;
+  const auto agents = Hdf5Text(files.file(), "/agents");
+  SetBound(files.file(), 1000, "guess");
+  ProcessResult result = files.Certify({"--json"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.err == "");
+  Json problem = Json::parse(result.out).at(0);
+  CHECK(problem["problem"] == "g.json on c.yaml");
+  CHECK(problem["files"] == Json{"r.h5"});
+  CHECK(problem["best_ns"] == files.best);
+  CHECK(problem["before"]["bound_ns"] == 1000);
+  CHECK(problem["before"]["method"] == "guess");
+  CHECK(problem["after"]["bound_ns"] == files.bound);
+  CHECK(problem["after"]["method"] == files.method);
+  CHECK(problem["after"]["gap"].get<double>() ==
+        doctest::Approx(static_cast<double>(files.best) / files.bound - 1));
+  CHECK(problem["after"]["optimal"] == false);
+  {
+    const ResultsReader reader(files.file());
+    CHECK(ReadBound(reader).value == files.bound);
+    CHECK(ReadBound(reader).method == files.method);
+    CHECK(reader.Int("/problem", "optimal") == 0);
+  }
+
+  // A bound that no method of ours may reach; and one that is as good as the best placement.
+  SetBound(files.file(), files.best - 1, "oracle");
+  CHECK(files.Certify({}).exit_code == 0);
+  CHECK(ReadBound(ResultsReader(files.file())).value >= files.best - 1);
+  SetBound(files.file(), files.best, "oracle");
+  result = files.Certify({"--seconds", "1000"});  // nothing to do
+  REQUIRE(result.exit_code == 0);
+  for (const char* part : {"problem", "bound was", "g.json on c.yaml", "optimal", "oracle"}) {
+    CAPTURE(part);
+    CHECK(Contains(result.out, part));
+  }
+  const ResultsReader reader(files.file());
+  CHECK(ReadBound(reader).method == "oracle");
+  CHECK(reader.Int("/problem", "optimal") == 1);
+  CHECK(Hdf5Text(files.file(), "/agents") == agents);
+
+  // Other commands show it.
+  const ProcessResult table = files.Run({"table", "r.h5", "--layout", "proof", "--format", "json"});
+  CAPTURE(table.err);
+  REQUIRE(table.exit_code == 0);
+  int optimal = 0;
+  for (const Json& row : Json::parse(table.out)["rows"]) {
+    const Json& cells = row["cells"];
+    CHECK(cells["bound"]["median"].get<double>() == doctest::Approx(1e-6 * files.best));
+    CHECK((cells["gap"]["median"] == 0) == (cells["optimal"]["median"] == 1));
+    optimal += cells["optimal"]["median"] == 1;
+  }
+  CHECK(optimal >= 1);
+}
+
+TEST_CASE("progress tells bound and gap") {
+  const CertifyFiles files;
+  const ProcessResult result = files.Run({"certify", "r.h5", "--seconds", "0"});
+  CHECK(result.exit_code == 0);
+  CHECK(Contains(result.err, "certifying g.json on c.yaml"));
+  CHECK(Contains(result.err, ", gap "));
+}
+
+TEST_CASE("a file of version 1") {
+  const TempDir folder;
+  const auto kept = SourceDir() / "tests/framework/results/data/version_1";
+  for (const char* name : {"run.h5", "graph.json", "cluster.yaml"}) {
+    fs::copy_file(kept / name, folder / name);
+  }
+  const ProcessResult result = RunEmplace({"certify",
+                                           "run.h5",
+                                           "--seconds",
+                                           "0",
+                                           "--quiet",
+                                           "--graph",
+                                           "graph.json",
+                                           "--cluster",
+                                           "cluster.yaml"},
+                                          {.folder = folder.path()});
+  CAPTURE(result.err);
+  CHECK(result.exit_code == 0);
+  const ResultsReader reader(folder / "run.h5");
+  CHECK(reader.Int("/", "version") == kResultsVersion);
+  CHECK(ReadBound(reader).value >= 11'820'000);
+  CHECK(reader.HasAttribute("/problem", "bound_method"));
+  CHECK(reader.HasAttribute("/problem", "optimal"));
+}
+
+TEST_CASE("the runs of a sweep share the bounds of their problems") {
+  const SweepFiles files(20);
+  REQUIRE(files.Run({"-o", "out", "--quiet"}).exit_code == 0);
+  const fs::path runs = files.folder / "out/runs";
+  std::map<std::string, std::int64_t> best;  // by graph
+  std::map<fs::path, std::string> graph_of;
+  for (const auto& entry : fs::directory_iterator(runs)) {
+    const ResultsReader reader(entry.path());
+    const std::string graph = fs::path(reader.Text("/config", "graph_path")).filename();
+    graph_of[entry.path()] = graph;
+    const std::int64_t time = ReadBestFitting(reader).value();
+    best[graph] = best.contains(graph) ? std::min(best[graph], time) : time;
+  }
+  REQUIRE(best.size() == 2);
+  for (const auto& [path, graph] : graph_of) {
+    if (graph != "g.json") continue;
+    SetBound(path, best["g.json"] - 1, "oracle");
+    break;
+  }
+  const auto certify = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"certify", "out", "--seconds", "0", "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunEmplace(arguments, {.folder = files.folder.path()});
+  };
+  const ProcessResult result = certify({"--json"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const Json problems = Json::parse(result.out);
+  REQUIRE(problems.size() == 2);
+  for (const Json& problem : problems) CHECK(problem["files"].size() == SweepFiles::kRuns / 2);
+  for (const auto& [path, graph] : graph_of) {
+    CAPTURE(path.string());
+    const LowerBound bound = ReadBound(ResultsReader(path));
+    if (graph == "g.json") {
+      CHECK(bound.value >= best[graph] - 1);
+    } else {
+      CHECK(bound.method != "oracle");
+      CHECK(bound.value <= best[graph]);
+    }
+  }
+  // A better bound is no other sweep.
+  const ProcessResult again = files.Run({"-o", "out", "--resume", "--quiet"});
+  CAPTURE(again.err);
+  CHECK(again.exit_code == 0);
+
+  CheckRefused(certify({"--graph", "g.json"}),
+               2,
+               {"--graph, --cluster and --costs are about one problem, the results hold 2: "
+                "g.json on c.yaml, h.json on c.yaml"});
+  const int lock = open((files.folder / "out/lock").c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
+  WriteText(files.folder / "out/lock", "process 7 on elsewhere");
+  CheckRefused(certify({}), 2, {"out: another sweep is running in it (process 7 on elsewhere)"});
+  close(lock);
+}
+
+TEST_CASE("what cannot be certified is refused, and the file stays") {
+  const CertifyFiles files;
+  const auto change = [&](const auto& how) {
+    ResultsFile file(files.file(), ResultsMode::kExtend);
+    how(file);
+    file.Commit();
+  };
+  std::string before;
+  const auto refused = [&](int code, std::vector<std::string> fragments) {
+    before = ReadText(files.file());
+    fragments.emplace_back("r.h5");
+    CheckRefused(files.Certify({}), code, fragments);
+    CHECK(ReadText(files.file()) == before);
+  };
+  SUBCASE("its graph has moved") {
+    fs::rename(files.folder / "g.json", files.folder / "moved.json");
+    refused(2, {"its graph", "g.json is not there any more; name it with --graph"});
+    CHECK(files.Certify({"--graph", "moved.json"}).exit_code == 0);
+  }
+  SUBCASE("its graph has other ops") {
+    WriteText(files.folder / "g.json", LayeredJson(41));
+    refused(2, {"was made with another version of graph \"small\": op 40 was none"});
+  }
+  SUBCASE("its costs have changed") {
+    std::string graph = LayeredJson(40);
+    graph.insert(graph.find("\"g\": ") + 5, "9");
+    WriteText(files.folder / "g.json", graph);
+    refused(2,
+            {"another version of graph \"small\", cluster \"inline\" or of the costs (the "
+             "bounds differ)"});
+  }
+  SUBCASE("no placement") {
+    change([](ResultsFile& file) {
+      for (const char* agent : {"single_gpu", "heft", "hill_climb.seed0"}) {
+        file.Remove(std::string("/agents/") + agent + "/best");
+      }
+    });
+    refused(2, {"no agent of this run found a placement"});
+  }
+  SUBCASE("a newer version") {
+    change([](ResultsFile& file) { file.SetAttribute("/", "version", kResultsVersion + 1); });
+    refused(2, {"version"});
+  }
+  SUBCASE("damaged") {
+    std::string bytes = ReadText(files.file());
+    bytes[bytes.size() / 2] ^= 1;
+    WriteText(files.file(), bytes);
+    refused(2, {"damaged"});
+  }
+  SUBCASE("a bound above the best placement") {
+    SetBound(files.file(), files.best + 1, "magic");
+    refused(1, {"its best placement takes", "less than the lower bound", "by magic"});
+  }
+}
+
+TEST_CASE("results that are not there") {
+  const TempDir folder;
+  CheckRefused(RunEmplace({"certify", "none.h5"}, {.folder = folder.path()}), 2, {"none.h5"});
+  CheckRefused(RunEmplace({"certify"}, {.folder = folder.path()}), 2, {"results is required"});
+  CheckRefused(RunEmplace({"certify", "none.h5", "--seconds", "-1"}, {.folder = folder.path()}),
+               2,
+               {"--seconds", "expected a number >= 0, got \"-1\""});
+}
+
+}  // namespace

@@ -1,0 +1,229 @@
+// `emplace stress`: what it prints, what it writes, and what it refuses.
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/json.h"
+#include "framework/results/results_file.h"
+#include "framework/results/results_reader.h"
+#include "tests/experiments/hdf5_text.h"
+#include "tests/experiments/layered_graph.h"
+#include "tests/experiments/program_files.h"
+#include "tests/support/text.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct StressFiles {
+  TempDir folder;
+
+  StressFiles() {
+    WriteText(folder / "g.json", LayeredJson(40));
+    WriteText(folder / "c.yaml", ClusterYaml());
+    WriteText(folder / "small.yaml",
+              "graph: g.json\ncluster: c.yaml\nseeds: 0:2\nbudget: {evaluations: 60, seconds: 0}\n"
+              "agents: [single_gpu, heft, random, hill_climb, {name: heft, label: twin}]\n");
+    Search("r.h5");
+  }
+  fs::path file() const { return folder / "r.h5"; }
+  ProcessResult Run(const std::vector<std::string>& arguments) const {
+    return RunEmplace(arguments, {.folder = folder.path()});
+  }
+  void Search(const std::string& output, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"run", "small.yaml", "-o", output, "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessResult run = Run(arguments);
+    CAPTURE(run.err);
+    REQUIRE(run.exit_code == 0);
+  }
+  ProcessResult Stress(std::vector<std::string> more, const std::string& results = "r.h5") const {
+    std::vector<std::string> arguments = {
+        "stress", results, "--draws", "12", "--steps", "15", "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Run(arguments);
+  }
+};
+
+TEST_CASE("the best placement of each agent, in the file and in JSON") {
+  const StressFiles files;
+  const auto agents = Hdf5Text(files.file(), "/agents");
+  const ProcessResult result = files.Stress({"--format", "json", "--seed", "3"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.err == "");
+  CHECK(Hdf5Text(files.file(), "/agents") == agents);
+
+  const Json json = Json::parse(result.out);
+  const ResultsReader reader(files.file());
+  const std::vector<std::string> labels = reader.Strings("/stress/labels");
+  REQUIRE(labels.size() == 4);  // heft and twin found the same
+  CHECK(std::count(labels.begin(), labels.end(), "heft, twin") == 1);
+  CHECK(reader.Int("/stress", "seed") == 3);
+  CHECK(reader.Double("/stress", "noise") == 0.1);
+  const std::vector<std::int64_t> unchanged = reader.Ints("/stress/step_times_ns");
+  CHECK(std::is_sorted(unchanged.begin(), unchanged.end()));
+  for (size_t i = 0; i < labels.size(); ++i) {
+    CAPTURE(labels[i]);
+    CHECK(json["placements"][i]["label"] == labels[i]);
+    CHECK(json["placements"][i]["step_time_ns"] == unchanged[i]);
+    const std::string first = labels[i].substr(0, labels[i].find(','));
+    CHECK(reader.Int("/agents/" + first + "/best/outcome", "step_time_ns") == unchanged[i]);
+  }
+  REQUIRE(json["scenarios"].size() == 3);
+  for (const Json& scenario : json["scenarios"]) {
+    const std::string name = scenario["name"], group = "/stress/scenarios/" + name;
+    CAPTURE(name);
+    const auto times = reader.IntMatrix(group + "/step_times_ns");
+    CHECK(times.size() == (name == "noise" ? 12 : 1));
+    CHECK(scenario["step_times_ns"] == Json(times));
+    int kept = 0;
+    for (const auto& draw : times) {
+      kept += draw[0] == *std::min_element(draw.begin(), draw.end());
+    }
+    CHECK(reader.Double(group, "top_share") ==
+          doctest::Approx(static_cast<double>(kept) / static_cast<double>(times.size())));
+    CHECK(scenario["kendall_tau"] == reader.Double(group, "kendall_tau"));
+  }
+  CHECK(reader.HasAttribute("/stress/adversary", "epsilon"));
+  CHECK(json["adversary"]["winner"] == labels[0]);
+  CHECK(json["adversary"]["other"] == labels[1]);
+
+  // Again: the same in the place of the earlier one, with any number of jobs; then another seed.
+  const auto stress = [&] {
+    std::vector<std::string> lines = Hdf5Text(files.file(), "/stress");
+    std::erase_if(lines, [](const std::string& line) { return line.starts_with("@date"); });
+    return lines;
+  };
+  const auto before = stress();
+  CHECK(files.Stress({"--format", "json", "--seed", "3", "--jobs", "1"}).out == result.out);
+  CHECK(stress() == before);
+  CHECK(files.Stress({"--format", "json", "--seed", "4"}).out != result.out);
+}
+
+TEST_CASE("tables and reports") {
+  const StressFiles files;
+  const ProcessResult before =
+      files.Run({"table", "r.h5", "--layout", "robustness", "--format", "csv"});
+  REQUIRE(before.exit_code == 0);
+  CHECK(Contains(before.out, ",regret,regret under noise,percent,simulated,,not run,"));
+  const ProcessResult result = files.Stress({"--top", "2"});
+  REQUIRE(result.exit_code == 0);
+  for (const char* part : {"| scenario ",
+                           "Kendall's tau",
+                           "| noise ",
+                           "| semantics_stream ",
+                           "| slow_links ",
+                           "regret under noise",
+                           "hill_climb.seed",
+                           "Adversary: ",
+                           "results  r.h5"}) {
+    CAPTURE(part);
+    CHECK(Contains(result.out, part));
+  }
+  const ProcessResult csv = files.Stress({"--top", "2", "--format", "csv"});
+  CHECK(csv.out.starts_with("scenario,draw,placement,step_time_ns,regret\nunchanged,0,"));
+  // Two placements: unchanged, 12 draws, two scenarios; and the head.
+  CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 1 + 2 * (1 + 12 + 2));
+
+  const ProcessResult table =
+      files.Run({"table", "r.h5", "--layout", "robustness", "--format", "json"});
+  REQUIRE(table.exit_code == 0);
+  const ResultsReader reader(files.file());
+  const std::vector<double> regret = reader.Doubles("/stress/noise_regret");
+  int shown = 0;
+  for (const Json& row : Json::parse(table.out)["rows"]) {
+    const Json& cell = row["cells"]["regret"];
+    if (cell["state"] != "number") continue;
+    ++shown;
+    CHECK(std::ranges::any_of(regret, [&](double share) {
+      return cell["median"].get<double>() == doctest::Approx(100 * share);
+    }));
+  }
+  CHECK(shown >= 2);
+
+  const ProcessResult report = files.Run({"report", "r.h5", "--no-graph"});
+  CAPTURE(report.err);
+  REQUIRE(report.exit_code == 0);
+  const std::string page = ReadText(files.folder / "r.html");
+  CHECK(Contains(page, "\"regrets\":[["));
+  CHECK(Contains(page, "\"bound_method\":"));
+}
+
+TEST_CASE("runs in stream semantics by upward rank, contracted ones, and periods") {
+  const StressFiles files;
+  files.Search("rank.h5", {"--set", "semantics=stream", "--set", "priority=upward_rank"});
+  REQUIRE(files.Stress({}, "rank.h5").exit_code == 0);
+  const ResultsReader rank(files.folder / "rank.h5");
+  const std::string winner = rank.Strings("/stress/labels")[0];
+  CHECK(
+      rank.Ints("/stress/step_times_ns")[0] ==
+      rank.Int("/agents/" + winner.substr(0, winner.find(',')) + "/best/outcome", "step_time_ns"));
+  CHECK(rank.Has("/stress/scenarios/semantics_queue"));
+
+  files.Search(
+      "few.h5",
+      {"--set", "contracted=true", "--set", "coarsen=[colocate, {cheapest: {groups: 8}}]"});
+  CHECK(files.Stress({}, "few.h5").exit_code == 0);
+  files.Search("period.h5", {"--set", "objective=period"});
+  REQUIRE(files.Stress({}, "period.h5").exit_code == 0);
+  const ResultsReader period(files.folder / "period.h5");
+  CHECK(period.Children("/stress/scenarios") == std::vector<std::string>{"noise", "slow_links"});
+}
+
+TEST_CASE("what cannot be stressed is refused, and the file stays") {
+  const StressFiles files;
+  const auto refused = [&](const std::vector<std::string>& more,
+                           const std::vector<std::string>& fragments) {
+    const std::string before = ReadText(files.file());
+    CheckRefused(files.Stress(more), 2, fragments);
+    CHECK(ReadText(files.file()) == before);
+  };
+  SUBCASE("options") {
+    refused({"--format", "xml"}, {"--format: unknown format \"xml\"; choices: md, csv, json"});
+    refused({"--range", "1"}, {"--range: expected a share above 0 and below 1, got 1"});
+    refused({"--range", "0"}, {"--range: expected a share above 0 and below 1, got 0"});
+    refused({"--draws", "0"}, {"--draws", "expected a number > 0, got \"0\""});
+    refused({"--noise", "-0.1"}, {"--noise", "expected a number >= 0, got \"-0.1\""});
+  }
+  SUBCASE("its graph has moved") {
+    fs::rename(files.folder / "g.json", files.folder / "moved.json");
+    refused({}, {"r.h5: its graph", "is not there any more; name it with --graph"});
+    CHECK(files.Stress({"--graph", "moved.json"}).exit_code == 0);
+  }
+  SUBCASE("its costs have changed") {
+    std::string graph = LayeredJson(40);
+    graph.insert(graph.find("\"g\": ") + 5, "9");
+    WriteText(files.folder / "g.json", graph);
+    refused({}, {"r.h5: was made with another version of graph", "(the bounds differ)"});
+  }
+  SUBCASE("no placement") {
+    ResultsFile file(files.file(), ResultsMode::kExtend);
+    for (const std::string& label : ResultsReader(files.file()).Children("/agents")) {
+      file.Remove("/agents/" + label + "/best");
+    }
+    file.Commit();
+    refused({}, {"r.h5: no agent of this run found a placement"});
+  }
+  SUBCASE("damaged") {
+    std::string bytes = ReadText(files.file());
+    bytes[bytes.size() / 2] ^= 1;
+    WriteText(files.file(), bytes);
+    refused({}, {"r.h5", "damaged"});
+  }
+  SUBCASE("a newer version") {
+    ResultsFile file(files.file(), ResultsMode::kExtend);
+    file.SetAttribute("/", "version", kResultsVersion + 1);
+    file.Commit();
+    refused({}, {"r.h5", "version"});
+  }
+}
+
+}  // namespace
