@@ -7,18 +7,24 @@
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
+#include "agents/genetic/genetic.h"
 #include "agents/heft/heft.h"
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
+#include "agents/large_neighborhood/large_neighborhood.h"
+#include "agents/mcmc/mcmc.h"
 #include "agents/metis/metis_agent.h"
+#include "agents/multilevel/multilevel.h"
 #include "agents/order_search/order_search.h"
 #include "agents/placeto/placeto_agent.h"
+#include "agents/portfolio/portfolio.h"
 #include "agents/post/post_agent.h"
 #include "agents/random/random_agent.h"
 #include "agents/scotch/scotch_agent.h"
 #include "agents/seq2seq/seq2seq_agent.h"
 #include "agents/simulated_annealing/simulated_annealing.h"
 #include "agents/single_device/single_device.h"
+#include "agents/tabu/tabu.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {
@@ -123,6 +129,10 @@ AgentRegistry MakeRegistry() {
   add(Entry<EtfAgent>("etf", "Earliest task first (Hwang et al. 1989)", kNone, kNearLinear));
   add(Entry<ExpertAgent>(
       "expert", "Rules from op names to devices, as an expert writes them", kNone, kNearLinear));
+  add(Entry<GeneticAgent>("genetic",
+                          "Population, crossover of connected blocks, local improvement",
+                          kSeeded,
+                          kPerEvaluation));
   add(Entry<Heft>(
       "heft", "Heterogeneous earliest finish time (Topcuoglu et al. 2002)", kNone, kNearLinear));
   add(Entry<HierarchicalAgent>("hierarchical",
@@ -133,15 +143,27 @@ AgentRegistry MakeRegistry() {
                             "Batches of small moves, the best kept; perturbed restarts",
                             kSeeded,
                             kPerEvaluation));
+  add(Entry<LargeNeighborhoodAgent>("large_neighborhood",
+                                    "Adaptive large neighbourhoods of the schedule",
+                                    kSeeded,
+                                    kPerEvaluation));
   add(Entry<EtfAgent>("m_etf",
                       "Earliest task first within the devices' memory (Jeon et al. 2020)",
                       kNone,
                       kNearLinear,
                       m_etf));
+  add(Entry<McmcAgent>("mcmc",
+                       "Metropolis over single moves, as FlexFlow (Jia et al. 2019)",
+                       kSeeded,
+                       kPerEvaluation));
   add(Entry<MetisAgent>(
       "metis", "Least cut into parts of equal cost by METIS", kNone, kNearLinear));
   add(Entry<ScotchAgent>(
       "min_cut", "Static mapping onto the GPUs by Scotch", kNone, kScotch, min_cut));
+  add(Entry<MultilevelAgent>("multilevel",
+                             "Coarsened, placed, and improved on every level on the way back",
+                             kSeeded,
+                             kPerEvaluation));
   add(Entry<OrderSearchAgent>("order_search",
                               "Placement and issue order, improved in turn",
                               kSeeded,
@@ -150,6 +172,8 @@ AgentRegistry MakeRegistry() {
                           "Group-by-group improvement with a graph network (Addanki et al. 2019)",
                           kSeeded,
                           kSquare));
+  add(Entry<PortfolioAgent>(
+      "portfolio", "Several searches that share the best placement", kSeeded, kPerEvaluation));
   add(Entry<PostAgent>("post",
                        "Cross-entropy minimisation and PPO, joined (Gao et al. 2018)",
                        kSeeded,
@@ -169,6 +193,8 @@ AgentRegistry MakeRegistry() {
   add(Entry<SingleDeviceAgent>("single_device", "Everything on one device", kNone, kNearLinear));
   add(Entry<SingleDeviceAgent>(
       "single_gpu", "Everything on the first GPU, the rest on the CPU", kNone, kNearLinear));
+  add(Entry<TabuAgent>(
+      "tabu", "Tabu search with a random candidate list", kSeeded, kPerEvaluation));
   return registry;
 }
 

@@ -38,8 +38,9 @@ SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 WIDE = 20  # files
 PULLED_IN_BY_WIDE = {
     "boost/align/": ("tests/profilers/reference_kernels.h",),
-    "boost/random/": ("framework/base/random.h", "framework/learn/", "agents/common/state.h",
-                      "agents/placeto/", "agents/policy_gradient/", "agents/seq2seq/", "tests/"),
+    "boost/random/": ("framework/base/random.h", "framework/learn/", "agents/common/moves.h",
+                      "agents/common/state.h", "agents/placeto/", "agents/policy_gradient/",
+                      "agents/seq2seq/", "tests/"),
     "cuda_runtime": ("profilers/cuda/",),
     "doctest/": ("tests/",),
     "Eigen/Core": ("framework/learn/", "agents/common/state.h", "agents/placeto/",

@@ -149,6 +149,13 @@ TEST_CASE("settings that make no sense are refused with file, place, value and c
       "moves: expected a weight above 0, all are 0"));
   CHECK(Contains(RefusalOf("simulated_annealing", "{moves: {toward_neighbors: 2}}"),
                  "expected a number from 0 to 1, got 2"));
+  CHECK(Contains(RefusalOf("mcmc", "{beta: -1}"), "run.yaml:1:8: beta: expected a number of at"));
+  CHECK(Contains(RefusalOf("tabu", "{tenure: -1}"), "tenure: expected a number from 0 to"));
+  CHECK(Contains(RefusalOf("genetic", "{population: 1}"),
+                 "population: expected a number from 2 to 1000000, got 1"));
+  CHECK(Contains(RefusalOf("large_neighborhood", "{cycle: 0}"), "cycle: expected a number from 1"));
+  CHECK(Contains(RefusalOf("multilevel", "{coarsest: 0}"), "coarsest: expected a number from 1"));
+  CHECK(Contains(RefusalOf("portfolio", "{turn: 0}"), "turn: expected a number from 1"));
   CHECK(Contains(RefusalOf("random", "{batch: 0}"), "batch: expected a number from 1 to"));
   CHECK(Contains(RefusalOf("random", "{batch: many}"), "many"));
 }

@@ -1,4 +1,4 @@
-// Hill climbing, annealing and random search find the optimum where it is known.
+// Searches find the optimum where it is known.
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,15 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "agents/genetic/genetic.h"
 #include "agents/hill_climb/hill_climb.h"
+#include "agents/large_neighborhood/large_neighborhood.h"
+#include "agents/mcmc/mcmc.h"
+#include "agents/multilevel/multilevel.h"
+#include "agents/portfolio/portfolio.h"
 #include "agents/random/random_agent.h"
 #include "agents/simulated_annealing/simulated_annealing.h"
+#include "agents/tabu/tabu.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
@@ -63,6 +69,10 @@ Outcome FoundBySeeds(std::shared_ptr<const Problem> problem,
   return best;
 }
 
+// The searches that improve a placement, with default settings.
+#define ALL_IMPROVEMENTS \
+  GeneticAgent, LargeNeighborhoodAgent, McmcAgent, MultilevelAgent, PortfolioAgent, TabuAgent
+
 TEST_CASE("two chains: one per device") {
   ProblemBuilder builder = Gpus(2, 100);
   for (int chain = 0; chain < 2; ++chain) {
@@ -97,6 +107,40 @@ TEST_CASE("the optimum of small random problems, memory and constraints included
     chains.start = {"random"};
     CHECK_FALSE(Better(best, FoundBySeeds<AnnealingAgent>(problem, 6000, chains)));
   }
+}
+
+TEST_CASE_TEMPLATE("improvements find the optimum of small random problems", A, ALL_IMPROVEMENTS) {
+  Rng rng(37);
+  for (int trial = 0; trial < 8; ++trial) {
+    CAPTURE(trial);
+    const auto problem = MixedProblem(rng, 14, 2, trial % 2 ? 160 : kUnlimitedMemory);
+    CHECK_FALSE(Better(BestOfAll(problem), FoundBySeeds<A>(problem, 6000)));
+  }
+}
+
+TEST_CASE_TEMPLATE("improvements get out of infeasible starts, and find the period",
+                   A,
+                   ALL_IMPROVEMENTS) {
+  // Four tensors of 60 B fit on each device; three ops on each take 30 ns.
+  ProblemBuilder builder;
+  for (int d = 0; d < 4; ++d) builder.Device(fmt::format("gpu:{}", d), 250);
+  builder.AllToAll(1, kGigabytePerSecond);
+  for (int v = 0; v < 12; ++v) {
+    const int op = builder.Op(fmt::format("op{}", v), {10}, {}, 60);
+    builder.output(op).role = TensorRole::kParameter;
+  }
+  const auto problem = builder.Build();
+  typename A::Config config;
+  config.start = {"single"};
+  const Outcome outcome = Found<A>(problem, 12000, config);
+  CHECK(outcome.feasible);
+  CHECK(outcome.step_time == 30);
+  const auto pipelined = std::make_shared<Problem>(builder.BuildGraph(),
+                                                   Grouping::Identity(12),
+                                                   builder.BuildCluster(),
+                                                   problem->costs(),
+                                                   Objective::kPeriod);
+  CHECK(Found<A>(pipelined, 12000, config).step_time == 30);
 }
 
 TEST_CASE("searches get out of infeasible starts") {

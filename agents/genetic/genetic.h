@@ -1,0 +1,77 @@
+#pragma once
+
+// A genetic algorithm with local improvement (a memetic one).
+//
+// The population begins with the placements named by `start` and, up to `population`, perturbations
+// of the best of them: each group moved with a probability of 2^-1, 2^-2, ... 2^-8 in turn. A step
+// makes one child:
+//
+// - two parents, each the best of `tournament` random members, are crossed (crossover.h);
+// - mutation: of the child itself and `batch` - 1 single proposals from it (common/moves.h) the
+// best
+//   is kept;
+// - improvement: `climbs` times, the best of `batch` proposals replaces the child if it is no
+// worse.
+//
+// The child takes the place of a member with the same score, else of the worst one if it is better.
+// After `patience` children without a better placement, all but the best member become
+// perturbations again.
+//
+// Ends only when no group has a choice; otherwise the budget ends it.
+//
+// Reference: P. Moscato, On Evolution, Search, Optimization, Genetic Algorithms and Martial Arts:
+// Towards Memetic Algorithms, Caltech C3P report 826, 1989.
+
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "agents/improvement/improvement_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct GeneticConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  int population = 24;
+  int tournament = 2;
+  int batch = 16;
+  int climbs = 8;
+  int patience = 500;
+  MoveConfig moves;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements that the population begins with");
+    v.Field("population", population, "placements kept");
+    v.Field("tournament", tournament, "members drawn, of which the best is a parent");
+    v.Field("batch", batch, "proposals evaluated together");
+    v.Field("climbs", climbs, "batches that improve a child");
+    v.Field("patience", patience, "children without a better placement before it begins anew");
+    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+  }
+};
+
+class GeneticAgent final : public ImprovementAgent {
+ public:
+  using Config = GeneticConfig;
+  /// @throws SettingError for an unknown start or a number out of range
+  GeneticAgent(const AgentContext& context, const Config& config);
+
+ private:
+  void Begin(const std::vector<ScoredPlacement>& starts) override;
+  void Improve(Evaluator& evaluator) override;
+  void Adopted() override { Insert(current()); }
+  void SaveSearch(StateWriter& writer) const override;
+  void LoadSearch(StateReader& reader) override;
+  /// Perturbations of the best placement join until the population is complete.
+  void Fill(Evaluator& evaluator);
+  const ScoredPlacement& DrawParent();
+  void Insert(const ScoredPlacement& child);
+
+  Config config_;
+  MoveProposer proposer_;
+  std::vector<ScoredPlacement> population_;
+  int stale_ = 0;  // children since a better placement was found
+  NeighborBatch batch_;
+};
+
+}  // namespace emplace

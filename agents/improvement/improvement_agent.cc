@@ -1,0 +1,126 @@
+#include "agents/improvement/improvement_agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agents/common/devices.h"
+#include "agents/starts/starts.h"
+
+namespace emplace {
+
+bool Within(const Score& score, const Score& other, double slack) {
+  if (score.deficit != other.deficit) return score.deficit < other.deficit;
+  return static_cast<double>(score.step_time) <= (1 + slack) * static_cast<double>(other.step_time);
+}
+
+void NeighborBatch::Evaluate(const Placement& base, Evaluator& evaluator) {
+  step_time_.resize(moves_.size());
+  deficit_.resize(moves_.size());
+  evaluator.EvaluateNeighbors(
+      moves_.Of(base), {.step_time = step_time_, .deficit = deficit_, .peak = {}, .busy = {}});
+}
+
+std::size_t NeighborBatch::IndexOfBest() const {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < size(); ++i) {
+    if (score(i) < score(best)) best = i;
+  }
+  return best;
+}
+
+void NeighborBatch::MoveTo(std::size_t i, ScoredPlacement& at) const {
+  moves_.Apply(i, at.placement.device);
+  at.score = score(i);
+}
+
+ImprovementAgent::ImprovementAgent(std::string name,
+                                   const AgentContext& context,
+                                   std::vector<std::string> start)
+    : name_(std::move(name)),
+      problem_(context.problem),
+      interrupt_(context.end_construction),
+      start_(std::move(start)),
+      rng_(context.seed),
+      any_choice_(NumChoices(*problem_) > 0) {
+  ValidateStarts(*problem_, "start", start_);
+}
+
+bool ImprovementAgent::Note(const ScoredPlacement& found) {
+  if (found.score >= best_.score) return false;
+  best_ = found;
+  return true;
+}
+
+bool ImprovementAgent::NoteBestOf(const NeighborBatch& batch, const Placement& base) {
+  const std::size_t i = batch.IndexOfBest();
+  if (batch.score(i) >= best_.score) return false;
+  best_.placement = base;
+  batch.MoveTo(i, best_);
+  return true;
+}
+
+void ImprovementAgent::Adopt(const ScoredPlacement& found) {
+  if (started_ && found.score >= best_.score) return;
+  current_ = best_ = found;
+  if (started_) {
+    Adopted();
+  } else {
+    Begin({found});
+  }
+  started_ = true;
+}
+
+void ImprovementAgent::Step(Evaluator& evaluator) {
+  if (started_) {
+    if (any_choice_) Improve(evaluator);
+    return;
+  }
+  std::vector<Placement> placements;
+  for (const std::string& name : start_) {
+    placements.push_back(MakeStart(*problem_, name, rng_, interrupt_));
+  }
+  const std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
+  std::vector<ScoredPlacement> starts;
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    starts.push_back({std::move(placements[i]), ScoreOf(outcomes[i])});
+  }
+  current_ = best_ = starts[IndexOfBest(outcomes)];
+  Begin(starts);
+  started_ = true;
+}
+
+void ImprovementAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, name_, *problem_);
+  writer.Generator(rng_);
+  writer.Int(started_);
+  if (!started_) return;
+  SaveScored(writer, current_);
+  SaveScored(writer, best_);
+  SaveSearch(writer);
+}
+
+void ImprovementAgent::Load(std::istream& in) {
+  StateReader reader(in, name_, *problem_);
+  reader.Generator(rng_);
+  started_ = reader.Flag();
+  if (!started_) return;
+  current_ = LoadScored(reader);
+  best_ = LoadScored(reader);
+  LoadSearch(reader);
+}
+
+void SaveScored(StateWriter& writer, const ScoredPlacement& scored) {
+  writer.Devices(scored.placement);
+  writer.Int(scored.score.deficit);
+  writer.Int(scored.score.step_time);
+}
+
+ScoredPlacement LoadScored(StateReader& reader) {
+  ScoredPlacement scored;
+  scored.placement = reader.Devices();
+  scored.score.deficit = reader.Count("missing bytes");
+  scored.score.step_time = reader.Count("a step time");
+  return scored;
+}
+
+}  // namespace emplace

@@ -1,0 +1,108 @@
+#pragma once
+
+// Adaptive large neighbourhood search.
+//
+// A step looks at the schedule of the current placement (schedule_view.h) and then makes `rounds`
+// rounds. A round frees a window of groups (windows.h) and finds them places; how both are done is
+// drawn by weights. A window has 2^U groups, U uniform up to the largest size.
+//
+// - together: `batch` windows of up to half of all groups; of each, all that may run there go to
+// one
+//   device: the idle one, that of a random neighbour or any other, and the best of the batch stays;
+// - list: `batch` windows of up to `window` groups, each placed by list scheduling within the rest:
+//   by their starts, each where it would finish first (by the estimates of schedule_view.h), or
+//   with probability 1/4 on another device;
+// - greedy: one window of up to 8 groups, first put anywhere; then, as long as that helps, the
+// group
+//   and device of the window that help most, all of them evaluated;
+// - exact: one window of so few groups that they have at most 8 * batch placements, all evaluated;
+// - moves: `batch` proposals of common/moves.h, without a window.
+//
+// Acceptance (record-to-record travel): what a round finds becomes the current placement if it
+// lacks no more memory than the best so far and is slower by at most threshold * (1 - p), p the
+// share of the cycle that has passed. The first cycle has `cycle` evaluations, each further one
+// twice as many, and begins at the best placement.
+//
+// Weights: those of a way to search are 1 at first and become (1 - r) w + r s behind a round, r =
+// 0.1, where s = (8 for a new best placement, 3 for one better than the current one, 1 for one
+// accepted) * batch / evaluations of the round; no weight falls below 0.1.
+//
+// Ends only when no group has a choice; otherwise the budget ends it.
+//
+// References: P. Shaw, Using Constraint Programming and Local Search Methods to Solve Vehicle
+// Routing Problems, CP 1998; S. Ropke, D. Pisinger, An Adaptive Large Neighborhood Search
+// Heuristic, Transportation Science 40 (2006); G. Dueck, New Optimization Heuristics, Journal of
+// Computational Physics 104 (1993).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "agents/improvement/improvement_agent.h"
+#include "agents/large_neighborhood/schedule_view.h"
+#include "agents/large_neighborhood/windows.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct LargeNeighborhoodConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  int rounds = 16;
+  int batch = 32;
+  int window = 64;
+  double threshold = 0.01;
+  std::int64_t cycle = 8192;
+  MoveConfig moves;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to begin at the best of");
+    v.Field("rounds", rounds, "rounds per look at the schedule");
+    v.Field("batch", batch, "candidates evaluated together");
+    v.Field("window", window, "most groups that are placed by list scheduling");
+    v.Field("threshold", threshold, "how much slower than the best at the beginning of a cycle");
+    v.Field("cycle", cycle, "evaluations of the first cycle; doubles");
+    v.Group(
+        "moves", "what is proposed beside windows", [this](FieldVisitor& g) { moves.Visit(g); });
+  }
+};
+
+class LargeNeighborhoodAgent final : public ImprovementAgent {
+ public:
+  using Config = LargeNeighborhoodConfig;
+  /// @throws SettingError for an unknown start or a number out of range
+  LargeNeighborhoodAgent(const AgentContext& context, const Config& config);
+
+ private:
+  void Improve(Evaluator& evaluator) override;
+  void SaveSearch(StateWriter& writer) const override;
+  void LoadSearch(StateReader& reader) override;
+
+  void Round(Evaluator& evaluator);
+  // Ways to search: each ends with the best that it found in found_.
+  void Together(WindowKind kind, Evaluator& evaluator);
+  void List(WindowKind kind, Evaluator& evaluator);
+  void Greedy(WindowKind kind, Evaluator& evaluator);
+  void Exact(WindowKind kind, Evaluator& evaluator);
+  void Moves(Evaluator& evaluator);
+
+  void DrawWindow(WindowKind kind, double largest);
+  int DrawDevice(int group);
+  void PlaceByList();
+  /// Evaluates the neighbours of `base` in batch_, and puts the best of them into found_.
+  void EvaluateBatch(const Placement& base, Evaluator& evaluator);
+
+  Config config_;
+  MoveProposer proposer_;
+  ScheduleView view_;
+  WindowDrawer drawer_;
+  std::vector<double> weights_;    // of the ways to search
+  std::int64_t cycle_, used_ = 0;  // evaluations: of this cycle, and so far in it
+  // Of one round.
+  Window window_;
+  NeighborBatch batch_;
+  ScoredPlacement found_;
+  std::int64_t evaluations_ = 0;
+  std::vector<char> freed_;  // [num_groups] of a window that list scheduling places
+};
+
+}  // namespace emplace

@@ -1,0 +1,60 @@
+#pragma once
+
+// FlexFlow's search: Metropolis over placements, plain.
+//
+// A proposal moves one random group to another of its allowed devices, both uniform. With
+//
+//   cost = T + penalty * m     T step time [ms], m missing memory [MB]
+//
+// it is accepted with probability min(1, exp(-beta * (cost' - cost))). After `reset` proposals the
+// chain goes back to the best placement so far.
+//
+// Ends only when no group has a choice; otherwise the budget ends it.
+//
+// Reference: Z. Jia, M. Zaharia, A. Aiken, Beyond Data and Model Parallelism for Deep Neural
+// Networks, MLSys 2019, section 6. beta, penalty and reset are those of its program [R]; there a
+// proposal changes how an op is split, too, and the chain begins at data parallelism.
+
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "agents/improvement/improvement_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct McmcConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  double beta = 0.05;
+  double penalty = 1;
+  int reset = 1000;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to begin at the best of");
+    v.Field("beta", beta, "inverse temperature [1/ms]");
+    v.Field("penalty", penalty, "cost of missing memory [ms/MB]");
+    v.Field("reset", reset, "proposals before the chain goes back to the best placement");
+  }
+};
+
+class McmcAgent final : public ImprovementAgent {
+ public:
+  using Config = McmcConfig;
+  /// @throws SettingError for an unknown start or a number out of range
+  McmcAgent(const AgentContext& context, const Config& config);
+
+  /// [ms]
+  double Cost(const Score& score) const;
+
+ private:
+  void Improve(Evaluator& evaluator) override;
+  void SaveSearch(StateWriter& writer) const override { writer.Int(since_reset_); }
+  void LoadSearch(StateReader& reader) override;
+
+  Config config_;
+  MoveProposer proposer_;
+  int since_reset_ = 0;  // proposals
+  NeighborBatch proposal_;
+};
+
+}  // namespace emplace

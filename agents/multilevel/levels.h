@@ -1,0 +1,62 @@
+#pragma once
+
+// Coarser problems: the same graph, machine and costs, with fewer and larger groups.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "framework/base/random.h"
+#include "framework/graph/graph.h"
+#include "framework/search/evaluator.h"
+#include "framework/search/problem.h"
+
+namespace emplace {
+
+/// One round of heavy-edge clustering. In random order each group that is alone yet joins the
+/// cluster of the neighbour of highest rating
+///
+///   (bytes + b)^2 / ((w + m) (w' + m)),
+///
+/// w and w' the mean costs of group and cluster, m the mean cost of a group and b the mean bytes of
+/// an edge, a hundredth of each, so that what is free, too, finds a partner. Both must share an
+/// allowed device, and together cost at most `limit`.
+/// Reference: M. Holtgrewe, P. Sanders, C. Schulz, Engineering a Scalable High Quality Graph
+/// Partitioner, IPDPS 2010, for the rating.
+/// @param placement  if not null, only groups on the same device join
+/// @return a coarser problem, or null if the groups became fewer by less than a twentieth
+std::shared_ptr<const Problem> CoarserProblem(const std::shared_ptr<const Problem>& problem,
+                                              const Placement* placement,
+                                              double limit,
+                                              Rng& rng);
+
+/// The placement of a finer problem's groups. @param coarse  has coarser groups of the same ops
+Placement Refine(const Placement& placement, const Problem& coarse, const Problem& fine);
+/// The reverse. @param placement  the groups of a coarser one are on one device
+Placement Coarsen(const Placement& placement, const Problem& fine, const Problem& coarse);
+
+/// Evaluates placements of a coarser problem as placements of the original one.
+class LevelEvaluator final : public Evaluator {
+ public:
+  /// @param fine    evaluator of the original problem. Both outlive this
+  LevelEvaluator(Evaluator& fine, const Problem& coarse);
+  const Problem& problem() const override { return coarse_; }
+  void Evaluate(std::span<const Placement> placements,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail& detail = {}) override;
+  using Evaluator::Evaluate;
+  void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
+  std::int64_t remaining() const override { return fine_.remaining(); }
+
+ private:
+  Evaluator& fine_;
+  const Problem& coarse_;
+  Adjacency members_;  // [coarse groups] original groups
+  // Of one call.
+  std::vector<Placement> placements_;
+  std::vector<int> begin_;
+  std::vector<Move> moves_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,59 @@
+#pragma once
+
+// Several searches that take turns and share the best placement.
+//
+// The members are large_neighborhood, multilevel, genetic and tabu with their default settings. A
+// step is one member's turn: it adopts the best placement of all if that is better than its own,
+// and searches until it has made `turn` evaluations or more. Whose turn it is is drawn by weights:
+// those of a member are 1 at first and become
+//
+//   w' = max(0.1, 0.8 w + 0.2 [the turn found a better placement]).
+//
+// Turns are counted in evaluations, not in seconds: the same seed gives the same search.
+//
+// Ends only when no group has a choice; otherwise the budget ends it.
+//
+// Reference: C. P. Gomes, B. Selman, Algorithm Portfolios, Artificial Intelligence 126 (2001).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agents/improvement/improvement_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct PortfolioConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::int64_t turn = 2048;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to begin at the best of");
+    v.Field("turn", turn, "evaluations until it is another search's turn");
+  }
+};
+
+class PortfolioAgent final : public ImprovementAgent {
+ public:
+  using Config = PortfolioConfig;
+  /// @throws SettingError for an unknown start or a number out of range
+  PortfolioAgent(const AgentContext& context, const Config& config);
+
+ private:
+  struct Member {
+    std::unique_ptr<ImprovementAgent> agent;
+    double weight = 1;
+  };
+  /// @param context  gets a seed of the member's own
+  template <class A>
+  void Add(AgentContext context);
+  void Improve(Evaluator& evaluator) override;
+  void SaveSearch(StateWriter& writer) const override;
+  void LoadSearch(StateReader& reader) override;
+
+  Config config_;
+  std::vector<Member> members_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,82 @@
+#include "agents/tabu/tabu.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+
+TabuAgent::TabuAgent(const AgentContext& context, const Config& config)
+    : ImprovementAgent("tabu", context, config.start),
+      config_(config),
+      proposer_(*context.problem, config.moves, "moves") {
+  RequireRange("candidates", config.candidates, 1, 1e6);
+  RequireRange("tenure", config.tenure, 0, 1e9);
+  RequireRange("patience", config.patience, 1, 1e9);
+}
+
+void TabuAgent::Forget() {
+  step_ = stale_ = 0;
+  tabu_until_.assign(std::size_t(problem().num_groups()) * problem().num_devices(), 0);
+}
+
+void TabuAgent::Begin(const std::vector<ScoredPlacement>&) {
+  Forget();
+}
+
+bool TabuAgent::IsTabu(std::span<const Move> moves) {
+  return std::ranges::any_of(moves, [&](Move move) { return tabu_until(move) > step_; });
+}
+
+void TabuAgent::Improve(Evaluator& evaluator) {
+  if (stale_ == config_.patience) {
+    current() = best();
+    Forget();
+  }
+  ++step_;
+  ++stale_;
+  candidates_.moves().Clear();
+  for (int i = 0; i < config_.candidates; ++i) {
+    proposer_.Propose(rng(), current().placement, candidates_.moves());
+  }
+  candidates_.Evaluate(current().placement, evaluator);
+  const Neighbors neighbors = candidates_.moves().Of(current().placement);
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::size_t chosen = kNone;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const Score score = candidates_.score(i);
+    if (chosen != kNone && score >= candidates_.score(chosen)) continue;
+    if (score < best().score || !IsTabu(neighbors.of(i))) chosen = i;
+  }
+  if (chosen == kNone) return;
+  for (const Move move : neighbors.of(chosen)) {
+    const Move back{move.group, current().placement.device[move.group]};
+    tabu_until(back) = step_ + 1 + config_.tenure + UniformInt(rng(), config_.tenure + 1);
+  }
+  candidates_.MoveTo(chosen, current());
+  if (Note(current())) stale_ = 0;
+}
+
+void TabuAgent::SaveSearch(StateWriter& writer) const {
+  writer.Int(step_);
+  writer.Int(stale_);
+  writer.Int(std::ranges::count_if(tabu_until_, [&](auto until) { return until > step_; }));
+  for (std::size_t i = 0; i < tabu_until_.size(); ++i) {
+    if (tabu_until_[i] <= step_) continue;
+    writer.Int(static_cast<std::int64_t>(i));
+    writer.Int(tabu_until_[i]);
+  }
+}
+
+void TabuAgent::LoadSearch(StateReader& reader) {
+  Forget();
+  step_ = reader.Count("a number of steps");
+  stale_ = reader.Count("a number of steps");
+  for (std::int64_t left = reader.Count("a number of tabus"); left > 0; --left) {
+    const int i = reader.Int("a tabu", 0, static_cast<int>(tabu_until_.size()) - 1);
+    tabu_until_[i] = reader.Count("the end of a tabu");
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,69 @@
+#pragma once
+
+// Tabu search with a random candidate list.
+//
+// A step proposes `candidates` moves (common/moves.h) from the current placement, evaluates them
+// together, and goes to the best one that is not tabu, even if it is worse. When a group leaves a
+// device it may not return there for tenure + U steps, U uniform in [0, tenure]: a candidate is
+// tabu if any of its groups may not go where it would. Aspiration: a candidate better than the best
+// placement so far is never tabu. If all are tabu the step stays where it is. After `patience`
+// steps without a better placement the search goes back to the best one and forgets what is tabu.
+//
+// Ends only when no group has a choice; otherwise the budget ends it.
+//
+// Reference: F. Glover, Tabu Search, part I, ORSA Journal on Computing 1 (1989); random tenures: E.
+// Taillard, Robust Taboo Search for the Quadratic Assignment Problem, Parallel Computing 17 (1991).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "agents/improvement/improvement_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct TabuConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  int candidates = 64;
+  int tenure = 10;
+  int patience = 200;
+  MoveConfig moves;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to begin at the best of");
+    v.Field("candidates", candidates, "moves evaluated per step");
+    v.Field("tenure", tenure, "steps for which a group stays away from where it was; up to twice");
+    v.Field("patience", patience, "steps without a better placement before it returns to the best");
+    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+  }
+};
+
+class TabuAgent final : public ImprovementAgent {
+ public:
+  using Config = TabuConfig;
+  /// @throws SettingError for an unknown start or a number out of range
+  TabuAgent(const AgentContext& context, const Config& config);
+
+ private:
+  void Begin(const std::vector<ScoredPlacement>& starts) override;
+  void Improve(Evaluator& evaluator) override;
+  void Adopted() override { Forget(); }
+  void SaveSearch(StateWriter& writer) const override;
+  void LoadSearch(StateReader& reader) override;
+  /// Nothing is tabu.
+  void Forget();
+  std::int64_t& tabu_until(Move move) {
+    return tabu_until_[std::size_t(move.group) * problem().num_devices() + move.device];
+  }
+  bool IsTabu(std::span<const Move> moves);
+
+  Config config_;
+  MoveProposer proposer_;
+  std::int64_t step_ = 0;                 // since what is tabu was forgotten
+  std::int64_t stale_ = 0;                // steps since a better placement was found
+  std::vector<std::int64_t> tabu_until_;  // [num_groups, num_devices] first step that may go there
+  NeighborBatch candidates_;
+};
+
+}  // namespace emplace
