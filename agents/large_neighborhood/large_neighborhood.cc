@@ -227,17 +227,18 @@ void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
     Together(kind, evaluator);
   }
   used_ += evaluations_;
-  double reward = 0;
   const double passed = static_cast<double>(used_) / static_cast<double>(cycle_);
-  const bool better = found_.score < current().score;
-  if (Note(found_)) {
+  const double slack = config_.threshold * std::max(0.0, 1 - passed);
+  double reward = 0;
+  if (found_.score < best().score) {
     reward = kRewardBest;
-  } else if (better) {
+  } else if (found_.score < current().score) {
     reward = kRewardBetter;
-  } else if (Within(found_.score, best().score, config_.threshold * std::max(0.0, 1 - passed))) {
+  } else if (found_.score != current().score && Within(found_.score, best().score, slack)) {
     reward = kRewardAccepted;
   }
-  if (reward > 0) current() = found_;
+  if (reward > 0 || found_.score == current().score) current() = found_;
+  Note(found_);
   const double per_batch = config_.batch / static_cast<double>(evaluations_);
   weights_[way] =
       std::max(kLeastWeight, (1 - kReaction) * weights_[way] + kReaction * reward * per_batch);

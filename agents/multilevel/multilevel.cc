@@ -42,6 +42,11 @@ void MultilevelAgent::BuildLevels() {
   }
 }
 
+void MultilevelAgent::Adopted() {
+  left_ = 0;
+  cycle_ = std::max(cycle_, 1);
+}
+
 void MultilevelAgent::Improve(Evaluator& evaluator) {
   const bool coarsest = left_ == 0;
   if (coarsest) {
@@ -54,14 +59,15 @@ void MultilevelAgent::Improve(Evaluator& evaluator) {
   const std::shared_ptr<const Problem> level = levels_[left_ - 1];
   CountedEvaluator counted(evaluator);
   LevelEvaluator levelled(counted, *level);
-  LargeNeighborhoodAgent search({level, rng()(), interrupt()}, {.start = config_.start});
+  const auto effort = static_cast<std::int64_t>(static_cast<double>(config_.effort) *
+                                                std::pow(kLengthening, cycle_));
+  LargeNeighborhoodAgent search({level, rng()(), interrupt()},
+                                {.start = config_.start, .cycle = effort});
   if (coarsest && cycle_ == 0) {
     search.Step(levelled);
   } else {
     search.Adopt({Coarsen(current().placement, *problem_, *level), current().score});
   }
-  const auto effort = static_cast<std::int64_t>(static_cast<double>(config_.effort) *
-                                                std::pow(kLengthening, cycle_));
   Score before;
   do {
     before = search.best().score;
