@@ -94,63 +94,60 @@ void LargeNeighborhoodAgent::Together(WindowKind kind, Evaluator& evaluator) {
 
 // Each group of the window is placed for its first op that costs anything.
 void LargeNeighborhoodAgent::PlaceByList() {
-  const Placement& base = current().placement;
+  const Grouping& grouping = problem().grouping();
   const Cluster& cluster = problem().cluster();
-  const auto& grouping = problem().grouping();
   struct Task {
     Nanos start;
-    int op, group;
+    int op;
   };
   std::vector<Task> tasks;
   for (const int group : window_.groups) {
-    Task task{kMaxNanos, -1, group};
+    Task task{kMaxNanos, -1};
     for (const int v : grouping.members(group)) {
       if (view_.finish()[v] > view_.start()[v] && view_.start()[v] < task.start) {
-        task = {view_.start()[v], v, group};
+        task = {view_.start()[v], v};
       }
     }
     if (task.op >= 0) tasks.push_back(task);
     freed_[group] = 1;
   }
   std::ranges::sort(tasks, {}, [](const Task& task) { return std::pair(task.start, task.op); });
-  std::vector<Nanos> busy_until(problem().num_devices(), 0);  // with the window's ops
-  std::vector<std::pair<int, Nanos>> placed;                  // device and finish of tasks[i]
-  for (const Task& task : tasks) {
+  std::vector<Nanos> free(problem().num_devices(), 0);  // behind the window's ops
+  for (const auto& [old_start, op] : tasks) {
+    const int group = grouping.group_of(op);
     int best = -1;
     Nanos best_finish = kMaxNanos;
     for (int d = 0; d < problem().num_devices(); ++d) {
-      if (!problem().allowed(task.group, d)) continue;
+      if (!problem().allowed(group, d)) continue;
       Nanos ready = 0;
-      for (const OpInput& input : view_.inputs()[task.op]) {
+      for (const OpInput& input : view_.inputs()[op]) {
         const int from = grouping.group_of(input.op);
-        if (from == task.group) continue;
-        int device = base.device[from];
-        Nanos finish = view_.finish()[input.op];
-        if (freed_[from]) {
-          for (std::size_t i = 0; i < placed.size(); ++i) {
-            if (tasks[i].group != from) continue;
-            device = placed[i].first;
-            if (tasks[i].op == input.op) finish = placed[i].second;
-          }
-        }
-        ready = std::max(ready, finish + cluster.TransferTime(device, d, input.bytes));
+        if (from == group) continue;
+        ready = std::max(
+            ready, finish_[input.op] + cluster.TransferTime(placed_.device[from], d, input.bytes));
       }
-      const Nanos start = std::max(view_.FreeFrom(d, ready, freed_), busy_until[d]);
-      const Nanos finish = start + problem().costs().at(task.op, d);
-      if (finish < best_finish) {
-        best = d;
-        best_finish = finish;
-      }
+      const Nanos start = std::max(view_.FreeFrom(d, ready, freed_), free[d]);
+      const Nanos finish = start + problem().costs().at(op, d);
+      if (finish >= best_finish) continue;
+      best = d;
+      best_finish = finish;
     }
-    if (Uniform01(rng()) < kOther) best = DrawDevice(task.group);
-    busy_until[best] = std::max(busy_until[best], best_finish);
-    placed.emplace_back(best, best_finish);
-    if (best != base.device[task.group]) batch_.moves().Add(task.group, best);
+    if (Uniform01(rng()) < kOther) best = DrawDevice(group);
+    free[best] = std::max(free[best], best_finish);
+    finish_[op] = best_finish;
+    if (best != placed_.device[group]) batch_.moves().Add(group, best);
+    placed_.device[group] = static_cast<DeviceIndex>(best);
   }
-  for (const int group : window_.groups) freed_[group] = 0;
+  for (const auto& [start, op] : tasks) finish_[op] = view_.finish()[op];
+  for (const int group : window_.groups) {
+    freed_[group] = 0;
+    placed_.device[group] = current().placement.device[group];
+  }
 }
 
 void LargeNeighborhoodAgent::List(WindowKind kind, Evaluator& evaluator) {
+  placed_ = current().placement;
+  finish_.assign(view_.finish().begin(), view_.finish().end());
   for (int i = 0; i < config_.batch; ++i) {
     DrawWindow(kind, config_.window);
     PlaceByList();

@@ -102,7 +102,10 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
   NeighborBatch batch_;
   ScoredPlacement found_;
   std::int64_t evaluations_ = 0;
-  std::vector<char> freed_;  // [num_groups] of a window that list scheduling places
+  // Of windows that list scheduling places.
+  std::vector<char> freed_;    // [num_groups]
+  Placement placed_;           // the current placement and what has been placed of the window
+  std::vector<Nanos> finish_;  // [num_ops] likewise
 };
 
 }  // namespace emplace
