@@ -12,10 +12,13 @@
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
+#include "agents/m_sct/m_sct.h"
 #include "agents/mcmc/mcmc.h"
 #include "agents/metis/metis_agent.h"
 #include "agents/multilevel/multilevel.h"
 #include "agents/order_search/order_search.h"
+#include "agents/peft/peft.h"
+#include "agents/pipeline_stages/pipeline_stages.h"
 #include "agents/placeto/placeto_agent.h"
 #include "agents/portfolio/portfolio.h"
 #include "agents/post/post_agent.h"
@@ -42,6 +45,8 @@ constexpr Growth kNearLinear{"near-linear in ops and dependencies"};
 constexpr Growth kScotch{
     "near-linear in groups and edges; above 300,000 groups without the last refinement"};
 constexpr Growth kPerEvaluation{"one simulation per evaluation, linear in ops"};
+constexpr Growth kLinearProgram{
+    "a linear programme with a row per op and dependency; see the setting most_ops"};
 constexpr Growth kSquare{"time and memory of a step grow with the square of the groups", 20'000};
 
 void CheckGroups(const Problem& problem, const Growth& growth, const ConfigNode& settings) {
@@ -152,6 +157,10 @@ AgentRegistry MakeRegistry() {
                       kNone,
                       kNearLinear,
                       m_etf));
+  add(Entry<MSctAgent>("m_sct",
+                       "Small communication times within the devices' memory (Jeon et al. 2020)",
+                       kNone,
+                       kLinearProgram));
   add(Entry<McmcAgent>("mcmc",
                        "Metropolis over single moves, as FlexFlow (Jia et al. 2019)",
                        kSeeded,
@@ -164,10 +173,18 @@ AgentRegistry MakeRegistry() {
                              "Coarsened, placed, and improved on every level on the way back",
                              kSeeded,
                              kPerEvaluation));
+  add(Entry<OrderSearchAgent>(
+      "order_search", "Placement and issue order, improved in turn", kSeeded, kPerEvaluation));
   add(Entry<OrderSearchAgent>("order_search",
                               "Placement and issue order, improved in turn",
                               kSeeded,
                               kPerEvaluation));
+  add(Entry<PeftAgent>(
+      "peft", "Predict earliest finish time (Arabnejad and Barbosa 2014)", kNone, kNearLinear));
+  add(Entry<PipelineStagesAgent>("pipeline_stages",
+                                 "Forward pass in equal contiguous stages, backward pass beside it",
+                                 kNone,
+                                 kNearLinear));
   add(Entry<PlacetoAgent>("placeto",
                           "Group-by-group improvement with a graph network (Addanki et al. 2019)",
                           kSeeded,

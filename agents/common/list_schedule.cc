@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <queue>
 
 #include "agents/common/devices.h"
 #include "framework/base/error.h"
@@ -203,6 +204,24 @@ void ListSchedule::Place(int op, int device, Nanos start) {
   }
 }
 
+void ListSchedule::PlaceEarliestFinish(int op, std::span<const Nanos> further) {
+  const int group = problem_.grouping().group_of(op);
+  const bool first = device_[group] < 0;
+  int best = -1;
+  Nanos best_start = 0, best_key = 0;
+  for (std::uint64_t m = CandidatesOf(op); m != 0; m &= m - 1) {
+    const int d = FirstDevice(m);
+    const Nanos start = EarliestStart(op, d, DataReady(op, d), true);
+    Nanos key = start + (first ? problem_.group_cost(group, d) : problem_.costs().at(op, d));
+    if (!further.empty()) key += further[std::size_t(op) * problem_.num_devices() + d];
+    if (best >= 0 && key >= best_key) continue;
+    best = d;
+    best_start = start;
+    best_key = key;
+  }
+  Place(op, best, best_start);
+}
+
 Placement ListSchedule::ToPlacement() const {
   Placement placement;
   for (int group = 0; group < problem_.num_groups(); ++group) {
@@ -211,6 +230,33 @@ Placement ListSchedule::ToPlacement() const {
     placement.device.push_back(static_cast<DeviceIndex>(device));
   }
   return placement;
+}
+
+void ScheduleReadyOps(const Problem& problem,
+                      const OpInputs& inputs,
+                      const std::vector<double>& priority,
+                      const ListSchedule& schedule,
+                      const Interrupt& interrupt,
+                      const std::function<void(int op)>& place) {
+  const Graph& graph = problem.graph();
+  std::vector<int> position(problem.num_ops()), waiting(problem.num_ops(), 0);
+  const std::vector<int> order = OrderByRank(graph, priority);
+  for (int i = 0; i < problem.num_ops(); ++i) position[order[i]] = i;
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;  // positions
+  for (int op = 0; op < problem.num_ops(); ++op) {
+    if (schedule.IsFreeSource(op)) continue;
+    for (const OpInput& input : inputs[op]) waiting[op] += !schedule.IsFreeSource(input.op);
+    if (waiting[op] == 0) ready.push(position[op]);
+  }
+  while (!ready.empty()) {
+    interrupt.Check();
+    const int op = order[ready.top()];
+    ready.pop();
+    place(op);
+    for (int next : graph.successors(op)) {
+      if (--waiting[next] == 0) ready.push(position[next]);
+    }
+  }
 }
 
 }  // namespace emplace

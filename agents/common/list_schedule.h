@@ -1,7 +1,7 @@
 #pragma once
 
-// What the list scheduling heuristics (HEFT, CPOP, ETF) share: op ranks, when an op's inputs reach
-// a device, and a schedule that grows op by op.
+// What the list scheduling heuristics (HEFT, CPOP, PEFT, ETF) share: op ranks, when an op's inputs
+// reach a device, and a schedule that grows op by op.
 //
 // Communication is that of the classical papers: a message takes its route's time when alone on it,
 // and messages never wait for each other (the simulator is where they do). All that op u sends op v
@@ -16,9 +16,12 @@
 //   scheduled reader.
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "agents/common/idle_times.h"
+#include "framework/base/interrupt.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
@@ -90,6 +93,11 @@ class ListSchedule {
   Nanos EarliestStart(int op, int device, Nanos ready, bool insertion) const;
   /// Fixes start and device of an op, of its group, and of the free sources it reads.
   void Place(int op, int device, Nanos start);
+  /// Places an op, with insertion, on the device d where its finish plus `further` of (op, d) is
+  /// least, of equals the one of least index. The first op of a group decides for all: what the
+  /// others cost on d counts, too.
+  /// @param further  [num_ops, num_devices] [ns]; empty: 0
+  void PlaceEarliestFinish(int op, std::span<const Nanos> further = {});
   /// Device of a group or -1.
   int device_of(int group) const { return device_[group]; }
   /// Earliest time at which a slot has nothing more to do. [ns]
@@ -115,5 +123,15 @@ class ListSchedule {
   std::vector<std::vector<IdleTimes>> idle_;  // [num_devices][slots]
   Nanos makespan_ = 0;
 };
+
+/// Calls place(op) for every op that is no free source: repeatedly for the op of highest priority
+/// among those whose predecessors are placed.
+/// @throws Interrupted
+void ScheduleReadyOps(const Problem& problem,
+                      const OpInputs& inputs,
+                      const std::vector<double>& priority,
+                      const ListSchedule& schedule,
+                      const Interrupt& interrupt,
+                      const std::function<void(int op)>& place);
 
 }  // namespace emplace

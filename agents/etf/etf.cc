@@ -4,6 +4,7 @@
 #include <optional>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "agents/common/devices.h"
 #include "agents/common/list_schedule.h"
@@ -34,8 +35,14 @@ std::vector<std::int64_t> GroupBytes(const Problem& problem, bool count_outputs)
 
 class EtfScheduler {
  public:
-  EtfScheduler(const Problem& problem, std::uint64_t devices, bool memory_aware, bool count_outputs)
+  EtfScheduler(const Problem& problem,
+               std::uint64_t devices,
+               bool memory_aware,
+               bool count_outputs,
+               std::vector<int> favorite_child)
       : problem_(problem),
+        devices_(devices),
+        favorite_child_(std::move(favorite_child)),
         memory_aware_(memory_aware),
         inputs_(problem.graph()),
         schedule_(problem, inputs_, devices),
@@ -46,7 +53,8 @@ class EtfScheduler {
         version_(problem.num_ops(), 0),
         is_ready_(problem.num_ops(), false),
         fixed_(problem.num_groups(), false),
-        queues_(problem.num_devices()) {
+        queues_(problem.num_devices()),
+        last_op_(problem.num_devices(), -1) {
     const std::vector<double> level =
         UpwardRanks(problem, inputs_, MeanOpCosts(problem, devices), MeanCommunication{});
     order_ = OrderByRank(problem.graph(), level);
@@ -69,7 +77,8 @@ class EtfScheduler {
       interrupt.Check();
       std::optional<std::tuple<Nanos, int, int>> best;  // start, position, device
       for (int d = 0; d < problem_.num_devices(); ++d) {
-        const std::optional<std::pair<Nanos, int>> first = FirstOn(d);
+        std::optional<std::pair<Nanos, int>> first = FirstBeforeFavorite(d);
+        if (!first) first = FirstOn(d);
         if (!first) continue;
         const std::tuple<Nanos, int, int> key{first->first, first->second, d};
         if (!best || key < *best) best = key;
@@ -106,6 +115,7 @@ class EtfScheduler {
 
   void MakeReady(int op) {
     is_ready_[op] = true;
+    if (!favorite_child_.empty()) ready_.push_back(op);
     for (std::uint64_t m = schedule_.CandidatesOf(op); m != 0; m &= m - 1) Push(op, FirstDevice(m));
   }
 
@@ -205,8 +215,37 @@ class EtfScheduler {
     return std::pair{std::max(available, entry.ready), entry.position};
   }
 
+  Nanos StartOn(int op, int device) const {
+    return std::max(schedule_.Available(device), schedule_.DataReady(op, device));
+  }
+
+  /// (start, position) of what a device does next that waits for the favourite child of its last
+  /// op; nothing if it does not wait.
+  std::optional<std::pair<Nanos, int>> FirstBeforeFavorite(int device) {
+    const int last = last_op_[device];
+    const int child = last < 0 || favorite_child_.empty() ? -1 : favorite_child_[last];
+    if (child < 0 || !is_ready_[child] || !IsValid(MakeEntry(child, device), device)) return {};
+    const std::pair of_child{StartOn(child, device), position_[child]};
+    for (std::uint64_t m = schedule_.CandidatesOf(child); m != 0; m &= m - 1) {
+      if (StartOn(child, FirstDevice(m)) < of_child.first) return {};
+    }
+    std::erase_if(ready_, [this](int op) { return schedule_.IsScheduled(op); });
+    std::optional<std::pair<Nanos, int>> urgent;
+    for (int op : ready_) {
+      Nanos start = schedule_.Available(device);
+      for (std::uint64_t m = devices_ | std::uint64_t{1} << device; m != 0; m &= m - 1) {
+        start = std::max(start, schedule_.DataReady(op, FirstDevice(m)));
+      }
+      const std::pair key{start, position_[op]};
+      if (start > of_child.first || (urgent && *urgent < key)) continue;
+      if (IsValid(MakeEntry(op, device), device)) urgent = key;
+    }
+    return urgent ? urgent : of_child;
+  }
+
   void Schedule(int op, int device, Nanos start) {
     schedule_.Place(op, device, start);
+    last_op_[device] = op;
     NoteFixed(problem_.grouping().group_of(op));
     for (const OpInput& input : inputs_[op]) NoteFixed(problem_.grouping().group_of(input.op));
     for (int next : problem_.graph().successors(op)) {
@@ -230,6 +269,8 @@ class EtfScheduler {
   }
 
   const Problem& problem_;
+  std::uint64_t devices_;
+  std::vector<int> favorite_child_;  // [num_ops] or empty
   bool memory_aware_;
   OpInputs inputs_;
   ListSchedule schedule_;
@@ -240,6 +281,8 @@ class EtfScheduler {
   std::vector<int> version_;               // [num_ops] grows when MakeEntry() may change
   std::vector<bool> is_ready_, fixed_;     // [num_ops], [num_groups]
   std::vector<Queues> queues_;             // [num_devices]
+  std::vector<int> last_op_;               // [num_devices] given to it, or -1
+  std::vector<int> ready_;                 // with favourite children: those not yet scheduled
   std::vector<std::int64_t> free_bytes_;   // [num_devices] [B]
   std::vector<std::int64_t> group_bytes_;  // [num_groups] [B]
 };
@@ -250,8 +293,9 @@ EtfSchedule ComputeEtf(const Problem& problem,
                        std::uint64_t devices,
                        bool memory_aware,
                        bool count_outputs,
-                       const Interrupt& interrupt) {
-  EtfScheduler scheduler(problem, devices, memory_aware, count_outputs);
+                       const Interrupt& interrupt,
+                       std::vector<int> favorite_child) {
+  EtfScheduler scheduler(problem, devices, memory_aware, count_outputs, std::move(favorite_child));
   const ListSchedule& schedule = scheduler.Run(interrupt);
   return {schedule.ToPlacement(), schedule.start(), schedule.finish(), schedule.makespan()};
 }

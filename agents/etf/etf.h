@@ -17,6 +17,11 @@
 // the device with the most memory left, so that there always is a placement, feasible or not.
 // Received copies and graph inputs are not counted.
 //
+// With a favourite child for some ops (agents/m_sct) a device also waits: it is kept for the child
+// of the op that it was given last, from when the child is ready, if no device could start the
+// child earlier. Until then it takes only ops whose inputs have reached every device, in the usual
+// order.
+//
 // Groups are fixed by their first scheduled op, parameters by their first reader (list_schedule.h).
 // Deterministic; O(devices * (inputs + ops * log ops)), with the inputs of all ops.
 //
@@ -53,12 +58,14 @@ struct EtfSchedule {
 /// @param devices  mask of devices to use; a group that is allowed on none of them may use all that
 ///   it is allowed on
 /// @param memory_aware, count_outputs  as the settings
+/// @param favorite_child  [num_ops] an op or -1; empty: none
 /// @throws Interrupted
 EtfSchedule ComputeEtf(const Problem& problem,
                        std::uint64_t devices,
                        bool memory_aware,
                        bool count_outputs = true,
-                       const Interrupt& interrupt = {});
+                       const Interrupt& interrupt = {},
+                       std::vector<int> favorite_child = {});
 
 class EtfAgent final : public ConstructiveAgent {
  public:

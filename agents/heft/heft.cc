@@ -1,31 +1,12 @@
 #include "agents/heft/heft.h"
 
 #include <algorithm>
-#include <queue>
 
 #include "agents/common/devices.h"
 #include "agents/common/list_schedule.h"
 
 namespace emplace {
 namespace {
-
-/// Puts an op where it finishes first, the rest of its group counted if it is the group's first.
-void PlaceEarliestFinish(const Problem& problem, ListSchedule& schedule, int op) {
-  const int group = problem.grouping().group_of(op);
-  const bool first = schedule.device_of(group) < 0;
-  int best = -1;
-  Nanos best_start = 0, best_key = 0;
-  for (std::uint64_t m = schedule.CandidatesOf(op); m != 0; m &= m - 1) {
-    const int d = FirstDevice(m);
-    const Nanos start = schedule.EarliestStart(op, d, schedule.DataReady(op, d), true);
-    const Nanos key = start + (first ? problem.group_cost(group, d) : problem.costs().at(op, d));
-    if (best >= 0 && key >= best_key) continue;
-    best = d;
-    best_start = start;
-    best_key = key;
-  }
-  schedule.Place(op, best, best_start);
-}
 
 std::vector<bool> CriticalPath(const Problem& problem,
                                const ListSchedule& schedule,
@@ -83,7 +64,7 @@ void ScheduleHeft(const Problem& problem,
                   ListSchedule& schedule) {
   for (int op : OrderByRank(problem.graph(), rank)) {
     interrupt.Check();
-    if (!schedule.IsFreeSource(op)) PlaceEarliestFinish(problem, schedule, op);
+    if (!schedule.IsFreeSource(op)) schedule.PlaceEarliestFinish(op);
   }
 }
 
@@ -94,33 +75,16 @@ void ScheduleCpop(const Problem& problem,
                   std::uint64_t devices,
                   const Interrupt& interrupt,
                   ListSchedule& schedule) {
-  const Graph& graph = problem.graph();
   const std::vector<bool> on_path = CriticalPath(problem, schedule, priority);
   const int path_device = PathDevice(problem, on_path, cost, devices);
-
-  std::vector<int> position(problem.num_ops()), waiting(problem.num_ops(), 0);
-  const std::vector<int> order = OrderByRank(graph, priority);
-  for (int i = 0; i < problem.num_ops(); ++i) position[order[i]] = i;
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;  // positions
-  for (int op = 0; op < problem.num_ops(); ++op) {
-    if (schedule.IsFreeSource(op)) continue;
-    for (const OpInput& input : inputs[op]) waiting[op] += !schedule.IsFreeSource(input.op);
-    if (waiting[op] == 0) ready.push(position[op]);
-  }
-  while (!ready.empty()) {
-    interrupt.Check();
-    const int op = order[ready.top()];
-    ready.pop();
+  ScheduleReadyOps(problem, inputs, priority, schedule, interrupt, [&](int op) {
     if (on_path[op] && path_device >= 0 && (schedule.CandidatesOf(op) >> path_device & 1)) {
       const Nanos arrival = schedule.DataReady(op, path_device);
       schedule.Place(op, path_device, schedule.EarliestStart(op, path_device, arrival, true));
     } else {
-      PlaceEarliestFinish(problem, schedule, op);
+      schedule.PlaceEarliestFinish(op);
     }
-    for (int next : graph.successors(op)) {
-      if (--waiting[next] == 0) ready.push(position[next]);
-    }
-  }
+  });
 }
 
 }  // namespace

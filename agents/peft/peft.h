@@ -1,0 +1,64 @@
+#pragma once
+
+// Predict earliest finish time: HEFT's list scheduling with a look ahead, at no higher cost.
+//
+// The optimistic cost table tells, for an op v on a device d, how long the rest of the graph behind
+// v takes at least, if every further op gets the device that is best for it:
+//
+//   OCT(v, d) = max over successors s of v of
+//               min over devices e of (OCT(s, e) + w(s, e) + (e == d ? 0 : c(v, s)))
+//
+// with costs w and mean communication c; 0 for an op without successors. Ops are taken by
+// descending rank_oct(v) = mean over d of OCT(v, d) as they become ready, each onto the device d
+// where its finish (with insertion) plus OCT(v, d) is least.
+//
+// Groups, free sources, and what is not looked at (waiting messages, the host, memory) are as with
+// HEFT (agents/heft/heft.h). A successor of v's own group shares its device, so that e = d there.
+// O(devices^2 * inputs + devices * ops * log ops), with the inputs of all ops.
+//
+// Reference: H. Arabnejad, J. G. Barbosa, List Scheduling Algorithm for Heterogeneous Systems by an
+// Optimistic Cost Table, IEEE TPDS 25(3), 2014, section 4.
+
+#include <string>
+#include <vector>
+
+#include "agents/common/constructive_agent.h"
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct PeftSchedule {
+  Placement placement;
+  std::vector<Nanos> optimistic_cost;  ///< [num_ops, num_devices], 0 where not allowed [ns]
+  std::vector<double> rank;            ///< [num_ops] rank_oct over the allowed devices [ns]
+  std::vector<Nanos> start, finish;    ///< [num_ops], -1 for free sources [ns]
+  Nanos makespan = 0;                  ///< by the heuristic's own model [ns]
+};
+
+/// @param devices  mask of devices to use; a group that is allowed on none of them may use all that
+///   it is allowed on
+/// @throws Interrupted
+PeftSchedule ComputePeft(const Problem& problem,
+                         std::uint64_t devices,
+                         const Interrupt& interrupt = {});
+
+struct PeftConfig {
+  std::string devices = "all";
+  void Visit(FieldVisitor& v) {
+    v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
+  }
+};
+
+class PeftAgent final : public ConstructiveAgent {
+ public:
+  using Config = PeftConfig;
+  /// @throws SettingError if the cluster has no such devices
+  PeftAgent(const AgentContext& context, const Config& config);
+
+ private:
+  std::vector<Placement> Construct() const override;
+
+  std::uint64_t devices_;
+};
+
+}  // namespace emplace
