@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "experiments/commands.h"
 #include "experiments/graph_info.h"
@@ -10,17 +14,26 @@
 #include "experiments/passes.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/cluster/cluster_io.h"
 #include "framework/cost/coarsened_costs.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/graph_io.h"
+#include "framework/instances/instance.h"
+#include "framework/instances/planted.h"
+#include "framework/instances/stg.h"
+#include "framework/instances/task_graph.h"
+#include "framework/instances/weighted_dot.h"
+#include "framework/placement/placement.h"
 
 namespace emplace {
 namespace {
 
 struct GraphOptions {
-  std::string file, output, dot, cluster;
+  std::string file, output, dot, cluster, from;
   std::vector<std::string> passes;
+  int devices = 0;
   bool json = false;
+  PlantedOptions planted;
 };
 
 std::shared_ptr<const Graph> Load(const GraphOptions& options) {
@@ -53,7 +66,78 @@ void RequireExtension(const std::string& path,
                                fmt::join(extensions, ", ")));
 }
 
+std::string ReplaceExtension(const std::string& graph, const std::string& extension) {
+  return graph.substr(0, graph.rfind(".json")) + extension;
+}
+
+// Writes the graph under its name, and beside it the cluster and the known schedule.
+void WriteInstance(const Instance& instance, const std::string& path) {
+  std::string optimum;
+  std::vector<std::string> files{path, ReplaceExtension(path, ".cluster.yaml")};
+  WriteGraph(instance.graph, files[0]);
+  WriteFileAtomically(files[1], FormatCluster(instance.cluster));
+  if (!instance.device_of_op.empty()) {
+    files.push_back(ReplaceExtension(path, ".placement.json"));
+    WriteFileAtomically(
+        files.back(),
+        FormatPlacement(
+            instance.device_of_op, instance.graph, instance.cluster, instance.issue_order));
+  }
+  if (instance.optimum) optimum = fmt::format("; optimum {} ns", *instance.optimum);
+  Print(fmt::format("{}: {} ops, {} devices{}\nwrote {}\n",
+                    instance.graph.name(),
+                    instance.graph.num_ops(),
+                    instance.cluster.num_devices(),
+                    optimum,
+                    fmt::join(files, ", ")));
+}
+
+template <auto parse>
+Instance ReadTaskGraph(const GraphOptions& options) {
+  const std::string name = std::filesystem::path(options.file).stem().string();
+  const TaskGraph tasks = parse(ReadFile(options.file), name, options.file);
+  if (options.devices == 0 && tasks.processors == 0) {
+    throw InputError(
+        fmt::format("{}: names no number of processors; give it with --devices", options.file));
+  }
+  return MakeInstance(
+      tasks, options.devices > 0 ? options.devices : tasks.processors, options.file);
+}
+
+// The formats of instances that `convert` reads: the name, which is the extension, and the reader.
+struct InstanceFormat {
+  const char* name;
+  Instance (*read)(const GraphOptions&);
+};
+constexpr InstanceFormat kInstanceFormats[] = {
+    {"stg", ReadTaskGraph<ParseStg>},
+    {"dot", ReadTaskGraph<ParseWeightedDot>},
+};
+
+// The format of the input of `convert`; nullptr: a graph file.
+const InstanceFormat* InputFormat(const GraphOptions& options) {
+  std::vector<std::string> choices{"graph"};
+  for (const InstanceFormat& format : kInstanceFormats) {
+    choices.push_back(format.name);
+    if (options.from.empty() ? options.file.ends_with(std::string(".") + format.name)
+                             : options.from == format.name) {
+      return &format;
+    }
+  }
+  if (options.from.empty() || options.from == "graph") return nullptr;
+  ThrowUnknown("--from", "format", options.from, choices);
+}
+
 int Convert(const GraphOptions& options) {
+  if (const InstanceFormat* format = InputFormat(options)) {
+    RequireExtension(options.output, {".json", ".json.gz"}, "convert");
+    WriteInstance(format->read(options), options.output);
+    return 0;
+  }
+  if (options.devices > 0) {
+    throw InputError(
+        fmt::format("--devices: {} is a graph, which has no processors", options.file));
+  }
   RequireExtension(options.output, {".json", ".json.gz", ".dot"}, "convert");
   const auto graph = Load(options);
   if (options.output.ends_with(".dot")) {
@@ -61,6 +145,12 @@ int Convert(const GraphOptions& options) {
   } else {
     WriteGraph(*graph, options.output);
   }
+  return 0;
+}
+
+int Generate(const GraphOptions& options) {
+  RequireExtension(options.output, {".json", ".json.gz"}, "generate");
+  WriteInstance(MakePlanted(options.planted), options.output);
   return 0;
 }
 
@@ -125,10 +215,59 @@ void AddGraphCommand(Command program) {
   runs(AddPart(command, "validate", "Exit code 0 if the file is a valid graph, 2 if not", options),
        Validate);
 
-  Command convert =
-      AddPart(command, "convert", "Write a graph as .json, .json.gz or .dot", options);
-  convert.Add("output", options->output, "file to write").Required();
+  Command convert = command.AddCommand(
+      "convert", "Write a graph as .json, .json.gz or .dot, or read a scheduling instance");
+  convert
+      .Add("file",
+           options->file,
+           "graph: a name of `emplace list graphs` or a path; or an instance: .stg, .dot")
+      .Required();
+  convert
+      .Add("output",
+           options->output,
+           "file to write: .json, .json.gz, of a graph also .dot; of an instance, NAME.json[.gz] "
+           "with NAME.cluster.yaml and, if the file tells a schedule, NAME.placement.json")
+      .Required();
+  convert.Add("--from",
+              options->from,
+              "format of the input, whatever its name says: graph, stg (Standard Task Graph Set), "
+              "dot (Graphviz with a Weight for every node and edge)");
+  convert
+      .Add("--devices",
+           options->devices,
+           "processors of an instance; without it as many as the file says")
+      .Positive();
   runs(convert, Convert);
+
+  Command generate = command.AddCommand(
+      "generate", "Write a random problem with a planted optimum: graph, cluster, placement");
+  PlantedOptions& planted = options->planted;
+  generate
+      .Add("output",
+           options->output,
+           "graph to write, NAME.json or NAME.json.gz; beside it NAME.cluster.yaml and "
+           "NAME.placement.json, which reaches the optimum")
+      .Required();
+  generate.Add("--ops", planted.ops, "number of ops").ShowDefault();
+  generate.Add("--devices", planted.devices, "number of devices").ShowDefault();
+  generate.Add("--readers", planted.readers, "mean readers per op").ShowDefault();
+  generate.Add("--ccr", planted.ccr, "mean time of a message over mean cost of an op")
+      .ShowDefault();
+  generate
+      .Add("--slowest",
+           planted.slowest,
+           "how many times as long ops take on the last device as on the first; 1: all are equal")
+      .ShowDefault();
+  generate.AddFlag("--chains",
+                   planted.chains,
+                   "every op reads the one before it on its planted device, so that queue "
+                   "semantics reach the optimum, too");
+  generate.AddFlag("--shuffle",
+                   planted.shuffle,
+                   "ids in random order, not in that of planted starts; stream semantics reach the "
+                   "optimum in the placement's issue order then");
+  generate.Add("--seed", planted.seed, "another one, another problem").ShowDefault();
+  runs(generate, Generate);
 
   Command coarsen = AddPart(
       command, "coarsen", "Apply coarsening passes; prints how many groups each leaves", options);

@@ -122,4 +122,88 @@ TEST_CASE("unknown keys are kept under a warning") {
   CHECK(ReadText(folder / "h.json").find("red") != std::string::npos);
 }
 
+TEST_CASE("instances are converted to a graph and a cluster that can be simulated") {
+  const TempDir folder;
+  const ProcessOptions here{.folder = folder.path()};
+  WriteText(folder / "fork.dot",
+            "digraph fork { TargetSystem=\"Homogeneous-2\" \"Total schedule length\"=11\n"
+            "a [Weight=5, Start=0, Processor=0] b [Weight=6, Start=5, Processor=0]\n"
+            "c [Weight=3, Start=7, Processor=1] a -> b [Weight=2] a -> c [Weight=2] }\n");
+  const ProcessResult dot = RunEmplace({"graph", "convert", "fork.dot", "f.json.gz"}, here);
+  CHECK(dot.out ==
+        "fork: 3 ops, 2 devices; optimum 11000 ns\n"
+        "wrote f.json.gz, f.cluster.yaml, f.placement.json\n");
+  const std::vector<std::string> simulate{"simulate",
+                                          "--graph",
+                                          "./f.json.gz",
+                                          "--cluster",
+                                          "./f.cluster.yaml",
+                                          "--placement",
+                                          "f.placement.json",
+                                          "--semantics",
+                                          "stream"};
+  CHECK(Json::parse(RunEmplace(simulate, here).out)["step_time_ns"] == 11000);
+
+  WriteText(folder / "two.txt", "2\n0 0 0\n1 20 1 0\n2 3 1 0\n3 0 2 1 2\n");
+  const ProcessResult stg = RunEmplace(
+      {"graph", "convert", "two.txt", "g.json", "--from", "stg", "--devices", "3"}, here);
+  CHECK(stg.out == "two: 4 ops, 3 devices\nwrote g.json, g.cluster.yaml\n");
+  WriteText(
+      folder / "run.yaml",
+      "graph: ./g.json\ncluster: ./g.cluster.yaml\nagents: [heft]\nbudget: {evaluations: 1}\n");
+  CHECK(RunEmplace({"run", "run.yaml"}, here).exit_code == 0);
+}
+
+TEST_CASE("instances that cannot be converted are refused") {
+  const TempDir folder;
+  const ProcessOptions here{.folder = folder.path()};
+  WriteText(folder / "g.stg", "1\n0 0 0\n1 5 1 0\n2 0 1 1\n");
+  WriteText(folder / "cut.stg", "1\n0 0 0\n");
+  WriteText(folder / "g.json", DiamondJson());
+  const auto refusal = [&](std::vector<std::string> arguments,
+                           const std::vector<std::string>& fragments) {
+    arguments.insert(arguments.begin(), {"graph", "convert"});
+    CheckRefused(RunEmplace(arguments, here), 2, fragments);
+  };
+  refusal({"g.stg", "h.json"}, {"g.stg: names no number of processors; give it with --devices"});
+  refusal({"g.stg", "h.json", "--devices", "65"}, {"g.stg", "expected 1 to 64, got 65"});
+  refusal({"g.stg", "h.dot", "--devices", "2"}, {"h.dot", "choices: .json, .json.gz"});
+  refusal({"cut.stg", "h.json", "--devices", "2"}, {"cut.stg:2: expected task 1 of 2"});
+  refusal({"none.stg", "h.json", "--devices", "2"}, {"none.stg"});
+  refusal({"g.stg", "h.json", "--from", "stgg"},
+          {"--from: unknown format \"stgg\"; did you mean \"stg\"? choices: graph, stg, dot"});
+  refusal({"g.json", "h.json", "--devices", "2"}, {"--devices: g.json is a graph"});
+  refusal({"g.stg", "h.json", "--from", "graph"}, {"g.stg"});
+}
+
+TEST_CASE("a generated problem's placement reaches the optimum that is told") {
+  const TempDir folder;
+  const ProcessOptions here{.folder = folder.path()};
+  const ProcessResult made = RunEmplace(
+      {"graph", "generate", "p.json", "--ops", "30", "--devices", "3", "--chains", "--shuffle"},
+      here);
+  CHECK(made.out ==
+        "planted_30_3_0: 30 ops, 3 devices; optimum 1000000 ns\n"  // 30 * 100 us / 3
+        "wrote p.json, p.cluster.yaml, p.placement.json\n");
+  for (const char* semantics : {"queue", "stream"}) {
+    const Json outcome = Json::parse(RunEmplace({"simulate",
+                                                 "--graph",
+                                                 "./p.json",
+                                                 "--cluster",
+                                                 "./p.cluster.yaml",
+                                                 "--placement",
+                                                 "p.placement.json",
+                                                 "--semantics",
+                                                 semantics},
+                                                here)
+                                         .out);
+    CHECK(outcome["step_time_ns"] == 1000000);
+    CHECK(outcome["bound_ns"] == 1000000);
+  }
+  CheckRefused(RunEmplace({"graph", "generate", "p.yaml"}, here), 2, {"p.yaml", ".json, .json.gz"});
+  CheckRefused(RunEmplace({"graph", "generate", "p.json", "--ccr", "-1"}, here),
+               2,
+               {"ccr: expected a number from 0 to 1000, got -1"});
+}
+
 }  // namespace
