@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/branch_and_bound/branch_and_bound.h"
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
@@ -44,6 +45,8 @@ struct Growth {
 constexpr Growth kNearLinear{"near-linear in ops and dependencies"};
 constexpr Growth kScotch{
     "near-linear in groups and edges; above 300,000 groups without the last refinement"};
+constexpr Growth kExponential{
+    "exponential in groups until the best is proved; linear in ops per bound"};
 constexpr Growth kPerEvaluation{"one simulation per evaluation, linear in ops"};
 constexpr Growth kLinearProgram{
     "a linear programme with a row per op and dependency; see the setting most_ops"};
@@ -127,6 +130,10 @@ AgentRegistry MakeRegistry() {
 
   AgentRegistry registry;
   const auto add = [&](AgentEntry entry) { registry.Add(std::move(entry)); };
+  add(Entry<BranchAndBoundAgent>("branch_and_bound",
+                                 "The best of all placements, proved; few groups only",
+                                 kNone,
+                                 kExponential));
   add(Entry<ContiguousAgent>(
       "contiguous", "Contiguous blocks of equal cost over the devices", kNone, kNearLinear));
   add(Entry<Cpop>(

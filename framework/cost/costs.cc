@@ -18,4 +18,18 @@ std::string_view ToString(Rung rung) {
   return "";
 }
 
+std::vector<int> DevicesOfEqualCosts(const Costs& costs) {
+  const auto equal = [&](int a, int b) {
+    for (int v = 0; v < costs.num_ops; ++v) {
+      if (costs.at(v, a) != costs.at(v, b)) return false;
+    }
+    return true;
+  };
+  std::vector<int> least(costs.num_devices);
+  for (int d = 0; d < costs.num_devices; ++d) {
+    while (!equal(least[d], d)) ++least[d];
+  }
+  return least;
+}
+
 }  // namespace emplace

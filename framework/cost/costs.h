@@ -34,6 +34,9 @@ struct Costs {
   bool allowed(int op, int device) const { return at(op, device) < kMaxNanos; }
 };
 
+/// For each device the least one on which every op costs the same, maybe itself. [num_devices]
+std::vector<int> DevicesOfEqualCosts(const Costs& costs);
+
 /// Share of the time of a placement by rung; sums to 1 (all 0 for a placement without work).
 using RungShares = std::array<double, kNumRungs>;
 

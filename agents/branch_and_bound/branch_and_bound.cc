@@ -1,0 +1,431 @@
+#include "agents/branch_and_bound/branch_and_bound.h"
+
+#include <algorithm>
+#include <bit>
+#include <istream>
+#include <iterator>
+#include <limits>
+#include <ostream>
+#include <set>
+#include <tuple>
+
+#include "agents/common/state.h"
+#include "agents/starts/starts.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kMovesAtOnce = 32;
+constexpr int kEvaluationsPerBound = 4;  // what a bound counts in a step's work
+// 2^devices entries per device, and a bit per pair.
+constexpr int kMostOrderedDevices = 11;
+constexpr std::size_t kMostSymmetries = 50'000, kMostOrderedSymmetries = 256;
+
+std::uint64_t Bit(int d) {
+  return std::uint64_t{1} << d;
+}
+
+// Of devices a < b.
+std::uint64_t PairBit(int a, int b) {
+  return Bit(b * (b - 1) / 2 + a);
+}
+
+}  // namespace
+
+BranchAndBoundAgent::BranchAndBoundAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem),
+      interrupt_(context.end_construction),
+      config_(config),
+      proposer_(*problem_, MoveConfig(), "moves"),
+      masks_(problem_->num_groups()),
+      load_(problem_->num_devices()),
+      resident_(problem_->num_devices()),
+      device_(problem_->num_groups()) {
+  ValidateStarts(*problem_, "start", config.start);
+  RequireRange("climb", config.climb, 0, 1e9);
+  RequireRange("subtree", config.subtree, 1, 1e6);
+  RequireRange("batch", config.batch, 1, 1e6);
+  RequireRange("most_open", config.most_open, 1, 1e8);
+  if (problem_->objective() == Objective::kPeriod) {
+    load_bound_.emplace(*problem_);
+  } else {
+    time_bound_.emplace(*problem_);
+  }
+  SetOrder();
+  SetSymmetries();
+}
+
+void BranchAndBoundAgent::SetOrder() {
+  const Problem& problem = *problem_;
+  const Cluster& cluster = problem.cluster();
+  const auto least_cost = [&](int g) {
+    Nanos least = kMaxNanos;
+    for (int d = 0; d < problem.num_devices(); ++d)
+      least = std::min(least, problem.group_cost(g, d));
+    return least;
+  };
+  const auto least_transfer = [&](std::int64_t bytes) {
+    Nanos least = kMaxNanos;
+    for (int a = 0; a < problem.num_devices(); ++a) {
+      for (int b = 0; b < problem.num_devices(); ++b) {
+        if (a != b) least = std::min(least, cluster.TransferTime(a, b, bytes));
+      }
+    }
+    return least == kMaxNanos ? 0 : least;
+  };
+  const auto n = static_cast<std::size_t>(problem.num_groups());
+  std::vector<Nanos> weight(n);
+  std::set<std::pair<Nanos, int>> waiting;  // the heaviest is last, of equals the first group
+  for (int g = 0; g < problem.num_groups(); ++g) {
+    weight[g] = least_cost(g);
+    waiting.insert({weight[g], -g});
+  }
+  while (!waiting.empty()) {
+    const int next = -std::prev(waiting.end())->second;
+    waiting.erase(std::prev(waiting.end()));
+    order_.push_back(next);
+    for (const auto& [g, bytes] : problem.neighbors(next)) {
+      if (waiting.erase({weight[g], -g}) == 0) continue;
+      weight[g] += least_transfer(bytes);
+      waiting.insert({weight[g], -g});
+    }
+  }
+  rest_resident_.assign(n + 1, 0);
+  rest_choices_.assign(n + 1, 1);
+  for (std::size_t k = n; k-- > 0;) {
+    rest_resident_[k] = rest_resident_[k + 1] + problem.group_resident_bytes(order_[k]);
+    rest_choices_[k] = rest_choices_[k + 1] * std::popcount(problem.allowed_devices(order_[k]));
+  }
+}
+
+void BranchAndBoundAgent::SetSymmetries() {
+  const Problem& problem = *problem_;
+  const Cluster& cluster = problem.cluster();
+  const int n = problem.num_devices();
+  const bool step = problem.objective() == Objective::kStepTime;
+  const auto matters = [&](int from, int a, int b) {
+    return step && from != a && from != b && !cluster.route(from, a).empty() &&
+           !cluster.route(from, b).empty() && OrderMatters(cluster, from, a, b);
+  };
+  const std::vector<int> label = DevicesOfEqualCosts(problem.costs());
+  bool any = false;
+  for (int from = 0; from < n; ++from) {
+    for (int b = 0; b < n; ++b) {
+      for (int a = 0; a < b; ++a) any = any || matters(from, a, b);
+    }
+  }
+  if (any && n > kMostOrderedDevices) {
+    symmetries_ = Symmetries(cluster, label, 1);
+    return;
+  }
+  symmetries_ = Symmetries(cluster, label, any ? kMostOrderedSymmetries : kMostSymmetries);
+  if (!any || symmetries_.size() == 1) return;
+  for (const DevicePermutation& image : symmetries_) {
+    std::uint64_t turned = 0;
+    for (int b = 0; b < n; ++b) {
+      for (int a = 0; a < b; ++a) {
+        if (image[a] > image[b]) turned |= PairBit(a, b);
+      }
+    }
+    turned_.push_back(turned);
+  }
+  pairs_.assign(n << n, 0);
+  for (int from = 0; from < n; ++from) {
+    for (std::uint64_t to = 0; to < Bit(n); ++to) {
+      std::uint64_t& pairs = pairs_[(from << n) + to];
+      for (int b = 0; b < n; ++b) {
+        for (int a = 0; a < b; ++a) {
+          if ((to >> a & 1) && (to >> b & 1) && matters(from, a, b)) pairs |= PairBit(a, b);
+        }
+      }
+    }
+  }
+  std::set<std::pair<int, std::vector<int>>> known;
+  for (GroupItem& item : GroupItems(problem)) {
+    if (item.readers.size() < 2 || !known.insert({item.maker, item.readers}).second) continue;
+    forks_.push_back(std::move(item));
+  }
+}
+
+bool BranchAndBoundAgent::Later(const Node& a, const Node& b) {
+  if (a.bound != b.bound) return a.bound > b.bound;
+  if (a.device.size() != b.device.size()) return a.device.size() < b.device.size();
+  return a.device > b.device;
+}
+
+void BranchAndBoundAgent::Put(Node node) {
+  if (static_cast<int>(open_.size()) >= config_.most_open) {
+    dive_.push_back(std::move(node));
+    return;
+  }
+  open_.push_back(std::move(node));
+  std::ranges::push_heap(open_, Later);
+}
+
+BranchAndBoundAgent::Node BranchAndBoundAgent::Take() {
+  std::vector<Node>& from = dive_.empty() ? open_ : dive_;
+  if (dive_.empty()) std::ranges::pop_heap(open_, Later);
+  Node node = std::move(from.back());
+  from.pop_back();
+  return node;
+}
+
+void BranchAndBoundAgent::Fix(std::size_t depth, int device) {
+  const int g = order_[depth];
+  device_[g] = static_cast<DeviceIndex>(device);
+  masks_[g] = Bit(device);
+  load_[device] += problem_->group_cost(g, device);
+  resident_[device] += problem_->group_resident_bytes(g);
+}
+
+void BranchAndBoundAgent::Free(std::size_t depth) {
+  const int g = order_[depth];
+  load_[device_[g]] -= problem_->group_cost(g, device_[g]);
+  resident_[device_[g]] -= problem_->group_resident_bytes(g);
+  masks_[g] = problem_->allowed_devices(g);
+}
+
+std::int64_t BranchAndBoundAgent::DeficitBound(std::size_t depth) const {
+  std::int64_t deficit = 0, left = rest_resident_[depth];
+  for (int d = 0; d < problem_->num_devices(); ++d) {
+    const std::int64_t memory = problem_->cluster().device(d).memory;
+    if (memory == kUnlimitedMemory) {
+      left = 0;
+    } else if (resident_[d] > memory) {
+      deficit += resident_[d] - memory;
+    } else {
+      left = std::max<std::int64_t>(0, left - (memory - resident_[d]));
+    }
+  }
+  return deficit + left;
+}
+
+Score BranchAndBoundAgent::Bound(std::size_t depth) {
+  ++num_nodes_;
+  return {DeficitBound(depth), time_bound_ ? (*time_bound_)(masks_) : (*load_bound_)(masks_)};
+}
+
+std::uint64_t BranchAndBoundAgent::Choices(std::size_t depth, std::uint64_t used) {
+  const std::uint64_t allowed = problem_->allowed_devices(order_[depth]);
+  if (symmetries_.size() == 1) return allowed;
+  const auto [place, added] = representatives_.try_emplace(used, 0);
+  if (added) {
+    std::uint64_t others = 0;  // devices that are the image of a lesser one
+    for (const DevicePermutation& image : symmetries_) {
+      bool stays = true;
+      for (std::uint64_t rest = used; rest; rest &= rest - 1) {
+        const int d = std::countr_zero(rest);
+        stays = stays && image[d] == d;
+      }
+      for (int d = 0; stays && d < problem_->num_devices(); ++d) {
+        if (image[d] > d) others |= Bit(image[d]);
+      }
+    }
+    place->second = ~others;
+  }
+  return allowed & place->second;
+}
+
+void BranchAndBoundAgent::Divide(const Node& node) {
+  const std::size_t depth = node.device.size();
+  std::uint64_t used = 0;
+  for (DeviceIndex d : node.device) used |= Bit(d);
+  std::vector<Node> children;
+  for (std::uint64_t rest = Choices(depth, used); rest; rest &= rest - 1) {
+    const int d = std::countr_zero(rest);
+    Fix(depth, d);
+    Node child{Bound(depth + 1), node.device};
+    Free(depth);
+    child.device.push_back(static_cast<DeviceIndex>(d));
+    child.bound.deficit = std::max(child.bound.deficit, node.bound.deficit);
+    child.bound.step_time = std::max(child.bound.step_time, node.bound.step_time);
+    if (child.bound < best_score_) children.push_back(std::move(child));
+  }
+  std::ranges::sort(children, Later);
+  for (Node& child : children) Put(std::move(child));
+}
+
+void BranchAndBoundAgent::Complete(std::size_t depth, std::uint64_t used) {
+  if (depth == order_.size()) {
+    AddRows();
+    return;
+  }
+  for (std::uint64_t rest = Choices(depth, used); rest; rest &= rest - 1) {
+    const int d = std::countr_zero(rest);
+    Fix(depth, d);
+    const int slots = time_bound_ ? problem_->cluster().device(d).slots : 1;
+    const Score bound{DeficitBound(depth + 1),
+                      std::max(node_bound_, (load_[d] + slots - 1) / slots)};
+    if (bound < best_score_) Complete(depth + 1, used | Bit(d));
+    Free(depth);
+  }
+}
+
+void BranchAndBoundAgent::AddRows() {
+  rows_.insert(rows_.end(), device_.begin(), device_.end());
+  if (pairs_.empty()) return;
+  std::uint64_t pairs = 0;
+  for (const GroupItem& item : forks_) {
+    const int from = device_[item.maker];
+    std::uint64_t to = 0;
+    for (int g : item.readers) to |= Bit(device_[g]);
+    pairs |= pairs_[(static_cast<std::size_t>(from) << problem_->num_devices()) + to];
+  }
+  if (pairs == 0) return;
+  const auto [place, added] = images_.try_emplace(pairs);
+  if (added) {
+    std::set<std::uint64_t> seen{0};
+    for (std::size_t i = 0; i < symmetries_.size(); ++i) {
+      if (seen.insert(turned_[i] & pairs).second) place->second.push_back(static_cast<int>(i));
+    }
+  }
+  for (int i : place->second) {
+    for (DeviceIndex d : device_) rows_.push_back(static_cast<DeviceIndex>(symmetries_[i][d]));
+  }
+}
+
+void BranchAndBoundAgent::Begin(Evaluator& evaluator) {
+  std::vector<Placement> starts;
+  for (const std::string& name : config_.start) {
+    starts.push_back(MakeStart(*problem_, name, rng_, interrupt_));
+  }
+  const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
+  const std::size_t best = IndexOfBest(outcomes);
+  best_ = starts[best];
+  best_score_ = ScoreOf(outcomes[best]);
+  for (int g = 0; g < problem_->num_groups(); ++g) masks_[g] = problem_->allowed_devices(g);
+  Node root{Bound(0), {}};
+  bound_ = root.bound.step_time;
+  Put(std::move(root));
+  started_ = true;
+  Prune();
+}
+
+void BranchAndBoundAgent::Climb(Evaluator& evaluator) {
+  moves_.Clear();
+  while (moves_.size() < kMovesAtOnce) proposer_.Propose(rng_, best_, moves_);
+  step_time_.resize(moves_.size());
+  deficit_.resize(moves_.size());
+  evaluator.EvaluateNeighbors(moves_.Of(best_), {step_time_, deficit_, {}, {}});
+  climbed_ += kMovesAtOnce;
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < moves_.size(); ++i) {
+    if (Score{deficit_[i], step_time_[i]} < Score{deficit_[best], step_time_[best]}) best = i;
+  }
+  const Score score{deficit_[best], step_time_[best]};
+  if (best_score_ <= score) return;
+  best_score_ = score;
+  moves_.Apply(best, best_.device);
+}
+
+void BranchAndBoundAgent::Search(Evaluator& evaluator) {
+  const std::size_t n = order_.size();
+  rows_.clear();
+  const std::int64_t before = num_nodes_;
+  for (std::int64_t work = 0; work < config_.batch && !Finished();
+       work = static_cast<std::int64_t>(rows_.size() / n) +
+              kEvaluationsPerBound * (num_nodes_ - before)) {
+    const Node node = Take();
+    if (best_score_ <= node.bound) continue;
+    std::ranges::fill(load_, 0);
+    std::ranges::fill(resident_, 0);
+    for (std::size_t k = 0; k < n; ++k) masks_[order_[k]] = problem_->allowed_devices(order_[k]);
+    std::uint64_t used = 0;
+    for (std::size_t k = 0; k < node.device.size(); ++k) {
+      Fix(k, node.device[k]);
+      used |= Bit(node.device[k]);
+    }
+    if (rest_choices_[node.device.size()] > config_.subtree) {
+      Divide(node);
+    } else {
+      node_bound_ = node.bound.step_time;
+      Complete(node.device.size(), used);
+    }
+  }
+  const std::size_t count = rows_.size() / n;
+  step_time_.resize(count);
+  deficit_.resize(count);
+  if (count > 0) {
+    evaluator.EvaluateRows({rows_.data(), count, n}, {step_time_, deficit_, {}, {}});
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Score score{deficit_[i], step_time_[i]};
+    if (best_score_ <= score) continue;
+    best_score_ = score;
+    best_.device.assign(rows_.data() + i * n, rows_.data() + (i + 1) * n);
+  }
+  Prune();
+}
+
+void BranchAndBoundAgent::Prune() {
+  std::erase_if(dive_, [&](const Node& node) { return best_score_ <= node.bound; });
+  if (!open_.empty() && best_score_ <= open_.front().bound) open_.clear();
+  if (best_score_.deficit > 0) return;
+  Nanos least = best_score_.step_time;
+  const auto note = [&](const Node& node) { least = std::min(least, node.bound.step_time); };
+  if (!open_.empty()) note(open_.front());
+  for (const Node& node : dive_) note(node);
+  bound_ = std::max(bound_, least);
+}
+
+void BranchAndBoundAgent::Step(Evaluator& evaluator) {
+  if (!started_) {
+    Begin(evaluator);
+  } else if (climbed_ < config_.climb && proposer_.any()) {
+    Climb(evaluator);
+  } else {
+    Search(evaluator);
+  }
+}
+
+void BranchAndBoundAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "branch_and_bound", *problem_);
+  writer.Generator(rng_);
+  writer.Int(started_);
+  if (!started_) return;
+  writer.Int(climbed_);
+  writer.Int(num_nodes_);
+  writer.Devices(best_);
+  writer.Int(best_score_.deficit);
+  writer.Int(best_score_.step_time);
+  writer.Int(bound_);
+  for (const std::vector<Node>* nodes : {&open_, &dive_}) {
+    writer.Int(static_cast<std::int64_t>(nodes->size()));
+    for (const Node& node : *nodes) {
+      writer.Int(node.bound.deficit);
+      writer.Int(node.bound.step_time);
+      writer.Text({reinterpret_cast<const char*>(node.device.data()), node.device.size()});
+    }
+  }
+}
+
+void BranchAndBoundAgent::Load(std::istream& in) {
+  StateReader reader(in, "branch_and_bound", *problem_);
+  reader.Generator(rng_);
+  started_ = reader.Flag();
+  if (!started_) return;
+  climbed_ = reader.Count("a number of evaluations");
+  num_nodes_ = reader.Count("a number of nodes");
+  best_ = reader.Devices();
+  best_score_.deficit = reader.Count("a deficit");
+  best_score_.step_time = reader.Count("a step time");
+  bound_ = reader.Count("a bound");
+  for (std::vector<Node>* nodes : {&open_, &dive_}) {
+    nodes->resize(reader.Count("a number of nodes"));
+    for (Node& node : *nodes) {
+      node.bound.deficit = reader.Count("a deficit");
+      node.bound.step_time = reader.Count("a step time");
+      const std::string device = reader.Text("devices of a node");
+      node.device.assign(device.begin(), device.end());
+      bool allowed = device.size() <= order_.size();
+      for (std::size_t k = 0; allowed && k < device.size(); ++k) {
+        allowed = node.device[k] < problem_->num_devices() &&
+                  problem_->allowed(order_[k], node.device[k]);
+      }
+      if (!allowed) reader.Fail("a node has a device where its group may not run");
+    }
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,151 @@
+#pragma once
+
+// Branch and bound: the best of all placements, with a proof, for problems of few groups; as long
+// as it runs, the best so far and a lower bound that rises.
+//
+// 1. The placements named by `start`, then a hill climb of `climb` evaluations from the best of
+// them
+//    (common/moves.h, 32 moves at a time).
+// 2. A tree: a node fixes the devices of the first groups of an order, a child those of one more.
+//    The order begins with the dearest group; next is always the group whose cost and whose
+//    transfers with those before, each counted where it costs least, are the longest together. A
+//    node is left out if nothing below it can be better than the best known (Better() of
+//    framework/search/evaluator.h): its bounds are
+//
+//      time      PartialBound (framework/bounds/partial_bound.h), for the period PartialLoad
+//                (partial_load.h): the groups that are not fixed may have any device
+//      deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
+//                others beyond all that is left
+//
+//    The node of least bounds is next; once `most_open` wait, deepest first, so that they become no
+//    more. A node with at most `subtree` placements below is not divided further: they are
+//    evaluated in batches of `batch`, but for those that loads of devices and resident bytes rule
+//    out.
+//
+// Symmetric devices (framework/cluster/symmetry.h): of nodes that a symmetry maps onto one another
+// one is kept. Where the order of destinations may matter for a placement, so that its images may
+// have other step times, one image of each order is evaluated with it. So what is proved holds for
+// the simulator's every semantics, to the nanosecond. In clusters of more than 11 devices where it
+// may matter for any placement, symmetries are not used.
+//
+// Finished when no node is left: the best placement found is then the best there is. Number of
+// nodes: exponential in groups. Deterministic, whatever the seed.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "agents/branch_and_bound/partial_load.h"
+#include "agents/common/moves.h"
+#include "framework/base/random.h"
+#include "framework/bounds/partial_bound.h"
+#include "framework/cluster/symmetry.h"
+#include "framework/config/fields.h"
+#include "framework/search/agent.h"
+#include "framework/search/outcome_table.h"
+
+namespace emplace {
+
+struct BranchAndBoundConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf"};
+  int climb = 2000;
+  int subtree = 32;
+  int batch = 256;
+  int most_open = 100'000;
+  void Visit(FieldVisitor& v) {
+    v.Field("start", start, "placements to climb from the best of");
+    v.Field("climb", climb, "evaluations of the hill climb before the tree");
+    v.Field("subtree", subtree, "placements below a node that are evaluated without bounds");
+    v.Field("batch", batch, "placements evaluated at once");
+    v.Field("most_open", most_open, "nodes waiting from which on the deepest is next");
+  }
+};
+
+class BranchAndBoundAgent final : public Agent {
+ public:
+  using Config = BranchAndBoundConfig;
+  /// @throws SettingError for an unknown start or a number out of range
+  BranchAndBoundAgent(const AgentContext& context, const Config& config);
+  /// The starts; or 32 moves of the climb; or about `batch` placements of the tree.
+  void Step(Evaluator& evaluator) override;
+  bool Finished() const override { return started_ && open_.empty() && dive_.empty(); }
+  /// Once a placement that fits is known: of all that fit. Before, the root's bound, which holds
+  /// for all. [ns]
+  Nanos bound() const override { return bound_; }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+  /// Nodes whose bounds were computed.
+  std::int64_t num_nodes() const { return num_nodes_; }
+
+ private:
+  struct Node {
+    Score bound;
+    std::vector<DeviceIndex> device;  // of the first groups in order_
+  };
+  static bool Later(const Node& a, const Node& b);
+
+  void SetOrder();
+  void SetSymmetries();
+  void Begin(Evaluator& evaluator);
+  void Climb(Evaluator& evaluator);
+  void Search(Evaluator& evaluator);
+  Node Take();
+  void Put(Node node);
+  /// Bounds of the first `depth` groups being where device_ says.
+  Score Bound(std::size_t depth);
+  std::int64_t DeficitBound(std::size_t depth) const;
+  void Fix(std::size_t depth, int device);
+  void Free(std::size_t depth);
+  std::uint64_t Choices(std::size_t depth, std::uint64_t used);
+  void Divide(const Node& node);
+  void Complete(std::size_t depth, std::uint64_t used);
+  void AddRows();
+  /// Forgets nodes that cannot hold anything better, and notes the bound that the others prove.
+  void Prune();
+
+  std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;  // ends the construction of starts
+  Config config_;
+  MoveProposer proposer_;
+  std::optional<PartialBound> time_bound_;  // which of the two, the objective decides
+  std::optional<PartialLoad> load_bound_;
+  std::vector<int> order_;
+  std::vector<std::int64_t> rest_resident_;  // [num_groups + 1] from a depth on [B]
+  std::vector<double> rest_choices_;  // [num_groups + 1] placements of the groups from there on
+  // Symmetries, and for each which pairs of devices it turns round.
+  std::vector<DevicePermutation> symmetries_;
+  std::vector<std::uint64_t> turned_;
+  std::unordered_map<std::uint64_t, std::uint64_t> representatives_;  // by devices used
+  std::vector<GroupItem> forks_;  // items of two destinations or more
+  // [num_devices, 2^num_devices] pairs of devices in a set of destinations whose order matters
+  std::vector<std::uint64_t> pairs_;
+  std::unordered_map<std::uint64_t, std::vector<int>> images_;  // symmetries to evaluate, by pairs
+
+  bool started_ = false;
+  Rng rng_;
+  std::int64_t climbed_ = 0, num_nodes_ = 0;
+  Placement best_;
+  Score best_score_;
+  Nanos bound_ = 0;
+  std::vector<Node> open_;  // heap, the least first
+  std::vector<Node> dive_;  // stack
+
+  // Of one step.
+  std::vector<std::uint64_t> masks_;    // [num_groups]
+  std::vector<Nanos> load_;             // [num_devices] ops of fixed groups [ns]
+  std::vector<std::int64_t> resident_;  // [num_devices] of fixed groups [B]
+  std::vector<DeviceIndex> device_;     // [num_groups]
+  std::vector<DeviceIndex> rows_;       // [num_rows, num_groups]
+  std::vector<Nanos> step_time_;        // [num_rows]
+  std::vector<std::int64_t> deficit_;   // [num_rows]
+  MoveLists moves_;
+  Nanos node_bound_ = 0;  // of the node whose subtree is completed
+};
+
+}  // namespace emplace
