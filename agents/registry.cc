@@ -182,10 +182,6 @@ AgentRegistry MakeRegistry() {
                              kPerEvaluation));
   add(Entry<OrderSearchAgent>(
       "order_search", "Placement and issue order, improved in turn", kSeeded, kPerEvaluation));
-  add(Entry<OrderSearchAgent>("order_search",
-                              "Placement and issue order, improved in turn",
-                              kSeeded,
-                              kPerEvaluation));
   add(Entry<PeftAgent>(
       "peft", "Predict earliest finish time (Arabnejad and Barbosa 2014)", kNone, kNearLinear));
   add(Entry<PipelineStagesAgent>("pipeline_stages",
