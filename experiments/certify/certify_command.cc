@@ -52,7 +52,10 @@ double SecondsSince(CertifyClock::time_point begin) {
 std::vector<CertifiedProblem> ListProblems(const ResultRuns& results) {
   std::vector<CertifiedProblem> problems;
   for (const ResultRun& run : results.runs) {
-    if (run.group.empty()) continue;  // no file yet, or a damaged one
+    if (run.group.empty()) {  // no file yet, or a damaged one
+      if (!run.error.empty()) PrintWarning(run.error + "; left out");
+      continue;
+    }
     auto problem = std::find_if(problems.begin(), problems.end(), [&](const CertifiedProblem& one) {
       return one.key == run.problem;
     });

@@ -10,12 +10,57 @@
 namespace emplace {
 namespace {
 
-constexpr int kBisections = 8;          // epsilon to 1/256 of itself
+constexpr int kBisections = 5;          // epsilon to 1/32 of itself
 constexpr double kTighter = 0.98;       // of the least epsilon so far: what is tried next
 constexpr double kEndOfCooling = 0.01;  // of the first temperature
 constexpr int kChannelMoves = 8;        // one move in so many turns a link
+constexpr int kSteeredMoves = 4;        // one in so many follows the critical paths
 
 using Direction = std::vector<double>;  // [num_ops + num_channels] in [-1, 1]
+
+// The ops on a critical path of a step: from the op that finishes last back to what its start
+// waited for, an input or the op before it on its device, whichever was there last. Transfers count
+// as if alone, and slots as if one: where there is more to it the path may leave the critical one.
+std::vector<int> CriticalOps(const Problem& problem,
+                             const std::vector<DeviceIndex>& device_of_op,
+                             const Outcome& outcome) {
+  const int num_ops = problem.num_ops();
+  std::vector<std::vector<int>> on_device(problem.num_devices());
+  for (int v = 0; v < num_ops; ++v) on_device[device_of_op[v]].push_back(v);
+  std::vector<int> before(num_ops, -1);  // on the same device
+  for (std::vector<int>& ops : on_device) {
+    std::stable_sort(ops.begin(), ops.end(), [&](int a, int b) {
+      return outcome.start[a] != outcome.start[b] ? outcome.start[a] < outcome.start[b]
+                                                  : outcome.finish[a] < outcome.finish[b];
+    });
+    for (size_t i = 1; i < ops.size(); ++i) before[ops[i]] = ops[i - 1];
+  }
+  std::vector<int> path;
+  std::vector<bool> seen(num_ops);
+  int at = static_cast<int>(std::max_element(outcome.finish.begin(), outcome.finish.end()) -
+                            outcome.finish.begin());
+  while (at >= 0 && !seen[at]) {
+    seen[at] = true;
+    path.push_back(at);
+    int last = before[at];
+    Nanos latest = last >= 0 ? outcome.finish[last] : -1;
+    const auto wait_for = [&](int op, std::int64_t bytes) {
+      const Nanos there = outcome.finish[op] +
+                          problem.cluster().TransferTime(device_of_op[op], device_of_op[at], bytes);
+      if (there > latest) {
+        last = op;
+        latest = there;
+      }
+    };
+    for (const int tensor : problem.graph().reads(at)) {
+      const Tensor& input = problem.graph().tensor(tensor);
+      if (input.producer >= 0) wait_for(input.producer, input.bytes);
+    }
+    for (const int op : problem.graph().op(at).control_inputs) wait_for(op, 0);
+    at = last;
+  }
+  return path;
+}
 
 // One chain of the annealing.
 class Chain {
@@ -42,7 +87,8 @@ class Chain {
     double target = options_.range;
     while (found_.evaluations < options_.steps) {
       const double share = found_.evaluations / static_cast<double>(options_.steps);
-      const Direction next = Turned(direction, share);
+      const Direction next = UniformInt(rng_, kSteeredMoves) == 0 ? Steered(direction, target)
+                                                                  : Turned(direction, share);
       const double next_lead = LeadAt(next, target);
       const double temperature = first_temperature * std::pow(kEndOfCooling, share);
       if (next_lead > lead && Uniform01(rng_) >= std::exp((lead - next_lead) / temperature)) {
@@ -97,6 +143,26 @@ class Chain {
       const double middle = (keeps + epsilon) / 2;
       (LeadAt(direction, middle) < 0 ? epsilon : keeps) = middle;
     }
+  }
+
+  // The direction with the ops on the winner's critical path slowed down at this epsilon, and those
+  // on the other's sped up, where they are not on both. Without a timeline it stays as it is.
+  Direction Steered(Direction direction, double epsilon) {
+    const auto changed = Perturb(problem_, At(direction, epsilon));
+    const auto outcomes = MakeSimulator(changed, how_)->Evaluate(placements_, {.op_times = true});
+    ++found_.evaluations;
+    simulated_();
+    if (outcomes[0].finish.empty()) return direction;
+    std::vector<int> sides(problem_->num_ops(), 0);
+    for (const int side : {1, -1}) {
+      const size_t i = side > 0 ? 0 : 1;
+      const auto device_of_op = ExpandPlacement(placements_[i], problem_->grouping());
+      for (const int op : CriticalOps(*changed, device_of_op, outcomes[i])) sides[op] += side;
+    }
+    for (size_t op = 0; op < sides.size(); ++op) {
+      if (sides[op] != 0) direction[op] = sides[op];
+    }
+    return direction;
   }
 
   // The direction with a link, or with ops that follow one another, turned to one side: long

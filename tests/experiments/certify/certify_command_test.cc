@@ -203,6 +203,15 @@ TEST_CASE("the runs of a sweep share the bounds of their problems") {
   CAPTURE(again.err);
   CHECK(again.exit_code == 0);
 
+  const fs::path damaged = graph_of.begin()->first;
+  const std::string bytes = ReadText(damaged);
+  WriteText(damaged, bytes.substr(0, bytes.size() / 2));
+  const ProcessResult without = certify({});
+  CHECK(without.exit_code == 0);
+  CHECK(Contains(without.err, damaged.filename().string()));
+  CHECK(Contains(without.err, "; left out"));
+  WriteText(damaged, bytes);
+
   CheckRefused(certify({"--graph", "g.json"}),
                2,
                {"--graph, --cluster and --costs are about one problem, the results hold 2: "

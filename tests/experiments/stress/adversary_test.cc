@@ -44,7 +44,8 @@ TEST_CASE("the smallest change that makes the second placement win, against a ha
 
   const Adversary none = ways.Find({.range = 0.09, .steps = 100, .chains = 2});
   CHECK_FALSE(none.epsilon);
-  CHECK(none.evaluations == 200);
+  CHECK(none.evaluations >= 200);
+  CHECK(none.evaluations <= 202);  // a move may simulate twice
 }
 
 TEST_CASE("the same seed finds the same, whatever the number of jobs") {
