@@ -14,7 +14,8 @@ TEST_CASE("help and version go to stdout with exit code 0") {
   const ProcessResult help = RunEmplace({"--help"});
   CHECK(help.exit_code == 0);
   CHECK(help.err == "");
-  for (const char* command : {"run", "simulate", "graph", "list", "profile", "verify", "validate"})
+  for (const char* command :
+       {"run", "simulate", "graph", "list", "profile", "verify", "validate", "certify", "stress"})
     CHECK(Contains(help.out, command));
   for (const char* command : {"sweep", "export"}) CHECK(Contains(help.out, command));
   const ProcessResult simulate = RunEmplace({"simulate", "--help"});
