@@ -209,6 +209,7 @@ int ExportPlacement(const ExportOptions& options) {
   }
   const bool is_placement = options.input.ends_with(".json") || options.input.ends_with(".json.gz");
   Found found = is_placement ? ReadPlacementFile(options) : ReadResults(options);
+  if (!found.best.issue_order.empty()) found.run.issue_order = found.best.issue_order;
   if (!options.semantics.empty()) {
     found.how.semantics = ParseSemantics(options.semantics, "--semantics");
   }

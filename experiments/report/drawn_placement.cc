@@ -40,6 +40,10 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
     for (const std::int64_t device : reader.Ints(run->group + "/best/placement")) {
       drawn.device_of_op.push_back(static_cast<DeviceIndex>(device));
     }
+    if (const std::string order = run->group + "/best/issue_order";
+        !earlier.contracted && reader.Has(order)) {
+      issue_order = ReadIssueOrder(reader, order, *earlier.graph, where + ": " + order);
+    }
     drawn.searched = reader.Int(run->group + "/best/outcome", "step_time_ns");
   }
   drawn.problem = MakeRunProblem(earlier, where);

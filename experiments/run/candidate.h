@@ -15,6 +15,9 @@ struct Candidate {
   Placement placement;            ///< [num_groups] of the problem that it is used with
   std::optional<Nanos> searched;  ///< step time that the search saw, perhaps in other semantics or
                                   ///< with other costs; none for one that no search made [ns]
+  /// [num_ops] op ids in the order in which its search issued them; empty: the order of the run, or
+  /// none.
+  std::vector<int> issue_order;
 };
 
 /// The labels of all that found a candidate: "etf, m_etf" -> etf and m_etf.

@@ -127,11 +127,12 @@ std::string WriteBestPlacement(const Run& run,
   if (best == nullptr) return "";
   const Problem& exact = *run.problem.exact;
   const fs::path path = fs::path(output).replace_extension(".placement.json");
+  const bool own_order = !run.problem.contracted && !best->best->issue_order.empty();
   WriteFileAtomically(path,
                       FormatPlacement(run.problem.Expand(best->best->placement),
                                       exact.graph(),
                                       exact.cluster(),
-                                      run.exact.issue_order));
+                                      own_order ? best->best->issue_order : run.exact.issue_order));
   return BestText(run, *best, path);
 }
 

@@ -117,8 +117,14 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader,
     next.candidate.placement = ReadBest(reader, best, run, results);
     next.candidate.searched = reader.Int(best + "/outcome", "step_time_ns");
     next.feasible = reader.Int(best + "/outcome", "feasible") != 0;
+    if (!run.contracted && reader.Has(best + "/issue_order")) {
+      const std::string order = best + "/issue_order";
+      next.candidate.issue_order =
+          ReadIssueOrder(reader, order, *run.graph, results + ": " + order);
+    }
     const auto same = std::find_if(found.begin(), found.end(), [&](const Found& other) {
-      return other.candidate.placement == next.candidate.placement;
+      return other.candidate.placement == next.candidate.placement &&
+             other.candidate.issue_order == next.candidate.issue_order;
     });
     if (same != found.end()) {
       same->candidate.label += ", " + label;
@@ -139,6 +145,16 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader,
 
 }  // namespace
 
+std::vector<int> ReadIssueOrder(const ResultsReader& reader,
+                                const std::string& dataset,
+                                const Graph& graph,
+                                const std::string& where) {
+  std::vector<int> order;
+  for (const std::int64_t op : reader.Ints(dataset)) order.push_back(static_cast<int>(op));
+  RequireOpOrder(graph, order, where);
+  return order;
+}
+
 EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   const ResultsReader reader(results);
   const std::string name = results.string();
@@ -154,10 +170,8 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   run.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
   RequireSameDevices(reader, *run.cluster, name);
   if (reader.Has("/problem/issue_order")) {
-    for (const std::int64_t op : reader.Ints("/problem/issue_order")) {
-      run.issue_order.push_back(static_cast<int>(op));
-    }
-    RequireOpOrder(*run.graph, run.issue_order, name + ": /problem/issue_order");
+    run.issue_order =
+        ReadIssueOrder(reader, "/problem/issue_order", *run.graph, name + ": /problem/issue_order");
   }
   run.costs_path = Locate(reader, name, CostsMenu(), files.costs, "--costs");
   if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);

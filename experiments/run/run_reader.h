@@ -45,6 +45,13 @@ struct EarlierRun {
 ///   run found nothing
 EarlierRun ReadRun(const std::filesystem::path& results, const RunFiles& files = {});
 
+/// An issue order of the file. @param where  file and dataset, for messages
+/// @throws InputError if it is none of the graph
+std::vector<int> ReadIssueOrder(const ResultsReader& reader,
+                                const std::string& dataset,
+                                const Graph& graph,
+                                const std::string& where);
+
 /// The problem of the run with every op as a group of its own.
 /// @param where  stands for the run in messages about costs
 std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run,

@@ -44,6 +44,9 @@ void WriteBest(ResultsFile& file,
                const MeteredEvaluator::Best& best) {
   const std::vector<DeviceIndex> device_of_op = problem.Expand(best.placement);
   file.WriteInts(group + "/placement", {device_of_op.begin(), device_of_op.end()});
+  if (!best.issue_order.empty()) {
+    file.WriteInts(group + "/issue_order", {best.issue_order.begin(), best.issue_order.end()});
+  }
   const std::string outcome = group + "/outcome";
   file.SetAttribute(outcome, "step_time_ns", best.outcome.step_time);
   file.SetAttribute(outcome, "feasible", std::int64_t{best.outcome.feasible});

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "experiments/run/run_bound.h"
+#include "experiments/run/run_reader.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
 
@@ -101,6 +102,10 @@ MeteredEvaluator::Best ReadBest(const ResultsReader& reader,
   }
   best.placement = ContractPlacement(
       devices, exact.grouping(), exact.graph(), exact.cluster(), where + "/placement");
+  if (reader.Has(group + "/issue_order")) {
+    best.issue_order = ReadIssueOrder(
+        reader, group + "/issue_order", problem.searched->graph(), where + "/issue_order");
+  }
   const std::string outcome = group + "/outcome";
   best.outcome.step_time = reader.Int(outcome, "step_time_ns");
   best.outcome.feasible = reader.Int(outcome, "feasible") != 0;

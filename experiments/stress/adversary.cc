@@ -67,8 +67,8 @@ class Chain {
  public:
   Chain(const std::shared_ptr<const Problem>& problem,
         const SimulatorOptions& how,
-        const Placement& winner,
-        const Placement& other,
+        const Candidate& winner,
+        const Candidate& other,
         const AdversaryOptions& options,
         std::uint64_t seed,
         const std::function<void()>& simulated)
@@ -120,7 +120,7 @@ class Chain {
   double LeadAt(const Direction& direction, double epsilon) {
     Perturbation factors = At(direction, epsilon);
     const std::vector<Outcome> outcomes =
-        MakeSimulator(Perturb(problem_, factors), how_)->Evaluate(placements_);
+        SimulateCandidates(Perturb(problem_, factors), how_, placements_);
     ++found_.evaluations;
     simulated_();
     const Outcome &winner = outcomes[0], &other = outcomes[1];
@@ -149,14 +149,14 @@ class Chain {
   // on the other's sped up, where they are not on both. Without a timeline it stays as it is.
   Direction Steered(Direction direction, double epsilon) {
     const auto changed = Perturb(problem_, At(direction, epsilon));
-    const auto outcomes = MakeSimulator(changed, how_)->Evaluate(placements_, {.op_times = true});
+    const auto outcomes = SimulateCandidates(changed, how_, placements_, {.op_times = true});
     ++found_.evaluations;
     simulated_();
     if (outcomes[0].finish.empty()) return direction;
     std::vector<int> sides(problem_->num_ops(), 0);
     for (const int side : {1, -1}) {
       const size_t i = side > 0 ? 0 : 1;
-      const auto device_of_op = ExpandPlacement(placements_[i], problem_->grouping());
+      const auto device_of_op = ExpandPlacement(placements_[i].placement, problem_->grouping());
       for (const int op : CriticalOps(*changed, device_of_op, outcomes[i])) sides[op] += side;
     }
     for (size_t op = 0; op < sides.size(); ++op) {
@@ -186,7 +186,7 @@ class Chain {
 
   const std::shared_ptr<const Problem>& problem_;
   const SimulatorOptions& how_;
-  const std::vector<Placement> placements_;
+  const std::vector<Candidate> placements_;
   const AdversaryOptions& options_;
   Rng rng_;
   const std::function<void()>& simulated_;
@@ -197,8 +197,8 @@ class Chain {
 
 Adversary FindAdversary(const std::shared_ptr<const Problem>& problem,
                         const SimulatorOptions& how,
-                        const Placement& winner,
-                        const Placement& other,
+                        const Candidate& winner,
+                        const Candidate& other,
                         const AdversaryOptions& options,
                         std::uint64_t seed,
                         int jobs,

@@ -16,8 +16,8 @@
 #include <memory>
 #include <optional>
 
+#include "experiments/run/candidate.h"
 #include "experiments/stress/perturbation.h"
-#include "framework/placement/placement.h"
 #include "simulator/simulator.h"
 
 namespace emplace {
@@ -39,8 +39,8 @@ struct Adversary {
 /// @param simulated  called after each perturbed problem, from any thread; may throw to give up
 Adversary FindAdversary(const std::shared_ptr<const Problem>& problem,
                         const SimulatorOptions& how,
-                        const Placement& winner,
-                        const Placement& other,
+                        const Candidate& winner,
+                        const Candidate& other,
                         const AdversaryOptions& options,
                         std::uint64_t seed,
                         int jobs,

@@ -11,6 +11,23 @@
 
 namespace emplace {
 
+std::vector<Outcome> SimulateCandidates(const std::shared_ptr<const Problem>& problem,
+                                        const SimulatorOptions& how,
+                                        const std::vector<Candidate>& candidates,
+                                        const OutcomeDetail& detail) {
+  const auto simulator = MakeSimulator(problem, how);
+  std::vector<Outcome> outcomes;
+  bool own_order = false;
+  for (const Candidate& candidate : candidates) {
+    if (own_order || !candidate.issue_order.empty()) {
+      simulator->SetIssueOrder(candidate.issue_order);
+      own_order = !candidate.issue_order.empty();
+    }
+    outcomes.push_back(simulator->Evaluate(candidate.placement, detail));
+  }
+  return outcomes;
+}
+
 Perturbation NoPerturbation(const Problem& problem) {
   return {std::vector<double>(problem.num_ops(), 1),
           std::vector<double>(problem.cluster().num_channels(), 1)};

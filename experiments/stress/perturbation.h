@@ -6,8 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "experiments/run/candidate.h"
 #include "framework/base/random.h"
-#include "framework/search/problem.h"
+#include "framework/search/evaluator.h"
+#include "simulator/simulator.h"
 
 namespace emplace {
 
@@ -16,6 +18,13 @@ struct Perturbation {
   std::vector<double> op;       ///< [num_ops] on the op's cost, on every device
   std::vector<double> channel;  ///< [num_channels] on the latency, and below the bandwidth
 };
+
+/// Outcomes of placements of the problem, each in its own issue order if it has one and the
+/// semantics knows any.
+std::vector<Outcome> SimulateCandidates(const std::shared_ptr<const Problem>& problem,
+                                        const SimulatorOptions& how,
+                                        const std::vector<Candidate>& candidates,
+                                        const OutcomeDetail& detail = {});
 
 /// Every factor is 1.
 Perturbation NoPerturbation(const Problem& problem);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <utility>
 
@@ -22,9 +23,9 @@ constexpr double kSlowLink = 2;  // half the bandwidth, twice the latency
 
 std::vector<Nanos> TimesOf(const std::shared_ptr<const Problem>& problem,
                            const SimulatorOptions& how,
-                           const std::vector<Placement>& placements) {
+                           const std::vector<Candidate>& candidates) {
   std::vector<Nanos> times;
-  for (const Outcome& outcome : MakeSimulator(problem, how)->Evaluate(placements)) {
+  for (const Outcome& outcome : SimulateCandidates(problem, how, candidates)) {
     times.push_back(outcome.feasible ? outcome.step_time : kMaxNanos);
   }
   return times;
@@ -69,13 +70,15 @@ void Rank(const std::shared_ptr<const Problem>& problem,
           const SimulatorOptions& how,
           const std::vector<Candidate>& candidates,
           StressResult& result) {
-  std::vector<Placement> placements;
-  for (const Candidate& candidate : candidates) placements.push_back(candidate.placement);
-  const std::vector<Outcome> outcomes = MakeSimulator(problem, how)->Evaluate(placements);
+  const std::vector<Outcome> outcomes = SimulateCandidates(problem, how, candidates);
   std::vector<std::pair<Nanos, size_t>> order;
   for (size_t i = 0; i < outcomes.size(); ++i) {
-    const bool is_new = std::find(placements.begin(), placements.begin() + i, placements[i]) ==
-                        placements.begin() + i;
+    const bool is_new = std::none_of(candidates.begin(),
+                                     candidates.begin() + static_cast<std::ptrdiff_t>(i),
+                                     [&](const auto& c) {
+                                       return c.placement == candidates[i].placement &&
+                                              c.issue_order == candidates[i].issue_order;
+                                     });
     if (outcomes[i].feasible && is_new) order.emplace_back(outcomes[i].step_time, i);
   }
   if (order.empty()) {
@@ -109,8 +112,7 @@ StressResult Stress(const std::shared_ptr<const Problem>& problem,
                     const StressOptions& options) {
   StressResult result;
   Rank(problem, how, candidates, result);
-  std::vector<Placement> placements;
-  for (const Candidate& candidate : result.placements) placements.push_back(candidate.placement);
+  const std::vector<Candidate>& placements = result.placements;
 
   const bool has_adversary = placements.size() > 1;
   const int total =

@@ -101,6 +101,50 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
   CHECK(Json::parse(simulated.out)["step_time_ns"] == best);
 }
 
+TEST_CASE("an issue order that a search has set is kept with its placement") {
+  const RunFiles files;
+  const std::vector<std::string> how = {
+      "--json", "--set", "agents=[order_search]", "--set", "semantics=stream", "-o", "r.h5"};
+  const ProcessResult result = files.Run(how);
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const ResultsReader reader(files.folder / "r.h5");
+  const std::vector<std::string> labels = reader.Children("/agents");
+  CHECK(std::ranges::any_of(labels, [&](const std::string& label) {
+    return reader.Has("/agents/" + label + "/best/issue_order");
+  }));
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    const ProcessResult done = RunEmplace(arguments, {.folder = files.folder.path()});
+    CAPTURE(done.err);
+    REQUIRE(done.exit_code == 0);
+    return done.out;
+  };
+  const Json best = Json::parse(result.out)["agents"][0]["step_time_ns"]["min"];
+  const auto simulated = [&](const std::string& placement) {
+    return Json::parse(run({"simulate",
+                            "--graph",
+                            "g.json",
+                            "--cluster",
+                            "c.yaml",
+                            "--semantics",
+                            "stream",
+                            "--placement",
+                            placement}))["step_time_ns"];
+  };
+  CHECK(simulated("r.placement.json") == best);
+  run({"export", "r.h5", "--to", "json", "-o", "exported.json"});
+  CHECK(simulated("exported.json") == best);
+  run({"report", "r.h5", "--no-graph"});
+  CHECK(ReadText(files.folder / "r.html").find("\"step_time_ns\":" + best.dump()) !=
+        std::string::npos);
+  // Resumed: nothing is left to do, and the placement is written anew.
+  std::filesystem::remove(files.folder / "r.placement.json");
+  std::vector<std::string> again = how;
+  again.insert(again.end(), {"--resume", "--quiet"});
+  REQUIRE(files.Run(again).exit_code == 0);
+  CHECK(simulated("r.placement.json") == best);
+}
+
 TEST_CASE("the same seeds give the same bytes, whatever the number of jobs and threads") {
   const RunFiles files;
   CHECK(files.Run({"-o", "one.h5", "--jobs", "1", "--quiet"}).exit_code == 0);

@@ -16,7 +16,8 @@ namespace {
 // at the least with f(a) = 1 + epsilon, f(b) = 1 - epsilon, epsilon = 10 / 110.
 struct TwoWays {
   std::shared_ptr<const Problem> problem;
-  Placement first{{0, 0}}, second{{1, 1}};
+  Candidate first{.label = "first", .placement = {{0, 0}}};
+  Candidate second{.label = "second", .placement = {{1, 1}}};
 
   TwoWays() {
     ProblemBuilder builder = Gpus(2);
@@ -39,7 +40,8 @@ TEST_CASE("the smallest change that makes the second placement win, against a ha
   CHECK(found.perturbation.op[0] == doctest::Approx(1 + *found.epsilon));
   CHECK(found.perturbation.op[1] == doctest::Approx(1 - *found.epsilon));
   const auto changed = MakeSimulator(Perturb(ways.problem, found.perturbation), {});
-  CHECK(changed->Evaluate(ways.second).step_time < changed->Evaluate(ways.first).step_time);
+  CHECK(changed->Evaluate(ways.second.placement).step_time <
+        changed->Evaluate(ways.first.placement).step_time);
   CHECK(found.evaluations >= 600);
 
   const Adversary none = ways.Find({.range = 0.09, .steps = 100, .chains = 2});
@@ -64,8 +66,8 @@ TEST_CASE("a slower link alone can be enough") {
   // On two GPUs 100 + 100 + 100, on one 100 + 300 [us].
   const Adversary found = FindAdversary(builder.Build(),
                                         {},
-                                        Placement{{0, 1}},
-                                        Placement{{0, 0}},
+                                        {.label = "both", .placement = {{0, 1}}},
+                                        {.label = "one", .placement = {{0, 0}}},
                                         {.range = 0.9, .steps = 200, .chains = 2},
                                         1,
                                         1,

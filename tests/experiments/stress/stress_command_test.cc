@@ -168,6 +168,17 @@ TEST_CASE("runs in stream semantics by upward rank, contracted ones, and periods
       rank.Int("/agents/" + winner.substr(0, winner.find(',')) + "/best/outcome", "step_time_ns"));
   CHECK(rank.Has("/stress/scenarios/semantics_queue"));
 
+  // A search that sets the issue order itself: its placement counts in this order.
+  files.Search("order.h5", {"--set", "semantics=stream", "--set", "agents=[order_search, heft]"});
+  REQUIRE(files.Stress({}, "order.h5").exit_code == 0);
+  const ResultsReader order(files.folder / "order.h5");
+  const std::vector<std::string> labels = order.Strings("/stress/labels");
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const std::string first = labels[i].substr(0, labels[i].find(','));
+    CHECK(order.Ints("/stress/step_times_ns")[i] ==
+          order.Int("/agents/" + first + "/best/outcome", "step_time_ns"));
+  }
+
   files.Search(
       "few.h5",
       {"--set", "contracted=true", "--set", "coarsen=[colocate, {cheapest: {groups: 8}}]"});

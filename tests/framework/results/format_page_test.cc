@@ -108,6 +108,7 @@ const Names kNotInExamples = {"/config@resumed",
                               "/problem@priority",
                               "/problem/issue_order",
                               "/agents/<label>@bound_ns",
+                              "/agents/<label>/best/issue_order",
                               "/agents/<label>/checkpoint",
                               "/families/<family>/training/<label>/checkpoint",
                               "/validation/<graph>/placement"};
