@@ -70,19 +70,21 @@ std::vector<TableRow> MakeRows(const Run& run) {
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement) {
   const Cluster& cluster = run.problem.exact->cluster();
   const MeteredEvaluator::Best& best = *row.best;
-  std::string gap;
+  const LowerBound& bound = run.bounds.proven;
+  std::string proof;
   if (best.outcome.feasible) {
-    gap = IsOptimal(run.bounds.proven, best.outcome.step_time)
-              ? ", proven optimal"
-              : fmt::format(", gap {}", GapText(run.bounds.proven, best.outcome.step_time));
+    proof = IsOptimal(bound, best.outcome.step_time)
+                ? ", proven optimal by " + bound.method
+                : fmt::format(", gap {} to {} by {}",
+                              GapText(bound, best.outcome.step_time),
+                              FormatTime(bound.value),
+                              bound.method);
   }
-  std::string text = fmt::format("bound    {} by {}\nbest     {} by {}{}; op costs from: {}\n",
-                                 FormatTime(run.bounds.proven.value),
-                                 run.bounds.proven.method,
+  std::string text = fmt::format("best     {} by {}{}; op costs from: {}\n",
                                  best.outcome.feasible ? FormatTime(best.outcome.step_time)
                                                        : FormatDeficit(best.outcome, cluster),
                                  row.label,
-                                 gap,
+                                 proof,
                                  FormatShares(SharesOf(run.problem, best.placement)));
   if (run.problem.contracted) {
     const Outcome exact = MakeSimulator(run.problem.exact, run.exact)->Evaluate(best.placement);
