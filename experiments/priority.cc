@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-const std::vector<std::string> kPriorities = {"id", "upward_rank", "given"};
+const std::vector<std::string> kPriorities = {"id", "upward_rank", "given", "searched"};
 
 }  // namespace
 
@@ -20,8 +20,8 @@ std::string_view ToString(Priority priority) {
 }
 
 std::string PriorityHelp() {
-  return "id (least id first), upward_rank (longest way to the end first) or given (a placement "
-         "file's issue_order)";
+  return "id (least id first), upward_rank (longest way to the end first), given (a placement "
+         "file's issue_order) or searched (by upward_rank at first, agents may choose another)";
 }
 
 Priority ParsePriority(std::string_view text, std::string_view where, Semantics semantics) {
@@ -46,7 +46,8 @@ SimulatorOptions WithPriority(SimulatorOptions options,
                               const std::vector<int>& given) {
   options.issue_order.clear();
   if (!EntryOf(options.semantics).has_issue_order) return options;
-  if (priority == Priority::kUpwardRank) {
+  options.order_may_change = priority == Priority::kSearched;
+  if (priority == Priority::kUpwardRank || priority == Priority::kSearched) {
     options.issue_order = IssueOrder(
         problem.graph(), IntegerUpwardRanks(problem.graph(), problem.cluster(), problem.costs()));
   } else if (priority == Priority::kGiven) {

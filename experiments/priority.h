@@ -17,12 +17,13 @@ enum class Priority : std::uint8_t {
   kId,          ///< the default order
   kUpwardRank,  ///< by upward rank
   kGiven,       ///< that of a placement file
+  kSearched,    ///< begins by upward rank; searches may set another, and it is part of the result
 };
 
-/// Its name: "id", "upward_rank", "given".
+/// Its name: "id", "upward_rank", "given", "searched".
 std::string_view ToString(Priority priority);
 
-/// "id (least id first), upward_rank (...) or given (...)": for help texts.
+/// "id (least id first), upward_rank (...), given (...) or searched (...)": for help texts.
 std::string PriorityHelp();
 
 /// The priority of a name.

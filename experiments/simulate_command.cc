@@ -93,6 +93,10 @@ Priority ChoosePriority(const SimulateOptions& options,
   const bool has_order = !file.issue_order.empty();
   if (options.priority.empty()) return has_order ? Priority::kGiven : Priority::kId;
   const Priority priority = ParsePriority(options.priority, "--priority", semantics);
+  if (priority == Priority::kSearched) {
+    throw InputError(
+        "--priority: nothing is searched here, expected id, upward_rank or given, got searched");
+  }
   if (priority == Priority::kGiven && !has_order) {
     throw InputError(
         fmt::format("{}: has no issue_order, which --priority given asks for", options.placement));

@@ -113,7 +113,10 @@ class Simulator final : public Evaluator {
   }
 
   bool SetIssueOrder(std::span<const int> order) override {
-    if (compiled_period_ || !EntryOf(options_.semantics).has_issue_order) return false;
+    if (compiled_period_ || !options_.order_may_change ||
+        !EntryOf(options_.semantics).has_issue_order) {
+      return false;
+    }
     if (order.empty()) order = options_.issue_order;
     const std::vector<int> op_order = OpOrder(problem_->graph(), order, options_.semantics);
     if (op_order == compiled_.op_at) return true;

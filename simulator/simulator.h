@@ -39,6 +39,8 @@ struct SimulatorOptions {
   /// issues ops. Empty: by id (IssueOrder(), framework/schedule/issue_order.h). Other semantics
   /// have no issue order and refuse one.
   std::vector<int> issue_order;
+  /// true: the order may be set anew (Evaluator::SetIssueOrder()), where the semantics has one.
+  bool order_may_change = false;
   /// Lanes of a vector register that stream semantics may use: 16 (AVX-512), 8 (AVX2), or fewer:
   /// none. What the processor has is found at run time. Never changes a result.
   int most_lanes = 16;

@@ -65,8 +65,10 @@ FamilyPlan ReadFamily(const ConfigNode& name,
   plan.simulator.count_gaps = config.count_gaps;
   plan.priority =
       ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
-  if (plan.priority == Priority::kGiven) {
-    root.At("priority").Fail("a family has many graphs, expected id or upward_rank, got given");
+  if (plan.priority == Priority::kGiven || plan.priority == Priority::kSearched) {
+    root.At("priority")
+        .Fail(fmt::format("a family has many graphs, expected id or upward_rank, got {}",
+                          ToString(plan.priority)));
   }
   return plan;
 }

@@ -20,7 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 SimulatorOptions InStreams(const std::vector<int>& issue_order) {
-  return {.semantics = Semantics::kStream, .issue_order = issue_order};
+  return {.semantics = Semantics::kStream, .issue_order = issue_order, .order_may_change = true};
+}
+
+// In the candidate's own order if it has one.
+Outcome Simulate(Evaluator& simulator, const Candidate& candidate) {
+  simulator.SetIssueOrder(candidate.issue_order);
+  return simulator.Evaluate(candidate.placement);
 }
 
 void RequireNotStopped(const VerificationOptions& options) {
@@ -30,7 +36,7 @@ void RequireNotStopped(const VerificationOptions& options) {
 // Median of one placement's steps, alone on the machine. [ns]
 double MeasureAlone(const std::shared_ptr<const Problem>& problem,
                     const std::shared_ptr<Backend>& backend,
-                    const Placement& placement,
+                    const Candidate& candidate,
                     const VerificationOptions& options) {
   ExecutorOptions alone{.warmup = options.warmup,
                         .rounds = std::clamp(options.rounds / 2, 3, 10),
@@ -38,7 +44,9 @@ double MeasureAlone(const std::shared_ptr<const Problem>& problem,
                         .mode = options.mode,
                         .issue_order = options.issue_order};
   alone.progress = [&](std::int64_t, std::int64_t) { return !(options.stop && options.stop()); };
-  const auto measured = Executor(problem, backend, alone).Measure(std::span(&placement, 1));
+  const auto measured =
+      Executor(problem, backend, alone)
+          .Measure(std::span(&candidate.placement, 1), std::span(&candidate.issue_order, 1));
   RequireNotStopped(options);
   return measured[0].step.median;
 }
@@ -71,7 +79,7 @@ std::vector<Nanos> Resimulate(const Verification& verification,
   const auto simulator = MakeSimulator(problem, options);
   std::vector<Nanos> times;
   for (const VerifiedPlacement& placement : verification.placements) {
-    times.push_back(simulator->Evaluate(placement.candidate.placement).step_time);
+    times.push_back(Simulate(*simulator, placement.candidate).step_time);
   }
   return times;
 }
@@ -89,16 +97,16 @@ std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Probl
 
 // Why a placement cannot be executed; empty if it can.
 std::string WhyUnfitting(Evaluator& simulator,
-                         const Placement& placement,
+                         const Candidate& candidate,
                          const std::vector<int>& issue_order) {
   const Problem& problem = simulator.problem();
-  const Outcome outcome = simulator.Evaluate(placement);
+  const Outcome outcome = Simulate(simulator, candidate);
   if (!outcome.feasible) return FormatDeficit(outcome, problem.cluster());
   try {
     CompilePlan(problem,
-                ExpandPlacement(placement, problem.grouping()),
+                ExpandPlacement(candidate.placement, problem.grouping()),
                 MemoryReuse::kNoWaits,
-                issue_order);
+                candidate.issue_order.empty() ? issue_order : candidate.issue_order);
   } catch (const InputError& error) {  // views across devices that no executor can lay out
     return error.what();
   }
@@ -110,7 +118,7 @@ std::string WhyUnfitting(Evaluator& simulator,
 void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem) {
   const auto simulator = MakeSimulator(problem, InStreams(verification.issue_order));
   for (VerifiedPlacement& placement : verification.placements) {
-    placement.simulated = simulator->Evaluate(placement.candidate.placement);
+    placement.simulated = Simulate(*simulator, placement.candidate);
     placement.shares = ComputeRungShares(
         problem->costs(), ExpandPlacement(placement.candidate.placement, problem->grouping()));
   }
@@ -129,10 +137,12 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   result.rounds = options.rounds;
   const auto simulator = MakeSimulator(problem, InStreams(options.issue_order));
   std::vector<Placement> placements;
+  std::vector<std::vector<int>> issue_orders;
   for (const Candidate& candidate : candidates) {
-    const std::string why = WhyUnfitting(*simulator, candidate.placement, options.issue_order);
+    const std::string why = WhyUnfitting(*simulator, candidate, options.issue_order);
     if (why.empty()) {
       placements.push_back(candidate.placement);
+      issue_orders.push_back(candidate.issue_order);
       result.placements.push_back({.candidate = candidate});
     } else {
       result.unfitting.push_back(fmt::format("{}: {}", candidate.label, why));
@@ -145,14 +155,15 @@ Verification Verify(std::shared_ptr<const Problem> problem,
 
   SimulateAgain(result, problem);
   for (const Placement& placement : options.calibration) {
-    if (WhyUnfitting(*simulator, placement, options.issue_order).empty()) {
+    if (WhyUnfitting(*simulator, {.placement = placement}, options.issue_order).empty()) {
       placements.push_back(placement);
+      issue_orders.emplace_back();
     }
   }
   result.calibration_placements = static_cast<int>(placements.size() - result.placements.size());
 
   result.clocks_before = backend->ReadClocks();
-  const double first = MeasureAlone(problem, backend, placements[0], options);
+  const double first = MeasureAlone(problem, backend, result.placements[0].candidate, options);
   ExecutorOptions executor_options{.warmup = options.warmup,
                                    .rounds = options.rounds,
                                    .traced_rounds = options.traced_rounds,
@@ -163,7 +174,7 @@ Verification Verify(std::shared_ptr<const Problem> problem,
     return !(options.stop && options.stop());
   };
   std::vector<StepMeasurement> measured =
-      Executor(problem, backend, executor_options).Measure(placements);
+      Executor(problem, backend, executor_options).Measure(placements, issue_orders);
   RequireNotStopped(options);
   EMPLACE_CHECK(measured.size() == placements.size());
   for (size_t i = result.placements.size(); i < measured.size(); ++i) {
@@ -175,7 +186,8 @@ Verification Verify(std::shared_ptr<const Problem> problem,
     measured[i].traces.clear();
     result.placements[i].measured = std::move(measured[i]);
   }
-  result.reference_drift = MeasureAlone(problem, backend, placements[0], options) / first - 1;
+  result.reference_drift =
+      MeasureAlone(problem, backend, result.placements[0].candidate, options) / first - 1;
   result.clocks_after = backend->ReadClocks();
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return result;

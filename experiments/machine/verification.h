@@ -29,8 +29,8 @@ struct VerificationOptions {
   /// left out.
   std::vector<Placement> calibration;
   DispatchMode mode = DispatchMode::kGraph;
-  /// [num_ops] op ids in the order in which all placements are simulated and executed; empty: by
-  /// id.
+  /// [num_ops] op ids in the order in which placements are simulated and executed that have none of
+  /// their own (Candidate::issue_order); empty: by id.
   std::vector<int> issue_order;
   /// Called with the steps done and those planned; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress;

@@ -52,11 +52,6 @@ int VerifyRun(const VerifyOptions& options) {
     }
   }
   run.found.resize(std::min<size_t>(run.found.size(), options.top));
-  for (const Candidate& candidate : run.found) {
-    if (candidate.issue_order.empty()) continue;
-    PrintWarning(candidate.label +
-                 ": found with an issue order of its own, executed and simulated in the run's");
-  }
   ResultsFile file(options.results, ResultsMode::kExtend);  // fails now if it cannot be written
 
   StopRequest::CatchSignals();

@@ -71,6 +71,17 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
                                      const RunPlan& plan,
                                      const std::filesystem::path& beside) {
   const std::string& file = plan.config.issue_order;
+  if (plan.priority == Priority::kSearched) {
+    const char* const other = plan.config.contracted ? "contracted: true, which searches a graph "
+                                                       "with other ops"
+                              : plan.config.gpu >= 0 ? "gpu, which simulates in one order"
+                                                     : nullptr;
+    if (other != nullptr) {
+      root.At("priority")
+          .Fail(fmt::format("priority searched does not apply to {}; choices: id, upward_rank",
+                            other));
+    }
+  }
   if (plan.priority != Priority::kGiven) {
     if (!file.empty()) {
       root.At("issue_order")

@@ -51,12 +51,14 @@ class Checkpointer {
   Clock::time_point last_ = Clock::now();
 };
 
-// Lets the agent search and counts the steps that ended. Returns why the search ended; exceptions
-// of the agent and the evaluator pass through.
+// Lets the agent search and counts the steps that ended. What an agent proves holds in the issue
+// order at hand, and so nothing where searches may choose `any_order`. Returns why the search
+// ended; exceptions of the agent and the evaluator pass through.
 SearchStatus Search(Agent& agent,
                     MeteredEvaluator& evaluator,
                     const Budget& budget,
                     Checkpointer& checkpointer,
+                    bool any_order,
                     SearchResult& result) {
   std::int64_t& steps = result.steps;
   try {
@@ -68,7 +70,7 @@ SearchStatus Search(Agent& agent,
       }
       checkpointer.BetweenSteps(agent, evaluator, result);
       agent.Step(evaluator);
-      result.bound = agent.bound();
+      if (!any_order) result.bound = agent.bound();
     }
     return SearchStatus::kFinished;
   } catch (const BudgetExhausted&) {
@@ -146,10 +148,11 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
       agent->Load(saved);
       evaluator->Restore(earlier->best, earlier->records, earlier->seconds);
       result.steps = earlier->steps;
-      result.bound = agent->bound();
+      if (!simulator.order_may_change) result.bound = agent->bound();
     }
     Checkpointer checkpointer(checkpoints);
-    result.status = Search(*agent, *evaluator, budget, checkpointer, result);
+    result.status =
+        Search(*agent, *evaluator, budget, checkpointer, simulator.order_may_change, result);
     if (result.status == SearchStatus::kStopped) {
       result.checkpoint = Saved(*agent);
     } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {

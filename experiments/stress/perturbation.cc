@@ -15,7 +15,9 @@ std::vector<Outcome> SimulateCandidates(const std::shared_ptr<const Problem>& pr
                                         const SimulatorOptions& how,
                                         const std::vector<Candidate>& candidates,
                                         const OutcomeDetail& detail) {
-  const auto simulator = MakeSimulator(problem, how);
+  SimulatorOptions options = how;
+  options.order_may_change = true;
+  const auto simulator = MakeSimulator(problem, options);
   std::vector<Outcome> outcomes;
   bool own_order = false;
   for (const Candidate& candidate : candidates) {

@@ -39,8 +39,8 @@ class Agent {
   virtual void Step(Evaluator& evaluator) = 0;
   /// True when further steps cannot change anything (a heuristic after its construction).
   virtual bool Finished() const { return false; }
-  /// A lower bound on the objective of every placement of the problem, as far as the agent has proved
-  /// one; 0: none. It never decreases. The best placement found is optimal when it is as good. [ns]
+  /// A lower bound on the objective of every placement of the problem in the issue order that the
+  /// evaluator was made with, as far as the agent has proved one; 0: none. It never decreases. The best placement found is optimal when it is as good. [ns]
   virtual Nanos bound() const { return 0; }
   /// The agent's own numbers, one row per update (update_table.h); nullptr for an agent that does
   /// not learn. Part of the saved state.

@@ -119,7 +119,9 @@ Executor::Executor(std::shared_ptr<const Problem> problem,
   DevicesOf(problem_->cluster(), *backend_);
 }
 
-std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placements) {
+std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placements,
+                                               std::span<const std::vector<int>> issue_orders) {
+  EMPLACE_CHECK(issue_orders.empty() || issue_orders.size() == placements.size());
   const std::vector<int> devices = DevicesOf(problem_->cluster(), *backend_);
   const int num_devices = static_cast<int>(backend_->devices().size());
   std::vector<StepMeasurement> measurements(placements.size());
@@ -132,11 +134,11 @@ std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placem
                       placements[i].device.size(),
                       problem_->num_groups()));
     }
-    measurements[i].plan = std::make_shared<ExecutionPlan>(
-        CompilePlan(*problem_,
-                    ExpandPlacement(placements[i], problem_->grouping()),
-                    MemoryReuse::kNoWaits,
-                    options_.issue_order));
+    measurements[i].plan = std::make_shared<ExecutionPlan>(CompilePlan(
+        *problem_,
+        ExpandPlacement(placements[i], problem_->grouping()),
+        MemoryReuse::kNoWaits,
+        issue_orders.empty() || issue_orders[i].empty() ? options_.issue_order : issue_orders[i]));
     programs.push_back(backend_->Load(
         std::make_shared<ExecutionPlan>(WithDevices(*measurements[i].plan, devices, num_devices)),
         options_.mode));

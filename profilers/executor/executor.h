@@ -54,9 +54,12 @@ class Executor : public Evaluator {
   const Problem& problem() const override { return *problem_; }
   /// Runs round after round over all placements, in an order shuffled anew each round, so that
   /// drift of the machine changes all of them alike.
+  /// @param issue_orders  [num_placements] ExecutorOptions::issue_order of each; one that is empty,
+  ///   or no list at all: that of the options
   /// @return [num_placements] @throws InputError for a placement of another number of groups, or as
   /// CompilePlan(); RunError as Backend::Load() and Program::Step()
-  std::vector<StepMeasurement> Measure(std::span<const Placement> placements);
+  std::vector<StepMeasurement> Measure(std::span<const Placement> placements,
+                                       std::span<const std::vector<int>> issue_orders = {});
   /// Measure() as outcomes: the step time is the median, op times are those of the last traced
   /// step, memory is StepMeasurement::peak.
   void Evaluate(std::span<const Placement> placements,

@@ -16,7 +16,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-constexpr SimulatorOptions kStreams{.semantics = Semantics::kStream};
+const SimulatorOptions kStreams{.semantics = Semantics::kStream, .order_may_change = true};
 
 MeteredEvaluator::Best BestInStreams(std::shared_ptr<const Problem> problem,
                                      std::int64_t evaluations) {

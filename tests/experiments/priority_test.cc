@@ -14,7 +14,8 @@ using namespace emplace::testing;
 namespace {
 
 TEST_CASE("a priority has a name, and another than id asks for an issue order") {
-  for (const Priority priority : {Priority::kId, Priority::kUpwardRank, Priority::kGiven}) {
+  for (const Priority priority :
+       {Priority::kId, Priority::kUpwardRank, Priority::kGiven, Priority::kSearched}) {
     CHECK(ParsePriority(ToString(priority), "here", Semantics::kStream) == priority);
     CHECK(PriorityHelp().find(ToString(priority)) != std::string::npos);
   }
@@ -26,7 +27,7 @@ TEST_CASE("a priority has a name, and another than id asks for an issue order") 
         "r.yaml:3:11: queue semantics has no issue order, expected priority id, got upward_rank");
   CHECK(error_of("given", Semantics::kQueue).find("got given") != std::string::npos);
   CHECK(error_of("rank", Semantics::kStream) ==
-        "r.yaml:3:11: unknown priority \"rank\"; choices: id, upward_rank, given");
+        "r.yaml:3:11: unknown priority \"rank\"; choices: id, upward_rank, given, searched");
 }
 
 TEST_CASE("the order of a priority: ranks of the problem at hand, or the one that is given") {
@@ -45,6 +46,9 @@ TEST_CASE("the order of a priority: ranks of the problem at hand, or the one tha
   // Ranks: a 1, b 2 + 4, c 4.
   CHECK(order_of(Semantics::kStream, Priority::kUpwardRank) == std::vector<int>{1, 2, 0});
   CHECK(order_of(Semantics::kStream, Priority::kGiven) == given);
+  CHECK(order_of(Semantics::kStream, Priority::kSearched) == std::vector<int>{1, 2, 0});
+  CHECK(WithPriority({Semantics::kStream}, Priority::kSearched, *problem).order_may_change);
+  CHECK_FALSE(WithPriority({Semantics::kStream}, Priority::kUpwardRank, *problem).order_may_change);
   CHECK(order_of(Semantics::kQueue, Priority::kGiven).empty());
 }
 

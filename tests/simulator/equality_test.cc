@@ -96,7 +96,8 @@ TEST_CASE("an issue order set later is as one that the simulator was made with")
       const SimulatorOptions own{.semantics = semantics,
                                  .issue_order = EntryOf(semantics).has_issue_order
                                                     ? RandomIssueOrder(rng, problem->graph())
-                                                    : std::vector<int>{}};
+                                                    : std::vector<int>{},
+          .order_may_change = true};
       const auto simulator = MakeSimulator(problem, own);
       for (std::vector<int> order : {RandomIssueOrder(rng, problem->graph()), std::vector<int>{}}) {
         REQUIRE(simulator->SetIssueOrder(order) == EntryOf(semantics).has_issue_order);

@@ -103,8 +103,15 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
 
 TEST_CASE("an issue order that a search has set is kept with its placement") {
   const RunFiles files;
-  const std::vector<std::string> how = {
-      "--json", "--set", "agents=[order_search]", "--set", "semantics=stream", "-o", "r.h5"};
+  const std::vector<std::string> how = {"--json",
+                                        "--set",
+                                        "agents=[order_search]",
+                                        "--set",
+                                        "semantics=stream",
+                                        "--set",
+                                        "priority=searched",
+                                        "-o",
+                                        "r.h5"};
   const ProcessResult result = files.Run(how);
   CAPTURE(result.err);
   REQUIRE(result.exit_code == 0);
@@ -143,6 +150,22 @@ TEST_CASE("an issue order that a search has set is kept with its placement") {
   again.insert(again.end(), {"--resume", "--quiet"});
   REQUIRE(files.Run(again).exit_code == 0);
   CHECK(simulated("r.placement.json") == best);
+}
+
+TEST_CASE("what an order is searched for: ops simulated one by one; else no order is set") {
+  const RunFiles files;
+  const ProcessResult contracted = files.Run(
+      {"--set", "semantics=stream", "--set", "priority=searched", "--set", "contracted=true"});
+  CHECK(contracted.exit_code == 2);
+  CHECK(contracted.err.find("priority searched does not apply to contracted: true, which searches "
+                            "a graph with other ops; choices: id, upward_rank") !=
+        std::string::npos);
+  REQUIRE(files.Run({"--set", "agents=[order_search]", "--set", "semantics=stream", "-o", "id.h5"})
+              .exit_code == 0);
+  const ResultsReader reader(files.folder / "id.h5");
+  for (const std::string& label : reader.Children("/agents")) {
+    CHECK_FALSE(reader.Has("/agents/" + label + "/best/issue_order"));
+  }
 }
 
 TEST_CASE("the same seeds give the same bytes, whatever the number of jobs and threads") {

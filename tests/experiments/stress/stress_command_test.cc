@@ -169,7 +169,13 @@ TEST_CASE("runs in stream semantics by upward rank, contracted ones, and periods
   CHECK(rank.Has("/stress/scenarios/semantics_queue"));
 
   // A search that sets the issue order itself: its placement counts in this order.
-  files.Search("order.h5", {"--set", "semantics=stream", "--set", "agents=[order_search, heft]"});
+  files.Search("order.h5",
+               {"--set",
+                "semantics=stream",
+                "--set",
+                "priority=searched",
+                "--set",
+                "agents=[order_search, heft]"});
   REQUIRE(files.Stress({}, "order.h5").exit_code == 0);
   const ResultsReader order(files.folder / "order.h5");
   const std::vector<std::string> labels = order.Strings("/stress/labels");
