@@ -1,49 +1,43 @@
 #pragma once
 
 // Lower bounds on the step time of all placements that put every group on one of some devices: what
-// branch and bound prunes with. Valid in every semantics and with every issue order, since each
-// part bounds every schedule that keeps the dependencies and the transfer times, in whatever order
-// devices and channels do their work:
-//
-//   paths   est(v, d) = least finish of op v if its group is on device d
-//                     = c(v, d) + max over what v awaits of u of
-//                                 min over devices d' that u may have of est(u, d') + T(d', d,
-//                                 bytes)
-//           with d' = d where u is of v's own group. The bound is max over v of
-//           min over d of est(v, d).
-//   load    per device: costs of the groups that have no other choice, over its slots
-//
-// where T is the time of a transfer when alone (Cluster::TransferTime).
+// branch and bound prunes with. The bounds by paths, groups and devices of window_bounds.h, over
+// the delays of delay_graph.h and those between the ends of small segments (segments.h). Valid in
+// every semantics and with every issue order.
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "framework/base/time.h"
+#include "framework/bounds/delay_graph.h"
+#include "framework/bounds/window_bounds.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
 
 class PartialBound {
  public:
+  /// Takes well under a second on a graph of thousands of ops.
   /// @param problem  outlives this
   explicit PartialBound(const Problem& problem);
+  PartialBound(const PartialBound&) = delete;
+  PartialBound& operator=(const PartialBound&) = delete;
 
+  /// One pass over the graph or a few.
   /// @param masks  [num_groups] devices that each group may have: a part of allowed_devices(), not
-  /// 0
+  ///   0
   /// @return no placement within the masks has a shorter step [ns]
   Nanos operator()(std::span<const std::uint64_t> masks);
 
+  /// The same for the steps that take at most `target`: more than `target` if no placement within
+  /// the masks has one.
+  /// @param masks  as above; those devices go that no such placement uses
+  Nanos Exclude(DeviceMasks& masks, Nanos target);
+
  private:
-  const Problem& problem_;
-  struct Input {
-    int op;
-    std::int64_t bytes;  // the largest item that crosses, 0 for control [B]
-  };
-  std::vector<int> input_begin_;  // [num_ops + 1]
-  std::vector<Input> inputs_;
-  std::vector<Nanos> est_;   // [num_ops, num_devices]; kMaxNanos: not there
-  std::vector<Nanos> load_;  // [num_devices]
+  DelayGraph graph_;
+  WindowBounds windows_;
+  DeviceMasks masks_;
 };
 
 }  // namespace emplace

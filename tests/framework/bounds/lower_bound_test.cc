@@ -1,5 +1,8 @@
 #include "framework/bounds/lower_bound.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "framework/bounds/bounds.h"
 #include "tests/simulator/simulate.h"
 
@@ -8,7 +11,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-TEST_CASE("the better of critical path and work is named") {
+TEST_CASE("the best bound is named by its method") {
   ProblemBuilder chain = Gpus(2);
   chain.Op("a", {10});
   chain.Op("b", {10}, {0});
@@ -21,6 +24,119 @@ TEST_CASE("the better of critical path and work is named") {
   const LowerBound work = ProveBound(*wide.Build());
   CHECK(work.value == 20);
   CHECK(work.method == "work");
+
+  // Work of a, then of both, then of b: 10 + 20 + 10; without the windows 60 / 2.
+  ProblemBuilder waist = Gpus(2, 0);
+  const int a = waist.Op("a", {10});
+  std::vector<int> middle;
+  for (const char* name : {"w", "x", "y", "z"}) middle.push_back(waist.Op(name, {10}, {a}));
+  waist.Op("b", {10}, middle);
+  const LowerBound windows = ProveBound(*waist.Build());
+  CHECK(windows.value == 40);
+  CHECK(windows.method == "windows");
+}
+
+TEST_CASE("forks that do not pay for their transfers run one after another") {
+  ProblemBuilder b = Gpus(2);
+  int before = b.Op("op", {100}, {}, 1000);
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "fork" + std::to_string(i);
+    const int x = b.Op(name + "x", {100}, {before}, 1000);
+    const int y = b.Op(name + "y", {100}, {before}, 1000);
+    before = b.Op(name, {100}, {x, y}, 1000);
+  }
+  const auto problem = b.Build();
+  std::vector<LowerBound> told;
+  ProofOptions options;
+  options.improved = [&](const LowerBound& bound) { told.push_back(bound); };
+  const LowerBound bound = ProveBound(*problem, options);
+  // One device does all in 16 * 100, which is optimal. Paths take 11 * 100.
+  CHECK(bound.method == "segments");
+  CHECK(bound.value <= 1600);
+  CHECK(bound.value >= 1590);
+  REQUIRE(told.size() > 1);
+  CHECK(told.back().value == bound.value);
+  for (size_t i = 1; i < told.size(); ++i) CHECK(told[i].value > told[i - 1].value);
+  // With time and the optimum known the last percent is proved.
+  CHECK(ProveBound(*problem, {.seconds = 5, .known = 1600}).value <= 1600);
+}
+
+TEST_CASE("an interrupt ends a proof") {
+  ProblemBuilder b = Gpus(2);
+  b.Op("a", {10});
+  b.Op("b", {10}, {0});
+  const auto problem = b.Build();
+  ProofOptions options;
+  options.interrupt = Interrupt([] { return true; });
+  CHECK_THROWS_AS(ProveBound(*problem, options), Interrupted);
+}
+
+// Least step of all placements, and of all semantics.
+Nanos Optimum(const std::shared_ptr<const Problem>& problem) {
+  std::vector<Placement> placements(1);
+  for (int g = 0; g < problem->num_groups(); ++g) {
+    std::vector<Placement> longer;
+    for (const Placement& placement : placements) {
+      for (int d = 0; d < problem->num_devices(); ++d) {
+        if (!problem->allowed(g, d)) continue;
+        longer.push_back(placement);
+        longer.back().device.push_back(static_cast<DeviceIndex>(d));
+      }
+    }
+    placements = std::move(longer);
+  }
+  Nanos least = kMaxNanos;
+  for (const SimulatorOptions& options : EverySemantics()) {
+    for (const Outcome& outcome : MakeSimulator(problem, options)->Evaluate(placements)) {
+      least = std::min(least, outcome.step_time);
+    }
+  }
+  return least;
+}
+
+TEST_CASE("never above the optimum: random problems") {
+  Rng rng(61);
+  for (int round = 0; round < 700 * EMPLACE_TEST_SCALE; ++round) {
+    RandomProblemOptions random;
+    random.num_ops = 3 + UniformInt(rng, 4);
+    random.num_devices = 2 + UniformInt(rng, 2);
+    random.forbidden = UniformInt(rng, 2) == 0;
+    random.ties = UniformInt(rng, 2) == 0;
+    random.longest = 1000;
+    const auto problem = RandomProblem(rng, random);
+    const Nanos optimum = Optimum(problem);
+    const LowerBound bound = ProveBound(*problem);
+    REQUIRE(bound.value <= optimum);
+    REQUIRE(ProveBound(*problem, {.seconds = 1e-4, .known = optimum}).value <= optimum);
+    REQUIRE(bound.value >= ComputeBounds(*problem).best());
+  }
+}
+
+TEST_CASE("never above the optimum, and mostly near it: grouped forks on equal devices") {
+  Rng rng(62);
+  double gaps = 0, plain_gaps = 0;
+  const int rounds = 700 * EMPLACE_TEST_SCALE;
+  for (int round = 0; round < rounds; ++round) {
+    ProblemBuilder b = Gpus(2 + UniformInt(rng, 2), UniformInt(rng, 10));
+    const int count = 5 + UniformInt(rng, 6);
+    for (int v = 0; v < count; ++v) {
+      std::vector<int> inputs;
+      for (int i = 0; v > 0 && i < 1 + UniformInt(rng, 2); ++i) {
+        inputs.push_back(std::max(0, v - 1 - UniformInt(rng, 3)));
+      }
+      b.Op("op" + std::to_string(v), {UniformInt(rng, 100)}, inputs, UniformInt(rng, 150));
+    }
+    std::vector<int> labels;
+    for (int v = 0; v < count; ++v) labels.push_back(UniformInt(rng, 7));
+    const auto problem = b.Build(Grouping(labels));
+    const Nanos optimum = Optimum(problem);
+    const LowerBound bound = ProveBound(*problem);
+    REQUIRE(bound.value <= optimum);
+    gaps += 1 - static_cast<double>(bound.value) / static_cast<double>(optimum);
+    plain_gaps +=
+        1 - static_cast<double>(ComputeBounds(*problem).best()) / static_cast<double>(optimum);
+  }
+  CHECK(gaps < 0.75 * plain_gaps);
 }
 
 }  // namespace

@@ -1,0 +1,108 @@
+#include "framework/bounds/delay_graph.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+namespace emplace {
+
+DeviceMasks AllowedDevices(const Problem& problem) {
+  DeviceMasks masks;
+  for (int g = 0; g < problem.num_groups(); ++g) masks.push_back(problem.allowed_devices(g));
+  return masks;
+}
+
+DelayGraph::DelayGraph(const Problem& problem)
+    : problem_(problem), num_devices_(problem.num_devices()) {
+  const Graph& graph = problem.graph();
+  const Cluster& cluster = problem.cluster();
+  const int n = graph.num_ops();
+  std::vector<int> place(n);
+  for (int i = 0; i < n; ++i) place[graph.topological_order()[i]] = i;
+  group_.reserve(n);
+  cost_.reserve(size_t(n) * num_devices_);
+  begin_.push_back(0);
+  added_.resize(n);
+  // Table 0: of one group.
+  delays_.assign(size_t(num_devices_) * num_devices_, kMaxNanos);
+  for (int d = 0; d < num_devices_; ++d) delays_[d * num_devices_ + d] = 0;
+  bytes_.push_back(-1);
+  std::unordered_map<std::int64_t, int> table_of;  // by bytes
+  std::vector<std::int64_t> bytes_from(n, 0);
+  for (int v : graph.topological_order()) {
+    const int group = problem.grouping().group_of(v);
+    group_.push_back(group);
+    for (int d = 0; d < num_devices_; ++d) {
+      cost_.push_back(problem.allowed(group, d) ? problem.costs().at(v, d) : kMaxNanos);
+    }
+    for (int u : graph.predecessors(v)) bytes_from[u] = 0;
+    for (int t : graph.op(v).inputs) {
+      const int u = graph.tensor(t).producer;
+      if (u >= 0) bytes_from[u] = std::max(bytes_from[u], graph.tensor(t).bytes);
+    }
+    for (int u : graph.predecessors(v)) {
+      int table = 0;
+      if (problem.grouping().group_of(u) != group) {
+        const auto [known, fresh] =
+            table_of.try_emplace(bytes_from[u], static_cast<int>(bytes_.size()));
+        table = known->second;
+        if (fresh) bytes_.push_back(bytes_from[u]);
+        for (int s = 0; fresh && s < num_devices_; ++s) {
+          for (int d = 0; d < num_devices_; ++d) {
+            delays_.push_back(cluster.TransferTime(s, d, bytes_from[u]));
+          }
+        }
+      }
+      edges_.push_back({place[u], table});
+    }
+    begin_.push_back(static_cast<int>(edges_.size()));
+  }
+}
+
+void DelayGraph::Add(int from, int to, std::span<const Nanos> delays) {
+  added_[to].push_back({from, static_cast<int>(bytes_.size())});
+  bytes_.push_back(-1);
+  delays_.insert(delays_.end(), delays.begin(), delays.end());
+}
+
+void DelayGraph::SetFinish(int op,
+                           std::span<const std::uint64_t> masks,
+                           std::span<Nanos> finish) const {
+  const int n = num_devices_;
+  Nanos* const own = &finish[size_t(op) * n];
+  const std::uint64_t mask = masks[group_[op]];
+  for (int d = 0; d < n; ++d) own[d] = mask >> d & 1 ? 0 : kMaxNanos;
+  for (const auto edges : {edges_into(op), added_into(op)}) {
+    for (const Edge& edge : edges) {
+      RaiseStart(
+          delays(edge.table), masks[group_[edge.op]], &finish[size_t(edge.op) * n], mask, own, n);
+    }
+  }
+  for (int d = 0; d < n; ++d) own[d] = std::min(kMaxNanos, own[d] + cost(op)[d]);
+}
+
+void DelayGraph::SetPaths(std::span<const std::uint64_t> masks,
+                          std::vector<Nanos>& finish,
+                          std::vector<Nanos>& tail) const {
+  const int n = num_devices_;
+  finish.resize(size_t(num_ops()) * n);
+  for (int op = 0; op < num_ops(); ++op) SetFinish(op, masks, finish);
+  tail.assign(finish.size(), 0);
+  Nanos whole[kMaxDevices];
+  for (int op = num_ops() - 1; op >= 0; --op) {
+    const std::uint64_t mask = masks[group_[op]];
+    Nanos* const own = &tail[size_t(op) * n];
+    for (int d = 0; d < n; ++d) {
+      if (!(mask >> d & 1)) own[d] = kMaxNanos;
+      whole[d] = std::min(kMaxNanos, own[d] + cost(op)[d]);
+    }
+    for (const auto edges : {edges_into(op), added_into(op)}) {
+      for (const Edge& edge : edges) {
+        RaiseTail(
+            delays(edge.table), mask, whole, masks[group_[edge.op]], &tail[size_t(edge.op) * n], n);
+      }
+    }
+  }
+}
+
+}  // namespace emplace

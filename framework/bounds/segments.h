@@ -1,0 +1,68 @@
+#pragma once
+
+// Delays by what lies between two ops. If paths lead from op a to op b, all ops on them (the
+// *segment* of a and b) run after the finish of a and before the start of b. So the time between
+// the two is at least
+//
+//   F(s, d) = the least makespan of the segment if a is on device s and b on d
+//
+// in every schedule of every placement, whatever runs besides: other ops and transfers only take
+// devices and channels away. F becomes an edge of the DelayGraph. Segments one behind another are
+// disjoint in time, and the longest path adds them up; an edge of a small segment also serves
+// inside of larger ones. A fork and its join is the smallest case: either two branches share a
+// device, and their work adds up, or one of them pays for its transfers.
+//
+// F is not computed but bounded, by asking for times T whether the segment can be done within T. A
+// search gives one group of ops after another a device. What it knows at a node:
+//
+//   paths      heads and tails of every op on every device it may have. A device on which head,
+//   cost
+//              and tail exceed T is excluded for the whole group of the op.
+//   devices    the ops of the groups that have no other device must fit on it one after another
+//              (one_machine.h; with several slots each takes its share of the time of all)
+//   exclusion  so must they with a further group, or that group is not there
+//   channels   likewise what crosses a channel between such groups; of several items between an op
+//              and a device only one counts, and none on broadcast channels
+//
+// A search that ends without a solution proves F > T; one that finds a solution or does not end
+// within its limit of nodes proves nothing. T is found by bisection. Devices that nothing tells
+// apart are tried once (framework/cluster/symmetry.h).
+//
+// Joins after forks: E. B. Fernandez, B. Bussell, Bounds on the number of processors and time for
+// multiprocessor optimal schedules, IEEE Transactions on Computers 22 (1973); with transfers M. A.
+// Al-Mouhamed, Lower bound on the number of processors and time for scheduling precedence graphs
+// with communication costs, IEEE Transactions on Software Engineering 16 (1990).
+
+#include <cstdint>
+#include <functional>
+
+#include "framework/bounds/delay_graph.h"
+
+namespace emplace {
+
+struct SegmentLimits {
+  int ops = 12;             ///< in a segment, both ends included
+  int window = 60;          ///< ancestors of an op, latest first, among which its segments lie
+  std::int64_t nodes = 16;  ///< of one search, besides one for each group
+
+  /// For the first, second, ... call with one graph: ever larger segments.
+  static SegmentLimits OfRound(int round);
+};
+
+/// Adds edges for segments that end in joins and begin on a longest path to them, smaller ones
+/// first: those in which the work of all ops, done on one device, would take longer than the
+/// longest path through them. Segments that have an edge already are left as they are. The result
+/// depends on nothing but the arguments, unless it is stopped.
+/// @param effort  delays looked at, some 3 ns each, after which no further op is gone to
+/// @param stop    asked at every node of a search; true ends all, what was added holds. May throw.
+/// @return what is left of the effort; not above 0 if it was too little for all ops
+std::int64_t AddSegments(DelayGraph& graph,
+                         const SegmentLimits& limits,
+                         std::int64_t effort,
+                         const std::function<bool()>& stop = {});
+
+/// The first rounds, as far as they go in a fraction of a second; the same edges everywhere.
+/// @return rounds that are complete
+int AddQuickSegments(DelayGraph& graph);
+
+}  // namespace emplace
