@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kPerturbations = 8;  // different ones
+constexpr int kPerturbations = 5;  // different ones
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void GeneticAgent::Fill(Evaluator& evaluator) {
   batch_.moves().Clear();
   const auto missing = std::max(0, config_.population - static_cast<int>(population_.size()));
   for (int i = 0; i < missing; ++i) {
-    const double share = std::exp2(-1 - i % kPerturbations);
+    const double share = std::exp2(-4 - i % kPerturbations);
     proposer_.Perturb(rng(), share, best().placement, batch_.moves());
   }
   const ScoredPlacement base = best();

@@ -3,7 +3,7 @@
 // A genetic algorithm with local improvement (a memetic one).
 //
 // The population begins with the placements named by `start` and, up to `population`, perturbations
-// of the best of them: each group moved with a probability of 2^-1, 2^-2, ... 2^-8 in turn. A step
+// of the best of them: each group moved with a probability of 2^-4, 2^-5, ... 2^-8 in turn. A step
 // makes one child:
 //
 // - two parents, each the best of `tournament` random members, are crossed (crossover.h);
@@ -33,7 +33,7 @@ namespace emplace {
 
 struct GeneticConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
-  int population = 24;
+  int population = 12;
   int tournament = 2;
   int batch = 16;
   int climbs = 8;

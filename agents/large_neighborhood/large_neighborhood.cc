@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "agents/common/devices.h"
 #include "framework/config/setting_error.h"
@@ -11,10 +10,9 @@
 namespace emplace {
 namespace {
 
-constexpr int kGreedyWindow = 8;
-constexpr int kExactBatches = 8;
+constexpr int kGreedyWindow = 4, kExactWindow = 8, kExactBatches = 4;
 constexpr double kOther = 0.25;  // probability that list scheduling takes another device
-constexpr double kReaction = 0.1, kLeastWeight = 0.1;
+constexpr double kReaction = 0.1, kLeastWeight = 0.05;
 constexpr double kRewardBest = 8, kRewardBetter = 3, kRewardAccepted = 1;
 
 // Ways to search: each kind of window with each of these, and at last proposals.
@@ -31,6 +29,7 @@ LargeNeighborhoodAgent::LargeNeighborhoodAgent(const AgentContext& context, cons
       view_(*context.problem),
       drawer_(*context.problem),
       weights_(kNumWays, 1),
+      batches_(kNumWays, 1),
       cycle_(config.cycle),
       freed_(context.problem->num_groups(), 0) {
   RequireRange("rounds", config.rounds, 1, 1e6);
@@ -58,11 +57,39 @@ void LargeNeighborhoodAgent::EvaluateBatch(const Placement& base, Evaluator& eva
   batch_.MoveTo(batch_.IndexOfBest(), found_);
 }
 
+void LargeNeighborhoodAgent::EvaluateAndCombine(Evaluator& evaluator) {
+  EvaluateBatch(current().placement, evaluator);
+  std::vector<std::size_t> better;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (batch_.score(i) < current().score) better.push_back(i);
+  }
+  if (better.size() < 2) return;
+  std::ranges::stable_sort(better, {}, [&](std::size_t i) { return batch_.score(i); });
+  const Neighbors neighbors = batch_.moves().Of(current().placement);
+  combined_.moves().Clear();
+  for (std::size_t count = 2;; count = std::min(2 * count, better.size())) {
+    // Of two that move a group the better one counts.
+    for (std::size_t i = count; i > 0; --i) {
+      for (const Move move : neighbors.of(better[i - 1])) {
+        combined_.moves().Add(move.group, move.device);
+      }
+    }
+    combined_.moves().End();
+    if (count == better.size()) break;
+  }
+  combined_.Evaluate(current().placement, evaluator);
+  evaluations_ += static_cast<std::int64_t>(combined_.size());
+  const std::size_t best = combined_.IndexOfBest();
+  if (combined_.score(best) >= found_.score) return;
+  found_.placement = current().placement;
+  combined_.MoveTo(best, found_);
+}
+
 void LargeNeighborhoodAgent::Moves(Evaluator& evaluator) {
   for (int i = 0; i < config_.batch; ++i) {
     proposer_.Propose(rng(), current().placement, batch_.moves());
   }
-  EvaluateBatch(current().placement, evaluator);
+  EvaluateAndCombine(evaluator);
 }
 
 void LargeNeighborhoodAgent::Together(WindowKind kind, Evaluator& evaluator) {
@@ -89,7 +116,7 @@ void LargeNeighborhoodAgent::Together(WindowKind kind, Evaluator& evaluator) {
       proposer_.Propose(rng(), base, batch_.moves());
     }
   }
-  EvaluateBatch(base, evaluator);
+  EvaluateAndCombine(evaluator);
 }
 
 // Each group of the window is placed for its first op that costs anything.
@@ -153,7 +180,7 @@ void LargeNeighborhoodAgent::List(WindowKind kind, Evaluator& evaluator) {
     PlaceByList();
     batch_.moves().End();
   }
-  EvaluateBatch(current().placement, evaluator);
+  EvaluateAndCombine(evaluator);
 }
 
 void LargeNeighborhoodAgent::Greedy(WindowKind kind, Evaluator& evaluator) {
@@ -180,7 +207,7 @@ void LargeNeighborhoodAgent::Greedy(WindowKind kind, Evaluator& evaluator) {
 }
 
 void LargeNeighborhoodAgent::Exact(WindowKind kind, Evaluator& evaluator) {
-  DrawWindow(kind, kGreedyWindow);
+  DrawWindow(kind, kExactWindow);
   // The first groups of the window with at most that many placements.
   const std::int64_t most = std::int64_t(kExactBatches) * config_.batch;
   std::int64_t count = 1;
@@ -206,9 +233,12 @@ void LargeNeighborhoodAgent::Exact(WindowKind kind, Evaluator& evaluator) {
 }
 
 void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
-  double drawn = Uniform01(rng()) * std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  const auto share = [&](int way) { return weights_[way] / batches_[way]; };
+  double drawn = 0;
+  for (int way = 0; way < kNumWays; ++way) drawn += share(way);
+  drawn *= Uniform01(rng());
   int way = 0;
-  while (way + 1 < kNumWays && drawn >= weights_[way]) drawn -= weights_[way++];
+  while (way + 1 < kNumWays && drawn >= share(way)) drawn -= share(way++);
   const auto kind = static_cast<WindowKind>(way / kNumRepairs);
   evaluations_ = 0;
   batch_.moves().Clear();
@@ -236,9 +266,10 @@ void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
   }
   if (reward > 0 || found_.score == current().score) current() = found_;
   Note(found_);
-  const double per_batch = config_.batch / static_cast<double>(evaluations_);
-  weights_[way] =
-      std::max(kLeastWeight, (1 - kReaction) * weights_[way] + kReaction * reward * per_batch);
+  const double batches = static_cast<double>(evaluations_) / config_.batch;
+  batches_[way] += kReaction * (batches - batches_[way]);
+  weights_[way] += kReaction * (reward / batches - weights_[way]);
+  weights_[way] = std::max(kLeastWeight, weights_[way]);
   if (used_ < cycle_) return;
   cycle_ *= 2;
   used_ = 0;
@@ -254,13 +285,19 @@ void LargeNeighborhoodAgent::Improve(Evaluator& evaluator) {
 void LargeNeighborhoodAgent::SaveSearch(StateWriter& writer) const {
   writer.Int(cycle_);
   writer.Int(used_);
-  for (const double weight : weights_) writer.Double(weight);
+  for (int way = 0; way < kNumWays; ++way) {
+    writer.Double(weights_[way]);
+    writer.Double(batches_[way]);
+  }
 }
 
 void LargeNeighborhoodAgent::LoadSearch(StateReader& reader) {
   cycle_ = reader.Count("a number of evaluations");
   used_ = reader.Count("a number of evaluations");
-  for (double& weight : weights_) weight = reader.Double("a weight");
+  for (int way = 0; way < kNumWays; ++way) {
+    weights_[way] = reader.Double("a weight");
+    batches_[way] = reader.Double("a number of batches");
+  }
 }
 
 }  // namespace emplace

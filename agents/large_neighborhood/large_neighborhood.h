@@ -8,24 +8,28 @@
 //
 // - together: `batch` windows of up to half of all groups; of each, all that may run there go to
 // one
-//   device: the idle one, that of a random neighbour or any other, and the best of the batch stays;
+//   device: the idle one, that of a random neighbour or any other;
 // - list: `batch` windows of up to `window` groups, each placed by list scheduling within the rest:
 //   by their starts, each where it would finish first (by the estimates of schedule_view.h), or
 //   with probability 1/4 on another device;
-// - greedy: one window of up to 8 groups, first put anywhere; then, as long as that helps, the
+// - moves: `batch` proposals of common/moves.h, without a window;
+// - greedy: one window of up to 4 groups, first put anywhere; then, as long as that helps, the
 // group
 //   and device of the window that help most, all of them evaluated;
-// - exact: one window of so few groups that they have at most 8 * batch placements, all evaluated;
-// - moves: `batch` proposals of common/moves.h, without a window.
+// - exact: one window of so few groups that they have at most 4 * batch placements, all evaluated.
+//
+// Of those evaluated the best is what the round finds. Of a batch, the best two, four, ... and all
+// of the candidates that are better than the current placement are also tried together.
 //
 // Acceptance (record-to-record travel): what a round finds becomes the current placement if it
 // lacks no more memory than the best so far and is slower by at most threshold * (1 - p), p the
 // share of the cycle that has passed. The first cycle has `cycle` evaluations, each further one
 // twice as many, and begins at the best placement.
 //
-// Weights: those of a way to search are 1 at first and become (1 - r) w + r s behind a round, r =
-// 0.1, where s = (8 for a new best placement, 3 for one better than the current one, 1 for one
-// accepted) * batch / evaluations of the round; no weight falls below 0.1.
+// Weights: a way to search is drawn in proportion to w / n, n the mean evaluations of its rounds,
+// so that evaluations go in proportion to w. Both begin at 1 and become (1 - r) w + r s and (1 - r)
+// n + r e behind a round of e batches, r = 0.1, s = (8 for a new best placement, 3 for one better
+// than the current one, 1 for another one accepted) / e; no weight falls below 0.05.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -51,8 +55,8 @@ struct LargeNeighborhoodConfig {
   int rounds = 16;
   int batch = 32;
   int window = 64;
-  double threshold = 0.01;
-  std::int64_t cycle = 8192;
+  double threshold = 0.005;
+  std::int64_t cycle = 1024;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements to begin at the best of");
@@ -88,6 +92,9 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
   void DrawWindow(WindowKind kind, double largest);
   int DrawDevice(int group);
   void PlaceByList();
+  /// Evaluates the neighbours of the current placement in batch_, then those better than it
+  /// together; puts the best into found_.
+  void EvaluateAndCombine(Evaluator& evaluator);
   /// Evaluates the neighbours of `base` in batch_, and puts the best of them into found_.
   void EvaluateBatch(const Placement& base, Evaluator& evaluator);
 
@@ -95,11 +102,11 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
   MoveProposer proposer_;
   ScheduleView view_;
   WindowDrawer drawer_;
-  std::vector<double> weights_;    // of the ways to search
-  std::int64_t cycle_, used_ = 0;  // evaluations: of this cycle, and so far in it
+  std::vector<double> weights_, batches_;  // of the ways to search
+  std::int64_t cycle_, used_ = 0;          // evaluations: of this cycle, and so far in it
   // Of one round.
   Window window_;
-  NeighborBatch batch_;
+  NeighborBatch batch_, combined_;
   ScoredPlacement found_;
   std::int64_t evaluations_ = 0;
   // Of windows that list scheduling places.

@@ -32,7 +32,7 @@ namespace emplace {
 struct MultilevelConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
   int coarsest = 64;
-  std::int64_t effort = 1024;
+  std::int64_t effort = 512;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements to begin at the best of, of given and of coarsest groups");
     v.Field("coarsest", coarsest, "groups on the coarsest level");
