@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <utility>
 
 #include <Clp_C_Interface.h>
 #include <fmt/format.h>
@@ -57,13 +59,11 @@ class SctProgram {
                     cost_.data(),
                     row_least_.data(),
                     row_most.data());
-    constexpr int kIterations = 1000;  // between two looks at the interrupt
-    for (int limit = kIterations;; limit += kIterations) {
+    do {
       interrupt.Check();
-      Clp_setMaximumIterations(lp.get(), limit);
-      Clp_dual(lp.get(), 0);
-      if (Clp_status(lp.get()) != 3) break;  // 3: stopped by the limit
-    }
+      Clp_setMaximumIterations(lp.get(), 1000);  // until the next look at the interrupt
+      Clp_initialDualSolve(lp.get());            // goes on from the basis where it stopped
+    } while (Clp_status(lp.get()) == 3);         // 3: stopped by the limit
     EMPLACE_CHECK(Clp_status(lp.get()) == 0, "the linear programme of m-SCT has an optimum");
     const double* solution = Clp_getColSolution(lp.get());
     return {solution, solution + columns};
@@ -139,11 +139,18 @@ std::vector<int> FavoriteChildren(const Problem& problem,
   for (int row : finish_row) program.Add(row, 1);
 
   const std::vector<double> solution = program.Solve(interrupt);
-  constexpr double kHalf = 0.5 - 1e-6;  // the solver's constraints hold to 1e-7
-  for (std::size_t e = 0; e < edges.size(); ++e) {
-    if (solution[e] >= kHalf) continue;
-    EMPLACE_CHECK(child[edges[e].from] < 0, "one favourite child");
+  std::vector<int> least_first(edges.size());
+  std::iota(least_first.begin(), least_first.end(), 0);
+  std::stable_sort(least_first.begin(), least_first.end(), [&](int a, int b) {
+    return solution[a] < solution[b];
+  });
+  std::vector<bool> has_parent(problem.num_ops(), false);
+  for (int e : least_first) {
+    if (solution[e] >= 0.5) break;
+    // Both hold but for the solver's rounding.
+    if (child[edges[e].from] >= 0 || has_parent[edges[e].to]) continue;
     child[edges[e].from] = edges[e].to;
+    has_parent[edges[e].to] = true;
   }
   return child;
 }

@@ -22,9 +22,9 @@
 // (agents/common/list_schedule.h) have no x. The programme usually has many optima; CLP's dual
 // simplex method takes one of them, always the same.
 //
-// Time: the simplex method grows faster than linearly in ops and dependencies, hence the limit
-// `most_ops`; scheduling is that of m-ETF, plus devices * ready ops for an op that a device waits
-// for.
+// Time: the simplex method grows faster than linearly in ops and dependencies (some ten seconds for
+// 20,000 ops), hence the limit `most_ops`. Scheduling is that of m-ETF; where a device waits, it
+// looks at all ready ops.
 //
 // References: B. Jeon et al., Baechi: Fast Device Placement of Machine Learning Graphs, SoCC 2020,
 // section 3 (m-SCT); C. Hanen, A. Munier, An approximation algorithm for scheduling dependent tasks
@@ -42,7 +42,7 @@ namespace emplace {
 struct MSctConfig {
   std::string devices = "gpu";
   bool count_outputs = true;
-  int most_ops = 20'000;
+  int most_ops = 30'000;
   void Visit(FieldVisitor& v) {
     v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
     v.Field("count_outputs", count_outputs, "memory: count every tensor, not only parameters");
