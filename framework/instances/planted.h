@@ -16,8 +16,9 @@
 // - Who reaches T. Stream semantics do in the order of planted starts, which is that of the ids
 //   unless they are shuffled. Queue semantics serve what became ready first, which need not be the
 //   planted order; with `chains` every op reads its predecessor on the device, and queue semantics
-//   reach T, too. `objective: period` does always: the devices do not pay for transfers
-//   (pays_transfers: false), so that T is the planted load of each.
+//   reach T, too (an easy problem: each chain is a critical path). `objective: period` does always:
+//   the devices do not pay for transfers (pays_transfers: false), so that T is the planted load of
+//   each.
 
 #include <cstdint>
 
