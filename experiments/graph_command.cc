@@ -83,7 +83,11 @@ void WriteInstance(const Instance& instance, const std::string& path) {
         FormatPlacement(
             instance.device_of_op, instance.graph, instance.cluster, instance.issue_order));
   }
-  if (instance.optimum) optimum = fmt::format("; optimum {} ns", *instance.optimum);
+  if (instance.optimum) {
+    optimum = fmt::format("; optimum {} ns{}",
+                          *instance.optimum,
+                          instance.without_contention ? " if messages never waited" : "");
+  }
   Print(fmt::format("{}: {} ops, {} devices{}\nwrote {}\n",
                     instance.graph.name(),
                     instance.graph.num_ops(),

@@ -59,12 +59,17 @@ class SctProgram {
                     cost_.data(),
                     row_least_.data(),
                     row_most.data());
-    do {
+    constexpr int kStopped = 3;  // by the limit; the next solve goes on from the basis reached
+    for (int limit = 1000; Clp_status(lp.get()) != 0; limit += limit / 2) {
       interrupt.Check();
-      Clp_setMaximumIterations(lp.get(), 1000);  // until the next look at the interrupt
-      Clp_initialDualSolve(lp.get());            // goes on from the basis where it stopped
-    } while (Clp_status(lp.get()) == 3);         // 3: stopped by the limit
-    EMPLACE_CHECK(Clp_status(lp.get()) == 0, "the linear programme of m-SCT has an optimum");
+      Clp_setMaximumIterations(lp.get(), limit);
+      Clp_initialDualSolve(lp.get());
+      if (Clp_status(lp.get()) != 0 && Clp_status(lp.get()) != kStopped) {
+        throw RunError(
+            fmt::format("m_sct: CLP finds no optimum of the linear programme (status {})",
+                        Clp_status(lp.get())));
+      }
+    }
     const double* solution = Clp_getColSolution(lp.get());
     return {solution, solution + columns};
   }

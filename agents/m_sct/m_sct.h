@@ -52,7 +52,7 @@ struct MSctConfig {
 
 /// The favourite child of each op by the linear programme, or -1. @return [num_ops]
 /// @param devices  mask of devices to use, as ComputeEtf() takes it
-/// @throws Interrupted
+/// @throws Interrupted; RunError if the solver gives up
 std::vector<int> FavoriteChildren(const Problem& problem,
                                   std::uint64_t devices,
                                   const Interrupt& interrupt = {});

@@ -184,6 +184,7 @@ Instance MakePlanted(const PlantedOptions& options) {
                 source),
           PrivateChannels(std::move(kinds), options.devices),
           length,
+          false,
           std::move(device_of_op),
           std::move(id_of)};
 }

@@ -1,7 +1,5 @@
 #include "framework/instances/task_graph.h"
 
-#include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,7 +57,9 @@ Instance MakeInstance(const TaskGraph& tasks, int processors, const std::string&
                    .kind = "task",
                    .cost_ns = {{"processor", static_cast<double>(task.time)}}});
   }
+  bool without_contention = false;
   for (const auto& [from, to, time] : tasks.messages) {
+    without_contention |= time > 0;
     const int tensor = static_cast<int>(tensors.size());
     tensors.push_back({.bytes = time});
     ops[from].outputs.push_back(tensor);
@@ -69,11 +69,16 @@ Instance MakeInstance(const TaskGraph& tasks, int processors, const std::string&
   std::string source =
       fmt::format(R"({{"framework": {}, "processors": {})", QuoteJson(tasks.format), processors);
   const std::optional<Nanos> optimum = same_machine ? tasks.optimum : std::nullopt;
-  if (optimum) source += fmt::format(R"(, "optimum_ns": {})", *optimum);
+  if (optimum) {
+    source += fmt::format(R"(, "{}": {})",
+                          without_contention ? "optimum_without_contention_ns" : "optimum_ns",
+                          *optimum);
+  }
   Instance instance{
       Graph(tasks.name, std::move(tensors), std::move(ops), source + "}", where),
       PrivateChannels({{.name = "processor", .device_class = DeviceClass::kGpu}}, processors),
       optimum,
+      optimum && without_contention,
       {},
       {}};
   if (same_machine && !tasks.processor_of.empty()) {

@@ -47,9 +47,8 @@ Nanos ParseWeight(std::string_view text);
 ///   exactly its time.
 ///
 /// The classical model lets any number of messages pass between two processors at once; here they
-/// take turns. So the optimum of a file is a lower bound of ours, and is reached where no two
-/// messages of its schedule overlap on a channel: always, if all messages take no time. It holds
-/// for `stream` semantics with the best issue order; no semantics has a shorter step.
+/// take turns. So the optimum of a file in which messages take time is one `without_contention`: a
+/// lower bound, which is reached where no two messages of its schedule overlap on a channel.
 ///
 /// Optimum and schedule of the file are kept if they are for as many processors.
 /// @param where  stands for the file in messages

@@ -131,7 +131,7 @@ TEST_CASE("instances are converted to a graph and a cluster that can be simulate
             "c [Weight=3, Start=7, Processor=1] a -> b [Weight=2] a -> c [Weight=2] }\n");
   const ProcessResult dot = RunEmplace({"graph", "convert", "fork.dot", "f.json.gz"}, here);
   CHECK(dot.out ==
-        "fork: 3 ops, 2 devices; optimum 11000 ns\n"
+        "fork: 3 ops, 2 devices; optimum 11000 ns if messages never waited\n"
         "wrote f.json.gz, f.cluster.yaml, f.placement.json\n");
   const std::vector<std::string> simulate{"simulate",
                                           "--graph",
