@@ -1,6 +1,7 @@
 #include "agents/registry.h"
 
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "agents/heft/heft.h"
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
+#include "agents/ideals/ideals.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/m_sct/m_sct.h"
 #include "agents/mcmc/mcmc.h"
@@ -19,6 +21,8 @@
 #include "agents/multilevel/multilevel.h"
 #include "agents/order_search/order_search.h"
 #include "agents/peft/peft.h"
+#include "agents/period_mip/period_mip.h"
+#include "agents/period_multilevel/period_multilevel.h"
 #include "agents/pipeline_stages/pipeline_stages.h"
 #include "agents/placeto/placeto_agent.h"
 #include "agents/portfolio/portfolio.h"
@@ -47,6 +51,11 @@ constexpr Growth kScotch{
     "near-linear in groups and edges; above 300,000 groups without the last refinement"};
 constexpr Growth kExponential{
     "exponential in groups until the best is proved; linear in ops per bound"};
+constexpr Growth kIdeals{
+    "square of the groups, above 1,000 groups linear; or square of `max_ideals` at most"};
+constexpr Growth kAnnealed{"near-linear in groups and dependencies, times `effort`"};
+constexpr Growth kExact{
+    "exponential in groups; a bound at any time, from thousands of groups on after minutes"};
 constexpr Growth kPerEvaluation{"one simulation per evaluation, linear in ops"};
 constexpr Growth kLinearProgram{
     "a linear programme with a row per op and dependency; see the setting most_ops"};
@@ -61,6 +70,18 @@ void CheckGroups(const Problem& problem, const Growth& growth, const ConfigNode&
                   problem.num_groups(),
                   growth.most_groups,
                   growth.text));
+}
+
+void CheckObjective(const Problem& problem,
+                    std::optional<Objective> objective,
+                    const ConfigNode& settings) {
+  if (!objective.has_value() || problem.objective() == *objective) return;
+  const auto name = [](Objective o) { return o == Objective::kPeriod ? "period" : "step_time"; };
+  settings.Fail(
+      fmt::format("the agent searches for the {0} only, the objective is {1}; set "
+                  "\"objective: {0}\" or take another agent",
+                  name(*objective),
+                  name(problem.objective())));
 }
 
 /// What make(config) makes; its SettingError gets the place of the setting in the run config.
@@ -89,13 +110,16 @@ AgentEntry Entry(std::string name,
                  std::string sentence,
                  Chance chance,
                  const Growth& growth,
-                 typename A::Config defaults = {}) {
+                 typename A::Config defaults = {},
+                 std::optional<Objective> objective = {}) {
   using Config = typename A::Config;
   AgentEntry entry;
   entry.name = std::move(name);
   entry.sentence = std::move(sentence);
-  entry.make = [defaults, growth](const AgentContext& context, const ConfigNode& settings) {
+  entry.objective = objective;
+  entry.make = [=](const AgentContext& context, const ConfigNode& settings) {
     CheckGroups(*context.problem, growth, settings);
+    CheckObjective(*context.problem, objective, settings);
     return MakeWith(settings, defaults, [&](const Config& config) -> std::unique_ptr<Agent> {
       return std::make_unique<A>(context, config);
     });
@@ -155,6 +179,13 @@ AgentRegistry MakeRegistry() {
                             "Batches of small moves, the best kept; perturbed restarts",
                             kSeeded,
                             kPerEvaluation));
+  add(Entry<IdealsAgent>(
+      "ideals",
+      "Period: convex sets by dynamic programming over ideals (Tarnawski et al. 2020)",
+      kNone,
+      kIdeals,
+      {},
+      Objective::kPeriod));
   add(Entry<LargeNeighborhoodAgent>("large_neighborhood",
                                     "Adaptive large neighbourhoods of the schedule",
                                     kSeeded,
@@ -184,6 +215,18 @@ AgentRegistry MakeRegistry() {
       "order_search", "Placement and issue order, improved in turn", kSeeded, kPerEvaluation));
   add(Entry<PeftAgent>(
       "peft", "Predict earliest finish time (Arabnejad and Barbosa 2014)", kNone, kNearLinear));
+  add(Entry<PeriodMipAgent>("period_mip",
+                            "Period: branch and bound over a mixed-integer programme",
+                            kSeeded,
+                            kExact,
+                            {},
+                            Objective::kPeriod));
+  add(Entry<PeriodMultilevelAgent>("period_multilevel",
+                                   "Period: multilevel annealing, the best recombined",
+                                   kSeeded,
+                                   kAnnealed,
+                                   {},
+                                   Objective::kPeriod));
   add(Entry<PipelineStagesAgent>("pipeline_stages",
                                  "Forward pass in equal contiguous stages, backward pass beside it",
                                  kNone,

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "framework/placement/placement.h"
-#include "framework/schedule/compiled_period.h"
+#include "framework/search/compiled_period.h"
 #include "framework/search/evaluator.h"
 
 namespace emplace {

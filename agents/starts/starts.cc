@@ -8,10 +8,12 @@
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/heft/heft.h"
+#include "agents/ideals/chain_split.h"
 #include "agents/random/random_agent.h"
 #include "agents/single_device/single_device.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/compiled_period.h"
 
 namespace emplace {
 
@@ -52,6 +54,9 @@ Placement MakeStart(const Problem& problem,
   const int single = CheapestSingleDevice(problem);
   if (name == "single") return SingleDevicePlacement(problem, single);
   const std::vector<int> peers = DevicesOfClass(cluster, cluster.kind_of(single).device_class);
+  if (name == "contiguous" && problem.objective() == Objective::kPeriod) {
+    return Split(CompiledPeriod(problem), 0, interrupt).placement;
+  }
   if (name == "contiguous") return ContiguousPlacement(problem, peers);
   EMPLACE_CHECK(name == "etf", name);
   return ComputeEtf(problem, MaskOf(peers), false, true, interrupt).placement;

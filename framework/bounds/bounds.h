@@ -10,7 +10,7 @@
 //
 // Both look at every op by itself: they do not know that the ops of a group share a device, and
 // they leave out transfers and memory. For Objective::kPeriod only the work bound holds, since the
-// chains of several steps overlap.
+// chains of several steps overlap (period_bound.h has better ones).
 
 #include "framework/base/time.h"
 #include "framework/search/problem.h"

@@ -6,6 +6,7 @@
 
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/delay_graph.h"
+#include "framework/bounds/period_bound.h"
 #include "framework/bounds/segments.h"
 #include "framework/bounds/window_bounds.h"
 
@@ -24,6 +25,7 @@ std::int64_t EffortOfPass(const Problem& problem) {
 }  // namespace
 
 LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
+  if (problem.objective() == Objective::kPeriod) return ProvePeriodBound(problem, options);
   const auto begin = Clock::now();
   LowerBound best;
   const auto improve = [&](Nanos value, const char* method) {
@@ -34,7 +36,6 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
   };
   const Bounds bounds = ComputeBounds(problem);
   improve(bounds.work, "work");
-  if (problem.objective() == Objective::kPeriod) return best;
   improve(bounds.critical_path, "critical_path");
 
   constexpr std::int64_t kMostEffortOfPass = 300'000'000;  // a second or so

@@ -14,6 +14,7 @@
 #include <iosfwd>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "framework/config/fields.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/policy_trainer.h"
+#include "framework/search/problem.h"
 #include "framework/search/update_table.h"
 
 namespace emplace {
@@ -77,6 +79,7 @@ struct AgentEntry {
   /// YAML text of all settings: those given, and the defaults of the others.
   std::function<std::string(const ConfigNode& settings)> resolve_settings;
   bool uses_seed = true;  ///< false: the same result for every seed, run once
+  std::optional<Objective> objective;  ///< `make` refuses problems of another; empty: any will do
   /// How time and memory grow with the problem, for users to read.
   std::string growth;
   /// `make` and `make_trainer` refuse problems of more groups.

@@ -71,6 +71,16 @@ TEST_CASE("agents whose time grows with the square of the groups refuse large gr
   }
 }
 
+TEST_CASE("agents of one objective refuse problems of the other") {
+  for (const char* agent : {"ideals", "period_multilevel", "period_mip"}) {
+    const std::string message = RefusalOf(agent, "{}");
+    CHECK(Contains(message, "run.yaml"));
+    CHECK(Contains(message,
+                   "the agent searches for the period only, the objective is step_time; set "
+                   "\"objective: period\" or take another agent"));
+  }
+}
+
 TEST_CASE("an unknown agent is answered with the nearest one") {
   const std::string message =
       MessageOf<InputError>([] { AllAgents().Find("hefty", "run.yaml:3:5"); });

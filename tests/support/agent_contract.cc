@@ -108,6 +108,12 @@ void CheckEnds(const AgentEntry& entry,
 }
 
 /// One device; on a GPU, or on a CPU for an agent that wants one.
+// The problem with the objective that the agent searches for.
+std::shared_ptr<const Problem> ForAgent(const AgentEntry& entry,
+                                        std::shared_ptr<const Problem> problem) {
+  return entry.objective.has_value() ? WithObjective(*problem, *entry.objective) : problem;
+}
+
 std::shared_ptr<const Problem> OneDevice(const AgentEntry& entry, const std::string& settings) {
   for (const DeviceClass device_class : {DeviceClass::kGpu, DeviceClass::kCpu}) {
     ProblemBuilder builder;
@@ -115,7 +121,7 @@ std::shared_ptr<const Problem> OneDevice(const AgentEntry& entry, const std::str
     builder.kind(device).device_class = device_class;
     int last = builder.Op("first", {5});
     for (int i = 0; i < 6; ++i) last = builder.Op(fmt::format("op{}", i), {i}, {last}, 10);
-    const auto problem = builder.Build();
+    const auto problem = ForAgent(entry, builder.Build());
     try {
       Make(entry, problem, 1, settings);
       return problem;
@@ -248,18 +254,21 @@ std::shared_ptr<const Problem> MixedProblem(Rng& rng,
 void CheckAgentContract(const AgentEntry& entry, const std::string& settings) {
   INFO("agent ", entry.name);
   Rng rng(1);
-  const auto mixed = MixedProblem(rng, 40, 3, 600);
+  const auto of_entry = [&](std::shared_ptr<const Problem> problem) {
+    return ForAgent(entry, std::move(problem));
+  };
+  const auto mixed = of_entry(MixedProblem(rng, 40, 3, 600));
   CheckDeterminism(entry, mixed, settings);
   CheckRestore(entry, mixed, settings);
-  CheckRefusals(entry, mixed, MixedProblem(rng, 40, 3, 600), settings);
+  CheckRefusals(entry, mixed, of_entry(MixedProblem(rng, 40, 3, 600)), settings);
   for (int trial = 0; trial < 5; ++trial) {
-    CheckEnds(
-        entry, MixedProblem(rng, 1 + UniformInt(rng, 60), 1 + UniformInt(rng, 5), 1000), settings);
+    const auto random = MixedProblem(rng, 1 + UniformInt(rng, 60), 1 + UniformInt(rng, 5), 1000);
+    CheckEnds(entry, of_entry(random), settings);
   }
   CheckEnds(entry, OneDevice(entry, settings), settings);
-  CheckEnds(entry, OneOp(), settings);
-  CheckEnds(entry, OneGroup(), settings);
-  const auto infeasible = MixedProblem(rng, 30, 2, 1);
+  CheckEnds(entry, of_entry(OneOp()), settings);
+  CheckEnds(entry, of_entry(OneGroup()), settings);
+  const auto infeasible = of_entry(MixedProblem(rng, 30, 2, 1));
   CheckEnds(entry, infeasible, settings);
   CheckDeterminism(entry, infeasible, settings);
   CHECK_FALSE(

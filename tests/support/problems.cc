@@ -293,6 +293,15 @@ class Generator {
 
 }  // namespace
 
+std::shared_ptr<const Problem> WithObjective(const Problem& problem, Objective objective) {
+  return std::make_shared<Problem>(std::make_shared<Graph>(problem.graph()),
+                                   problem.grouping(),
+                                   std::make_shared<Cluster>(problem.cluster()),
+                                   problem.costs(),
+                                   objective,
+                                   ProblemChecks::kPlacementOnly);
+}
+
 std::shared_ptr<const Problem> RandomProblem(Rng& rng, const RandomProblemOptions& options) {
   return Generator(rng, options).Generate();
 }

@@ -73,6 +73,9 @@ inline constexpr Bandwidth kGigabytePerSecond{1'000'000'000, 1};
 /// Devices "gpu:0", "gpu:1", ..., 1 B/ns from each to every other after `latency` [ns].
 ProblemBuilder Gpus(int count, Nanos latency = 1);
 
+/// The same problem with another objective. Its routes and its memory are not checked again.
+std::shared_ptr<const Problem> WithObjective(const Problem& problem, Objective objective);
+
 /// What random problems may contain.
 struct RandomProblemOptions {
   int num_ops = 20;

@@ -5,6 +5,7 @@
 // searches and bounds that know this objective share.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,10 @@ struct CompiledPeriod {
   std::vector<Nanos> pays;           ///< [num_devices] all bits set: its transfers count; else 0
   std::vector<std::int64_t> memory;  ///< [num_devices] [B]
 };
+
+/// The problem in which groups of equal label are one.
+/// @param label  [num_groups] any integers; groups of one label share an allowed device
+std::shared_ptr<const Problem> MergeGroups(const Problem& problem, std::span<const int> label);
 
 /// What a placement puts on each device.
 struct PeriodTotals {

@@ -1,4 +1,4 @@
-#include "framework/schedule/compiled_period.h"
+#include "framework/search/compiled_period.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "framework/schedule/compiled_period.h"
+#include "framework/search/compiled_period.h"
 
 #include <algorithm>
 #include <bit>
@@ -99,6 +99,17 @@ CompiledPeriod::CompiledPeriod(const Problem& compiled)
   }
   read_begin.push_back(static_cast<int>(reads.size()));
   total_degree = num_items + std::ssize(reads);
+}
+
+std::shared_ptr<const Problem> MergeGroups(const Problem& problem, std::span<const int> label) {
+  std::vector<int> label_of_op;
+  for (const int group : problem.grouping().group_of_op()) label_of_op.push_back(label[group]);
+  return std::make_shared<Problem>(std::make_shared<Graph>(problem.graph()),
+                                   Grouping(label_of_op),
+                                   std::make_shared<Cluster>(problem.cluster()),
+                                   problem.costs(),
+                                   problem.objective(),
+                                   ProblemChecks::kPlacementOnly);
 }
 
 Nanos PeriodTotals::period() const {

@@ -1,0 +1,486 @@
+#include "agents/ideals/chain_split.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "agents/common/devices.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kMostCuts = 1000;
+constexpr int kMostStates = 1024;  // sets of devices used, by how many of each class
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// The devices that are shared out: the set m with the largest |m| * (cost of the groups that may
+/// run on all of m), of the sets that groups may run on.
+std::uint64_t SharedDevices(const Problem& problem) {
+  std::uint64_t best = 0;
+  double most = -1;
+  std::map<std::uint64_t, double> sets;
+  for (int g = 0; g < problem.num_groups(); ++g) sets.try_emplace(problem.allowed_devices(g), 0);
+  for (auto& [mask, worth] : sets) {
+    for (int g = 0; g < problem.num_groups(); ++g) {
+      if ((mask & ~problem.allowed_devices(g)) == 0) worth += 1 + MeanCost(problem, g, mask);
+    }
+    worth *= std::popcount(mask);
+    if (worth > most) {
+      best = mask;
+      most = worth;
+    }
+  }
+  return best;
+}
+
+/// Groups that may run on all of `devices` by their places: the total order.
+std::vector<int> OrderByPlace(const Problem& problem, std::uint64_t devices) {
+  const Graph& graph = problem.graph();
+  const int num_groups = problem.num_groups();
+  constexpr int kNowhere = std::numeric_limits<int>::max();
+  std::vector<int> place(num_groups, kNowhere), rank(num_groups);
+  for (int i = 0; i < num_groups; ++i) rank[problem.group_order()[i]] = i;
+  const std::span<const int> ops = graph.topological_order();
+  for (int i = 0; i < graph.num_ops(); ++i) {
+    if (graph.op(ops[i]).phase != Phase::kForward) continue;
+    int& first = place[problem.grouping().group_of(ops[i])];
+    first = std::min(first, i);
+  }
+  std::vector<int> placed;
+  for (const int group : problem.group_order()) {
+    if (place[group] != kNowhere) placed.push_back(group);
+  }
+  while (!placed.empty()) {  // round by round, from those with a place
+    std::vector<int> drawn;
+    std::map<int, std::pair<std::int64_t, int>> strongest;  // bytes, -place
+    for (const int source : placed) {
+      for (const auto& [group, bytes] : problem.neighbors(source)) {
+        if (place[group] != kNowhere) continue;
+        const auto [entry, added] = strongest.try_emplace(group, bytes, -place[source]);
+        if (added) drawn.push_back(group);
+        entry->second = std::max(entry->second, std::pair{bytes, -place[source]});
+      }
+    }
+    for (const int group : drawn) place[group] = -strongest[group].second;
+    placed = std::move(drawn);
+  }
+  std::vector<int> order;
+  for (int group = 0; group < num_groups; ++group) {
+    if ((devices & ~problem.allowed_devices(group)) == 0) order.push_back(group);
+  }
+  std::ranges::sort(order, {}, [&](int g) { return std::pair{place[g], rank[g]}; });
+  return order;
+}
+
+/// What is cut into pieces: elements, which are lists of groups, and the ideals of their order.
+struct Lattice {
+  std::vector<std::vector<int>> elements;
+  /// Ideals by size, the empty one first. Of each: the ideals with one element less, and which.
+  struct Below {
+    int element, ideal;
+  };
+  std::vector<std::vector<Below>> below;  ///< [ideals]
+};
+
+Lattice ChainLattice(const Problem& problem, const std::vector<int>& order) {
+  double total = 0;
+  for (const int group : order) total += MeanCost(problem, group, ~std::uint64_t{0});
+  const bool cut_anywhere = std::ssize(order) <= kMostCuts;
+  const double part = total / kMostCuts;
+  Lattice lattice;
+  lattice.below.emplace_back();
+  double running = 0;
+  for (const int group : order) {
+    if (cut_anywhere || lattice.elements.empty() || running >= part) {
+      const int ideal = static_cast<int>(lattice.elements.size());
+      lattice.elements.emplace_back();
+      lattice.below.push_back({{ideal, ideal}});
+      running = 0;
+    }
+    lattice.elements.back().push_back(group);
+    running += MeanCost(problem, group, ~std::uint64_t{0});
+  }
+  return lattice;
+}
+
+struct HashBits {
+  std::size_t operator()(const std::vector<std::uint64_t>& bits) const {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : bits) hash = (hash ^ word) * 0x9e3779b97f4a7c15 + (hash >> 29);
+    return hash;
+  }
+};
+
+std::optional<Lattice> IdealLattice(const CompiledPeriod& p,
+                                    const std::vector<int>& order,
+                                    int max_ideals,
+                                    const Interrupt& interrupt) {
+  const int n = static_cast<int>(order.size());
+  std::vector<int> rank(p.num_groups, -1);
+  for (int i = 0; i < n; ++i) rank[order[i]] = i;
+  std::vector<std::vector<int>> before(n), after(n);  // by rank
+  for (int item = 0; item < p.num_items; ++item) {
+    for (const int reader : p.readers_of(item)) {
+      const int low = std::min(rank[p.maker[item]], rank[reader]);
+      const int high = std::max(rank[p.maker[item]], rank[reader]);
+      if (low < 0) continue;
+      before[high].push_back(low);
+      after[low].push_back(high);
+    }
+  }
+  for (auto* const lists : {&before, &after}) {
+    for (std::vector<int>& list : *lists) {
+      std::ranges::sort(list);
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+    }
+  }
+  using Bits = std::vector<std::uint64_t>;
+  const auto has = [](const Bits& bits, int i) { return bits[i / 64] >> (i % 64) & 1; };
+  Lattice lattice;
+  for (const int group : order) lattice.elements.push_back({group});
+  lattice.below.emplace_back();
+  // What may come next, of each ideal of one size.
+  struct Ideal {
+    int index;
+    std::vector<int> next;
+  };
+  std::unordered_map<Bits, Ideal, HashBits> layer, above;
+  Ideal& empty = layer[Bits((n + 63) / 64, 0)];
+  empty.index = 0;
+  for (int i = 0; i < n; ++i) {
+    if (before[i].empty()) empty.next.push_back(i);
+  }
+  for (int size = 0; size < n; ++size) {
+    interrupt.Check();
+    above.clear();
+    for (const auto& [bits, ideal] : layer) {
+      for (const int element : ideal.next) {
+        Bits larger = bits;
+        larger[element / 64] |= std::uint64_t{1} << (element % 64);
+        const auto [entry, added] = above.try_emplace(larger);
+        if (added) {
+          if (std::ssize(lattice.below) == max_ideals) return std::nullopt;
+          entry->second.index = static_cast<int>(lattice.below.size());
+          lattice.below.emplace_back();
+          std::vector<int>& next = entry->second.next;
+          for (const int other : ideal.next) {
+            if (other != element) next.push_back(other);
+          }
+          for (const int other : after[element]) {
+            if (std::ranges::all_of(before[other], [&](int b) { return has(larger, b); })) {
+              next.push_back(other);
+            }
+          }
+        }
+        lattice.below[entry->second.index].push_back({element, ideal.index});
+      }
+    }
+    std::swap(layer, above);
+  }
+  return lattice;
+}
+
+/// The dynamic programme over a lattice.
+class SplitProgramme {
+ public:
+  SplitProgramme(const CompiledPeriod& p,
+                 const Lattice& lattice,
+                 std::uint64_t devices,
+                 bool memory)
+      : p_(p), lattice_(lattice), devices_(devices), memory_(memory) {
+    SetClasses();
+    SetStates();
+    in_piece_.assign(p.num_items + p.num_inputs, 0);
+    cost_.assign(num_classes(), 0);
+    transfers_.assign(num_classes(), 0);
+    seen_.assign(lattice.below.size(), -1);
+    const std::size_t cells = lattice.below.size() * num_states_;
+    value_.assign(cells, kNever);
+    from_.assign(cells, {});
+    value_[0] = 0;
+  }
+
+  /// @param limit  splits of this period or more are of no interest [ns]
+  /// @return whether there is a split
+  bool Solve(double limit, const Interrupt& interrupt) {
+    limit_ = limit;
+    for (std::size_t ideal = 1; ideal < lattice_.below.size(); ++ideal) {
+      interrupt.Check();
+      upper_ = static_cast<int>(ideal);
+      Visit(upper_);
+    }
+    const auto values = value_.end() - static_cast<std::ptrdiff_t>(num_states_);
+    best_ = std::min_element(values, value_.end());
+    return value() < kNever;
+  }
+  double value() const { return *best_; }
+  Placement placement() const {
+    int ideal = static_cast<int>(lattice_.below.size()) - 1;
+    int state = static_cast<int>((best_ - value_.begin()) - ideal * std::ptrdiff_t(num_states_));
+    Placement placement;
+    placement.device.assign(p_.num_groups, 0);
+    std::vector<int> used(num_classes(), 0);
+    while (ideal > 0) {
+      const From from = from_[ideal * num_states_ + state];
+      const int device = classes_[from.device_class].devices[used[from.device_class]++];
+      for (const int element : Between(ideal, from.ideal)) {
+        for (const int group : lattice_.elements[element]) {
+          placement.device[group] = static_cast<DeviceIndex>(device);
+        }
+      }
+      ideal = from.ideal;
+      state = from.state;
+    }
+    return placement;
+  }
+
+ private:
+  struct DeviceClass {
+    std::vector<int> devices;
+    std::int64_t memory;
+    std::vector<double> time;  // [num_items] that a piece there pays [ns]
+  };
+  struct From {
+    int ideal = -1, state = -1, device_class = -1;
+  };
+  struct Transition {
+    int from, to, device_class;
+  };
+
+  int num_classes() const { return static_cast<int>(classes_.size()); }
+
+  void SetClasses() {
+    const Cluster& cluster = p_.problem.cluster();
+    std::map<std::pair<int, std::int64_t>, int> class_of;
+    for (int d = 0; d < p_.num_devices; ++d) {
+      if ((devices_ >> d & 1) == 0) continue;
+      const std::pair key{cluster.device(d).kind, p_.memory[d]};
+      const auto [entry, added] = class_of.try_emplace(key, num_classes());
+      if (added) classes_.push_back({{}, p_.memory[d], {}});
+      classes_[entry->second].devices.push_back(d);
+    }
+    // Too many sets: each device a class of its own, to be taken in their order.
+    num_states_ = 1;
+    for (const DeviceClass& one : classes_) {
+      num_states_ = std::min<std::size_t>(num_states_ * (one.devices.size() + 1), kMostStates + 1);
+    }
+    in_order_ = num_states_ > kMostStates;
+    if (in_order_) {
+      classes_.clear();
+      for (int d = 0; d < p_.num_devices; ++d) {
+        if (devices_ >> d & 1) classes_.push_back({{d}, p_.memory[d], {}});
+      }
+    }
+    for (DeviceClass& one : classes_) {
+      one.time.assign(p_.num_items, 0);
+      double pairs = 0;
+      std::vector<double> path_share(p_.num_paths, 0);
+      for (const int d : one.devices) {
+        for (int e = 0; e < p_.num_devices; ++e) {
+          if (d == e || p_.pays[d] == 0) continue;
+          path_share[p_.path[d * p_.num_devices + e]] += 1;
+          path_share[p_.path[e * p_.num_devices + d]] += 1;
+          pairs += 2;
+        }
+      }
+      for (int item = 0; item < p_.num_items && pairs > 0; ++item) {
+        for (int path = 0; path < p_.num_paths; ++path) {
+          if (path_share[path] == 0) continue;
+          one.time[item] += path_share[path] / pairs *
+                            static_cast<double>(p_.transfer_time[p_.times[item] + path]);
+        }
+      }
+    }
+  }
+
+  // States: how many of each class are used, mixed radix; in order: how many of the devices are
+  // over.
+  void SetStates() {
+    if (in_order_) {
+      num_states_ = classes_.size() + 1;
+      for (int from = 0; from < num_classes(); ++from) {
+        for (int d = from; d < num_classes(); ++d) transitions_.push_back({from, d + 1, d});
+      }
+      return;
+    }
+    for (int state = 0; state < static_cast<int>(num_states_); ++state) {
+      int step = 1, rest = state;
+      for (int c = 0; c < num_classes(); ++c) {
+        const int radix = static_cast<int>(classes_[c].devices.size()) + 1;
+        if (rest % radix + 1 < radix) transitions_.push_back({state, state + step, c});
+        rest /= radix;
+        step *= radix;
+      }
+    }
+  }
+
+  // Puts a group into the piece or takes it out.
+  void Toggle(int group, int sign) {
+    for (int c = 0; c < num_classes(); ++c) {
+      cost_[c] += sign * p_.problem.group_cost(group, classes_[c].devices[0]);
+    }
+    bytes_ += sign * p_.bytes[group];
+    const auto pin = [&](int item) {
+      const int pins = static_cast<int>(p_.readers_of(item).size()) + 1;
+      const bool was_cut = in_piece_[item] > 0 && in_piece_[item] < pins;
+      in_piece_[item] += sign;
+      const bool is_cut = in_piece_[item] > 0 && in_piece_[item] < pins;
+      if (was_cut == is_cut) return;
+      for (int c = 0; c < num_classes(); ++c) {
+        transfers_[c] += (is_cut ? 1 : -1) * classes_[c].time[item];
+      }
+    };
+    for (int i = p_.made_begin[group]; i < p_.made_begin[group + 1]; ++i) pin(i);
+    for (const int item : p_.read_by(group)) {
+      if (item < p_.num_items) {
+        pin(item);
+        continue;
+      }
+      in_piece_[item] += sign;
+      if (in_piece_[item] == (sign > 0 ? 1 : 0))
+        bytes_ += sign * p_.input_bytes[item - p_.num_items];
+    }
+  }
+
+  // The piece is upper_ without `lower`. Tries it on every class, and all larger pieces.
+  void Visit(int lower) {
+    seen_[lower] = upper_;
+    if (lower != upper_) Extend(lower);
+    for (const auto& [element, ideal] : lattice_.below[lower]) {
+      if (seen_[ideal] == upper_) continue;
+      for (const int group : lattice_.elements[element]) Toggle(group, 1);
+      if (static_cast<double>(*std::ranges::min_element(cost_)) < limit_) Visit(ideal);
+      for (const int group : lattice_.elements[element]) Toggle(group, -1);
+    }
+  }
+
+  void Extend(int lower) {
+    const double* const below = &value_[lower * num_states_];
+    double* const above = &value_[upper_ * num_states_];
+    From* const from = &from_[upper_ * num_states_];
+    for (const Transition& transition : transitions_) {
+      const int c = transition.device_class;
+      if (memory_ && bytes_ > classes_[c].memory) continue;
+      const double load = static_cast<double>(cost_[c]) + transfers_[c];
+      const double value = std::max(below[transition.from], load);
+      if (value >= limit_ || value >= above[transition.to]) continue;
+      above[transition.to] = value;
+      from[transition.to] = {lower, transition.from, c};
+    }
+  }
+
+  // The elements on any way down.
+  std::vector<int> Between(int upper, int lower) const {
+    // Ideals are ordered by size, so that a way down never passes below `lower`.
+    std::vector<int> elements;
+    std::vector<bool> dead(upper + 1, false);
+    std::vector<std::pair<int, std::size_t>> way{{upper, 0}};
+    while (way.back().first != lower) {
+      auto& [ideal, next] = way.back();
+      const auto& below = lattice_.below[ideal];
+      while (next < below.size() && (below[next].ideal < lower || dead[below[next].ideal])) ++next;
+      if (next == below.size()) {
+        dead[ideal] = true;
+        way.pop_back();
+        elements.pop_back();
+        continue;
+      }
+      elements.push_back(below[next].element);
+      way.emplace_back(below[next].ideal, 0);
+    }
+    return elements;
+  }
+
+  const CompiledPeriod& p_;
+  const Lattice& lattice_;
+  std::uint64_t devices_;
+  bool memory_;
+  bool in_order_ = false;
+  std::vector<DeviceClass> classes_;
+  std::size_t num_states_ = 1;
+  std::vector<Transition> transitions_;
+  double limit_ = kNever;
+  int upper_ = 0;
+  // Of the piece.
+  std::vector<int> in_piece_;      // [num_items + num_inputs] pins
+  std::vector<Nanos> cost_;        // [classes] of the ops [ns]
+  std::vector<double> transfers_;  // [classes] [ns]
+  std::int64_t bytes_ = 0;
+  // [ideals, states] least period, and the last piece of it.
+  std::vector<double> value_;
+  std::vector<double>::const_iterator best_;
+  std::vector<From> from_;
+  std::vector<int> seen_;  // [ideals] the last ideal from which it was visited
+};
+
+/// Groups that are in no piece, dearest first: each where the period, then the sum of the loads, is
+/// least.
+void PlaceOthers(const CompiledPeriod& problem, std::uint64_t devices, Placement& placement) {
+  std::vector<int> others;
+  const auto cost = [&](int g) { return MeanCost(problem.problem, g, ~std::uint64_t{0}); };
+  for (int group = 0; group < problem.num_groups; ++group) {
+    if ((devices & ~problem.problem.allowed_devices(group)) == 0) continue;
+    others.push_back(group);
+    const int first = FirstDevice(problem.problem.allowed_devices(group));
+    placement.device[group] = static_cast<DeviceIndex>(first);
+  }
+  std::ranges::stable_sort(others, std::greater{}, cost);
+  PeriodState state(problem);
+  state.SetTo(placement.device);
+  for (const int group : others) {
+    Move best{group, state.device()[group]};
+    std::pair least{kMaxNanos, kMaxNanos};
+    for (int d = 0; d < problem.num_devices; ++d) {
+      if (!problem.problem.allowed(group, d)) continue;
+      const Move move{group, static_cast<DeviceIndex>(d)};
+      const PeriodTotals& totals = state.Try({&move, 1});
+      const Nanos sum = std::accumulate(totals.load.begin(), totals.load.end(), Nanos{0});
+      if (std::pair{totals.period(), sum} < least) {
+        least = {totals.period(), sum};
+        best = move;
+      }
+      state.Undo();
+    }
+    state.Try({&best, 1});
+    state.Keep();
+  }
+  placement.device = state.device();
+}
+
+}  // namespace
+
+SplitOfGroups Split(const CompiledPeriod& problem, int max_ideals, const Interrupt& interrupt) {
+  const std::uint64_t devices = SharedDevices(problem.problem);
+  const std::vector<int> order = OrderByPlace(problem.problem, devices);
+  const Lattice chain = ChainLattice(problem.problem, order);
+  SplitOfGroups split;
+  double limit = kNever;
+  for (const bool memory : {true, false}) {
+    SplitProgramme programme(problem, chain, devices, memory);
+    if (!programme.Solve(kNever, interrupt)) continue;
+    split.placement = programme.placement();
+    if (memory) limit = programme.value() * (1 + 1e-9) + 1;
+    break;
+  }
+  const std::optional<Lattice> ideals =
+      max_ideals == 0 ? std::nullopt : IdealLattice(problem, order, max_ideals, interrupt);
+  if (ideals.has_value()) {
+    split.num_ideals = static_cast<int>(ideals->below.size());
+    SplitProgramme programme(problem, *ideals, devices, true);
+    if (programme.Solve(limit, interrupt)) split.placement = programme.placement();
+  }
+  PlaceOthers(problem, devices, split.placement);
+  return split;
+}
+
+}  // namespace emplace

@@ -1,0 +1,34 @@
+#pragma once
+
+// One convex set of groups per device, for the period: the best such split, found by dynamic
+// programming over the ideals of the groups' order, or over those of one linear order where there
+// are too many of them (chain_split.h says what is exact). Evaluates that one placement.
+
+#include <vector>
+
+#include "agents/common/constructive_agent.h"
+#include "framework/config/fields.h"
+#include "framework/placement/placement.h"
+
+namespace emplace {
+
+struct IdealsConfig {
+  int max_ideals = 5000;
+  void Visit(FieldVisitor& v) {
+    v.Field("max_ideals", max_ideals, "more ideals than these: those of one linear order");
+  }
+};
+
+class IdealsAgent final : public ConstructiveAgent {
+ public:
+  using Config = IdealsConfig;
+  /// @throws SettingError for a number out of range
+  IdealsAgent(const AgentContext& context, const Config& config);
+
+ private:
+  std::vector<Placement> Construct() const override;
+
+  int max_ideals_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,114 @@
+#include "agents/period_mip/period_mip.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "agents/common/state.h"
+#include "framework/bounds/lower_bound.h"
+#include "framework/bounds/mip.h"
+#include "framework/bounds/period_bound.h"
+#include "framework/config/setting_error.h"
+#include "framework/placement/placement.h"
+#include "framework/search/compiled_period.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kLooksPerEvaluation = 5;  // of the solver, at the budget
+
+PeriodMultilevelConfig CheckedWarm(const PeriodMipConfig& config) {
+  RequireRange("warm_steps", config.warm_steps, 1, 1e9);
+  RequireRange("warm.population", config.warm.population, 2, 1e6);
+  RequireRange("warm.effort", config.warm.effort, 1, 1e6);
+  return config.warm;
+}
+
+}  // namespace
+
+PeriodMipAgent::PeriodMipAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem),
+      interrupt_(context.end_construction),
+      config_(config),
+      warm_(context, CheckedWarm(config)) {
+}
+
+void PeriodMipAgent::Step(Evaluator& evaluator) {
+  if (finished_) return;
+  if (warm_steps_ < config_.warm_steps && !warm_.Finished()) {
+    warm_.Step(evaluator);
+    ++warm_steps_;
+    return;
+  }
+  Prove(evaluator);
+  finished_ = true;
+}
+
+void PeriodMipAgent::Prove(Evaluator& evaluator) {
+  const auto [start, start_score] = warm_.best();
+  const Nanos most = MostPeriod(CompiledPeriod(*problem_));
+  Nanos known = start_score.deficit == 0 ? std::max<Nanos>(1, start_score.step_time) : most;
+  const auto raise = [&](Nanos bound) {
+    bound_ = std::max(bound_, std::min(bound, known));
+    return bound_ >= known;
+  };
+  raise(ProveBound(*problem_).value);
+  // A search without new placements must learn, too, that the budget is at its end.
+  int looks = 0;
+  const auto stop = [&] {
+    interrupt_.Check();
+    if (++looks % kLooksPerEvaluation == 0) evaluator.Evaluate(start);
+    return false;
+  };
+  const std::shared_ptr<const Problem> merged = MergeInseparable(*problem_, known, stop);
+  const CompiledPeriod compiled(*merged);
+  ProveSpreading(compiled, known, stop, raise);
+  if (bound_ >= known) return;
+
+  const PeriodProgramme programme(compiled, known);
+  if (std::ranges::any_of(programme.columns, [](const auto& choice) { return choice.empty(); })) {
+    raise(known);  // no device has the group within a smaller period
+    return;
+  }
+  Placement last = start;
+  const double proven = BranchAndBound(
+      programme.model,
+      {.choices = programme.columns,
+       .weight = programme.weight,
+       .branches = [&](int group,
+                       std::span<const int> decided) { return programme.Branches(group, decided); },
+       .stop = stop,
+       .cutoff = [&] { return programme.Cutoff(known); },
+       .found =
+           [&](std::span<const double> solution, bool) {
+             Placement placement =
+                 ContractPlacement(ExpandPlacement(programme.Round(solution), merged->grouping()),
+                                   problem_->grouping(),
+                                   problem_->graph(),
+                                   problem_->cluster());
+             if (placement.device == last.device) return;
+             const Outcome outcome = evaluator.Evaluate(placement);
+             if (outcome.feasible) known = std::min(known, std::max<Nanos>(1, outcome.step_time));
+             last = std::move(placement);
+           },
+       .improved = [&](double value) { raise(programme.ToNanos(value)); }});
+  raise(programme.ToNanos(proven));
+}
+
+void PeriodMipAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "period_mip", *problem_);
+  writer.Int(warm_steps_);
+  writer.Int(finished_);
+  writer.Int(bound_);
+  warm_.Save(out);
+}
+
+void PeriodMipAgent::Load(std::istream& in) {
+  StateReader reader(in, "period_mip", *problem_);
+  warm_steps_ = reader.Int("a number of steps", 0, config_.warm_steps);
+  finished_ = reader.Flag();
+  bound_ = reader.Count("a bound");
+  warm_.Load(in);
+}
+
+}  // namespace emplace

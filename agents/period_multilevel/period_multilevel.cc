@@ -1,0 +1,141 @@
+#include "agents/period_multilevel/period_multilevel.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "agents/common/devices.h"
+#include "agents/common/state.h"
+#include "agents/ideals/chain_split.h"
+#include "agents/random/random_agent.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kClustersPerDevice = 8;                  // where coarsening ends
+constexpr double kLeastShare = 0.1, kMostShare = 0.7;  // largest cluster, of a device's fair share
+constexpr std::int64_t kLeastProposals = 20'000, kMostProposals = 2'000'000;  // per level
+constexpr double kHotRandom = 0.3, kHotRefine = 0.02, kHotRecombine = 0.05;
+constexpr double kCold = 5e-5;
+
+}  // namespace
+
+PeriodMultilevelAgent::PeriodMultilevelAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem),
+      interrupt_(context.end_step),
+      config_(config),
+      has_choice_(NumChoices(*problem_) > 0),
+      finest_(std::make_shared<PeriodLevel>(problem_)),
+      rng_(context.seed) {
+  RequireRange("population", config.population, 2, 1e6);
+  RequireRange("effort", config.effort, 1, 1e6);
+  for (int group = 0; group < problem_->num_groups(); ++group) {
+    total_cost_ += MeanCost(*problem_, group, ~std::uint64_t{0});
+  }
+}
+
+Placement PeriodMultilevelAgent::Refine(std::span<const int> keep_apart,
+                                        const Placement& start,
+                                        double hot) {
+  const int num_devices = problem_->num_devices();
+  const double share = kLeastShare + (kMostShare - kLeastShare) * Uniform01(rng_);
+  const auto levels = Coarsen(
+      finest_,
+      keep_apart,
+      {.max_cost = share * total_cost_ / num_devices, .enough = kClustersPerDevice * num_devices},
+      rng_);
+  std::vector<DeviceIndex> device = start.device;
+  for (std::size_t i = 1; i < levels.size() && !device.empty(); ++i) {
+    std::vector<DeviceIndex> coarse(levels[i]->problem->num_groups());
+    for (std::size_t g = 0; g < device.size(); ++g) coarse[levels[i]->cluster_of[g]] = device[g];
+    device = std::move(coarse);
+  }
+  if (device.empty()) device = DrawPlacement(*levels.back()->problem, rng_).device;
+  for (std::size_t i = levels.size(); i-- > 0;) {
+    const PeriodLevel& level = *levels[i];
+    const bool is_coarsest = i + 1 == levels.size();
+    Anneal(level.compiled,
+           {.hot = is_coarsest ? hot : kHotRefine,
+            .cold = kCold,
+            .proposals =
+                std::clamp<std::int64_t>(std::int64_t{config_.effort} * level.problem->num_groups(),
+                                         kLeastProposals,
+                                         kMostProposals)},
+           device,
+           rng_,
+           interrupt_);
+    if (i == 0) break;
+    std::vector<DeviceIndex> fine;
+    for (const int cluster : level.cluster_of) fine.push_back(device[cluster]);
+    device = std::move(fine);
+  }
+  return {device};
+}
+
+Placement PeriodMultilevelAgent::Create() {
+  if (!population_.empty()) return Refine({}, {}, kHotRandom);
+  const Placement split = Split(finest_->compiled, 0, interrupt_).placement;
+  const std::vector<int> keep_apart(split.device.begin(), split.device.end());
+  return Refine(keep_apart, split, kHotRefine);
+}
+
+Placement PeriodMultilevelAgent::Recombine() {
+  const int size = static_cast<int>(population_.size());
+  const Member* a = &population_[UniformInt(rng_, size)];
+  const Member* b = UniformInt(rng_, 4) == 0 ? a : &population_[UniformInt(rng_, size)];
+  if (b->score < a->score) std::swap(a, b);
+  std::vector<int> keep_apart;
+  for (int g = 0; g < problem_->num_groups(); ++g) {
+    keep_apart.push_back(a->placement.device[g] * kMaxDevices + b->placement.device[g]);
+  }
+  return Refine(keep_apart, a->placement, kHotRecombine);
+}
+
+void PeriodMultilevelAgent::Add(Member member) {
+  if (static_cast<int>(population_.size()) < config_.population) {
+    population_.push_back(std::move(member));
+    return;
+  }
+  const auto by_score = [](const Member& a, const Member& b) { return a.score < b.score; };
+  auto place = std::ranges::find(population_, member.score, &Member::score);
+  if (place == population_.end()) place = std::ranges::max_element(population_, by_score);
+  if (member.score <= place->score) *place = std::move(member);
+}
+
+void PeriodMultilevelAgent::Step(Evaluator& evaluator) {
+  if (Finished()) return;
+  Placement placement =
+      static_cast<int>(population_.size()) < config_.population ? Create() : Recombine();
+  const Score score = ScoreOf(evaluator.Evaluate(placement));
+  Add({std::move(placement), score});
+}
+
+const PeriodMultilevelAgent::Member& PeriodMultilevelAgent::best() const {
+  return *std::ranges::min_element(population_, {}, &Member::score);
+}
+
+void PeriodMultilevelAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "period_multilevel", *problem_);
+  writer.Generator(rng_);
+  writer.Int(static_cast<std::int64_t>(population_.size()));
+  for (const Member& member : population_) {
+    writer.Devices(member.placement);
+    writer.Int(member.score.deficit);
+    writer.Int(member.score.step_time);
+  }
+}
+
+void PeriodMultilevelAgent::Load(std::istream& in) {
+  StateReader reader(in, "period_multilevel", *problem_);
+  reader.Generator(rng_);
+  population_.assign(reader.Int("a number of placements", 0, config_.population), {});
+  for (Member& member : population_) {
+    member.placement = reader.Devices();
+    member.score.deficit = reader.Count("a deficit");
+    member.score.step_time = reader.Count("a period");
+  }
+}
+
+}  // namespace emplace

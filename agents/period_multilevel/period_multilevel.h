@@ -1,0 +1,76 @@
+#pragma once
+
+// Multilevel search with recombination, for the period.
+//
+// A step makes one placement. It coarsens the problem (common/period_levels.h), anneals on the
+// coarsest level, and again on each finer one with what came of the level above. The first
+// `population` steps begin with random placements of the coarsest level, but for the very first,
+// which begins with the best contiguous split (ideals/chain_split.h). Each further step takes two
+// placements a, b of the population and never joins groups that a or b keeps apart, so that both
+// are placements of the coarsest level, too; it begins there with the better one. In every fourth
+// step b is a. The result replaces the worst placement of the population if it is better than that
+// one, or one of equal score.
+//
+// Annealing makes up to `effort` proposals per group and level. Deterministic for a seed; each step
+// costs one evaluation of the budget. Never ends unless no group has a choice.
+//
+// References: G. Karypis, V. Kumar, Multilevel k-way Hypergraph Partitioning, VLSI Design 11
+// (2000); R. Andre, S. Schlag, C. Schulz, Memetic Multilevel Hypergraph Partitioning, GECCO 2018
+// (recombination).
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "agents/common/period_levels.h"
+#include "framework/base/random.h"
+#include "framework/config/fields.h"
+#include "framework/search/agent.h"
+#include "framework/search/outcome_table.h"
+
+namespace emplace {
+
+struct PeriodMultilevelConfig {
+  int population = 8;
+  int effort = 200;
+  void Visit(FieldVisitor& v) {
+    v.Field("population", population, "placements kept to be recombined");
+    v.Field("effort", effort, "proposals of the annealing, per group and level");
+  }
+};
+
+class PeriodMultilevelAgent final : public Agent {
+ public:
+  using Config = PeriodMultilevelConfig;
+  /// @throws SettingError for a number out of range
+  PeriodMultilevelAgent(const AgentContext& context, const Config& config);
+  void Step(Evaluator& evaluator) override;
+  bool Finished() const override { return !population_.empty() && !has_choice_; }
+  void Save(std::ostream& out) const override;
+  void Load(std::istream& in) override;
+
+  struct Member {
+    Placement placement;
+    Score score;
+  };
+  /// The best of the population. @pre a step was made
+  const Member& best() const;
+
+ private:
+  /// @param start  for the coarsest level; empty: random
+  Placement Refine(std::span<const int> keep_apart, const Placement& start, double hot);
+  Placement Create();
+  Placement Recombine();
+  void Add(Member member);
+
+  std::shared_ptr<const Problem> problem_;
+  Interrupt interrupt_;
+  Config config_;
+  bool has_choice_;
+  double total_cost_ = 0;  // of all groups, mean over their devices [ns]
+  std::shared_ptr<const PeriodLevel> finest_;
+  Rng rng_;
+  std::vector<Member> population_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,193 @@
+#include "framework/bounds/mip.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/random.h"
+
+namespace {
+
+using namespace emplace;
+
+using Entries = std::vector<std::pair<int, double>>;
+
+// min x + y  s.t.  x + 2 y >= 4,  3 x + y >= 6: least at (8/5, 6/5), 14/5, with prices 2/5 and 1/5.
+LinearModel TwoRows() {
+  LinearModel model;
+  model.AddColumn(1, 0, 100);
+  model.AddColumn(1, 0, 100);
+  model.AddRow(4, kNoLimit, Entries{{0, 1}, {1, 2}});
+  model.AddRow(6, kNoLimit, Entries{{0, 3}, {1, 1}});
+  return model;
+}
+
+TEST_CASE("a linear programme, its prices, and what they prove") {
+  LinearModel model = TwoRows();
+  LinearProgramme programme(model);
+  REQUIRE(programme.Solve({}) == LinearProgramme::Status::kOptimal);
+  CHECK(programme.solution()[0] == doctest::Approx(1.6));
+  CHECK(programme.solution()[1] == doctest::Approx(1.2));
+  CHECK(programme.prices()[0] == doctest::Approx(0.4));
+
+  const std::vector<double> prices{0.4, 0.2};
+  const double proven = ProvenValue(model, prices, model.lower, model.upper);
+  CHECK(proven == doctest::Approx(2.8).epsilon(1e-12));
+  CHECK(proven <= 2.8);
+  std::vector<double> reduced;
+  ProvenValue(model, std::vector{0.2, 0.1}, model.lower, model.upper, &reduced);
+  CHECK(reduced[0] == doctest::Approx(0.5));  // 1 - 0.2 - 3 * 0.1
+  CHECK(reduced[0] <= 0.5);
+  CHECK(reduced[1] == doctest::Approx(0.5));  // 1 - 2 * 0.2 - 0.1
+  // Half the prices: 1.4 of the rows, reduced costs 1 - 0.5 >= 0 on columns that may be 0.
+  CHECK(ProvenValue(model, std::vector{0.2, 0.1}, model.lower, model.upper) ==
+        doctest::Approx(1.4).epsilon(1e-12));
+  // 0.6 and 0.2: the second column gets 1 - 1.4, which proves nothing without an upper bound.
+  CHECK(ProvenValue(model, std::vector{0.6, 0.2}, model.lower, std::vector{100.0, kNoLimit}) ==
+        -kNoLimit);
+  // 0.4 and 0.3: the first gets 1 - 1.3 = -0.3, 100 times at most: 1.6 + 1.8 - 30; the second -0.1.
+  CHECK(ProvenValue(model, std::vector{0.4, 0.3}, model.lower, std::vector{100.0, 10.0}) ==
+        doctest::Approx(3.4 - 30 - 1));
+  // A row without upper limit proves nothing at a price below 0.
+  CHECK(ProvenValue(model, std::vector{-1.0, 0.0}, model.lower, model.upper) <= 0);
+
+  model.AddRow(0, 1, Entries{{0, 1}});  // x <= 1: then y = 3
+  programme.AddRows(model);
+  REQUIRE(programme.Solve({}) == LinearProgramme::Status::kOptimal);
+  CHECK(programme.solution()[1] == doctest::Approx(3));
+  programme.SetBounds(1, 0, 2);
+  CHECK(programme.Solve({}) == LinearProgramme::Status::kInfeasible);
+  CHECK(programme.InfeasibilityRay().size() == 3);
+  programme.SetBounds(1, 0, 3);
+  CHECK(programme.Solve([] { return true; }) == LinearProgramme::Status::kStopped);
+}
+
+// Choices with random costs, and rows that couple them.
+struct RandomChoices {
+  explicit RandomChoices(Rng& rng) {
+    const int period = model.AddColumn(1, 0, 1000);
+    const int count = 1 + UniformInt(rng, 5);
+    for (int i = 0; i < count; ++i) {
+      choices.emplace_back();
+      Entries one;
+      for (int c = 1 + UniformInt(rng, 3); c > 0; --c) {
+        choices.back().push_back(model.AddColumn(UniformInt(rng, 5), 0, 1));
+        one.emplace_back(choices.back().back(), 1);
+      }
+      model.AddRow(1, 1, one);
+      weight.push_back(Uniform01(rng));
+    }
+    for (int r = 0; r < 3; ++r) {
+      Entries load{{period, 1}};
+      Entries room;
+      for (int c = 1; c < model.num_columns(); ++c) {
+        load.emplace_back(c, -UniformInt(rng, 10));
+        room.emplace_back(c, UniformInt(rng, 4));
+      }
+      model.AddRow(0, kNoLimit, load);
+      if (r == 0) model.AddRow(-kNoLimit, 3 + UniformInt(rng, 4), room);
+    }
+  }
+
+  // The least value of all choices; kNoLimit if none keeps the rows.
+  double Least() const {
+    std::vector<double> x(model.num_columns(), 0);
+    double best = kNoLimit;
+    const auto visit = [&](auto&& self, std::size_t choice) -> void {
+      if (choice == choices.size()) {
+        x[0] = 0;
+        for (int i = 0; i < model.num_rows(); ++i) {
+          double sum = 0;
+          bool has_period = false;
+          for (int e = model.row_begin[i]; e < model.row_begin[i + 1]; ++e) {
+            sum += model.value[e] * x[model.column[e]];
+            has_period |= model.column[e] == 0;
+          }
+          if (has_period) x[0] = std::max(x[0], -sum + x[0]);
+          if (!has_period && sum > model.row_upper[i]) return;
+        }
+        double value = 0;
+        for (int c = 0; c < model.num_columns(); ++c) value += model.cost[c] * x[c];
+        best = std::min(best, value);
+        return;
+      }
+      for (const int c : choices[choice]) {
+        x[c] = 1;
+        self(self, choice + 1);
+        x[c] = 0;
+      }
+    };
+    visit(visit, 0);
+    return best;
+  }
+
+  LinearModel model;
+  std::vector<std::vector<int>> choices;
+  std::vector<double> weight;
+};
+
+TEST_CASE("any prices prove no more than the least value of all choices") {
+  Rng rng(1);
+  for (int trial = 0; trial < 300 * EMPLACE_TEST_SCALE; ++trial) {
+    const RandomChoices random(rng);
+    std::vector<double> prices;
+    for (int i = 0; i < random.model.num_rows(); ++i) prices.push_back(2 * Uniform01(rng) - 0.5);
+    CHECK(ProvenValue(random.model, prices, random.model.lower, random.model.upper) <=
+          random.Least());
+  }
+}
+
+TEST_CASE("branch and bound finds the least value of all choices, and proves it") {
+  Rng rng(2);
+  int infeasible = 0;
+  for (int trial = 0; trial < 100 * EMPLACE_TEST_SCALE; ++trial) {
+    const RandomChoices random(rng);
+    const double least = random.Least();
+    double best = 1e6, bound = -kNoLimit;
+    const double proven =
+        BranchAndBound(random.model,
+                       {.choices = random.choices,
+                        .weight = random.weight,
+                        .cutoff = [&] { return best - 0.5; },
+                        .found =
+                            [&](std::span<const double> x, bool whole) {
+                              double value = 0;
+                              for (int c = 0; c < random.model.num_columns(); ++c) {
+                                value += random.model.cost[c] * x[c];
+                              }
+                              if (whole) best = std::min(best, std::round(value));
+                            },
+                        .improved =
+                            [&](double value) {
+                              CHECK(value > bound);
+                              bound = value;
+                            }});
+    CHECK(bound <= proven);
+    if (least == kNoLimit) {
+      ++infeasible;
+      CHECK(best == 1e6);
+      CHECK(proven == doctest::Approx(1e6));
+    } else {
+      CHECK(best == least);
+      CHECK(proven <= least);
+      CHECK(proven >= least - 0.5 - 1e-6);
+    }
+  }
+  CHECK(infeasible > 0);
+}
+
+TEST_CASE("a search that is stopped has proved what its open nodes prove") {
+  Rng rng(3);
+  for (int trial = 0; trial < 30; ++trial) {
+    const RandomChoices random(rng);
+    int looks = 0;
+    const double proven = BranchAndBound(
+        random.model, {.choices = random.choices, .weight = random.weight, .stop = [&] {
+                         return ++looks > trial % 6;
+                       }});
+    CHECK(proven <= random.Least());
+  }
+}
+
+}  // namespace
