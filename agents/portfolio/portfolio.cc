@@ -1,6 +1,7 @@
 #include "agents/portfolio/portfolio.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -14,7 +15,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kLeastTurnWeight = 0.1, kForgetting = 0.2;
+constexpr double kLeastShare = 0.1, kLearning = 0.5;
 
 }  // namespace
 
@@ -35,22 +36,39 @@ PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config
   Add<TabuAgent>(context);
 }
 
-void PortfolioAgent::Improve(Evaluator& evaluator) {
-  double sum = 0;
-  for (const Member& member : members_) sum += member.weight;
+std::size_t PortfolioAgent::DrawTurn() {
+  double largest = 0, sum = 0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (!members_[i].tried) return i;
+    largest = std::max(largest, members_[i].rate);
+  }
+  const auto share = [&](const Member& member) {
+    return kLeastShare + (largest > 0 ? member.rate / largest : 0);
+  };
+  for (const Member& member : members_) sum += share(member);
   double drawn = Uniform01(rng()) * sum;
   std::size_t turn = 0;
-  while (turn + 1 < members_.size() && drawn >= members_[turn].weight) {
-    drawn -= members_[turn++].weight;
+  while (turn + 1 < members_.size() && drawn >= share(members_[turn])) {
+    drawn -= share(members_[turn++]);
   }
-  Member& member = members_[turn];
+  return turn;
+}
+
+void PortfolioAgent::Improve(Evaluator& evaluator) {
+  Member& member = members_[DrawTurn()];
+  const Score before = best().score;
   member.agent->Adopt(best());
   CountedEvaluator counted(evaluator);
   while (counted.count() < config_.turn) member.agent->Step(counted);
   current() = member.agent->best();
-  const bool better = Note(current());
-  member.weight =
-      std::max(kLeastTurnWeight, (1 - kForgetting) * member.weight + kForgetting * better);
+  Note(current());
+  const Score after = best().score;
+  const double gain = after.deficit < before.deficit
+                          ? 1
+                          : std::log(static_cast<double>(std::max<Nanos>(before.step_time, 1)) /
+                                     static_cast<double>(std::max<Nanos>(after.step_time, 1)));
+  member.rate += kLearning * (gain / static_cast<double>(counted.count()) - member.rate);
+  member.tried = true;
 }
 
 void PortfolioAgent::SaveSearch(StateWriter& writer) const {
@@ -58,7 +76,8 @@ void PortfolioAgent::SaveSearch(StateWriter& writer) const {
     std::ostringstream state;
     member.agent->Save(state);
     writer.Text(state.str());
-    writer.Double(member.weight);
+    writer.Double(member.rate);
+    writer.Int(member.tried);
   }
 }
 
@@ -66,7 +85,8 @@ void PortfolioAgent::LoadSearch(StateReader& reader) {
   for (Member& member : members_) {
     std::istringstream state(reader.Text("the state of a search"));
     member.agent->Load(state);
-    member.weight = reader.Double("a weight");
+    member.rate = reader.Double("a rate");
+    member.tried = reader.Flag();
   }
 }
 

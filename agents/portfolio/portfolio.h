@@ -4,10 +4,13 @@
 //
 // The members are large_neighborhood, multilevel, genetic and tabu with their default settings. A
 // step is one member's turn: it adopts the best placement of all if that is better than its own,
-// and searches until it has made `turn` evaluations or more. Whose turn it is is drawn by weights:
-// those of a member are 1 at first and become
+// and searches until it has made `turn` evaluations or more. The first turns go round. From then on
+// turns are drawn with probabilities in proportion to
 //
-//   w' = max(0.1, 0.8 w + 0.2 [the turn found a better placement]).
+//   0.1 + r / (largest r of all),     r' = r / 2 + g / 2 behind each turn of the member,
+//
+// g = ln(T / T') / evaluations of the turn, T and T' the best step time before and behind it (1
+// instead of the logarithm where less memory is missing), so that who finds more searches more.
 //
 // Turns are counted in evaluations, not in seconds: the same seed gives the same search.
 //
@@ -15,6 +18,7 @@
 //
 // Reference: C. P. Gomes, B. Selman, Algorithm Portfolios, Artificial Intelligence 126 (2001).
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,11 +47,13 @@ class PortfolioAgent final : public ImprovementAgent {
  private:
   struct Member {
     std::unique_ptr<ImprovementAgent> agent;
-    double weight = 1;
+    double rate = 0;     // r
+    bool tried = false;  // had a turn
   };
   /// @param context  gets a seed of the member's own
   template <class A>
   void Add(AgentContext context);
+  std::size_t DrawTurn();
   void Improve(Evaluator& evaluator) override;
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
