@@ -98,4 +98,13 @@ TEST_CASE("damaged files are refused with line, value and what was expected") {
                  "g.stg:5: expected the end of the file behind task 2"));
 }
 
+TEST_CASE("a file that is cut off within its tasks is refused") {
+  const std::string text = "2\n0 0 0\n1 10 1 0 5\n2 20 2 0 1 1 3\n3 0 1 2 7\n";
+  CHECK(ParseStg(text, "g", "g.stg").messages.size() == 4);
+  for (std::size_t size = 0; size < text.rfind('3'); ++size) {
+    CAPTURE(size);
+    CHECK(RefusalOfStg(text.substr(0, size)).find("g.stg:") == 0);
+  }
+}
+
 }  // namespace
