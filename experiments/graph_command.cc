@@ -19,6 +19,7 @@
 #include "framework/cost/cost_model.h"
 #include "framework/graph/graph_io.h"
 #include "framework/instances/instance.h"
+#include "framework/instances/max_load.h"
 #include "framework/instances/planted.h"
 #include "framework/instances/stg.h"
 #include "framework/instances/task_graph.h"
@@ -108,7 +109,17 @@ Instance ReadTaskGraph(const GraphOptions& options) {
       tasks, options.devices > 0 ? options.devices : tasks.processors, options.file);
 }
 
-// The formats of instances that `convert` reads: the name, which is the extension, and the reader.
+Instance ReadMaxLoadFile(const GraphOptions& options) {
+  if (options.devices > 0) {
+    throw InputError(fmt::format("--devices: {} says how many devices there are", options.file));
+  }
+  const std::string name = std::filesystem::path(options.file).stem().string();
+  const MaxLoadInstance read = ReadMaxLoad(ReadFile(options.file), name, options.file);
+  return {.graph = *read.graph, .cluster = *read.cluster};
+}
+
+// The formats of instances that `convert` reads: the name, which is the extension of those that
+// have one of their own, and the reader.
 struct InstanceFormat {
   const char* name;
   Instance (*read)(const GraphOptions&);
@@ -116,6 +127,7 @@ struct InstanceFormat {
 constexpr InstanceFormat kInstanceFormats[] = {
     {"stg", ReadTaskGraph<ParseStg>},
     {"dot", ReadTaskGraph<ParseWeightedDot>},
+    {"max_load", ReadMaxLoadFile},
 };
 
 // The format of the input of `convert`; nullptr: a graph file.
@@ -224,7 +236,8 @@ void AddGraphCommand(Command program) {
   convert
       .Add("file",
            options->file,
-           "graph: a name of `emplace list graphs` or a path; or an instance: .stg, .dot")
+           "graph: a name of `emplace list graphs` or a path; or an instance: .stg, .dot, or what "
+           "--from says")
       .Required();
   convert
       .Add("output",
@@ -235,7 +248,8 @@ void AddGraphCommand(Command program) {
   convert.Add("--from",
               options->from,
               "format of the input, whatever its name says: graph, stg (Standard Task Graph Set), "
-              "dot (Graphviz with a Weight for every node and edge)");
+              "dot (Graphviz with a Weight for every node and edge), max_load (JSON with costs of "
+              "nodes and edges, for objective: period)");
   convert
       .Add("--devices",
            options->devices,

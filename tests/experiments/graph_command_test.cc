@@ -154,6 +154,32 @@ TEST_CASE("instances are converted to a graph and a cluster that can be simulate
   CHECK(RunEmplace({"run", "run.yaml"}, here).exit_code == 0);
 }
 
+TEST_CASE("a max-load instance is converted to a problem of the period") {
+  const TempDir folder;
+  const ProcessOptions here{.folder = folder.path()};
+  // a on an accelerator 2 s, b 3 s, 1 s between them: together 5 s, apart 4 s at most.
+  WriteText(folder / "load.json", R"({"maxSizePerFPGA": 100, "maxFPGAs": 2, "maxCPUs": 0,
+    "nodes": [{"id": 0, "name": "a", "supportedOnFpga": 1, "cpuLatency": 4, "fpgaLatency": 2},
+              {"id": 1, "name": "b", "supportedOnFpga": 1, "cpuLatency": 4, "fpgaLatency": 3}],
+    "edges": [{"sourceId": 0, "destId": 1, "cost": 1}]})");
+  const ProcessResult converted =
+      RunEmplace({"graph", "convert", "load.json", "g.json", "--from", "max_load"}, here);
+  CAPTURE(converted.err);
+  CHECK(converted.out == "load: 2 ops, 2 devices\nwrote g.json, g.cluster.yaml\n");
+  WriteText(folder / "run.yaml",
+            "graph: ./g.json\ncluster: ./g.cluster.yaml\nobjective: period\nagents: [ideals]\n"
+            "budget: {seconds: 5}\n");
+  const ProcessResult run = RunEmplace({"run", "./run.yaml", "--json", "-o", "r.h5"}, here);
+  CAPTURE(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(Json::parse(run.out)["agents"][0]["step_time_ns"]["min"] == 4'000'000'000);
+  const ProcessResult refused = RunEmplace(
+      {"graph", "convert", "load.json", "h.json", "--from", "max_load", "--devices", "2"}, here);
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("--devices: load.json says how many devices there are") !=
+        std::string::npos);
+}
+
 TEST_CASE("instances that cannot be converted are refused") {
   const TempDir folder;
   const ProcessOptions here{.folder = folder.path()};
