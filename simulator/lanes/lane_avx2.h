@@ -14,7 +14,7 @@ namespace emplace {
 
 struct Avx2Lanes {
   static constexpr int kLanes = 8;
-  static constexpr int kTable = 8;  ///< entries that Lookup() reaches
+  static constexpr int kTable = 8;  ///< entries that a fast Lookup() reaches
   using V = __m256i;                ///< a number per lane
   using M = __m256i;                ///< yes or no per lane: all bits or none
   using Word = std::uint64_t;       ///< the same in memory: a byte per lane, 255 or 0
@@ -28,16 +28,23 @@ struct Avx2Lanes {
   }
   static V Add(V x, V y) { return _mm256_add_epi32(x, y); }
   static V Max(V x, V y) { return _mm256_max_epu32(x, y); }
-  /// table[index[lane]]; indices below kTable, reads kTable entries.
+  static V Min(V x, V y) { return _mm256_min_epu32(x, y); }
+  /// table[index[lane]], any number where the index is not below kEntries; reads kEntries filled up
+  /// to a multiple of 8.
+  template <int kEntries>
   static V Lookup(const std::uint32_t* table, V index) {
-    return _mm256_permutevar8x32_epi32(Load(table), index);
+    if constexpr (kEntries <= kTable) return _mm256_permutevar8x32_epi32(Load(table), index);
+    const V within = Min(index, Set(kEntries - 1));
+    return _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), within, 4);
   }
 
   static M ToMask(Word word) {
     return _mm256_cvtepi8_epi32(_mm_cvtsi64_si128(static_cast<long long>(word)));
   }
   static M And(M x, M y) { return _mm256_and_si256(x, y); }
+  static bool Any(M m) { return _mm256_testz_si256(m, m) == 0; }
   static M Equal(V x, V y) { return _mm256_cmpeq_epi32(x, y); }
+  static M NotEqual(V x, V y) { return _mm256_xor_si256(Equal(x, y), _mm256_set1_epi32(-1)); }
   static M AtMost(V x, V y) { return Equal(_mm256_min_epu32(x, y), x); }
   static V Select(M m, V yes, V no) { return _mm256_blendv_epi8(no, yes, m); }
   static V MaxIf(V x, M m, V y) { return Max(x, And(m, y)); }

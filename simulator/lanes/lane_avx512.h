@@ -14,7 +14,7 @@ namespace emplace {
 
 struct Avx512Lanes {
   static constexpr int kLanes = 16;
-  static constexpr int kTable = 16;  ///< entries that Lookup() reaches
+  static constexpr int kTable = 16;  ///< entries that a fast Lookup() reaches
   using V = __m512i;                 ///< a number per lane
   using M = __mmask16;               ///< yes or no per lane
   using Word = std::uint16_t;        ///< the same in memory: a bit per lane
@@ -28,14 +28,21 @@ struct Avx512Lanes {
   }
   static V Add(V x, V y) { return _mm512_add_epi32(x, y); }
   static V Max(V x, V y) { return _mm512_max_epu32(x, y); }
-  /// table[index[lane]]; indices below kTable, reads kTable entries.
+  static V Min(V x, V y) { return _mm512_min_epu32(x, y); }
+  /// table[index[lane]], any number where the index is not below kEntries; reads kEntries filled up
+  /// to a multiple of 16.
+  template <int kEntries>
   static V Lookup(const std::uint32_t* table, V index) {
-    return _mm512_permutexvar_epi32(index, Load(table));
+    static_assert(kEntries <= 2 * kTable);
+    if constexpr (kEntries <= kTable) return _mm512_permutexvar_epi32(index, Load(table));
+    return _mm512_permutex2var_epi32(Load(table), index, Load(table + kTable));
   }
 
   static M ToMask(Word word) { return word; }
   static M And(M x, M y) { return static_cast<M>(x & y); }
+  static bool Any(M m) { return m != 0; }
   static M Equal(V x, V y) { return _mm512_cmpeq_epu32_mask(x, y); }
+  static M NotEqual(V x, V y) { return _mm512_cmpneq_epu32_mask(x, y); }
   static M AtMost(V x, V y) { return _mm512_cmple_epu32_mask(x, y); }
   static V Select(M m, V yes, V no) { return _mm512_mask_blend_epi32(m, no, yes); }
   static V MaxIf(V x, M m, V y) { return _mm512_mask_max_epu32(x, m, x, y); }

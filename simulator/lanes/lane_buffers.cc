@@ -71,11 +71,15 @@ LaneBuffers::LaneBuffers(const LaneProgram& program, const LaneKernel& kernel)
 
 void LaneBuffers::Pass() {
   const int lanes = kernel_.lanes, end = run_.end;
+  limit_ = program_.TimeLimit(run_.in_use);
   if (run_.begin == 0) {
     std::fill_n(run_.rebased, lanes, 0);
     std::fill_n(run_.latest, lanes, 0);
     std::fill_n(taken_, lanes, 0);
     std::fill_n(busy_before_, program_.num_devices * lanes, 0);
+  }
+  for (int lane = 0; lane < lanes; ++lane) {  // a snapshot may have been made with a larger limit
+    if (run_.latest[lane] >= limit_) run_.wrong[lane] = 1;
   }
   while (run_.begin < end) {
     if (run_.begin % program_.rebase_distance == 0) Rebase();
@@ -89,12 +93,12 @@ void LaneBuffers::Pass() {
 
 void LaneBuffers::Rebase() {
   const int lanes = kernel_.lanes;
-  const std::uint32_t limit = program_.time_limit, large = limit / 4 * 3, left = limit / 2;
+  const std::uint32_t large = limit_ / 8 * 7, left = limit_ / 4 * 3;
   if (*std::max_element(run_.latest, run_.latest + lanes) < large) return;
   std::array<std::uint32_t, kMostLanes> taken;
   for (int lane = 0; lane < lanes; ++lane) {
     const std::uint32_t latest = run_.latest[lane];
-    if (latest >= limit) run_.wrong[lane] = 1;
+    if (latest >= limit_) run_.wrong[lane] = 1;
     taken[lane] = latest > large ? latest - left : 0;
     if (program_.has_host) taken[lane] = std::min(taken[lane], run_.host[lane]);
     if (taken[lane] > 0) run_.rebased[lane] = 1;

@@ -23,7 +23,7 @@ class LaneBuffers {
   const LaneKernel& kernel() const { return kernel_; }
   LaneRun& run() { return run_; }
   /// A pass from run().begin to run().end. Where times grow large, as much is taken from all times
-  /// of a lane as leaves the last of them half of the limit. Times further back are lost:
+  /// of a lane as leaves the last of them three quarters of the limit. Times further back are lost:
   /// they become 0, which stands for any time up to what was taken. They seldom matter: a lane is
   /// wrong only if something that takes time starts at a 0. The host's clock is not lost.
   void Pass();
@@ -36,9 +36,7 @@ class LaneBuffers {
   // What a pass to the end found for a lane.
 
   /// False if times overflowed: nothing is known then, another engine has to do it.
-  bool done(int lane) const {
-    return run_.latest[lane] < program_.time_limit && run_.wrong[lane] == 0;
-  }
+  bool done(int lane) const { return run_.latest[lane] < limit_ && run_.wrong[lane] == 0; }
   Nanos step_time(int lane) const { return taken_[lane] + run_.latest[lane]; }
   /// Of device `d`, if it was wanted. [ns]
   Nanos busy(int lane, int d) const {
@@ -71,6 +69,7 @@ class LaneBuffers {
   const LaneProgram& program_;
   const LaneKernel& kernel_;
   LaneRun run_;
+  std::uint32_t limit_ = 0;       // LaneProgram::TimeLimit() of the devices in use [ns]
   Nanos* taken_ = nullptr;        // [lanes] from all times [ns]
   Nanos* busy_before_ = nullptr;  // [num_devices, lanes] busy times until then [ns]
   std::unique_ptr<std::byte, Free> memory_;

@@ -40,12 +40,14 @@ struct LaneRun {
   std::uint32_t* wrong = nullptr;    ///< [L] not 0: one of them mattered
   bool any_rebased = false;          ///< `rebased` is not 0 in some lane
 
-  void* resident = nullptr;           ///< [num_devices, L] like `used` [unit]
-  void* later = nullptr;              ///< [entries] rows: are there later readers?
-  std::uint32_t* last_use = nullptr;  ///< [classes, num_devices, L] position + 1; 0: never released
+  void* resident = nullptr;  ///< [num_devices, L] like `used` [unit]
+  void* later = nullptr;     ///< [entries] rows: are there later readers? LaneProgram::HasRow()
+  std::uint32_t* last_use = nullptr;  ///< [classes, num_devices, L] position + 1, or kNeverReleased
   std::uint32_t* broadcast_arrival = nullptr;  ///< scratch: [num_channels, L] [ns]
   void* broadcast_done = nullptr;              ///< scratch: [num_channels] words
 };
+
+inline constexpr std::uint32_t kNeverReleased = 0xffffffff;
 
 /// Lanes of the widest kernel.
 inline constexpr int kMostLanes = 16;

@@ -14,6 +14,7 @@
 
 #include "simulator/lanes/lane_avx2.h"
 #include "simulator/lanes/lane_load.h"
+#include "simulator/lanes/lane_memory_plan.h"
 #include "simulator/lanes/lane_pass.h"
 
 namespace emplace {

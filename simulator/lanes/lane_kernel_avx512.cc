@@ -14,6 +14,7 @@
 
 #include "simulator/lanes/lane_avx512.h"
 #include "simulator/lanes/lane_load.h"
+#include "simulator/lanes/lane_memory_plan.h"
 #include "simulator/lanes/lane_pass.h"
 
 namespace emplace {

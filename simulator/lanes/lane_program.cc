@@ -78,13 +78,17 @@ class Compiler {
   // From the latest time so far, an op or a transfer ends at most `step` later: if that time was
   // below the limit, this one does not overflow, and if it is at or above the limit, it is seen.
   bool SetTimeLimit() {
-    const std::int64_t step = Largest(p_.cost) + Largest(p_.gap) + Largest(p_.issue) +
-                              Largest(p_.launch) + Largest(p_.wire) + Largest(p_.latency) +
-                              Largest(p_.channel_gap);
-    // A device with several slots is busy for longer than the step.
-    const int slots = *std::max_element(p_.slots.begin(), p_.slots.end());
-    if (step > kMost32 / 4 * 3 || slots > 16) return false;
-    out_.time_limit = static_cast<std::uint32_t>((kMost32 - step) / slots);
+    out_.step_besides_cost = Largest(p_.gap) + Largest(p_.issue) + Largest(p_.launch) +
+                             Largest(p_.wire) + Largest(p_.latency) + Largest(p_.channel_gap);
+    out_.most_slots = *std::max_element(p_.slots.begin(), p_.slots.end());
+    out_.largest_cost.assign(p_.num_devices, 0);
+    for (size_t i = 0; i < p_.cost.size(); ++i) {
+      std::int64_t& largest = out_.largest_cost[i % p_.num_devices];
+      if (p_.cost[i] != kMaxNanos) largest = std::max(largest, p_.cost[i]);
+    }
+    const std::int64_t step = out_.step_besides_cost + Largest(p_.cost);
+    if (step > kMost32 / 4 * 3 || out_.most_slots > 16) return false;
+    out_.time_limit = out_.TimeLimit(~std::uint64_t{0});
     // So that times grow by a quarter of a second from one to the next, on slow devices.
     std::int64_t all = 1;
     for (int position = 0; position < p_.num_ops; ++position) {
@@ -108,9 +112,11 @@ class Compiler {
     out_.num_slots = out_.slot_begin.back();
     out_.wire = Ticks(p_.wire, true);
     out_.num_rates = p_.num_rates;
-    out_.latency = Ticks(p_.latency, false);
-    out_.channel_gap = Ticks(p_.channel_gap, false);
+    out_.latency = Ticks(p_.latency, true);
+    out_.channel_gap = Ticks(p_.channel_gap, true);
     out_.rate.assign(p_.rate.begin(), p_.rate.end());
+    out_.rate_of.assign(p_.rate.begin(), p_.rate.end());
+    out_.rate_of.resize(p_.rate.size() + kPadding);
     out_.broadcast = p_.broadcast;
     out_.occupies_source = p_.occupies_source;
     out_.occupies_destination = p_.occupies_destination;
@@ -136,7 +142,7 @@ class Compiler {
     for (int to = 0; to < num_devices; ++to) {
       for (int from = 0; from < num_devices; ++from) {
         const int k = p_.direct_channel[from * num_devices + to];
-        out_.channel_row.push_back(k < 0 ? p_.num_channels : k);
+        out_.channel_row.push_back(k);
         out_.rate_from.push_back(k < 0 ? 0 : out_.rate[k]);
         out_.latency_from.push_back(k < 0 ? 0 : out_.latency[k]);
         out_.gap_from.push_back(k < 0 ? 0 : out_.channel_gap[k]);
@@ -149,7 +155,6 @@ class Compiler {
         taken[k] = true;
       }
     }
-    out_.num_channel_rows = p_.num_channels + 1;
     if (out_.matrix) {
       out_.num_channel_rows = std::max(p_.num_channels, num_devices * num_devices);
       std::iota(out_.channel_row.begin(), out_.channel_row.end(), 0);
@@ -162,28 +167,58 @@ class Compiler {
     for (auto* table : {&out_.rate_from, &out_.latency_from, &out_.gap_from}) {
       table->resize(table->size() + kPadding);
     }
+    out_.channel_row.resize(out_.channel_row.size() + kPadding);
   }
 
-  // A device holds an item once at most: if all of them together fit 32 bits, so does every peak.
+  // The unit of all sizes, and whether 32 bits hold every peak in it.
   void SetUnit() {
-    std::int64_t unit = 0, all = 0;
+    std::int64_t unit = 0, most = MostInUse();
+    for (const auto& item : p_.items) unit = std::gcd(unit, std::gcd(item.bytes, item.held));
+    for (const std::int64_t bytes : p_.workspace) unit = std::gcd(unit, bytes);
     const auto count = [&](std::int64_t bytes) {
       unit = std::gcd(unit, bytes);
-      all += bytes;
+      most += bytes;
     };
-    for (const auto& item : p_.items) {
-      unit = std::gcd(unit, item.bytes);
-      count(std::max(item.bytes, item.held));
-    }
     for (const auto& resident : p_.residents) count(resident.bytes);
     for (const std::int64_t bytes : p_.input_bytes) count(bytes);
-    for (const std::int64_t bytes : p_.workspace) unit = std::gcd(unit, bytes);
-    all += Largest(p_.workspace);
     unit = std::max<std::int64_t>(unit, 1);
-    out_.memory = all / unit < kMost32 ? LaneMemory::k32 : LaneMemory::k64;
+    out_.memory = most / unit < kMost32 ? LaneMemory::k32 : LaneMemory::k64;
     out_.unit = unit;
     out_.own_bytes = InUnits(p_.own_bytes);
     out_.workspace = InUnits(p_.workspace);
+  }
+
+  // What is in use at once on any device, whatever the placement: a device holds an item once at
+  // most, from its producer to its last reader, and longer if aliases share it. [B]
+  std::int64_t MostInUse() const {
+    std::vector<int> last(p_.num_items);
+    for (int item = 0; item < p_.num_items; ++item) {
+      const auto& from = p_.items[item];
+      const bool read = p_.reader_begin[item] < p_.reader_begin[item + 1];
+      last[item] = read ? p_.readers[p_.reader_begin[item + 1] - 1] : from.producer;
+      if (from.alias_class < 0 && from.released_bytes < from.held) last[item] = p_.num_ops;
+    }
+    for (const auto& shared : p_.alias_classes) {
+      if (shared.root < 0) continue;
+      const auto& pins = shared.pins;
+      const bool pinned =
+          shared.root_pinned || std::find(pins.begin(), pins.end(), 1) != pins.end();
+      for (const int item : shared.members)
+        last[shared.root] = std::max(last[shared.root], last[item]);
+      if (pinned) last[shared.root] = p_.num_ops;
+    }
+    std::vector<std::int64_t> change(p_.num_ops + 2, 0);
+    for (int item = 0; item < p_.num_items; ++item) {
+      const std::int64_t bytes = std::max(p_.items[item].bytes, p_.items[item].held);
+      change[p_.items[item].producer] += bytes;
+      change[last[item] + 1] -= bytes;
+    }
+    std::int64_t in_use = 0, most = 0;
+    for (int position = 0; position < p_.num_ops; ++position) {
+      in_use += change[position];
+      most = std::max(most, in_use + p_.workspace[position]);
+    }
+    return most;
   }
 
   std::vector<std::int64_t> InUnits(std::vector<std::int64_t> bytes) const {
@@ -273,9 +308,13 @@ class Compiler {
           out_.shared_items[shared_of_[item]].entry_end = to.entry_end;
         }
       }
-      if (remote == 0 && !counted && !(memory_ && class_of_[item] >= 0)) {
-        out_.entry_group.resize(to.entry_begin);
-        out_.entry_position.resize(to.entry_begin);
+      to.all_away = remote == to.entry_end - to.entry_begin;
+      if (counted) CompileReleases(item, to);
+      if (remote == 0) {
+        if (!memory_ || class_of_[item] < 0) {
+          out_.entry_group.resize(to.entry_begin);
+          out_.entry_position.resize(to.entry_begin);
+        }
         continue;
       }
       if (remote > LaneProgram::kFewReaders) {
@@ -288,9 +327,25 @@ class Compiler {
       }
       item_at_[item] = static_cast<std::int32_t>(out_.items.size());
       out_.items.push_back(to);
-      if (!counted) continue;
-      for (int entry = to.entry_begin; entry < to.entry_end; ++entry) {
-        releases_at_[out_.entry_position[entry]].push_back({item_at_[item], entry});
+    }
+  }
+
+  // Behind which ops an item's buffers are over, for certain or perhaps. The last reader of all is
+  // the last on its device; before it, that is so in some lanes.
+  void CompileReleases(int item, const LaneProgram::Item& of) {
+    const int begin = of.entry_begin, end = of.entry_end;
+    const auto over = [&](int position, std::int64_t bytes) {
+      out_.own_bytes[position] -= bytes;
+      out_.workspace[position] += bytes;
+    };
+    if (begin == end) over(p_.items[item].producer, of.released_bytes);
+    for (int entry = begin; entry < end; ++entry) {
+      const int position = out_.entry_position[entry];
+      const bool local = out_.entry_group[entry] == of.producer;
+      if (entry + 1 == end && (local || of.released_bytes == of.bytes)) {
+        over(position, of.released_bytes);
+      } else if (!local || of.released_bytes > 0) {
+        releases_at_[position].push_back({static_cast<std::int32_t>(out_.items.size()), entry});
       }
     }
   }
@@ -465,6 +520,15 @@ class Compiler {
 
 LaneProgram::LaneProgram(const CompiledProblem& problem, const EngineOptions& options) {
   Compiler(problem, options, *this).Compile();
+}
+
+std::uint32_t LaneProgram::TimeLimit(std::uint64_t in_use) const {
+  std::int64_t step = 0;
+  for (int d = 0; d < num_devices; ++d) {
+    if (in_use >> d & 1) step = std::max(step, largest_cost[d]);
+  }
+  // A device with several slots is busy for longer than the step.
+  return static_cast<std::uint32_t>((kMost32 - step_besides_cost - step) / most_slots);
 }
 
 }  // namespace emplace

@@ -38,6 +38,12 @@ struct LaneProgram {
   std::int64_t unit = 1;  ///< [B] that all sizes are multiples of; 1 with k64
   /// A time below it is right; one at or above it may have overflowed. [ns]
   std::uint32_t time_limit = 0;
+  /// The same where no op is on other devices than these: a slow device's costs need not be
+  /// reckoned with. @param in_use  mask of devices
+  std::uint32_t TimeLimit(std::uint64_t in_use) const;
+  std::vector<std::int64_t> largest_cost;  ///< [num_devices] of any op [ns]
+  std::int64_t step_besides_cost = 0;      ///< by which an op or a transfer may end later [ns]
+  int most_slots = 1;                      ///< of any device
 
   // What the problem uses.
   bool has_host = false;  ///< `issue` or `launch` of some device
@@ -64,9 +70,13 @@ struct LaneProgram {
   std::vector<std::int32_t> blocks;
   std::vector<std::uint32_t> cost;       ///< [num_ops, num_devices] and padding [ns]
   std::vector<std::uint32_t> occupancy;  ///< the same plus the device's gap, if has_gaps [ns]
-  std::vector<std::int64_t> own_bytes, workspace;  ///< [num_ops] [unit]
+  /// [num_ops] What an op leaves in use on its device, wherever its readers are: its outputs, less
+  /// what is over behind it in every placement. [unit]
+  std::vector<std::int64_t> own_bytes;
+  /// [num_ops] What it holds beyond that while it runs: own_bytes + workspace count in its peak.
+  std::vector<std::int64_t> workspace;
 
-  static constexpr int kFewReaders = 1;
+  static constexpr int kFewReaders = 2;
   struct Item {
     std::int32_t index;     ///< in CompiledGraph::items, and row of `wire`
     std::int32_t producer;  ///< group
@@ -75,6 +85,7 @@ struct LaneProgram {
     /// the row of its arrival at each.
     std::int32_t num_readers, reader[kFewReaders], reader_row[kFewReaders];
     std::int32_t entry_begin, entry_end;  ///< of its readers
+    bool all_away;                        ///< nobody in the producer's group reads it
     std::int64_t bytes;                   ///< of each received copy [unit]
     /// Of its own buffer, when it is released; 0 for one that aliases share. [unit]
     std::int64_t released_bytes;
@@ -82,12 +93,14 @@ struct LaneProgram {
   std::vector<Item> items;  ///< those that matter, by producer
   /// The last readers of an item in each group that reads it; by item, then by position.
   std::vector<std::int32_t> entry_group, entry_position;
-  /// What an op is the last of its group to read: perhaps the last of all on its device. Buffers
-  /// that aliases share are left out.
+  /// What an op is the last of its group to read: perhaps the last of all on its device. Left out
+  /// are buffers that aliases share, and what `own_bytes` has already.
   struct Release {
     std::int32_t item, entry;  ///< index into `items`, and of the reader
   };
   std::vector<Release> releases;
+  /// Whether a reader has a row of LaneRun::later: a look at a few later readers takes less time.
+  static constexpr bool HasRow(const Item& item, int entry) { return item.entry_end - entry > 3; }
 
   // The machine. Tables by device are padded for vector loads.
   std::vector<std::uint32_t> issue, launch;  ///< [num_devices] [ns]
@@ -96,14 +109,15 @@ struct LaneProgram {
   int num_rates = 0;
   std::vector<std::uint32_t> latency, channel_gap;  ///< [num_channels] [ns]
   std::vector<std::int32_t> rate;                   ///< [num_channels]
+  std::vector<std::uint32_t> rate_of;               ///< the same, padded
   std::vector<std::uint8_t> broadcast, occupies_source, occupies_destination;  ///< [num_channels]
   std::vector<std::int32_t> route_begin, routes;  ///< as in CompiledProblem
-  /// Rows of LaneRun::channel_free. A channel has its own, and one more stands for those that are
-  /// not there; but if every pair of devices has a channel of its own, `matrix`, that of a pair has
-  /// the row to * num_devices + from.
+  /// Rows of LaneRun::channel_free. A channel has its own; but if every pair of devices has a
+  /// channel of its own, `matrix`, that of a pair has the row to * num_devices + from.
   int num_channel_rows = 0;
   bool matrix = false;
-  /// Unless `general`: [num_devices, num_devices] by destination, then source: row of the channel.
+  /// Unless `general`: [num_devices, num_devices] by destination, then source: row of the channel;
+  /// -1: there is none.
   std::vector<std::int32_t> channel_row;
   /// The same: what the channel is like.
   std::vector<std::uint32_t> rate_from, latency_from, gap_from;

@@ -15,8 +15,13 @@ std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round) {
   if (plain) {
     options.slots = options.shared_channels = options.hops = options.broadcast = false;
     options.occupies = false;
-    options.host_costs = round % 2 == 0;
+    options.host_costs = round % 8 < 4;
     options.gaps = round % 4 < 2;
+    if (round % 2 == 1) {
+      options.shared_channels = true;
+      options.sharing = 1;
+      options.num_devices = round % 12 == 3 ? 5 : 3;
+    }
   }
   if (round % 11 == 0) options.num_devices = 9 + UniformInt(rng, 12);
   if (plain && round % 2 == 0) options.num_devices = 4;
@@ -25,6 +30,7 @@ std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round) {
     options.num_ops += 40;
     options.ties = false;
     options.longest = 100'000'000;
+    options.largest = 500'000'000;
   }
   const auto single = RandomProblem(rng, options);
   if (options.forbidden || round % 2 == 0) return single;

@@ -149,7 +149,7 @@ class Generator {
     return o_.ties ? UniformInt(rng_, small) : UniformInt(rng_, static_cast<int>(o_.longest)) + 1;
   }
   std::int64_t Bytes() {
-    return o_.ties ? UniformInt(rng_, 8) * 10 : UniformInt(rng_, 100'000'000);
+    return o_.ties ? UniformInt(rng_, 8) * 10 : UniformInt(rng_, o_.largest);
   }
 
   void MakeDevices() {
@@ -217,7 +217,7 @@ class Generator {
           route.push_back(bus);
         } else if (egress >= 0 && Chance(0.8)) {
           route.push_back(egress);
-        } else if (o_.shared_channels && Chance(0.5)) {
+        } else if (o_.shared_channels && Chance(o_.sharing)) {
           route.push_back(shared[UniformInt(rng_, 3)]);
         } else {
           route.push_back(MakeChannel(false));

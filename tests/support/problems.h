@@ -82,11 +82,13 @@ struct RandomProblemOptions {
   int num_devices = 3;
   bool ties = true;               ///< small integer costs, so that many times coincide
   Nanos longest = 1'000'000'000;  ///< of costs and other times, unless ties [ns]
+  int largest = 100'000'000;      ///< tensor, unless ties [B]
   bool zero_costs = true;
   bool gaps = true;
   bool slots = true;
   bool shared_channels = true;
-  bool egress = false;  ///< some devices have one channel for all that they send
+  double sharing = 0.5;  ///< how many routes share one of three channels, if shared_channels
+  bool egress = false;   ///< some devices have one channel for all that they send
   bool hops = true;
   bool broadcast = true;
   bool control_edges = true;

@@ -165,6 +165,45 @@ TEST_CASE("times are made small again in long steps") {
   CHECK(in_lanes * 2 >= lanes);  // late ops that await nothing may leave some to the scalar engine
 }
 
+TEST_CASE("the costs of devices that are not in use leave the others their time") {
+  ProblemBuilder b;
+  for (const char* name : {"slow", "d1", "d2"}) b.Device(name, kUnlimitedMemory);
+  b.AllToAll(1'000, {1'000'000'000, 1});
+  // 2000 ops of 1 ms in a row, 5000 more, and one behind the first row; the last takes 2 s on
+  // `slow`.
+  constexpr int kFirst = 2'000, kSecond = 5'000, kLast = kFirst + kSecond;
+  for (int v = 0; v <= kLast; ++v) {
+    std::vector<int> inputs;
+    if (v != 0 && v != kFirst) inputs.push_back(v == kLast ? kFirst - 1 : v - 1);
+    b.Op("op" + std::to_string(v),
+         {v == kLast ? 2'000'000'000 : 1'000'000, 1'000'000, 1'000'000},
+         inputs,
+         0);
+  }
+  const auto problem = b.Build();
+  const CompiledProblem compiled(*problem, IssueOrder(problem->graph()));
+  const LaneProgram program(compiled, {});
+  // 2^32 - 1 ns less a cost and a latency
+  CHECK(program.TimeLimit(0b110) == 4'294'967'295 - 1'000'000 - 1'000);
+  CHECK(program.TimeLimit(0b111) == 4'294'967'295 - 2'000'000'000 - 1'000);
+  CHECK(program.time_limit == program.TimeLimit(0b111));
+  // The last op begins at 2 s on d2, when 5 s have passed on d1.
+  Placement placement{std::vector<DeviceIndex>(kLast + 1, 1)};
+  std::fill_n(placement.device.begin(), kFirst, DeviceIndex{2});
+  placement.device[kLast] = 2;
+  const std::vector<std::uint64_t> allowed(kLast + 1, 7);
+  for (const int width : kLaneWidths) {
+    const LaneKernel* kernel = FindLaneKernel(width);
+    if (kernel == nullptr) continue;
+    LaneEngine engine(program, *kernel, allowed);
+    const std::vector<const std::uint8_t*> rows{placement.device.data()};
+    REQUIRE(engine.Run(rows, true));
+    CHECK(engine.results().done(0));
+    CHECK(engine.results().step_time(0) == 5'000'000'000);
+    CHECK(engine.results().busy(0, 2) == 2'001'000'000);
+  }
+}
+
 TEST_CASE("single costs too large for 32 bits leave everything to the scalar engine") {
   ProblemBuilder b;
   b.Device("d0", kUnlimitedMemory);
@@ -201,6 +240,44 @@ TEST_CASE("sizes are counted in their common unit, in 64 bits if they are large"
     const Outcome outcome = simulator->Evaluate(Placement{{0, 0, 0}});
     CHECK(outcome.devices[0].peak == 60 * kGiga + last);  // all three at once
   }
+}
+
+TEST_CASE("what is never in use at once need not fit into 32 bits together") {
+  ProblemBuilder b;
+  b.Device("d0", kUnlimitedMemory);
+  for (int v = 0; v < 5; ++v) {  // in a row: 2 GB + 1 B, then 2 GB each
+    b.Op("op" + std::to_string(v),
+         {1},
+         v > 0 ? std::vector<int>{v - 1} : std::vector<int>{},
+         2'000'000'000 + (v == 0));
+  }
+  const auto problem = b.Build();
+  const LaneProgram program(CompiledProblem(*problem, IssueOrder(problem->graph())), {});
+  CHECK(program.memory == LaneMemory::k32);
+  CHECK(program.unit == 1);
+  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
+  const std::vector<Placement> twice(2, Placement{{0, 0, 0, 0, 0}});
+  CHECK(simulator->Evaluate(twice)[1].devices[0].peak == 4'000'000'001);  // the first two
+}
+
+TEST_CASE("what is over behind an op in every placement is counted with the op") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1"}) b.Device(name, kUnlimitedMemory);
+  b.AllToAll(1'000, {1'000'000'000, 1});
+  b.Op("a", {1, 1}, {}, 8);
+  b.Op("b", {1, 1}, {0}, 16);
+  b.Op("c", {1, 1}, {0}, 24);
+  const auto problem = b.Build();
+  const LaneProgram program(CompiledProblem(*problem, IssueOrder(problem->graph())), {});
+  REQUIRE(program.unit == 8);
+  // Nobody reads what b and c make: 2 and 3 units while they run. c is the last to read that of a,
+  // wherever it is; b is only where c is not.
+  CHECK(program.own_bytes == std::vector<std::int64_t>{1, 0, -1});
+  CHECK(program.workspace == std::vector<std::int64_t>{0, 2, 4});
+  REQUIRE(program.releases.size() == 1);
+  CHECK(program.releases[0].entry == 0);
+  CHECK(program.ops[1].release_begin == 0);
+  CHECK(program.ops[2].release_begin == 1);
 }
 
 TEST_CASE("a group is never apart from itself, and rows are used again") {

@@ -1,0 +1,112 @@
+#pragma once
+
+// When slots of devices and channels are free, in every lane of a pass (lane_pass.h): in registers
+// for the machines that LanePass is specialised for, else in LaneRun. For any instruction set;
+// included by the sources of the kernels alone, below their target pragma.
+
+#include <cstdint>
+
+#include "simulator/lanes/lane_kernel.h"
+
+namespace emplace {
+
+/// @tparam kDevices   one slot each, kept in registers; or 0: any number of devices and slots, in
+///                    memory
+/// @tparam kChannels  rows of LaneRun::channel_free that are kept in registers at most; or 0: any
+///                    number, in memory
+template <class I, int kDevices, int kChannels>
+class LaneServers {
+  using V = typename I::V;
+  using M = typename I::M;
+
+ public:
+  static constexpr bool kInRegisters = kDevices > 0, kChannelsInRegisters = kChannels > 0;
+
+  LaneServers(const LaneProgram& program, const LaneRun& run) : p_(program), run_(run) {}
+
+  /// From LaneRun, or all 0 for a pass from the beginning.
+  void Load() {
+    if (run_.begin == 0) {
+      for (int s = 0; s < p_.num_slots; ++s) StoreRow(run_.slot_free, s, I::Zero());
+      for (int k = 0; k < p_.num_channel_rows; ++k) StoreRow(run_.channel_free, k, I::Zero());
+    }
+    for (int d = 0; d < kDevices; ++d) slot_free_[d] = LoadRow(run_.slot_free, d);
+    for (int k = 0; k < kChannels; ++k) {
+      channel_free_[k] = k < p_.num_channel_rows ? LoadRow(run_.channel_free, k) : I::Zero();
+    }
+  }
+  /// Into LaneRun.
+  void Store() const {
+    for (int d = 0; d < kDevices; ++d) StoreRow(run_.slot_free, d, slot_free_[d]);
+    for (int k = 0; k < kChannels; ++k) {
+      if (k < p_.num_channel_rows) StoreRow(run_.channel_free, k, channel_free_[k]);
+    }
+  }
+  /// When the last server of all is free, as it is in LaneRun.
+  V LatestFree() const {
+    V latest = I::Zero();
+    for (int s = 0; s < p_.num_slots; ++s) latest = I::Max(latest, LoadRow(run_.slot_free, s));
+    for (int k = 0; k < p_.num_channel_rows; ++k) {
+      latest = I::Max(latest, LoadRow(run_.channel_free, k));
+    }
+    return latest;
+  }
+
+  /// Of a device that has one slot.
+  V SlotFree(int d) const {
+    if constexpr (kInRegisters) return slot_free_[d];
+    return LoadRow(run_.slot_free, d);
+  }
+  void SetSlotFree(int d, V free) {
+    if constexpr (kInRegisters) {
+      slot_free_[d] = free;
+    } else {
+      StoreRow(run_.slot_free, d, free);
+    }
+  }
+  /// @param row  of the channel
+  V ChannelFree(int row) const {
+    if constexpr (kChannelsInRegisters) return channel_free_[row];
+    return LoadRow(run_.channel_free, row);
+  }
+  void SetChannelFree(int row, V free) {
+    if constexpr (kChannelsInRegisters) {
+      channel_free_[row] = free;
+    } else {
+      StoreRow(run_.channel_free, row, free);
+    }
+  }
+
+  /// Of a device with any number of slots, in memory: when the first of them is free.
+  /// @param number  out: which that is, the least one on ties
+  V FirstFree(int d, V& number) const {
+    int s = p_.slot_begin[d + 1] - 1;
+    V least = LoadRow(run_.slot_free, s);
+    number = I::Set(s);
+    while (s-- > p_.slot_begin[d]) {
+      const V free = LoadRow(run_.slot_free, s);
+      const M earlier = I::AtMost(free, least);
+      least = I::Select(earlier, free, least);
+      number = I::Select(earlier, I::Set(s), number);
+    }
+    return least;
+  }
+  /// In some lanes, that slot is taken.
+  void Occupy(int d, V number, M lanes, V until) {
+    for (int s = p_.slot_begin[d]; s < p_.slot_begin[d + 1]; ++s) {
+      const M taken = I::And(lanes, I::Equal(number, I::Set(s)));
+      StoreRow(run_.slot_free, s, I::Select(taken, until, LoadRow(run_.slot_free, s)));
+    }
+  }
+
+ private:
+  static V LoadRow(const std::uint32_t* rows, int row) { return I::Load(rows + row * I::kLanes); }
+  static void StoreRow(std::uint32_t* rows, int row, V x) { I::Store(rows + row * I::kLanes, x); }
+
+  const LaneProgram& p_;
+  const LaneRun run_;
+  V slot_free_[kInRegisters ? kDevices : 1];
+  V channel_free_[kChannelsInRegisters ? kChannels : 1];
+};
+
+}  // namespace emplace
