@@ -10,11 +10,11 @@ PartialBound::PartialBound(const Problem& problem) : graph_(problem), windows_(g
 
 Nanos PartialBound::operator()(std::span<const std::uint64_t> masks) {
   masks_.assign(masks.begin(), masks.end());
-  return Exclude(masks_, kMaxNanos);
+  return windows_.Bound(masks_, kMaxNanos, WindowParts::kDevices);
 }
 
 Nanos PartialBound::Exclude(DeviceMasks& masks, Nanos target) {
-  return windows_.Bound(masks, target, false);
+  return windows_.Bound(masks, target, WindowParts::kGroups);
 }
 
 }  // namespace emplace

@@ -1,9 +1,9 @@
 #pragma once
 
 // Lower bounds on the step time of all placements that put every group on one of some devices: what
-// branch and bound prunes with. The bounds by paths, groups and devices of window_bounds.h, over
-// the delays of delay_graph.h and those between the ends of small segments (segments.h). Valid in
-// every semantics and with every issue order.
+// branch and bound prunes with. They are those of window_bounds.h, over the delays of delay_graph.h
+// and those between the ends of small segments (segments.h). Valid in every semantics and with
+// every issue order.
 
 #include <cstdint>
 #include <span>
@@ -23,15 +23,15 @@ class PartialBound {
   PartialBound(const PartialBound&) = delete;
   PartialBound& operator=(const PartialBound&) = delete;
 
-  /// One pass over the graph or a few.
+  /// By paths and devices.
   /// @param masks  [num_groups] devices that each group may have: a part of allowed_devices(), not
   ///   0
   /// @return no placement within the masks has a shorter step [ns]
   Nanos operator()(std::span<const std::uint64_t> masks);
 
-  /// The same for the steps that take at most `target`: more than `target` if no placement within
-  /// the masks has one.
-  /// @param masks  as above; those devices go that no such placement uses
+  /// Of the steps that take at most `target`, by groups, too; takes longer.
+  /// @param masks  as above; those devices go that no placement with such a step uses
+  /// @return more than `target` if no placement within the masks has such a step [ns]
   Nanos Exclude(DeviceMasks& masks, Nanos target);
 
  private:

@@ -17,21 +17,35 @@
 namespace emplace {
 namespace {
 
-// What devices and pairs of devices have in common.
+// Makes pairs of devices like their images.
+// @param pair  [num_devices, num_devices] the least pair known to be like each
+void JoinPairs(const DevicePermutation& image, std::vector<int>& pair) {
+  const int n = static_cast<int>(image.size());
+  for (int p = 0; p < n * n; ++p) {
+    const int a = pair[p], b = pair[image[p / n] * n + image[p % n]];
+    if (a != b) std::replace(pair.begin(), pair.end(), std::max(a, b), std::min(a, b));
+  }
+}
+
+// Which devices, and pairs of devices, nothing tells apart.
 struct DeviceClasses {
   explicit DeviceClasses(const Problem& problem) {
     const int n = problem.num_devices();
     const std::vector<int> label = DevicesOfEqualCosts(problem.costs());
     exchangeable = InterchangeableDevices(problem.cluster(), label);
-    pair.assign(size_t(n) * n, n * n);
-    constexpr std::size_t kMost = 50'000;
-    for (const DevicePermutation& image : Symmetries(problem.cluster(), label, kMost)) {
-      for (int s = 0; s < n; ++s) {
-        for (int d = 0; d < n; ++d) {
-          int& least = pair[s * n + d];
-          least = std::min(least, image[s] * n + image[d]);
-        }
-      }
+    pair.resize(size_t(n) * n);
+    std::iota(pair.begin(), pair.end(), 0);
+    for (int d = 0; d < n; ++d) {
+      DevicePermutation image(n);
+      std::iota(image.begin(), image.end(), 0);
+      std::swap(image[d], image[exchangeable[d]]);
+      JoinPairs(image, pair);
+    }
+    // Boards and the like; more devices have more symmetries than are worth listing.
+    constexpr int kMostDevices = 16, kMostSymmetries = 1000;
+    if (n > kMostDevices) return;
+    for (const auto& image : Symmetries(problem.cluster(), label, kMostSymmetries)) {
+      JoinPairs(image, pair);
     }
   }
 
@@ -552,7 +566,7 @@ std::int64_t AddSegments(DelayGraph& graph,
 
 int AddQuickSegments(DelayGraph& graph) {
   constexpr int kRounds = 3;
-  std::int64_t effort = 60'000'000;
+  std::int64_t effort = 40'000'000;
   for (int round = 0; round < kRounds; ++round) {
     effort = AddSegments(graph, SegmentLimits::OfRound(round), effort);
     if (effort <= 0) return round;

@@ -17,18 +17,18 @@ WindowBounds::WindowBounds(const DelayGraph& graph)
   for (int op = 0; op < graph.num_ops(); ++op) ops_[graph.group(op)].push_back(op);
 }
 
-Nanos WindowBounds::Bound(DeviceMasks& masks, Nanos target, bool work) {
+Nanos WindowBounds::Bound(DeviceMasks& masks, Nanos target, WindowParts parts) {
   Nanos bound = 0;
   for (bool changed = true; changed && bound <= target;) {
     changed = false;
     graph_.SetPaths(masks, finish_, tail_);
     bound = std::max(bound, Paths(masks, target, changed));
     if (changed || bound > target) continue;
-    bound = std::max(bound, Groups(masks, target, changed));
+    if (parts >= WindowParts::kGroups) bound = std::max(bound, Groups(masks, target, changed));
     if (changed || bound > target) continue;
     bound = std::max(bound, Devices(masks));
   }
-  if (work && bound <= target) bound = std::max(bound, Work(masks));
+  if (parts >= WindowParts::kWork && bound <= target) bound = std::max(bound, Work(masks));
   return bound;
 }
 
@@ -162,12 +162,12 @@ std::vector<int> WindowBounds::CriticalSet(const DeviceMasks& masks,
 Nanos BoundByWindows(const DelayGraph& graph, int steps, Nanos known) {
   WindowBounds windows(graph);
   DeviceMasks all = AllowedDevices(graph.problem());
-  Nanos low = windows.Bound(all, kMaxNanos, true);
+  Nanos low = windows.Bound(all, kMaxNanos, WindowParts::kWork);
   // Whether what is known is optimal comes first.
   Nanos high = std::min(known - 1, 4 * low);
   for (Nanos target = high; steps > 0 && low <= high; target = low + (high - low) / 2, --steps) {
     DeviceMasks masks = all;
-    if (windows.Bound(masks, target, true) > target) {
+    if (windows.Bound(masks, target, WindowParts::kWork) > target) {
       low = target + 1;
     } else {
       high = target - 1;

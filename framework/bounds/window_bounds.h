@@ -29,6 +29,13 @@
 
 namespace emplace {
 
+/// Which of these bounds, each with those before it.
+enum class WindowParts : std::uint8_t {
+  kDevices,  ///< paths and devices: one pass over the graph or a few
+  kGroups,   ///< about twice as long
+  kWork,     ///< several linear programmes
+};
+
 class WindowBounds {
  public:
   /// @param graph  outlives this; edges may be added to it later
@@ -37,9 +44,8 @@ class WindowBounds {
   /// A bound on the steps that are at most `target`, of placements within the masks; more than
   /// `target` if there are none.
   /// @param masks   none is 0; those devices go that no such step can use
-  /// @param target  kMaxNanos: every step
-  /// @param work    with the bound by work, which takes longer than all others [ns]
-  Nanos Bound(DeviceMasks& masks, Nanos target, bool work);
+  /// @param target  kMaxNanos: every step [ns]
+  Nanos Bound(DeviceMasks& masks, Nanos target, WindowParts parts);
 
  private:
   Nanos Paths(DeviceMasks& masks, Nanos target, bool& changed);

@@ -33,6 +33,21 @@ TEST_CASE("load: what has no other choice, over the slots") {
   CHECK(bound(std::vector<std::uint64_t>{2, 2, 2, 3, 3}) == 21);
 }
 
+TEST_CASE("devices that would make a step longer than the target go") {
+  ProblemBuilder b = Gpus(2);
+  const int a = b.Op("a", {10}, {}, 6);
+  const int x = b.Op("x", {5}, {a}, 6);
+  b.Op("y", {5}, {x});
+  const auto problem = b.Build();
+  PartialBound bound(*problem);
+  DeviceMasks masks{1, 3, 3};
+  CHECK(bound.Exclude(masks, 26) == 20);
+  CHECK(masks == DeviceMasks{1, 1, 1});
+  // With y elsewhere its transfer is due: 20 + 7.
+  masks = {1, 3, 2};
+  CHECK(bound.Exclude(masks, 26) > 26);
+}
+
 TEST_CASE("no placement within the masks has a shorter step") {
   for (const SimulatorOptions& options : EverySemantics()) {
     Rng rng(31);
@@ -57,6 +72,8 @@ TEST_CASE("no placement within the masks has a shorter step") {
       PartialBound bound(*problem);
       const Outcome outcome = MakeSimulator(problem, options)->Evaluate(placement);
       REQUIRE(bound(masks) <= outcome.step_time);
+      REQUIRE(bound.Exclude(masks, outcome.step_time) <= outcome.step_time);
+      for (int g = 0; g < groups; ++g) REQUIRE((masks[g] >> placement.device[g] & 1) == 1);
     }
   }
 }

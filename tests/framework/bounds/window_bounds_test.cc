@@ -21,7 +21,7 @@ TEST_CASE("windows: a group's ops add up between their heads and tails") {
   const DelayGraph graph(*problem);
   DeviceMasks masks = AllowedDevices(*problem);
   WindowBounds windows(graph);
-  CHECK(windows.Bound(masks, kMaxNanos, false) == 65);
+  CHECK(windows.Bound(masks, kMaxNanos, WindowParts::kGroups) == 65);
   CHECK(masks == AllowedDevices(*problem));
 }
 
@@ -36,8 +36,8 @@ TEST_CASE("windows: work between heads and tails") {
   DeviceMasks masks = AllowedDevices(*problem);
   WindowBounds windows(graph);
   // The longest path takes 10 + 20 + 5; 80 ns of work on two devices between a and b take 40.
-  CHECK(windows.Bound(masks, kMaxNanos, false) == 35);
-  CHECK(windows.Bound(masks, kMaxNanos, true) == 10 + 40 + 5);
+  CHECK(windows.Bound(masks, kMaxNanos, WindowParts::kGroups) == 35);
+  CHECK(windows.Bound(masks, kMaxNanos, WindowParts::kWork) == 10 + 40 + 5);
   CHECK(BoundByWindows(graph, 0) == 55);
 }
 
@@ -52,8 +52,8 @@ TEST_CASE("windows: a target takes devices away and so proves more") {
   WindowBounds windows(graph);
   DeviceMasks masks = AllowedDevices(*problem);
   // Split: x on slow with 60 - 20 x = 50 x, x = 6/7: 42.9. Below 50 the slow one is of no use.
-  CHECK(windows.Bound(masks, kMaxNanos, true) == 43);
-  CHECK(windows.Bound(masks, 49, true) == 60);
+  CHECK(windows.Bound(masks, kMaxNanos, WindowParts::kWork) == 43);
+  CHECK(windows.Bound(masks, 49, WindowParts::kWork) == 60);
   CHECK(masks == DeviceMasks{1, 1, 1});
   CHECK(BoundByWindows(graph, 20) == 50);
   CHECK(BoundByWindows(graph, 1, 50) == 50);
@@ -85,7 +85,7 @@ TEST_CASE("windows: no step within masks is shorter; devices taken away are used
           masks[g] |= std::uint64_t{1} << placement.device[g];
         }
         const DeviceMasks before = masks;
-        REQUIRE(windows.Bound(masks, step, true) <= step);
+        REQUIRE(windows.Bound(masks, step, WindowParts::kWork) <= step);
         for (int g = 0; g < problem->num_groups(); ++g) {
           REQUIRE((masks[g] >> placement.device[g] & 1) == 1);
         }
