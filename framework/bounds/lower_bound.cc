@@ -38,7 +38,7 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
   improve(bounds.work, "work");
   improve(bounds.critical_path, "critical_path");
 
-  constexpr std::int64_t kMostEffortOfPass = 300'000'000;  // a second or so
+  constexpr std::int64_t kMostEffortOfPass = 100'000'000;  // well under a second
   if (EffortOfPass(problem) > kMostEffortOfPass) return best;
   DelayGraph graph(problem);
   improve(BoundByWindows(graph, 0), "windows");

@@ -2,7 +2,15 @@
 
 // The best lower bound on the objective of a problem that some time proves: what is reported beside
 // every search as `bound`, with the method that proved it. The methods are those of this folder;
-// each one's header says why it holds.
+// each one's header says why it holds:
+//
+//   work, critical_path   bounds.h
+//   windows               window_bounds.h, with the transfers of the graph
+//   segments              the same after segments.h has added delays: quickly at first, then, if
+//                         there is time, for ever larger segments with longer searches
+//
+// The last two are left out where edges times the square of the devices exceed 100 million. For
+// Objective::kPeriod only work holds.
 
 #include <functional>
 #include <string>
@@ -15,7 +23,7 @@ namespace emplace {
 
 struct LowerBound {
   Nanos value = 0;     ///< no placement has a smaller objective [ns]
-  std::string method;  ///< what proved it, as results name it: "critical_path", "work", ...
+  std::string method;  ///< what proved it, as results name it
 };
 
 struct ProofOptions {

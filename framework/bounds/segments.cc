@@ -566,7 +566,7 @@ std::int64_t AddSegments(DelayGraph& graph,
 
 int AddQuickSegments(DelayGraph& graph) {
   constexpr int kRounds = 3;
-  std::int64_t effort = 40'000'000;
+  std::int64_t effort = 60'000'000;
   for (int round = 0; round < kRounds; ++round) {
     effort = AddSegments(graph, SegmentLimits::OfRound(round), effort);
     if (effort <= 0) return round;

@@ -15,9 +15,8 @@
 // F is not computed but bounded, by asking for times T whether the segment can be done within T. A
 // search gives one group of ops after another a device. What it knows at a node:
 //
-//   paths      heads and tails of every op on every device it may have. A device on which head,
-//   cost
-//              and tail exceed T is excluded for the whole group of the op.
+//   paths      heads and tails of every op on every device that it may have. A device on which
+//              head, cost and tail exceed T is excluded for the whole group of the op.
 //   devices    the ops of the groups that have no other device must fit on it one after another
 //              (one_machine.h; with several slots each takes its share of the time of all)
 //   exclusion  so must they with a further group, or that group is not there
