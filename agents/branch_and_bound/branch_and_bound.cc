@@ -7,7 +7,6 @@
 #include <limits>
 #include <ostream>
 #include <set>
-#include <tuple>
 
 #include "agents/common/state.h"
 #include "agents/starts/starts.h"
@@ -17,7 +16,8 @@ namespace emplace {
 namespace {
 
 constexpr int kMovesAtOnce = 32;
-constexpr int kEvaluationsPerBound = 4;  // what a bound counts in a step's work
+constexpr std::int64_t kBoundsRemembered = 1024;  // at a level, before older ones count less
+constexpr std::int64_t kBoundsTried = 64;  // of which one is computed where they are not worth it
 // 2^devices entries per device, and a bit per pair.
 constexpr int kMostOrderedDevices = 11;
 constexpr std::size_t kMostSymmetries = 50'000, kMostOrderedSymmetries = 256;
@@ -38,65 +38,31 @@ BranchAndBoundAgent::BranchAndBoundAgent(const AgentContext& context, const Conf
       interrupt_(context.end_construction),
       config_(config),
       proposer_(*problem_, MoveConfig(), "moves"),
+      order_(problem_->group_order().begin(), problem_->group_order().end()),
+      levels_(problem_->num_groups() + 1),
       masks_(problem_->num_groups()),
       load_(problem_->num_devices()),
       resident_(problem_->num_devices()),
       device_(problem_->num_groups()) {
   ValidateStarts(*problem_, "start", config.start);
   RequireRange("climb", config.climb, 0, 1e9);
-  RequireRange("subtree", config.subtree, 1, 1e6);
   RequireRange("batch", config.batch, 1, 1e6);
+  RequireRange("bound_cost", config.bound_cost, 1, 1e6);
   RequireRange("most_open", config.most_open, 1, 1e8);
   if (problem_->objective() == Objective::kPeriod) {
     load_bound_.emplace(*problem_);
   } else {
-    time_bound_.emplace(*problem_);
+    step_bound_.emplace(*problem_);
   }
-  SetOrder();
-  SetSymmetries();
-}
-
-void BranchAndBoundAgent::SetOrder() {
-  const Problem& problem = *problem_;
-  const Cluster& cluster = problem.cluster();
-  const auto least_cost = [&](int g) {
-    Nanos least = kMaxNanos;
-    for (int d = 0; d < problem.num_devices(); ++d)
-      least = std::min(least, problem.group_cost(g, d));
-    return least;
-  };
-  const auto least_transfer = [&](std::int64_t bytes) {
-    Nanos least = kMaxNanos;
-    for (int a = 0; a < problem.num_devices(); ++a) {
-      for (int b = 0; b < problem.num_devices(); ++b) {
-        if (a != b) least = std::min(least, cluster.TransferTime(a, b, bytes));
-      }
-    }
-    return least == kMaxNanos ? 0 : least;
-  };
-  const auto n = static_cast<std::size_t>(problem.num_groups());
-  std::vector<Nanos> weight(n);
-  std::set<std::pair<Nanos, int>> waiting;  // the heaviest is last, of equals the first group
-  for (int g = 0; g < problem.num_groups(); ++g) {
-    weight[g] = least_cost(g);
-    waiting.insert({weight[g], -g});
-  }
-  while (!waiting.empty()) {
-    const int next = -std::prev(waiting.end())->second;
-    waiting.erase(std::prev(waiting.end()));
-    order_.push_back(next);
-    for (const auto& [g, bytes] : problem.neighbors(next)) {
-      if (waiting.erase({weight[g], -g}) == 0) continue;
-      weight[g] += least_transfer(bytes);
-      waiting.insert({weight[g], -g});
-    }
-  }
+  const std::size_t n = order_.size();
   rest_resident_.assign(n + 1, 0);
   rest_choices_.assign(n + 1, 1);
   for (std::size_t k = n; k-- > 0;) {
-    rest_resident_[k] = rest_resident_[k + 1] + problem.group_resident_bytes(order_[k]);
-    rest_choices_[k] = rest_choices_[k + 1] * std::popcount(problem.allowed_devices(order_[k]));
+    const int g = order_[k];
+    rest_resident_[k] = rest_resident_[k + 1] + problem_->group_resident_bytes(g);
+    rest_choices_[k] = rest_choices_[k + 1] * std::popcount(problem_->allowed_devices(g));
   }
+  SetSymmetries();
 }
 
 void BranchAndBoundAgent::SetSymmetries() {
@@ -201,9 +167,33 @@ std::int64_t BranchAndBoundAgent::DeficitBound(std::size_t depth) const {
   return deficit + left;
 }
 
-Score BranchAndBoundAgent::Bound(std::size_t depth) {
-  ++num_nodes_;
-  return {DeficitBound(depth), time_bound_ ? (*time_bound_)(masks_) : (*load_bound_)(masks_)};
+Nanos BranchAndBoundAgent::TimeBound() {
+  ++num_bounds_;
+  return load_bound_ ? (*load_bound_)(masks_) : (*step_bound_)(masks_);
+}
+
+bool BranchAndBoundAgent::WorthBound(std::size_t depth) {
+  Level& level = levels_[depth];
+  const double gain = rest_choices_[depth] * static_cast<double>(level.cut);
+  if (level.computed < kBoundsTried ||
+      gain >= static_cast<double>(config_.bound_cost) * static_cast<double>(level.computed)) {
+    return true;
+  }
+  return ++level.left_out % kBoundsTried == 0;
+}
+
+Score BranchAndBoundAgent::Bound(std::size_t depth, const Score& above) {
+  Score bound = std::max(above, Score{DeficitBound(depth), above.step_time});
+  if (best_score_ <= bound || !WorthBound(depth)) return bound;
+  bound.step_time = std::max(bound.step_time, TimeBound());
+  Level& level = levels_[depth];
+  ++level.computed;
+  level.cut += best_score_ <= bound;
+  if (level.computed == kBoundsRemembered) {
+    level.computed /= 2;
+    level.cut /= 2;
+  }
+  return bound;
 }
 
 std::uint64_t BranchAndBoundAgent::Choices(std::size_t depth, std::uint64_t used) {
@@ -235,11 +225,9 @@ void BranchAndBoundAgent::Divide(const Node& node) {
   for (std::uint64_t rest = Choices(depth, used); rest; rest &= rest - 1) {
     const int d = std::countr_zero(rest);
     Fix(depth, d);
-    Node child{Bound(depth + 1), node.device};
+    Node child{Bound(depth + 1, node.bound), node.device};
     Free(depth);
     child.device.push_back(static_cast<DeviceIndex>(d));
-    child.bound.deficit = std::max(child.bound.deficit, node.bound.deficit);
-    child.bound.step_time = std::max(child.bound.step_time, node.bound.step_time);
     if (child.bound < best_score_) children.push_back(std::move(child));
   }
   std::ranges::sort(children, Later);
@@ -254,7 +242,7 @@ void BranchAndBoundAgent::Complete(std::size_t depth, std::uint64_t used) {
   for (std::uint64_t rest = Choices(depth, used); rest; rest &= rest - 1) {
     const int d = std::countr_zero(rest);
     Fix(depth, d);
-    const int slots = time_bound_ ? problem_->cluster().device(d).slots : 1;
+    const int slots = load_bound_ ? 1 : problem_->cluster().device(d).slots;
     const Score bound{DeficitBound(depth + 1),
                       std::max(node_bound_, (load_[d] + slots - 1) / slots)};
     if (bound < best_score_) Complete(depth + 1, used | Bit(d));
@@ -295,7 +283,7 @@ void BranchAndBoundAgent::Begin(Evaluator& evaluator) {
   best_ = starts[best];
   best_score_ = ScoreOf(outcomes[best]);
   for (int g = 0; g < problem_->num_groups(); ++g) masks_[g] = problem_->allowed_devices(g);
-  Node root{Bound(0), {}};
+  Node root{{DeficitBound(0), TimeBound()}, {}};
   bound_ = root.bound.step_time;
   Put(std::move(root));
   started_ = true;
@@ -322,11 +310,12 @@ void BranchAndBoundAgent::Climb(Evaluator& evaluator) {
 void BranchAndBoundAgent::Search(Evaluator& evaluator) {
   const std::size_t n = order_.size();
   rows_.clear();
-  const std::int64_t before = num_nodes_;
+  const std::int64_t nodes = num_nodes_, bounds = num_bounds_;
   for (std::int64_t work = 0; work < config_.batch && !Finished();
-       work = static_cast<std::int64_t>(rows_.size() / n) +
-              kEvaluationsPerBound * (num_nodes_ - before)) {
+       work = static_cast<std::int64_t>(rows_.size() / n) + (num_nodes_ - nodes) +
+              (num_bounds_ - bounds) * config_.bound_cost) {
     const Node node = Take();
+    ++num_nodes_;
     if (best_score_ <= node.bound) continue;
     std::ranges::fill(load_, 0);
     std::ranges::fill(resident_, 0);
@@ -336,7 +325,7 @@ void BranchAndBoundAgent::Search(Evaluator& evaluator) {
       Fix(k, node.device[k]);
       used |= Bit(node.device[k]);
     }
-    if (rest_choices_[node.device.size()] > config_.subtree) {
+    if (rest_choices_[node.device.size()] > config_.bound_cost) {
       Divide(node);
     } else {
       node_bound_ = node.bound.step_time;
@@ -386,6 +375,12 @@ void BranchAndBoundAgent::Save(std::ostream& out) const {
   if (!started_) return;
   writer.Int(climbed_);
   writer.Int(num_nodes_);
+  writer.Int(num_bounds_);
+  for (const Level& level : levels_) {
+    writer.Int(level.computed);
+    writer.Int(level.cut);
+    writer.Int(level.left_out);
+  }
   writer.Devices(best_);
   writer.Int(best_score_.deficit);
   writer.Int(best_score_.step_time);
@@ -407,6 +402,12 @@ void BranchAndBoundAgent::Load(std::istream& in) {
   if (!started_) return;
   climbed_ = reader.Count("a number of evaluations");
   num_nodes_ = reader.Count("a number of nodes");
+  num_bounds_ = reader.Count("a number of bounds");
+  for (Level& level : levels_) {
+    level.computed = reader.Count("a number of bounds");
+    level.cut = reader.Count("a number of bounds");
+    level.left_out = reader.Count("a number of bounds");
+  }
   best_ = reader.Devices();
   best_score_.deficit = reader.Count("a deficit");
   best_score_.step_time = reader.Count("a step time");

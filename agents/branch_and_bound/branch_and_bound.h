@@ -3,33 +3,35 @@
 // Branch and bound: the best of all placements, with a proof, for problems of few groups; as long
 // as it runs, the best so far and a lower bound that rises.
 //
-// 1. The placements named by `start`, then a hill climb of `climb` evaluations from the best of
-// them
-//    (common/moves.h, 32 moves at a time).
-// 2. A tree: a node fixes the devices of the first groups of an order, a child those of one more.
-//    The order begins with the dearest group; next is always the group whose cost and whose
-//    transfers with those before, each counted where it costs least, are the longest together. A
-//    node is left out if nothing below it can be better than the best known (Better() of
-//    framework/search/evaluator.h): its bounds are
+// It begins with the placements named by `start`, and with a hill climb of `climb` evaluations from
+// the best of them (common/moves.h, 32 moves at a time). Then it searches a tree: a node fixes the
+// devices of the first groups in Problem::group_order(), a child those of one more. A node is left
+// out if nothing below it can be better than the best known (Better() of
+// framework/search/evaluator.h). Its bounds are those of the node above, raised by
 //
-//      time      PartialBound (framework/bounds/partial_bound.h), for the period PartialLoad
-//                (partial_load.h): the groups that are not fixed may have any device
-//      deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
-//                others beyond all that is left
+//   time      PartialBound (framework/bounds/partial_bound.h), for the period PartialLoad
+//             (partial_load.h): the other groups may have any device
+//   deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
+//             others beyond all that is left
 //
-//    The node of least bounds is next; once `most_open` wait, deepest first, so that they become no
-//    more. A node with at most `subtree` placements below is not divided further: they are
-//    evaluated in batches of `batch`, but for those that loads of devices and resident bytes rule
-//    out.
+// Bounds on the time are computed where they pay: at a depth at which the share of nodes that they
+// cut lately, times the placements below a node, is at least `bound_cost`, as if they took as long
+// as so many evaluations; elsewhere for the first 64 nodes and one of 64. The node of least bounds
+// is next; once `most_open` wait, the deepest, so that they become no more. Of a node with at most
+// `bound_cost` placements below, all are evaluated, in batches of `batch`, but for those that loads
+// of devices and resident bytes rule out.
 //
 // Symmetric devices (framework/cluster/symmetry.h): of nodes that a symmetry maps onto one another
 // one is kept. Where the order of destinations may matter for a placement, so that its images may
 // have other step times, one image of each order is evaluated with it. So what is proved holds for
-// the simulator's every semantics, to the nanosecond. In clusters of more than 11 devices where it
-// may matter for any placement, symmetries are not used.
+// every semantics of the simulator, to the nanosecond. In clusters of more than 11 devices where
+// the order may matter, symmetries are not used.
 //
-// Finished when no node is left: the best placement found is then the best there is. Number of
-// nodes: exponential in groups. Deterministic, whatever the seed.
+// Finished when no node is left: the best placement found is then the best there is. The nodes grow
+// exponentially with the groups. Deterministic, whatever the seed.
+//
+// Reference: A. H. Land, A. G. Doig, An Automatic Method of Solving Discrete Programming Problems,
+// Econometrica 28 (1960).
 
 #include <cstddef>
 #include <cstdint>
@@ -54,14 +56,14 @@ namespace emplace {
 struct BranchAndBoundConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf"};
   int climb = 2000;
-  int subtree = 32;
   int batch = 256;
+  int bound_cost = 4;
   int most_open = 100'000;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements to climb from the best of");
     v.Field("climb", climb, "evaluations of the hill climb before the tree");
-    v.Field("subtree", subtree, "placements below a node that are evaluated without bounds");
     v.Field("batch", batch, "placements evaluated at once");
+    v.Field("bound_cost", bound_cost, "evaluations that take as long as a node's bounds");
     v.Field("most_open", most_open, "nodes waiting from which on the deepest is next");
   }
 };
@@ -80,25 +82,34 @@ class BranchAndBoundAgent final : public Agent {
   void Save(std::ostream& out) const override;
   void Load(std::istream& in) override;
 
-  /// Nodes whose bounds were computed.
+  /// Nodes looked at, and how often bounds on the time were computed.
   std::int64_t num_nodes() const { return num_nodes_; }
+  std::int64_t num_bounds() const { return num_bounds_; }
 
  private:
   struct Node {
     Score bound;
     std::vector<DeviceIndex> device;  // of the first groups in order_
   };
+  /// What bounds at a depth have been good for.
+  struct Level {
+    std::int64_t computed = 0, cut = 0, left_out = 0;
+  };
   static bool Later(const Node& a, const Node& b);
 
-  void SetOrder();
   void SetSymmetries();
   void Begin(Evaluator& evaluator);
   void Climb(Evaluator& evaluator);
   void Search(Evaluator& evaluator);
   Node Take();
   void Put(Node node);
-  /// Bounds of the first `depth` groups being where device_ says.
-  Score Bound(std::size_t depth);
+  /// Of the placements in which the first `depth` groups are where device_ says.
+  /// @param above  bounds of the node above
+  Score Bound(std::size_t depth, const Score& above);
+  Nanos TimeBound();
+  /// Whether bounds at this depth have spared more evaluations than they cost, or one is to be
+  /// tried.
+  bool WorthBound(std::size_t depth);
   std::int64_t DeficitBound(std::size_t depth) const;
   void Fix(std::size_t depth, int device);
   void Free(std::size_t depth);
@@ -113,9 +124,9 @@ class BranchAndBoundAgent final : public Agent {
   Interrupt interrupt_;  // ends the construction of starts
   Config config_;
   MoveProposer proposer_;
-  std::optional<PartialBound> time_bound_;  // which of the two, the objective decides
+  std::optional<PartialBound> step_bound_;  // which of the two there is, the objective decides
   std::optional<PartialLoad> load_bound_;
-  std::vector<int> order_;
+  std::vector<int> order_;                   // of the groups
   std::vector<std::int64_t> rest_resident_;  // [num_groups + 1] from a depth on [B]
   std::vector<double> rest_choices_;  // [num_groups + 1] placements of the groups from there on
   // Symmetries, and for each which pairs of devices it turns round.
@@ -129,12 +140,13 @@ class BranchAndBoundAgent final : public Agent {
 
   bool started_ = false;
   Rng rng_;
-  std::int64_t climbed_ = 0, num_nodes_ = 0;
+  std::int64_t climbed_ = 0, num_nodes_ = 0, num_bounds_ = 0;
   Placement best_;
   Score best_score_;
   Nanos bound_ = 0;
-  std::vector<Node> open_;  // heap, the least first
-  std::vector<Node> dive_;  // stack
+  std::vector<Level> levels_;  // [num_groups + 1] by depth
+  std::vector<Node> open_;     // heap, the least first
+  std::vector<Node> dive_;     // stack
 
   // Of one step.
   std::vector<std::uint64_t> masks_;    // [num_groups]
