@@ -30,7 +30,7 @@ TEST_CASE("coarser groups are unions of groups on one device, not too dear, with
   for (int trial = 0; trial < 30; ++trial) {
     const auto fine = MixedProblem(rng, 60, 3, kUnlimitedMemory);
     const Placement placement = RandomPlacement(rng, *fine);
-    const double limit = 40;
+    const double limit = 400;
     const auto coarse = CoarserProblem(fine, trial % 2 ? &placement : nullptr, limit, rng);
     if (coarse == nullptr) continue;
     merged += fine->num_groups() - coarse->num_groups();
