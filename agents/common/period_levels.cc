@@ -1,7 +1,6 @@
 #include "agents/common/period_levels.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +17,7 @@ namespace {
 constexpr std::uint64_t kAllDevices = ~std::uint64_t{0};
 constexpr int kMostPins = 50;  // larger items say little about who belongs together
 constexpr double kLeastShrink = 0.95;
+constexpr int kMostDoublings = 7;        // a run of groups that moves together: fewer than 2^7
 constexpr int kProposalsPerLook = 4096;  // at the interrupt
 
 // Energy of totals: see Anneal.
@@ -211,7 +211,10 @@ void Anneal(const CompiledPeriod& problem,
     return std::countr_zero(mask);
   };
 
-  std::array<Move, 2> moves;
+  const std::span<const int> order = p.problem.group_order();
+  std::vector<int> position(p.num_groups);
+  for (int i = 0; i < p.num_groups; ++i) position[order[i]] = i;
+  std::vector<Move> moves;
   double here = 0, temperature = 0;
   for (std::int64_t i = 0; i < options.proposals; ++i) {
     if (i % kProposalsPerLook == 0) interrupt.Check();
@@ -223,15 +226,25 @@ void Anneal(const CompiledPeriod& problem,
     }
     const int group = movable[draw(static_cast<int>(movable.size()))];
     const DeviceIndex from = state.device()[group];
-    moves[0] = {group, static_cast<DeviceIndex>(draw_aim(group))};
-    std::size_t count = 1;
-    if (draw(6) == 0) {  // in exchange for another group
+    const auto aim = static_cast<DeviceIndex>(draw_aim(group));
+    moves.assign(1, {group, aim});
+    const int kind = draw(12);
+    if (kind < 2) {  // in exchange for another group
       const int other = movable[draw(static_cast<int>(movable.size()))];
-      if (state.device()[other] == moves[0].device && p.problem.allowed(other, from)) {
-        moves[count++] = {other, from};
+      if (state.device()[other] == aim && p.problem.allowed(other, from)) {
+        moves.push_back({other, from});
+      }
+    } else if (kind == 2) {  // with those behind it, or before it, in topological order
+      const int step = draw(2) == 0 ? 1 : -1;
+      const int end = position[group] + step * (1 << draw(kMostDoublings));
+      for (int i = position[group] + step; i != end && i >= 0 && i < p.num_groups; i += step) {
+        const int other = order[i];
+        if (state.device()[other] == from && p.problem.allowed(other, aim)) {
+          moves.push_back({other, aim});
+        }
       }
     }
-    const PeriodTotals& totals = state.Try({moves.data(), count});
+    const PeriodTotals& totals = state.Try(moves);
     const double there = energy(totals);
     if (there > here && Uniform01(rng) >= std::exp((here - there) / temperature)) {
       state.Undo();

@@ -59,7 +59,8 @@ Score ScoreOf(const PeriodTotals& totals, const CompiledPeriod& problem);
 /// Anneals a placement of a level and leaves the best that it met, by (deficit, period), the start
 /// included. The energy is the norm (sum over devices of load^n)^(1/n) over the period at the
 /// start, plus missing memory: it sees loads below the largest one, and less and less of them as n
-/// grows.
+/// grows. Proposed are moves of one group, mostly to where it exchanges items, of two that change
+/// places, and of groups that follow one another in topological order.
 void Anneal(const CompiledPeriod& problem,
             const PeriodAnnealing& options,
             std::vector<DeviceIndex>& device,

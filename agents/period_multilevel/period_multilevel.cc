@@ -8,7 +8,6 @@
 #include "agents/common/devices.h"
 #include "agents/common/state.h"
 #include "agents/ideals/chain_split.h"
-#include "agents/random/random_agent.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {
@@ -16,8 +15,8 @@ namespace {
 
 constexpr int kClustersPerDevice = 8;                  // where coarsening ends
 constexpr double kLeastShare = 0.1, kMostShare = 0.7;  // largest cluster, of a device's fair share
-constexpr std::int64_t kLeastProposals = 20'000, kMostProposals = 2'000'000;  // per level
-constexpr double kHotRandom = 0.3, kHotRefine = 0.02, kHotRecombine = 0.05;
+constexpr std::int64_t kLeastProposals = 20'000, kMostProposals = 500'000;  // per level
+constexpr double kHotCoarse = 0.1, kHotRefine = 0.02, kHotRecombine = 0.05;
 constexpr double kCold = 5e-5;
 
 }  // namespace
@@ -52,7 +51,7 @@ Placement PeriodMultilevelAgent::Refine(std::span<const int> keep_apart,
     for (std::size_t g = 0; g < device.size(); ++g) coarse[levels[i]->cluster_of[g]] = device[g];
     device = std::move(coarse);
   }
-  if (device.empty()) device = DrawPlacement(*levels.back()->problem, rng_).device;
+  if (device.empty()) device = Split(levels.back()->compiled, 0, interrupt_).placement.device;
   for (std::size_t i = levels.size(); i-- > 0;) {
     const PeriodLevel& level = *levels[i];
     const bool is_coarsest = i + 1 == levels.size();
@@ -75,7 +74,7 @@ Placement PeriodMultilevelAgent::Refine(std::span<const int> keep_apart,
 }
 
 Placement PeriodMultilevelAgent::Create() {
-  if (!population_.empty()) return Refine({}, {}, kHotRandom);
+  if (!population_.empty()) return Refine({}, {}, kHotCoarse);
   const Placement split = Split(finest_->compiled, 0, interrupt_).placement;
   const std::vector<int> keep_apart(split.device.begin(), split.device.end());
   return Refine(keep_apart, split, kHotRefine);

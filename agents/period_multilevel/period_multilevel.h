@@ -4,15 +4,15 @@
 //
 // A step makes one placement. It coarsens the problem (common/period_levels.h), anneals on the
 // coarsest level, and again on each finer one with what came of the level above. The first
-// `population` steps begin with random placements of the coarsest level, but for the very first,
-// which begins with the best contiguous split (ideals/chain_split.h). Each further step takes two
-// placements a, b of the population and never joins groups that a or b keeps apart, so that both
-// are placements of the coarsest level, too; it begins there with the better one. In every fourth
-// step b is a. The result replaces the worst placement of the population if it is better than that
-// one, or one of equal score.
+// `population` steps begin with the best contiguous split (ideals/chain_split.h) of the coarsest
+// level, which is another one in each step, but for the very first: with that of the finest. Each
+// further step takes two placements a, b of the population and never joins groups that a or b keeps
+// apart, so that both are placements of the coarsest level, too; it begins there with the better
+// one. In every fourth step b is a. The result replaces the worst placement of the population if it
+// is better than that one, or one of equal score.
 //
-// Annealing makes up to `effort` proposals per group and level. Deterministic for a seed; each step
-// costs one evaluation of the budget. Never ends unless no group has a choice.
+// Annealing makes `effort` proposals per group and level, from 20,000 to 500,000. Deterministic for
+// a seed; each step costs one evaluation of the budget. Never ends unless no group has a choice.
 //
 // References: G. Karypis, V. Kumar, Multilevel k-way Hypergraph Partitioning, VLSI Design 11
 // (2000); R. Andre, S. Schlag, C. Schulz, Memetic Multilevel Hypergraph Partitioning, GECCO 2018
@@ -57,7 +57,7 @@ class PeriodMultilevelAgent final : public Agent {
   const Member& best() const;
 
  private:
-  /// @param start  for the coarsest level; empty: random
+  /// @param start  of the problem; empty: a split of the coarsest level
   Placement Refine(std::span<const int> keep_apart, const Placement& start, double hot);
   Placement Create();
   Placement Recombine();

@@ -104,9 +104,12 @@ CompiledPeriod::CompiledPeriod(const Problem& compiled)
 std::shared_ptr<const Problem> MergeGroups(const Problem& problem, std::span<const int> label) {
   std::vector<int> label_of_op;
   for (const int group : problem.grouping().group_of_op()) label_of_op.push_back(label[group]);
-  return std::make_shared<Problem>(std::make_shared<Graph>(problem.graph()),
+  const auto refer_to = []<class T>(const T& object) {  // without owning it
+    return std::shared_ptr<const T>(std::shared_ptr<const T>(), &object);
+  };
+  return std::make_shared<Problem>(refer_to(problem.graph()),
                                    Grouping(label_of_op),
-                                   std::make_shared<Cluster>(problem.cluster()),
+                                   refer_to(problem.cluster()),
                                    problem.costs(),
                                    problem.objective(),
                                    ProblemChecks::kPlacementOnly);

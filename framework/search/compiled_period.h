@@ -67,7 +67,9 @@ struct CompiledPeriod {
   std::vector<std::int64_t> memory;  ///< [num_devices] [B]
 };
 
-/// The problem in which groups of equal label are one.
+/// The problem in which groups of equal label are one. Its graph and cluster are those of
+/// `problem`, which must outlive it, or whose own graph and cluster must, if they are another
+/// problem's.
 /// @param label  [num_groups] any integers; groups of one label share an allowed device
 std::shared_ptr<const Problem> MergeGroups(const Problem& problem, std::span<const int> label);
 
