@@ -50,7 +50,7 @@ std::vector<std::shared_ptr<const PeriodLevel>> Coarsen(std::shared_ptr<const Pe
 struct PeriodAnnealing {
   double hot = 0.1, cold = 1e-3;  ///< first and last temperature, relative to the period
   double norm_hot = 8;            ///< first and last exponent of the energy's norm
-  double norm_cold = 64;
+  double norm_cold = 1000;
   std::int64_t proposals = 0;
 };
 
