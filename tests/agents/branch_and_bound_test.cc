@@ -335,14 +335,14 @@ std::shared_ptr<const Problem> LayeredProblem(Rng& rng, int layers) {
 
 TEST_CASE("saved within the tree, also with many nodes open or few, it goes on bit for bit") {
   Rng rng(22);
-  const auto problem = LayeredProblem(rng, 3);
+  const auto problem = LayeredProblem(rng, 4);
   const auto simulator = MakeSimulator(problem, kS);
   for (const int most_open : {3, 1000}) {
     CAPTURE(most_open);
     BranchAndBoundConfig config;
     config.climb = 32;
     config.bound_cost = 4;
-    config.batch = 16;
+    config.batch = 8;
     config.most_open = most_open;
     const auto saved = [](const BranchAndBoundAgent& agent) {
       std::ostringstream out;
@@ -384,7 +384,7 @@ TEST_CASE("a state whose nodes do not belong to the problem is refused") {
         "agent state: a node has a device where its group may not run");
 }
 
-TEST_CASE("the bound rises while the search goes on, and holds when the budget ends it") {
+TEST_CASE("the bound holds when the budget ends the search within a step") {
   Rng rng(24);
   const auto problem = LayeredProblem(rng, 3);
   const auto simulator = MakeSimulator(problem, kQ);
@@ -395,18 +395,18 @@ TEST_CASE("the bound rises while the search goes on, and holds when the budget e
   const std::int64_t evaluations = CheckProof(problem, *simulator, config, best);
   MeteredEvaluator metered(*simulator, {.evaluations = evaluations / 2});
   BranchAndBoundAgent agent({problem, 1}, config);
-  std::vector<Nanos> bounds;
+  Nanos bound = 0;
   try {
     while (!agent.Finished()) {
       agent.Step(metered);
-      if (bounds.empty() || bounds.back() != agent.bound()) bounds.push_back(agent.bound());
+      bound = agent.bound();
     }
   } catch (const BudgetExhausted&) {
   }
   CHECK_FALSE(agent.Finished());
-  CHECK(bounds.size() > 2);
-  CHECK(agent.bound() == bounds.back());
-  CHECK(agent.bound() < best.step_time);
+  CHECK(agent.bound() == bound);
+  CHECK(bound > 0);
+  CHECK(bound < best.step_time);
 }
 
 TEST_CASE(
