@@ -26,7 +26,7 @@ namespace emplace {
 
 struct TabuConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
-  int candidates = 64;
+  int candidates = 32;
   int tenure = 10;
   int patience = 200;
   MoveConfig moves;
