@@ -22,7 +22,8 @@ void ValidateStarts(const Problem& problem,
 
 /// - single: all on the device on which everything together costs least; single_gpu, single_cpu: on
 ///   the first of the class. Groups not allowed there as in single_device.h.
-/// - contiguous: blocks of equal cost over all devices of the class of `single`; where the objective
+/// - contiguous: blocks of equal cost over all devices of the class of `single`; where the
+/// objective
 ///   is the period, the split of a linear order that has the least one (ideals/chain_split.h).
 /// - etf, heft, cpop: over all devices of that class (etf), over all devices (heft, cpop).
 /// - random: drawn with `rng`.

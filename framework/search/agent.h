@@ -42,7 +42,8 @@ class Agent {
   /// True when further steps cannot change anything (a heuristic after its construction).
   virtual bool Finished() const { return false; }
   /// A lower bound on the objective of every placement of the problem in the issue order that the
-  /// evaluator was made with, as far as the agent has proved one; 0: none. It never decreases. The best placement found is optimal when it is as good. [ns]
+  /// evaluator was made with, as far as the agent has proved one; 0: none. It never decreases. The
+  /// best placement found is optimal when it is as good. [ns]
   virtual Nanos bound() const { return 0; }
   /// The agent's own numbers, one row per update (update_table.h); nullptr for an agent that does
   /// not learn. Part of the saved state.
@@ -78,7 +79,7 @@ struct AgentEntry {
   std::function<std::vector<FieldHelp>()> describe_settings;
   /// YAML text of all settings: those given, and the defaults of the others.
   std::function<std::string(const ConfigNode& settings)> resolve_settings;
-  bool uses_seed = true;  ///< false: the same result for every seed, run once
+  bool uses_seed = true;               ///< false: the same result for every seed, run once
   std::optional<Objective> objective;  ///< `make` refuses problems of another; empty: any will do
   /// How time and memory grow with the problem, for users to read.
   std::string growth;
