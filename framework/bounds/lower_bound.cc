@@ -49,10 +49,14 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
     return std::chrono::duration<double>(Clock::now() - begin).count() > options.seconds;
   };
   constexpr int kSteps = 10, kMostRounds = 20;
-  for (; round < kMostRounds && best.value < options.known && !late(); ++round) {
-    AddSegments(
-        graph, SegmentLimits::OfRound(round), std::numeric_limits<std::int64_t>::max(), late);
-    improve(BoundByWindows(graph, kSteps, options.known), "segments");
+  for (; round < kMostRounds && best.value < options.known; ++round) {
+    for (const double share : {kCriticalShare, 0.0}) {
+      if (late()) return best;
+      SegmentLimits limits = SegmentLimits::OfRound(round);
+      limits.share = share;
+      AddSegments(graph, limits, std::numeric_limits<std::int64_t>::max(), late);
+      improve(BoundByWindows(graph, kSteps, options.known), "segments");
+    }
     if (SegmentLimits::OfRound(round).ops > problem.num_ops()) break;
   }
   return best;

@@ -393,9 +393,10 @@ class SegmentFinder {
 
   // @return what is left of the effort
   std::int64_t Run() {
+    const std::vector<bool> is_critical = CriticalOps();
     for (int op = 0; op < graph_.num_ops() && effort_ > 0; ++op) {
       SetFinish(op);
-      if (graph_.edges_into(op).size() < 2) continue;
+      if (!is_critical[op] || graph_.edges_into(op).size() < 2) continue;
       if (stop_ && stop_()) break;
       AddSegmentsInto(op);
     }
@@ -411,6 +412,23 @@ class SegmentFinder {
   Nanos finish(int op, int device) const { return finish_[size_t(op) * num_devices_ + device]; }
 
   void SetFinish(int op) { graph_.SetFinish(op, allowed_, finish_); }
+
+  // Those on paths of nearly the longest length. [num_ops]
+  std::vector<bool> CriticalOps() const {
+    std::vector<Nanos> finish, tail, through(graph_.num_ops(), kMaxNanos);
+    graph_.SetPaths(allowed_, finish, tail);
+    for (int op = 0; op < graph_.num_ops(); ++op) {
+      for (int d = 0; d < num_devices_; ++d) {
+        const size_t i = size_t(op) * num_devices_ + d;
+        through[op] = std::min(through[op], finish[i] + tail[i]);
+      }
+    }
+    const Nanos longest = *std::max_element(through.begin(), through.end());
+    const auto least = static_cast<Nanos>(limits_.share * static_cast<double>(longest));
+    std::vector<bool> is_critical;
+    for (Nanos time : through) is_critical.push_back(time >= least);
+    return is_critical;
+  }
 
   void AddSegmentsInto(int last) {
     const Nanos* const finishes = &finish_[size_t(last) * num_devices_];
@@ -565,13 +583,14 @@ std::int64_t AddSegments(DelayGraph& graph,
 }
 
 int AddQuickSegments(DelayGraph& graph) {
-  constexpr int kRounds = 3;
-  std::int64_t effort = 60'000'000;
-  for (int round = 0; round < kRounds; ++round) {
-    effort = AddSegments(graph, SegmentLimits::OfRound(round), effort);
-    if (effort <= 0) return round;
+  std::int64_t effort = AddSegments(graph, SegmentLimits::OfRound(0), 60'000'000);
+  if (effort <= 0) return 0;
+  for (int round = 1; round <= 3 && effort > 0; ++round) {
+    SegmentLimits limits = SegmentLimits::OfRound(round);
+    limits.share = kCriticalShare;
+    effort = AddSegments(graph, limits, effort);
   }
-  return kRounds;
+  return 1;
 }
 
 }  // namespace emplace

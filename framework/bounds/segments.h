@@ -39,10 +39,16 @@
 
 namespace emplace {
 
+/// What counts as critical in SegmentLimits::share.
+inline constexpr double kCriticalShare = 0.99;
+
 struct SegmentLimits {
   int ops = 12;             ///< in a segment, both ends included
   int window = 60;          ///< ancestors of an op, latest first, among which its segments lie
   std::int64_t nodes = 16;  ///< of one search, besides one for each group
+  /// Only segments that end in an op through which a path of at least this share of the longest
+  /// leads; 0: all. What is there at the beginning counts.
+  double share = 0;
 
   /// For the first, second, ... call with one graph: ever larger segments.
   static SegmentLimits OfRound(int round);
@@ -60,8 +66,9 @@ std::int64_t AddSegments(DelayGraph& graph,
                          std::int64_t effort,
                          const std::function<bool()>& stop = {});
 
-/// The first rounds, as far as they go in a fraction of a second; the same edges everywhere.
-/// @return rounds that are complete
+/// The first round and the critical segments of the next three, as far as they go in a fraction of
+/// a second; the same edges everywhere.
+/// @return rounds that are complete: 0 or 1
 int AddQuickSegments(DelayGraph& graph);
 
 }  // namespace emplace

@@ -96,6 +96,24 @@ TEST_CASE("a stop and too little effort leave what was added") {
   CHECK(graph.added_into(3).size() == 1);
 }
 
+TEST_CASE("only segments on nearly longest paths") {
+  ProblemBuilder b = Fork(29);
+  const int c = b.Op("c", {10}, {}, 29);
+  const int x = b.Op("u", {50}, {c}, 29);
+  const int y = b.Op("v", {50}, {c}, 29);
+  const int join = b.Op("d", {10}, {x, y});
+  const auto problem = b.Build();
+  // Paths of 120 end in b, of 70 in d.
+  for (const double share : {kCriticalShare, 0.5}) {
+    DelayGraph graph(*problem);
+    SegmentLimits limits;
+    limits.share = share;
+    AddSegments(graph, limits, kMuch);
+    CHECK(graph.added_into(3).size() == 1);
+    CHECK(graph.added_into(join).size() == (share == 0.5 ? 1 : 0));
+  }
+}
+
 // Equal devices behind two switches, so that pairs of them differ, and chances to gain by forks.
 std::shared_ptr<const Problem> ForksOnEqualDevices(Rng& rng) {
   ProblemBuilder b;
