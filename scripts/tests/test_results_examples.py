@@ -19,7 +19,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from emplace_results import load_fidelity, load_generalization, load_runs
+from emplace_results import load_fidelity, load_generalization, load_runs, load_stress
 from emplace_results.summaries import best_so_far, summarise_fidelity
 
 PROGRAM = os.environ.get("EMPLACE_PROGRAM", "")
@@ -70,6 +70,26 @@ class TableOfTheProgram(TestCase):
              "-o", self.path("r.h5")],
             check=True, capture_output=True, text=True)
         self.compare(self.path("r.h5"), json.loads(result.stdout))
+
+
+class OtherCosts(TestCase):
+    """What the program says of its draws, against the draws."""
+
+    def test_of_the_example(self) -> None:
+        loaded, runs = load_stress(example("robustness.h5")), load_runs(example("robustness.h5")).runs
+        unchanged = loaded.draws[loaded.draws["scenario"] == "unchanged"]
+        self.assertEqual(unchanged["step_time_ns"].min(), runs["best_step_time_ns"].min())
+        self.assertEqual(set(runs["bound_method"]) - {""}, set(runs["bound_method"]))
+        winner = unchanged["label"].iloc[0]
+        for row in loaded.scenarios.itertuples():
+            with self.subTest(scenario=row.scenario):
+                draws = loaded.draws[loaded.draws["scenario"] == row.scenario]
+                own = draws[draws["label"] == winner]
+                self.assertAlmostEqual(own["regret"].mean(), row.regret, places=12)
+                self.assertAlmostEqual(own["regret"].max(), row.worst_regret, places=12)
+                self.assertAlmostEqual((own["regret"] == 0).mean(), row.top_share, places=12)
+                best = draws.groupby("draw")["step_time_ns"].min().to_numpy()
+                self.assertAlmostEqual((own["step_time_ns"].to_numpy() - best).mean(), row.regret_ns, places=3)
 
 
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK), "needs $EMPLACE_PROGRAM, the path of emplace")
