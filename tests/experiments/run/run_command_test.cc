@@ -110,6 +110,8 @@ TEST_CASE("an issue order that a search has set is kept with its placement") {
                                         "semantics=stream",
                                         "--set",
                                         "priority=searched",
+                                        "--set",
+                                        "budget.evaluations=4000",
                                         "-o",
                                         "r.h5"};
   const ProcessResult result = files.Run(how);

@@ -148,7 +148,7 @@ TEST_CASE("results of `emplace run`, and what is refused") {
 }
 
 TEST_CASE("menus") {
-  CheckHolds(RunEmplace({"list", "layouts"}).out, "\neffort  What each search has cost");
+  CheckHolds(RunEmplace({"list", "layouts"}).out, "\neffort      What each search has cost");
   const std::string sweeps = RunEmplace({"list", "sweeps"}).out;
   CheckHolds(sweeps, "mirhoseini2017 ");
   CheckHolds(sweeps, "\nsix_cells ");
