@@ -1,18 +1,23 @@
 // What a run on a committed graph costs: reading it, compiling and simulating it. Placements are
-// varied: contiguous blocks with a tenth of the groups elsewhere.
+// varied: contiguous blocks with a tenth of the groups elsewhere. BM_PlainPassGraph is the
+// yardstick: the same placements in a plain loop, as if each pair of devices had a channel of its
+// own.
 
-#include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "framework/base/random.h"
+#include "framework/bounds/bounds.h"
+#include "framework/cluster/cluster.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
-#include "framework/bounds/bounds.h"
 #include "simulator/simulator.h"
 #include "tests/benchmarks/measure_evaluator.h"
 #include "tests/support/paths.h"
@@ -43,6 +48,21 @@ void BM_ReadGraph(benchmark::State& state, const std::string& name) {
   }
 }
 
+std::vector<Placement> BlockPlacements(const Problem& problem) {
+  Rng rng(3);
+  std::vector<Placement> placements(64);
+  for (Placement& placement : placements) {
+    placement.device.resize(problem.num_groups());
+    const int offset = UniformInt(rng, 4);
+    for (int i = 0; i < problem.num_groups(); ++i) {
+      const int block = static_cast<int>(std::int64_t{i} * 4 / problem.num_groups());
+      const int device = Uniform01(rng) < 0.1 ? UniformInt(rng, 4) : (block + offset) % 4;
+      placement.device[problem.group_order()[i]] = static_cast<DeviceIndex>(1 + device);
+    }
+  }
+  return placements;
+}
+
 void BM_SimulateGraph(benchmark::State& state,
                       const std::string& name,
                       Semantics semantics,
@@ -51,19 +71,42 @@ void BM_SimulateGraph(benchmark::State& state,
   const auto threads = static_cast<int>(state.range(1));
   const auto simulator =
       MakeSimulator(problem, {.semantics = semantics, .memory = memory, .threads = threads});
-  Rng rng(3);
-  std::vector<Placement> pool(64);
-  for (Placement& placement : pool) {
-    placement.device.resize(problem->num_groups());
-    const int offset = UniformInt(rng, 4);
-    for (int i = 0; i < problem->num_groups(); ++i) {
-      const int block = static_cast<int>(std::int64_t{i} * 4 / problem->num_groups());
-      const int device = Uniform01(rng) < 0.1 ? UniformInt(rng, 4) : (block + offset) % 4;
-      placement.device[problem->group_order()[i]] = static_cast<DeviceIndex>(1 + device);
+  MeasureEvaluator(state, *simulator, BlockPlacements(*problem), state.range(0));
+}
+
+void BM_PlainPassGraph(benchmark::State& state, const std::string& name) {
+  const auto problem = CommittedProblem(name);
+  const Cluster& cluster = problem->cluster();
+  const int num_devices = cluster.num_devices();
+  std::vector<Channel> channels;
+  std::vector<std::vector<int>> routes(size_t(num_devices) * num_devices);
+  for (int from = 0; from < num_devices; ++from) {
+    for (int to = 0; to < num_devices; ++to) {
+      if (from == to) continue;
+      routes[from * num_devices + to] = {static_cast<int>(channels.size())};
+      channels.push_back({.name = std::to_string(channels.size()),
+                          .latency = 20'000,
+                          .bandwidth = {7'000'000'000, 1}});
     }
   }
-  MeasureEvaluator(state, *simulator, pool, state.range(0));
+  const auto pairs = std::make_shared<Cluster>(
+      "pairs",
+      std::vector<DeviceKind>(cluster.kinds().begin(), cluster.kinds().end()),
+      std::vector<Device>(cluster.devices().begin(), cluster.devices().end()),
+      channels,
+      routes);
+  const auto graph = std::make_shared<Graph>(problem->graph());
+  const auto single = std::make_shared<Problem>(
+      graph, Grouping::Identity(graph->num_ops()), pairs, problem->costs());
+  std::vector<Placement> placements = BlockPlacements(*problem);
+  for (Placement& placement : placements) {
+    placement.device = ExpandPlacement(placement, problem->grouping());
+  }
+  MeasurePlainPass(state, single, placements);
 }
+BENCHMARK_CAPTURE(BM_PlainPassGraph, inception_v3, std::string("inception_v3"));
+BENCHMARK_CAPTURE(BM_PlainPassGraph, nmt, std::string("nmt"));
+BENCHMARK_CAPTURE(BM_PlainPassGraph, gpt2_small_torch, std::string("gpt2_small_torch"));
 
 void BM_ComputeCosts(benchmark::State& state, const std::string& name) {
   const Graph graph = ReadGraph(GraphPath(name));

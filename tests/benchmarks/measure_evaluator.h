@@ -3,15 +3,22 @@
 // What the benchmarks of evaluators share.
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "framework/base/time.h"
 #include "framework/placement/placement.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/problem.h"
+#include "simulator/simulator.h"
+#include "tests/benchmarks/plain_pass.h"
 
 namespace emplace::testing {
 
@@ -38,6 +45,32 @@ inline void MeasureEvaluator(benchmark::State& state,
     next = (next + batch) % pool.size();
   }
   CountPlacements(state, batch, evaluator.problem().num_ops());
+}
+
+/// The yardstick: stream semantics' step times of `pool` over and over, found by PlainPass. Ends
+/// the program if one of them is not the simulator's.
+/// @param problem  one that PlainPass can do
+inline void MeasurePlainPass(benchmark::State& state,
+                             const std::shared_ptr<const Problem>& problem,
+                             std::span<const Placement> pool) {
+  PlainPass plain(*problem);
+  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream, .memory = false});
+  for (const Placement& placement : pool) {
+    const Nanos expected = simulator->Evaluate(placement).step_time;
+    const Nanos step_time = plain.StepTime(placement);
+    if (step_time == expected) continue;
+    std::fprintf(stderr,
+                 "plain pass: step time %lld ns, the simulator's is %lld ns\n",
+                 static_cast<long long>(step_time),
+                 static_cast<long long>(expected));
+    std::abort();
+  }
+  for (auto _ : state) {
+    for (const Placement& placement : pool) {
+      benchmark::DoNotOptimize(plain.StepTime(placement));
+    }
+  }
+  CountPlacements(state, pool.size(), problem->num_ops());
 }
 
 /// Registers a benchmark with the arguments placements per call, and threads; on two threads the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "framework/base/error.h"
 #include "framework/schedule/issue_order.h"
@@ -13,7 +14,7 @@ PlainPass::PlainPass(const Problem& problem)
       num_devices_(problem.num_devices()),
       order_(IssueOrder(problem.graph())),
       cost_(problem.costs().time),
-      arrival_(size_t(problem.graph().num_tensors()) * problem.num_devices()),
+      arrival_(size_t(problem.graph().num_tensors() + num_ops_) * problem.num_devices()),
       device_free_(problem.num_devices()),
       channel_free_(size_t(problem.num_devices()) * problem.num_devices()) {
   const Graph& graph = problem.graph();
@@ -38,23 +39,29 @@ PlainPass::PlainPass(const Problem& problem)
                   channel.gap == 0 && !channel.broadcast && channel.occupies == Occupies::kNone);
   }
 
+  const int num_tensors = graph.num_tensors();
   for (int v = 0; v < num_ops_; ++v) {
-    EMPLACE_CHECK(graph.op(v).control_inputs.empty());
     for (const int tensor : graph.reads(v)) {
       if (graph.tensor(tensor).producer >= 0) reads_.push_back(tensor);
     }
+    std::vector<int> controls = graph.op(v).control_inputs;
+    std::sort(controls.begin(), controls.end());
+    controls.erase(std::unique(controls.begin(), controls.end()), controls.end());
+    for (const int u : controls) reads_.push_back(num_tensors + u);
     read_begin_.push_back(static_cast<int>(reads_.size()));
     const std::vector<int>& outputs = graph.op(v).outputs;
     outputs_.insert(outputs_.end(), outputs.begin(), outputs.end());
     std::sort(outputs_.begin() + output_begin_.back(), outputs_.end());
+    if (!graph.control_readers(v).empty()) outputs_.push_back(num_tensors + v);
     output_begin_.push_back(static_cast<int>(outputs_.size()));
   }
-  for (int tensor = 0; tensor < graph.num_tensors(); ++tensor) {
-    const auto readers = graph.readers(tensor);
+  const auto add_item = [&](std::span<const int> readers, std::int64_t bytes) {
     readers_.insert(readers_.end(), readers.begin(), readers.end());
     reader_begin_.push_back(static_cast<int>(readers_.size()));
-    wire_.push_back(WireTime(graph.tensor(tensor).bytes, any.bandwidth));
-  }
+    wire_.push_back(WireTime(bytes, any.bandwidth));
+  };
+  for (int t = 0; t < num_tensors; ++t) add_item(graph.readers(t), graph.tensor(t).bytes);
+  for (int v = 0; v < num_ops_; ++v) add_item(graph.control_readers(v), 0);
 }
 
 Nanos PlainPass::StepTime(const Placement& placement) {
@@ -72,18 +79,18 @@ Nanos PlainPass::StepTime(const Placement& placement) {
     device_free_[d] = finish;
     latest = std::max(latest, finish);
     for (int o = output_begin_[v]; o < output_begin_[v + 1]; ++o) {
-      const int tensor = outputs_[o];
-      Nanos* const arrival = &arrival_[size_t(tensor) * num_devices_];
+      const int item = outputs_[o];
+      Nanos* const arrival = &arrival_[size_t(item) * num_devices_];
       arrival[d] = finish;
-      std::uint64_t remote = 0;  // devices that read the tensor, as bits
-      for (int r = reader_begin_[tensor]; r < reader_begin_[tensor + 1]; ++r) {
+      std::uint64_t remote = 0;  // devices that read the item, as bits
+      for (int r = reader_begin_[item]; r < reader_begin_[item + 1]; ++r) {
         remote |= std::uint64_t{1} << placement.device[readers_[r]];
       }
       remote &= ~(std::uint64_t{1} << d);
       for (; remote != 0; remote &= remote - 1) {
         const int e = std::countr_zero(remote);
         Nanos& free = channel_free_[d * num_devices_ + e];
-        free = std::max(free, finish) + wire_[tensor];
+        free = std::max(free, finish) + wire_[item];
         arrival[e] = free + latency_;
         latest = std::max(latest, arrival[e]);
       }

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,7 +15,6 @@
 #include "simulator/gpu_simulator.h"
 #include "simulator/simulator.h"
 #include "tests/benchmarks/measure_evaluator.h"
-#include "tests/benchmarks/plain_pass.h"
 #include "tests/benchmarks/random_graphs.h"
 
 namespace {
@@ -86,26 +83,9 @@ BENCHMARK_CAPTURE(BM_Neighbors, queue_memory, Semantics::kQueue, true, 16)->Arg(
 
 void BM_PlainPass(benchmark::State& state) {
   const auto problem = SharedProblem(static_cast<int>(state.range(0)));
-  const std::vector<Placement> placements = VariedPlacements(*problem);
-  PlainPass plain(*problem);
-  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream, .memory = false});
-  for (const Placement& placement : placements) {
-    const Nanos expected = simulator->Evaluate(placement).step_time;
-    const Nanos step_time = plain.StepTime(placement);
-    if (step_time == expected) continue;
-    std::fprintf(stderr,
-                 "BM_PlainPass: step time %lld ns, the simulator's is %lld ns\n",
-                 static_cast<long long>(step_time),
-                 static_cast<long long>(expected));
-    std::abort();
-  }
-  for (auto _ : state) {
-    for (const Placement& placement : placements) {
-      benchmark::DoNotOptimize(plain.StepTime(placement));
-    }
-  }
-  CountPlacements(state, placements.size(), problem->num_ops());
+  MeasurePlainPass(state, problem, VariedPlacements(*problem));
 }
+
 // Neighbours of one placement, as many per call as the first argument says: the GPU gets a few
 // bytes of each. `rows`: whole placements are copied to it.
 void BM_SimulateGpu(benchmark::State& state, int num_ops, bool memory, bool rows) {
