@@ -75,7 +75,7 @@ class EventBacklog {
     below_.clear();
     num_later_ = 0;
   }
-  void Push(Key key) {
+  [[gnu::noinline]] void Push(Key key) {
     if (key < run_end_) {
       below_.Push(key);
     } else {
@@ -130,11 +130,11 @@ class EventBacklog {
   size_t num_later_ = 0;
 };
 
-/// Priority queue of keys of 63 bits for runs in which few of them wait at a time: the least eight
-/// stand sorted in one vector register, where pushing and taking out are a few instructions without
-/// a branch, the others in a backlog. To be a local variable of the loop that it serves.
+/// Priority queue of keys of 63 bits for runs in which few of them wait at a time: the least 16
+/// stand sorted in two vector registers, where pushing and taking out are a few instructions
+/// without a branch, the others in a backlog. To be a local variable of the loop that it serves.
 ///
-/// No key of the register is above `limit_`, the least key of the backlog: a key above it goes to
+/// No key of the registers is above `limit_`, the least key of the backlog: a key above it goes to
 /// the backlog at once.
 class EventQueue {
  public:
@@ -152,10 +152,13 @@ class EventQueue {
       return;
     }
     // Sorted insertion: what is less than the key stays, the others move up by one.
-    const Key out = keys_[7];
-    const Keys all = Fill(key), lesser = keys_ < all ? keys_ : all;
-    const Keys shifted = __builtin_shufflevector(keys_, Fill(INT64_MIN), 8, 0, 1, 2, 3, 4, 5, 6);
-    keys_ = shifted > lesser ? shifted : lesser;
+    const Key out = high_[7];
+    const Keys all = Fill(key), lowest = Fill(INT64_MIN);
+    const Keys low_lesser = low_ < all ? low_ : all, high_lesser = high_ < all ? high_ : all;
+    const Keys low_shifted = __builtin_shufflevector(low_, lowest, 8, 0, 1, 2, 3, 4, 5, 6);
+    const Keys high_shifted = __builtin_shufflevector(low_, high_, 7, 8, 9, 10, 11, 12, 13, 14);
+    low_ = low_shifted > low_lesser ? low_shifted : low_lesser;
+    high_ = high_shifted > high_lesser ? high_shifted : high_lesser;
     if (out != kNone) [[unlikely]] {
       limit_ = std::max(out, key);
       backlog_->Push(limit_);
@@ -164,14 +167,24 @@ class EventQueue {
 
   /// Takes the least key out; kNone if there is none.
   [[gnu::always_inline]] Key Pop() {
-    if (keys_[0] == kNone) [[unlikely]] {
-      Key taken[8];
+    if (low_[0] == kNone) [[unlikely]] {
+      Key taken[16];
       limit_ = Take(*backlog_, taken);
-      __builtin_memcpy(&keys_, taken, sizeof keys_);
+      __builtin_memcpy(&low_, taken, sizeof low_);
+      __builtin_memcpy(&high_, taken + 8, sizeof high_);
     }
-    const Key least = keys_[0];
-    keys_ = __builtin_shufflevector(keys_, Fill(kNone), 1, 2, 3, 4, 5, 6, 7, 8);
+    const Key least = low_[0];
+    low_ = __builtin_shufflevector(low_, high_, 1, 2, 3, 4, 5, 6, 7, 8);
+    high_ = __builtin_shufflevector(high_, Fill(kNone), 1, 2, 3, 4, 5, 6, 7, 8);
     return least;
+  }
+
+  /// Puts all keys into the backlog, for another queue. Ends the use of this one.
+  void HandBack() {
+    Key keys[16];
+    __builtin_memcpy(keys, &low_, sizeof low_);
+    __builtin_memcpy(keys + 8, &high_, sizeof high_);
+    for (int i = 0; i < 16 && keys[i] != kNone; ++i) backlog_->Push(keys[i]);
   }
 
  private:
@@ -180,15 +193,15 @@ class EventQueue {
   [[gnu::always_inline]] static Keys Fill(Key key) {
     return Keys{key, key, key, key, key, key, key, key};
   }
-  // Fills eight places. @return the least key left
+  // Fills 16 places. @return the least key left
   [[gnu::noinline]] static Key Take(EventBacklog& backlog, Key* taken) {
-    std::fill(taken + backlog.Take(8, taken), taken + 8, kNone);
+    std::fill(taken + backlog.Take(16, taken), taken + 16, kNone);
     return backlog.Least();
   }
 
   EventBacklog* backlog_;
   Key limit_;
-  Keys keys_ = Fill(kNone);
+  Keys low_ = Fill(kNone), high_ = Fill(kNone);
 };
 
 /// In EventQueue's place for keys of 127 bits: a heap that is its own backlog.

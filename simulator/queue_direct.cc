@@ -1,6 +1,8 @@
-// In queue semantics a first hop is taken out of the queue when its producer finishes. Here it is
-// served earlier, together with its producer, so that only ops are queued. On machines that Fits()
-// accepts this changes no time:
+// In queue semantics a first hop is taken out of the queue when its producer finishes. Nothing
+// comes between the first hops of one op, since their keys differ only behind time and producer:
+// they have one place in the queue. That is all on machines on which several devices send over one
+// channel (Senders::kSeveral). On others they are served even earlier, together with the producer,
+// so that only ops are queued. This changes no time:
 //
 // - Only hops from one device d meet on a channel, and d finishes its ops in the order in which it
 //   serves them. So hops become ready in this order, and channels serve them in it, too.
@@ -16,8 +18,8 @@
 //   key, which is not below f. All that is taken out before f is less. So ops are taken out in the
 //   same order.
 //
-// Several hops, a channel from several devices, several slots (which do not finish in order), the
-// host and occupied devices break the first point.
+// Several hops, several slots (which do not finish in order), the host and occupied devices break
+// the first point.
 
 #include "simulator/queue_direct.h"
 
@@ -29,14 +31,9 @@ namespace emplace {
 
 bool DirectQueueRun::Fits(const CompiledProblem& p, const EngineOptions& options) {
   if (p.has_slots || p.has_host || p.has_occupies || !options.channel_contention) return false;
-  std::vector<int> source(p.num_channels, -1);
   for (int from = 0; from < p.num_devices; ++from) {
     for (int to = 0; to < p.num_devices; ++to) {
-      const auto route = p.route(from, to);
-      if (route.empty()) continue;
-      if (route.size() > 1) return false;
-      if (source[route[0]] >= 0 && source[route[0]] != from) return false;
-      source[route[0]] = from;
+      if (p.route(from, to).size() > 1) return false;
     }
   }
   return true;
@@ -44,12 +41,16 @@ bool DirectQueueRun::Fits(const CompiledProblem& p, const EngineOptions& options
 
 DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
     : p_(problem),
-      rank_bits_(std::bit_width(static_cast<unsigned>(problem.num_ops))),
       link_of_(size_t(problem.num_devices) * problem.num_devices, 0),
+      together_(link_of_.size(), 0),
       ops_(problem.num_ops),
       devices_(problem.num_devices),
       links_(link_of_.size()),
       before_(problem.readers.size() + 1) {
+  MakeLinks();
+  rank_bits_ = std::bit_width(static_cast<unsigned>(problem.num_ops));
+  op_bit_ = 0;
+  if (senders_ == Senders::kSeveral) op_bit_ = EventBacklog::Key{1} << rank_bits_++;
   for (int position = 0; position < p_.num_ops; ++position) {
     ops_[position].edge_begin = static_cast<int>(edges_.size());
     for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
@@ -59,18 +60,18 @@ DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
     }
     ops_[position].edge_end = static_cast<int>(edges_.size());
     awaits_.push_back(p_.read_begin[position + 1] - p_.read_begin[position]);
-    if (awaits_.back() == 0) initial_.push_back(position);
+    if (awaits_.back() == 0) initial_.push_back(op_bit_ | position);
   }
   for (int d = 0; d < p_.num_devices; ++d) devices_[d].gap = p_.gap[d];
-  MakeLinks();
 }
 
 void DirectQueueRun::MakeLinks() {
   std::vector<int> first_pair(p_.num_channels, -1);
-  for (int pair = 0; pair < p_.num_devices * p_.num_devices; ++pair) {
+  const int num_devices = p_.num_devices;
+  for (int pair = 0; pair < num_devices * num_devices; ++pair) {
     link_of_[pair] = pair;
     if (p_.route_begin[pair] == p_.route_begin[pair + 1]) continue;
-    const int k = p_.routes[p_.route_begin[pair]];
+    const int k = p_.routes[p_.route_begin[pair]], from = pair / num_devices;
     if (first_pair[k] < 0) {
       first_pair[k] = pair;
       links_[pair].latency = p_.latency[k];
@@ -78,13 +79,18 @@ void DirectQueueRun::MakeLinks() {
       links_[pair].column = p_.rate[k];
       links_[pair].channel = k;
     } else {
-      private_ = false;
+      const bool one_device = first_pair[k] / num_devices == from;
+      senders_ = std::max(senders_, one_device ? Senders::kDevice : Senders::kSeveral);
     }
     link_of_[pair] = first_pair[k];
-    if (p_.broadcast[k]) {
-      private_ = false;
-      broadcast_ = true;
-      links_[first_pair[k]].together |= std::uint64_t{1} << pair % p_.num_devices;
+    together_[pair] = std::uint64_t{1} << pair % num_devices;
+    if (!p_.broadcast[k]) continue;
+    broadcast_ = true;
+    senders_ = std::max(senders_, Senders::kDevice);
+    for (int other = from * num_devices; other < pair; ++other) {
+      if (link_of_[other] != first_pair[k]) continue;
+      together_[other] |= std::uint64_t{1} << pair % num_devices;
+      together_[pair] |= std::uint64_t{1} << other % num_devices;
     }
   }
 }
@@ -119,7 +125,16 @@ void DirectQueueRun::Place(int position, int device) {
 }
 
 bool DirectQueueRun::Serve(int end, QueueTimes& times) {
-  return private_ ? ServeOps<true>(end, times) : ServeOps<false>(end, times);
+  const bool one_rate = p_.num_rates <= 1;
+  switch (senders_) {
+    case Senders::kPair:
+      return one_rate ? ServeOps<Senders::kPair, true>(end, times)
+                      : ServeOps<Senders::kPair, false>(end, times);
+    case Senders::kDevice:
+      return ServeOps<Senders::kDevice, false>(end, times);
+    default:
+      return ServeOps<Senders::kSeveral, false>(end, times);
+  }
 }
 
 size_t DirectQueueRun::most_snapshot_bytes() const {
@@ -136,18 +151,18 @@ void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
   snapshot.links = links_;
   snapshot.copies.assign(times.copies.begin(), times.copies.begin() + num_copies);
   snapshot.before.assign(before_.begin(), before_.begin() + num_copies);
-  // Keys of ops queued too early are not kept: with the right ones all are served in the same
-  // order.
   snapshot.waiting.clear();
-  snapshot.queued.clear();
   for (int position = 0; position < p_.num_ops; ++position) {
     const OpState& op = ops_[position];
     if (op.missing >= 0 && op.missing < awaits_[position]) {
       snapshot.waiting.push_back({op.ready, op.missing, position});
     }
-    if (op.missing == 0) snapshot.queued.push_back(op.ready << rank_bits_ | position);
   }
-  std::sort(snapshot.queued.begin(), snapshot.queued.end());
+  snapshot.queued.clear();
+  EventQueue queue(backlog_);
+  for (auto key = queue.Pop(); key != EventQueue::kNone; key = queue.Pop()) {
+    snapshot.queued.push_back(key);
+  }
   backlog_.Reset(snapshot.queued);
 }
 
@@ -181,16 +196,18 @@ bool DirectQueueRun::End(const std::uint8_t* device,
   return true;
 }
 
-template <bool kPrivate>
+template <DirectQueueRun::Senders kSenders, bool kOneRate>
 bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
   using Key = EventQueue::Key;
+  constexpr bool kQueued = kSenders == Senders::kSeveral;  // transfers are
   // Copies of members: stores through pointers must not make the compiler read them again.
   const int num_devices = p_.num_devices, num_rates = p_.num_rates, rank_bits = rank_bits_;
-  const Key rank_mask = (Key{1} << rank_bits) - 1;
-  const bool one_rate = num_rates <= 1;
+  const Key op_bit = kQueued ? op_bit_ : 0;
+  const Key position_mask = (Key{1} << (kQueued ? rank_bits - 1 : rank_bits)) - 1;
   const Nanos* const wires = p_.wire.data();
   const Edge* const edges = edges_.data();
   const int* const link_of = link_of_.data();
+  const std::uint64_t* const together = together_.data();
   OpState* const ops = ops_.data();
   Link* const links = links_.data();
   DeviceState* const devices = devices_.data();
@@ -200,54 +217,64 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
 
   EventQueue queue(backlog_);
   size_t num_copies = times.num_copies;
-  std::array<Nanos, 64> arrivals;              // [num_devices] of an item
+  std::array<Nanos, 64> arrivals;  // [num_devices] of an item
+
+  const auto arrive = [&](int reader, Nanos time) __attribute__((always_inline)) {
+    OpState& op = ops[reader];
+    const Nanos latest = std::max(op.ready, time);
+    op.ready = latest;
+    if (--op.missing == 0) queue.Push(latest << rank_bits | op_bit | reader);
+  };
+
   for (int served = served_; served < end;) {  // until then the queue is not empty
     const Key key = queue.Pop();
-    const auto position = static_cast<size_t>(key & rank_mask);
+    const auto position = static_cast<size_t>(key & position_mask);
     const auto [ready, cost, missing, d, edge_begin, edge_end] = ops[position];
-    if (ready != key >> rank_bits) [[unlikely]] {
-      if (ready >> (63 - rank_bits) != 0) return false;
-      queue.Push(ready << rank_bits | static_cast<Key>(position));
-      continue;
+    const bool is_op = !kQueued || (key & op_bit) != 0;
+    Nanos finish = key >> rank_bits;
+    if (is_op) {
+      if (!kQueued && ready != key >> rank_bits) [[unlikely]] {
+        if (ready >> (63 - rank_bits) != 0) return false;
+        queue.Push(ready << rank_bits | static_cast<Key>(position));
+        continue;
+      }
+      ops[position].missing = ~served++;
+      DeviceState& source = devices[d];
+      const Nanos start = std::max(source.free, ready);
+      finish = start + cost;
+      source.free = finish + (cost > 0 ? source.gap : 0);
+      source.finish = finish;
+      source.busy += cost;
+      starts[position] = start;
+      finishes[position] = finish;
     }
-    ops[position].missing = ~served++;
-    DeviceState& source = devices[d];
-    const Nanos start = std::max(source.free, ready), finish = start + cost;
-    source.free = finish + (cost > 0 ? source.gap : 0);
-    source.finish = finish;
-    source.busy += cost;
-    starts[position] = start;
-    finishes[position] = finish;
     const Key copy_key = finish << rank_bits | static_cast<Key>(position);
 
-    // Serves a copy of the edge's item to `e`. @return its arrival
-    const auto send = [&](Link& link, const Edge& edge, int e) {
-      const Nanos wire = one_rate ? edge.wire : wires[size_t(edge.item) * num_rates + link.column];
+    // Serves a copy of the edge's item to `e` over links_[at]. @return its arrival
+    const auto send = [&](int at, const Edge& edge, int e) __attribute__((always_inline)) {
+      Link& link = links[at];
+      const Nanos wire = kOneRate ? edge.wire : wires[size_t(edge.item) * num_rates + link.column];
       const Nanos begin = std::max(link.free, finish), sent = begin + wire;
       Nanos arrival = sent + link.latency;
       copies[num_copies] = {begin, arrival, edge.item, e};
-      before[num_copies] = link.last;
+      if constexpr (!kQueued) before[num_copies] = link.last;
       link.free = sent + link.gap;
       link.last = static_cast<int>(num_copies);
-      if (copy_key < link.last_key && ready < finish) [[unlikely]] {
-        arrival = Reorder(link, finish, times);
-      } else {
-        link.last_key = copy_key;
+      if constexpr (!kQueued) {
+        if (copy_key < link.last_key && ready < finish) [[unlikely]] {
+          arrival = Reorder(link, finish, times);
+        } else {
+          link.last_key = copy_key;
+        }
       }
       ++num_copies;
       return arrival;
     };
-    const auto arrive = [&](int reader, Nanos time) {
-      OpState& op = ops[reader];
-      const Nanos latest = std::max(op.ready, time);
-      op.ready = latest;
-      if (--op.missing == 0) queue.Push(latest << rank_bits | reader);
-    };
 
     const std::uint64_t here = std::uint64_t{1} << d;
-    arrivals[d] = finish;
-    if constexpr (kPrivate) {
+    if constexpr (kSenders == Senders::kPair) {
       // Destinations do not meet, so that they may be served as the readers come.
+      arrivals[d] = finish;
       std::uint64_t served = here;
       int last_item = -1;
       for (int i = edge_begin; i < edge_end; ++i) {
@@ -255,11 +282,45 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
         const int reader = edge.reader, e = ops[reader].device;
         served = edge.item == last_item ? served : here;
         last_item = edge.item;
-        if ((served >> e & 1) == 0) arrivals[e] = send(links[d * num_devices + e], edge, e);
+        if ((served >> e & 1) == 0) {
+          arrivals[e] = send(d * num_devices + e, edge, e);
+        }
         served |= std::uint64_t{1} << e;
         arrive(reader, arrivals[e]);
       }
+    } else if (kQueued && is_op) {
+      bool remote = false;
+      for (int i = edge_begin; i < edge_end; ++i) {
+        OpState& op = ops[edges[i].reader];
+        const bool local = op.device == d;  // without a branch
+        op.ready = std::max(op.ready, local ? finish : 0);
+        op.missing -= local;
+        remote |= !local;
+        if (local & (op.missing == 0)) queue.Push(op.ready << rank_bits | op_bit | edges[i].reader);
+      }
+      if (remote) queue.Push(copy_key);
     } else {
+      arrivals[d] = finish;
+      if constexpr (kQueued) {
+        std::uint64_t remote = 0;
+        for (int i = edge_begin; i < edge_end; ++i) {
+          remote |= std::uint64_t{1} << ops[edges[i].reader].device;
+        }
+        remote &= ~here;
+        if ((remote & (remote - 1)) == 0) {  // one destination, as usual
+          const int e = std::countr_zero(remote), at = link_of[d * num_devices + e];
+          Nanos arrival = 0;
+          int last_item = -1;
+          for (int i = edge_begin; i < edge_end; ++i) {
+            const Edge& edge = edges[i];
+            if (ops[edge.reader].device != e) continue;
+            if (edge.item != last_item) arrival = send(at, edge, e);
+            last_item = edge.item;
+            arrive(edge.reader, arrival);
+          }
+          continue;
+        }
+      }
       for (int i = edge_begin; i < edge_end;) {
         const Edge& edge = edges[i];
         std::uint64_t remote = 0;
@@ -269,21 +330,21 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
         }
         remote &= ~here;
         while (remote != 0) {
-          const int e = std::countr_zero(remote);
-          Link& link = links[link_of[d * num_devices + e]];
-          const Nanos arrival = send(link, edge, e);
-          std::uint64_t served = link.together != 0 ? link.together & remote : remote & -remote;
+          const int e = std::countr_zero(remote), pair = d * num_devices + e;
+          const Nanos arrival = send(link_of[pair], edge, e);
+          std::uint64_t served = together[pair] & remote;
           remote &= ~served;
           for (; served != 0; served &= served - 1) arrivals[std::countr_zero(served)] = arrival;
         }
         for (; i < next; ++i) {
-          const int reader = edges[i].reader;
-          arrive(reader, arrivals[ops[reader].device]);
+          const int reader = edges[i].reader, e = ops[reader].device;
+          if (!kQueued || e != d) arrive(reader, arrivals[e]);
         }
       }
     }
-    if (moves_left_ < 0) return false;
+    if (!kQueued && moves_left_ < 0) return false;
   }
+  if (end < p_.num_ops) queue.HandBack();
   served_ = end;
   times.num_copies = num_copies;
   return true;
@@ -317,8 +378,8 @@ Nanos DirectQueueRun::Reorder(Link& link, Nanos ready, QueueTimes& times) {
   for (; !moved_.empty(); moved_.pop_back()) {
     QueueTimes::Copy& copy = times.copies[moved_.back()];
     serve(copy);
-    const std::uint64_t served =
-        link.together != 0 ? link.together : std::uint64_t{1} << copy.device;
+    const int source = ops_[p_.items[copy.item].producer].device;
+    const std::uint64_t served = together_[source * p_.num_devices + copy.device];
     for (int r = p_.reader_begin[copy.item]; r < p_.reader_begin[copy.item + 1]; ++r) {
       OpState& op = ops_[p_.readers[r]];
       if (served >> op.device & 1) op.ready = std::max(op.ready, copy.left);
@@ -346,7 +407,7 @@ void DirectQueueRun::AddChannels(const std::uint8_t* device,
                                  ChannelOutcome* channels) const {
   for (size_t i = 0; i < times.num_copies; ++i) {
     const auto& copy = times.copies[i];
-    const Link& link = LinkOf(device, copy);
+    const Link& link = links_[link_of_[PairOf(device, copy)]];
     channels[link.channel].busy += Wire(copy.item, link);
     channels[link.channel].bytes += p_.items[copy.item].bytes;
     ++channels[link.channel].transfers;
@@ -357,8 +418,7 @@ void DirectQueueRun::AddSharedCopies(const std::uint8_t* device, QueueTimes& tim
   const size_t num_sent = times.num_copies;
   for (size_t i = 0; i < num_sent; ++i) {
     QueueTimes::Copy copy = times.copies[i];
-    std::uint64_t others = LinkOf(device, copy).together;
-    if (others == 0) continue;
+    std::uint64_t others = together_[PairOf(device, copy)];
     others &= p_.ReaderDevices(copy.item, device) & ~(std::uint64_t{1} << copy.device);
     for (; others != 0; others &= others - 1) {
       copy.device = std::countr_zero(others);

@@ -9,16 +9,17 @@
 
 namespace emplace {
 
-/// Queue semantics on machines where a device's first hops meet nobody else's: transfers need no
-/// place in the queue, since each can be served together with its producer. queue_direct.cc tells
-/// why this is exact. Several times as fast as the general run (queue_general.h).
+/// Queue semantics on machines whose routes have one hop. Where every channel is fed by one device,
+/// transfers need no place in the queue, since each can be served together with its producer.
+/// Elsewhere all transfers of an op have one place together. queue_direct.cc tells why this is
+/// exact. Several times as fast as the general run (queue_general.h).
 ///
 /// Run() simulates a placement. Its parts allow for simulating from the middle (queue_moves.h):
 ///
 ///   run.Start(device, times);  run.Serve(100, times);  run.Save(times, snapshot);  ...
 ///   run.Load(snapshot, true, times);  run.Serve(num_ops, times);  run.End(device, servers, ...);
 class DirectQueueRun {
-  // What one source sends over one channel. Its index is that of the first pair of devices, from *
+  // What is sent over one channel. Its index is that of the first pair of devices, from *
   // num_devices + to, whose route the channel is.
   struct alignas(64) Link {
     Nanos free = 0, latency = 0, gap = 0;
@@ -26,7 +27,6 @@ class DirectQueueRun {
     int last = -1;              // index into copies; -1: nothing sent so far
     int column = 0;             // of `wire`
     int channel = -1;
-    std::uint64_t together = 0;  // broadcast: destinations that share a copy; else 0
   };
   struct alignas(32) OpState {
     Nanos ready, cost;
@@ -43,8 +43,8 @@ class DirectQueueRun {
   };
 
  public:
-  /// True if all routes have one hop, each channel serves the routes of one source, devices have
-  /// one slot, and there are no hosts, no channels that occupy devices, and contention.
+  /// True if all routes have one hop, devices have one slot, and there are no hosts, no channels
+  /// that occupy devices, and contention.
   static bool Fits(const CompiledProblem& problem, const EngineOptions& options);
 
   /// @param problem  one that fits; outlives this
@@ -80,7 +80,7 @@ class DirectQueueRun {
 
   /// Begins a run. @param device  [num_ops] by position
   void Start(const std::uint8_t* device, QueueTimes& times);
-  /// Goes on until `end` ops have been served. If that is not all, Save() or Load() must follow.
+  /// Goes on until `end` ops have been served.
   /// @return false: given up, as by Run()
   bool Serve(int end, QueueTimes& times);
   /// @param snapshot  out; to be kept until the run, or one that has loaded it, has ended
@@ -104,6 +104,8 @@ class DirectQueueRun {
   bool HasReordered(const Snapshot& since) const { return moves_left_ != since.moves_left; }
 
  private:
+  // On a channel: from one device to another, from one to several, from several.
+  enum class Senders { kPair, kDevice, kSeveral };
   struct Edge {  // a reader of an item
     int reader, item;
     Nanos wire;  // of the item, if all channels have one rate
@@ -114,14 +116,15 @@ class DirectQueueRun {
     ops_[position].ready = 0;
     ops_[position].missing = awaits_[position];
   }
-  template <bool kPrivate>
+  template <Senders kSenders, bool kOneRate>
   bool ServeOps(int end, QueueTimes& times);
   Nanos Reorder(Link& link, Nanos ready, QueueTimes& times);
   Nanos Wire(int item, const Link& link) const {
     return p_.wire[size_t(item) * p_.num_rates + link.column];
   }
-  const Link& LinkOf(const std::uint8_t* device, const QueueTimes::Copy& copy) const {
-    return links_[link_of_[device[p_.items[copy.item].producer] * p_.num_devices + copy.device]];
+  // Of a copy's source and its destination.
+  int PairOf(const std::uint8_t* device, const QueueTimes::Copy& copy) const {
+    return device[p_.items[copy.item].producer] * p_.num_devices + copy.device;
   }
   void Finish(ServerState& servers, QueueTimes& times) const;
   void AddChannels(const std::uint8_t* device,
@@ -131,13 +134,18 @@ class DirectQueueRun {
   void AddSharedCopies(const std::uint8_t* device, QueueTimes& times) const;
 
   const CompiledProblem& p_;
-  int rank_bits_;                           // of a key: time << rank_bits_ | position
-  bool private_ = true;                     // each pair of devices has a channel of its own
-  bool broadcast_ = false;                  // some channel broadcasts
+  Senders senders_ = Senders::kPair;  // the most on any channel
+  bool broadcast_ = false;            // some channel broadcasts
+  // A key is time << rank_bits_ | op_bit_ | position; of an op's transfers, without op_bit_.
+  int rank_bits_;
+  EventBacklog::Key op_bit_;                // 0 where transfers have no place in the queue
   std::vector<Edge> edges_;                 // by producer, item, reader
   std::vector<int> awaits_;                 // [num_ops] arrivals
   std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
   std::vector<int> link_of_;                // [num_devices, num_devices] into links_
+  // [num_devices, num_devices] the destinations that may share a copy with this one, itself
+  // included
+  std::vector<std::uint64_t> together_;
   // State of a run.
   int served_ = 0;  // ops
   std::vector<OpState> ops_;

@@ -1,8 +1,9 @@
 // The fast engine of queue semantics (README.md, "Queue semantics"). A placement is simulated by
 // the first of these runs that can:
 //
-//   direct          transfers are served with their producers; only ops are queued. For machines
-//                   whose devices send without meeting others (DirectQueueRun::Fits). Neighbours
+//   direct          transfers are served with their producers, so that only ops are queued; where
+//                   several devices send over one channel, all transfers of an op are queued as
+//                   one. For machines whose routes have one hop (DirectQueueRun::Fits). Neighbours
 //                   of one placement begin in the middle (QueueMoves).
 //   general         everything is queued, under keys of 64 bits. For any machine, and for the
 //                   placements that the direct run leaves to it.

@@ -62,4 +62,23 @@ TEST_CASE("the queue pops least first, whether few keys wait or many") {
   }
 }
 
+TEST_CASE("keys handed back are found by the next queue") {
+  Rng rng(3);
+  EventBacklog backlog;
+  backlog.Reset({});
+  std::set<EventQueue::Key> standard;
+  for (int round = 0; round < 2000; ++round) {
+    EventQueue queue(backlog);
+    for (int i = UniformInt(rng, 12); i > 0; --i) {
+      const EventQueue::Key key = UniformInt(rng, 100000);
+      if (standard.insert(key).second) queue.Push(key);
+    }
+    for (int i = UniformInt(rng, 12); i > 0 && !standard.empty(); --i) {
+      REQUIRE(queue.Pop() == *standard.begin());
+      standard.erase(standard.begin());
+    }
+    queue.HandBack();
+  }
+}
+
 }  // namespace

@@ -35,7 +35,7 @@ std::shared_ptr<const Problem> RandomQueueProblem(Rng& rng, int round) {
                                       .ties = UniformInt(rng, 4) > 0,
                                       .gaps = UniformInt(rng, 2) == 0,
                                       .slots = false,
-                                      .shared_channels = false,
+                                      .shared_channels = UniformInt(rng, 2) == 0,
                                       .egress = UniformInt(rng, 2) == 0,
                                       .hops = false,
                                       .broadcast = UniformInt(rng, 2) == 0,

@@ -206,7 +206,9 @@ class Generator {
 
   void MakeLinks() {
     std::vector<int> shared;
-    for (int i = 0; i < 3; ++i) shared.push_back(MakeChannel(false));
+    for (int i = 0; i < 3; ++i) {  // broadcasting ones can only be first hops
+      shared.push_back(MakeChannel(!o_.hops && o_.broadcast && Chance(0.3)));
+    }
     for (int from = 0; from < o_.num_devices; ++from) {
       const int bus = o_.broadcast && Chance(0.5) ? MakeChannel(true) : -1;
       const int egress = o_.egress && Chance(0.5) ? MakeChannel(false) : -1;
