@@ -114,6 +114,10 @@ void StateWriter::Result(const Outcome& outcome) {
   }
 }
 
+void StateWriter::Score(const emplace::Score& score) {
+  out_ << fmt::format("score {} {}\n", score.deficit, score.step_time);
+}
+
 void StateWriter::Name(std::string_view name) {
   EMPLACE_CHECK(!name.empty() && name.find_first_of(" \t\r\n\v\f") == name.npos, std::string(name));
   out_ << name << '\n';
@@ -292,6 +296,12 @@ Placement StateReader::Devices() {
 Outcome StateReader::Result() {
   EMPLACE_CHECK(problem_ != nullptr);
   return Result(*problem_);
+}
+
+Score StateReader::Score() {
+  Name("the word", "score");
+  const std::int64_t deficit = Int("a deficit");
+  return {deficit, Int("a step time")};
 }
 
 void StateReader::Name(std::string_view what, std::string_view expected) {

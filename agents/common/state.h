@@ -17,6 +17,7 @@
 #include "framework/base/random.h"
 #include "framework/learn/matrix.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/outcome_table.h"
 #include "framework/search/update_table.h"
 
 namespace emplace {
@@ -42,6 +43,7 @@ class StateWriter {
   void Devices(const Placement& placement);
   /// Step time, feasibility and what each device tells; neither channels nor times of ops.
   void Result(const Outcome& outcome);
+  void Score(const emplace::Score& score);
   /// @param name  at least one character, no white space
   void Name(std::string_view name);
   /// Any bytes, as base64.
@@ -76,6 +78,7 @@ class StateReader {
   /// The same for the one problem given to the constructor.
   Placement Devices();
   Outcome Result();
+  emplace::Score Score();
   /// @throws InputError unless it is `expected`   @param what  "a parameter"
   void Name(std::string_view what, std::string_view expected);
   std::string Text(std::string_view what);

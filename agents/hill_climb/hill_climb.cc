@@ -38,21 +38,20 @@ HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config
 }
 
 void HillClimbAgent::NoteBest() {
-  if (started_ && !Better(current_outcome_, best_outcome_)) return;
+  if (started_ && current_score_ >= best_score_) return;
   best_ = current_;
-  best_outcome_ = current_outcome_;
+  best_score_ = current_score_;
   restarts_ = 0;
 }
 
 void HillClimbAgent::EvaluateCandidates(Evaluator& evaluator, const Placement& base) {
-  const OutcomeColumns columns = outcomes_.Columns(candidates_.size(), *problem_);
-  evaluator.EvaluateNeighbors(candidates_.Of(base), columns);
+  evaluator.EvaluateNeighbors(candidates_.Of(base), scores_.ScoreColumns(candidates_.size()));
 }
 
 void HillClimbAgent::MoveTo(const Placement& base, std::size_t i) {
   current_ = base;
   candidates_.Apply(i, current_.device);
-  outcomes_.Read(i, *problem_, current_outcome_);
+  current_score_ = scores_.score(i);
   NoteBest();
 }
 
@@ -64,7 +63,7 @@ void HillClimbAgent::Begin(Evaluator& evaluator) {
   const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   const std::size_t best = IndexOfBest(outcomes);
   current_ = starts[best];
-  current_outcome_ = outcomes[best];
+  current_score_ = ScoreOf(outcomes[best]);
   NoteBest();
   started_ = true;
 }
@@ -75,12 +74,12 @@ void HillClimbAgent::Climb(Evaluator& evaluator) {
     proposer_.Propose(rng_, current_, candidates_);
   }
   EvaluateCandidates(evaluator, current_);
-  const Score here = ScoreOf(current_outcome_);
-  std::size_t chosen = outcomes_.IndexOfBest();
-  if (config_.accept == "first" && outcomes_.score(chosen) < here) {
-    for (chosen = 0; outcomes_.score(chosen) >= here;) ++chosen;
+  const Score here = current_score_;
+  std::size_t chosen = scores_.IndexOfBest();
+  if (config_.accept == "first" && scores_.score(chosen) < here) {
+    for (chosen = 0; scores_.score(chosen) >= here;) ++chosen;
   }
-  const Score there = outcomes_.score(chosen);
+  const Score there = scores_.score(chosen);
   if (there < here || (there == here && config_.sideways)) MoveTo(current_, chosen);
   stale_ = there < here ? 0 : stale_ + 1;
 }
@@ -93,7 +92,7 @@ void HillClimbAgent::Restart(Evaluator& evaluator) {
     proposer_.Perturb(rng_, share, best_, candidates_);
   }
   EvaluateCandidates(evaluator, best_);
-  MoveTo(best_, outcomes_.IndexOfBest());
+  MoveTo(best_, scores_.IndexOfBest());
   stale_ = 0;
 }
 
@@ -117,9 +116,9 @@ void HillClimbAgent::Save(std::ostream& out) const {
   writer.Int(stale_);
   writer.Int(restarts_);
   writer.Devices(current_);
-  writer.Result(current_outcome_);
+  writer.Score(current_score_);
   writer.Devices(best_);
-  writer.Result(best_outcome_);
+  writer.Score(best_score_);
 }
 
 void HillClimbAgent::Load(std::istream& in) {
@@ -131,9 +130,9 @@ void HillClimbAgent::Load(std::istream& in) {
   stale_ = static_cast<int>(reader.Count("a number of batches"));
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   current_ = reader.Devices();
-  current_outcome_ = reader.Result();
+  current_score_ = reader.Score();
   best_ = reader.Devices();
-  best_outcome_ = reader.Result();
+  best_score_ = reader.Score();
 }
 
 }  // namespace emplace

@@ -72,7 +72,7 @@ class HillClimbAgent final : public Agent {
   void Begin(Evaluator& evaluator);
   void Climb(Evaluator& evaluator);
   void Restart(Evaluator& evaluator);
-  /// Evaluates the neighbours in `candidates_` of a placement; outcomes_ has what they lead to.
+  /// Evaluates the neighbours in `candidates_` of a placement; scores_ has what they lead to.
   void EvaluateCandidates(Evaluator& evaluator, const Placement& base);
   /// Makes the i-th of these neighbours the current placement.
   void MoveTo(const Placement& base, std::size_t i);
@@ -89,9 +89,9 @@ class HillClimbAgent final : public Agent {
   int stale_ = 0;     // batches since the current placement last improved
   int restarts_ = 0;  // since the best was found
   Placement current_, best_;
-  Outcome current_outcome_, best_outcome_;
-  MoveLists candidates_;  // of one step, as are their outcomes
-  OutcomeTable outcomes_;
+  Score current_score_, best_score_;
+  MoveLists candidates_;  // of one step, as are their scores
+  OutcomeTable scores_;
 };
 
 }  // namespace emplace

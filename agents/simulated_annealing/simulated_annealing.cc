@@ -59,12 +59,12 @@ double AnnealingAgent::Temperature(std::int64_t used) const {
 }
 
 void AnnealingAgent::Note(const Placement& base, std::size_t i) {
-  const Score score = outcomes_.score(i);
-  if (score >= ScoreOf(best_outcome_)) return;
+  const Score score = scores_.score(i);
+  if (score >= best_score_) return;
+  best_score_ = score;
   best_.placement = base;
   moves_.Apply(i, best_.placement.device);
   best_.energy = Energy(score);
-  outcomes_.Read(i, *problem_, best_outcome_);
 }
 
 void AnnealingAgent::Begin(Evaluator& evaluator) {
@@ -77,20 +77,19 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
   }
   const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   const std::size_t best = IndexOfBest(outcomes);
-  best_outcome_ = outcomes[best];
-  best_ = {starts[best], Energy(ScoreOf(best_outcome_))};
+  best_score_ = ScoreOf(outcomes[best]);
+  best_ = {starts[best], Energy(best_score_)};
   used_ = static_cast<std::int64_t>(starts.size());
   initial_ = kDefaultTemperature;
   if (proposer_.any()) {
     const State start = best_;
     moves_.Clear();
     for (int i = 0; i < config_.samples; ++i) proposer_.Propose(rng_, start.placement, moves_);
-    const OutcomeColumns columns = outcomes_.Columns(moves_.size(), *problem_);
-    evaluator.EvaluateNeighbors(moves_.Of(start.placement), columns);
+    evaluator.EvaluateNeighbors(moves_.Of(start.placement), scores_.ScoreColumns(moves_.size()));
     used_ += config_.samples;
     std::vector<double> worse;
     for (std::size_t i = 0; i < moves_.size(); ++i) {
-      const double energy = Energy(outcomes_.score(i));
+      const double energy = Energy(scores_.score(i));
       if (energy > start.energy) worse.push_back(energy - start.energy);
       Note(start.placement, i);
     }
@@ -107,7 +106,7 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
 
 void AnnealingAgent::EvaluateMoves(Evaluator& evaluator) {
   const std::size_t count = moves_.size();
-  const OutcomeColumns columns = outcomes_.Columns(count, *problem_);
+  const OutcomeColumns columns = scores_.ScoreColumns(count);
   if (count == 1) {
     evaluator.EvaluateNeighbors(moves_.Of(chains_[0].placement), columns);
     return;
@@ -135,7 +134,7 @@ void AnnealingAgent::Round(Evaluator& evaluator) {
   EvaluateMoves(evaluator);
   for (std::size_t i = 0; i < count; ++i) {
     Note(chains_[i].placement, i);
-    const double energy = Energy(outcomes_.score(i));
+    const double energy = Energy(scores_.score(i));
     const double drawn = Uniform01(rng_);
     if (drawn < std::exp((chains_[i].energy - energy) / temperature)) {
       moves_.Apply(i, chains_[i].placement.device);
@@ -164,7 +163,7 @@ void AnnealingAgent::Save(std::ostream& out) const {
   writer.Int(cycle_);
   writer.Devices(best_.placement);
   writer.Double(best_.energy);
-  writer.Result(best_outcome_);
+  writer.Score(best_score_);
   for (const State& chain : chains_) {
     writer.Devices(chain.placement);
     writer.Double(chain.energy);
@@ -183,7 +182,7 @@ void AnnealingAgent::Load(std::istream& in) {
   cycle_ = reader.Int("a cycle");
   best_.placement = reader.Devices();
   best_.energy = reader.Double("an energy");
-  best_outcome_ = reader.Result();
+  best_score_ = reader.Score();
   chains_.assign(config_.chains, {});
   for (State& chain : chains_) {
     chain.placement = reader.Devices();

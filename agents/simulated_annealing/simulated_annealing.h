@@ -95,7 +95,7 @@ class AnnealingAgent final : public Agent {
 
   void Begin(Evaluator& evaluator);
   void Round(Evaluator& evaluator);
-  /// Evaluates the i-th of `moves_` for the i-th chain: `outcomes_` has what they lead to.
+  /// Evaluates the i-th of `moves_` for the i-th chain: `scores_` has what they lead to.
   void EvaluateMoves(Evaluator& evaluator);
   /// Keeps the i-th of `moves_` if it is the best placement by Better(), which puts every feasible
   /// one first, unlike the energy.
@@ -113,10 +113,10 @@ class AnnealingAgent final : public Agent {
   std::int64_t planned_ = 0, used_ = 0, cycle_ = 0;
   std::vector<State> chains_;
   State best_;
-  Outcome best_outcome_;
+  Score best_score_;
   // Of one round.
   MoveLists moves_;
-  OutcomeTable outcomes_;
+  OutcomeTable scores_;
   std::vector<DeviceIndex> rows_;  // [chains, num_groups]
 };
 

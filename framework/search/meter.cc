@@ -98,6 +98,7 @@ void MeteredEvaluator::InParts(std::size_t size,
     Outcome outcome;
     if (part.peak.empty() || part.busy.empty()) {
       outcome = inner_.Evaluate(found);
+      outcome.step_time = part.step_time[best];  // an evaluator that measures may say another
     } else {
       ReadOutcome(part, best, problem(), outcome);
     }

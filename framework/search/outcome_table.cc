@@ -41,6 +41,14 @@ OutcomeColumns OutcomeTable::Columns(std::size_t n, const Problem& problem) {
   return {step_time_, deficit_, peak_, busy_};
 }
 
+OutcomeColumns OutcomeTable::ScoreColumns(std::size_t n) {
+  step_time_.resize(n);
+  deficit_.resize(n);
+  peak_.clear();
+  busy_.clear();
+  return {.step_time = step_time_, .deficit = deficit_};
+}
+
 std::size_t OutcomeTable::IndexOfBest() const {
   std::size_t best = 0;
   for (std::size_t i = 1; i < size(); ++i) {

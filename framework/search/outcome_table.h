@@ -29,17 +29,19 @@ void ReadOutcome(const OutcomeColumns& columns,
                  const Problem& problem,
                  Outcome& outcome);
 
-/// Outcomes of a batch of placements, with what each device does.
+/// Outcomes of a batch of placements, with what each device does if that is wanted.
 class OutcomeTable {
  public:
   /// The columns of n outcomes, to be handed to an evaluator. What the table held before is lost.
   OutcomeColumns Columns(std::size_t n, const Problem& problem);
+  /// The same without what each device does, which may take an evaluator much less time.
+  OutcomeColumns ScoreColumns(std::size_t n);
 
   std::size_t size() const { return step_time_.size(); }
   Score score(std::size_t i) const { return {deficit_[i], step_time_[i]}; }
   /// The first of the best. @pre size() > 0
   std::size_t IndexOfBest() const;
-  /// ReadOutcome() of the i-th.
+  /// ReadOutcome() of the i-th. @pre the columns were those of Columns()
   void Read(std::size_t i, const Problem& problem, Outcome& outcome) {
     ReadOutcome({step_time_, deficit_, peak_, busy_}, i, problem, outcome);
   }

@@ -151,6 +151,7 @@ TEST_CASE("state: exact, and refused when it is not what was written") {
   writer.Int(-5);
   writer.Devices(placement);
   writer.Result(outcome);
+  writer.Score({.deficit = 7, .step_time = 8});
   writer.Generator(rng);
 
   std::istringstream in(out.str());
@@ -162,6 +163,7 @@ TEST_CASE("state: exact, and refused when it is not what was written") {
   CHECK(read.step_time == 123);
   CHECK_FALSE(read.feasible);
   CHECK(read.devices[2].deficit == 9);
+  CHECK(reader.Score() == Score{.deficit = 7, .step_time = 8});
   Rng restored;
   reader.Generator(restored);
   CHECK(restored() == rng());

@@ -40,6 +40,25 @@ class SumEvaluator final : public Evaluator {
   std::shared_ptr<const Problem> problem_;
 };
 
+// As one that measures: it never says the same time twice.
+class DriftingEvaluator final : public Evaluator {
+ public:
+  explicit DriftingEvaluator(std::shared_ptr<const Problem> problem)
+      : problem_(std::move(problem)) {}
+  const Problem& problem() const override { return *problem_; }
+  void Evaluate(std::span<const Placement>,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail&) override {
+    for (Outcome& outcome : outcomes) {
+      outcome = {.step_time = ++time_, .devices = std::vector<DeviceOutcome>(3)};
+    }
+  }
+
+ private:
+  std::shared_ptr<const Problem> problem_;
+  Nanos time_ = 0;
+};
+
 std::shared_ptr<const Problem> TwoOps() {
   ProblemBuilder b;
   for (const char* name : {"d0", "d1", "d2"}) b.Device(name, 100);
@@ -270,6 +289,20 @@ TEST_CASE("the best is kept with the issue order in which it is so good") {
   CHECK_FALSE(MeteredEvaluator(without, {}).SetIssueOrder(std::vector<int>{1, 0}));
 }
 
+TEST_CASE("the best outcome has the step time that the search was told") {
+  DriftingEvaluator inner(TwoOps());
+  MeteredEvaluator meter(inner, {});
+  const Placement base{{1, 1}};
+  const std::vector<int> begin{0, 1, 2};
+  const std::vector<Move> moves{{0, 2}, {1, 0}};
+  std::vector<Nanos> step_time(2);
+  meter.EvaluateNeighbors({base, begin, moves}, {.step_time = step_time});
+  REQUIRE(step_time == std::vector<Nanos>{1, 2});
+  CHECK(meter.best()->index == 0);
+  CHECK(meter.best()->outcome.step_time == 1);
+  CHECK(meter.best()->outcome.devices.size() == 3);
+}
+
 TEST_CASE("a restored meter goes on as if it had never stopped") {
   SumEvaluator inner(TwoOps());
   const std::vector<Placement> batch{{{2, 0}}, {{1, 1}}, {{0, 1}}, {{1, 0}}, {{0, 0}}};
@@ -359,6 +392,15 @@ TEST_CASE("an outcome is read off a table") {
   CHECK(outcome.devices[0].peak == 100);
   CHECK(outcome.devices[1].peak == 300);
   CHECK(outcome.devices[0].busy == 3);
+
+  const OutcomeColumns scores = table.ScoreColumns(2);
+  CHECK(scores.peak.empty());
+  CHECK(scores.busy.empty());
+  std::ranges::copy(std::vector<Nanos>{4, 6}, scores.step_time.begin());
+  std::ranges::copy(std::vector<std::int64_t>{3, 0}, scores.deficit.begin());
+  REQUIRE(table.size() == 2);
+  CHECK(table.IndexOfBest() == 1);
+  CHECK(table.score(0) == Score{.deficit = 3, .step_time = 4});
 }
 
 TEST_CASE("a problem knows what is allowed where, what it costs and who is whose neighbour") {
