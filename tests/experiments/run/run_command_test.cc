@@ -103,17 +103,15 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
 
 TEST_CASE("an issue order that a search has set is kept with its placement") {
   const RunFiles files;
-  const std::vector<std::string> how = {"--json",
-                                        "--set",
-                                        "agents=[order_search]",
-                                        "--set",
-                                        "semantics=stream",
-                                        "--set",
-                                        "priority=searched",
-                                        "--set",
-                                        "budget.evaluations=4000",
-                                        "-o",
-                                        "r.h5"};
+  std::vector<std::string> how = {"--json", "-o", "r.h5"};
+  for (const char* setting : {"graph=gpt2_mini_torch",
+                              "cluster=2xk80",
+                              "agents=[order_search]",
+                              "semantics=stream",
+                              "priority=searched",
+                              "budget.evaluations=3000"}) {
+    how.insert(how.end(), {"--set", setting});
+  }
   const ProcessResult result = files.Run(how);
   CAPTURE(result.err);
   REQUIRE(result.exit_code == 0);
@@ -132,9 +130,9 @@ TEST_CASE("an issue order that a search has set is kept with its placement") {
   const auto simulated = [&](const std::string& placement) {
     return Json::parse(run({"simulate",
                             "--graph",
-                            "g.json",
+                            "gpt2_mini_torch",
                             "--cluster",
-                            "c.yaml",
+                            "2xk80",
                             "--semantics",
                             "stream",
                             "--placement",
