@@ -183,8 +183,9 @@ class LanePass {
     I::Store(run_.latest, latest_);
   }
 
-  // An item is made: its copies are sent, its arrivals noted.
-  void Make(const LaneProgram::Item& item) {
+  // An item is made: its copies are sent, its arrivals noted. All of this is inlined: whatever a
+  // function is called with lies in memory, and so would what is kept in registers.
+  [[gnu::always_inline]] void Make(const LaneProgram::Item& item) {
     if constexpr (kChannelsInRegisters) {
       if (item.num_readers == 1) return MakeForOne(item);
       if (!kMatrix && item.num_readers == 2) return MakeForTwo(item);
@@ -193,7 +194,7 @@ class LanePass {
   }
 
   // One group reads it elsewhere, perhaps its own, too.
-  void MakeForOne(const LaneProgram::Item& item) {
+  [[gnu::always_inline]] void MakeForOne(const LaneProgram::Item& item) {
     const V to = DeviceOf(item.reader[0]);
     const M crosses = I::NotEqual(to, op_.device);
     if constexpr (Bytes::kCounts) {
@@ -205,7 +206,7 @@ class LanePass {
   }
 
   // Two groups do: to the device of lower index first.
-  void MakeForTwo(const LaneProgram::Item& item) {
+  [[gnu::always_inline]] void MakeForTwo(const LaneProgram::Item& item) {
     const V one = DeviceOf(item.reader[0]), other = DeviceOf(item.reader[1]);
     const V low = I::Min(one, other), high = I::Max(one, other);
     const M low_crosses = I::NotEqual(low, op_.device);
@@ -224,7 +225,7 @@ class LanePass {
   }
 
   // To a device of its own in every lane. @return arrival, or the op's finish in other lanes
-  V SendTo(const LaneProgram::Item& item, V to, M crosses) {
+  [[gnu::always_inline]] V SendTo(const LaneProgram::Item& item, V to, M crosses) {
     if constexpr (Bytes::kCounts) {
       if (item.bytes > 0) {
         const auto bytes = Bytes::Set(item.bytes);
@@ -261,7 +262,7 @@ class LanePass {
   }
 
   // To each device in turn.
-  void MakeForAll(const LaneProgram::Item& item) {
+  [[gnu::always_inline]] void MakeForAll(const LaneProgram::Item& item) {
     const int n = NumDevices();
     std::uint64_t need[kMostChunks];  // where it has readers
     for (int c = 0; c < NumChunks(); ++c) need[c] = 0;
@@ -364,7 +365,7 @@ class LanePass {
   }
 
   // Every route is one channel, every device has one slot.
-  void SendDirect(const LaneProgram::Item& item, const std::uint64_t* need) {
+  [[gnu::always_inline]] void SendDirect(const LaneProgram::Item& item, const std::uint64_t* need) {
     const int n = NumDevices();
     Speed speed = OneSpeed(item);
 #pragma GCC unroll 5

@@ -317,7 +317,9 @@ class Compiler {
         }
         continue;
       }
-      if (remote > LaneProgram::kFewReaders) {
+      // A step of its own for each of two readers looks at every channel twice: too much in a
+      // matrix.
+      if (remote > (out_.matrix ? 1 : LaneProgram::kFewReaders)) {
         to.block = 0;  // which one, CompileOps() says; and the rows of readers
       } else {
         for (int entry = to.entry_begin; entry < to.entry_end; ++entry) {
