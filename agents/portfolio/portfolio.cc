@@ -20,20 +20,29 @@ constexpr double kLeastShare = 0.1, kLearning = 0.5;
 }  // namespace
 
 template <class A>
-void PortfolioAgent::Add(AgentContext context) {
-  context.seed = rng()();
+void PortfolioAgent::Add(std::uint64_t seed) {
+  AgentContext context = context_;
+  context.seed = seed;
   typename A::Config settings;
   settings.start = config_.start;
   members_.push_back({std::make_unique<A>(context, settings)});
 }
 
+void PortfolioAgent::MakeMembers(const std::function<std::uint64_t()>& seed) {
+  members_.clear();
+  Add<LargeNeighborhoodAgent>(seed());
+  Add<MultilevelAgent>(seed());
+  Add<GeneticAgent>(seed());
+  Add<TabuAgent>(seed());
+}
+
 PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("portfolio", context, config.start), config_(config) {
+    : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
   RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
-  Add<LargeNeighborhoodAgent>(context);
-  Add<MultilevelAgent>(context);
-  Add<GeneticAgent>(context);
-  Add<TabuAgent>(context);
+}
+
+void PortfolioAgent::Begin(const std::vector<ScoredPlacement>&) {
+  MakeMembers([this] { return rng()(); });
 }
 
 std::size_t PortfolioAgent::DrawTurn() {
@@ -82,6 +91,7 @@ void PortfolioAgent::SaveSearch(StateWriter& writer) const {
 }
 
 void PortfolioAgent::LoadSearch(StateReader& reader) {
+  MakeMembers([] { return 0; });  // their states have their generators
   for (Member& member : members_) {
     std::istringstream state(reader.Text("the state of a search"));
     member.agent->Load(state);

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,16 +51,18 @@ class PortfolioAgent final : public ImprovementAgent {
     double rate = 0;     // r
     bool tried = false;  // had a turn
   };
-  /// @param context  gets a seed of the member's own
   template <class A>
-  void Add(AgentContext context);
+  void Add(std::uint64_t seed);
+  void MakeMembers(const std::function<std::uint64_t()>& seed);
   std::size_t DrawTurn();
+  void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
 
+  AgentContext context_;
   Config config_;
-  std::vector<Member> members_;
+  std::vector<Member> members_;  // once the search has begun
 };
 
 }  // namespace emplace
