@@ -152,7 +152,9 @@ std::string FormatTable(const std::vector<TableRow>& rows,
     cells.push_back({row.label,
                      StepTimeCell(row, cluster),
                      speed_up ? fmt::format("{:.2f}x", *speed_up) : "-",
-                     gap ? fmt::format("{:.1f} %", 100 * *gap) : "-",
+                     !gap        ? "-"
+                     : *gap == 0 ? "optimal"
+                                 : fmt::format("{:.1f} %", 100 * *gap),
                      PeakCell(row, unit),
                      std::to_string(row.evaluations),
                      fmt::format("{:.1f}", row.seconds),

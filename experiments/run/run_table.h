@@ -43,8 +43,8 @@ void SetStepTimes(TableRow& row, const std::vector<Nanos>& times);
 void SortRows(std::vector<TableRow>& rows);
 
 /// The table for people: agent, step time (median and range), speed-up over the single GPU, gap to
-/// the bound, peak memory per device, evaluations, seconds, time that the evaluations would have
-/// taken on the hardware.
+/// the bound ("optimal": none), peak memory per device, evaluations, seconds, time that the
+/// evaluations would have taken on the hardware.
 std::string FormatTable(const std::vector<TableRow>& rows,
                         const TableScale& scale,
                         const Cluster& cluster);

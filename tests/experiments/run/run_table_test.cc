@@ -109,6 +109,7 @@ TEST_CASE("small peaks are shown in a smaller unit") {
       {SummarizeAgent("climb", {&small}, 10)}, {.single_gpu = 40, .bound = 40}, *TwoDevices());
   CHECK(table.find("peak MiB on gpu:0 / gpu:1") != std::string::npos);
   CHECK(table.find("1.50 / 0.25") != std::string::npos);
+  CHECK(table.find("1.00x  optimal") != std::string::npos);
 }
 
 TEST_CASE("the table for programs keeps nanoseconds and says null for what is not there") {
