@@ -59,7 +59,7 @@ class GeneticAgent final : public ImprovementAgent {
  private:
   void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
-  void Adopted() override { Insert(current()); }
+  void Adopted() override { Insert(best()); }
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
   /// Perturbations of the best placement join until the population is complete.

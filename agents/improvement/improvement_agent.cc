@@ -61,12 +61,13 @@ bool ImprovementAgent::NoteBestOf(const NeighborBatch& batch, const Placement& b
 
 void ImprovementAgent::Adopt(const ScoredPlacement& found) {
   if (started_ && found.score >= best_.score) return;
-  current_ = best_ = found;
+  best_ = found;
   if (started_) {
     Adopted();
-  } else {
-    Begin({found});
+    return;
   }
+  current_ = found;
+  Begin({found});
   started_ = true;
 }
 

@@ -74,8 +74,8 @@ class ImprovementAgent : public Agent {
   virtual void Begin(const std::vector<ScoredPlacement>&) {}
   /// One unit of search; some group has a choice.
   virtual void Improve(Evaluator& evaluator) = 0;
-  /// The search goes on from current(), which was found elsewhere and is the best.
-  virtual void Adopted() {}
+  /// best() was found elsewhere. The search goes on from it.
+  virtual void Adopted() { current_ = best_; }
   /// What the derived search knows besides generator, current and best placement.
   virtual void SaveSearch(StateWriter& writer) const = 0;
   virtual void LoadSearch(StateReader& reader) = 0;

@@ -13,7 +13,6 @@ namespace {
 constexpr int kGreedyWindow = 4, kExactWindow = 8, kExactBatches = 4;
 constexpr double kOther = 0.25;  // probability that list scheduling takes another device
 constexpr double kReaction = 0.1, kLeastWeight = 0.05;
-constexpr double kRewardBest = 8, kRewardBetter = 3, kRewardAccepted = 1;
 
 // Ways to search: each kind of window with each of these, and at last proposals.
 enum Repair { kTogether, kList, kGreedy, kExact };
@@ -28,7 +27,7 @@ LargeNeighborhoodAgent::LargeNeighborhoodAgent(const AgentContext& context, cons
       proposer_(*context.problem, config.moves, "moves"),
       view_(*context.problem),
       drawer_(*context.problem),
-      weights_(kNumWays, 1),
+      gains_(kNumWays, 0),
       batches_(kNumWays, 1),
       cycle_(config.cycle),
       freed_(context.problem->num_groups(), 0) {
@@ -232,13 +231,21 @@ void LargeNeighborhoodAgent::Exact(WindowKind kind, Evaluator& evaluator) {
   EvaluateBatch(current().placement, evaluator);
 }
 
-void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
-  const auto share = [&](int way) { return weights_[way] / batches_[way]; };
+int LargeNeighborhoodAgent::DrawWay() {
+  const double largest = *std::ranges::max_element(gains_);
+  const auto share = [&](int way) {
+    return (kLeastWeight + (largest > 0 ? gains_[way] / largest : 0)) / batches_[way];
+  };
   double drawn = 0;
   for (int way = 0; way < kNumWays; ++way) drawn += share(way);
   drawn *= Uniform01(rng());
   int way = 0;
   while (way + 1 < kNumWays && drawn >= share(way)) drawn -= share(way++);
+  return way;
+}
+
+void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
+  const int way = DrawWay();
   const auto kind = static_cast<WindowKind>(way / kNumRepairs);
   evaluations_ = 0;
   batch_.moves().Clear();
@@ -256,20 +263,20 @@ void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
   used_ += evaluations_;
   const double passed = static_cast<double>(used_) / static_cast<double>(cycle_);
   const double slack = config_.threshold * std::max(0.0, 1 - passed);
-  double reward = 0;
-  if (found_.score < best().score) {
-    reward = kRewardBest;
+  double gain = 0;
+  if (found_.score.deficit < current().score.deficit) {
+    gain = 1;
   } else if (found_.score < current().score) {
-    reward = kRewardBetter;
-  } else if (found_.score != current().score && Within(found_.score, best().score, slack)) {
-    reward = kRewardAccepted;
+    gain = std::log(static_cast<double>(current().score.step_time) /
+                    static_cast<double>(std::max<Nanos>(found_.score.step_time, 1)));
   }
-  if (reward > 0 || found_.score == current().score) current() = found_;
-  Note(found_);
   const double batches = static_cast<double>(evaluations_) / config_.batch;
   batches_[way] += kReaction * (batches - batches_[way]);
-  weights_[way] += kReaction * (reward / batches - weights_[way]);
-  weights_[way] = std::max(kLeastWeight, weights_[way]);
+  gains_[way] += kReaction * (gain / batches - gains_[way]);
+  Note(found_);
+  if (found_.score <= current().score || Within(found_.score, best().score, slack)) {
+    current() = found_;
+  }
   if (used_ < cycle_) return;
   cycle_ *= 2;
   used_ = 0;
@@ -286,7 +293,7 @@ void LargeNeighborhoodAgent::SaveSearch(StateWriter& writer) const {
   writer.Int(cycle_);
   writer.Int(used_);
   for (int way = 0; way < kNumWays; ++way) {
-    writer.Double(weights_[way]);
+    writer.Double(gains_[way]);
     writer.Double(batches_[way]);
   }
 }
@@ -295,7 +302,7 @@ void LargeNeighborhoodAgent::LoadSearch(StateReader& reader) {
   cycle_ = reader.Count("a number of evaluations");
   used_ = reader.Count("a number of evaluations");
   for (int way = 0; way < kNumWays; ++way) {
-    weights_[way] = reader.Double("a weight");
+    gains_[way] = reader.Double("a gain");
     batches_[way] = reader.Double("a number of batches");
   }
 }

@@ -26,10 +26,11 @@
 // share of the cycle that has passed. The first cycle has `cycle` evaluations, each further one
 // twice as many, and begins at the best placement.
 //
-// Weights: a way to search is drawn in proportion to w / n, n the mean evaluations of its rounds,
-// so that evaluations go in proportion to w. Both begin at 1 and become (1 - r) w + r s and (1 - r)
-// n + r e behind a round of e batches, r = 0.1, s = (8 for a new best placement, 3 for one better
-// than the current one, 1 for another one accepted) / e; no weight falls below 0.05.
+// Weights: a way to search is drawn in proportion to (0.05 + g / (largest g of all)) / n, so that
+// evaluations go where they gain most. g, at first 0, and n, at first 1, become (1 - r) g + r ln(T
+// / T') / e and (1 - r) n + r e behind a round of e batches that finds a step time T' below T, that
+// of the current placement (1 instead of the logarithm where less memory is missing, 0 where
+// nothing is better); r = 0.1.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -82,6 +83,7 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
   void LoadSearch(StateReader& reader) override;
 
   void Round(Evaluator& evaluator);
+  int DrawWay();
   // Ways to search: each ends with the best that it found in found_.
   void Together(WindowKind kind, Evaluator& evaluator);
   void List(WindowKind kind, Evaluator& evaluator);
@@ -102,8 +104,8 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
   MoveProposer proposer_;
   ScheduleView view_;
   WindowDrawer drawer_;
-  std::vector<double> weights_, batches_;  // of the ways to search
-  std::int64_t cycle_, used_ = 0;          // evaluations: of this cycle, and so far in it
+  std::vector<double> gains_, batches_;  // of the ways to search
+  std::int64_t cycle_, used_ = 0;        // evaluations: of this cycle, and so far in it
   // Of one round.
   Window window_;
   NeighborBatch batch_, combined_;

@@ -42,11 +42,6 @@ void MultilevelAgent::BuildLevels() {
   }
 }
 
-void MultilevelAgent::Adopted() {
-  left_ = 0;
-  cycle_ = std::max(cycle_, 1);
-}
-
 void MultilevelAgent::Improve(Evaluator& evaluator) {
   const bool coarsest = left_ == 0;
   if (coarsest) {

@@ -48,7 +48,7 @@ class MultilevelAgent final : public ImprovementAgent {
 
  private:
   void Improve(Evaluator& evaluator) override;
-  void Adopted() override;
+  void Adopted() override {}  // the next cycle begins at it
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
   /// Makes the levels of a cycle of merging_ and first_.

@@ -19,6 +19,11 @@ constexpr double kLeastShare = 0.1, kLearning = 0.5;
 
 }  // namespace
 
+PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config)
+    : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
+  RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
+}
+
 template <class A>
 void PortfolioAgent::Add(std::uint64_t seed) {
   AgentContext context = context_;
@@ -28,21 +33,16 @@ void PortfolioAgent::Add(std::uint64_t seed) {
   members_.push_back({std::make_unique<A>(context, settings)});
 }
 
-void PortfolioAgent::MakeMembers(const std::function<std::uint64_t()>& seed) {
+void PortfolioAgent::MakeMembers(const std::function<std::uint64_t()>& draw_seed) {
   members_.clear();
-  Add<LargeNeighborhoodAgent>(seed());
-  Add<MultilevelAgent>(seed());
-  Add<GeneticAgent>(seed());
-  Add<TabuAgent>(seed());
-}
-
-PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
-  RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
+  Add<MultilevelAgent>(draw_seed());
+  Add<LargeNeighborhoodAgent>(draw_seed());
+  Add<TabuAgent>(draw_seed());
+  Add<GeneticAgent>(draw_seed());
 }
 
 void PortfolioAgent::Begin(const std::vector<ScoredPlacement>&) {
-  MakeMembers([this] { return rng()(); });
+  MakeMembers([&] { return rng()(); });
 }
 
 std::size_t PortfolioAgent::DrawTurn() {
@@ -91,7 +91,7 @@ void PortfolioAgent::SaveSearch(StateWriter& writer) const {
 }
 
 void PortfolioAgent::LoadSearch(StateReader& reader) {
-  MakeMembers([] { return 0; });  // their states have their generators
+  MakeMembers([] { return 0; });  // their generators are loaded
   for (Member& member : members_) {
     std::istringstream state(reader.Text("the state of a search"));
     member.agent->Load(state);

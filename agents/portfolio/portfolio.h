@@ -2,7 +2,7 @@
 
 // Several searches that take turns and share the best placement.
 //
-// The members are large_neighborhood, multilevel, genetic and tabu with their default settings. A
+// The members are multilevel, large_neighborhood, tabu and genetic with their default settings. A
 // step is one member's turn: it adopts the best placement of all if that is better than its own,
 // and searches until it has made `turn` evaluations or more. The first turns go round. From then on
 // turns are drawn with probabilities in proportion to
@@ -53,16 +53,17 @@ class PortfolioAgent final : public ImprovementAgent {
   };
   template <class A>
   void Add(std::uint64_t seed);
-  void MakeMembers(const std::function<std::uint64_t()>& seed);
-  std::size_t DrawTurn();
+  /// @param draw_seed  of each member
+  void MakeMembers(const std::function<std::uint64_t()>& draw_seed);
   void Begin(const std::vector<ScoredPlacement>& starts) override;
+  std::size_t DrawTurn();
   void Improve(Evaluator& evaluator) override;
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
 
   AgentContext context_;
   Config config_;
-  std::vector<Member> members_;  // once the search has begun
+  std::vector<Member> members_;
 };
 
 }  // namespace emplace

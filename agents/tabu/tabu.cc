@@ -25,14 +25,18 @@ void TabuAgent::Begin(const std::vector<ScoredPlacement>&) {
   Forget();
 }
 
+void TabuAgent::Adopted() {
+  current() = best();
+  Forget();
+}
+
 bool TabuAgent::IsTabu(std::span<const Move> moves) {
   return std::ranges::any_of(moves, [&](Move move) { return tabu_until(move) > step_; });
 }
 
 void TabuAgent::Improve(Evaluator& evaluator) {
   if (stale_ == config_.patience) {
-    current() = best();
-    Forget();
+    Adopted();
   }
   ++step_;
   ++stale_;

@@ -48,7 +48,8 @@ class TabuAgent final : public ImprovementAgent {
  private:
   void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
-  void Adopted() override { Forget(); }
+  /// Goes to the best placement and forgets what is tabu.
+  void Adopted() override;
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
   /// Nothing is tabu.
