@@ -445,7 +445,7 @@ class SegmentFinder {
           finish(last, device) - graph_.cost(last)[device] - finish(step.op, step.device);
       const Nanos excess = TimeOnOneDevice() - path;
       // A segment is worth its search if it can add much, more than the last one, and differs.
-      if (200 * excess < path || excess <= solved + solved / 20) continue;
+      if (excess <= (path - 1) / 200 || excess <= solved + solved / 20) continue;
       if (excess <= 0 || (solved_ops > 0 && 4 * ops_.size() < 5 * solved_ops)) continue;
       if (!HasEdge()) {
         Solve();
