@@ -12,6 +12,7 @@
 // below their target pragma.
 
 #include <cstdint>
+#include <vector>
 
 #include "simulator/lanes/lane_bytes.h"
 #include "simulator/lanes/lane_kernel.h"
@@ -144,6 +145,10 @@ class LanePass {
     I::Store(run_.wrong, I::MaxIf(wrong, I::Equal(start, I::Zero()), lost));
   }
 
+  static const std::uint32_t* Unsigned(const std::vector<std::int32_t>& table) {
+    return reinterpret_cast<const std::uint32_t*>(table.data());
+  }
+
   // An entry of a table by device, in every lane that of the op's device.
   V OfDevice(const std::uint32_t* table) const {
     if constexpr (!kGeneral) {
@@ -239,14 +244,14 @@ class LanePass {
     row = I::Add(row, op_.device);
     constexpr int kPairs = kDevices * kDevices;
     if constexpr (!kMatrix) {
-      row = I::template Lookup<kPairs>(reinterpret_cast<const std::uint32_t*>(channel_row_), row);
+      row = I::template Lookup<kPairs>(Unsigned(p_.channel_row), row);
     }
     Speed speed = OneSpeed(item);
     if (!one_speed_) {
       const auto of_row = [&](const std::uint32_t* by_pair, const std::uint32_t* by_channel) {
         return I::template Lookup<kChannels>(kMatrix ? by_pair : by_channel, row);
       };
-      speed.wire = WireTime(item, of_row(p_.rate_from.data(), p_.rate_of.data()));
+      speed.wire = WireTime(item, of_row(p_.rate_from.data(), Unsigned(p_.rate)));
       speed.latency = of_row(p_.latency_from.data(), p_.latency.data());
       if (has_channel_gaps_) speed.gap = of_row(p_.gap_from.data(), p_.channel_gap.data());
     }
@@ -379,7 +384,7 @@ class LanePass {
       }
       V row = I::Zero();
       if constexpr (kChannelsInRegisters && !kMatrix) {
-        row = OfDevice(reinterpret_cast<const std::uint32_t*>(channel_row_) + to * n);
+        row = OfDevice(Unsigned(p_.channel_row) + to * n);
       }
       const V arrival = Send(
           needed, speed, [&](const auto& with) __attribute__((always_inline)) {

@@ -115,8 +115,7 @@ class Compiler {
     out_.latency = Ticks(p_.latency, true);
     out_.channel_gap = Ticks(p_.channel_gap, true);
     out_.rate.assign(p_.rate.begin(), p_.rate.end());
-    out_.rate_of.assign(p_.rate.begin(), p_.rate.end());
-    out_.rate_of.resize(p_.rate.size() + kPadding);
+    out_.rate.resize(p_.rate.size() + kPadding);
     out_.broadcast = p_.broadcast;
     out_.occupies_source = p_.occupies_source;
     out_.occupies_destination = p_.occupies_destination;

@@ -9,7 +9,7 @@
 // - arrival times are kept in rows that are used again once their last reader has been issued;
 // - times are 32-bit ticks of a nanosecond; a placement whose times do not fit is found while it
 //   runs (time_limit) and left to the scalar engine. Bytes are 32-bit counts of a common unit where
-//   all of them together fit, else 64-bit.
+//   all that is in use at once fits, else 64-bit.
 //
 // Internal to the simulator.
 
@@ -81,10 +81,11 @@ struct LaneProgram {
     std::int32_t index;     ///< in CompiledGraph::items, and row of `wire`
     std::int32_t producer;  ///< group
     std::int32_t block;     ///< first of its num_devices rows of arrivals; -1: none
-    /// In its place: the groups that read it, if they are kFewReaders at most besides its own, and
-    /// the row of its arrival at each.
-    std::int32_t num_readers, reader[kFewReaders], reader_row[kFewReaders];
+    /// In its place: the groups that read it, if they are kFewReaders at most besides its own (one
+    /// for `matrix`), and the row of its arrival at each.
+    std::int32_t reader[kFewReaders], reader_row[kFewReaders];
     std::int32_t entry_begin, entry_end;  ///< of its readers
+    std::int16_t num_readers;             ///< in `reader`
     bool all_away;                        ///< nobody in the producer's group reads it
     std::int64_t bytes;                   ///< of each received copy [unit]
     /// Of its own buffer, when it is released; 0 for one that aliases share. [unit]
@@ -102,14 +103,13 @@ struct LaneProgram {
   /// Whether a reader has a row of LaneRun::later: a look at a few later readers takes less time.
   static constexpr bool HasRow(const Item& item, int entry) { return item.entry_end - entry > 3; }
 
-  // The machine. Tables by device are padded for vector loads.
+  // The machine. Tables by device and by channel are padded for vector loads.
   std::vector<std::uint32_t> issue, launch;  ///< [num_devices] [ns]
   std::vector<std::int32_t> slot_begin;      ///< [num_devices + 1] slots of a device
   std::vector<std::uint32_t> wire;           ///< [num_items, num_rates] [ns]
   int num_rates = 0;
   std::vector<std::uint32_t> latency, channel_gap;  ///< [num_channels] [ns]
   std::vector<std::int32_t> rate;                   ///< [num_channels]
-  std::vector<std::uint32_t> rate_of;               ///< the same, padded
   std::vector<std::uint8_t> broadcast, occupies_source, occupies_destination;  ///< [num_channels]
   std::vector<std::int32_t> route_begin, routes;  ///< as in CompiledProblem
   /// Rows of LaneRun::channel_free. A channel has its own; but if every pair of devices has a
