@@ -7,15 +7,13 @@
 // drawn by weights. A window has 2^U groups, U uniform up to the largest size.
 //
 // - together: `batch` windows of up to half of all groups; of each, all that may run there go to
-// one
-//   device: the idle one, that of a random neighbour or any other;
+//   one device: the idle one, that of a random neighbour or any other;
 // - list: `batch` windows of up to `window` groups, each placed by list scheduling within the rest:
 //   by their starts, each where it would finish first (by the estimates of schedule_view.h), or
 //   with probability 1/4 on another device;
 // - moves: `batch` proposals of common/moves.h, without a window;
 // - greedy: one window of up to 4 groups, first put anywhere; then, as long as that helps, the
-// group
-//   and device of the window that help most, all of them evaluated;
+//   group and device of the window that help most, all of them evaluated;
 // - exact: one window of so few groups that they have at most 4 * batch placements, all evaluated.
 //
 // Of those evaluated the best is what the round finds. Of a batch, the best two, four, ... and all
