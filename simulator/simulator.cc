@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <optional>
 
 #include <fmt/format.h>
@@ -202,8 +201,7 @@ class Simulator final : public Evaluator {
     return lane_program_->possible;
   }
 
-  // Blocks of as many placements as there are lanes. Workers take a few at a time, whoever is free
-  // next, so that all end at about the same time.
+  // Blocks of as many placements as there are lanes; each worker takes a run of blocks.
   void EvaluateAll(const Rows& rows, const Results& results) {
     const bool in_lanes =
         rows.size() > 1 && !results.detail.channels && !results.detail.op_times && HasLanes();
@@ -212,17 +210,14 @@ class Simulator final : public Evaluator {
     }
     const size_t block = in_lanes ? kernel_->lanes : 1;
     const size_t blocks = (rows.size() + block - 1) / block;
-    const size_t turn = std::max<size_t>(1, blocks / (16 * workers_.size()));
-    std::atomic<size_t> next = 0;
-    ForParts(blocks, [&](int part, int) {
-      for (size_t first = next.fetch_add(turn); first < blocks; first = next.fetch_add(turn)) {
-        const size_t end = std::min(rows.size(), (first + turn) * block);
-        for (size_t i = first * block; i < end; i += block) {
-          if (in_lanes) {
-            RunInLanes(workers_[part], rows, i, std::min(block, end - i), results);
-          } else {
-            RunOne(workers_[part], rows[i], i, results);
-          }
+    ForParts(blocks, [&](int part, int parts) {
+      const size_t begin = blocks * part / parts * block;
+      const size_t end = std::min(rows.size(), blocks * (part + 1) / parts * block);
+      for (size_t i = begin; i < end; i += block) {
+        if (in_lanes) {
+          RunInLanes(workers_[part], rows, i, std::min(block, end - i), results);
+        } else {
+          RunOne(workers_[part], rows[i], i, results);
         }
       }
     });
