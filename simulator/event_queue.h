@@ -1,12 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "simulator/radix_sort.h"
 
 namespace emplace {
 
@@ -61,8 +61,12 @@ class EventHeap {
   size_t size_ = 0;
 };
 
-/// The part of an EventQueue that lies in memory. It is made for keys that mostly rise: those above
-/// all that stood in the queue at some time are only collected, and sorted when their turn comes.
+/// The part of an EventQueue that lies in memory: a radix heap. Made for keys that mostly rise: a
+/// key costs a few moves from one bucket to another, each some instructions without a search.
+///
+/// Bucket b holds the keys whose highest bit unlike that of `base_` is bit b (bucket 0 also the
+/// base itself), in any order. So all keys of a bucket are below those of the next. To take out the
+/// least, the first bucket is spread over the ones before it, with its least key as the new base.
 class EventBacklog {
  public:
   using Key = std::int64_t;
@@ -70,72 +74,86 @@ class EventBacklog {
 
   /// Nothing but `sorted`, ascending keys; read until the next Reset().
   void Reset(std::span<const Key> sorted) {
-    run_ = sorted;
-    run_end_ = sorted.empty() ? -1 : sorted.back();
-    below_.clear();
-    num_later_ = 0;
+    sorted_ = sorted;
+    for (; filled_ != 0; filled_ &= filled_ - 1) buckets_[std::countr_zero(filled_)].clear();
+    base_ = sorted.empty() ? 0 : sorted[0];
   }
   [[gnu::noinline]] void Push(Key key) {
-    if (key < run_end_) {
-      below_.Push(key);
-    } else {
-      if (num_later_ == later_.size()) later_.resize(later_.size() * 2);
-      later_[num_later_++] = key;
-    }
+    if (key < base_) [[unlikely]]
+      SetBase(key);
+    Put(key);
   }
-  /// The least key; kNone if there is none.
-  Key Least() {
-    if (run_.empty() && below_.empty()) {
-      if (num_later_ == 0) return kNone;
-      SortLater();
-    }
-    return std::min(run_.empty() ? kNone : run_[0], below_.empty() ? kNone : below_.top());
-  }
-  /// Takes some of the least keys out, at most `wanted`. @return how many: none if there is none
-  int Take(int wanted, Key* keys) {
-    if (Least() == kNone) return 0;
-    if (below_.empty()) {
-      const size_t taken = std::min(run_.size(), static_cast<size_t>(wanted));
-      std::copy_n(run_.begin(), taken, keys);
-      run_ = run_.subspan(taken);
-      return static_cast<int>(taken);
-    }
+  /// A number that no key is below; kNone if there is no key.
+  Key Bound() const { return std::min(sorted_.empty() ? kNone : sorted_[0], LeastOfBuckets()); }
+  /// Takes some of the least keys out, ascending, at most `room` >= 4. @return how many: none if
+  /// there is none
+  int Take(int room, Key* keys) {
     int taken = 0;
-    while (taken < wanted && !(run_.empty() && below_.empty())) {
-      if (!run_.empty() && (below_.empty() || run_[0] < below_.top())) {
-        keys[taken++] = run_[0];
-        run_ = run_.subspan(1);
-      } else {
-        keys[taken++] = below_.Pop();
+    while (taken < room) {
+      const Key bound = LeastOfBuckets();
+      for (; taken < room && !sorted_.empty() && sorted_[0] < bound; sorted_ = sorted_.subspan(1)) {
+        keys[taken++] = sorted_[0];
       }
+      if (taken == room || filled_ == 0) break;
+      const int first = std::countr_zero(filled_);
+      std::vector<Key>& bucket = buckets_[first];
+      const Key last = bucket[0] | static_cast<Key>((std::uint64_t{1} << first) - 1);
+      for (; !sorted_.empty() && sorted_[0] <= last; sorted_ = sorted_.subspan(1)) {
+        bucket.push_back(sorted_[0]);
+      }
+      if (static_cast<int>(bucket.size()) <= room - taken) {
+        std::copy(bucket.begin(), bucket.end(), keys + taken);
+        std::sort(keys + taken, keys + taken + bucket.size());
+        taken += static_cast<int>(bucket.size());
+      } else if (taken < room / 2) {
+        base_ = *std::min_element(bucket.begin(), bucket.end());
+        for (const Key key : bucket) Put(key);
+      } else {
+        break;
+      }
+      bucket.clear();
+      filled_ &= ~(std::uint64_t{1} << first);
     }
     return taken;
   }
 
  private:
-  void SortLater() {
-    sorted_.resize(later_.size());
-    RadixSort(
-        later_, sorted_, num_later_, 0, [](Key key) { return static_cast<std::uint64_t>(key); });
-    later_.swap(sorted_);
-    run_ = std::span(sorted_).first(num_later_);
-    run_end_ = run_.back();
-    num_later_ = 0;
+  void Put(Key key) {
+    const int bucket = std::bit_width(static_cast<std::uint64_t>(key ^ base_) | 1) - 1;
+    buckets_[bucket].push_back(key);
+    filled_ |= std::uint64_t{1} << bucket;
+  }
+  // Bound() of the keys in buckets.
+  Key LeastOfBuckets() const {
+    if (filled_ == 0) return kNone;
+    const int first = std::countr_zero(filled_);
+    return first == 0 ? base_ : buckets_[first][0] >> first << first;
+  }
+  // For a key below the base.
+  [[gnu::noinline]] void SetBase(Key key) {
+    spare_.clear();
+    for (; filled_ != 0; filled_ &= filled_ - 1) {
+      std::vector<Key>& bucket = buckets_[std::countr_zero(filled_)];
+      spare_.insert(spare_.end(), bucket.begin(), bucket.end());
+      bucket.clear();
+    }
+    base_ = key;
+    for (const Key other : spare_) Put(other);
   }
 
-  std::span<const Key> run_;  // ascending
-  Key run_end_ = -1;          // its last key, even if that has been taken out
-  EventHeap<Key> below_;      // keys less than run_end_
-  std::vector<Key> later_ = std::vector<Key>(64), sorted_;  // others, in any order
-  size_t num_later_ = 0;
+  std::span<const Key> sorted_;  // ascending
+  Key base_ = 0;                 // no key in a bucket is below
+  std::uint64_t filled_ = 0;     // bit b: bucket b is not empty
+  std::array<std::vector<Key>, 64> buckets_;
+  std::vector<Key> spare_;
 };
 
 /// Priority queue of keys of 63 bits for runs in which few of them wait at a time: the least 16
 /// stand sorted in two vector registers, where pushing and taking out are a few instructions
 /// without a branch, the others in a backlog. To be a local variable of the loop that it serves.
 ///
-/// No key of the registers is above `limit_`, the least key of the backlog: a key above it goes to
-/// the backlog at once.
+/// No key of the registers is above `limit_`, which no key of the backlog is below: a key above it
+/// goes to the backlog at once.
 class EventQueue {
  public:
   using Key = EventBacklog::Key;
@@ -143,7 +161,9 @@ class EventQueue {
   using Backlog = EventBacklog;
 
   /// Holds what the backlog holds. @param backlog  outlives the queue, which alone changes it
-  explicit EventQueue(EventBacklog& backlog) : backlog_(&backlog), limit_(backlog.Least()) {}
+  explicit EventQueue(EventBacklog& backlog) : backlog_(&backlog), limit_(backlog.Bound()) {
+    std::fill(keys_, keys_ + kRegisters, Fill(kNone));
+  }
 
   /// @param key  less than kNone
   [[gnu::always_inline]] void Push(Key key) {
@@ -152,13 +172,14 @@ class EventQueue {
       return;
     }
     // Sorted insertion: what is less than the key stays, the others move up by one.
-    const Key out = high_[7];
-    const Keys all = Fill(key), lowest = Fill(INT64_MIN);
-    const Keys low_lesser = low_ < all ? low_ : all, high_lesser = high_ < all ? high_ : all;
-    const Keys low_shifted = __builtin_shufflevector(low_, lowest, 8, 0, 1, 2, 3, 4, 5, 6);
-    const Keys high_shifted = __builtin_shufflevector(low_, high_, 7, 8, 9, 10, 11, 12, 13, 14);
-    low_ = low_shifted > low_lesser ? low_shifted : low_lesser;
-    high_ = high_shifted > high_lesser ? high_shifted : high_lesser;
+    const Key out = keys_[kRegisters - 1][7];
+    const Keys all = Fill(key);
+    for (int r = kRegisters - 1; r >= 0; --r) {
+      const Keys below = r > 0 ? keys_[r - 1] : Fill(INT64_MIN);
+      const Keys lesser = keys_[r] < all ? keys_[r] : all;
+      const Keys shifted = __builtin_shufflevector(below, keys_[r], 7, 8, 9, 10, 11, 12, 13, 14);
+      keys_[r] = shifted > lesser ? shifted : lesser;
+    }
     if (out != kNone) [[unlikely]] {
       limit_ = std::max(out, key);
       backlog_->Push(limit_);
@@ -167,41 +188,42 @@ class EventQueue {
 
   /// Takes the least key out; kNone if there is none.
   [[gnu::always_inline]] Key Pop() {
-    if (low_[0] == kNone) [[unlikely]] {
-      Key taken[16];
+    if (keys_[0][0] == kNone) [[unlikely]] {
+      Key taken[kSize];
       limit_ = Take(*backlog_, taken);
-      __builtin_memcpy(&low_, taken, sizeof low_);
-      __builtin_memcpy(&high_, taken + 8, sizeof high_);
+      __builtin_memcpy(keys_, taken, sizeof keys_);
     }
-    const Key least = low_[0];
-    low_ = __builtin_shufflevector(low_, high_, 1, 2, 3, 4, 5, 6, 7, 8);
-    high_ = __builtin_shufflevector(high_, Fill(kNone), 1, 2, 3, 4, 5, 6, 7, 8);
+    const Key least = keys_[0][0];
+    for (int r = 0; r < kRegisters; ++r) {
+      const Keys above = r + 1 < kRegisters ? keys_[r + 1] : Fill(kNone);
+      keys_[r] = __builtin_shufflevector(keys_[r], above, 1, 2, 3, 4, 5, 6, 7, 8);
+    }
     return least;
   }
 
   /// Puts all keys into the backlog, for another queue. Ends the use of this one.
   void HandBack() {
-    Key keys[16];
-    __builtin_memcpy(keys, &low_, sizeof low_);
-    __builtin_memcpy(keys + 8, &high_, sizeof high_);
-    for (int i = 0; i < 16 && keys[i] != kNone; ++i) backlog_->Push(keys[i]);
+    Key keys[kSize];
+    __builtin_memcpy(keys, keys_, sizeof keys_);
+    for (int i = 0; i < kSize && keys[i] != kNone; ++i) backlog_->Push(keys[i]);
   }
 
  private:
+  static constexpr int kRegisters = 2, kSize = 8 * kRegisters;
   typedef Key Keys __attribute__((vector_size(8 * sizeof(Key))));
 
   [[gnu::always_inline]] static Keys Fill(Key key) {
     return Keys{key, key, key, key, key, key, key, key};
   }
-  // Fills 16 places. @return the least key left
+  // Fills kSize places. @return Bound() of the keys left
   [[gnu::noinline]] static Key Take(EventBacklog& backlog, Key* taken) {
-    std::fill(taken + backlog.Take(16, taken), taken + 16, kNone);
-    return backlog.Least();
+    std::fill(taken + backlog.Take(kSize, taken), taken + kSize, kNone);
+    return backlog.Bound();
   }
 
   EventBacklog* backlog_;
   Key limit_;
-  Keys low_ = Fill(kNone), high_ = Fill(kNone);
+  Keys keys_[kRegisters];  // ascending, kNone behind them
 };
 
 /// In EventQueue's place for keys of 127 bits: a heap that is its own backlog.

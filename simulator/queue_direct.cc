@@ -291,12 +291,12 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
     } else if (kQueued && is_op) {
       bool remote = false;
       for (int i = edge_begin; i < edge_end; ++i) {
-        OpState& op = ops[edges[i].reader];
-        const bool local = op.device == d;  // without a branch
-        op.ready = std::max(op.ready, local ? finish : 0);
-        op.missing -= local;
-        remote |= !local;
-        if (local & (op.missing == 0)) queue.Push(op.ready << rank_bits | op_bit | edges[i].reader);
+        const int reader = edges[i].reader;
+        if (ops[reader].device == d) {
+          arrive(reader, finish);
+        } else {
+          remote = true;
+        }
       }
       if (remote) queue.Push(copy_key);
     } else {

@@ -69,15 +69,31 @@ TEST_CASE("keys handed back are found by the next queue") {
   std::set<EventQueue::Key> standard;
   for (int round = 0; round < 2000; ++round) {
     EventQueue queue(backlog);
-    for (int i = UniformInt(rng, 12); i > 0; --i) {
+    for (int i = UniformInt(rng, 24); i > 0; --i) {
       const EventQueue::Key key = UniformInt(rng, 100000);
       if (standard.insert(key).second) queue.Push(key);
     }
-    for (int i = UniformInt(rng, 12); i > 0 && !standard.empty(); --i) {
+    for (int i = UniformInt(rng, 24); i > 0 && !standard.empty(); --i) {
       REQUIRE(queue.Pop() == *standard.begin());
       standard.erase(standard.begin());
     }
     queue.HandBack();
+  }
+}
+
+TEST_CASE("keys of all sizes, negative ones among them, are popped in order") {
+  Rng rng(4);
+  EventBacklog backlog;
+  for (int round = 0; round < 200; ++round) {
+    backlog.Reset({});
+    EventQueue queue(backlog);
+    std::set<EventQueue::Key> standard;
+    for (int i = UniformInt(rng, 100); i >= 0; --i) {
+      const auto bits = static_cast<std::int64_t>(rng()) >> UniformInt(rng, 64);
+      if (bits != EventQueue::kNone && standard.insert(bits).second) queue.Push(bits);
+    }
+    for (const EventQueue::Key key : standard) REQUIRE(queue.Pop() == key);
+    REQUIRE(queue.Pop() == EventQueue::kNone);
   }
 }
 
