@@ -10,8 +10,8 @@
 #include "experiments/priority.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
-#include "framework/cost/cost_model.h"
 #include "framework/bounds/bounds.h"
+#include "framework/cost/cost_model.h"
 #include "simulator/reference.h"
 
 namespace emplace {
