@@ -27,15 +27,12 @@
 // Operations Research 24, 1997.
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "agents/common/moves.h"
-#include "framework/base/random.h"
+#include "agents/improvement/improvement_agent.h"
 #include "framework/config/fields.h"
-#include "framework/search/agent.h"
-#include "framework/search/outcome_table.h"
 
 namespace emplace {
 
@@ -58,40 +55,28 @@ struct HillClimbConfig {
   }
 };
 
-class HillClimbAgent final : public Agent {
+class HillClimbAgent final : public ImprovementAgent {
  public:
   using Config = HillClimbConfig;
   /// @throws SettingError for an unknown start or rule, or a number out of range
   HillClimbAgent(const AgentContext& context, const Config& config);
-  void Step(Evaluator& evaluator) override;
-  bool Finished() const override { return started_ && !proposer_.any(); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
 
  private:
-  void Begin(Evaluator& evaluator);
+  void Improve(Evaluator& evaluator) override;
+  void Adopted() override;
+  void SaveSearch(StateWriter& writer) const override;
+  void LoadSearch(StateReader& reader) override;
   void Climb(Evaluator& evaluator);
   void Restart(Evaluator& evaluator);
-  /// Evaluates the neighbours in `candidates_` of a placement; scores_ has what they lead to.
-  void EvaluateCandidates(Evaluator& evaluator, const Placement& base);
-  /// Makes the i-th of these neighbours the current placement.
-  void MoveTo(const Placement& base, std::size_t i);
-  /// The current placement may be the best.
-  void NoteBest();
+  /// Makes the i-th of the candidates the current placement.
+  void MoveTo(std::size_t i);
 
-  std::shared_ptr<const Problem> problem_;
-  Interrupt interrupt_;  // ends the construction of starts
   Config config_;
   MoveProposer proposer_;
-  Rng rng_;
-  bool started_ = false;
-  int patience_ = 0;  // batches; also bounded by the number of single moves
-  int stale_ = 0;     // batches since the current placement last improved
-  int restarts_ = 0;  // since the best was found
-  Placement current_, best_;
-  Score current_score_, best_score_;
-  MoveLists candidates_;  // of one step, as are their scores
-  OutcomeTable scores_;
+  int patience_ = 0;          // batches; also bounded by the number of single moves
+  int stale_ = 0;             // batches since the current placement last improved
+  int restarts_ = 0;          // since the best was found
+  NeighborBatch candidates_;  // of one step
 };
 
 }  // namespace emplace

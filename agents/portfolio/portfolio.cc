@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
 #include "agents/genetic/genetic.h"
+#include "agents/hill_climb/hill_climb.h"
 #include "agents/improvement/counted_evaluator.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/multilevel/multilevel.h"
@@ -16,68 +19,103 @@ namespace emplace {
 namespace {
 
 constexpr double kLeastShare = 0.1, kLearning = 0.5;
+constexpr std::int64_t kLargeGraph = 10'000, kLeastTurn = 128;
+
+// ln(before / after), 1 where less memory is missing, 0 where nothing is better.
+double Gain(const Score& before, const Score& after) {
+  if (after >= before) return 0;
+  if (after.deficit < before.deficit) return 1;
+  return std::log(static_cast<double>(std::max<Nanos>(before.step_time, 1)) /
+                  static_cast<double>(std::max<Nanos>(after.step_time, 1)));
+}
 
 }  // namespace
 
 PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config)
     : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
   RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
+  RequireRange("abreast", config.abreast, 2, 1000);
+  turn_ = config.turn;
+  num_multilevel_ = config.abreast / 2;
+  if (const std::int64_t ops = context.problem->num_ops(); ops > kLargeGraph) {
+    turn_ = std::min(turn_, std::max(kLeastTurn, turn_ * kLargeGraph / ops));
+  }
 }
 
 template <class A>
-void PortfolioAgent::Add(std::uint64_t seed) {
+void PortfolioAgent::Add(std::uint64_t seed, typename A::Config settings) {
   AgentContext context = context_;
   context.seed = seed;
-  typename A::Config settings;
   settings.start = config_.start;
   members_.push_back({std::make_unique<A>(context, settings)});
 }
 
 void PortfolioAgent::MakeMembers(const std::function<std::uint64_t()>& draw_seed) {
   members_.clear();
-  Add<MultilevelAgent>(draw_seed());
-  Add<LargeNeighborhoodAgent>(draw_seed());
+  for (int i = 0; i < num_multilevel_; ++i) Add<MultilevelAgent>(draw_seed());
   Add<TabuAgent>(draw_seed());
+  Add<LargeNeighborhoodAgent>(draw_seed());
   Add<GeneticAgent>(draw_seed());
+  Add<HillClimbAgent>(draw_seed(), {.batch = 32});
 }
 
 void PortfolioAgent::Begin(const std::vector<ScoredPlacement>&) {
   MakeMembers([&] { return rng()(); });
 }
 
-std::size_t PortfolioAgent::DrawTurn() {
-  double largest = 0, sum = 0;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (!members_[i].tried) return i;
-    largest = std::max(largest, members_[i].rate);
+std::vector<std::size_t> PortfolioAgent::DrawTurn() {
+  std::vector<std::size_t> turn(num_multilevel_);
+  std::iota(turn.begin(), turn.end(), std::size_t{0});
+  double largest = 0;
+  for (const Member& member : members_) largest = std::max(largest, member.rate);
+  std::vector<double> share(members_.size());
+  for (std::size_t i = turn.size(); i < members_.size(); ++i) {
+    share[i] = kLeastShare + (largest > 0 ? members_[i].rate / largest : 0);
   }
-  const auto share = [&](const Member& member) {
-    return kLeastShare + (largest > 0 ? member.rate / largest : 0);
-  };
-  for (const Member& member : members_) sum += share(member);
-  double drawn = Uniform01(rng()) * sum;
-  std::size_t turn = 0;
-  while (turn + 1 < members_.size() && drawn >= share(members_[turn])) {
-    drawn -= share(members_[turn++]);
+  const std::size_t wanted = std::min<std::size_t>(config_.abreast, members_.size());
+  for (std::size_t i = turn.size(); i < members_.size() && turn.size() < wanted; ++i) {
+    if (members_[i].tried) continue;
+    turn.push_back(i);
+    share[i] = 0;
+  }
+  while (turn.size() < wanted) {
+    double drawn = Uniform01(rng()) * std::accumulate(share.begin(), share.end(), 0.0);
+    std::size_t chosen = 0;
+    for (std::size_t i = 0; i < members_.size() && (chosen == 0 || drawn >= 0); ++i) {
+      if (share[i] == 0) continue;
+      chosen = i;
+      drawn -= share[i];
+    }
+    turn.push_back(chosen);
+    share[chosen] = 0;
   }
   return turn;
 }
 
 void PortfolioAgent::Improve(Evaluator& evaluator) {
-  Member& member = members_[DrawTurn()];
+  const std::vector<std::size_t> turn = DrawTurn();
+  std::vector<std::int64_t> evaluations(turn.size());
+  std::vector<std::function<void(Evaluator&)>> searches;
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    ImprovementAgent& agent = *members_[turn[i]].agent;
+    agent.Adopt(best());
+    searches.emplace_back([&, i](Evaluator& own) {
+      CountedEvaluator counted(own);
+      while (counted.count() < turn_) agent.Step(counted);
+      evaluations[i] = counted.count();
+    });
+  }
+  evaluator.RunAbreast(searches);
   const Score before = best().score;
-  member.agent->Adopt(best());
-  CountedEvaluator counted(evaluator);
-  while (counted.count() < config_.turn) member.agent->Step(counted);
-  current() = member.agent->best();
-  Note(current());
-  const Score after = best().score;
-  const double gain = after.deficit < before.deficit
-                          ? 1
-                          : std::log(static_cast<double>(std::max<Nanos>(before.step_time, 1)) /
-                                     static_cast<double>(std::max<Nanos>(after.step_time, 1)));
-  member.rate += kLearning * (gain / static_cast<double>(counted.count()) - member.rate);
-  member.tried = true;
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    Member& member = members_[turn[i]];
+    const ScoredPlacement& found = member.agent->best();
+    const double rate = Gain(before, found.score) / static_cast<double>(evaluations[i]);
+    member.rate += kLearning * (rate - member.rate);
+    member.tried = true;
+    Note(found);
+  }
+  current() = best();
 }
 
 void PortfolioAgent::SaveSearch(StateWriter& writer) const {

@@ -1,18 +1,24 @@
 #pragma once
 
-// Several searches that take turns and share the best placement.
+// Several searches side by side that share the best placement.
 //
-// The members are multilevel, large_neighborhood, tabu and genetic with their default settings. A
-// step is one member's turn: it adopts the best placement of all if that is better than its own,
-// and searches until it has made `turn` evaluations or more. The first turns go round. From then on
-// turns are drawn with probabilities in proportion to
+// The members are abreast / 2 of multilevel, and one each of tabu, large_neighborhood, genetic and
+// hill_climb (32 moves at a time), with their default settings and seeds of their own. A step is a
+// turn of `abreast` of them, on as many threads as the evaluator has: each adopts the best
+// placement of all if that is better than its own, and searches until it has made `turn`
+// evaluations or more (fewer on graphs of more than 10,000 ops, as many as take the time of `turn`
+// on such a graph, but no fewer than 128). All multilevel searches take part in every turn. The
+// others go round at first; from then on they are drawn one after another with probabilities in
+// proportion to
 //
 //   0.1 + r / (largest r of all),     r' = r / 2 + g / 2 behind each turn of the member,
 //
-// g = ln(T / T') / evaluations of the turn, T and T' the best step time before and behind it (1
-// instead of the logarithm where less memory is missing), so that who finds more searches more.
+// g = ln(T / T') / evaluations of the turn, T the best step time of all before it and T' the
+// member's behind it, 0 if that is no better (1 instead of the logarithm where less memory is
+// missing), so that who finds more searches more.
 //
-// Turns are counted in evaluations, not in seconds: the same seed gives the same search.
+// Turns are counted in evaluations, not in seconds, and members share what they found at the end of
+// a turn only: the same seed gives the same search, whatever the threads.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -33,9 +39,11 @@ namespace emplace {
 struct PortfolioConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
   std::int64_t turn = 2048;
+  int abreast = 4;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements to begin at the best of");
-    v.Field("turn", turn, "evaluations until it is another search's turn");
+    v.Field("turn", turn, "evaluations of a search until what was found is shared");
+    v.Field("abreast", abreast, "searches at a time, half of them multilevel; threads change no result");
   }
 };
 
@@ -52,17 +60,20 @@ class PortfolioAgent final : public ImprovementAgent {
     bool tried = false;  // had a turn
   };
   template <class A>
-  void Add(std::uint64_t seed);
+  void Add(std::uint64_t seed, typename A::Config settings = {});
   /// @param draw_seed  of each member
   void MakeMembers(const std::function<std::uint64_t()>& draw_seed);
   void Begin(const std::vector<ScoredPlacement>& starts) override;
-  std::size_t DrawTurn();
+  /// Indices of the members whose turn it is.
+  std::vector<std::size_t> DrawTurn();
   void Improve(Evaluator& evaluator) override;
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
 
   AgentContext context_;
   Config config_;
+  std::int64_t turn_ = 0;  // evaluations
+  int num_multilevel_ = 0;
   std::vector<Member> members_;
 };
 

@@ -184,12 +184,14 @@ int RunConfigured(const RunOptions& options) {
                   run.plan.config.contracted,
                   run.plan.graph.string() + (costs ? " with costs " + run.plan.costs.string() : ""),
                   costs.get());
+  run.tasks = ListTasks(run.plan);
+  const int jobs = run.plan.config.jobs > 0 ? run.plan.config.jobs : NumCores();
+  run.plan.ShareCores(std::min<int>(jobs, std::ssize(run.tasks)));
   run.searched = run.plan.SimulatorFor(*run.problem.searched);
   run.exact = run.problem.contracted ? run.plan.SimulatorFor(*run.problem.exact) : run.searched;
   RequireAgents(run);
   run.bounds = BoundProblem(run.problem);
   run.scale.single_gpu = SingleGpuTime(run.problem.searched, run.searched);
-  run.tasks = ListTasks(run.plan);
 
   const fs::path output = OutputPath(run.plan, options);
   const bool resumed = Resume(run, output, options);
@@ -210,7 +212,7 @@ int RunConfigured(const RunOptions& options) {
   } else if (!options.quiet) {
     std::fputs(header.c_str(), stderr);
   }
-  SearchAll(run, file, run.plan.config.jobs, options.quiet);
+  SearchAll(run, file, jobs, options.quiet);
 
   run.scale.bound = run.bounds.proven.value;
   const std::vector<TableRow> rows = MakeRows(run);

@@ -156,8 +156,8 @@ void RunConfig::Visit(FieldVisitor& v) {
   v.Field("jobs", jobs, "searches at a time; 0: one per core");
   v.Field("threads",
           threads,
-          "that share each batch of placements of a search; 0: one per core. For large batches and "
-          "few jobs; changes no result");
+          "that share each batch of placements of a search, or search side by side (portfolio); 0: "
+          "the cores that jobs leave. Changes no result");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
@@ -232,9 +232,13 @@ RunPlan MakeRunPlan(const ConfigNode& root,
     root.At("steps_per_measurement").Fail("expected a number of steps >= 1");
   }
   if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
-  if (config.threads < 0) root.At("threads").Fail("expected a number >= 0 (0: one per core)");
+  if (config.threads < 0) root.At("threads").Fail("expected a number >= 0 (0: the cores that jobs leave)");
   plan.simulator.threads = config.threads > 0 ? config.threads : NumCores();
   return plan;
+}
+
+void RunPlan::ShareCores(int searches_at_a_time) {
+  if (config.threads == 0) simulator.threads = std::max(1, NumCores() / searches_at_a_time);
 }
 
 }  // namespace emplace

@@ -37,7 +37,7 @@ struct RunConfig {
   // The reference code of ICLR 2018 measures ten steps after one discarded; looked up there.
   int steps_per_measurement = 11;
   int jobs = 0;
-  int threads = 1;
+  int threads = 0;
   std::string output;
 
   void Visit(FieldVisitor& v);
@@ -58,6 +58,8 @@ struct RunPlan {
   std::vector<std::uint64_t> seeds;
   Budget budget;
 
+  /// With `threads` left open: makes searches at a time share the cores, at least one each.
+  void ShareCores(int searches_at_a_time);
   /// The config with every key (WriteFields()), as it is stored beside the results.
   std::string ResolvedYaml() const;
   /// `simulator` with the issue order of a problem: the searched one or the exact one.

@@ -116,6 +116,7 @@ void RunAll(Sweep& sweep, int jobs, bool quiet) {
     sweep.states[run].error.clear();
     left.push_back(run);
   }
+  const int at_a_time = std::max(1, std::min<int>(jobs, std::ssize(left)));
   Progress progress("runs", std::ssize(left), !quiet);
   int ended = 0, failed = 0;
   std::string best;
@@ -146,7 +147,11 @@ void RunAll(Sweep& sweep, int jobs, bool quiet) {
   RunInProcesses(
       left,
       jobs,
-      [&](int run) { RunSweepTask(MakeTask(sweep, run), sweep.plan.config.checkpoint_seconds); },
+      [&](int run) {
+        SweepTask task = MakeTask(sweep, run);
+        task.plan.ShareCores(at_a_time);
+        RunSweepTask(task, sweep.plan.config.checkpoint_seconds);
+      },
       callbacks);
 }
 

@@ -1,5 +1,10 @@
 #include "framework/search/evaluator.h"
 
+#include <memory>
+#include <mutex>
+
+#include "framework/base/parallel.h"
+
 namespace emplace {
 
 std::int64_t Outcome::deficit() const {
@@ -36,6 +41,28 @@ void Evaluator::EvaluateRows(const PlacementRows& placements, const OutcomeColum
 
 bool Evaluator::SetIssueOrder(std::span<const int> /*order*/) {
   return false;
+}
+
+std::vector<Evaluator*> Evaluator::Abreast(int /*count*/) {
+  return {this};
+}
+
+void Evaluator::RunAbreast(std::span<const std::function<void(Evaluator&)>> searches) {
+  const int count = static_cast<int>(searches.size());
+  if (count == 0) return;
+  std::vector<Evaluator*> idle = Abreast(count);
+  std::mutex mutex;
+  const auto give_back = [&](Evaluator* evaluator) {
+    const std::lock_guard lock(mutex);
+    idle.push_back(evaluator);
+  };
+  ParallelFor(count, static_cast<int>(idle.size()), [&](int i) {
+    std::unique_lock lock(mutex);
+    const std::unique_ptr<Evaluator, decltype(give_back)> evaluator(idle.back(), give_back);
+    idle.pop_back();
+    lock.unlock();
+    searches[i](*evaluator);
+  });
 }
 
 void Evaluator::EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -113,6 +114,19 @@ class Evaluator {
   /// @return false: outcomes depend on no order, and nothing changes
   /// @throws InputError as RequireOpOrder() does (framework/graph/op_order.h)
   virtual bool SetIssueOrder(std::span<const int> order);
+
+  /// Evaluators for several threads: of the same problem, with the same outcomes, each for one
+  /// thread at a time, and none of them while this one is used. They live as long as this one, and
+  /// their evaluations do not count for remaining(). SetIssueOrder() ends them.
+  /// @param count  wanted
+  /// @return [1 .. count]; this one alone if there is no other
+  virtual std::vector<Evaluator*> Abreast(int count);
+
+  /// Calls each of some searches once, with an evaluator of its own of this problem, as many at a
+  /// time as Abreast() has evaluators. The number of threads changes no result.
+  /// @param searches  none touches what another does
+  /// @throws what the first of them throws
+  virtual void RunAbreast(std::span<const std::function<void(Evaluator&)>> searches);
 
   /// Evaluations still allowed by the budget; a batch beyond it is cut off by BudgetExhausted.
   virtual std::int64_t remaining() const { return INT64_MAX; }

@@ -1,6 +1,7 @@
 #include "framework/search/meter.h"
 
 #include <algorithm>
+#include <atomic>
 #include <span>
 #include <utility>
 
@@ -54,9 +55,18 @@ void MeteredEvaluator::Record(double now, Nanos step_time, bool feasible) {
   records_.push_back({now, step_time, best_feasible_, feasible});
 }
 
+void MeteredEvaluator::SetBest(Best best) {
+  if (bests_) bests_->push_back(best);
+  best_ = std::move(best);
+}
+
+void MeteredEvaluator::RequireTime() const {
+  if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
+}
+
 template <class EvaluatePart>
 void MeteredEvaluator::InParts(std::size_t size, const EvaluatePart& evaluate) {
-  if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
+  RequireTime();
   const auto allowed = static_cast<std::size_t>(
       std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(size)));
   const std::size_t part = std::max(kLeastPlacements, kOps / problem().num_ops());
@@ -102,10 +112,10 @@ void MeteredEvaluator::InParts(std::size_t size,
     } else {
       ReadOutcome(part, best, problem(), outcome);
     }
-    best_ = Best{std::move(found),
-                 std::move(outcome),
-                 index + static_cast<std::int64_t>(best),
-                 issue_order_};
+    SetBest({std::move(found),
+             std::move(outcome),
+             index + static_cast<std::int64_t>(best),
+             issue_order_});
   });
 }
 
@@ -117,8 +127,10 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
     const double now = seconds();
     for (std::size_t i = first; i < first + count; ++i) {
       if (!best_ || Better(outcomes[i], best_->outcome)) {
-        best_ = Best{
-            placements[i], outcomes[i], static_cast<std::int64_t>(records_.size()), issue_order_};
+        SetBest({placements[i],
+                 outcomes[i],
+                 static_cast<std::int64_t>(records_.size()),
+                 issue_order_});
       }
       Record(now, outcomes[i].step_time, outcomes[i].feasible);
     }
@@ -129,6 +141,64 @@ bool MeteredEvaluator::SetIssueOrder(std::span<const int> order) {
   if (!inner_.SetIssueOrder(order)) return false;
   issue_order_.assign(order.begin(), order.end());
   return true;
+}
+
+void MeteredEvaluator::RunAbreast(std::span<const std::function<void(Evaluator&)>> searches) {
+  RequireTime();
+  std::vector<std::optional<MeteredEvaluator>> parts(searches.size());
+  std::atomic<bool> ended = false;
+  std::vector<std::function<void(Evaluator&)>> metered;
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    metered.emplace_back([&, i](Evaluator& evaluator) {
+      MeteredEvaluator& part =
+          parts[i].emplace(evaluator, Budget{.seconds = budget_.seconds}, cancelled_);
+      part.start_ = start_;
+      part.best_ = best_;
+      part.best_feasible_ = best_feasible_;
+      part.issue_order_ = issue_order_;
+      part.bests_.emplace();
+      try {
+        searches[i](part);
+      } catch (const BudgetExhausted&) {
+        ended = true;
+      }
+    });
+  }
+  inner_.RunAbreast(metered);
+  if (!Merge(parts) || ended) throw BudgetExhausted();
+}
+
+bool MeteredEvaluator::Merge(std::span<const std::optional<MeteredEvaluator>> parts) {
+  const auto begin = static_cast<std::int64_t>(records_.size());
+  const std::int64_t allowed = remaining();
+  std::vector<std::vector<std::int64_t>> index(parts.size());  // of each record of each part
+  std::int64_t total = 0;
+  for (const auto& part : parts) total += static_cast<std::int64_t>(part->records_.size());
+  for (std::size_t row = 0; std::cmp_less(records_.size() - begin, std::min(total, allowed));
+       ++row) {
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const std::vector<EvaluationRecord>& records = parts[p]->records_;
+      if (row >= records.size() || std::cmp_equal(records_.size() - begin, allowed)) continue;
+      index[p].push_back(static_cast<std::int64_t>(records_.size()));
+      const double latest = records_.empty() ? 0 : records_.back().wall_seconds;
+      Record(std::max(latest, records[row].wall_seconds),
+             records[row].step_time,
+             records[row].feasible);
+    }
+  }
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    for (const Best& found : *parts[p]->bests_) {
+      if (found.index >= std::ssize(index[p])) break;
+      const std::int64_t at = index[p][found.index];
+      if (best_ && !Better(found.outcome, best_->outcome) &&
+          (Better(best_->outcome, found.outcome) || best_->index <= at)) {
+        continue;
+      }
+      SetBest(found);
+      best_->index = at;
+    }
+  }
+  return total <= allowed;
 }
 
 void MeteredEvaluator::EvaluateRows(const PlacementRows& placements,

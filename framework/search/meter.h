@@ -59,6 +59,12 @@ class MeteredEvaluator final : public Evaluator {
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   bool SetIssueOrder(std::span<const int> order) override;
+  std::vector<Evaluator*> Abreast(int) override { return {this}; }
+  /// Counts and records what all of them evaluate: the first evaluation of each, then the second of
+  /// each, and so on. They learn of the budget's seconds and of `cancelled` only (asked by several
+  /// threads at once): what is beyond the budget's evaluations is cut off afterwards.
+  /// @throws BudgetExhausted if one of them does or something is cut off, after the others' end
+  void RunAbreast(std::span<const std::function<void(Evaluator&)>> searches) override;
   std::int64_t remaining() const override;
 
   /// The best placement so far.
@@ -94,6 +100,12 @@ class MeteredEvaluator final : public Evaluator {
                const EvaluatePart& evaluate,
                const PlacementAt& placement);
   void Record(double now, Nanos step_time, bool feasible);
+  void SetBest(Best best);
+  /// @throws BudgetExhausted if the time is over or the search cancelled
+  void RequireTime() const;
+  /// Takes over what searches abreast recorded, as far as the budget goes.
+  /// @return whether that is all
+  bool Merge(std::span<const std::optional<MeteredEvaluator>> parts);
 
   Evaluator& inner_;
   Budget budget_;
@@ -103,6 +115,7 @@ class MeteredEvaluator final : public Evaluator {
   std::vector<EvaluationRecord> records_;
   std::vector<int> issue_order_;  // as Best::issue_order, for what is evaluated at present
   Nanos best_feasible_ = kMaxNanos;
+  std::optional<std::vector<Best>> bests_;  // all there were; of a search abreast only
   // Columns of a part that the caller does not want.
   std::vector<Nanos> step_time_;
   std::vector<std::int64_t> deficit_;

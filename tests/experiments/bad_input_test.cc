@@ -277,7 +277,7 @@ TEST_CASE("run configs") {
   }
   SUBCASE("less than no thread") {
     files.run += "threads: -1\n";
-    CheckRefused(files.Run(), 2, {"run.yaml:5:", "threads", "0: one per core"});
+    CheckRefused(files.Run(), 2, {"run.yaml:5:", "threads", "0: the cores that jobs leave"});
   }
   SUBCASE("choices") {
     CheckRefused(files.Run({"--set", "semantics=fifo"}), 2, {"--set", "fifo", "queue, stream"});

@@ -339,7 +339,7 @@ TEST_CASE("every key of the config is explained") {
                           "coarsen:\n  - colocate",
                           "seeds:",
                           "jobs: 0",
-                          "threads: 1",
+                          "threads: 0",
                           "steps_per_measurement: 11"}) {
     CAPTURE(key);
     CHECK(result.out.find(key) != std::string::npos);

@@ -1,5 +1,6 @@
 #include "experiments/run/run_config.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -75,7 +76,15 @@ TEST_CASE("a plan looks everything up and can be written and read back") {
 
   WriteText(path, plan.ResolvedYaml());
   CHECK(ReadRunPlan(path, {}, AllAgents()).ResolvedYaml() == plan.ResolvedYaml());
-  CHECK(ReadRunPlan(path, {"threads=0"}, AllAgents()).simulator.threads == NumCores());
+  RunPlan open = ReadRunPlan(path, {"threads=0"}, AllAgents());
+  CHECK(open.simulator.threads == NumCores());
+  open.ShareCores(2);
+  CHECK(open.simulator.threads == std::max(1, NumCores() / 2));
+  open.ShareCores(10'000);
+  CHECK(open.simulator.threads == 1);
+  RunPlan given = ReadRunPlan(path, {"threads=3"}, AllAgents());
+  given.ShareCores(10'000);
+  CHECK(given.simulator.threads == 3);
 }
 
 TEST_CASE("a GPU simulates stream semantics and step times alone") {

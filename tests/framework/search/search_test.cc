@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -66,6 +67,98 @@ std::shared_ptr<const Problem> TwoOps() {
   b.Op("a", {1, 2, 3}, {}, 10);
   b.Op("b", {4, kMaxNanos, 6}, {0});
   return b.Build();
+}
+
+// Two evaluators for two threads.
+class PairOfEvaluators final : public Evaluator {
+ public:
+  explicit PairOfEvaluators(const std::shared_ptr<const Problem>& problem)
+      : first_(problem), second_(problem) {}
+  const Problem& problem() const override { return first_.problem(); }
+  using Evaluator::Evaluate;
+  void Evaluate(std::span<const Placement> placements,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail& detail) override {
+    first_.Evaluate(placements, outcomes, detail);
+  }
+  std::vector<Evaluator*> Abreast(int count) override {
+    return count == 1 ? std::vector<Evaluator*>{&first_}
+                      : std::vector<Evaluator*>{&first_, &second_};
+  }
+
+ private:
+  SumEvaluator first_, second_;
+};
+
+// A search that evaluates these, one after another.
+std::function<void(Evaluator&)> Evaluating(std::vector<Placement> placements) {
+  return [placements](Evaluator& evaluator) {
+    for (const Placement& placement : placements) evaluator.Evaluate(placement);
+  };
+}
+
+TEST_CASE("what searches abreast evaluate is counted in turns, whatever the threads") {
+  // Times 3, 0 (does not fit), 2; and 2, 1.
+  const std::vector<std::function<void(Evaluator&)>> searches = {
+      Evaluating({{{1, 2}}, {{2, 0}}, {{1, 1}}}), Evaluating({{{0, 2}}, {{0, 1}}})};
+  SumEvaluator alone(TwoOps());
+  PairOfEvaluators pair(TwoOps());
+  for (Evaluator* inner : {static_cast<Evaluator*>(&alone), static_cast<Evaluator*>(&pair)}) {
+    MeteredEvaluator meter(*inner, {});
+    meter.Evaluate(Placement{{1, 2}});  // 3
+    meter.RunAbreast(searches);
+    std::vector<Nanos> times, best;
+    for (const EvaluationRecord& record : meter.records()) {
+      times.push_back(record.step_time);
+      best.push_back(record.best_step_time);
+    }
+    CHECK(times == std::vector<Nanos>{3, 3, 2, 2, 1, 2});
+    CHECK(best == std::vector<Nanos>{3, 3, 2, 2, 1, 1});
+    CHECK(std::ranges::is_sorted(meter.records(), {}, &EvaluationRecord::wall_seconds));
+    CHECK(meter.best()->index == 4);
+    CHECK(meter.best()->placement == Placement{{0, 1}});
+    CHECK(meter.best()->outcome.step_time == 1);
+    CHECK(meter.remaining() == INT64_MAX - 6);
+    meter.Evaluate(Placement{{0, 0}});
+    CHECK(meter.best()->index == 6);
+  }
+}
+
+TEST_CASE("what searches abreast evaluate beyond the budget is cut off") {
+  const std::vector<std::function<void(Evaluator&)>> searches = {
+      Evaluating({{{1, 2}}, {{0, 0}}}), Evaluating({{{0, 2}}, {{1, 0}}})};
+  for (int allowed = 0; allowed <= 4; ++allowed) {
+    SumEvaluator inner(TwoOps());
+    MeteredEvaluator meter(inner, {.evaluations = allowed});
+    if (allowed < 4) {
+      CHECK_THROWS_AS(meter.RunAbreast(searches), BudgetExhausted);
+    } else {
+      meter.RunAbreast(searches);
+    }
+    // In turns: 3, 2, 0, 1.
+    REQUIRE(meter.records().size() == allowed);
+    CHECK(meter.best().has_value() == (allowed > 0));
+    if (allowed > 0) CHECK(meter.best()->outcome.step_time == std::vector{0, 3, 2, 0, 0}[allowed]);
+  }
+}
+
+TEST_CASE("a search abreast that ends by time or throws leaves what the others did") {
+  PairOfEvaluators inner(TwoOps());
+  bool cancel = false;
+  MeteredEvaluator meter(inner, {}, [&] { return cancel; });
+  const std::vector<std::function<void(Evaluator&)>> out_of_budget = {
+      [](Evaluator&) { throw BudgetExhausted(); }, Evaluating({{{0, 2}}, {{0, 1}}})};
+  CHECK_THROWS_AS(meter.RunAbreast(out_of_budget), BudgetExhausted);
+  CHECK(meter.records().size() == 2);
+  const std::vector<std::function<void(Evaluator&)>> wrong = {
+      Evaluating({{{0, 2}}}),
+      [](Evaluator&) { throw InputError("wrong"); },
+      Evaluating({{{0, 2}}}),
+      Evaluating({{{0, 2}}})};
+  CHECK_THROWS_WITH_AS(meter.RunAbreast(wrong), "wrong", InputError);
+  cancel = true;
+  CHECK_THROWS_AS(meter.RunAbreast(out_of_budget), BudgetExhausted);
+  CHECK(meter.records().size() == 2);
 }
 
 TEST_CASE("the meter counts, records and keeps the best") {
