@@ -428,7 +428,7 @@ class Simulator final : public Evaluator {
   const LaneKernel* kernel_ = nullptr;
   std::vector<Worker> workers_;
   std::vector<std::unique_ptr<Evaluator>> abreast_;  // of one thread each
-  Placement valid_base_;  // of the last neighbours
+  Placement valid_base_;                             // of the last neighbours
   // Of the neighbours at hand: [num_neighbors] their snapshots, and their indices in that order.
   std::vector<int> snapshot_of_, sorted_, begin_;
 };

@@ -35,11 +35,12 @@ PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config
     : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
   RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
   RequireRange("abreast", config.abreast, 2, 1000);
-  turn_ = config.turn;
   num_multilevel_ = config.abreast / 2;
+  longest_turn_ = config.turn;
   if (const std::int64_t ops = context.problem->num_ops(); ops > kLargeGraph) {
-    turn_ = std::min(turn_, std::max(kLeastTurn, turn_ * kLargeGraph / ops));
+    longest_turn_ = std::min(config.turn, std::max(kLeastTurn, config.turn * kLargeGraph / ops));
   }
+  turn_ = std::min(kLeastTurn, longest_turn_);
 }
 
 template <class A>
@@ -116,9 +117,11 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
     Note(found);
   }
   current() = best();
+  turn_ = std::min(2 * turn_, longest_turn_);
 }
 
 void PortfolioAgent::SaveSearch(StateWriter& writer) const {
+  writer.Int(turn_);
   for (const Member& member : members_) {
     std::ostringstream state;
     member.agent->Save(state);
@@ -130,6 +133,7 @@ void PortfolioAgent::SaveSearch(StateWriter& writer) const {
 
 void PortfolioAgent::LoadSearch(StateReader& reader) {
   MakeMembers([] { return 0; });  // their generators are loaded
+  turn_ = std::max<std::int64_t>(1, reader.Count("evaluations of a turn"));
   for (Member& member : members_) {
     std::istringstream state(reader.Text("the state of a search"));
     member.agent->Load(state);

@@ -5,10 +5,11 @@
 // The members are abreast / 2 of multilevel, and one each of tabu, large_neighborhood, genetic and
 // hill_climb (32 moves at a time), with their default settings and seeds of their own. A step is a
 // turn of `abreast` of them, on as many threads as the evaluator has: each adopts the best
-// placement of all if that is better than its own, and searches until it has made `turn`
-// evaluations or more (fewer on graphs of more than 10,000 ops, as many as take the time of `turn`
-// on such a graph, but no fewer than 128). All multilevel searches take part in every turn. The
-// others go round at first; from then on they are drawn one after another with probabilities in
+// placement of all if that is better than its own, and searches until it has made as many
+// evaluations as the turn has or more. The first turn has 128, each further one twice as many, at
+// most `turn` (on graphs of more than 10,000 ops as many as take the time of `turn` on one of so
+// many, but no fewer than 128). All multilevel searches take part in every turn. The others go
+// round at first; from then on they are drawn one after another with probabilities in
 // proportion to
 //
 //   0.1 + r / (largest r of all),     r' = r / 2 + g / 2 behind each turn of the member,
@@ -42,8 +43,10 @@ struct PortfolioConfig {
   int abreast = 4;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements to begin at the best of");
-    v.Field("turn", turn, "evaluations of a search until what was found is shared");
-    v.Field("abreast", abreast, "searches at a time, half of them multilevel; threads change no result");
+    v.Field("turn", turn, "evaluations of a search until what was found is shared, at most");
+    v.Field("abreast",
+            abreast,
+            "searches at a time, half of them multilevel; threads change no result");
   }
 };
 
@@ -72,8 +75,8 @@ class PortfolioAgent final : public ImprovementAgent {
 
   AgentContext context_;
   Config config_;
-  std::int64_t turn_ = 0;  // evaluations
   int num_multilevel_ = 0;
+  std::int64_t turn_ = 0, longest_turn_ = 0;  // evaluations
   std::vector<Member> members_;
 };
 

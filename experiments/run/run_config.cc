@@ -232,7 +232,8 @@ RunPlan MakeRunPlan(const ConfigNode& root,
     root.At("steps_per_measurement").Fail("expected a number of steps >= 1");
   }
   if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
-  if (config.threads < 0) root.At("threads").Fail("expected a number >= 0 (0: the cores that jobs leave)");
+  if (config.threads < 0)
+    root.At("threads").Fail("expected a number >= 0 (0: the cores that jobs leave)");
   plan.simulator.threads = config.threads > 0 ? config.threads : NumCores();
   return plan;
 }

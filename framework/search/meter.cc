@@ -127,10 +127,8 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
     const double now = seconds();
     for (std::size_t i = first; i < first + count; ++i) {
       if (!best_ || Better(outcomes[i], best_->outcome)) {
-        SetBest({placements[i],
-                 outcomes[i],
-                 static_cast<std::int64_t>(records_.size()),
-                 issue_order_});
+        SetBest(
+            {placements[i], outcomes[i], static_cast<std::int64_t>(records_.size()), issue_order_});
       }
       Record(now, outcomes[i].step_time, outcomes[i].feasible);
     }

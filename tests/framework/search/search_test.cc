@@ -125,8 +125,8 @@ TEST_CASE("what searches abreast evaluate is counted in turns, whatever the thre
 }
 
 TEST_CASE("what searches abreast evaluate beyond the budget is cut off") {
-  const std::vector<std::function<void(Evaluator&)>> searches = {
-      Evaluating({{{1, 2}}, {{0, 0}}}), Evaluating({{{0, 2}}, {{1, 0}}})};
+  const std::vector<std::function<void(Evaluator&)>> searches = {Evaluating({{{1, 2}}, {{0, 0}}}),
+                                                                 Evaluating({{{0, 2}}, {{1, 0}}})};
   for (int allowed = 0; allowed <= 4; ++allowed) {
     SumEvaluator inner(TwoOps());
     MeteredEvaluator meter(inner, {.evaluations = allowed});
