@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <istream>
 #include <iterator>
 #include <limits>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kMovesAtOnce = 32;
 constexpr std::int64_t kBoundsRemembered = 1024;  // at a level, before older ones count less
+constexpr double kWhole = 1024;  // in units of which it is told what share of a node is cut
 constexpr std::int64_t kBoundsTried = 64;  // of which one is computed where they are not worth it
 // 2^devices entries per device, and a bit per pair.
 constexpr int kMostOrderedDevices = 11;
@@ -56,11 +58,9 @@ BranchAndBoundAgent::BranchAndBoundAgent(const AgentContext& context, const Conf
   }
   const std::size_t n = order_.size();
   rest_resident_.assign(n + 1, 0);
-  rest_choices_.assign(n + 1, 1);
   for (std::size_t k = n; k-- > 0;) {
     const int g = order_[k];
     rest_resident_[k] = rest_resident_[k + 1] + problem_->group_resident_bytes(g);
-    rest_choices_[k] = rest_choices_[k + 1] * std::popcount(problem_->allowed_devices(g));
   }
   SetSymmetries();
 }
@@ -145,11 +145,11 @@ void BranchAndBoundAgent::Fix(std::size_t depth, int device) {
   resident_[device] += problem_->group_resident_bytes(g);
 }
 
-void BranchAndBoundAgent::Free(std::size_t depth) {
+void BranchAndBoundAgent::Free(std::size_t depth, std::uint64_t mask) {
   const int g = order_[depth];
   load_[device_[g]] -= problem_->group_cost(g, device_[g]);
   resident_[device_[g]] -= problem_->group_resident_bytes(g);
-  masks_[g] = problem_->allowed_devices(g);
+  masks_[g] = mask;
 }
 
 std::int64_t BranchAndBoundAgent::DeficitBound(std::size_t depth) const {
@@ -167,37 +167,41 @@ std::int64_t BranchAndBoundAgent::DeficitBound(std::size_t depth) const {
   return deficit + left;
 }
 
-Nanos BranchAndBoundAgent::TimeBound() {
+Nanos BranchAndBoundAgent::TimeBound(Nanos target) {
   ++num_bounds_;
-  return load_bound_ ? (*load_bound_)(masks_) : (*step_bound_)(masks_);
+  return load_bound_ ? (*load_bound_)(masks_) : step_bound_->Exclude(masks_, target);
 }
 
-bool BranchAndBoundAgent::WorthBound(std::size_t depth) {
+double BranchAndBoundAgent::Placements(std::size_t depth) const {
+  double product = 1;
+  for (; depth < order_.size(); ++depth) product *= std::popcount(masks_[order_[depth]]);
+  return product;
+}
+
+bool BranchAndBoundAgent::Bound(std::size_t depth, Score& bound) {
   Level& level = levels_[depth];
-  const double gain = rest_choices_[depth] * static_cast<double>(level.cut);
-  if (level.computed < kBoundsTried ||
-      gain >= static_cast<double>(config_.bound_cost) * static_cast<double>(level.computed)) {
+  const double below = Placements(depth);
+  const double gain = below * static_cast<double>(level.cut) / kWhole;
+  if (level.computed >= kBoundsTried &&
+      gain < static_cast<double>(config_.bound_cost) * static_cast<double>(level.computed) &&
+      ++level.left_out % kBoundsTried != 0) {
     return true;
   }
-  return ++level.left_out % kBoundsTried == 0;
-}
-
-Score BranchAndBoundAgent::Bound(std::size_t depth, const Score& above) {
-  Score bound = std::max(above, Score{DeficitBound(depth), above.step_time});
-  if (best_score_ <= bound || !WorthBound(depth)) return bound;
-  bound.step_time = std::max(bound.step_time, TimeBound());
-  Level& level = levels_[depth];
+  // Where nothing fits yet, a placement that takes longer may be better.
+  const Nanos target = best_score_.deficit == 0 ? best_score_.step_time - 1 : kMaxNanos;
+  bound.step_time = std::max(bound.step_time, TimeBound(target));
+  const bool keep = bound < best_score_;
   ++level.computed;
-  level.cut += best_score_ <= bound;
+  level.cut += keep ? std::llround(kWhole * (1 - Placements(depth) / below)) : kWhole;
   if (level.computed == kBoundsRemembered) {
     level.computed /= 2;
     level.cut /= 2;
   }
-  return bound;
+  return keep;
 }
 
 std::uint64_t BranchAndBoundAgent::Choices(std::size_t depth, std::uint64_t used) {
-  const std::uint64_t allowed = problem_->allowed_devices(order_[depth]);
+  const std::uint64_t allowed = masks_[order_[depth]];
   if (symmetries_.size() == 1) return allowed;
   const auto [place, added] = representatives_.try_emplace(used, 0);
   if (added) {
@@ -218,15 +222,33 @@ std::uint64_t BranchAndBoundAgent::Choices(std::size_t depth, std::uint64_t used
 }
 
 void BranchAndBoundAgent::Divide(const Node& node) {
-  const std::size_t depth = node.device.size();
+  std::size_t depth = node.device.size();
   std::uint64_t used = 0;
   for (DeviceIndex d : node.device) used |= Bit(d);
+  Score bound = node.bound;
+  const bool many = Placements(depth) > config_.bound_cost;
+  if (many && !Bound(depth, bound)) return;
+  if (!many || Placements(depth) <= config_.bound_cost) {
+    node_bound_ = bound.step_time;
+    Complete(depth, used);
+    return;
+  }
+  Node above{bound, node.device};
+  for (; std::has_single_bit(masks_[order_[depth]]); ++depth) {  // no choice, no node
+    if (Choices(depth, used) == 0) return;
+    const int d = std::countr_zero(masks_[order_[depth]]);
+    Fix(depth, d);
+    above.device.push_back(static_cast<DeviceIndex>(d));
+    used |= Bit(d);
+  }
   std::vector<Node> children;
+  const std::uint64_t mask = masks_[order_[depth]];
   for (std::uint64_t rest = Choices(depth, used); rest; rest &= rest - 1) {
     const int d = std::countr_zero(rest);
     Fix(depth, d);
-    Node child{Bound(depth + 1, node.bound), node.device};
-    Free(depth);
+    Node child = above;
+    child.bound.deficit = std::max(bound.deficit, DeficitBound(depth + 1));
+    Free(depth, mask);
     child.device.push_back(static_cast<DeviceIndex>(d));
     if (child.bound < best_score_) children.push_back(std::move(child));
   }
@@ -239,6 +261,7 @@ void BranchAndBoundAgent::Complete(std::size_t depth, std::uint64_t used) {
     AddRows();
     return;
   }
+  const std::uint64_t mask = masks_[order_[depth]];
   for (std::uint64_t rest = Choices(depth, used); rest; rest &= rest - 1) {
     const int d = std::countr_zero(rest);
     Fix(depth, d);
@@ -246,7 +269,7 @@ void BranchAndBoundAgent::Complete(std::size_t depth, std::uint64_t used) {
     const Score bound{DeficitBound(depth + 1),
                       std::max(node_bound_, (load_[d] + slots - 1) / slots)};
     if (bound < best_score_) Complete(depth + 1, used | Bit(d));
-    Free(depth);
+    Free(depth, mask);
   }
 }
 
@@ -283,7 +306,7 @@ void BranchAndBoundAgent::Begin(Evaluator& evaluator) {
   best_ = starts[best];
   best_score_ = ScoreOf(outcomes[best]);
   for (int g = 0; g < problem_->num_groups(); ++g) masks_[g] = problem_->allowed_devices(g);
-  Node root{{DeficitBound(0), TimeBound()}, {}};
+  Node root{{DeficitBound(0), TimeBound(kMaxNanos)}, {}};
   bound_ = root.bound.step_time;
   Put(std::move(root));
   started_ = true;
@@ -320,17 +343,8 @@ void BranchAndBoundAgent::Search(Evaluator& evaluator) {
     std::ranges::fill(load_, 0);
     std::ranges::fill(resident_, 0);
     for (std::size_t k = 0; k < n; ++k) masks_[order_[k]] = problem_->allowed_devices(order_[k]);
-    std::uint64_t used = 0;
-    for (std::size_t k = 0; k < node.device.size(); ++k) {
-      Fix(k, node.device[k]);
-      used |= Bit(node.device[k]);
-    }
-    if (rest_choices_[node.device.size()] > config_.bound_cost) {
-      Divide(node);
-    } else {
-      node_bound_ = node.bound.step_time;
-      Complete(node.device.size(), used);
-    }
+    for (std::size_t k = 0; k < node.device.size(); ++k) Fix(k, node.device[k]);
+    Divide(node);
   }
   const std::size_t count = rows_.size() / n;
   step_time_.resize(count);

@@ -10,16 +10,17 @@
 // framework/search/evaluator.h). Its bounds are those of the node above, raised by
 //
 //   time      PartialBound (framework/bounds/partial_bound.h), for the period PartialLoad
-//             (partial_load.h): the other groups may have any device
+//             (partial_load.h): the other groups may have any device. Once a placement that fits is
+//             known, PartialBound also takes those devices from groups with which nothing is better
 //   deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
 //             others beyond all that is left
 //
-// Bounds on the time are computed where they pay: at a depth at which the share of nodes that they
-// cut lately, times the placements below a node, is at least `bound_cost`, as if they took as long
-// as so many evaluations; elsewhere for the first 64 nodes and one of 64. The node of least bounds
-// is next; once `most_open` wait, the deepest, so that they become no more. Of a node with at most
-// `bound_cost` placements below, all are evaluated, in batches of `batch`, but for those that loads
-// of devices and resident bytes rule out.
+// Bounds on the time are computed when a node's turn comes, where they pay: at a depth at which the
+// placements below it, times the share of them that bounds ruled out lately, are at least
+// `bound_cost`, as if bounds took as long as so many evaluations; elsewhere for the first 64 nodes
+// and one of 64. The node of least bounds is next; once `most_open` wait, the deepest, so that they
+// become no more. Of a node with at most `bound_cost` placements below, all are evaluated, in
+// batches of `batch`, but for those that loads of devices and resident bytes rule out.
 //
 // Symmetric devices (framework/cluster/symmetry.h): of nodes that a symmetry maps onto one another
 // one is kept. Where the order of destinations may matter for a placement, so that its images may
@@ -93,7 +94,8 @@ class BranchAndBoundAgent final : public Agent {
   };
   /// What bounds at a depth have been good for.
   struct Level {
-    std::int64_t computed = 0, cut = 0, left_out = 0;
+    std::int64_t computed = 0, left_out = 0;
+    std::int64_t cut = 0;  // in 1/1024 of the placements below a node
   };
   static bool Later(const Node& a, const Node& b);
 
@@ -103,16 +105,18 @@ class BranchAndBoundAgent final : public Agent {
   void Search(Evaluator& evaluator);
   Node Take();
   void Put(Node node);
-  /// Of the placements in which the first `depth` groups are where device_ says.
-  /// @param above  bounds of the node above
-  Score Bound(std::size_t depth, const Score& above);
-  Nanos TimeBound();
-  /// Whether bounds at this depth have spared more evaluations than they cost, or one is to be
-  /// tried.
-  bool WorthBound(std::size_t depth);
+  /// Bounds the time of the placements within masks_, in which the first `depth` groups are where
+  /// device_ says, and takes devices from masks_, if at this depth that is worth its time.
+  /// @param bound  known so far; raised
+  /// @return whether some may be better than the best
+  bool Bound(std::size_t depth, Score& bound);
+  /// @param target  of the steps that take at most that [ns]
+  Nanos TimeBound(Nanos target);
+  /// How many there are within masks_ for the groups from a depth on.
+  double Placements(std::size_t depth) const;
   std::int64_t DeficitBound(std::size_t depth) const;
   void Fix(std::size_t depth, int device);
-  void Free(std::size_t depth);
+  void Free(std::size_t depth, std::uint64_t mask);
   std::uint64_t Choices(std::size_t depth, std::uint64_t used);
   void Divide(const Node& node);
   void Complete(std::size_t depth, std::uint64_t used);
@@ -128,7 +132,6 @@ class BranchAndBoundAgent final : public Agent {
   std::optional<PartialLoad> load_bound_;
   std::vector<int> order_;                   // of the groups
   std::vector<std::int64_t> rest_resident_;  // [num_groups + 1] from a depth on [B]
-  std::vector<double> rest_choices_;  // [num_groups + 1] placements of the groups from there on
   // Symmetries, and for each which pairs of devices it turns round.
   std::vector<DevicePermutation> symmetries_;
   std::vector<std::uint64_t> turned_;

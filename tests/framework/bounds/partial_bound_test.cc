@@ -33,6 +33,80 @@ TEST_CASE("load: what has no other choice, over the slots") {
   CHECK(bound(std::vector<std::uint64_t>{2, 2, 2, 3, 3}) == 21);
 }
 
+TEST_CASE("heads and tails: an op waits for all work that leads to it") {
+  ProblemBuilder b = Gpus(2);  // 1 ns between
+  const int a = b.Op("a", {10});
+  const int x = b.Op("b0", {5}, {a});
+  const int y = b.Op("b1", {5}, {a});
+  const int z = b.Op("b2", {5}, {a});
+  const int join = b.Op("c", {1}, {x, y, z});
+  const int p = b.Op("d0", {5}, {join});
+  const int q = b.Op("d1", {5}, {join});
+  const int r = b.Op("d2", {5}, {join});
+  b.Op("e", {1}, {p, q, r});
+  const auto problem = b.Build();
+  PartialBound bound(*problem);
+  // On gpu:0 10 + 3 * 5, on gpu:1 1 + 3 * 5, back on gpu:0 1, and twice the way; the longest path
+  // is 10 + 5 + 1 + 1 + 5 + 1 + 1.
+  CHECK(bound(std::vector<std::uint64_t>{1, 1, 1, 1, 2, 2, 2, 2, 1}) == 25 + 1 + 16 + 1 + 1);
+}
+
+TEST_CASE("channels: what crosses, each tensor once to a device") {
+  ProblemBuilder b = Gpus(2);  // 1 B/ns after 1 ns
+  const int a = b.Op("a", {1}, {}, 100);
+  const int c = b.Op("c", {1}, {}, 100);
+  b.Op("x", {1}, {a});
+  b.Op("y", {1}, {a});
+  b.Op("z", {1}, {c});
+  const auto problem = b.Build();
+  PartialBound bound(*problem);
+  // A path: 1 + (1 + 100) + 1.
+  CHECK(bound(std::vector<std::uint64_t>{1, 1, 2, 3, 3}) == 103);
+  // x and y share a transfer, and one is behind the other: 1 + (1 + 100) + 2.
+  CHECK(bound(std::vector<std::uint64_t>{1, 1, 2, 2, 3}) == 104);
+  // Two transfers of 100 begin at 1; after the last one the latency and an op.
+  CHECK(bound(std::vector<std::uint64_t>{1, 1, 2, 3, 2}) == 1 + 2 * 100 + 1 + 1);
+  CHECK(bound(std::vector<std::uint64_t>{1, 1, 2, 2, 2}) == 1 + 2 * 100 + 1 + 1);
+}
+
+TEST_CASE("channels: one transfer that serves every destination counts nothing") {
+  ProblemBuilder b;
+  for (int d = 0; d < 2; ++d) b.Device("d" + std::to_string(d));
+  b.EgressBus(1, kGigabytePerSecond, 0, true);
+  const int a = b.Op("a", {1}, {}, 100);
+  const int c = b.Op("c", {1}, {}, 100);
+  b.Op("x", {1}, {a});
+  b.Op("z", {1}, {c});
+  const auto problem = b.Build();
+  PartialBound bound(*problem);
+  CHECK(bound(std::vector<std::uint64_t>{1, 1, 2, 2}) == 104);
+}
+
+TEST_CASE("a device goes where a group does not fit beside those that have no other choice") {
+  ProblemBuilder b = Gpus(2);
+  for (int i = 0; i < 5; ++i) b.Op("op" + std::to_string(i), {7});
+  const auto problem = b.Build();
+  PartialBound bound(*problem);
+  DeviceMasks masks{1, 1, 3, 3, 1};
+  CHECK(bound.Exclude(masks, 27) == 21);
+  CHECK(masks == DeviceMasks{1, 1, 2, 2, 1});
+  masks = {1, 1, 2, 2, 3};
+  CHECK(bound.Exclude(masks, 20) == 21);  // neither device has room
+}
+
+TEST_CASE("a chain of a group counts as one op, and only a chain") {
+  // a, b and c of one group, d of another reads b: its item is there before c runs.
+  ProblemBuilder b = Gpus(2);
+  const int a = b.Op("a", {3}, {}, 6);
+  const int second = b.Op("b", {4}, {a}, 6);
+  b.Op("c", {50}, {second}, 6);
+  b.Op("d", {9}, {second});
+  const auto problem = b.Build(Grouping(std::vector<int>{0, 0, 0, 1}));
+  PartialBound bound(*problem);
+  CHECK(bound(std::vector<std::uint64_t>{1, 2}) == 3 + 4 + 50);
+  CHECK(bound(std::vector<std::uint64_t>{1, 1}) == 3 + 4 + 50 + 9);
+}
+
 TEST_CASE("devices that would make a step longer than the target go") {
   ProblemBuilder b = Gpus(2);
   const int a = b.Op("a", {10}, {}, 6);
