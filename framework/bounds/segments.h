@@ -10,22 +10,7 @@
 // devices and channels away. F becomes an edge of the DelayGraph. Segments one behind another are
 // disjoint in time, and the longest path adds them up; an edge of a small segment also serves
 // inside of larger ones. A fork and its join is the smallest case: either two branches share a
-// device, and their work adds up, or one of them pays for its transfers.
-//
-// F is not computed but bounded, by asking for times T whether the segment can be done within T. A
-// search gives one group of ops after another a device. What it knows at a node:
-//
-//   paths      heads and tails of every op on every device that it may have. A device on which
-//              head, cost and tail exceed T is excluded for the whole group of the op.
-//   devices    the ops of the groups that have no other device must fit on it one after another
-//              (one_machine.h; with several slots each takes its share of the time of all)
-//   exclusion  so must they with a further group, or that group is not there
-//   channels   likewise what crosses a channel between such groups; of several items between an op
-//              and a device only one counts, and none on broadcast channels
-//
-// A search that ends without a solution proves F > T; one that finds a solution or does not end
-// within its limit of nodes proves nothing. T is found by bisection. Devices that nothing tells
-// apart are tried once (framework/cluster/symmetry.h).
+// device, and their work adds up, or one of them pays for its transfers. segment_search.h bounds F.
 //
 // Joins after forks: E. B. Fernandez, B. Bussell, Bounds on the number of processors and time for
 // multiprocessor optimal schedules, IEEE Transactions on Computers 22 (1973); with transfers M. A.

@@ -1,0 +1,39 @@
+#include "framework/bounds/channel_bound.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace emplace {
+
+ChannelBound::ChannelBound(const Cluster& cluster)
+    : cluster_(cluster), jobs_(cluster.num_channels()) {
+}
+
+Nanos ChannelBound::operator()(std::vector<SentItem>& sent) {
+  std::sort(sent.begin(), sent.end(), [](const SentItem& a, const SentItem& b) {
+    return std::tie(a.maker, a.to, b.bytes, b.tail) < std::tie(b.maker, b.to, a.bytes, a.tail);
+  });
+  for (auto& jobs : jobs_) jobs.clear();
+  const SentItem* last = nullptr;
+  for (const SentItem& item : sent) {
+    if (last && last->maker == item.maker && last->to == item.to) continue;
+    last = &item;
+    Nanos head = item.head;
+    Nanos tail = cluster_.TransferTime(item.from, item.to, item.bytes) + item.tail;
+    for (int k : cluster_.route(item.from, item.to)) {
+      const Channel& channel = cluster_.channel(k);
+      const Nanos wire = WireTime(item.bytes, channel.bandwidth);
+      tail -= wire;
+      if (!channel.broadcast) jobs_[k].push_back({head, wire, tail});
+      head += wire + channel.latency;
+      tail -= channel.latency;
+    }
+  }
+  Nanos bound = 0;
+  for (auto& jobs : jobs_) {
+    if (jobs.size() > 1) bound = std::max(bound, OneMachineBound(jobs));
+  }
+  return bound;
+}
+
+}  // namespace emplace

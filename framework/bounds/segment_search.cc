@@ -1,0 +1,332 @@
+#include "framework/bounds/segment_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "framework/bounds/channel_bound.h"
+#include "framework/bounds/one_machine.h"
+#include "framework/cluster/cluster.h"
+
+namespace emplace {
+namespace {
+
+// Ops are local: the first, those between in topological order,
+// the last; groups are local, too.
+class Segment {
+ public:
+  Segment(const DelayGraph& graph,
+          const DevicePairs& pairs,
+          std::span<const int> ops,
+          std::int64_t nodes,
+          const std::function<bool()>& stop)
+      : graph_(graph),
+        cluster_(graph.problem().cluster()),
+        pairs_(pairs),
+        stop_(stop),
+        num_devices_(graph.num_devices()),
+        num_ops_(static_cast<int>(ops.size())),
+        channels_(cluster_) {
+    std::unordered_map<int, int> op_of, group_of;
+    begin_.push_back(0);
+    for (int i = 0; i < num_ops_; ++i) {
+      op_of[ops[i]] = i;
+      const int group = graph.group(ops[i]);
+      const auto [known, fresh] = group_of.try_emplace(group, static_cast<int>(allowed_.size()));
+      if (fresh) {
+        allowed_.push_back(graph.problem().allowed_devices(group));
+        members_.emplace_back();
+        weight_.push_back(0);
+      }
+      group_.push_back(known->second);
+      const bool inside = i > 0 && i + 1 < num_ops_;
+      if (inside) members_[group_[i]].push_back(i);
+      Nanos least = kMaxNanos;
+      for (Nanos cost : graph.cost(ops[i])) {
+        least = std::min(least, cost);
+        cost_.push_back(inside || cost == kMaxNanos ? cost : 0);
+      }
+      if (inside) weight_[group_[i]] += least;
+      for (const auto edges : {graph.edges_into(ops[i]), graph.added_into(ops[i])}) {
+        for (const DelayGraph::Edge& edge : edges) {
+          const auto from = op_of.find(edge.op);
+          if (from != op_of.end()) edges_.push_back({from->second, edge.table});
+        }
+      }
+      begin_.push_back(static_cast<int>(edges_.size()));
+    }
+    order_.resize(num_groups());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(
+        order_.begin(), order_.end(), [&](int a, int b) { return weight_[a] > weight_[b]; });
+    finish_.resize(size_t(num_ops_) * num_devices_);
+    tail_.resize(finish_.size());
+    fixed_.resize(num_devices_);
+    load_.resize(num_devices_);
+    most_nodes_ = num_groups() + nodes;
+  }
+
+  // A bound on the time from the finish of the first op, on device s, to the start of the last, on
+  // d; kMaxNanos if they cannot be there.
+  Nanos Bound(int s, int d) {
+    DeviceMasks masks = allowed_;
+    masks[group_.front()] &= std::uint64_t{1} << s;
+    masks[group_.back()] &= std::uint64_t{1} << d;
+    if (masks[group_.front()] == 0 || masks[group_.back()] == 0) return kMaxNanos;
+    // Whether the time is above `low` - 1 is proved; whether it is at most `high` is not disproved.
+    constexpr double kPrecision = 0.01, kPrecisionBeyondLimit = 0.05;
+    Nanos low = 0, high = kMaxNanos - 1;
+    auto root = masks;
+    if (!Propagate(root, high, low)) return kMaxNanos;
+    double precision = kPrecision;
+    for (Nanos target = high; static_cast<double>(high - low) > precision * low;
+         target = low + (high - low) / 2) {
+      nodes_ = 0;
+      root = masks;
+      const std::optional<Nanos> found = Search(root, target);
+      if (!found) {
+        low = target + 1;
+        continue;
+      }
+      high = *found;
+      if (nodes_ > most_nodes_) precision = kPrecisionBeyondLimit;
+    }
+    return low;
+  }
+
+  // Delays looked at so far.
+  std::int64_t effort() const { return effort_; }
+
+ private:
+  int num_groups() const { return static_cast<int>(allowed_.size()); }
+  Nanos& at(std::vector<Nanos>& times, int op, int device) const {
+    return times[size_t(op) * num_devices_ + device];
+  }
+
+  // A time, at most the target, that is not disproved; none if the target is.
+  std::optional<Nanos> Search(DeviceMasks& masks, Nanos target) {
+    if (++nodes_ > most_nodes_ || (stop_ && stop_())) return target;
+    Nanos value = 0;
+    if (!Propagate(masks, target, value)) return std::nullopt;
+    const auto open = std::find_if(
+        order_.begin(), order_.end(), [&](int g) { return !std::has_single_bit(masks[g]); });
+    if (open == order_.end()) return value;
+    const int group = *open;
+    std::uint64_t used = 0;
+    for (std::uint64_t mask : masks) used |= std::has_single_bit(mask) ? mask : 0;
+    // The devices on which the group is least in the way first; of unused ones that can be
+    // exchanged one is enough.
+    std::vector<std::tuple<Nanos, bool, int>> choices;
+    std::uint64_t tried = 0;
+    for (std::uint64_t rest = masks[group]; rest; rest &= rest - 1) {
+      const int d = std::countr_zero(rest);
+      const bool is_used = used >> d & 1;
+      const std::uint64_t same = std::uint64_t{1} << pairs_.exchangeable[d];
+      if (!is_used && (tried & same)) continue;
+      if (!is_used) tried |= same;
+      Nanos worst = 0;
+      for (int op : members_[group]) worst = std::max(worst, at(finish_, op, d) + at(tail_, op, d));
+      choices.emplace_back(worst, !is_used, d);
+    }
+    std::sort(choices.begin(), choices.end());
+    for (const auto& choice : choices) {
+      DeviceMasks child = masks;
+      child[group] = std::uint64_t{1} << std::get<2>(choice);
+      const std::optional<Nanos> found = Search(child, target);
+      if (found) return found;
+    }
+    return std::nullopt;
+  }
+
+  // Excludes devices. @return false if the target is disproved
+  // @param value  raised to what is proved of the masks without the target
+  bool Propagate(DeviceMasks& masks, Nanos target, Nanos& value) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      effort_ += std::ssize(edges_) * num_devices_ * num_devices_;
+      SetFinishes(masks);
+      SetTails(masks);
+      for (int i = 0; i < num_ops_; ++i) {
+        Nanos least = kMaxNanos;
+        std::uint64_t& mask = masks[group_[i]];
+        for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
+          const int d = std::countr_zero(rest);
+          const Nanos through = at(finish_, i, d) + at(tail_, i, d);
+          least = std::min(least, through);
+          if (through <= target) continue;
+          mask &= ~(std::uint64_t{1} << d);
+          changed = true;
+        }
+        if (mask == 0) return false;
+        value = std::max(value, least);
+      }
+      if (changed) continue;
+      for (int d = 0; d < num_devices_; ++d) {
+        jobs_.clear();
+        for (int g : order_) {
+          if (masks[g] == std::uint64_t{1} << d) AddJobs(g, d, jobs_);
+        }
+        load_[d] = LoadOf(jobs_);
+        fixed_[d] = jobs_;
+        if (jobs_.size() > 1) value = std::max(value, OneMachineBound(jobs_, slots(d)));
+      }
+      value = std::max(value, Channels(masks));
+      if (value > target) return false;
+      for (int g : order_) {
+        if (std::has_single_bit(masks[g]) || weight_[g] == 0) continue;
+        for (std::uint64_t rest = masks[g]; rest; rest &= rest - 1) {
+          const int d = std::countr_zero(rest);
+          if (!Excluded(g, d, target)) continue;
+          masks[g] &= ~(std::uint64_t{1} << d);
+          changed = true;
+        }
+        if (masks[g] == 0) return false;
+      }
+    }
+    return true;
+  }
+
+  struct Load {
+    Nanos head = 0, work = 0, tail = 0;  // the largest head, all work, the largest tail
+  };
+
+  int slots(int device) const { return cluster_.device(device).slots; }
+
+  static Load LoadOf(std::span<const Job> jobs) {
+    Load load;
+    for (const Job& job : jobs) {
+      load.head = std::max(load.head, job.head);
+      load.work += job.time;
+      load.tail = std::max(load.tail, job.tail);
+    }
+    return load;
+  }
+
+  void AddJobs(int group, int device, std::vector<Job>& jobs) {
+    for (int op : members_[group]) {
+      const Nanos time = at(cost_, op, device);
+      if (time > 0) jobs.push_back({at(finish_, op, device) - time, time, at(tail_, op, device)});
+    }
+  }
+
+  // Whether a group cannot be on a device besides those that must.
+  bool Excluded(int group, int device, Nanos target) {
+    jobs_.clear();
+    AddJobs(group, device, jobs_);
+    const Load own = LoadOf(jobs_), &others = load_[device];
+    if (std::max(own.head, others.head) + own.work + others.work +
+            std::max(own.tail, others.tail) <=
+        target) {
+      return false;
+    }
+    jobs_.insert(jobs_.end(), fixed_[device].begin(), fixed_[device].end());
+    effort_ += 10 * std::ssize(jobs_);
+    return jobs_.size() > 1 && OneMachineBound(jobs_, slots(device)) > target;
+  }
+
+  void SetFinishes(const DeviceMasks& masks) {
+    for (int i = 0; i < num_ops_; ++i) {
+      const std::uint64_t mask = masks[group_[i]];
+      Nanos* const finish = &at(finish_, i, 0);
+      for (int d = 0; d < num_devices_; ++d) finish[d] = mask >> d & 1 ? 0 : kMaxNanos;
+      for (int e = begin_[i]; e < begin_[i + 1]; ++e) {
+        RaiseStart(graph_.delays(edges_[e].table),
+                   masks[group_[edges_[e].op]],
+                   &at(finish_, edges_[e].op, 0),
+                   mask,
+                   finish,
+                   num_devices_);
+      }
+      for (int d = 0; d < num_devices_; ++d) {
+        finish[d] = std::min(kMaxNanos, finish[d] + at(cost_, i, d));
+      }
+    }
+  }
+
+  void SetTails(const DeviceMasks& masks) {
+    Nanos whole[kMaxDevices];
+    std::fill(tail_.begin(), tail_.end(), 0);
+    for (int i = num_ops_ - 1; i >= 0; --i) {
+      const std::uint64_t mask = masks[group_[i]];
+      for (int d = 0; d < num_devices_; ++d) {
+        if (!(mask >> d & 1)) at(tail_, i, d) = kMaxNanos;
+        whole[d] = std::min(kMaxNanos, at(tail_, i, d) + at(cost_, i, d));
+      }
+      for (int e = begin_[i]; e < begin_[i + 1]; ++e) {
+        RaiseTail(graph_.delays(edges_[e].table),
+                  mask,
+                  whole,
+                  masks[group_[edges_[e].op]],
+                  &at(tail_, edges_[e].op, 0),
+                  num_devices_);
+      }
+    }
+  }
+
+  Nanos Channels(const DeviceMasks& masks) {
+    sent_.clear();
+    for (int i = 1; i < num_ops_; ++i) {
+      if (!std::has_single_bit(masks[group_[i]])) continue;
+      const int to = std::countr_zero(masks[group_[i]]);
+      for (int e = begin_[i]; e < begin_[i + 1]; ++e) {
+        const int op = edges_[e].op;
+        const std::int64_t bytes = graph_.bytes(edges_[e].table);
+        if (bytes < 0 || !std::has_single_bit(masks[group_[op]])) continue;
+        const int from = std::countr_zero(masks[group_[op]]);
+        if (from == to) continue;
+        sent_.push_back({.maker = op,
+                         .from = from,
+                         .to = to,
+                         .bytes = bytes,
+                         .head = at(finish_, op, from),
+                         .tail = at(cost_, i, to) + at(tail_, i, to)});
+      }
+    }
+    return channels_(sent_);
+  }
+
+  const DelayGraph& graph_;
+  const Cluster& cluster_;
+  const DevicePairs& pairs_;
+  const std::function<bool()>& stop_;
+  int num_devices_, num_ops_;
+  std::vector<int> group_;                 // [num_ops]
+  std::vector<Nanos> cost_;                // [num_ops, num_devices]
+  std::vector<int> begin_;                 // [num_ops + 1] into edges_
+  std::vector<DelayGraph::Edge> edges_;    // into each op, from local ops
+  DeviceMasks allowed_;                    // [num_groups]
+  std::vector<std::vector<int>> members_;  // [num_groups] ops between the ends
+  std::vector<Nanos> weight_;              // [num_groups] their least costs
+  std::vector<int> order_;                 // groups, heaviest first
+  std::int64_t most_nodes_ = 0, nodes_ = 0, effort_ = 0;
+  std::vector<Nanos> finish_, tail_;  // [num_ops, num_devices] of the node last looked at
+  std::vector<Job> jobs_;
+  std::vector<std::vector<Job>> fixed_;  // [num_devices] of groups that have no other choice
+  std::vector<Load> load_;               // [num_devices] of these
+  std::vector<SentItem> sent_;
+  ChannelBound channels_;
+};
+
+}  // namespace
+
+SegmentDelays BoundSegment(const DelayGraph& graph,
+                           const DevicePairs& pairs,
+                           std::span<const int> ops,
+                           std::int64_t nodes,
+                           const std::function<bool()>& stop) {
+  Segment segment(graph, pairs, ops, nodes, stop);
+  SegmentDelays result;
+  const int n = graph.num_devices();
+  for (int pair = 0; pair < n * n; ++pair) {
+    const int like = pairs.like[pair];
+    result.delays.push_back(like < pair ? result.delays[like] : segment.Bound(pair / n, pair % n));
+  }
+  result.effort = segment.effort();
+  return result;
+}
+
+}  // namespace emplace

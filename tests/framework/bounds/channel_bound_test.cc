@@ -1,0 +1,54 @@
+#include "framework/bounds/channel_bound.h"
+
+#include <vector>
+
+#include "tests/simulator/simulate.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+// From d0 to d1 over `first`, to d2 over `first` and `second`: a byte takes 1 ns on each, and 3 ns
+// pass on the way over `first`.
+std::shared_ptr<const Problem> TwoHops(bool broadcast) {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  const int first = b.Channel("first", 3, kGigabytePerSecond, 0, broadcast);
+  const int second = b.Channel("second", 0, kGigabytePerSecond);
+  b.Route(0, 1, {first});
+  b.Route(0, 2, {first, second});
+  b.Op("op", {1, kMaxNanos, kMaxNanos});
+  return b.Build();
+}
+
+TEST_CASE("items wait for each other on a channel") {
+  const auto problem = TwoHops(false);
+  ChannelBound bound(problem->cluster());
+  // Both over `first`: 10 + 20 + 40, then the least of 3 + 50 and 3 + 40 + 5.
+  std::vector<SentItem> sent = {{0, 0, 1, 20, 10, 50}, {1, 0, 2, 40, 10, 5}};
+  CHECK(bound(sent) == 10 + 60 + 48);
+  // `first`: 10 + 60, then the least of 3 + 20 + 7 and 3 + 40 + 5: 100. `second`: both from
+  // 10 + 20 + 3 on, 60, and 5: 98.
+  sent = {{0, 0, 2, 20, 10, 7}, {1, 0, 2, 40, 10, 5}};
+  CHECK(bound(sent) == 100);
+  sent = {{0, 0, 1, 20, 10, 7}};
+  CHECK(bound(sent) == 0);
+}
+
+TEST_CASE("of one maker's items to a device only the largest counts") {
+  const auto problem = TwoHops(false);
+  ChannelBound bound(problem->cluster());
+  std::vector<SentItem> sent = {
+      {0, 0, 1, 20, 10, 500}, {0, 0, 1, 30, 10, 7}, {1, 0, 1, 40, 10, 5}, {0, 0, 1, 30, 10, 6}};
+  CHECK(bound(sent) == 10 + 70 + 3 + 5);
+}
+
+TEST_CASE("a broadcast channel counts nothing") {
+  const auto problem = TwoHops(true);
+  ChannelBound bound(problem->cluster());
+  std::vector<SentItem> sent = {{0, 0, 1, 20, 10, 7}, {1, 0, 1, 40, 10, 5}};
+  CHECK(bound(sent) == 0);
+}
+
+}  // namespace
