@@ -141,6 +141,7 @@ void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
     take(ProveBound(*searched,
                     {.seconds = options.seconds,
                      .known = problem.best.value_or(kMaxNanos),
+                     .proved = problem.before,
                      .interrupt = Interrupt(StopRequest::requested),
                      .improved = take}));
   } catch (const Interrupted&) {  // what was proven until then counts

@@ -1,10 +1,12 @@
 #include "framework/bounds/lower_bound.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
 
 #include "framework/bounds/bounds.h"
+#include "framework/bounds/cut_bound.h"
 #include "framework/bounds/delay_graph.h"
 #include "framework/bounds/period_bound.h"
 #include "framework/bounds/segments.h"
@@ -25,15 +27,21 @@ std::int64_t EffortOfPass(const Problem& problem) {
 }  // namespace
 
 LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
-  if (problem.objective() == Objective::kPeriod) return ProvePeriodBound(problem, options);
   const auto begin = Clock::now();
-  LowerBound best;
-  const auto improve = [&](Nanos value, const char* method) {
+  LowerBound best = options.proved;
+  const auto improve = [&](Nanos value, const std::string& method) {
     options.interrupt.Check();
     if (value <= best.value && !best.method.empty()) return;
     best = {value, method};
     if (options.improved) options.improved(best);
   };
+  if (problem.objective() == Objective::kPeriod) {
+    ProofOptions period = options;
+    period.improved = [&](const LowerBound& bound) { improve(bound.value, bound.method); };
+    const LowerBound bound = ProvePeriodBound(problem, period);
+    improve(bound.value, bound.method);
+    return best;
+  }
   const Bounds bounds = ComputeBounds(problem);
   improve(bounds.work, "work");
   improve(bounds.critical_path, "critical_path");
@@ -44,18 +52,34 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
   improve(BoundByWindows(graph, 0), "windows");
   int round = AddQuickSegments(graph);
   improve(BoundByWindows(graph, 0), "segments");
-  const auto late = [&] {
+  const auto late = [&](double share = 1) {
     options.interrupt.Check();
-    return std::chrono::duration<double>(Clock::now() - begin).count() > options.seconds;
+    const std::chrono::duration<double> passed = Clock::now() - begin;
+    return passed.count() > share * options.seconds;
   };
+  // Programmes that know no order of ops help where work and memory bind, not paths.
+  constexpr double kShareOfCuts = 0.2, kNearWork = 0.9;
+  const bool by_work =
+      static_cast<double>(bounds.work) > kNearWork * static_cast<double>(best.value);
+  if (!late() && (by_work || NeedsSeveralDevices(problem))) {
+    DeviceMasks masks = AllowedDevices(problem);
+    const Nanos target = options.known - 1;  // of interest are better placements
+    if (WindowBounds(graph).Bound(masks, target, WindowParts::kGroups) <= target) {
+      const auto stop = [&] { return late(kShareOfCuts); };
+      ProveCuts(problem, masks, std::max<Nanos>(1, best.value), stop, [&](Nanos value) {
+        improve(std::min(value, options.known), "cuts");
+        return stop() || best.value >= options.known;
+      });
+    }
+  }
   constexpr int kSteps = 10, kMostRounds = 20;
   for (; round < kMostRounds && best.value < options.known; ++round) {
     for (const double share : {kCriticalShare, 0.0}) {
       if (late()) return best;
       SegmentLimits limits = SegmentLimits::OfRound(round);
       limits.share = share;
-      AddSegments(graph, limits, std::numeric_limits<std::int64_t>::max(), late);
-      improve(BoundByWindows(graph, kSteps, options.known), "segments");
+      AddSegments(graph, limits, std::numeric_limits<std::int64_t>::max(), [&] { return late(); });
+      improve(BoundByWindows(graph, kSteps, options.known, best.value), "segments");
     }
     if (SegmentLimits::OfRound(round).ops > problem.num_ops()) break;
   }

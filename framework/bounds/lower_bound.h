@@ -6,11 +6,13 @@
 //
 //   work, critical_path   bounds.h
 //   windows               window_bounds.h, with the transfers of the graph
+//   cuts                  cut_bound.h, for a fifth of the time, if there is any: where work is most
+//                         of what the others prove, or memory forces several devices
 //   segments              the same after segments.h has added delays: quickly at first, then, if
 //                         there is time, for ever larger segments with longer searches
 //
-// The last two are left out where edges times the square of the devices exceed 100 million. For
-// Objective::kPeriod only work holds.
+// All but the first line are left out where edges times the square of the devices exceed 100
+// million. For Objective::kPeriod only work holds.
 
 #include <functional>
 #include <string>
@@ -32,8 +34,11 @@ struct ProofOptions {
   double seconds = 0;
   /// A placement with this objective is known: a bound as large ends the proof [ns]
   Nanos known = kMaxNanos;
+  /// What an earlier proof of this problem ended with. The proof goes on from there: it tells and
+  /// returns what is larger, and tries no targets that this has disproved.
+  LowerBound proved;
   Interrupt interrupt;
-  /// Told each better bound, if set.
+  /// Told each bound that is better than all before, if set.
   std::function<void(const LowerBound&)> improved;
 };
 

@@ -159,15 +159,22 @@ std::vector<int> WindowBounds::CriticalSet(const DeviceMasks& masks,
   return set;
 }
 
-Nanos BoundByWindows(const DelayGraph& graph, int steps, Nanos known) {
+Nanos BoundByWindows(const DelayGraph& graph, int steps, Nanos known, Nanos proved) {
   WindowBounds windows(graph);
-  DeviceMasks all = AllowedDevices(graph.problem());
-  Nanos low = windows.Bound(all, kMaxNanos, WindowParts::kWork);
+  const DeviceMasks all = AllowedDevices(graph.problem());
+  const auto bound = [&](Nanos target) {
+    DeviceMasks masks = all;
+    return windows.Bound(masks, target, WindowParts::kWork);
+  };
+  Nanos low = bound(kMaxNanos);
+  if (steps > 0 && proved > low) {
+    if (bound(proved) <= proved) return proved;
+    low = proved + 1;
+  }
   // Whether what is known is optimal comes first.
   Nanos high = std::min(known - 1, 4 * low);
   for (Nanos target = high; steps > 0 && low <= high; target = low + (high - low) / 2, --steps) {
-    DeviceMasks masks = all;
-    if (windows.Bound(masks, target, WindowParts::kWork) > target) {
+    if (bound(target) > target) {
       low = target + 1;
     } else {
       high = target - 1;

@@ -68,7 +68,10 @@ class WindowBounds {
 
 /// The best of these bounds for all placements, T found by bisection.
 /// @param steps  of the bisection, each a few passes over the graph
-/// @param known  a placement with this step is known, so that no greater T is tried [ns]
-Nanos BoundByWindows(const DelayGraph& graph, int steps, Nanos known = kMaxNanos);
+/// @param known   a placement with this step is known, so that no greater T is tried [ns]
+/// @param proved  no step is shorter: if these bounds do not disprove T = `proved`, no other T is
+///   tried [ns]
+/// @return at least `proved` if steps > 0
+Nanos BoundByWindows(const DelayGraph& graph, int steps, Nanos known = kMaxNanos, Nanos proved = 0);
 
 }  // namespace emplace

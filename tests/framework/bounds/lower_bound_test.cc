@@ -1,9 +1,9 @@
 #include "framework/bounds/lower_bound.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "framework/bounds/bounds.h"
+#include "tests/framework/bounds/optimum.h"
 #include "tests/simulator/simulate.h"
 
 namespace {
@@ -61,6 +61,28 @@ TEST_CASE("forks that do not pay for their transfers run one after another") {
   CHECK(ProveBound(*problem, {.seconds = 5, .known = 1600}).value <= 1600);
 }
 
+TEST_CASE("a proof goes on from an earlier one") {
+  ProblemBuilder b = Gpus(2);
+  for (const char* name : {"a", "b", "c", "d", "e"}) b.Op(name, {10});
+  // Two devices need 25 for 50 ns of work; no split of five whole ops takes less than 30.
+  for (const Objective objective : {Objective::kStepTime, Objective::kPeriod}) {
+    const auto problem = WithObjective(*b.Build(), objective);
+    std::vector<Nanos> told;
+    const auto prove = [&](Nanos proved) {
+      told.clear();
+      ProofOptions options{.known = 40, .proved = {proved, "earlier"}};
+      options.improved = [&](const LowerBound& bound) { told.push_back(bound.value); };
+      return ProveBound(*problem, options);
+    };
+    CHECK(prove(10).value == 25);
+    CHECK(prove(10).method == "work");
+    CHECK(told == std::vector<Nanos>{25});
+    CHECK(prove(28).value == 28);
+    CHECK(prove(28).method == "earlier");
+    CHECK(told.empty());
+  }
+}
+
 TEST_CASE("an interrupt ends a proof") {
   ProblemBuilder b = Gpus(2);
   b.Op("a", {10});
@@ -69,29 +91,6 @@ TEST_CASE("an interrupt ends a proof") {
   ProofOptions options;
   options.interrupt = Interrupt([] { return true; });
   CHECK_THROWS_AS(ProveBound(*problem, options), Interrupted);
-}
-
-// Least step of all placements, and of all semantics.
-Nanos Optimum(const std::shared_ptr<const Problem>& problem) {
-  std::vector<Placement> placements(1);
-  for (int g = 0; g < problem->num_groups(); ++g) {
-    std::vector<Placement> longer;
-    for (const Placement& placement : placements) {
-      for (int d = 0; d < problem->num_devices(); ++d) {
-        if (!problem->allowed(g, d)) continue;
-        longer.push_back(placement);
-        longer.back().device.push_back(static_cast<DeviceIndex>(d));
-      }
-    }
-    placements = std::move(longer);
-  }
-  Nanos least = kMaxNanos;
-  for (const SimulatorOptions& options : EverySemantics()) {
-    for (const Outcome& outcome : MakeSimulator(problem, options)->Evaluate(placements)) {
-      least = std::min(least, outcome.step_time);
-    }
-  }
-  return least;
 }
 
 TEST_CASE("never above the optimum: random problems") {
@@ -104,10 +103,11 @@ TEST_CASE("never above the optimum: random problems") {
     random.ties = UniformInt(rng, 2) == 0;
     random.longest = 1000;
     const auto problem = RandomProblem(rng, random);
-    const Nanos optimum = Optimum(problem);
+    const Optimum optimum(problem);
     const LowerBound bound = ProveBound(*problem);
-    REQUIRE(bound.value <= optimum);
-    REQUIRE(ProveBound(*problem, {.seconds = 1e-4, .known = optimum}).value <= optimum);
+    REQUIRE(bound.value <= optimum.any);
+    REQUIRE(ProveBound(*problem, {.seconds = 1e-4, .known = optimum.fitting}).value <=
+            optimum.fitting);
     REQUIRE(bound.value >= ComputeBounds(*problem).best());
   }
 }
@@ -129,7 +129,7 @@ TEST_CASE("never above the optimum, and mostly near it: grouped forks on equal d
     std::vector<int> labels;
     for (int v = 0; v < count; ++v) labels.push_back(UniformInt(rng, 7));
     const auto problem = b.Build(Grouping(labels));
-    const Nanos optimum = Optimum(problem);
+    const Nanos optimum = Optimum(problem).any;
     const LowerBound bound = ProveBound(*problem);
     REQUIRE(bound.value <= optimum);
     gaps += 1 - static_cast<double>(bound.value) / static_cast<double>(optimum);

@@ -57,6 +57,9 @@ TEST_CASE("windows: a target takes devices away and so proves more") {
   CHECK(masks == DeviceMasks{1, 1, 1});
   CHECK(BoundByWindows(graph, 20) == 50);
   CHECK(BoundByWindows(graph, 1, 50) == 50);
+  // T = 45 is disproved, too, so that the proof goes on; T = 55 is not.
+  CHECK(BoundByWindows(graph, 20, kMaxNanos, 45) == 50);
+  CHECK(BoundByWindows(graph, 20, kMaxNanos, 55) == 55);
 }
 
 TEST_CASE("windows: no step within masks is shorter; devices taken away are used by none") {
