@@ -24,7 +24,7 @@
 namespace emplace {
 
 struct LowerBound {
-  Nanos value = 0;     ///< no placement has a smaller objective [ns]
+  Nanos value = 0;     ///< no placement that fits has a smaller objective [ns]
   std::string method;  ///< what proved it, as results name it
 };
 

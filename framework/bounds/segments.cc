@@ -214,7 +214,13 @@ std::int64_t AddSegments(DelayGraph& graph,
 }
 
 int AddQuickSegments(DelayGraph& graph) {
-  std::int64_t effort = AddSegments(graph, SegmentLimits::OfRound(0), 60'000'000);
+  // Enough for the first round on large graphs, whose segments do not grow with them.
+  constexpr std::int64_t kPasses = 60, kLeast = 60'000'000, kMost = 400'000'000;
+  std::int64_t edges = graph.num_ops();
+  for (int op = 0; op < graph.num_ops(); ++op) edges += std::ssize(graph.edges_into(op));
+  const std::int64_t pass = edges * graph.num_devices() * graph.num_devices();
+  std::int64_t effort =
+      AddSegments(graph, SegmentLimits::OfRound(0), std::clamp(kPasses * pass, kLeast, kMost));
   if (effort <= 0) return 0;
   for (int round = 1; round <= 3 && effort > 0; ++round) {
     SegmentLimits limits = SegmentLimits::OfRound(round);

@@ -52,7 +52,7 @@ std::int64_t AddSegments(DelayGraph& graph,
                          const std::function<bool()>& stop = {});
 
 /// The first round and the critical segments of the next three, as far as they go in a fraction of
-/// a second; the same edges everywhere.
+/// a second, or a second or two on graphs of tens of thousands of ops; the same edges everywhere.
 /// @return rounds that are complete: 0 or 1
 int AddQuickSegments(DelayGraph& graph);
 

@@ -126,6 +126,25 @@ TEST_CASE("a lesser bound in the file is replaced, a better one stays") {
   CHECK(optimal >= 1);
 }
 
+TEST_CASE("a second certify goes on from the first") {
+  const CertifyFiles files;
+  const auto certify = [&](const std::string& seconds) {
+    const ProcessResult result =
+        files.Run({"certify", "r.h5", "--seconds", seconds, "--quiet", "--json"});
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    return Json::parse(result.out).at(0);
+  };
+  const Json first = certify("1");
+  CHECK(first["before"]["bound_ns"] == files.bound);
+  CHECK(first["after"]["bound_ns"] >= files.bound);
+  for (const char* seconds : {"0", "0.2"}) {
+    const Json second = certify(seconds);
+    CHECK(second["before"] == first["after"]);
+    CHECK(second["after"]["bound_ns"] >= first["after"]["bound_ns"]);
+  }
+}
+
 TEST_CASE("progress tells bound and gap") {
   const CertifyFiles files;
   const ProcessResult result = files.Run({"certify", "r.h5", "--seconds", "0"});

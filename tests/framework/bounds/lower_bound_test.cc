@@ -83,6 +83,24 @@ TEST_CASE("a proof goes on from an earlier one") {
   }
 }
 
+TEST_CASE("a bound holds in every order: what an order by id loses remains as a gap") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.AllToAll(1, kGigabytePerSecond);
+  const int a = b.Op("a", {10, kMaxNanos});
+  b.Op("side", {100, kMaxNanos}, {a});
+  const int c = b.Op("c", {10, kMaxNanos}, {a});
+  b.Op("d", {kMaxNanos, 100}, {c});
+  const auto problem = b.Build();
+  // By id `side` runs before c, in Q, too, where both are ready at 10: a, side, c, 1, d.
+  CHECK(Optimum(problem).any == 10 + 100 + 10 + 1 + 100);
+  // c first: a, c, 1, d.
+  const SimulatorOptions c_first{.semantics = Semantics::kStream, .issue_order = {0, 2, 1, 3}};
+  CHECK(MakeSimulator(problem, c_first)->Evaluate(Placement{{0, 0, 0, 1}}).step_time == 121);
+  CHECK(ProveBound(*problem, {.seconds = 1, .known = 221}).value == 121);
+}
+
 TEST_CASE("an interrupt ends a proof") {
   ProblemBuilder b = Gpus(2);
   b.Op("a", {10});
