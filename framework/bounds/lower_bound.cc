@@ -58,7 +58,7 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
     return passed.count() > share * options.seconds;
   };
   // Programmes that know no order of ops help where work and memory bind, not paths.
-  constexpr double kShareOfCuts = 0.2, kNearWork = 0.9;
+  constexpr double kShareOfCuts = 0.1, kNearWork = 0.9;
   const bool by_work =
       static_cast<double>(bounds.work) > kNearWork * static_cast<double>(best.value);
   if (!late() && (by_work || NeedsSeveralDevices(problem))) {

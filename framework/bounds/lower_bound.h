@@ -6,7 +6,7 @@
 //
 //   work, critical_path   bounds.h
 //   windows               window_bounds.h, with the transfers of the graph
-//   cuts                  cut_bound.h, for a fifth of the time, if there is any: where work is most
+//   cuts                  cut_bound.h, for a tenth of the time, if there is any: where work is most
 //                         of what the others prove, or memory forces several devices
 //   segments              the same after segments.h has added delays: quickly at first, then, if
 //                         there is time, for ever larger segments with longer searches
