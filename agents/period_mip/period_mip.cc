@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "agents/common/state.h"
+#include "framework/bounds/device_cuts.h"
 #include "framework/bounds/lower_bound.h"
 #include "framework/bounds/mip.h"
 #include "framework/bounds/period_bound.h"
+#include "framework/bounds/period_programme.h"
+#include "framework/bounds/spreading.h"
 #include "framework/config/setting_error.h"
 #include "framework/placement/placement.h"
 #include "framework/search/compiled_period.h"
@@ -60,6 +63,8 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
     if (++looks % kLooksPerEvaluation == 0) evaluator.Evaluate(start);
     return false;
   };
+  ProveByCuts(*problem_, std::max<Nanos>(1, bound_), known, stop, raise);
+  if (bound_ >= known) return;
   const std::shared_ptr<const Problem> merged = MergeInseparable(*problem_, known, stop);
   const CompiledPeriod compiled(*merged);
   ProveSpreading(compiled, known, stop, raise);

@@ -1,0 +1,328 @@
+#include "framework/bounds/device_cuts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "framework/bounds/period_terms.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kSeedsPerCheck = 8;
+constexpr double kRounding = 1e-9;  // of sums of shares, more than they can be off
+constexpr Nanos kPrecision = 1000;
+
+// A set of groups on a device that pays.
+struct DeviceSet {
+  Nanos cost, transfers;  // least [ns]
+  Nanos load() const { return cost + transfers; }
+};
+
+// Least cuts, by the rules of the header: Dinic's algorithm.
+class LeastCut {
+ public:
+  explicit LeastCut(const CompiledPeriod& p)
+      : num_groups_(p.num_groups), sink_(p.num_groups), arcs_of_(p.num_groups + 1) {
+    for (int g = 0; g < p.num_groups; ++g) {
+      cost_.push_back(LeastCost(p, g, [&](int d) { return p.pays[d] != 0; }));
+      AddArc(g, sink_, cost_[g]);
+    }
+    for (int i = 0; i < p.num_items; ++i) {
+      const Nanos time = ItemTimes(p, i).least();
+      if (time == 0) continue;
+      total_time_ = std::min(total_time_ + time, kUnbounded);
+      const int in = static_cast<int>(arcs_of_.size());
+      arcs_of_.resize(in + 2);
+      AddArc(in, in + 1, time);
+      const auto pin = [&](int g) {
+        AddArc(g, in, kUnbounded);
+        AddArc(in + 1, g, kUnbounded);
+      };
+      pin(p.maker[i]);
+      for (const int reader : p.readers_of(i)) pin(reader);
+    }
+  }
+
+  Nanos cost(int group) const { return cost_[group]; }
+
+  /// Whether no set with `inside` and without `outside` has a load of less than `load`.
+  bool IsAtLeast(int inside, int outside, Nanos load) {
+    for (std::size_t a = 0; a < arcs_.size(); ++a) arcs_[a].left = capacity_[a];
+    return Flow(inside, outside, load) >= load;
+  }
+
+  /// The least transfers, as of the header, of a set with `group` and a load of at most `room`;
+  /// kMaxNanos if there is none.
+  Nanos LeastTransfers(int group, Nanos room) {
+    const auto capped = [&](Nanos cost) { return std::min(cost, room + 1); };
+    Nanos total = 0;
+    for (const Nanos cost : cost_) total = std::min(total + capped(cost), kUnbounded);
+    if (total <= room || total + total_time_ >= kUnbounded) return 0;
+    const Nanos whole = std::min((kUnbounded - 1) / (total + total_time_), kShares);
+    const auto least_set = [&](Nanos share) {
+      for (std::size_t a = 0; a < arcs_.size(); ++a) arcs_[a].left = capacity_[a];
+      for (int g = 0; g < num_groups_; ++g) arcs_[2 * g].left = share * capped(cost_[g]);
+      for (std::size_t a = 2 * num_groups_; a < arcs_.size(); a += 2) {
+        if (capacity_[a] != kUnbounded) arcs_[a].left = whole * capacity_[a];
+      }
+      const Nanos flow = Flow(group, -1, kUnbounded);
+      DeviceSet set{0, 0};
+      for (int g = 0; g < num_groups_; ++g) {
+        if (depth_[g] >= 0) set.cost += capped(cost_[g]);
+      }
+      set.transfers = (flow - share * set.cost) / whole;
+      return set;
+    };
+    // Of the sets that are least for some share one has the most cost within the room, and one the
+    // least cost beyond it: the best share makes both equal.
+    DeviceSet within = least_set(whole), beyond{total, 0};
+    if (within.load() > room) return kMaxNanos;
+    Nanos best = 0;
+    for (int cut = 0; cut < kMostCuts && within.cost < beyond.cost; ++cut) {
+      const auto slope = static_cast<double>(within.transfers - beyond.transfers) /
+                         static_cast<double>(beyond.cost - within.cost);
+      const Nanos share =
+          std::clamp<Nanos>(static_cast<Nanos>(slope * static_cast<double>(whole)), 0, whole - 1);
+      const auto value = [&](const DeviceSet& set) {
+        return whole * set.transfers + share * set.cost;
+      };
+      const DeviceSet set = least_set(share);
+      const Nanos over = value(set) - share * room;
+      if (over > 0) best = std::max(best, (over - 1) / (whole - share) + 1);
+      if (value(set) >= std::min(value(within), value(beyond))) break;
+      (set.load() <= room ? within : beyond) = set;
+    }
+    return best <= room ? best : kMaxNanos;
+  }
+
+ private:
+  static constexpr Nanos kUnbounded = Nanos{1} << 61;
+  static constexpr Nanos kShares = 1024;
+  static constexpr int kMostCuts = 12;
+
+  struct Arc {
+    int to;
+    Nanos left;
+  };
+
+  // The least cut, or `most` if it is no less.
+  Nanos Flow(int inside, int outside, Nanos most) {
+    outside_ = outside;
+    Nanos flow = 0;
+    while (flow < most && Layer(inside)) {
+      next_.assign(arcs_of_.size(), 0);
+      while (flow < most) {
+        const Nanos more = Push(inside, most - flow);
+        if (more == 0) break;
+        flow += more;
+      }
+    }
+    return flow;
+  }
+
+  void AddArc(int from, int to, Nanos capacity) {
+    arcs_of_[from].push_back(static_cast<int>(arcs_.size()));
+    arcs_.push_back({to, 0});
+    capacity_.push_back(capacity);
+    arcs_of_[to].push_back(static_cast<int>(arcs_.size()));
+    arcs_.push_back({from, 0});
+    capacity_.push_back(0);
+  }
+
+  bool IsEnd(int node) const { return node == sink_ || node == outside_; }
+
+  // Distances from the source. @return whether an end is reached
+  bool Layer(int source) {
+    depth_.assign(arcs_of_.size(), -1);
+    depth_[source] = 0;
+    queue_.assign(1, source);
+    bool reached = false;
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+      const int node = queue_[i];
+      if (IsEnd(node)) {
+        reached = true;
+        continue;
+      }
+      for (const int a : arcs_of_[node]) {
+        if (arcs_[a].left == 0 || depth_[arcs_[a].to] >= 0) continue;
+        depth_[arcs_[a].to] = depth_[node] + 1;
+        queue_.push_back(arcs_[a].to);
+      }
+    }
+    return reached;
+  }
+
+  Nanos Push(int node, Nanos most) {
+    if (IsEnd(node)) return most;
+    for (std::size_t& i = next_[node]; i < arcs_of_[node].size(); ++i) {
+      const int a = arcs_of_[node][i];
+      if (arcs_[a].left == 0 || depth_[arcs_[a].to] != depth_[node] + 1) continue;
+      const Nanos pushed = Push(arcs_[a].to, std::min(most, arcs_[a].left));
+      if (pushed == 0) continue;
+      arcs_[a].left -= pushed;
+      arcs_[a ^ 1].left += pushed;
+      return pushed;
+    }
+    return 0;
+  }
+
+  int num_groups_, sink_, outside_ = -1;
+  std::vector<std::vector<int>> arcs_of_;  // groups, the sink, two nodes per item
+  std::vector<Arc> arcs_;                  // each beside its reverse
+  std::vector<Nanos> capacity_;            // beside arcs_; the arcs 2 * group go to the sink
+  std::vector<Nanos> cost_;                // [num_groups]
+  Nanos total_time_ = 0;
+  std::vector<int> depth_, queue_;
+  std::vector<std::size_t> next_;
+};
+
+// @return [num_groups] labels for MergeGroups()
+std::vector<int> InseparableGroups(const CompiledPeriod& p,
+                                   Nanos known,
+                                   const std::function<bool()>& stop) {
+  std::vector<int> label(p.num_groups);
+  std::iota(label.begin(), label.end(), 0);
+  std::vector<std::uint64_t> allowed;
+  for (int g = 0; g < p.num_groups; ++g) allowed.push_back(p.problem.allowed_devices(g));
+  std::vector<bool> may_be_free(p.num_groups, false);  // on the device that does not pay
+  int num_free = 0;
+  for (int d = 0; d < p.num_devices; ++d) {
+    if (p.pays[d] != 0) continue;
+    ++num_free;
+    for (int g = 0; g < p.num_groups; ++g) {
+      if (p.problem.group_cost(g, d) < known) may_be_free[g] = true;
+    }
+  }
+  if (num_free > 1) return label;
+  const auto root = [&](int g) {
+    while (label[g] != g) g = label[g] = label[label[g]];
+    return g;
+  };
+  LeastCut cut(p);
+  for (int i = 0; i < p.num_items; ++i) {
+    for (const int b : p.readers_of(i)) {
+      const int a = p.maker[i];
+      if (root(a) == root(b) || (allowed[root(a)] & allowed[root(b)]) == 0) continue;
+      if (stop()) break;
+      // Of each way to be apart one device that pays has too much.
+      const bool a_alone = cut.IsAtLeast(a, b, known);
+      if (may_be_free[b] && !a_alone) continue;
+      const bool b_alone = (may_be_free[a] || !a_alone) && cut.IsAtLeast(b, a, known);
+      if ((may_be_free[a] && !b_alone) || (!a_alone && !b_alone)) continue;
+      allowed[root(a)] &= allowed[root(b)];
+      label[root(b)] = root(a);
+    }
+  }
+  for (int g = 0; g < p.num_groups; ++g) label[g] = root(g);
+  return label;
+}
+
+// Share of a device that a group takes, and its share of one that does not pay. [1]
+struct Shares {
+  double paying, free;
+};
+
+constexpr double kNowhere = std::numeric_limits<double>::infinity();
+
+// Whether the shares do not fit into so many devices, by the rule of the header. The best price is
+// one at which some group changes sides.
+bool HasTooLittleRoom(const std::vector<Shares>& shares, int num_paying, int num_free) {
+  std::vector<Shares> either;
+  double paid = -num_paying * (1 + kRounding), price_of_free = -num_free * (1 + kRounding);
+  for (const Shares& share : shares) {
+    if (share.paying == kNowhere && share.free == kNowhere) return true;
+    if (share.free == kNowhere) {
+      paid += share.paying;
+    } else if (share.paying == kNowhere) {
+      price_of_free += share.free;
+    } else {
+      either.push_back(share);
+      price_of_free += share.free;
+    }
+  }
+  if (paid > 0) return true;
+  std::ranges::sort(
+      either, {}, [](const Shares& s) { return s.free > 0 ? s.paying / s.free : kNowhere; });
+  for (const Shares& share : either) {
+    if (share.free == 0) break;  // and so are all others'
+    paid += share.paying;
+    price_of_free -= share.free;
+    if (paid + share.paying / share.free * price_of_free > 0) return true;
+  }
+  return price_of_free > 0;
+}
+
+}  // namespace
+
+std::shared_ptr<const Problem> MergeInseparable(const Problem& problem,
+                                                Nanos known,
+                                                const std::function<bool()>& stop) {
+  std::shared_ptr<const Problem> merged;
+  while (true) {
+    const Problem& before = merged ? *merged : problem;
+    const CompiledPeriod compiled(before);
+    std::shared_ptr<const Problem> next =
+        MergeGroups(before, InseparableGroups(compiled, known, stop));
+    const bool changed = next->num_groups() < before.num_groups();
+    merged = std::move(next);
+    if (!changed || stop()) return merged;
+  }
+}
+
+bool IsRefuted(const Problem& problem, Nanos period, const std::function<bool()>& stop) {
+  const std::shared_ptr<const Problem> merged = MergeInseparable(problem, period, stop);
+  const CompiledPeriod p(*merged);
+  const Nanos room = period - 1;
+  const auto share = [&](Nanos cost, Nanos of) {
+    if (cost == 0) return 0.0;
+    return cost > of ? kNowhere : static_cast<double>(cost) / static_cast<double>(of);
+  };
+  const auto num_free = static_cast<int>(std::ranges::count(p.pays, 0));
+  const int num_paying = p.num_devices - num_free;
+  LeastCut cut(p);
+  std::vector<Shares> shares;
+  for (int g = 0; g < p.num_groups; ++g) {
+    const Nanos free = LeastCost(p, g, [&](int d) { return p.pays[d] == 0; });
+    shares.push_back({cut.cost(g) == kMaxNanos ? kNowhere : share(cut.cost(g), room),
+                      free == kMaxNanos ? kNowhere : share(free, room)});
+  }
+  std::vector<int> order(p.num_groups);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{}, [&](int g) { return cut.cost(g); });
+  int seeds = 0;
+  for (const int g : order) {
+    if (shares[g].paying == kNowhere || shares[g].paying == 0) continue;
+    if (seeds++ % kSeedsPerCheck == 0) {
+      if (HasTooLittleRoom(shares, num_paying, num_free)) return true;
+      if (stop()) return false;
+    }
+    const Nanos transfers = cut.LeastTransfers(g, room);
+    shares[g].paying = transfers == kMaxNanos ? kNowhere : share(cut.cost(g), room - transfers);
+  }
+  return HasTooLittleRoom(shares, num_paying, num_free);
+}
+
+void ProveByCuts(const Problem& problem,
+                 Nanos least,
+                 Nanos known,
+                 const std::function<bool()>& stop,
+                 const std::function<void(Nanos)>& told) {
+  Nanos most = known;
+  while (most - least > most / kPrecision && !stop()) {
+    const Nanos period = std::min(least + (most - least + 1) / 2, 2 * least);
+    if (IsRefuted(problem, period, stop)) {
+      least = period;
+      told(least);
+    } else {
+      most = period - 1;
+    }
+  }
+}
+
+}  // namespace emplace
