@@ -275,6 +275,15 @@ std::shared_ptr<const Problem> MergeInseparable(const Problem& problem,
   }
 }
 
+std::vector<Nanos> LeastTransfers(const CompiledPeriod& problem,
+                                  std::span<const int> groups,
+                                  Nanos period) {
+  LeastCut cut(problem);
+  std::vector<Nanos> least;
+  for (const int g : groups) least.push_back(cut.LeastTransfers(g, period - 1));
+  return least;
+}
+
 bool IsRefuted(const Problem& problem, Nanos period, const std::function<bool()>& stop) {
   const std::shared_ptr<const Problem> merged = MergeInseparable(problem, period, stop);
   const CompiledPeriod p(*merged);

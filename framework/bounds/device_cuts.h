@@ -25,6 +25,8 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "framework/base/time.h"
 #include "framework/search/compiled_period.h"
@@ -39,6 +41,14 @@ namespace emplace {
 std::shared_ptr<const Problem> MergeInseparable(const Problem& problem,
                                                 Nanos known,
                                                 const std::function<bool()>& stop);
+
+/// t_u of the header for each of some groups: what a device pays for transfers at least if it pays,
+/// has the group, and has a load of less than `period`; kMaxNanos if no such device can have it.
+/// @param groups  [n]
+/// @return [n] [ns]
+std::vector<Nanos> LeastTransfers(const CompiledPeriod& problem,
+                                  std::span<const int> groups,
+                                  Nanos period);
 
 /// Whether it is proved that no placement has a period of less than `period`: after merging, a
 /// group has no device or there is too little room.

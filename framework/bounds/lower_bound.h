@@ -12,7 +12,7 @@
 //                         there is time, for ever larger segments with longer searches
 //
 // All but the first line are left out where edges times the square of the devices exceed 100
-// million. For Objective::kPeriod only work holds.
+// million. For Objective::kPeriod only work holds; period_bound.h has its own methods.
 
 #include <functional>
 #include <string>

@@ -4,11 +4,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <utility>
 
+#include "framework/bounds/device_cuts.h"
 #include "framework/bounds/period_terms.h"
 
 namespace emplace {
+namespace {
+
+constexpr std::size_t kMostSeeds = 64;  // groups of which the least transfers are computed
+
+}  // namespace
 
 std::vector<int> InterchangeableDevices(const CompiledPeriod& p) {
   const int n = p.num_devices;
@@ -69,6 +77,7 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p, Nanos known)
     if (column >= 0) row.emplace_back(column, factor);
     return column >= 0;
   };
+  std::vector<std::vector<std::pair<int, double>>> payments(p.num_devices);
   std::vector<std::pair<int, double>> row;
   // time >= least (x_a - x_b), and where times differ, time >= sum over e of times[e] x_other(e)
   // - most (1 - x_here).
@@ -80,6 +89,7 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p, Nanos known)
     const int maker = p.maker[item];
     const int time = model.AddColumn(0, 0, in_units(most));
     load[d].emplace_back(time, -1);
+    payments[d].emplace_back(time, 1);
     weight[maker] += in_units(least) / p.num_devices;
     for (const int reader : p.readers_of(item)) {
       row.assign(1, {time, 1});
@@ -101,6 +111,23 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p, Nanos known)
       if (p.pays[d] == 0) continue;
       pay(item, d, true);
       pay(item, d, false);
+    }
+  }
+  std::vector<int> dearest(p.num_groups);
+  std::iota(dearest.begin(), dearest.end(), 0);
+  std::ranges::stable_sort(dearest, std::greater{}, [&](int g) { return weight[g]; });
+  if (dearest.size() > kMostSeeds) dearest.resize(kMostSeeds);
+  const std::vector<Nanos> least_paid = LeastTransfers(p, dearest, known);
+  for (int d = 0; d < p.num_devices; ++d) {
+    if (payments[d].empty()) continue;
+    const int paid = model.AddColumn(0, 0, kMostPeriods);
+    payments[d].emplace_back(paid, -1);
+    model.AddRow(0, kNoLimit, payments[d]);
+    for (std::size_t i = 0; i < dearest.size(); ++i) {
+      // A group that no device can have within a smaller period pays more than that.
+      const Nanos least = std::min(least_paid[i], known);
+      row.assign(1, {paid, 1});
+      if (least > 0 && share(dearest[i], d, -in_units(least), row)) model.AddRow(0, kNoLimit, row);
     }
   }
   for (int input = 0; input < p.num_inputs; ++input) {

@@ -2,7 +2,9 @@
 
 // The mixed-integer programme of the period (period_bound.h). x_ud is 1 if group u is on device d;
 // the transfers of each item into d and out of d are columns of their own, so that solutions with
-// whole x have the period as value, on any routes.
+// whole x have the period as value, on any routes. Of the dearest groups u the programme says, too,
+// that a device with u pays at least t_u for transfers (device_cuts.h): without that its relaxation
+// shares every group out among equal devices, which pay nothing.
 
 #include <span>
 #include <vector>
