@@ -17,7 +17,9 @@ constexpr int kClustersPerDevice = 8;                  // where coarsening ends
 constexpr double kLeastShare = 0.1, kMostShare = 0.7;  // largest cluster, of a device's fair share
 constexpr std::int64_t kLeastProposals = 20'000, kMostProposals = 500'000;  // per level
 constexpr double kHotCoarse = 0.1, kHotRefine = 0.02, kHotRecombine = 0.05;
-constexpr double kCold = 5e-5;
+constexpr double kHotBest = 0.005, kCold = 5e-5;
+constexpr int kStepsPerBest = 6;  // one of so many, on average, anneals the best
+constexpr int kBestEffort = 4;    // times that of a level
 
 }  // namespace
 
@@ -33,6 +35,11 @@ PeriodMultilevelAgent::PeriodMultilevelAgent(const AgentContext& context, const 
   for (int group = 0; group < problem_->num_groups(); ++group) {
     total_cost_ += MeanCost(*problem_, group, ~std::uint64_t{0});
   }
+}
+
+std::int64_t PeriodMultilevelAgent::Proposals(int num_groups) const {
+  return std::clamp<std::int64_t>(
+      std::int64_t{config_.effort} * num_groups, kLeastProposals, kMostProposals);
 }
 
 Placement PeriodMultilevelAgent::Refine(std::span<const int> keep_apart,
@@ -58,10 +65,7 @@ Placement PeriodMultilevelAgent::Refine(std::span<const int> keep_apart,
     Anneal(level.compiled,
            {.hot = is_coarsest ? hot : kHotRefine,
             .cold = kCold,
-            .proposals =
-                std::clamp<std::int64_t>(std::int64_t{config_.effort} * level.problem->num_groups(),
-                                         kLeastProposals,
-                                         kMostProposals)},
+            .proposals = Proposals(level.problem->num_groups())},
            device,
            rng_,
            interrupt_);
@@ -78,6 +82,18 @@ Placement PeriodMultilevelAgent::Create() {
   const Placement split = Split(finest_->compiled, 0, interrupt_).placement;
   const std::vector<int> keep_apart(split.device.begin(), split.device.end());
   return Refine(keep_apart, split, kHotRefine);
+}
+
+Placement PeriodMultilevelAgent::AnnealBest() {
+  Placement placement = best().placement;
+  Anneal(finest_->compiled,
+         {.hot = kHotBest,
+          .cold = kCold,
+          .proposals = kBestEffort * Proposals(problem_->num_groups())},
+         placement.device,
+         rng_,
+         interrupt_);
+  return placement;
 }
 
 Placement PeriodMultilevelAgent::Recombine() {
@@ -105,8 +121,9 @@ void PeriodMultilevelAgent::Add(Member member) {
 
 void PeriodMultilevelAgent::Step(Evaluator& evaluator) {
   if (Finished()) return;
-  Placement placement =
-      static_cast<int>(population_.size()) < config_.population ? Create() : Recombine();
+  Placement placement = static_cast<int>(population_.size()) < config_.population ? Create()
+                        : UniformInt(rng_, kStepsPerBest) == 0                    ? AnnealBest()
+                                                                                  : Recombine();
   const Score score = ScoreOf(evaluator.Evaluate(placement));
   Add({std::move(placement), score});
 }
