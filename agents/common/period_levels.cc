@@ -9,12 +9,11 @@
 #include <numeric>
 #include <utility>
 
-#include "agents/common/devices.h"
+#include "agents/common/coarsening.h"
 
 namespace emplace {
 namespace {
 
-constexpr std::uint64_t kAllDevices = ~std::uint64_t{0};
 constexpr int kMostPins = 50;  // larger items say little about who belongs together
 constexpr double kLeastShrink = 0.95;
 constexpr int kMostDoublings = 7;        // a run of groups that moves together: fewer than 2^7
@@ -51,13 +50,6 @@ class Energy {
   double scale_, memory_ = 0, norm_ = 8;
 };
 
-// Sum of mean costs over the devices that a group may have.
-std::vector<double> MeanCosts(const Problem& problem) {
-  std::vector<double> costs;
-  for (int g = 0; g < problem.num_groups(); ++g) costs.push_back(MeanCost(problem, g, kAllDevices));
-  return costs;
-}
-
 // One round of clustering. @return [num_groups] label of each group's cluster
 std::vector<int> JoinNeighbors(const PeriodLevel& level,
                                std::span<const int> keep_apart,
@@ -82,13 +74,11 @@ std::vector<int> JoinNeighbors(const PeriodLevel& level,
   std::vector<double> cost = own_cost;
   std::vector<std::uint64_t> allowed;
   for (int g = 0; g < p.num_groups; ++g) allowed.push_back(problem.allowed_devices(g));
-  std::vector<int> order = label;
-  for (int i = p.num_groups - 1; i > 0; --i) std::swap(order[i], order[UniformInt(rng, i + 1)]);
   std::vector<bool> joined(p.num_groups, false);
   std::vector<double> rating(p.num_groups, 0);
   std::vector<int> rated;
   int left = p.num_groups;
-  for (const int group : order) {
+  for (const int group : RandomOrder(p.num_groups, rng)) {
     if (left <= options.enough) break;
     if (joined[group]) continue;
     const auto rate = [&](int item) {

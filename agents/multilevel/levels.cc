@@ -4,20 +4,14 @@
 #include <numeric>
 #include <utility>
 
-#include "agents/common/devices.h"
+#include "agents/common/coarsening.h"
+#include "framework/search/compiled_period.h"
 
 namespace emplace {
 namespace {
 
 constexpr double kFree = 0.01;  // share of a mean that what is free counts
 constexpr double kLeastShrinking = 0.05;
-
-std::vector<double> MeanGroupCosts(const Problem& problem) {
-  const std::uint64_t all = ~std::uint64_t{0} >> (64 - problem.num_devices());
-  std::vector<double> cost(problem.num_groups());
-  for (int g = 0; g < problem.num_groups(); ++g) cost[g] = MeanCost(problem, g, all);
-  return cost;
-}
 
 double MeanEdgeBytes(const Problem& problem) {
   double bytes = 0, edges = 0;
@@ -30,14 +24,6 @@ double MeanEdgeBytes(const Problem& problem) {
   return edges > 0 ? bytes / edges : 0;
 }
 
-// A random order of 0 .. n - 1.
-std::vector<int> RandomOrder(int n, Rng& rng) {
-  std::vector<int> order(n);
-  std::iota(order.begin(), order.end(), 0);
-  for (int i = n; i > 1; --i) std::swap(order[i - 1], order[UniformInt(rng, i)]);
-  return order;
-}
-
 // The group of one problem that holds group `group` of another.
 int GroupIn(const Problem& other, const Problem& problem, int group) {
   return other.grouping().group_of(problem.grouping().members(group)[0]);
@@ -45,25 +31,25 @@ int GroupIn(const Problem& other, const Problem& problem, int group) {
 
 }  // namespace
 
-std::shared_ptr<const Problem> CoarserProblem(const std::shared_ptr<const Problem>& problem,
+std::shared_ptr<const Problem> CoarserProblem(const Problem& problem,
                                               const Placement* placement,
                                               double limit,
                                               Rng& rng) {
-  const int num_groups = problem->num_groups();
-  std::vector<double> cost = MeanGroupCosts(*problem);  // by cluster
+  const int num_groups = problem.num_groups();
+  std::vector<double> cost = MeanCosts(problem);  // by cluster
   const double some_cost = kFree * std::accumulate(cost.begin(), cost.end(), 1.0) / num_groups;
-  const double some_bytes = kFree * MeanEdgeBytes(*problem) + 1;
+  const double some_bytes = kFree * MeanEdgeBytes(problem) + 1;
   std::vector<std::uint64_t> allowed(num_groups);
   std::vector<int> cluster(num_groups), size(num_groups, 1);
   std::iota(cluster.begin(), cluster.end(), 0);
-  for (int g = 0; g < num_groups; ++g) allowed[g] = problem->allowed_devices(g);
+  for (int g = 0; g < num_groups; ++g) allowed[g] = problem.allowed_devices(g);
 
   int left = num_groups;
   for (const int g : RandomOrder(num_groups, rng)) {
     if (cluster[g] != g || size[g] > 1) continue;
     int best = -1;
     double best_rating = 0;
-    for (const Problem::Edge& edge : problem->neighbors(g)) {
+    for (const Problem::Edge& edge : problem.neighbors(g)) {
       const int other = cluster[edge.neighbor];
       if (placement != nullptr && placement->device[g] != placement->device[other]) continue;
       if ((allowed[g] & allowed[other]) == 0 || cost[g] + cost[other] > limit) continue;
@@ -82,15 +68,7 @@ std::shared_ptr<const Problem> CoarserProblem(const std::shared_ptr<const Proble
     --left;
   }
   if (left > (1 - kLeastShrinking) * num_groups) return nullptr;
-  std::vector<int> label(problem->num_ops());
-  for (int v = 0; v < problem->num_ops(); ++v) label[v] = cluster[problem->grouping().group_of(v)];
-  // The parts that do not change belong to the finer problem.
-  return std::make_shared<Problem>(std::shared_ptr<const Graph>(problem, &problem->graph()),
-                                   Grouping(label),
-                                   std::shared_ptr<const Cluster>(problem, &problem->cluster()),
-                                   problem->costs(),
-                                   problem->objective(),
-                                   ProblemChecks::kPlacementOnly);
+  return MergeGroups(problem, cluster);
 }
 
 Placement Refine(const Placement& placement, const Problem& coarse, const Problem& fine) {

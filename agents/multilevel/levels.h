@@ -24,9 +24,10 @@ namespace emplace {
 /// allowed device, and together cost at most `limit`.
 /// Reference: M. Holtgrewe, P. Sanders, C. Schulz, Engineering a Scalable High Quality Graph
 /// Partitioner, IPDPS 2010, for the rating.
+/// @param problem    it, or the problem that it was made of, outlives the coarser one
 /// @param placement  if not null, only groups on the same device join
 /// @return a coarser problem, or null if the groups became fewer by less than a twentieth
-std::shared_ptr<const Problem> CoarserProblem(const std::shared_ptr<const Problem>& problem,
+std::shared_ptr<const Problem> CoarserProblem(const Problem& problem,
                                               const Placement* placement,
                                               double limit,
                                               Rng& rng);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "agents/common/devices.h"
+#include "agents/common/coarsening.h"
 #include "agents/improvement/counted_evaluator.h"
 #include "agents/multilevel/levels.h"
 #include "framework/config/setting_error.h"
@@ -26,14 +27,13 @@ MultilevelAgent::MultilevelAgent(const AgentContext& context, const Config& conf
 }
 
 void MultilevelAgent::BuildLevels() {
-  const std::uint64_t all = ~std::uint64_t{0} >> (64 - problem_->num_devices());
-  double cost = 0;
-  for (int g = 0; g < problem_->num_groups(); ++g) cost += MeanCost(*problem_, g, all);
+  const std::vector<double> costs = MeanCosts(*problem_);
+  const double cost = std::accumulate(costs.begin(), costs.end(), 0.0);
   Rng rng = merging_;
   levels_.assign(1, problem_);
   while (levels_.back()->num_groups() > config_.coarsest) {
     const Placement placement = Coarsen(first_, *problem_, *levels_.back());
-    auto coarser = CoarserProblem(levels_.back(),
+    auto coarser = CoarserProblem(*levels_.back(),
                                   cycle_ == 0 ? nullptr : &placement,
                                   kLargest * cost / config_.coarsest,
                                   rng);

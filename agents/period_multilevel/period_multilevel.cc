@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <utility>
 
+#include "agents/common/coarsening.h"
 #include "agents/common/devices.h"
 #include "agents/common/state.h"
 #include "agents/ideals/chain_split.h"
@@ -32,9 +34,8 @@ PeriodMultilevelAgent::PeriodMultilevelAgent(const AgentContext& context, const 
       rng_(context.seed) {
   RequireRange("population", config.population, 2, 1e6);
   RequireRange("effort", config.effort, 1, 1e6);
-  for (int group = 0; group < problem_->num_groups(); ++group) {
-    total_cost_ += MeanCost(*problem_, group, ~std::uint64_t{0});
-  }
+  const std::vector<double> costs = MeanCosts(*problem_);
+  total_cost_ = std::accumulate(costs.begin(), costs.end(), 0.0);
 }
 
 std::int64_t PeriodMultilevelAgent::Proposals(int num_groups) const {

@@ -31,7 +31,7 @@ TEST_CASE("coarser groups are unions of groups on one device, not too dear, with
     const auto fine = MixedProblem(rng, 60, 3, kUnlimitedMemory);
     const Placement placement = RandomPlacement(rng, *fine);
     const double limit = 400;
-    const auto coarse = CoarserProblem(fine, trial % 2 ? &placement : nullptr, limit, rng);
+    const auto coarse = CoarserProblem(*fine, trial % 2 ? &placement : nullptr, limit, rng);
     if (coarse == nullptr) continue;
     merged += fine->num_groups() - coarse->num_groups();
     CHECK(coarse->num_groups() <= 0.95 * fine->num_groups());
@@ -66,7 +66,7 @@ TEST_CASE("placements and neighbours of a level are those of the original groups
   Rng rng(6);
   for (int trial = 0; trial < 10; ++trial) {
     const auto fine = MixedProblem(rng, 60, 2, 200);
-    const auto coarse = CoarserProblem(fine, nullptr, 1e9, rng);
+    const auto coarse = CoarserProblem(*fine, nullptr, 1e9, rng);
     REQUIRE(coarse != nullptr);
     const auto simulator = MakeSimulator(fine, {}), directly = MakeSimulator(coarse, {});
     LevelEvaluator level(*simulator, *coarse);
