@@ -4,18 +4,18 @@
 // (framework/bounds/period_bound.h), with a proven bound at any time.
 //
 // The first `warm_steps` steps are steps of the multilevel search
-// (period_multilevel/period_multilevel.h). The next step, the last one, proves bounds by spreading
-// and then searches the programme until all is decided: each group in turn on each of its devices,
-// dear ones first, interchangeable devices without a group only once. Every node's solution is
-// rounded and evaluated if it was not before, so that better placements and the end of the budget
-// are found on the way.
+// (period_multilevel/period_multilevel.h). The next step, the last one, proves bounds by cuts and
+// by spreading and then searches the programme until all is decided: each group in turn on each of
+// its devices, dear ones first, interchangeable devices without a group only once. Every node's
+// solution is rounded and evaluated if it was not before, so that better placements and the end of
+// the budget are found on the way.
 //
 // The programme is only of placements that are better than the best known one by more than a share
 // of 1e-7: then the search is finished, the best placement is optimal within that share, and
 // bound() says so. Where routes or memory leave no such proof, bound() is less.
 //
-// Exact for tens of groups; for hundreds the bound by spreading is what counts. The last step
-// cannot be saved half done.
+// Exact for tens of groups; for hundreds the bounds by cuts and spreading are what counts. The last
+// step cannot be saved half done.
 
 #include <memory>
 
