@@ -36,13 +36,17 @@ void NeighborBatch::MoveTo(std::size_t i, ScoredPlacement& at) const {
 ImprovementAgent::ImprovementAgent(std::string name,
                                    const AgentContext& context,
                                    std::vector<std::string> start)
+    : ImprovementAgent(std::move(name), context) {
+  ValidateStarts(*problem_, "start", start);
+  start_ = std::move(start);
+}
+
+ImprovementAgent::ImprovementAgent(std::string name, const AgentContext& context)
     : name_(std::move(name)),
       problem_(context.problem),
       interrupt_(context.end_construction),
-      start_(std::move(start)),
       rng_(context.seed),
       any_choice_(NumChoices(*problem_) > 0) {
-  ValidateStarts(*problem_, "start", start_);
 }
 
 bool ImprovementAgent::Note(const ScoredPlacement& found) {
@@ -74,6 +78,12 @@ void ImprovementAgent::Adopt(const ScoredPlacement& found) {
 void ImprovementAgent::Step(Evaluator& evaluator) {
   if (started_) {
     if (any_choice_) Improve(evaluator);
+    return;
+  }
+  if (start_.empty()) {
+    Begin({});
+    started_ = true;
+    Improve(evaluator);
     return;
   }
   std::vector<Placement> placements;

@@ -6,6 +6,7 @@
 // which is what evaluators are fastest at.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "agents/common/moves.h"
 #include "agents/common/state.h"
 #include "framework/base/random.h"
+#include "framework/base/time.h"
 #include "framework/search/agent.h"
 #include "framework/search/outcome_table.h"
 
@@ -50,13 +52,16 @@ class NeighborBatch {
 };
 
 /// The first step evaluates the placements that `start` names, and begins at the best of them;
-/// every further one is a unit of the derived search. Ends only when no group has a choice.
+/// every further one is a unit of the derived search. Without starts the first step is a unit of
+/// search, too, which makes a placement of its own. Ends only when no group has a choice.
 class ImprovementAgent : public Agent {
  public:
   /// @param name   of the agent in the registry; its saved state begins with it
   /// @param start  names of starts/starts.h
   /// @throws SettingError for an unknown start
   ImprovementAgent(std::string name, const AgentContext& context, std::vector<std::string> start);
+  /// Without starts.
+  ImprovementAgent(std::string name, const AgentContext& context);
   void Step(Evaluator& evaluator) final;
   bool Finished() const final { return started_ && !any_choice_; }
   void Save(std::ostream& out) const final;
@@ -69,7 +74,7 @@ class ImprovementAgent : public Agent {
   void Adopt(const ScoredPlacement& found);
 
  protected:
-  /// The search begins at current().
+  /// The search begins at current(), if there are starts.
   /// @param starts  all that were evaluated
   virtual void Begin(const std::vector<ScoredPlacement>&) {}
   /// One unit of search; some group has a choice.
@@ -97,7 +102,7 @@ class ImprovementAgent : public Agent {
   std::vector<std::string> start_;
   Rng rng_;
   bool any_choice_ = false, started_ = false;
-  ScoredPlacement current_, best_;
+  ScoredPlacement current_, best_{{}, {INT64_MAX, kMaxNanos}};
 };
 
 void SaveScored(StateWriter& writer, const ScoredPlacement& scored);

@@ -26,12 +26,11 @@ constexpr int kBestEffort = 4;    // times that of a level
 }  // namespace
 
 PeriodMultilevelAgent::PeriodMultilevelAgent(const AgentContext& context, const Config& config)
-    : problem_(context.problem),
+    : ImprovementAgent("period_multilevel", context),
+      problem_(context.problem),
       interrupt_(context.end_step),
       config_(config),
-      has_choice_(NumChoices(*problem_) > 0),
-      finest_(std::make_shared<PeriodLevel>(problem_)),
-      rng_(context.seed) {
+      finest_(std::make_shared<PeriodLevel>(problem_)) {
   RequireRange("population", config.population, 2, 1e6);
   RequireRange("effort", config.effort, 1, 1e6);
   const std::vector<double> costs = MeanCosts(*problem_);
@@ -47,12 +46,12 @@ Placement PeriodMultilevelAgent::Refine(std::span<const int> keep_apart,
                                         const Placement& start,
                                         double hot) {
   const int num_devices = problem_->num_devices();
-  const double share = kLeastShare + (kMostShare - kLeastShare) * Uniform01(rng_);
+  const double share = kLeastShare + (kMostShare - kLeastShare) * Uniform01(rng());
   const auto levels = Coarsen(
       finest_,
       keep_apart,
       {.max_cost = share * total_cost_ / num_devices, .enough = kClustersPerDevice * num_devices},
-      rng_);
+      rng());
   std::vector<DeviceIndex> device = start.device;
   for (std::size_t i = 1; i < levels.size() && !device.empty(); ++i) {
     std::vector<DeviceIndex> coarse(levels[i]->problem->num_groups());
@@ -68,7 +67,7 @@ Placement PeriodMultilevelAgent::Refine(std::span<const int> keep_apart,
             .cold = kCold,
             .proposals = Proposals(level.problem->num_groups())},
            device,
-           rng_,
+           rng(),
            interrupt_);
     if (i == 0) break;
     std::vector<DeviceIndex> fine;
@@ -92,15 +91,15 @@ Placement PeriodMultilevelAgent::AnnealBest() {
           .cold = kCold,
           .proposals = kBestEffort * Proposals(problem_->num_groups())},
          placement.device,
-         rng_,
+         rng(),
          interrupt_);
   return placement;
 }
 
 Placement PeriodMultilevelAgent::Recombine() {
   const int size = static_cast<int>(population_.size());
-  const Member* a = &population_[UniformInt(rng_, size)];
-  const Member* b = UniformInt(rng_, 4) == 0 ? a : &population_[UniformInt(rng_, size)];
+  const ScoredPlacement* a = &population_[UniformInt(rng(), size)];
+  const ScoredPlacement* b = UniformInt(rng(), 4) == 0 ? a : &population_[UniformInt(rng(), size)];
   if (b->score < a->score) std::swap(a, b);
   std::vector<int> keep_apart;
   for (int g = 0; g < problem_->num_groups(); ++g) {
@@ -109,50 +108,37 @@ Placement PeriodMultilevelAgent::Recombine() {
   return Refine(keep_apart, a->placement, kHotRecombine);
 }
 
-void PeriodMultilevelAgent::Add(Member member) {
+void PeriodMultilevelAgent::Add(ScoredPlacement member) {
   if (static_cast<int>(population_.size()) < config_.population) {
     population_.push_back(std::move(member));
     return;
   }
-  const auto by_score = [](const Member& a, const Member& b) { return a.score < b.score; };
-  auto place = std::ranges::find(population_, member.score, &Member::score);
+  const auto by_score = [](const ScoredPlacement& a, const ScoredPlacement& b) {
+    return a.score < b.score;
+  };
+  auto place = std::ranges::find(population_, member.score, &ScoredPlacement::score);
   if (place == population_.end()) place = std::ranges::max_element(population_, by_score);
   if (member.score <= place->score) *place = std::move(member);
 }
 
-void PeriodMultilevelAgent::Step(Evaluator& evaluator) {
-  if (Finished()) return;
-  Placement placement = static_cast<int>(population_.size()) < config_.population ? Create()
-                        : UniformInt(rng_, kStepsPerBest) == 0                    ? AnnealBest()
-                                                                                  : Recombine();
-  const Score score = ScoreOf(evaluator.Evaluate(placement));
-  Add({std::move(placement), score});
+void PeriodMultilevelAgent::Improve(Evaluator& evaluator) {
+  ScoredPlacement& found = current();
+  found.placement = static_cast<int>(population_.size()) < config_.population ? Create()
+                    : UniformInt(rng(), kStepsPerBest) == 0                   ? AnnealBest()
+                                                                              : Recombine();
+  found.score = ScoreOf(evaluator.Evaluate(found.placement));
+  Note(found);
+  Add(found);
 }
 
-const PeriodMultilevelAgent::Member& PeriodMultilevelAgent::best() const {
-  return *std::ranges::min_element(population_, {}, &Member::score);
-}
-
-void PeriodMultilevelAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "period_multilevel", *problem_);
-  writer.Generator(rng_);
+void PeriodMultilevelAgent::SaveSearch(StateWriter& writer) const {
   writer.Int(static_cast<std::int64_t>(population_.size()));
-  for (const Member& member : population_) {
-    writer.Devices(member.placement);
-    writer.Int(member.score.deficit);
-    writer.Int(member.score.step_time);
-  }
+  for (const ScoredPlacement& member : population_) SaveScored(writer, member);
 }
 
-void PeriodMultilevelAgent::Load(std::istream& in) {
-  StateReader reader(in, "period_multilevel", *problem_);
-  reader.Generator(rng_);
+void PeriodMultilevelAgent::LoadSearch(StateReader& reader) {
   population_.assign(reader.Int("a number of placements", 0, config_.population), {});
-  for (Member& member : population_) {
-    member.placement = reader.Devices();
-    member.score.deficit = reader.Count("a deficit");
-    member.score.step_time = reader.Count("a period");
-  }
+  for (ScoredPlacement& member : population_) member = LoadScored(reader);
 }
 
 }  // namespace emplace

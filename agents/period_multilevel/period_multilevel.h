@@ -24,10 +24,8 @@
 #include <vector>
 
 #include "agents/common/period_levels.h"
-#include "framework/base/random.h"
+#include "agents/improvement/improvement_agent.h"
 #include "framework/config/fields.h"
-#include "framework/search/agent.h"
-#include "framework/search/outcome_table.h"
 
 namespace emplace {
 
@@ -40,40 +38,32 @@ struct PeriodMultilevelConfig {
   }
 };
 
-class PeriodMultilevelAgent final : public Agent {
+class PeriodMultilevelAgent final : public ImprovementAgent {
  public:
   using Config = PeriodMultilevelConfig;
   /// @throws SettingError for a number out of range
   PeriodMultilevelAgent(const AgentContext& context, const Config& config);
-  void Step(Evaluator& evaluator) override;
-  bool Finished() const override { return !population_.empty() && !has_choice_; }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
-
-  struct Member {
-    Placement placement;
-    Score score;
-  };
-  /// The best of the population. @pre a step was made
-  const Member& best() const;
 
  private:
+  void Begin(const std::vector<ScoredPlacement>& found) override { population_ = found; }
+  void Improve(Evaluator& evaluator) override;
+  void Adopted() override { Add(best()); }
+  void SaveSearch(StateWriter& writer) const override;
+  void LoadSearch(StateReader& reader) override;
   /// @param start  of the problem; empty: a split of the coarsest level
   Placement Refine(std::span<const int> keep_apart, const Placement& start, double hot);
   Placement Create();
   Placement Recombine();
   Placement AnnealBest();
   std::int64_t Proposals(int num_groups) const;
-  void Add(Member member);
+  void Add(ScoredPlacement member);
 
   std::shared_ptr<const Problem> problem_;
   Interrupt interrupt_;
   Config config_;
-  bool has_choice_;
   double total_cost_ = 0;  // of all groups, mean over their devices [ns]
   std::shared_ptr<const PeriodLevel> finest_;
-  Rng rng_;
-  std::vector<Member> population_;
+  std::vector<ScoredPlacement> population_;
 };
 
 }  // namespace emplace

@@ -12,6 +12,7 @@
 #include "agents/improvement/counted_evaluator.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/multilevel/multilevel.h"
+#include "agents/period_multilevel/period_multilevel.h"
 #include "agents/tabu/tabu.h"
 #include "framework/config/setting_error.h"
 
@@ -19,7 +20,7 @@ namespace emplace {
 namespace {
 
 constexpr double kLeastShare = 0.1, kLearning = 0.5;
-constexpr std::int64_t kLargeGraph = 10'000, kLeastTurn = 128;
+constexpr std::int64_t kLargeGraph = 10'000, kLeastTurn = 128, kPeriodTurns = 16;
 
 // ln(before / after), 1 where less memory is missing, 0 where nothing is better.
 double Gain(const Score& before, const Score& after) {
@@ -35,9 +36,12 @@ PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config
     : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
   RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
   RequireRange("abreast", config.abreast, 2, 1000);
+  is_period_ = context.problem->objective() == Objective::kPeriod;
   num_multilevel_ = config.abreast / 2;
   longest_turn_ = config.turn;
-  if (const std::int64_t ops = context.problem->num_ops(); ops > kLargeGraph) {
+  if (const std::int64_t ops = context.problem->num_ops(); is_period_) {
+    longest_turn_ *= kPeriodTurns;
+  } else if (ops > kLargeGraph) {
     longest_turn_ = std::min(config.turn, std::max(kLeastTurn, config.turn * kLargeGraph / ops));
   }
   turn_ = std::min(kLeastTurn, longest_turn_);
@@ -53,7 +57,15 @@ void PortfolioAgent::Add(std::uint64_t seed, typename A::Config settings) {
 
 void PortfolioAgent::MakeMembers(const std::function<std::uint64_t()>& draw_seed) {
   members_.clear();
-  for (int i = 0; i < num_multilevel_; ++i) Add<MultilevelAgent>(draw_seed());
+  for (int i = 0; i < num_multilevel_; ++i) {
+    if (is_period_) {
+      members_.push_back({std::make_unique<PeriodMultilevelAgent>(
+          AgentContext{context_.problem, draw_seed(), context_.end_construction, context_.end_step},
+          PeriodMultilevelConfig{})});
+    } else {
+      Add<MultilevelAgent>(draw_seed());
+    }
+  }
   Add<TabuAgent>(draw_seed());
   Add<LargeNeighborhoodAgent>(draw_seed());
   Add<GeneticAgent>(draw_seed());
@@ -100,9 +112,12 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
   for (std::size_t i = 0; i < turn.size(); ++i) {
     ImprovementAgent& agent = *members_[turn[i]].agent;
     agent.Adopt(best());
-    searches.emplace_back([&, i](Evaluator& own) {
+    const bool one_step = is_period_ && turn[i] < static_cast<std::size_t>(num_multilevel_);
+    searches.emplace_back([&, i, one_step](Evaluator& own) {
       CountedEvaluator counted(own);
-      while (counted.count() < turn_) agent.Step(counted);
+      do {
+        agent.Step(counted);
+      } while (counted.count() < turn_ && !one_step);
       evaluations[i] = counted.count();
     });
   }

@@ -18,6 +18,9 @@
 // member's behind it, 0 if that is no better (1 instead of the logarithm where less memory is
 // missing), so that who finds more searches more.
 //
+// For the period period_multilevel takes the place of multilevel; a turn of it is one step, and
+// those of the others are up to 16 * `turn` long, since evaluations are quicker.
+//
 // Turns are counted in evaluations, not in seconds, and members share what they found at the end of
 // a turn only: the same seed gives the same search, whatever the threads.
 //
@@ -75,6 +78,7 @@ class PortfolioAgent final : public ImprovementAgent {
 
   AgentContext context_;
   Config config_;
+  bool is_period_ = false;
   int num_multilevel_ = 0;
   std::int64_t turn_ = 0, longest_turn_ = 0;  // evaluations
   std::vector<Member> members_;
