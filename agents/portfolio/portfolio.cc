@@ -20,6 +20,7 @@ namespace emplace {
 namespace {
 
 constexpr double kLeastShare = 0.1, kLearning = 0.5;
+constexpr int kPatience = 16;  // turns
 constexpr std::int64_t kLargeGraph = 10'000, kLeastTurn = 128, kPeriodTurns = 16;
 
 // ln(before / after), 1 where less memory is missing, 0 where nothing is better.
@@ -48,28 +49,24 @@ PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config
 }
 
 template <class A>
-void PortfolioAgent::Add(std::uint64_t seed, typename A::Config settings) {
+PortfolioAgent::Member PortfolioAgent::Make(std::uint64_t seed, typename A::Config settings) const {
   AgentContext context = context_;
   context.seed = seed;
-  settings.start = config_.start;
-  members_.push_back({std::make_unique<A>(context, settings)});
+  if constexpr (requires { settings.start; }) settings.start = config_.start;
+  return {std::make_unique<A>(context, settings)};
+}
+
+PortfolioAgent::Member PortfolioAgent::MakeMultilevel(std::uint64_t seed) const {
+  return is_period_ ? Make<PeriodMultilevelAgent>(seed) : Make<MultilevelAgent>(seed);
 }
 
 void PortfolioAgent::MakeMembers(const std::function<std::uint64_t()>& draw_seed) {
   members_.clear();
-  for (int i = 0; i < num_multilevel_; ++i) {
-    if (is_period_) {
-      members_.push_back({std::make_unique<PeriodMultilevelAgent>(
-          AgentContext{context_.problem, draw_seed(), context_.end_construction, context_.end_step},
-          PeriodMultilevelConfig{})});
-    } else {
-      Add<MultilevelAgent>(draw_seed());
-    }
-  }
-  Add<TabuAgent>(draw_seed());
-  Add<LargeNeighborhoodAgent>(draw_seed());
-  Add<GeneticAgent>(draw_seed());
-  Add<HillClimbAgent>(draw_seed(), {.batch = 32});
+  for (int i = 0; i < num_multilevel_; ++i) members_.push_back(MakeMultilevel(draw_seed()));
+  members_.push_back(Make<TabuAgent>(draw_seed()));
+  members_.push_back(Make<LargeNeighborhoodAgent>(draw_seed()));
+  members_.push_back(Make<GeneticAgent>(draw_seed()));
+  members_.push_back(Make<HillClimbAgent>(draw_seed(), {.batch = 32}));
 }
 
 void PortfolioAgent::Begin(const std::vector<ScoredPlacement>&) {
@@ -110,50 +107,65 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
   std::vector<std::int64_t> evaluations(turn.size());
   std::vector<std::function<void(Evaluator&)>> searches;
   for (std::size_t i = 0; i < turn.size(); ++i) {
-    ImprovementAgent& agent = *members_[turn[i]].agent;
-    agent.Adopt(best());
+    Member& member = members_[turn[i]];
+    if (member.stale) member.agent->Adopt(best());
     const bool one_step = is_period_ && turn[i] < static_cast<std::size_t>(num_multilevel_);
     searches.emplace_back([&, i, one_step](Evaluator& own) {
       CountedEvaluator counted(own);
+      const Score before = member.agent->best().score;
       do {
-        agent.Step(counted);
+        member.agent->Step(counted);
       } while (counted.count() < turn_ && !one_step);
+      member.stale = member.agent->best().score >= before;
       evaluations[i] = counted.count();
     });
   }
   evaluator.RunAbreast(searches);
   const Score before = best().score;
+  ++stale_turns_;
   for (std::size_t i = 0; i < turn.size(); ++i) {
     Member& member = members_[turn[i]];
     const ScoredPlacement& found = member.agent->best();
     const double rate = Gain(before, found.score) / static_cast<double>(evaluations[i]);
     member.rate += kLearning * (rate - member.rate);
     member.tried = true;
-    Note(found);
+    if (Note(found)) stale_turns_ = 0;
   }
   current() = best();
   turn_ = std::min(2 * turn_, longest_turn_);
+  if (stale_turns_ >= kPatience) {
+    members_[next_anew_] = MakeMultilevel(rng()());
+    members_[next_anew_].stale = false;  // it has a basin of its own to find first
+    next_anew_ = (next_anew_ + 1) % num_multilevel_;
+    stale_turns_ = 0;
+  }
 }
 
 void PortfolioAgent::SaveSearch(StateWriter& writer) const {
   writer.Int(turn_);
+  writer.Int(stale_turns_);
+  writer.Int(next_anew_);
   for (const Member& member : members_) {
     std::ostringstream state;
     member.agent->Save(state);
     writer.Text(state.str());
     writer.Double(member.rate);
     writer.Int(member.tried);
+    writer.Int(member.stale);
   }
 }
 
 void PortfolioAgent::LoadSearch(StateReader& reader) {
   MakeMembers([] { return 0; });  // their generators are loaded
   turn_ = std::max<std::int64_t>(1, reader.Count("evaluations of a turn"));
+  stale_turns_ = static_cast<int>(reader.Count("a number of turns"));
+  next_anew_ = reader.Int("a multilevel search", 0, num_multilevel_ - 1);
   for (Member& member : members_) {
     std::istringstream state(reader.Text("the state of a search"));
     member.agent->Load(state);
     member.rate = reader.Double("a rate");
     member.tried = reader.Flag();
+    member.stale = reader.Flag();
   }
 }
 

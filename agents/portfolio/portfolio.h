@@ -4,12 +4,12 @@
 //
 // The members are abreast / 2 of multilevel, and one each of tabu, large_neighborhood, genetic and
 // hill_climb (32 moves at a time), with their default settings and seeds of their own. A step is a
-// turn of `abreast` of them, on as many threads as the evaluator has: each adopts the best
-// placement of all if that is better than its own, and searches until it has made as many
-// evaluations as the turn has or more. The first turn has 128, each further one twice as many, at
-// most `turn` (on graphs of more than 10,000 ops as many as take the time of `turn` on one of so
-// many, but no fewer than 128). All multilevel searches take part in every turn. The others go
-// round at first; from then on they are drawn one after another with probabilities in
+// turn of `abreast` of them, on as many threads as the evaluator has. A member whose last turn
+// brought it nothing better first adopts the best placement of all. Each then searches until it has
+// made as many evaluations as the turn has, or more: 128 in the first turn, twice as many in each
+// further one, at most `turn` (on graphs of more than 10,000 ops as many as take the time of `turn`
+// on one of so many, but no fewer than 128). All multilevel searches take part in every turn. The
+// others go round at first; from then on they are drawn one after another with probabilities in
 // proportion to
 //
 //   0.1 + r / (largest r of all),     r' = r / 2 + g / 2 behind each turn of the member,
@@ -20,6 +20,9 @@
 //
 // For the period period_multilevel takes the place of multilevel; a turn of it is one step, and
 // those of the others are up to 16 * `turn` long, since evaluations are quicker.
+//
+// After 16 turns without a better placement one of the multilevel searches, each in its turn,
+// begins anew, with its own starts: it may find a better basin.
 //
 // Turns are counted in evaluations, not in seconds, and members share what they found at the end of
 // a turn only: the same seed gives the same search, whatever the threads.
@@ -64,9 +67,11 @@ class PortfolioAgent final : public ImprovementAgent {
     std::unique_ptr<ImprovementAgent> agent;
     double rate = 0;     // r
     bool tried = false;  // had a turn
+    bool stale = true;   // its last turn brought it nothing better
   };
   template <class A>
-  void Add(std::uint64_t seed, typename A::Config settings = {});
+  Member Make(std::uint64_t seed, typename A::Config settings = {}) const;
+  Member MakeMultilevel(std::uint64_t seed) const;
   /// @param draw_seed  of each member
   void MakeMembers(const std::function<std::uint64_t()>& draw_seed);
   void Begin(const std::vector<ScoredPlacement>& starts) override;
@@ -81,6 +86,8 @@ class PortfolioAgent final : public ImprovementAgent {
   bool is_period_ = false;
   int num_multilevel_ = 0;
   std::int64_t turn_ = 0, longest_turn_ = 0;  // evaluations
+  int stale_turns_ = 0;                       // since the best was found, or a search began anew
+  int next_anew_ = 0;                         // multilevel search
   std::vector<Member> members_;
 };
 
