@@ -19,7 +19,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kLeastShare = 0.1, kLearning = 0.5;
+constexpr double kLeastShare = 0.1, kLearning = 0.5, kLeastLength = 0.125;
 constexpr int kPatience = 16;  // turns
 constexpr std::int64_t kLargeGraph = 10'000, kLeastTurn = 128, kPeriodTurns = 16;
 
@@ -37,12 +37,14 @@ PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config
     : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
   RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
   RequireRange("abreast", config.abreast, 2, 1000);
+  const std::int64_t ops = context.problem->num_ops();
   is_period_ = context.problem->objective() == Objective::kPeriod;
-  num_multilevel_ = config.abreast / 2;
+  is_large_ = !is_period_ && ops > kLargeGraph;
+  abreast_ = is_large_ ? 2 : config.abreast;
+  num_multilevel_ = abreast_ / 2;
   longest_turn_ = config.turn;
-  if (const std::int64_t ops = context.problem->num_ops(); is_period_) {
-    longest_turn_ *= kPeriodTurns;
-  } else if (ops > kLargeGraph) {
+  if (is_period_) longest_turn_ *= kPeriodTurns;
+  if (is_large_) {
     longest_turn_ = std::min(config.turn, std::max(kLeastTurn, config.turn * kLargeGraph / ops));
   }
   turn_ = std::min(kLeastTurn, longest_turn_);
@@ -82,7 +84,7 @@ std::vector<std::size_t> PortfolioAgent::DrawTurn() {
   for (std::size_t i = turn.size(); i < members_.size(); ++i) {
     share[i] = kLeastShare + (largest > 0 ? members_[i].rate / largest : 0);
   }
-  const std::size_t wanted = std::min<std::size_t>(config_.abreast, members_.size());
+  const std::size_t wanted = std::min<std::size_t>(abreast_, members_.size());
   for (std::size_t i = turn.size(); i < members_.size() && turn.size() < wanted; ++i) {
     if (members_[i].tried) continue;
     turn.push_back(i);
@@ -104,23 +106,33 @@ std::vector<std::size_t> PortfolioAgent::DrawTurn() {
 
 void PortfolioAgent::Improve(Evaluator& evaluator) {
   const std::vector<std::size_t> turn = DrawTurn();
+  double largest = 0;
+  for (const std::size_t m : turn) largest = std::max(largest, members_[m].rate);
   std::vector<std::int64_t> evaluations(turn.size());
   std::vector<std::function<void(Evaluator&)>> searches;
   for (std::size_t i = 0; i < turn.size(); ++i) {
     Member& member = members_[turn[i]];
     if (member.stale) member.agent->Adopt(best());
+    const double share =
+        member.tried && largest > 0 ? std::max(kLeastLength, member.rate / largest) : 1;
     const bool one_step = is_period_ && turn[i] < static_cast<std::size_t>(num_multilevel_);
-    searches.emplace_back([&, i, one_step](Evaluator& own) {
+    const std::int64_t enough =
+        one_step ? 1 : static_cast<std::int64_t>(share * static_cast<double>(turn_));
+    searches.emplace_back([&, i, enough, one_step](Evaluator& own) {
       CountedEvaluator counted(own);
       const Score before = member.agent->best().score;
       do {
         member.agent->Step(counted);
-      } while (counted.count() < turn_ && !one_step);
+      } while (counted.count() < enough);
       member.stale = member.agent->best().score >= before;
-      evaluations[i] = counted.count();
+      evaluations[i] = one_step ? turn_ : counted.count();
     });
   }
-  evaluator.RunAbreast(searches);
+  if (is_large_) {
+    for (const auto& search : searches) search(evaluator);
+  } else {
+    evaluator.RunAbreast(searches);
+  }
   const Score before = best().score;
   ++stale_turns_;
   for (std::size_t i = 0; i < turn.size(); ++i) {

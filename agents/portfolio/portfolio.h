@@ -6,20 +6,27 @@
 // hill_climb (32 moves at a time), with their default settings and seeds of their own. A step is a
 // turn of `abreast` of them, on as many threads as the evaluator has. A member whose last turn
 // brought it nothing better first adopts the best placement of all. Each then searches until it has
-// made as many evaluations as the turn has, or more: 128 in the first turn, twice as many in each
-// further one, at most `turn` (on graphs of more than 10,000 ops as many as take the time of `turn`
-// on one of so many, but no fewer than 128). All multilevel searches take part in every turn. The
-// others go round at first; from then on they are drawn one after another with probabilities in
-// proportion to
+// made l * n evaluations or more. n is 128 in the first turn, twice as many in each further one, at
+// most `turn` (on larger graphs than 10,000 ops as many as take the time of `turn` on one of so
+// many, but no fewer than 128). l is 1 in a member's first turn, then
 //
-//   0.1 + r / (largest r of all),     r' = r / 2 + g / 2 behind each turn of the member,
+//   max(1/8, r / (largest r of those in the turn)).
+//
+// All multilevel searches take part in every turn. The others go round at first; from then on they
+// are drawn one after another with probabilities in proportion to
+//
+//   0.1 + r / (largest r of them),     r' = r / 2 + g / 2 behind each turn of the member,
 //
 // g = ln(T / T') / evaluations of the turn, T the best step time of all before it and T' the
 // member's behind it, 0 if that is no better (1 instead of the logarithm where less memory is
 // missing), so that who finds more searches more.
 //
-// For the period period_multilevel takes the place of multilevel; a turn of it is one step, and
-// those of the others are up to 16 * `turn` long, since evaluations are quicker.
+// For the period period_multilevel takes the place of multilevel; a turn of it is one step, which
+// counts n evaluations. n is 16 * `turn` at most, since evaluations are quicker.
+//
+// On graphs of more than 10,000 ops, of which only few placements can be evaluated, a turn is one
+// of one multilevel search and one other member, one after the other: there the threads share each
+// batch.
 //
 // After 16 turns without a better placement one of the multilevel searches, each in its turn,
 // begins anew, with its own starts: it may find a better basin.
@@ -83,8 +90,8 @@ class PortfolioAgent final : public ImprovementAgent {
 
   AgentContext context_;
   Config config_;
-  bool is_period_ = false;
-  int num_multilevel_ = 0;
+  bool is_period_ = false, is_large_ = false;
+  int abreast_ = 0, num_multilevel_ = 0;
   std::int64_t turn_ = 0, longest_turn_ = 0;  // evaluations
   int stale_turns_ = 0;                       // since the best was found, or a search began anew
   int next_anew_ = 0;                         // multilevel search
