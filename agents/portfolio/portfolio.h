@@ -15,7 +15,7 @@
 // All multilevel searches take part in every turn. The others go round at first; from then on they
 // are drawn one after another with probabilities in proportion to
 //
-//   0.1 + r / (largest r of them),     r' = r / 2 + g / 2 behind each turn of the member,
+//   0.1 + r / (largest r of all),      r' = r / 2 + g / 2 behind each turn of the member,
 //
 // g = ln(T / T') / evaluations of the turn, T the best step time of all before it and T' the
 // member's behind it, 0 if that is no better (1 instead of the logarithm where less memory is

@@ -3,6 +3,9 @@
 // The one-machine bound: how long a set of jobs takes at least on a machine that does one at a
 // time.
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "framework/base/time.h"
@@ -34,5 +37,22 @@ JobSet CriticalJobs(std::vector<Job>& jobs);
 /// them
 ///   and takes time / slots; rounded down if there are more than 16.
 Nanos OneMachineBound(std::vector<Job>& jobs, int slots = 1);
+
+/// Takes from `mask` the devices on which time_on(device) [ns] is more than `target`.
+/// @param mask  not 0
+/// @return the least time_on() of all that were in it [ns]; if that is more than `target`, the mask
+///   stays as it is
+template <class TimeOn>
+Nanos KeepFitting(std::uint64_t& mask, Nanos target, const TimeOn& time_on) {
+  std::uint64_t fitting = 0;
+  Nanos least = kMaxNanos;
+  for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
+    const Nanos time = time_on(std::countr_zero(rest));
+    least = std::min(least, time);
+    if (time <= target) fitting |= rest & -rest;
+  }
+  if (fitting != 0) mask = fitting;
+  return least;
+}
 
 }  // namespace emplace

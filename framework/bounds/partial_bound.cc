@@ -303,20 +303,14 @@ Nanos PartialBound::Devices(DeviceMasks& masks, Nanos target, bool& changed) {
   if (bound > target) return bound;
   for (int g = 0; g < problem_.num_groups(); ++g) {
     if (std::has_single_bit(masks[g])) continue;
-    std::uint64_t fitting = 0;
-    Nanos least = kMaxNanos;
-    for (std::uint64_t rest = masks[g]; rest; rest &= rest - 1) {
-      const int d = std::countr_zero(rest);
-      jobs_ = fixed_[d];
-      AddJobs(g, d, jobs_);
-      const Nanos time = OneMachineBound(jobs_, slots(d));
-      least = std::min(least, time);
-      if (time <= target) fitting |= rest & -rest;
-    }
-    bound = std::max(bound, least);
-    if (fitting == 0) return bound;
-    changed = changed || fitting != masks[g];
-    masks[g] = fitting;
+    const std::uint64_t before = masks[g];
+    bound = std::max(bound, KeepFitting(masks[g], target, [&](int d) {
+                       jobs_ = fixed_[d];
+                       AddJobs(g, d, jobs_);
+                       return OneMachineBound(jobs_, slots(d));
+                     }));
+    if (bound > target) return bound;
+    changed = changed || masks[g] != before;
   }
   return bound;
 }

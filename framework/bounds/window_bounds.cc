@@ -56,20 +56,14 @@ Nanos WindowBounds::Groups(DeviceMasks& masks, Nanos target, bool& changed) {
   Nanos bound = 0;
   for (int g = 0; g < std::ssize(masks); ++g) {
     if (std::has_single_bit(masks[g]) || ops_[g].size() == 1) continue;
-    std::uint64_t fitting = 0;
-    Nanos least = kMaxNanos;
-    for (std::uint64_t rest = masks[g]; rest; rest &= rest - 1) {
-      const int d = std::countr_zero(rest);
-      jobs_.clear();
-      for (int op : ops_[g]) AddJob(op, d);
-      const Nanos time = OneMachineBound(jobs_, graph_.problem().cluster().device(d).slots);
-      least = std::min(least, time);
-      if (time <= target) fitting |= rest & -rest;
-    }
-    bound = std::max(bound, least);
-    if (fitting == 0) return bound;
-    changed = changed || fitting != masks[g];
-    masks[g] = fitting;
+    const std::uint64_t before = masks[g];
+    bound = std::max(bound, KeepFitting(masks[g], target, [&](int d) {
+                       jobs_.clear();
+                       for (int op : ops_[g]) AddJob(op, d);
+                       return OneMachineBound(jobs_, graph_.problem().cluster().device(d).slots);
+                     }));
+    if (bound > target) return bound;
+    changed = changed || masks[g] != before;
   }
   return bound;
 }

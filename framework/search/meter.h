@@ -59,7 +59,6 @@ class MeteredEvaluator final : public Evaluator {
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   bool SetIssueOrder(std::span<const int> order) override;
-  std::vector<Evaluator*> Abreast(int) override { return {this}; }
   /// Counts and records what all of them evaluate: the first evaluation of each, then the second of
   /// each, and so on. They learn of the budget's seconds and of `cancelled` only (asked by several
   /// threads at once): what is beyond the budget's evaluations is cut off afterwards.
