@@ -297,10 +297,7 @@ void BranchAndBoundAgent::AddRows() {
 }
 
 void BranchAndBoundAgent::Begin(Evaluator& evaluator) {
-  std::vector<Placement> starts;
-  for (const std::string& name : config_.start) {
-    starts.push_back(MakeStart(*problem_, name, rng_, interrupt_));
-  }
+  const std::vector<Placement> starts = MakeStarts(*problem_, config_.start, rng_, interrupt_);
   const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   const std::size_t best = IndexOfBest(outcomes);
   best_ = starts[best];

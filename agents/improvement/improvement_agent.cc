@@ -86,10 +86,7 @@ void ImprovementAgent::Step(Evaluator& evaluator) {
     Improve(evaluator);
     return;
   }
-  std::vector<Placement> placements;
-  for (const std::string& name : start_) {
-    placements.push_back(MakeStart(*problem_, name, rng_, interrupt_));
-  }
+  std::vector<Placement> placements = MakeStarts(*problem_, start_, rng_, interrupt_);
   const std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
   std::vector<ScoredPlacement> starts;
   for (std::size_t i = 0; i < placements.size(); ++i) {

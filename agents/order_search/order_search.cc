@@ -58,10 +58,7 @@ void OrderSearchAgent::NoteBest() {
 }
 
 void OrderSearchAgent::Begin(Evaluator& evaluator) {
-  std::vector<Placement> starts;
-  for (const std::string& name : config_.start) {
-    starts.push_back(MakeStart(*problem_, name, rng_, interrupt_));
-  }
+  const std::vector<Placement> starts = MakeStarts(*problem_, config_.start, rng_, interrupt_);
   std::vector<std::vector<int>> orders{{}};
   has_orders_ = evaluator.SetIssueOrder({});
   if (has_orders_) {

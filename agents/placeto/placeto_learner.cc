@@ -54,7 +54,7 @@ PlacetoLearner::Task::Task(std::shared_ptr<const Problem> placed,
   const bool named = config.start != "redraw" && config.start != "best";
   const std::string start = named ? config.start : "random";
   ValidateStarts(problem.problem(), "start", {start});
-  fixed_start = MakeStart(problem.problem(), start, rng);
+  fixed_start = MakeStarts(problem.problem(), {start}, rng).front();
 }
 
 PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
@@ -104,7 +104,7 @@ void PlacetoLearner::Restart() {
     task->gains.clear();
     if (improved_ || config_.start != "best") continue;
     task->best.Reset();
-    task->fixed_start = MakeStart(task->problem.problem(), "random", rng_);
+    task->fixed_start = MakeStarts(task->problem.problem(), {"random"}, rng_).front();
   }
   improved_ = false;
   patience_.Reset();
@@ -118,7 +118,7 @@ bool PlacetoLearner::has_choices() const {
 }
 
 Placement PlacetoLearner::Start(Task& task, Rng& rng) const {
-  if (config_.start == "redraw") return MakeStart(task.problem.problem(), "random", rng);
+  if (config_.start == "redraw") return MakeStarts(task.problem.problem(), {"random"}, rng).front();
   if (config_.start == "best" && task.best.placement() != nullptr) return *task.best.placement();
   return task.fixed_start;
 }

@@ -71,10 +71,7 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
   planned_ = evaluator.remaining() == std::numeric_limits<std::int64_t>::max()
                  ? config_.evaluations
                  : std::max<std::int64_t>(1, evaluator.remaining());
-  std::vector<Placement> starts;
-  for (const std::string& name : config_.start) {
-    starts.push_back(MakeStart(*problem_, name, rng_, interrupt_));
-  }
+  const std::vector<Placement> starts = MakeStarts(*problem_, config_.start, rng_, interrupt_);
   const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   const std::size_t best = IndexOfBest(outcomes);
   best_score_ = ScoreOf(outcomes[best]);
