@@ -39,6 +39,7 @@ constexpr NamedValue kValues[] = {{"step_time", ColumnValue::kStepTime, ""},
                                   {"hardware_hours", ColumnValue::kHardwareHours, "h"},
                                   {"evaluations_to", ColumnValue::kEvaluationsTo, "count"},
                                   {"bound", ColumnValue::kBound, ""},
+                                  {"best_known", ColumnValue::kBestKnown, ""},
                                   {"gap", ColumnValue::kGap, "percent"},
                                   {"optimal", ColumnValue::kOptimal, "count"},
                                   {"noise_regret", ColumnValue::kNoiseRegret, "percent"}};

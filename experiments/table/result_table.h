@@ -54,6 +54,16 @@ enum class Verdict : std::uint8_t { kHolds, kDoesNotHold, kOpen };
 /// "holds", "does not hold", "open"
 std::string ToString(Verdict verdict);
 
+/// Could a claim about a method have held, had the method found other placements?
+enum class Possibility : std::uint8_t {
+  kUnknown,   ///< the claim names no method, or is open
+  kKnown,     ///< with the step time of a placement that some run of the row found
+  kNotKnown,  ///< not with these, but the bound does not exclude it
+  kExcluded,  ///< not even at the bound; taken for claims that shorter step times favour
+};
+/// "", "possible", "not known to be possible", "not possible"
+std::string ToString(Possibility possibility);
+
 /// A claim in one row.
 struct ClaimRow {
   int row = 0;  ///< index into ResultTable::rows
@@ -62,6 +72,10 @@ struct ClaimRow {
   double share = 0;            ///< of the resamples in which the comparison holds; NaN if open
   bool by_chance = false;      ///< false: all resamples are alike
   std::vector<std::string> missing;
+  Possibility possible = Possibility::kUnknown;
+  /// Both sides if the method had the best known step time of the row, or the bound; NaN: unknown.
+  double best_left = std::numeric_limits<double>::quiet_NaN(), best_right = best_left;
+  double bound_left = best_left, bound_right = best_left;
 };
 
 /// A claim in all rows that it is about; the texts are those of LayoutClaim.
@@ -71,6 +85,8 @@ struct ClaimResult {
   int rows_held = 0;
   double share = 0;  ///< of the resamples in which it holds in as many rows as it says; NaN if open
   bool by_chance = false;
+  std::string of;                                ///< column of the method; may be empty
+  Possibility possible = Possibility::kUnknown;  ///< in as many rows as it says
   std::vector<ClaimRow> rows;
 };
 

@@ -96,6 +96,7 @@ double EvaluationsTo(const std::vector<BestSoFar>& best, double target, double p
 double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit) {
   switch (value) {
     case ColumnValue::kStepTime:
+    case ColumnValue::kBestKnown:
       return run.best_ns * PerNanosecond(unit);
     case ColumnValue::kEvaluations:
       return static_cast<double>(run.evaluations);
@@ -120,10 +121,14 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
   return 0;
 }
 
+// Of all runs of a column together, whatever they differ in.
+bool IsLeast(ColumnValue value) {
+  return value == ColumnValue::kBound || value == ColumnValue::kBestKnown;
+}
+
 // The same for every seed, or a verdict: such numbers have no interval.
 bool HasInterval(ColumnValue value) {
-  return value != ColumnValue::kBound && value != ColumnValue::kOptimal &&
-         value != ColumnValue::kNoiseRegret;
+  return value != ColumnValue::kOptimal && value != ColumnValue::kNoiseRegret;
 }
 
 // Has the run what the column shows? All that are done have it, but for what `emplace stress` adds.
@@ -155,11 +160,22 @@ RowValues::RowValues(const std::vector<LayoutColumn>& columns,
                      const std::string& unit,
                      const std::string& name,
                      const std::vector<const ResultRun*>& runs)
-    : unit_(unit),
+    : layout_(columns),
+      unit_(unit),
       name_(name),
       columns_(columns.size()),
       runs_(columns.size()),
       num_finite_(columns.size()) {
+  bound_ = kInfinite;
+  for (const ResultRun* run : runs) {
+    if (run->progress != RunProgress::kDone) continue;
+    bound_ = std::min(bound_, NumberOf(*run, ColumnValue::kBound, unit_));
+    if (std::isfinite(run->best_ns)) {
+      known_times_.push_back(NumberOf(*run, ColumnValue::kStepTime, unit_));
+    }
+  }
+  if (std::isinf(bound_)) bound_ = 0;
+  std::ranges::sort(known_times_);
   for (const int i : order) {
     const LayoutColumn& column = columns[i];
     if (column.value == ColumnValue::kFormula) {
@@ -169,7 +185,7 @@ RowValues::RowValues(const std::vector<LayoutColumn>& columns,
         if (!column.agent.empty() && run->agent != column.agent) continue;
         if (Satisfies(*run, column.where)) runs_[i].push_back(run);
       }
-      RequireAlike(runs_[i], name_, column.name);
+      if (!IsLeast(column.value)) RequireAlike(runs_[i], name_, column.name);
       columns_[i] = EvaluateColumn(i, column);
     }
     if (column.unit == "percent") {
@@ -198,7 +214,10 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
   const int num_runs = static_cast<int>(done.size());
 
   std::vector<double> numbers(num_runs);
-  if (column.value != ColumnValue::kEvaluationsTo) {
+  if (IsLeast(column.value)) {
+    for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
+    number.value = *std::ranges::min_element(numbers);
+  } else if (column.value != ColumnValue::kEvaluationsTo) {
     for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
     number.value = Median(numbers);
     if (HasInterval(column.value)) {
@@ -255,6 +274,22 @@ Resampled RowValues::Evaluate(const Formula& formula) const {
     number.samples.push_back(evaluate([&](const Resampled& input) { return input.At(b); }));
   }
   return number;
+}
+
+double RowValues::ValueIf(const std::string& name, const std::string& column, double value) const {
+  if (name == column) return value;
+  const int index = index_of_.at(name);
+  const LayoutColumn& layout = layout_[index];
+  if (layout.value != ColumnValue::kFormula) return columns_[index].value;
+  return EvaluateIf(*layout.formula, column, value) * (layout.unit == "percent" ? 100 : 1);
+}
+
+double RowValues::EvaluateIf(const Formula& formula,
+                             const std::string& column,
+                             double value) const {
+  std::vector<double> values;
+  for (const std::string& name : formula.names()) values.push_back(ValueIf(name, column, value));
+  return formula.Evaluate(values);
 }
 
 }  // namespace emplace

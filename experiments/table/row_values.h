@@ -60,15 +60,27 @@ class RowValues {
   /// The value of a formula of columns, in their units. A name that is no column is told in
   /// `missing`.
   Resampled Evaluate(const Formula& formula) const;
+  /// The same, without resamples, if a column, and with it those computed from it, had another
+  /// value. @pre Evaluate(formula).run
+  double EvaluateIf(const Formula& formula, const std::string& column, double value) const;
+
+  /// Step times of all runs of the row that are done and fit, ascending [unit].
+  const std::vector<double>& known_times() const { return known_times_; }
+  /// A bound that holds for all of them [unit]; 0: none.
+  double bound() const { return bound_; }
 
  private:
   Resampled EvaluateColumn(int index, const LayoutColumn& column);
+  double ValueIf(const std::string& name, const std::string& column, double value) const;
 
+  std::vector<LayoutColumn> layout_;
   std::string unit_, name_;
   std::map<std::string, int> index_of_;
   std::vector<Resampled> columns_;
   std::vector<std::vector<const ResultRun*>> runs_;
   std::vector<int> num_finite_;
+  std::vector<double> known_times_;
+  double bound_ = 0;
 };
 
 }  // namespace emplace

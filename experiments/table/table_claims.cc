@@ -38,12 +38,28 @@ std::string ToString(Verdict verdict) {
   return "";
 }
 
+std::string ToString(Possibility possibility) {
+  switch (possibility) {
+    case Possibility::kUnknown:
+      return "";
+    case Possibility::kKnown:
+      return "possible";
+    case Possibility::kNotKnown:
+      return "not known to be possible";
+    case Possibility::kExcluded:
+      return "not possible";
+  }
+  EMPLACE_CHECK(false);
+  return "";
+}
+
 ClaimCheck::ClaimCheck(const LayoutClaim& claim) : claim_(claim), rows_held_(kTableResamples) {
   result_.text = claim.text;
   result_.confidence = claim.confidence;
   result_.holds = claim.holds_text;
   result_.op = claim.holds.op;
   result_.scope = ToString(claim.in);
+  result_.of = claim.of;
 }
 
 void ClaimCheck::Add(int row, const RowValues& values) {
@@ -75,7 +91,36 @@ void ClaimCheck::Add(int row, const RowValues& values) {
     ++rows_held_[b];
   }
   result.share = static_cast<double>(held) / kTableResamples;
+  AddPossible(values, result);
   result_.rows.push_back(std::move(result));
+}
+
+void ClaimCheck::AddPossible(const RowValues& values, ClaimRow& row) const {
+  if (claim_.of.empty() || values.known_times().empty()) return;
+  const Comparison& holds = claim_.holds;
+  const auto left = [&](double time) { return values.EvaluateIf(holds.left, claim_.of, time); };
+  const auto right = [&](double time) { return values.EvaluateIf(holds.right, claim_.of, time); };
+  row.best_left = left(values.known_times().front());
+  row.best_right = right(values.known_times().front());
+  row.bound_left = left(values.bound());
+  row.bound_right = right(values.bound());
+  const bool known = std::ranges::any_of(
+      values.known_times(), [&](double time) { return holds.Holds(left(time), right(time)); });
+  row.possible = known                                          ? Possibility::kKnown
+                 : holds.Holds(row.bound_left, row.bound_right) ? Possibility::kNotKnown
+                                                                : Possibility::kExcluded;
+}
+
+Possibility ClaimCheck::Possible() const {
+  int known = 0, not_excluded = 0;
+  for (const ClaimRow& row : result_.rows) {
+    if (row.possible == Possibility::kUnknown) return Possibility::kUnknown;
+    known += row.possible == Possibility::kKnown;
+    not_excluded += row.possible != Possibility::kExcluded;
+  }
+  return HoldsIn(known)          ? Possibility::kKnown
+         : HoldsIn(not_excluded) ? Possibility::kNotKnown
+                                 : Possibility::kExcluded;
 }
 
 bool ClaimCheck::HoldsIn(int num_rows) const {
@@ -102,6 +147,7 @@ ClaimResult ClaimCheck::Result() const {
     result.share = kNoNumber;
     return result;
   }
+  result.possible = Possible();
   result.verdict = HoldsIn(result.rows_held) ? Verdict::kHolds : Verdict::kDoesNotHold;
   const auto held = std::count_if(
       rows_held_.begin(), rows_held_.end(), [&](int num_rows) { return HoldsIn(num_rows); });

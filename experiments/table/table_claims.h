@@ -20,6 +20,8 @@ class ClaimCheck {
 
  private:
   bool HoldsIn(int num_rows) const;
+  void AddPossible(const RowValues& values, ClaimRow& row) const;
+  Possibility Possible() const;
 
   const LayoutClaim& claim_;
   ClaimResult result_;

@@ -37,6 +37,8 @@ std::string ToText(ColumnValue value) {
       return "evaluations_to";
     case ColumnValue::kBound:
       return "bound";
+    case ColumnValue::kBestKnown:
+      return "best_known";
     case ColumnValue::kGap:
       return "gap";
     case ColumnValue::kOptimal:
@@ -76,6 +78,9 @@ Json ClaimJson(const ClaimResult& claim) {
                     {"left", JsonNumber(row.left)},
                     {"right", JsonNumber(row.right)},
                     {"share", Finite(row.share)},
+                    {"possible", ToString(row.possible)},
+                    {"best_known", {JsonNumber(row.best_left), JsonNumber(row.best_right)}},
+                    {"at_bound", {JsonNumber(row.bound_left), JsonNumber(row.bound_right)}},
                     {"missing", row.missing}});
   }
   return {{"text", claim.text},
@@ -85,6 +90,8 @@ Json ClaimJson(const ClaimResult& claim) {
           {"verdict", ToString(claim.verdict)},
           {"rows_held", claim.rows_held},
           {"share", Finite(claim.share)},
+          {"of", claim.of},
+          {"possible", ToString(claim.possible)},
           {"rows", rows}};
 }
 

@@ -41,8 +41,9 @@ struct LayoutFields {
     v.Field("columns",
             columns,
             "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
-            "seconds, hardware_hours, bound, gap, optimal, noise_regret (after emplace stress) or "
-            "evaluations_to with target: FORMULA, where: {KEY: VALUE}} and {name: NAME, label: "
+            "seconds, hardware_hours, gap, optimal, noise_regret (after emplace stress), "
+            "evaluations_to with target: FORMULA, or bound or best_known (of all agents if none is "
+            "named), where: {KEY: VALUE}} and {name: NAME, label: "
             "TEXT, formula: FORMULA, unit: percent, ratio, count or a "
             "time}, whose names stand for the other columns' numbers in their units (23.5 in "
             "percent); or agents: the step time of each agent found, best first");
@@ -50,10 +51,13 @@ struct LayoutFields {
             published,
             "{source: TEXT, confidence: V, R, ? or ours} of the rows' published numbers, which are "
             "in their columns' units");
-    v.Field("claims",
-            claims,
-            "list of {text: TEXT, confidence: V, R, ? or ours, holds: FORMULA <= FORMULA (or <, >, "
-            ">=), where: {KEY: VALUE} of the rows, in: every, some or most of them}");
+    v.Field(
+        "claims",
+        claims,
+        "list of {text: TEXT, confidence: V, R, ? or ours, holds: FORMULA <= FORMULA (or <, >, "
+        ">=), where: {KEY: VALUE} of the rows, in: every, some or most of them, of: COLUMN of the "
+        "method whose short step times it is about: shows what the best known placements and "
+        "the bounds would give}");
   }
 };
 
@@ -66,7 +70,7 @@ struct PublishedFields {
 };
 
 struct ClaimFields {
-  std::string text, confidence, holds, in = "every";
+  std::string text, confidence, holds, in = "every", of;
   ConfigNode where = ConfigNode::FromString("{}", "default");
   void Visit(FieldVisitor& v) {
     v.Field("text", text, "the claim in words");
@@ -74,6 +78,7 @@ struct ClaimFields {
     v.Field("holds", holds, "comparison of two formulas");
     v.Field("where", where, "rows that it is about");
     v.Field("in", in, "how many of them");
+    v.Field("of", of, "column of the method");
   }
 };
 
@@ -201,6 +206,7 @@ class LayoutReader {
     for (size_t i = 0; i < layout_.columns.size(); ++i) {
       const LayoutColumn& column = layout_.columns[i];
       if (column.value == ColumnValue::kFormula || !column.agent.empty()) continue;
+      if (column.value == ColumnValue::kBestKnown || column.value == ColumnValue::kBound) continue;
       if (!in_keys && !in_rows && !says_agent(column.where)) {
         columns_->node(i).Fail("expected agent: LABEL (or rows with the key agent), or a formula");
       }
@@ -220,13 +226,24 @@ class LayoutReader {
                       ReadConditions(fields.where),
                       fields.in == "every"  ? ClaimScope::kEvery
                       : fields.in == "some" ? ClaimScope::kSome
-                                            : ClaimScope::kMost};
+                                            : ClaimScope::kMost,
+                      fields.of};
     if (columns_) {
       columns_->RequireNames(claim.holds.left);
       columns_->RequireNames(claim.holds.right);
+      RequireMethod(claim, node);
     }
     RequireRows(claim, fields.where);
     layout_.claims.push_back(std::move(claim));
+  }
+
+  void RequireMethod(const LayoutClaim& claim, const ConfigNode& node) const {
+    if (claim.of.empty()) return;
+    std::vector<std::string> choices;
+    for (const LayoutColumn& column : layout_.columns) {
+      if (column.value == ColumnValue::kStepTime) choices.push_back(column.name);
+    }
+    RequireOneOf(claim.of, choices, "column of a step time", node.At("of"));
   }
 
   void RequireRows(const LayoutClaim& claim, const ConfigNode& where) const {

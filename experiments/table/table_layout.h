@@ -14,10 +14,11 @@
 //     - {name: expert, agent: expert}
 //     - {name: found, agent: seq2seq, value: evaluations_to, target: "1.01 * rl"}
 //     - {name: speedup, label: speed-up, formula: "expert / rl - 1", unit: percent}
+//     - {name: best_known, value: best_known}         of all runs of the row
 //   published: {source: "Mirhoseini et al., ICML 2017, table 1", confidence: R}
 //   claims:
 //     - {text: "RL beats the expert on NMT", confidence: R, holds: "rl < expert",
-//        where: {graph: nmt}, in: every}
+//        where: {graph: nmt}, in: every, of: rl}
 //
 // A name in a formula is the number of that column in the same row, in the column's unit: seconds
 // where the table has seconds, 23.5 for a column in percent. `confidence` is how sure we are of
@@ -67,9 +68,11 @@ enum class ColumnValue : std::uint8_t {
   kHardwareHours,  ///< that measuring the same placements would have taken [h]
   kEvaluationsTo,  ///< placements simulated until the best one was at most the target; infinite if
                    ///< it never was
-  kBound,          ///< proven lower bound of the problem
-  kGap,            ///< step time / bound - 1
-  kOptimal,        ///< 1: the bound proves the placement optimal, 0: it does not
+  kBound,          ///< proven lower bound of the problem; of several problems the least
+  kBestKnown,    ///< the shortest step time of all runs, whatever agent and seed; infinite if none
+                 ///< fits
+  kGap,          ///< step time / bound - 1
+  kOptimal,      ///< 1: the bound proves the placement optimal, 0: it does not
   kNoiseRegret,  ///< mean over draws of noise of step time / best of the run - 1 (`emplace stress`)
   kFormula,      ///< of other columns
 };
@@ -78,7 +81,7 @@ enum class ColumnValue : std::uint8_t {
 struct LayoutColumn {
   std::string name, label;
   ColumnValue value = ColumnValue::kStepTime;
-  std::string agent;                ///< label; empty: the agent that the row says
+  std::string agent;                ///< label; empty: the agent that the row says, or all
   std::vector<RunCondition> where;  ///< runs of the row that have all of these
   std::optional<Formula> formula;   ///< of kFormula; the target of kEvaluationsTo [unit of table]
   std::string unit;  ///< "s", "ms", "us", "ns", "h", "count", "ratio", "percent" (100 times what
@@ -95,6 +98,7 @@ struct LayoutClaim {
   Comparison holds;
   std::vector<RunCondition> where;  ///< rows that have all of these
   ClaimScope in = ClaimScope::kEvery;
+  std::string of;  ///< column of the method whose short step times the claim is about; may be empty
 };
 
 /// The whole layout.

@@ -38,10 +38,33 @@ std::string Side(double value) {
   return std::isfinite(value) ? fmt::format("{:.4g}", value) : FormatCellNumber(value, kPlain);
 }
 
+// What the method could have reached; nothing if the claim holds or is about no method.
+std::string PossibleText(const ClaimRow& row, const std::string& op) {
+  if (row.verdict == Verdict::kHolds || row.possible == Possibility::kUnknown) return "";
+  return fmt::format("; best known: {} {} {}, bound: {} {} {}: {}",
+                     Side(row.best_left),
+                     op,
+                     Side(row.best_right),
+                     Side(row.bound_left),
+                     op,
+                     Side(row.bound_right),
+                     ToString(row.possible));
+}
+
+// "does not hold", and whether it could have.
+std::string VerdictText(const ClaimResult& claim) {
+  if (claim.verdict != Verdict::kDoesNotHold || claim.possible == Possibility::kUnknown) {
+    return ToString(claim.verdict);
+  }
+  return claim.possible == Possibility::kKnown
+             ? "not reached"
+             : fmt::format("{}, {} here", ToString(claim.verdict), ToString(claim.possible));
+}
+
 std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
   const bool open = claim.verdict == Verdict::kOpen;
   std::string text = fmt::format("- **{}** [{}] {} (`{}` in {} row{}): {} of {} rows{}\n",
-                                 ToString(claim.verdict),
+                                 VerdictText(claim),
                                  claim.confidence,
                                  claim.text,
                                  claim.holds,
@@ -54,13 +77,14 @@ std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
     const std::string name = table.rows[row.row].Name();
     text += row.verdict == Verdict::kOpen
                 ? fmt::format("  - {}: open, not run: {}\n", name, fmt::join(row.missing, ", "))
-                : fmt::format("  - {}: {} {} {} {}{}\n",
+                : fmt::format("  - {}: {} {} {} {}{}{}\n",
                               name,
                               Side(row.left),
                               claim.op,
                               Side(row.right),
                               ToString(row.verdict),
-                              Share(row.share, row.by_chance));
+                              Share(row.share, row.by_chance),
+                              PossibleText(row, claim.op));
   }
   return text;
 }

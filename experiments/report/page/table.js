@@ -91,6 +91,19 @@ function showTable() {
   if (table.claims.length) showClaims(table);
 }
 
+// What the method could have reached in a row, where it did not.
+function claimPossible(row, show) {
+  if (row.verdict === 'holds' || !row.possible) return '';
+  return `; best known: ${show(row.best_known)}, bound: ${show(row.at_bound)}: ${row.possible}`;
+}
+
+// "does not hold", and whether it could have.
+function claimVerdict(claim) {
+  if (claim.verdict !== 'does not hold' || !claim.possible) return claim.verdict;
+  return claim.possible === 'possible' ? 'not reached' :
+                                         `${claim.verdict}, ${claim.possible} here`;
+}
+
 // Both sides of the comparison in each row that the claim is about, folded away.
 function claimNumbers(table, claim) {
   const side = (value) => value === null ? '–' : tableNumber(value);
@@ -102,7 +115,8 @@ function claimNumbers(table, claim) {
         {class: row.verdict.split(' ')[0]},
         row.verdict === 'open' ?
             `${name}: open (${row.missing.join(', ')} not run)` :
-            `${name}: ${side(row.left)} ${operator} ${side(row.right)} ${row.verdict}`);
+            `${name}: ${side(row.left)} ${operator} ${side(row.right)} ${row.verdict}` +
+                claimPossible(row, (pair) => pair.map(side).join(` ${operator} `)));
   });
   return element('details', {}, element('summary', {}, 'row by row'), element('ul', {}, rows));
 }
@@ -113,7 +127,7 @@ function showClaims(table) {
         'tr',
         {'data-verdict': claim.verdict},
         element('td', {class: 'text'}, `${claim.text} [${claim.confidence}]`),
-        element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claim.verdict),
+        element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claimVerdict(claim)),
         element('td', {class: 'text'}, `${claim.holds} in ${claim.in}`),
         element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
         element('td', {}, claim.share === null ? '–' : Format.percent(claim.share))),

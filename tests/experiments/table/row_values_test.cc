@@ -30,6 +30,27 @@ double ShareOfMedian(int n, int k) {
   return share;
 }
 
+TEST_CASE("the best known and the bound are of all runs of the row") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {3, 2});
+  AddRuns(runs, "g", "expert", {4});
+  AddRuns(runs, "g", "single_gpu", {kOom});
+  for (ResultRun& run : runs.runs) run.bound.value = 1'000'000'000;
+  runs.runs[2].bound.value = 500'000'000;
+  runs.runs.push_back(MakeRun("g", "rl", 2, 1));
+  runs.runs.back().progress = RunProgress::kStopped;
+  const RowValues values = ValuesOf(
+      LayoutOf("columns: [{agent: rl}, {name: known, value: best_known}, {name: least, value: "
+               "bound}, {name: of_expert, value: best_known, agent: expert}]"),
+      runs);
+  CHECK(values.column(1).value == doctest::Approx(2));
+  CHECK(!PercentileInterval(values.column(1)));
+  CHECK(values.column(2).value == doctest::Approx(0.5));
+  CHECK(values.column(3).value == doctest::Approx(4));
+  CHECK(values.known_times() == std::vector<double>{2, 3, 4});
+  CHECK(values.bound() == doctest::Approx(0.5));
+}
+
 TEST_CASE("the interval is that of the bootstrap's exact distribution") {
   const TableLayout layout = LayoutOf("columns: [{agent: rl}]\nunit: ns");
   for (const int n : {3, 5, 7, 9, 11, 15, 21}) {

@@ -107,4 +107,55 @@ TEST_CASE("where: of rows that are made by keys, also what all of their runs hav
   CHECK(table.claims[1].verdict == Verdict::kOpen);
 }
 
+// rl has 2 where 1.5 is known and 0.5 cannot be undercut; the expert has 3.
+ResultRuns PossibleRuns() {
+  ResultRuns runs;
+  AddRuns(runs, "a", "rl", {2, 2, 2});
+  AddRuns(runs, "a", "expert", {3});
+  AddRuns(runs, "a", "search", {1.5, 1.8});
+  for (ResultRun& run : runs.runs) run.bound.value = 500'000'000;
+  runs.runs[0].bound.value = 600'000'000;  // of another problem: the least bound holds for all
+  return runs;
+}
+
+TEST_CASE("what the method could have reached") {
+  const auto check = [](const std::string& holds) {
+    return Check(PossibleRuns(), "holds: " + holds + ", of: rl");
+  };
+  // 1 - 2 / 3 = 0.33; best known 1 - 1.5 / 3 = 0.5; bound 1 - 0.5 / 3 = 0.83.
+  const ClaimResult reached = check("1 - rl / expert >= 0.3");
+  CHECK(reached.verdict == Verdict::kHolds);
+  const ClaimResult not_reached = check("1 - rl / expert >= 0.45");
+  CHECK(not_reached.possible == Possibility::kKnown);
+  REQUIRE(not_reached.rows.size() == 1);
+  CHECK(not_reached.rows[0].best_left == doctest::Approx(0.5));
+  CHECK(not_reached.rows[0].best_right == doctest::Approx(0.45));
+  CHECK(not_reached.rows[0].bound_left == doctest::Approx(1 - 0.5 / 3));
+  CHECK(check("1 - rl / expert >= 0.6").possible == Possibility::kNotKnown);
+  CHECK(check("1 - rl / expert >= 0.9").possible == Possibility::kExcluded);
+  // Neither the best nor the bound is 1.8, but a known placement is.
+  CHECK(check("abs(rl / 1.8 - 1) <= 0.01").possible == Possibility::kKnown);
+  // A claim that names no method.
+  CHECK(Check(PossibleRuns(), "holds: rl > expert").possible == Possibility::kUnknown);
+}
+
+TEST_CASE("what could have been reached, with the scope of the claim and derived columns") {
+  ResultRuns runs = PossibleRuns();
+  AddRuns(runs, "b", "rl", {2});
+  AddRuns(runs, "b", "expert", {1});
+  const TableLayout layout = LayoutOf(
+      "rows: [graph]\ncolumns: [{agent: rl}, {agent: expert},\n"
+      "  {name: gain, formula: 100 * (1 - rl / expert), unit: ratio},\n"
+      "  {name: percent, formula: 1 - rl / expert, unit: percent}]\nclaims:\n"
+      "  - {text: t, confidence: V, holds: gain >= 40, of: rl, in: some}\n"
+      "  - {text: t, confidence: V, holds: percent >= 40, of: rl, in: every}\n");
+  const ResultTable table = MakeResultTable(layout, runs);
+  CHECK(table.claims[0].possible == Possibility::kKnown);
+  CHECK(table.claims[0].rows[0].best_left == doctest::Approx(50));
+  // In b the best known is the expert itself: 0 %. No bound: what is known does not exclude it.
+  CHECK(table.claims[1].possible == Possibility::kNotKnown);
+  CHECK(table.claims[1].rows[1].best_left == doctest::Approx(0));
+  CHECK(table.claims[1].rows[1].possible == Possibility::kNotKnown);
+}
+
 }  // namespace

@@ -106,6 +106,29 @@ TEST_CASE("claims in Markdown") {
         "  - RNNLM, 2: 1.57 < 2 holds\n");
 }
 
+TEST_CASE("claims that do not hold tell what was possible") {
+  ResultRuns runs;
+  AddRuns(runs, "nmt", "rl", {4});
+  AddRuns(runs, "nmt", "search", {3});
+  for (ResultRun& run : runs.runs) run.bound.value = 2'000'000'000;
+  const auto text = [&](const std::string& holds) {
+    return ClaimsMarkdown(
+        MakeResultTable(LayoutOf("rows: [graph]\ncolumns: [{agent: rl}]\nclaims: [{text: t, "
+                                 "confidence: V, of: rl, holds: " +
+                                 holds + "}]"),
+                        runs));
+  };
+  CHECK(text("rl < 3.5") ==
+        "### Claims\n\n- **not reached** [V] t (`rl < 3.5` in every row): 0 of 1 rows\n"
+        "  - nmt: 4 < 3.5 does not hold; best known: 3 < 3.5, bound: 2 < 3.5: possible\n");
+  CheckHolds(text("rl < 2.5"), "**does not hold, not known to be possible here** [V] t");
+  CheckHolds(text("rl < 1.5"), "**does not hold, not possible here** [V] t");
+  CheckHolds(text("rl < 1.5"), "best known: 3 < 1.5, bound: 2 < 1.5: not possible\n");
+  CheckHolds(text("rl < 5"),
+             "**holds** [V] t (`rl < 5` in every row): 1 of 1 rows\n  - nmt: 4 < 5 "
+             "holds\n");
+}
+
 TEST_CASE("LaTeX") {
   CHECK(
       TableTex(MakeTable()) ==

@@ -142,6 +142,8 @@ TEST_CASE("claims") {
   CheckHolds(RefusalWith("text: RL wins, confidence: R", "text: RL wins"),
              "expected confidence: \"V\", \"R\", \"?\", \"ours\"");
   CheckHolds(RefusalWith("text: RL wins, ", ""), "expected text");
+  CheckHolds(RefusalWith("in: some", "in: some, of: speedup"),
+             "unknown column of a step time \"speedup\"; choices: rl, expert, single_gpu");
   CheckHolds(LayoutRefusal("rows: [graph]\nclaims: [{text: t, confidence: V, holds: a < b, where: "
                            "{cluster: c}}]"),
              "unknown key of the rows \"cluster\"; choices: graph");
