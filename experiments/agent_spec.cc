@@ -25,11 +25,19 @@ ConfigNode ReadPreset(const ConfigNode& preset,
   return file;
 }
 
-// The settings of an agent's map, those of its preset first, without the keys that are no settings.
+bool HasSetting(const AgentEntry& entry, const std::string& key) {
+  return std::ranges::any_of(entry.describe_settings(),
+                             [&](const FieldHelp& field) { return field.key == key; });
+}
+
+// The settings of an agent's map, those of its preset and `start` first, without the keys that are
+// no settings.
 ConfigNode SettingsOf(const ConfigNode& node,
-                      const std::string& agent,
+                      const AgentEntry& entry,
                       const std::filesystem::path& beside,
-                      std::span<const std::string> own_keys) {
+                      std::span<const std::string> own_keys,
+                      const std::string& start) {
+  const std::string& agent = entry.name;
   ConfigNode root;
   root.Set(agent, "{}", PlaceOnly(node));
   const auto add = [&](const ConfigNode& settings) {
@@ -40,6 +48,9 @@ ConfigNode SettingsOf(const ConfigNode& node,
     }
   };
   if (node.IsMap() && node.Has("preset")) add(ReadPreset(node.At("preset"), agent, beside));
+  if (!start.empty() && HasSetting(entry, "start")) {
+    root.Set(agent + ".start", "[" + QuoteYaml(start) + "]", PlaceOnly(node));
+  }
   if (node.IsMap()) add(node);
   return root.At(agent);
 }
@@ -65,12 +76,13 @@ void ResolvePolicy(ConfigNode& settings, const std::filesystem::path& beside) {
 AgentSpec ParseAgent(const ConfigNode& node,
                      const AgentRegistry& registry,
                      const std::filesystem::path& beside,
-                     std::span<const std::string> own_keys) {
+                     std::span<const std::string> own_keys,
+                     const std::string& start) {
   AgentSpec spec;
   const ConfigNode name = node.IsMap() ? node.At("name") : node;
   spec.entry = &registry.Find(name.AsString(), name.Where());
   spec.label = spec.entry->name;
-  spec.settings = SettingsOf(node, spec.entry->name, beside, own_keys);
+  spec.settings = SettingsOf(node, *spec.entry, beside, own_keys, start);
   if (node.IsMap() && node.Has("label")) {
     const ConfigNode label = node.At("label");
     spec.label = label.AsString();
@@ -88,10 +100,11 @@ AgentSpec ParseAgent(const ConfigNode& node,
 std::vector<AgentSpec> ParseAgents(const ConfigNode& list,
                                    const AgentRegistry& registry,
                                    const std::filesystem::path& beside,
-                                   std::span<const std::string> own_keys) {
+                                   std::span<const std::string> own_keys,
+                                   const std::string& start) {
   std::vector<AgentSpec> specs;
   for (const ConfigNode& node : list.Elements()) {
-    AgentSpec spec = ParseAgent(node, registry, beside, own_keys);
+    AgentSpec spec = ParseAgent(node, registry, beside, own_keys, start);
     for (const AgentSpec& other : specs) {
       if (other.label != spec.label) continue;
       node.Fail(

@@ -45,6 +45,7 @@
 
 #include "agents/branch_and_bound/partial_load.h"
 #include "agents/common/moves.h"
+#include "agents/starts/starts.h"
 #include "framework/base/random.h"
 #include "framework/bounds/partial_bound.h"
 #include "framework/cluster/symmetry.h"
@@ -61,7 +62,7 @@ struct BranchAndBoundConfig {
   int bound_cost = 4;
   int most_open = 100'000;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to climb from the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("climb", climb, "evaluations of the hill climb before the tree");
     v.Field("batch", batch, "placements evaluated at once");
     v.Field("bound_cost", bound_cost, "evaluations that take as long as a node's bounds");

@@ -32,6 +32,7 @@
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
+#include "agents/starts/starts.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -45,7 +46,7 @@ struct HillClimbConfig {
   double perturbation = 0.05;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("batch", batch, "candidates per step");
     v.Field("accept", accept, "best or first improvement in a batch");
     v.Field("sideways", sideways, "go to an equally good placement when none is better");

@@ -45,6 +45,7 @@
 #include "agents/improvement/improvement_agent.h"
 #include "agents/large_neighborhood/schedule_view.h"
 #include "agents/large_neighborhood/windows.h"
+#include "agents/starts/starts.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -58,7 +59,7 @@ struct LargeNeighborhoodConfig {
   std::int64_t cycle = 1024;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("rounds", rounds, "rounds per look at the schedule");
     v.Field("batch", batch, "candidates evaluated together");
     v.Field("window", window, "most groups that are placed by list scheduling");

@@ -20,6 +20,7 @@
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
+#include "agents/starts/starts.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -30,7 +31,7 @@ struct McmcConfig {
   double penalty = 1;
   int reset = 1000;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("beta", beta, "inverse temperature [1/ms]");
     v.Field("penalty", penalty, "cost of missing memory [ms/MB]");
     v.Field("reset", reset, "proposals before the chain goes back to the best placement");

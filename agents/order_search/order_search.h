@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "agents/common/moves.h"
+#include "agents/starts/starts.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
 #include "framework/search/agent.h"
@@ -48,7 +49,7 @@ struct OrderSearchConfig {
   double perturbation = 0.02;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("batch", batch, "moves proposed at once");
     v.Field("batches", batches, "batches of moves between two looks at orders");
     v.Field("orders", orders, "orders proposed at once");

@@ -46,6 +46,7 @@
 #include <vector>
 
 #include "agents/improvement/improvement_agent.h"
+#include "agents/starts/starts.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -55,7 +56,7 @@ struct PortfolioConfig {
   std::int64_t turn = 2048;
   int abreast = 4;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("turn", turn, "evaluations of a search until what was found is shared, at most");
     v.Field("abreast",
             abreast,

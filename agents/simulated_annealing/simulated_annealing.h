@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "agents/common/moves.h"
+#include "agents/starts/starts.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
 #include "framework/search/agent.h"
@@ -56,7 +57,7 @@ struct AnnealingConfig {
   std::int64_t evaluations = 20000;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("chains", chains, "placements annealed side by side, evaluated as one batch");
     v.Field("rounds", rounds, "moves of every chain per step");
     v.Field("samples", samples, "moves sampled to set the initial temperature");

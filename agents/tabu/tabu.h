@@ -20,6 +20,7 @@
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
+#include "agents/starts/starts.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -31,7 +32,7 @@ struct TabuConfig {
   int patience = 200;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of");
+    v.Field("start", start, kStartHelp);
     v.Field("candidates", candidates, "moves evaluated per step");
     v.Field("tenure", tenure, "steps for which a group stays away from where it was; up to twice");
     v.Field("patience", patience, "steps without a better placement before it returns to the best");

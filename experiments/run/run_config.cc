@@ -142,6 +142,12 @@ void RunConfig::Visit(FieldVisitor& v) {
           agents,
           "required: names of `emplace list agents`, or maps {name: ..., label: ..., preset: ..., "
           "setting: value}; preset: NAME begins with configs/agents/AGENT_NAME.yaml");
+  v.AddedField("start",
+               start,
+               "",
+               "what every agent with the setting start begins from, unless its map says another: "
+               "heuristics (the best of them), single_gpu, nothing, ... (`emplace list agents "
+               "hill_climb` names them); empty: each agent's own");
   v.Field("seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\"");
   v.Group("budget", "limits for each agent and seed; 0: no limit", [this](FieldVisitor& b) {
     b.Field("evaluations", max_evaluations, "placements simulated");
@@ -225,7 +231,7 @@ RunPlan MakeRunPlan(const ConfigNode& root,
     if (!reason.empty()) root.At("gpu").Fail(reason + "; leave out gpu or set it to -1");
   }
   plan.passes = ParsePasses(config.coarsen);
-  plan.agents = ParseAgents(root.At("agents"), registry, beside);
+  plan.agents = ParseAgents(root.At("agents"), registry, beside, {}, config.start);
   plan.seeds = ParseSeeds(config.seeds);
   plan.budget = ParseBudget(root, config);
   if (config.steps_per_measurement < 1) {

@@ -30,6 +30,7 @@ struct RunConfig {
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
   bool contracted = false;
   ConfigNode agents = ConfigNode::FromString("[]", "default");
+  std::string start;
   ConfigNode seeds = ConfigNode::FromString("[0]", "default");
   std::int64_t max_evaluations = 0;  // these three are the map `budget`; 0: no limit
   double max_seconds = 30;           // [s]

@@ -35,7 +35,9 @@ std::map<std::string, std::string> KeysOf(const ConfigNode& config) {
   for (const std::string& key : RunKeys()) {
     if (std::string value = ValueAt(config, key); !value.empty()) keys[key] = std::move(value);
   }
-  keys.try_emplace("priority", RunConfig{}.priority);  // left out of configs at its default
+  // Left out of configs at their defaults.
+  keys.try_emplace("priority", RunConfig{}.priority);
+  keys.try_emplace("start", RunConfig{}.start);
   return keys;
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
+#include "experiments/config_edit.h"
 #include "framework/base/error.h"
 #include "tests/experiments/program_files.h"
 
@@ -34,6 +35,19 @@ TEST_CASE("a name, or a map with a label and settings") {
   CHECK(specs[1].label == "dice");
   CHECK(specs[1].settings.Keys() == std::vector<std::string>{"batch"});
   CHECK(specs[1].settings.At("batch").Where().find("f.yaml:1:60: ") == 0);
+}
+
+TEST_CASE("one start for all agents that have one, unless they say another") {
+  const auto specs =
+      ParseAgents(ConfigNode::FromString(
+                      "[heft, {name: hill_climb, batch: 2}, {name: tabu, start: [etf]}]", "f.yaml"),
+                  AllAgents(),
+                  {},
+                  {},
+                  "nothing");
+  CHECK(specs[0].settings.Keys().empty());
+  CHECK(FlowText(specs[1].settings) == "{start: [nothing], batch: 2}");
+  CHECK(FlowText(specs[2].settings) == "{start: [etf]}");
 }
 
 TEST_CASE("mistakes are named with their place") {
