@@ -45,7 +45,7 @@
 
 #include "agents/branch_and_bound/partial_load.h"
 #include "agents/common/moves.h"
-#include "agents/starts/starts.h"
+#include "agents/starts/start_help.h"
 #include "framework/base/random.h"
 #include "framework/bounds/partial_bound.h"
 #include "framework/cluster/symmetry.h"

@@ -45,7 +45,7 @@
 #include "agents/improvement/improvement_agent.h"
 #include "agents/large_neighborhood/schedule_view.h"
 #include "agents/large_neighborhood/windows.h"
-#include "agents/starts/starts.h"
+#include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
 namespace emplace {

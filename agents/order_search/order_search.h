@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "agents/common/moves.h"
-#include "agents/starts/starts.h"
+#include "agents/starts/start_help.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
 #include "framework/search/agent.h"

@@ -46,7 +46,7 @@
 #include <vector>
 
 #include "agents/improvement/improvement_agent.h"
-#include "agents/starts/starts.h"
+#include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
 namespace emplace {

@@ -29,11 +29,6 @@
 
 namespace emplace {
 
-/// Help of the setting `start`.
-inline constexpr const char* kStartHelp =
-    "begins at the best of: contiguous, cpop, etf, heft, heuristics (all of these and single), "
-    "nothing (random or untrained), random, single, single_cpu, single_gpu";
-
 /// The names above, in alphabetical order.
 std::vector<std::string> StartNames();
 

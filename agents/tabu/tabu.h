@@ -20,7 +20,7 @@
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
-#include "agents/starts/starts.h"
+#include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
