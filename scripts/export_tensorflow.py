@@ -9,7 +9,6 @@ import importlib.util
 import os
 import pathlib
 import sys
-import types
 from typing import Any, Sequence
 
 import emplace_graph
@@ -179,7 +178,7 @@ def build_step(arguments: argparse.Namespace) -> tuple[str, dict[str, Any], Any]
         if arguments.module:
             loss = load_function(arguments.module, arguments.function)(options["batch"])
         else:
-            loss = model.build(types.SimpleNamespace(**options))
+            loss = model.build(options)
         step = train_step.complete(graph, train_step.check_loss(loss), options["optimizer"],
                                    options["clip"], options["aggregation"])
     return name, {"model": name, **options}, step

@@ -15,16 +15,21 @@ from typing import Any, Mapping
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A registered network; `defaults` are the options it takes, with their default values."""
+    """A registered network; `defaults` are the options it takes, with their default values.
+
+    `fixed` is what tells it apart from other networks of its module, and no option.
+    """
 
     name: str
     sentence: str
     module: str
     defaults: Mapping[str, Any]
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    def build(self, options: types.SimpleNamespace) -> Any:
+    def build(self, options: Mapping[str, Any]) -> Any:
         """Builds the forward pass into the default graph; returns the scalar loss tensor."""
-        return importlib.import_module(f"tf_models.{self.module}").build(options)
+        everything = types.SimpleNamespace(**options, **self.fixed)
+        return importlib.import_module(f"tf_models.{self.module}").build(everything)
 
 
 # Optimiser, clipping and aggregation are part of a model's usual training step, so they are here.
@@ -42,8 +47,10 @@ MODELS = (
     Model("nmt", "translation: LSTM encoder and decoder with additive attention, unrolled",
           "nmt", {"batch": 64, "optimizer": "adam", "layers": 2, "unroll": 40, "hidden": 1024,
                   "vocab": 32000, "dropout": 0.2, "aggregation": "add_n", **_TEXT}),
-    Model("resnet50", "ResNet-50 v1.5, stride in the 3x3 convolution, 224x224 images, 1000 classes",
-          "resnet50", {"batch": 32, "optimizer": "momentum", **_IMAGE}),
+    *(Model(f"resnet{depth}",
+            f"ResNet-{depth} v1.5, stride in the 3x3 convolution, 224x224 images, 1000 classes",
+            "resnet", {"batch": 32, "optimizer": "momentum", **_IMAGE}, {"depth": depth})
+      for depth in (50, 101, 152)),
     Model("rnnlm", "LSTM language model, unrolled, with full softmax",
           "rnnlm", {"batch": 64, "optimizer": "sgd", "layers": 2, "unroll": 40, "hidden": 2048,
                     "vocab": 10000, "dropout": 0.65, "aggregation": "tree", **_TEXT}),

@@ -1,7 +1,8 @@
-"""ResNet-50 v1.5: He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, Table 1.
+"""ResNet v1.5: He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, Table 1.
 
 "v1.5": the stride of a stage's first block sits in its 3x3 convolution, as common training codes
-have it; 25,557,032 parameters and 4.1 G multiply-adds an image of 224x224.
+have it. Parameters and multiply-adds an image of 224x224, by layers: 50: 25,557,032 and 4.1 G;
+101: 44,549,160 and 7.8 G; 152: 60,192,808 and 11.5 G.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import tensorflow as tf
 from tf_models.layers import NUM_CLASSES, classifier_loss, conv_bn_relu, dense, image_inputs, tf1
 
 DECAY = 1e-4
-# (blocks, width of the 3x3 convolution, stride of the first block)
-STAGES = ((3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2))
+# Blocks of each stage, by layers.
+BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+# (width of the 3x3 convolution, stride of the first block) of each stage
+STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 
 
 def _bottleneck(x: tf.Tensor, width: int, stride: int) -> tf.Tensor:
@@ -30,11 +33,11 @@ def _bottleneck(x: tf.Tensor, width: int, stride: int) -> tf.Tensor:
 
 
 def build(options: types.SimpleNamespace) -> tf.Tensor:
-    """Forward pass and loss for `options.batch` images."""
+    """Forward pass and loss of `options.depth` layers for `options.batch` images."""
     x, labels = image_inputs(options.batch, 224)
     x = conv_bn_relu(x, "conv1", 64, 7, 2, decay=DECAY)
     x = tf.nn.max_pool2d(x, 3, 2, "SAME", name="pool1")
-    for stage, (blocks, width, stride) in enumerate(STAGES, 2):
+    for stage, (blocks, (width, stride)) in enumerate(zip(BLOCKS[options.depth], STAGES), 2):
         for block in range(blocks):
             with tf1.variable_scope(f"stage{stage}/block{block}"):
                 x = _bottleneck(x, width, stride if block == 0 else 1)
