@@ -1,0 +1,104 @@
+"""The figures of a machine with which our steps are most like the published ones, as ratios."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Callable, Mapping, Sequence
+
+from papers_machine.bench import Bench, Step
+from papers_machine.cells import OOM, Cell
+from papers_machine.machine import FIGURES, MEMORY, Figure, flow
+
+PRECISION = 1.1  # the least step of the search, as a factor
+
+
+def rounded(value: float) -> float:
+    """Three digits: what files say."""
+    return float(f"{value:.3g}")
+
+
+def error(cell: Cell, name: str, steps: Mapping[str, Step]) -> float:
+    """Logarithm of our ratio to `base` over the published one."""
+    return math.log(steps[name].seconds / steps[cell.base].seconds / cell.ratios()[name])
+
+
+def pattern_search(loss: Callable[[dict[str, float]], float], figures: Sequence[Figure]) -> dict[str, float]:
+    """The point of least loss that changes of one figure at a time find, in logarithms, within bounds.
+
+    Begins in the middle of the ranges with a quarter of each as step. A round without gain takes the
+    root of all steps; the end is where they are below PRECISION.
+    """
+    point = {f.name: rounded(math.sqrt(f.low * f.high)) for f in figures}
+    steps = {f.name: (f.high / f.low) ** 0.25 for f in figures}
+    best = loss(point)
+    while max(steps.values()) >= PRECISION:
+        gained = False
+        for figure in figures:
+            for factor in (steps[figure.name], 1 / steps[figure.name]):
+                value = rounded(min(figure.high, max(figure.low, point[figure.name] * factor)))
+                if value == point[figure.name]:
+                    continue
+                trial = {**point, figure.name: value}
+                lost = loss(trial)
+                if lost < best:
+                    point, best, gained = trial, lost, True
+                    break
+        if not gained:
+            steps = {name: math.sqrt(step) for name, step in steps.items()}
+    return point
+
+
+def facts(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]]) -> list[tuple[float, bool]]:
+    """(peak of a GPU [GiB], whether the published step fits) of one GPU and the expert, by cell."""
+    return [(steps[cell][name].peak, cell.published[name] != OOM)
+            for cell in cells for name in ("single_gpu", "expert")]
+
+
+def usable_memory(known: Sequence[tuple[float, bool]]) -> float:
+    """The memory [GiB] within MEMORY's range that contradicts the fewest facts: a middle, see below.
+
+    Between two neighbouring peaks all memories are alike. Of the intervals with the fewest
+    contradictions the widest is taken, and of it the geometric middle.
+    """
+    inside = sorted(peak for peak, _ in known if MEMORY.low < peak < MEMORY.high)
+    edges = [MEMORY.low, *inside, MEMORY.high]
+    best = min(zip(edges, edges[1:]), key=lambda edge: (contradictions(known, math.sqrt(edge[0] * edge[1])),
+                                                        edge[0] / edge[1]))
+    return rounded(math.sqrt(best[0] * best[1]))
+
+
+def contradictions(known: Sequence[tuple[float, bool]], memory: float) -> int:
+    return sum((peak <= memory) != fits for peak, fits in known)
+
+
+def fit(bench: Bench, cells: Sequence[Cell]) -> dict[str, float]:
+    """All figures of the bench's machine, memory among them; tells each trial on standard error."""
+    used = [cell for cell in cells if cell.fitted()]
+
+    def loss(point: dict[str, float]) -> float:
+        steps = {cell: bench.steps(cell, [cell.base, *cell.fitted()], point) for cell in used}
+        total = sum(error(cell, name, steps[cell]) ** 2 for cell in used for name in cell.fitted())
+        print(f"{total:8.4f}  {flow(point)}", file=sys.stderr)
+        return total
+
+    figures = pattern_search(loss, FIGURES)
+    steps = {cell: bench.steps(cell, ["single_gpu", "expert"], figures) for cell in cells}
+    return {**figures, "memory": usable_memory(facts(cells, steps))}
+
+
+def needed_latency(bench: Bench, cell: Cell, name: str, figures: Mapping[str, float]) -> float | None:
+    """Latency [us], to 5 %, that alone would give the published ratio; None: none below 10 s."""
+    unlimited = {key: value for key, value in figures.items() if key != "memory"}
+
+    def too_fast(latency: float) -> bool:
+        steps = bench.steps(cell, [cell.base, name], {**unlimited, "latency": latency})
+        return error(cell, name, steps) < 0
+
+    low, high = 1.0, 1e7
+    if too_fast(high) or not too_fast(low):
+        return None
+    while high > 1.05 * low:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if too_fast(middle) else (low, middle)
+    return rounded(math.sqrt(low * high))
