@@ -13,6 +13,7 @@ from typing import Any, Sequence
 
 import emplace_graph
 from tf_export import ModelError
+from tf_export.kernels import CPU_ONLY, restrict
 from tf_models import MODELS, Model
 
 REQUIREMENTS = "scripts/requirements-tensorflow.txt"
@@ -43,6 +44,12 @@ your own model
 a step that exists already
   --graphdef takes a GraphDef of a whole TensorFlow 1 training graph (binary, or text if it ends in
   .pbtxt) with --loss and --train-op naming its ops.
+
+the kernels of another year
+  --kernels tf2016 keeps what had no GPU kernel in TensorFlow r0.12 on the CPU (tf_export/kernels.py).
+  With --graph it does so to a graph that was exported before:
+
+      python3 scripts/export_tensorflow.py --graph nmt.json.gz --kernels tf2016 -o nmt_tf2016.json.gz
 
 a network of more than 80,000 ops
   python3 scripts/export_tensorflow.py nmt --layers 8 --unroll 50 -o nmt8.json.gz
@@ -86,6 +93,9 @@ def make_parser() -> argparse.ArgumentParser:
         parser.add_argument(f"--{name}", choices=choices, help=CHOICE_HELP[name])
     parser.add_argument("--aux", action=argparse.BooleanOptionalAction, default=None,
                         help="auxiliary head (Inception-V3)")
+    parser.add_argument("--kernels", choices=tuple(CPU_ONLY), default="today",
+                        help="which ops have GPU kernels: those of TensorFlow today, or of 2016")
+    parser.add_argument("--graph", metavar="FILE", help="an exported graph, with --kernels and -o")
     parser.add_argument("--module", metavar="FILE.py", help="Python file with a model of yours")
     parser.add_argument("--function", metavar="NAME", default="build", help="its function (build)")
     parser.add_argument("--graphdef", metavar="FILE", help="a training graph of yours")
@@ -212,23 +222,55 @@ def graph_def_step(arguments: argparse.Namespace) -> tuple[str, dict[str, Any], 
     return name, provenance, train_step.from_graph_def(graph, arguments.loss, arguments.train_op)
 
 
+def graph_name(path: str) -> str:
+    """The graph is called as its file is: two sizes of one network are two graphs."""
+    return os.path.basename(path).removesuffix(".gz").removesuffix(".json")
+
+
+def write(document: dict[str, Any], output: str) -> None:
+    """Writes a graph, checked, and says what is in it."""
+    emplace_graph.write(document, output)
+    print(f"{output} ({os.path.getsize(output) / 1e6:.2f} MB)\n{emplace_graph.summary(document)}")
+
+
+def restrict_graph(arguments: argparse.Namespace) -> None:
+    """Another year's kernels for a graph that was exported before; TensorFlow is not needed."""
+    if arguments.model or arguments.module or arguments.graphdef:
+        raise UsageError("--graph takes a graph that is exported already, and no model beside it")
+    if arguments.kernels == "today" or not arguments.output:
+        raise UsageError("--graph needs --kernels of another year and -o FILE")
+    try:
+        document = emplace_graph.read(arguments.graph)
+    except (OSError, EOFError, ValueError) as error:
+        raise UsageError(f"--graph: {arguments.graph}: {error}") from None
+    for error in emplace_graph.check(document):
+        raise UsageError(f"--graph: {arguments.graph}: {error}")
+    document["name"] = graph_name(arguments.output)
+    restricted = restrict(document, arguments.kernels)
+    write(document, arguments.output)
+    print(f"{restricted} ops without a GPU kernel", file=sys.stderr)
+
+
 def export(arguments: argparse.Namespace) -> None:
     """Builds, converts, checks and writes what the command line asks for, and reports on it."""
     folder = os.path.dirname(os.path.abspath(arguments.output or "x"))
     if not os.path.isdir(folder):  # said before minutes of work, not after
         raise FileNotFoundError(f"there is no folder {folder!r}")
+    if arguments.graph:
+        restrict_graph(arguments)
+        return
     name, provenance, step = build_step(arguments)
     tf = import_tensorflow()
     from tf_export import convert
     source = {"framework": f"tensorflow {tf.__version__}",
               "exporter": "scripts/export_tensorflow.py", **provenance}
     output = arguments.output or f"{name}.json.gz"
-    # The graph is called as its file is: two sizes of one network are two graphs.
-    stem = os.path.basename(output).removesuffix(".gz").removesuffix(".json")
-    builder = emplace_graph.GraphBuilder(stem or name, source)
+    builder = emplace_graph.GraphBuilder(graph_name(output) or name, source)
     unknown = convert.convert(step, builder)
-    document = builder.write(output)
-    print(f"{output} ({os.path.getsize(output) / 1e6:.2f} MB)\n{emplace_graph.summary(document)}")
+    document = builder.document()
+    if arguments.kernels != "today":
+        restrict(document, arguments.kernels)
+    write(document, output)
     for kind, (count, moved) in sorted(unknown.items()):
         print(f"no FLOP formula: {kind} x {count:,}, {moved / 1e6:,.3f} MB; counted by bytes only",
               file=sys.stderr)

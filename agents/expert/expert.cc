@@ -99,6 +99,10 @@ ExpertAgent::ExpertAgent(const AgentContext& context, const Config& config)
     throw SettingError("rules",
                        "expected a list of rules, or the path of a YAML file that has one");
   }
+  const bool none_before = config.before.IsMap() && config.before.Keys().empty();
+  if (!none_before && !config.before.IsSequence()) {
+    throw SettingError("before", "expected a list of rules");
+  }
   RequireRange("layers", config.layers, 0, 1e6);
   ConfigNode rules = config.rules;
   int layers = config.layers;
@@ -109,6 +113,11 @@ ExpertAgent::ExpertAgent(const AgentContext& context, const Config& config)
     rules = file.At("rules");
     if (layers == 0 && file.Has("layers")) layers = static_cast<int>(file.At("layers").AsInt());
   }
+  if (!none_before) Apply(config.before, layers);
+  Apply(rules, layers);
+}
+
+void ExpertAgent::Apply(const ConfigNode& rules, int layers) {
   const std::vector<ExpertRule> parsed = ParseExpertRules(rules, layers, problem().cluster());
   std::vector<bool> used(parsed.size(), false);
   for (int op = 0; op < problem().num_ops(); ++op) {

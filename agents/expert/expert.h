@@ -22,6 +22,10 @@
 // device, in reverse order; those connected to nothing decided go to the first GPU (or device, if
 // there is none).
 //
+// `before` is a list of rules that come before those of `rules`: {match: "gradients/*", device:
+// gpu} puts all gradients on the first GPU, where TensorFlow's placer has them unless the script
+// asks for colocate_gradients_with_ops.
+//
 // Groups go to the device of the majority of their ops, weighted by mean cost (the first device
 // among equals); if they may not run there, to the first allowed device of the other class, then to
 // any. Evaluates one placement. Deterministic.
@@ -39,9 +43,11 @@ namespace emplace {
 
 struct ExpertConfig {
   ConfigNode rules;
+  ConfigNode before;
   int layers = 0;
   void Visit(FieldVisitor& v) {
     v.Field("rules", rules, "list of {match, layer or device}, or the path of a file that has one");
+    v.Field("before", before, "list of rules that come before those of rules");
     v.Field("layers", layers, "how many layers the rules count; 0: as the file says");
   }
 };
@@ -67,6 +73,8 @@ class ExpertAgent final : public ConstructiveAgent {
 
  private:
   std::vector<Placement> Construct() const override;
+  /// Gives the ops that are undecided the devices of a list of rules.
+  void Apply(const ConfigNode& rules, int layers);
 
   std::vector<int> device_of_op_;  // -1: no rule matched
 };

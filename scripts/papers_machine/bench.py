@@ -44,9 +44,12 @@ class Bench:
         if self.machine.cpu:
             write_files(self.folder, self.configs, self.machine, figures)
         agents = sorted({cell.agent(name) for name in names})
+        expert = {"name": "expert", "rules": cell.rules}
+        if self.machine.before:
+            expert["before"] = list(self.machine.before)
         run = {"graph": cell.graph, "cluster": self.machine.cluster(cell.gpus), "semantics": "queue",
                "coarsen": ["colocate"], "budget": {"evaluations": 1, "seconds": 0}, "jobs": 1,
-               "agents": [{"name": "expert", "rules": cell.rules} if agent == "expert" else agent for agent in agents]}
+               "agents": [expert if agent == "expert" else agent for agent in agents]}
         (self.folder / "run.yaml").write_text(yaml.safe_dump(run))
         result = self.folder / "run.h5"
         result.unlink(missing_ok=True)

@@ -31,7 +31,8 @@ def pattern_search(loss: Callable[[dict[str, float]], float], figures: Sequence[
     """
     point = {f.name: rounded(math.sqrt(f.low * f.high)) for f in figures}
     steps = {f.name: (f.high / f.low) ** 0.25 for f in figures}
-    best = loss(point)
+    known = {tuple(point.values()): loss(point)}
+    best = known[tuple(point.values())]
     while max(steps.values()) >= PRECISION:
         gained = False
         for figure in figures:
@@ -40,9 +41,11 @@ def pattern_search(loss: Callable[[dict[str, float]], float], figures: Sequence[
                 if value == point[figure.name]:
                     continue
                 trial = {**point, figure.name: value}
-                lost = loss(trial)
-                if lost < best:
-                    point, best, gained = trial, lost, True
+                key = tuple(trial.values())
+                if key not in known:
+                    known[key] = loss(trial)
+                if known[key] < best:
+                    point, best, gained = trial, known[key], True
                     break
         if not gained:
             steps = {name: math.sqrt(step) for name, step in steps.items()}
@@ -87,18 +90,19 @@ def fit(bench: Bench, cells: Sequence[Cell]) -> dict[str, float]:
     return {**figures, "memory": usable_memory(facts(cells, steps))}
 
 
-def needed_latency(bench: Bench, cell: Cell, name: str, figures: Mapping[str, float]) -> float | None:
-    """Latency [us], to 5 %, that alone would give the published ratio; None: none below 10 s."""
-    unlimited = {key: value for key, value in figures.items() if key != "memory"}
+def needed(bench: Bench, cell: Cell, name: str, figures: Mapping[str, float], key: str, low: float,
+           high: float) -> float | None:
+    """The value of a figure between two, to 5 %, that alone would give the published ratio; None: none does."""
+    unlimited = {other: value for other, value in figures.items() if other != "memory"}
 
-    def too_fast(latency: float) -> bool:
-        steps = bench.steps(cell, [cell.base, name], {**unlimited, "latency": latency})
+    def too_fast(value: float) -> bool:
+        steps = bench.steps(cell, [cell.base, name], {**unlimited, key: value})
         return error(cell, name, steps) < 0
 
-    low, high = 1.0, 1e7
-    if too_fast(high) or not too_fast(low):
+    at_low = too_fast(low)
+    if at_low == too_fast(high):
         return None
     while high > 1.05 * low:
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if too_fast(middle) else (low, middle)
+        low, high = (middle, high) if too_fast(middle) == at_low else (low, middle)
     return rounded(math.sqrt(low * high))

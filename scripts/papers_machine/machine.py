@@ -45,6 +45,7 @@ class Machine:
     """A paper's machine: its sweep in configs/papers/, its kinds of devices, its GPU counts.
 
     `cpu` empty: the machine is published as a cluster of GPUs alone, and nothing of it is free.
+    `before`: rules of the paper's expert that come before those of configs/agents/expert_NAME.yaml.
     """
 
     name: str
@@ -53,15 +54,20 @@ class Machine:
     cpu: str
     gpus: tuple[int, ...]
     sentence: str
+    before: tuple[Mapping[str, str], ...] = ()
 
     def cluster(self, gpus: int) -> str:
         return f"{self.name}_{gpus}x{self.gpu}"
 
 
+# [ours] The experts placed the forward pass, and tf.gradients was called as it is by default, without
+# colocate_gradients_with_ops [V]; TensorFlow's placer then has the gradients on the first GPU [R].
+GRADIENTS_ON_THE_FIRST = ({"match": "gradients/*", "device": "gpu"},)
 MACHINES = (
     Machine("tf_2016", "mirhoseini2017", "k80", "haswell_18c", (2, 4),
-            "TensorFlow r0.12 on Tesla K80 GPUs (ICML 2017)"),
-    Machine("tf_2017", "liu2019", "k40", "haswell_18c", (2, 4, 8), "TensorFlow r1.3 on Tesla K40 GPUs (ICLR 2018)"),
+            "TensorFlow r0.12 on Tesla K80 GPUs (ICML 2017)", GRADIENTS_ON_THE_FIRST),
+    Machine("tf_2017", "liu2019", "k40", "haswell_18c", (2, 4, 8), "TensorFlow r1.3 on Tesla K40 GPUs (ICLR 2018)",
+            GRADIENTS_ON_THE_FIRST),
     Machine("placeto", "placeto2019", "k80", "", (2, 4), "Placeto's published simulator (NeurIPS 2019)"),
 )
 HEAD = "# Written by scripts/fit_papers_machine.py; configs/papers/machines.md tells how and how well.\n"
@@ -97,7 +103,7 @@ def kinds_file(configs: pathlib.Path, machine: Machine, figures: Mapping[str, fl
 def cluster_file(machine: Machine, figures: Mapping[str, float], gpus: int) -> str:
     """The cluster with so many GPUs; without a figure `memory` they have no limit."""
     channel = f"latency: {figures['latency']:.4g}us, bandwidth: {figures['bandwidth']:.4g}GB/s"
-    memory = f", memory: {figures['memory']:.4g}GiB" if "memory" in figures else ""
+    memory = f", memory: {figures['memory'] * 1024:.0f}MiB" if "memory" in figures else ""
     devices = "".join(f'  - {{name: "gpu:{i}", kind: {machine.gpu}_{machine.name}{memory}}}\n' for i in range(gpus))
     name = machine.cluster(gpus)
     return (f"# {machine.sentence}: {gpus} GPUs, as its published steps suggest.\n{HEAD}"
@@ -140,4 +146,4 @@ def read_figures(configs: pathlib.Path, machine: Machine) -> dict[str, float]:
     return {"issue": number(cpu["issue"]), "latency": number(channel["latency"]),
             "bandwidth": number(channel["bandwidth"]),
             "cpu_share": float(f"{cpu['efficiency'][least] / known['efficiency'][least]:.3g}"),
-            "memory": number(cluster["devices"][1]["memory"])}
+            "memory": float(f"{number(cluster['devices'][1]['memory']) / 1024:.3g}")}

@@ -10,7 +10,7 @@ import yaml
 
 from papers_machine.bench import Bench, Step, emplace
 from papers_machine.cells import HELD_OUT, OOM, Cell, own_column
-from papers_machine.fit import error, needed_latency
+from papers_machine.fit import error, needed
 from papers_machine.machine import FIGURES, MEMORY, Machine
 
 NAMES = {"single_cpu": "CPU", "single_gpu": "one GPU", "expert": "expert", "scotch": "Scotch", "min_cut": "MinCut"}
@@ -22,9 +22,10 @@ def figures_table(figures: Mapping[str, float]) -> list[str]:
     lines = ["| figure | fitted | range | meaning | range's source |", "|---|---|---|---|---|"]
     for figure in (*FIGURES, MEMORY):
         value = figures[figure.name]
-        bound = " (its bound)" if value in (figure.low, figure.high) else ""
-        lines.append(f"| `{figure.name}` | {value:g} {figure.unit}{bound} | {figure.low:g} to {figure.high:g} "
-                     f"{figure.unit} | {figure.meaning} | {figure.source} |")
+        unit = f" {figure.unit}" if figure.unit else ""
+        bound = " (a bound)" if value in (figure.low, figure.high) else ""
+        lines.append(f"| `{figure.name}` | {value:g}{unit}{bound} | {figure.low:g} to {figure.high:g}{unit} | "
+                     f"{figure.meaning} | {figure.source} |")
     return lines
 
 
@@ -40,7 +41,7 @@ def steps_table(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]],
                 ours, use = learned.get(cell.label, "not run"), "predicted"
             else:
                 ours = OOM if steps[cell][name].seconds is None else steps[cell][name].seconds
-                use = usage(cell, name, fitted)
+                use = usage(cell, name, steps[cell][name].peak, fitted)
             theirs = cell.ratio(published)
             ratio = ours / base if isinstance(ours, float) and base and theirs is not None else None
             lines.append("| " + " | ".join([
@@ -49,10 +50,10 @@ def steps_table(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]],
     return lines
 
 
-def usage(cell: Cell, name: str, fitted: bool) -> str:
+def usage(cell: Cell, name: str, peak: float, fitted: bool) -> str:
     """What a baseline's published step is used for."""
     if OOM in (cell.published[name], cell.published[cell.base]):
-        return "memory"
+        return f"memory: a GPU's peak is {peak:.2f} GiB"
     if name not in cell.ratios():
         return "base" if name == cell.base else "one GPU by its number"
     return "held out" if name in HELD_OUT and fitted else "fitted" if fitted else "predicted"
@@ -77,15 +78,17 @@ def quality(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]], nam
 
 def unexplained(bench: Bench, cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]],
                 figures: Mapping[str, float]) -> list[str]:
-    """The latency that each expert's step that is far off would need by itself."""
+    """What each expert's step that is far off would need: a figure that alone gives its ratio."""
     lines = []
     for cell in cells:
-        if "expert" not in cell.ratios() or steps[cell]["expert"].seconds is None:
-            continue
-        if abs(error(cell, "expert", steps[cell])) > EXPLAINED:
-            latency = needed_latency(bench, cell, "expert", figures)
-            text = "no latency" if latency is None else f"a latency of {latency / 1000:.3g} ms a copy"
-            lines.append(f"- {cell.label}: {text} would give the expert's published ratio.")
+        if "expert" in cell.ratios() and steps[cell]["expert"].seconds is not None \
+                and abs(error(cell, "expert", steps[cell])) > EXPLAINED:
+            latency = needed(bench, cell, "expert", figures, "latency", 1, 1e6)
+            bandwidth = needed(bench, cell, "expert", figures, "bandwidth", 0.01, 100)
+            wanted = [f"a latency of {latency / 1000:.3g} ms a copy" if latency else "",
+                      f"a bandwidth of {bandwidth:.3g} GB/s" if bandwidth else ""]
+            text = " or ".join(filter(None, wanted)) or "neither a latency nor a bandwidth"
+            lines.append(f"- {cell.label}: {text} alone would give the expert's published ratio.")
     return lines
 
 

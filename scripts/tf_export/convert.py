@@ -27,6 +27,7 @@ import tensorflow as tf
 
 from emplace_graph import DTYPE_BYTES, GraphBuilder
 from tf_export import ModelError
+from tf_export.kernels import CPU_ONLY
 from tf_export.train_step import TrainStep, ancestors
 from tf_export.work import VIEWS, OpView, Value, bytes_accessed, flops
 
@@ -52,10 +53,6 @@ _OPERANDS: dict[str, dict[str, int]] = {
     "StridedSliceGrad": {"begin": 1, "end": 2, "strides": 3},
     **{kind: {"axis": 1} for kind in ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any", "ArgMax",
                                       "ArgMin")}}
-# Kinds for which TensorFlow registers no GPU kernel at all. Kinds whose GPU kernel keeps its values
-# in host memory (integer shapes, indices) are not here: a GPU runs them, so they may go anywhere.
-_CPU_ONLY = frozenset(prefix + "SparseApply" + rule for prefix in ("", "Resource")
-                      for rule in ("Momentum", "RMSProp", "CenteredRMSProp"))
 _FORWARD_OP = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+?)_(?:grad|gradient_sum)(?:_\d+)?/")
 _CONTROL_FLOW = frozenset("""While StatelessWhile If StatelessIf Case Enter Exit Switch Merge
     NextIteration LoopCond PartitionedCall StatefulPartitionedCall""".split())
@@ -152,7 +149,7 @@ class _Converter:
         self.op_ids[op.name] = self.builder.op(
             op.name, op.type, input_ids, outputs, control_inputs=control, flops=work,
             bytes_accessed=moved, phase=phase, colocate=group,
-            device_kinds=["cpu"] if op.type in _CPU_ONLY else None, attributes=attributes)
+            device_kinds=["cpu"] if op.type in CPU_ONLY["today"] else None, attributes=attributes)
 
     def _registered_flops(self, op: tf.Operation) -> int | None:
         """The figure of TensorFlow's own profiler [FLOP], for kinds that `work` does not know."""

@@ -93,6 +93,20 @@ TEST_CASE("rules come from a file, too") {
   CHECK(placement.device == std::vector<DeviceIndex>{2, 2, 2, 2, 2, 2, 1});
 }
 
+TEST_CASE("rules of before come before those of a file, and count its layers") {
+  const TempDir folder;
+  const auto path = folder / "rules.yaml";
+  std::ofstream(path) << "layers: 4\nrules:\n  - {match: \"enc/*\", layer: 1}\n";
+  const auto with = [&](const std::string& before) {
+    return Place(Model().Build(),
+                 fmt::format("{{rules: \"{}\", before: {}}}", path.string(), before))
+        .device;
+  };
+  // enc/a on gpu:1, as the file says; enc/b on gpu:3, and with it what follows.
+  CHECK(with(R"([{match: "*/b", layer: 3}])") == std::vector<DeviceIndex>{2, 2, 4, 4, 4, 4, 1});
+  CHECK(with("[{match: \"*/b\", device: cpu}]") == std::vector<DeviceIndex>{2, 2, 0, 0, 0, 0, 1});
+}
+
 TEST_CASE("bad rules are refused with their place") {
   const auto contains = [](const std::string& text, const std::string& part) {
     CAPTURE(text);
@@ -112,11 +126,16 @@ TEST_CASE("bad rules are refused with their place") {
   contains(RefusalOf("{rules: [{mach: in, device: gpu}]}"), "did you mean \"match\"");
   contains(RefusalOf("{rules: [in]}"), "expected a rule like");
   contains(RefusalOf("{rules: no/such/file.yaml}"), "no/such/file.yaml");
+  const std::string good = "{rules: [{match: in, device: gpu}], before: ";
+  contains(RefusalOf(good + "cpu}"), "before: expected a list of rules");
+  contains(RefusalOf(good + "{match: in}}"), "before: expected a list of rules");
+  contains(RefusalOf(good + "[{match: nothing, device: gpu}]}"), "\"nothing\" matches no op");
 }
 
 // The committed rules on the committed graphs, every op at equal cost.
 TEST_CASE("the rules' files fit their graphs and use every GPU they count on") {
-  for (const std::string name : {"inception_v3", "nasnet", "nmt", "resnet50", "rnnlm"}) {
+  for (const std::string name :
+       {"inception_v3", "nasnet", "nmt", "resnet50", "resnet152", "rnnlm"}) {
     CAPTURE(name);
     const auto graph = std::make_shared<const Graph>(
         ReadGraph(SourceDir() / "configs" / "graphs" / (name + ".json.gz")));

@@ -88,6 +88,9 @@ TEST_CASE("image models match their published parameters and multiply-adds") {
   CheckPublished("resnet50", 25'557'032, 4.09);
   CheckPublished("resnet50_torch", 25'557'032, 4.09);
   CheckPublished("resnet50_b1_torch", 25'557'032, 4.09);
+  // 11.51 GMAC, 60.193 M parameters.
+  CheckPublished("resnet152", 60'192'808, 11.51);
+  CheckPublished("resnet152_b32", 60'192'808, 11.51);
   // Zoph et al. 2018, NASNet-A (4 @ 1056): 564 MMAC, 5.3 M parameters.
   CheckPublished("nasnet", 5'289'978, 0.564);
 }

@@ -1,0 +1,42 @@
+"""Kinds of ops that had no GPU kernel, by the state of TensorFlow.
+
+A GPU kernel that keeps its values in host memory (integer shapes and indices, DynamicStitch of 2016)
+counts as one: such an op may be placed anywhere, and what it reads of a large tensor is its shape.
+Kinds that a step of ours cannot have (strings, queues, readers, summaries) are not listed.
+
+[V] looked up, [R] recalled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TODAY = frozenset(prefix + "SparseApply" + rule for prefix in ("", "Resource")
+                   for rule in ("Momentum", "RMSProp", "CenteredRMSProp"))
+_2016 = frozenset([
+    # [V] Sources of about r0.11 in the fork hughperkins/tf-coriander. UnsortedSegmentSum has a GPU
+    # kernel there, Gather too.
+    "Unique", "UniqueWithCounts", "DynamicPartition",
+    # [V] tensorflow issue 11228, of July 2017.
+    *("Segment" + what for what in ("Sum", "Mean", "Prod", "Min", "Max")),
+    # [R] The other updates of rows, and what chooses, sorts or draws indices.
+    *("SparseApply" + rule for rule in ("Adadelta", "Adagrad", "AdagradDA", "Ftrl",
+                                        "ProximalAdagrad", "ProximalGradientDescent")),
+    "SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN", "SparseSegmentMeanGrad",
+    "SparseSegmentSqrtNGrad", "Where", "ListDiff", "TopK", "TopKV2", "InTopK", "RandomShuffle",
+    "UniformCandidateSampler", "LogUniformCandidateSampler", "LearnedUnigramCandidateSampler",
+    "ComputeAccidentalHits", "SparseToDense"])
+# The choices of --kernels, and the kinds that run on the CPU alone.
+CPU_ONLY = {"today": _TODAY, "tf2016": _TODAY | _2016}
+
+
+def restrict(document: dict[str, Any], kernels: str) -> int:
+    """Restricts the ops of a graph to devices that have kernels for them; returns their number.
+
+    Changes `document`, an emplace graph, in place; `source` tells the choice.
+    """
+    restricted = [op for op in document["ops"] if op["kind"] in CPU_ONLY[kernels]]
+    for op in restricted:
+        op["device_kinds"] = ["cpu"]
+    document["source"]["kernels"] = kernels
+    return len(restricted)
