@@ -50,9 +50,9 @@ LearningSignal::Batch LearningSignal::Take(std::span<const Placement> placements
   return batch;
 }
 
-void LearningSignal::Reset() {
+void LearningSignal::Reset(const BestPlacement& known) {
   baseline_.Reset();
-  best_.Reset();
+  best_ = known;
   patience_.Reset();
 }
 

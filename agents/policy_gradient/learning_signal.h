@@ -41,8 +41,8 @@ class LearningSignal {
   double baseline() const { return baseline_.value(); }
   /// Of the best placement, if it fits; else NaN. [ns]
   double best_step_time() const { return best_.step_time(); }
-  /// Forgets all outcomes.
-  void Reset();
+  /// Forgets all outcomes; `known` is then the best placement so far.
+  void Reset(const BestPlacement& known = {});
 
   void Save(StateWriter& writer) const;
   void Load(StateReader& reader);

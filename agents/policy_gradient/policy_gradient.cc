@@ -1,14 +1,20 @@
 #include "agents/policy_gradient/policy_gradient.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "agents/policy_gradient/learner_state.h"
 #include "agents/policy_gradient/not_finite.h"
+#include "agents/starts/starts.h"
 #include "framework/base/error.h"
+#include "framework/learn/ops.h"
 
 namespace emplace {
 namespace {
 
-const PolicyGradientConfig& Validated(const PolicyGradientConfig& config) {
+const PolicyGradientConfig& Validated(const PolicyGradientConfig& config, const Problem& problem) {
   config.Validate();
+  ValidateStarts(problem, "start", config.start.names);
   return config;
 }
 
@@ -32,7 +38,9 @@ UpdateFields PolicyGradientRow::Fields(bool ppo) const {
 PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
                                std::shared_ptr<const Problem> problem,
                                ParameterSet& parameters)
-    : config_(Validated(config)),
+    : config_(Validated(config, *problem)),
+      problem_(problem),
+      untrained_(config.start.names.front() == "nothing"),
       parameters_(parameters),
       part_(config, std::move(problem)),
       core_(config.optimizer,
@@ -43,6 +51,26 @@ PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
 
 void PolicyGradient::ThrowNotFinite(const Tape& tape) const {
   emplace::ThrowNotFinite(table().num_rows(), tape);
+}
+
+void PolicyGradient::Begin(Evaluator& evaluator, Rng& rng, const Interrupt& interrupt) {
+  const auto start = BestStart(*problem_, config_.start.names, evaluator, rng, interrupt);
+  if (!start) return;
+  start_.Offer(start->placement, start->outcome);
+  part_.signal().Reset(start_);
+  evaluations_ += start->evaluations;
+}
+
+void PolicyGradient::PullToStart(Tape& tape, const std::function<PolicySample(Tape&)>& score) {
+  for (int step = 0; step < config_.start.steps; ++step) {
+    const PolicySample sample = score(tape);
+    const auto share = 1 / static_cast<float>(std::max(sample.num_decisions, 1));
+    const Var mean = Scale(tape, sample.log_probability, share);
+    if (std::exp(tape.value(mean)(0, 0)) >= config_.start.probability) break;
+    core_.Descend(tape, Scale(tape, mean, -1), table().num_rows());
+  }
+  tape.Clear();
+  core_.Restart();
 }
 
 void PolicyGradient::Update(Tape& tape,
@@ -88,7 +116,7 @@ void PolicyGradient::Update(Tape& tape,
 void PolicyGradient::Restart(const ParameterSet& fresh) {
   CopyValues(fresh, parameters_);
   core_.Restart();
-  part_.signal().Reset();
+  part_.signal().Reset(start_);
   ++restarts_;
 }
 
@@ -96,6 +124,7 @@ void PolicyGradient::Save(StateWriter& writer) const {
   core_.Save(writer);
   writer.Double(core_.ppo().kl_weight());
   part_.signal().Save(writer);
+  start_.Save(writer);
   writer.Int(evaluations_);
   writer.Int(restarts_);
   writer.Table(table());
@@ -105,6 +134,7 @@ void PolicyGradient::Load(StateReader& reader) {
   core_.Load(reader);
   core_.ppo().set_kl_weight(reader.Double("a weight of the divergence"));
   part_.signal().Load(reader);
+  start_.Load(reader, *problem_);
   evaluations_ = reader.Count("a number of evaluations");
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   reader.Table(core_.table());

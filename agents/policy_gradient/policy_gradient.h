@@ -28,6 +28,16 @@
 // `patience` updates without a better placement the search begins anew with other random weights
 // [ours]; schedules and the placement to imitate begin anew with it.
 //
+// With `start` [ours] the search begins from placements of agents/starts/starts.h: they are
+// evaluated first, the best of them is the best placement so far, and before anything is drawn the
+// policy is pulled to it by steps of the optimiser down
+//
+//   - log p(P_start) / decisions
+//
+// until its geometric mean per decision is `start_probability`, or `start_steps` are made: the
+// first samples differ from the start in about one decision of 1 / (1 - start_probability). A
+// restart pulls the new weights to it again. Moments and schedules of the updates begin afterwards.
+//
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <functional>
@@ -35,10 +45,13 @@
 #include <span>
 
 #include "agents/common/state.h"
+#include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/policy_gradient_config.h"
 #include "agents/policy_gradient/problem_update.h"
 #include "agents/policy_gradient/update_fields.h"
+#include "framework/base/interrupt.h"
+#include "framework/base/random.h"
 #include "framework/learn/tape.h"
 #include "framework/search/evaluator.h"
 
@@ -47,7 +60,7 @@ namespace emplace {
 /// A row of the table of PolicyGradient.
 struct PolicyGradientRow {
   double restarts = 0;           ///< before this update
-  double evaluations = 0;        ///< of the whole search, this update's included
+  double evaluations = 0;        ///< of the whole search, start's and this update's included
   double loss = 0;               ///< of the first step
   double entropy = 0;            ///< mean per decision [nats]
   double gradient_norm = 0;      ///< of the first step, before clipping
@@ -69,6 +82,18 @@ class PolicyGradient {
   PolicyGradient(const PolicyGradientConfig& config,
                  std::shared_ptr<const Problem> problem,
                  ParameterSet& parameters);
+
+  /// True until Begin(), if there is a `start`.
+  bool MustBegin() const { return !untrained_ && start_.placement() == nullptr; }
+  /// Evaluates the placements of `start`. PullToStart() is then due.
+  /// @param rng  draws what is random among them
+  /// @throws BudgetExhausted; Interrupted
+  void Begin(Evaluator& evaluator, Rng& rng, const Interrupt& interrupt);
+  /// nullptr before Begin().
+  const Placement* start() const { return start_.placement(); }
+  /// @param score  log_probability [1, 1] and num_decisions of start() on a cleared tape
+  /// @throws RunError as Update
+  void PullToStart(Tape& tape, const std::function<PolicySample(Tape&)>& score);
 
   /// Placements to sample now: `samples`, or what the budget leaves (at least 1).
   int NumSamples(const Evaluator& evaluator) const { return part_.signal().NumSamples(evaluator); }
@@ -102,7 +127,8 @@ class PolicyGradient {
 
   /// True after `patience` updates without a better placement. Restart() is then due.
   bool Stale() const { return part_.signal().Stale(); }
-  /// Takes over the values of newly drawn parameters and forgets all but the table.
+  /// Takes over the values of newly drawn parameters and forgets all but the start and the table.
+  /// With a start PullToStart() is due again.
   /// @param fresh  names and shapes as those given to the constructor
   void Restart(const ParameterSet& fresh);
 
@@ -111,12 +137,15 @@ class PolicyGradient {
   /// One PolicyGradientRow per update; kl and kl_weight only with ppo.epochs > 1.
   const UpdateTable& table() const { return core_.table(); }
 
-  /// Parameters, moments, baseline, best placement, table.
+  /// Parameters, moments, baseline, best placement, start, table.
   void Save(StateWriter& writer) const;
   void Load(StateReader& reader);
 
  private:
   PolicyGradientConfig config_;
+  std::shared_ptr<const Problem> problem_;
+  bool untrained_;
+  BestPlacement start_;
   ParameterSet& parameters_;
   ProblemUpdate part_;
   LearnerCore core_;

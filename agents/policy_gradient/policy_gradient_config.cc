@@ -6,6 +6,16 @@
 
 namespace emplace {
 
+void StartConfig::Visit(FieldVisitor& v) {
+  v.Field("start",
+          names,
+          "placements of which the best is evaluated first and pulled to; nothing: untrained");
+  v.Field("start_probability",
+          probability,
+          "probability per decision, geometric mean, that the policy is pulled to");
+  v.Field("start_steps", steps, "steps of that descent at most");
+}
+
 void PolicyGradientConfig::Visit(FieldVisitor& v) {
   v.Field("samples", samples, "placements per update");
   v.Group("reward", "what a placement costs", [this](FieldVisitor& g) { reward.Visit(g); });
@@ -39,6 +49,8 @@ void PolicyGradientConfig::Validate() const {
   RequireRange("entropy_updates", entropy_updates, 0, kInfinity);
   RequireRange("imitation_weight", imitation_weight, 0, kInfinity);
   RequireRange("patience", patience, 0, kInfinity);
+  RequireRange("start_probability", start.probability, 0, 1);
+  RequireRange("start_steps", start.steps, 0, kInfinity);
 }
 
 }  // namespace emplace

@@ -1,11 +1,23 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "agents/policy_gradient/baseline.h"
 #include "agents/policy_gradient/ppo.h"
 #include "agents/policy_gradient/reward.h"
 #include "framework/learn/optimizer.h"
 
 namespace emplace {
+
+/// What a search begins from, as policy_gradient.h tells.
+struct StartConfig {
+  std::vector<std::string> names = {"nothing"};  ///< of agents/starts/starts.h
+  double probability = 0.9;                      ///< per decision, geometric mean, to pull to
+  int steps = 400;                               ///< of descent at most
+  /// Visits its fields into the agent's settings: "start", "start_probability", "start_steps".
+  void Visit(FieldVisitor& v);
+};
 
 /// Settings of policy_gradient.h, which explains them.
 struct PolicyGradientConfig {
@@ -23,7 +35,10 @@ struct PolicyGradientConfig {
   /// Only agents that can score placements again visit it, as their group "ppo". 1 epoch: the plain
   /// policy gradient.
   PpoConfig ppo = {.epochs = 1};
-  /// Visits all but `ppo` into the agent's settings (no map of its own): "samples", "reward", ...
+  /// Only agents that can score a given placement visit it.
+  StartConfig start;
+  /// Visits all but `ppo` and `start` into the agent's settings (no map of its own): "samples",
+  /// "reward", ...
   void Visit(FieldVisitor& v);
   /// @throws SettingError for a number out of range; the groups are their owners' to check
   void Validate() const;

@@ -35,11 +35,20 @@ Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
 void Seq2SeqAgent::Restart() {
   if (policy_) {
     learning_.Restart(policy_->parameters);
-    return;
+  } else {
+    ParameterSet fresh;
+    Seq2SeqNetwork(config_.network, vocabulary_, fresh, rng_);
+    learning_.Restart(fresh);
   }
-  ParameterSet fresh;
-  Seq2SeqNetwork(config_.network, vocabulary_, fresh, rng_);
-  learning_.Restart(fresh);
+  if (learning_.start() != nullptr) PullToStart();
+}
+
+void Seq2SeqAgent::PullToStart() {
+  Tape tape(interrupt_);
+  learning_.PullToStart(tape, [&](Tape& fresh) {
+    const auto scored = network_.Score(fresh, inputs_, {learning_.start(), 1});
+    return MakePolicySample(fresh, inputs_, scored, 1, false);
+  });
 }
 
 void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
@@ -78,7 +87,10 @@ void Seq2SeqAgent::Step(Evaluator& evaluator) {
   if (finished_) return;
   const bool no_choice = NumChoices(*problem_) == 0;
   const bool last = config_.updates >= 0 && learning_.table().num_rows() >= config_.updates;
-  if (no_choice || last) {
+  if (!no_choice && learning_.MustBegin()) {
+    learning_.Begin(evaluator, rng_, interrupt_);
+    PullToStart();
+  } else if (no_choice || last) {
     EvaluateGreedy(evaluator);
   } else {
     Update(evaluator);

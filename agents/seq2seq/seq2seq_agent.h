@@ -15,6 +15,9 @@
 // evaluates one greedy placement, the most probable device in each step, and ends: 0 is the
 // zero-shot use of a policy.
 //
+// With `start` the first step evaluates the start and pulls the policy to it, also one given by
+// `policy`; so does every restart.
+//
 // Ends also after one evaluation when no group has a choice; otherwise the budget ends it.
 
 #include <optional>
@@ -42,6 +45,7 @@ class Seq2SeqAgent final : public Agent {
 
  private:
   void Restart();
+  void PullToStart();
   void EvaluateGreedy(Evaluator& evaluator);
   void Update(Evaluator& evaluator);
 

@@ -19,6 +19,7 @@ Seq2SeqConfig::Seq2SeqConfig() {
 void Seq2SeqConfig::Visit(FieldVisitor& v) {
   network.Visit(v);
   learning.Visit(v);
+  learning.start.Visit(v);
   v.Group("ppo",
           "more steps on one batch; 1 epoch: plain policy gradient",
           [this](FieldVisitor& g) { learning.ppo.Visit(g); });

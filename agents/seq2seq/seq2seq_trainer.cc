@@ -25,6 +25,9 @@ const Seq2SeqConfig& Validated(const Seq2SeqConfig& config) {
     throw SettingError(
         "updates", fmt::format("expected -1 where a policy is trained, got {}", config.updates));
   }
+  if (config.learning.start.names != StartConfig().names) {
+    throw SettingError("start", "expected nothing where a policy is trained, got a start");
+  }
   return config;
 }
 

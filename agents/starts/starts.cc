@@ -107,7 +107,8 @@ std::optional<EvaluatedStart> BestStart(const Problem& problem,
   std::vector<Placement> starts = MakeStarts(problem, names, rng, interrupt);
   const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
   const std::size_t best = IndexOfBest(outcomes);
-  return EvaluatedStart{std::move(starts[best]), outcomes[best]};
+  return EvaluatedStart{
+      std::move(starts[best]), outcomes[best], static_cast<std::int64_t>(starts.size())};
 }
 
 }  // namespace emplace

@@ -18,6 +18,7 @@
 // So {nothing}, {single_gpu} and {heuristics} give any of them equal starts. What a learner makes
 // of a start is told in its header.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ std::vector<Placement> MakeStarts(const Problem& problem,
 struct EvaluatedStart {
   Placement placement;
   Outcome outcome;
+  std::int64_t evaluations = 1;  ///< that it took to find it among others
 };
 
 /// What a learner begins from: the best of MakeStarts(), one evaluation each; none for `nothing`.

@@ -6,9 +6,11 @@
 
 #include <doctest/doctest.h>
 
+#include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/learn/ops.h"
 #include "framework/search/meter.h"
+#include "framework/search/outcome_table.h"
 #include "tests/agents/policy_gradient/logits_learner.h"
 #include "tests/support/paths.h"
 
@@ -209,6 +211,64 @@ TEST_CASE("after updates without a better placement it begins anew with other we
   CHECK_FALSE(patient.learning->Stale());
 }
 
+TEST_CASE("it begins from the best start, pulled to it, after every restart again") {
+  PolicyGradientConfig config = Plain();
+  config.imitation_weight = 0.1;
+  config.patience = 2;
+  config.start = {.names = {"random", "random", "random"}, .probability = 0.95, .steps = 1000};
+  Learner learner(config), other(config);
+  PolicyGradient& learning = *learner.learning;
+  REQUIRE(learning.MustBegin());
+  CHECK(learning.start() == nullptr);
+  Rng rng(1), same(1);
+  learning.Begin(learner.evaluator, rng, {});
+  CHECK_FALSE(learning.MustBegin());
+  REQUIRE(learning.start() != nullptr);
+  const Placement start = *learning.start();
+  const auto drawn = MakeStarts(*learner.problem, config.start.names, same);
+  const std::vector<Outcome> outcomes = learner.evaluator.Evaluate(drawn);
+  CHECK(start == drawn[IndexOfBest(outcomes)]);
+  CHECK(*learning.ToImitate() == start);
+
+  const auto mean_probability = [&] {
+    const auto p = Probabilities(learner.logits());
+    double product = 1;
+    for (int g = 0; g < kGroups; ++g) product *= p[g][start.device[g]];
+    return std::cbrt(product);
+  };
+  const auto pull = [&] {
+    learning.PullToStart(learner.tape, [&](Tape&) { return learner.Score({start}); });
+  };
+  CHECK(mean_probability() < 0.9);
+  pull();
+  CHECK(mean_probability() >= 0.95);
+  CHECK(mean_probability() < 0.96);
+  CHECK(learning.updates() == 0);
+  CHECK(learning.table().num_rows() == 0);
+  CHECK(learner.tape.num_nodes() == 0);
+
+  learner.Update({{{1, 1, 1}}, {{1, 1, 1}}});
+  CHECK(learner.Column("evaluations") == 5);
+  CHECK(learner.Column("best_step_time_ns") == outcomes[IndexOfBest(outcomes)].step_time);
+  learner.Update({{{1, 1, 1}}, {{1, 1, 1}}});
+  REQUIRE(learning.Stale());  // neither was better than the start
+  learning.Restart(other.parameters);
+  CHECK(*learning.ToImitate() == start);
+  CHECK(mean_probability() < 0.9);
+  pull();
+  CHECK(mean_probability() >= 0.95);
+
+  config.start.steps = 2;
+  Learner short_of_it(config);
+  short_of_it.learning->Begin(short_of_it.evaluator, rng, {});
+  int steps = 0;
+  short_of_it.learning->PullToStart(short_of_it.tape, [&](Tape&) {
+    ++steps;
+    return short_of_it.Score({*short_of_it.learning->start()});
+  });
+  CHECK(steps == 2);
+}
+
 TEST_CASE("saved and restored it goes on bit for bit") {
   PolicyGradientConfig config = Plain();
   config.baseline.method = "moving_average";
@@ -283,6 +343,11 @@ TEST_CASE("settings out of range are refused by key and value") {
         "imitation_weight: expected a number of at least 0, got -1");
   CHECK(refusal([](auto& c) { c.patience = -1; }) ==
         "patience: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.start.probability = 2; }) ==
+        "start_probability: expected a number from 0 to 1, got 2");
+  CHECK(refusal([](auto& c) { c.start.steps = -1; }) ==
+        "start_steps: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.start.names = {"cube"}; }).find("start: unknown start") == 0);
   CHECK(refusal([](auto& c) { c.reward.transform = "cube"; }).find("reward.transform: ") == 0);
   CHECK(refusal([](auto& c) { c.baseline.method = "cube"; }).find("baseline.method: ") == 0);
   CHECK(refusal([](auto& c) { c.optimizer.method = "cube"; }).find("optimizer.method: ") == 0);

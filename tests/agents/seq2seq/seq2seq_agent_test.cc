@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
+#include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "tests/agents/seq2seq/small_seq2seq.h"
 #include "tests/support/paths.h"
@@ -68,6 +69,46 @@ TEST_CASE("it restarts with other weights when nothing better is found") {
   const SearchTrace trace = RunAgent(agent, problem, 400);
   CHECK(agent.updates()->num_rows() == 50);
   CHECK(Column(*agent.updates(), "restarts").back() > 10);
+  CheckGoesOn<Seq2SeqAgent>(problem, config, trace);
+}
+
+TEST_CASE("with a start the first samples are near it, and nothing worse is ever the best") {
+  Rng rng(3);
+  const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
+  const Placement heft = MakeStarts(*problem, {"heft"}, rng)[0];
+  const auto start_time = static_cast<double>(MakeSimulator(problem, {})->Evaluate(heft).step_time);
+  const auto excess = [&](const std::string& start) {  // of the first 16 samples, mean
+    Seq2SeqConfig config;
+    config.learning.start.names = {start};
+    Seq2SeqAgent agent({problem, 1}, config);
+    const SearchTrace trace = RunAgent(agent, problem, 17);
+    const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+    double sum = 0;
+    for (std::size_t i = 1; i < 17; ++i) {
+      sum += static_cast<double>(simulator->Evaluate(trace.placements[i]).step_time);
+    }
+    if (start == "heft") {
+      CHECK(trace.placements[0] == heft);
+      CHECK(trace.placements[1] != heft);
+      CHECK(static_cast<double>(trace.best.outcome.step_time) <= start_time);
+    }
+    return sum / 16 - start_time;
+  };
+  CHECK(excess("heft") < 0.3 * excess("nothing"));
+}
+
+TEST_CASE("with a start it keeps the contract and begins there again") {
+  CheckAgentContract(
+      AllAgents().Find("seq2seq", "test"),
+      "{hidden: 8, attention: 8, start: [heuristics], patience: 2, start_steps: 20}");
+  const auto problem = SmallProblem();
+  Seq2SeqConfig config = SmallSeq2Seq();
+  config.learning.start.names = {"single", "random"};
+  config.learning.patience = 1;
+  Seq2SeqAgent agent({problem, 1}, config);
+  const SearchTrace trace = RunAgent(agent, problem, 202);
+  CHECK(Column(*agent.updates(), "evaluations")[0] == 10);  // 2 starts, 8 samples
+  CHECK(Column(*agent.updates(), "restarts").back() > 5);
   CheckGoesOn<Seq2SeqAgent>(problem, config, trace);
 }
 

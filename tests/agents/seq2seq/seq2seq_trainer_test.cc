@@ -290,6 +290,8 @@ TEST_CASE("settings that make no sense for training are refused") {
     change(config);
     return MessageOf<InputError>([&] { Seq2SeqTrainer({problems, 1}, config); });
   };
+  CHECK(refusal([](auto& c) { c.learning.start.names = {"heft"}; }) ==
+        "start: expected nothing where a policy is trained, got a start");
   CHECK(refusal([](auto& c) { c.policy = "some.policy"; }) ==
         "policy: expected none where a policy is trained, got \"some.policy\"");
   CHECK(refusal([](auto& c) { c.updates = 3; }) ==
