@@ -1,8 +1,10 @@
 #include "agents/hierarchical/hierarchical_agent.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "agents/common/devices.h"
+#include "agents/hierarchical/logits_noise.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
@@ -12,6 +14,8 @@ namespace {
 const HierarchicalConfig& Checked(const HierarchicalConfig& config) {
   RequireRange("groups", config.groups, 0, 1 << 16);
   RequireRange("groupings", config.groupings, 0, config.policy.samples);
+  RequireRange("noise", config.noise, 0, 1e6);
+  RequireRange("noise_updates", config.noise_updates, 0, std::numeric_limits<int>::max());
   if (config.groupings == 1 && config.policy.baseline.method == "leave_one_out") {
     throw SettingError("groupings",
                        "expected at least 2, or 0, with the baseline leave_one_out, got 1: the "
@@ -40,6 +44,8 @@ void HierarchicalConfig::Visit(FieldVisitor& v) {
   v.Field("groupings",
           groupings,
           "groupings drawn per update; they share the samples; 0: one for each");
+  v.Field("noise", noise, "deviation of the noise on all logits relative to their size");
+  v.Field("noise_updates", noise_updates, "updates with noise");
   policy.Visit(v);
   v.Group("grouper", "the network that groups", [this](FieldVisitor& g) { grouper.Visit(g); });
   v.Group("placer", "the network that places", [this](FieldVisitor& g) { placer.Visit(g); });
@@ -97,8 +103,7 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
                                                 int num_samples,
                                                 BackgroundEvaluation* evaluation) {
   Pass pass;
-  const double noise =
-      gradient_.updates() < config_.placer.noise_updates ? config_.placer.noise : 0;
+  const double noise = gradient_.updates() < config_.noise_updates ? config_.noise : 0;
   const Var logits = grouper_.Logits(tape);
   const int groupings =
       config_.groupings == 0 ? num_samples : std::min(config_.groupings, num_samples);
@@ -106,10 +111,11 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
   Var entropy = tape.Constant(Matrix::Zero(1, 1));
   for (int i = 0; i < groupings; ++i) {
     const int rows = num_samples / groupings + (i < num_samples % groupings ? 1 : 0);
-    const std::vector<int> group_of_unit = SampleGroups(tape.value(logits), rng_);
+    const Var noisy = WithNoise(tape, logits, noise, rng_);
+    const std::vector<int> group_of_unit = SampleGroups(tape.value(noisy), rng_);
     const GroupSequence sequence = Sequence(group_of_unit);
     Placer::Decoded decoded = placer_.Sample(tape, sequence, rows, noise, rng_);
-    const Var grouping = SumAll(tape, emplace::LogProbability(tape, logits, group_of_unit));
+    const Var grouping = SumAll(tape, emplace::LogProbability(tape, noisy, group_of_unit));
     log_probabilities.push_back(Add(tape, decoded.log_probability, grouping));
     const float share = static_cast<float>(rows) / static_cast<float>(num_samples);
     entropy = Add(tape, entropy, Scale(tape, decoded.entropy, share));

@@ -22,6 +22,11 @@
 // Group counts: 256 [R]; `groups` = 0: min(256, 20 num_devices) (reference code [V]); never more
 // than units. A unit that may not run on its group's device is moved as PlaceUnits() says.
 //
+// In the first `noise_updates` updates both networks draw from noisy logits (logits_noise.h), each
+// grouping and each step of the placer with noise of its own; log-probabilities are those of the
+// noisy distributions, so the gradient stays that of what was drawn. Reference code: 0.5 until
+// update 750 [V]; paper: 500 updates [R].
+//
 // Placements are evaluated on a second thread while the next groupings are drawn.
 //
 // The recorded entropy is that of the placer per group (plus `grouper.entropy` times the mean
@@ -52,6 +57,8 @@ struct HierarchicalConfig {
   HierarchicalConfig();
   int groups = 64;
   int groupings = 0;
+  double noise = 0;
+  int noise_updates = 500;
   PolicyGradientConfig policy;
   GrouperConfig grouper;
   PlacerConfig placer;

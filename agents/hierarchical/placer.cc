@@ -1,11 +1,8 @@
 #include "agents/hierarchical/placer.h"
 
-#include <cmath>
-#include <limits>
 #include <optional>
 
-#include <boost/random/normal_distribution.hpp>
-
+#include "agents/hierarchical/logits_noise.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/categorical.h"
 
@@ -13,7 +10,6 @@ namespace emplace {
 namespace {
 
 const PlacerConfig& Checked(const PlacerConfig& config, const std::string& key) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireRange(key + ".hidden", config.hidden, 2, 1 << 16);
   if (config.hidden % 2 != 0) {
     throw SettingError(key + ".hidden",
@@ -23,21 +19,7 @@ const PlacerConfig& Checked(const PlacerConfig& config, const std::string& key) 
   RequireRange(key + ".device_embedding", config.device_embedding, 1, 1 << 16);
   RequireRange(key + ".tanh_constant", config.tanh_constant, 1e-6, 1e6);
   RequireRange(key + ".temperature", config.temperature, 1e-6, 1e6);
-  RequireRange(key + ".noise", config.noise, 0, 1e6);
-  RequireRange(key + ".noise_updates", config.noise_updates, 0, kInfinity);
   return config;
-}
-
-/// Normal, with `relative` times the root mean square of `logits` as deviation.
-Matrix Noise(const Matrix& logits, double relative, Rng& rng) {
-  const double mean_square =
-      logits.cast<double>().squaredNorm() / static_cast<double>(logits.size());
-  boost::random::normal_distribution<double> normal(0, 1);
-  Matrix noise(logits.rows(), logits.cols());
-  for (float& x : noise.reshaped<Eigen::RowMajor>()) {
-    x = static_cast<float>(relative * std::sqrt(mean_square) * normal(rng));
-  }
-  return noise;
 }
 
 }  // namespace
@@ -124,9 +106,7 @@ Placer::Decoded Placer::Decode(Tape& tape,
     Var logits = output_(tape, ConcatCols(tape, {state.hidden, context}));
     logits = Tanh(tape, Scale(tape, logits, static_cast<float>(1 / config_.temperature)));
     logits = Scale(tape, logits, static_cast<float>(config_.tanh_constant));
-    if (noise > 0) {
-      logits = Add(tape, logits, tape.Constant(Noise(tape.value(logits), noise, *rng)));
-    }
+    if (noise > 0) logits = WithNoise(tape, logits, noise, *rng);
     const Matrix allowed = groups.allowed.row(t);
     const Var log_softmax = LogSoftmax(tape, logits, &allowed);
     if (given == nullptr) {

@@ -12,10 +12,6 @@
 // the decoder's step t also reads s_t, so that attention need not learn which group it is about to
 // place. Devices on which no unit of the group may run have probability 0.
 //
-// Noise [R]: normal noise on the logits, with `noise` times their root mean square as deviation, in
-// the first `noise_updates` updates (reference code: 0.5 until 750 [V]; paper: 500 [R]). The
-// log-probability is that of the noisy distribution which was sampled.
-//
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <vector>
@@ -30,8 +26,6 @@ struct PlacerConfig {
   int device_embedding = 16;
   double tanh_constant = 5;
   double temperature = 1;
-  double noise = 0;
-  int noise_updates = 500;
   bool aligned = true;
   bool by_position = true;
   FeatureConfig features;
@@ -40,8 +34,6 @@ struct PlacerConfig {
     v.Field("device_embedding", device_embedding, "width of a device's vector");
     v.Field("tanh_constant", tanh_constant, "C of the logits C tanh(l / T)");
     v.Field("temperature", temperature, "T of the logits C tanh(l / T)");
-    v.Field("noise", noise, "deviation of the noise on the logits relative to their size");
-    v.Field("noise_updates", noise_updates, "updates with noise");
     v.Field("aligned", aligned, "the decoder reads the encoder's state of the group to place");
     v.Field("by_position", by_position, "groups in the order of their mean position, else by id");
     v.Group("features", "inputs beyond the published ones", [this](FieldVisitor& g) {
@@ -69,7 +61,8 @@ class Placer {
     Var entropy;  ///< [1, 1] sum over the groups, mean over the rows [nats]
   };
   /// Draws `rows` placements: the encoder runs once, the decoder for all rows together.
-  /// @param noise  deviation relative to the logits' root mean square; 0: none
+  /// @param noise  `relative` of WithNoise(), each step's logits by themselves; the log-probability
+  ///   is that of the noisy distribution
   Decoded Sample(Tape& tape, const GroupSequence& groups, int rows, double noise, Rng& rng) const;
   /// Log-probabilities of given devices [rows][S], without noise.
   Decoded Score(Tape& tape,

@@ -158,8 +158,8 @@ TEST_CASE("an update steps along the gradient that belongs to the evaluated deci
 
 TEST_CASE("noise on the logits ends after noise_updates; only without it a pass scores the same") {
   HierarchicalConfig config = TinyConfig();
-  config.placer.noise = 2;
-  config.placer.noise_updates = 2;
+  config.noise = 2;
+  config.noise_updates = 2;
   const auto problem = Star().problem;
   HierarchicalAgent agent({problem, 3}, config);
   const auto simulator = MakeSimulator(problem, {});
