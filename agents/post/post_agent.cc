@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "agents/policy_gradient/not_finite.h"
+#include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
@@ -14,7 +15,7 @@
 namespace emplace {
 namespace {
 
-const PostConfig& Checked(const PostConfig& config) {
+const PostConfig& Checked(const PostConfig& config, const Problem& problem) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireChoice("method", config.method, {"ce_only", "joint", "ppo_only"});
   RequireChoice("ppo.ratio", config.ratio, {"decision", "placement"});
@@ -27,6 +28,8 @@ const PostConfig& Checked(const PostConfig& config) {
   RequireRange("cross_entropy.step", entropy.step, 0, 1);
   RequireRange("sharing", config.sharing, 0, 1000);
   RequireRange("patience", config.patience, 0, kInfinity);
+  ValidateStarts(problem, "start", config.start);
+  RequireRange("start_probability", config.start_probability, 0, 1);
   return config;
 }
 
@@ -83,12 +86,17 @@ void PostConfig::Visit(FieldVisitor& v) {
           "strength with which groups that exchange tensors learn together in PPO; 0: not");
   v.Field(
       "patience", patience, "placements without a better one before a restart; 0: never restarts");
+  v.Field("start",
+          start,
+          "placements to begin at the best of; nothing: every device equally likely at first");
+  v.Field("start_probability", start_probability, "of the start's device for each group at first");
 }
 
 PostAgent::PostAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
+      end_construction_(context.end_construction),
       interrupt_(context.end_step),
-      config_(Checked(config)),
+      config_(Checked(config, *context.problem)),
       rng_(context.seed),
       policy_(*problem_, parameters_, config.sharing),
       reward_(config.reward, *problem_, "reward"),
@@ -118,9 +126,7 @@ void PostAgent::Draw(int count, Evaluator& evaluator) {
   }
   std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
   for (int i = 0; i < count; ++i) {
-    const bool better = since_restart_ + i == 0 || Better(outcomes[i], best_);
-    if (better) best_ = outcomes[i];
-    patience_.Count(better);
+    patience_.Count(best_.Offer(placements[i], outcomes[i]));
     const double cost = reward_.Cost(outcomes[i]);
     samples_.push_back({std::move(placements[i]), std::move(outcomes[i]), cost});
   }
@@ -194,7 +200,7 @@ void PostAgent::Update() {
   PostRow row = {.restarts = static_cast<double>(restarts_),
                  .evaluations = static_cast<double>(evaluations_),
                  .entropy = policy_.MeanEntropy(),
-                 .best_step_time_ns = StepTimeOrNan(best_)};
+                 .best_step_time_ns = best_.step_time()};
   std::vector<double> costs;
   for (const Sample& sample : batch) {
     costs.push_back(sample.cost);
@@ -214,15 +220,19 @@ void PostAgent::Update() {
   AddRow(core_.table(), row.Fields());
 }
 
-void PostAgent::Restart() {
-  policy_.MakeUniform();
+void PostAgent::Begin() {
+  if (start_.placement() != nullptr) {
+    policy_.MakeNear(*start_.placement(), config_.start_probability);
+  } else {
+    policy_.MakeUniform();
+  }
+  best_ = start_;
   core_.Restart();
   baseline_.Reset();
   patience_.Reset();
   samples_.clear();
   num_used_ = 0;
   since_restart_ = 0;
-  ++restarts_;
 }
 
 void PostAgent::Step(Evaluator& evaluator) {
@@ -232,12 +242,21 @@ void PostAgent::Step(Evaluator& evaluator) {
     finished_ = true;
     return;
   }
+  if (config_.start.front() != "nothing" && start_.placement() == nullptr) {
+    const auto start = BestStart(*problem_, config_.start, evaluator, rng_, end_construction_);
+    start_.Offer(start->placement, start->outcome);
+    evaluations_ += start->evaluations;
+    Begin();
+    return;
+  }
   const std::int64_t wanted = UntilUpdate();
   const auto count = std::clamp<std::int64_t>(evaluator.remaining(), 1, wanted);
   Draw(static_cast<int>(count), evaluator);
   if (count < wanted) return;
   Update();
-  if (patience_.Exhausted()) Restart();
+  if (!patience_.Exhausted()) return;
+  Begin();
+  ++restarts_;
 }
 
 void PostAgent::Save(std::ostream& out) const {
@@ -251,7 +270,8 @@ void PostAgent::Save(std::ostream& out) const {
   writer.Int(since_restart_);
   writer.Int(patience_.trials());
   writer.Int(restarts_);
-  if (since_restart_ > 0) writer.Result(best_);
+  start_.Save(writer);
+  best_.Save(writer);
   writer.Int(std::ssize(samples_));
   for (const Sample& sample : samples_) {
     writer.Devices(sample.placement);
@@ -272,7 +292,8 @@ void PostAgent::Load(std::istream& in) {
   since_restart_ = reader.Count("a number of evaluations");
   patience_.set_trials(reader.Count("a number of evaluations"));
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
-  if (since_restart_ > 0) best_ = reader.Result();
+  start_.Load(reader, *problem_);
+  best_.Load(reader, *problem_);
   samples_.clear();
   for (std::int64_t left = reader.Count("a number of placements"); left > 0; --left) {
     Sample sample;

@@ -26,8 +26,11 @@
 //   sharing       neighbouring groups learn together in PPO (sharing.h)
 //   step          share of the old distributions that gives way to the elites' (smoothing)
 //   keep_elites   elites compete with the next N placements
-//   patience      placements without a better one before a restart from uniform distributions;
-//                 every schedule begins anew
+//   patience      placements without a better one before a restart; every schedule begins anew
+//   start         names of ../starts/starts.h: they are evaluated first, and the best of them is
+//                 the best placement known. The distributions then begin, also after a restart,
+//                 not uniform but with `start_probability` on its devices. It is no sample: no
+//                 update learns from it.
 //
 // When the budget ends between two multiples as many placements as it leaves are drawn, and no
 // update is made; a longer budget goes on with the same schedule. One Evaluate call per step.
@@ -37,7 +40,9 @@
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <limits>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "agents/common/state.h"
@@ -48,6 +53,7 @@
 #include "agents/policy_gradient/reward.h"
 #include "agents/policy_gradient/update_fields.h"
 #include "agents/post/post_policy.h"
+#include "framework/base/interrupt.h"
 #include "framework/learn/optimizer.h"
 #include "framework/search/agent.h"
 
@@ -75,6 +81,8 @@ struct PostConfig {
   OptimizerConfig optimizer;
   double sharing = 20;
   int patience = 600;  ///< placements; 0: never restarts
+  std::vector<std::string> start = {"nothing"};
+  double start_probability = 0.8;
   PostConfig();
   void Visit(FieldVisitor& v);
 };
@@ -84,7 +92,7 @@ struct PostConfig {
 struct PostRow {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double restarts = 0;           ///< before this update
-  double evaluations = 0;        ///< of the whole search
+  double evaluations = 0;        ///< of the whole search, those of `start` among them
   double phase = 0;              ///< 0 PPO, 1 cross-entropy
   double entropy = 0;            ///< of the distributions that drew, mean per decision [nats]
   double kl = kNone;             ///< PPO: old to new, as the setting `ratio` says [nats]
@@ -103,9 +111,11 @@ class PostAgent final : public Agent {
   using Config = PostConfig;
   /// @throws SettingError
   PostAgent(const AgentContext& context, const Config& config);
-  /// Draws and evaluates up to the next multiple of K or N, and makes the update that is due.
+  /// With a `start` the first step evaluates it. Every other one draws and evaluates up to the next
+  /// multiple of K or N, and makes the update that is due.
   /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value" when a parameter, a loss
-  ///   or a gradient is not (counted from 0, as the rows of updates()); BudgetExhausted
+  ///   or a gradient is not (counted from 0, as the rows of updates()); BudgetExhausted;
+  ///   Interrupted
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
   /// One PostRow per update.
@@ -128,10 +138,11 @@ class PostAgent final : public Agent {
   void Ppo(std::span<const Sample> batch, const std::vector<double>& advantages, PostRow& row);
   void CrossEntropy(PostRow& row);
   void Update();
-  void Restart();
+  /// Distributions and schedules as at the beginning, near start_ if there is one.
+  void Begin();
 
   std::shared_ptr<const Problem> problem_;
-  Interrupt interrupt_;
+  Interrupt end_construction_, interrupt_;
   Config config_;
   Rng rng_;
   ParameterSet parameters_;
@@ -145,7 +156,7 @@ class PostAgent final : public Agent {
   int restarts_ = 0;
   std::vector<Sample> samples_;  // since the last cross-entropy step, kept elites before them
   int num_used_ = 0;             // of them, by the last update
-  Outcome best_;                 // since the last restart, if since_restart_ > 0
+  BestPlacement start_, best_;   // best_ since the last restart, start_ included
 };
 
 }  // namespace emplace

@@ -81,19 +81,35 @@ void PostPolicy::MinimizeCrossEntropy(std::span<const Placement* const> elites,
   EMPLACE_CHECK(!elites.empty());
   Tape tape;
   const Matrix old = tape.value(LogProbabilities(tape));
-  Matrix logits = tape.value(Logits(tape));
   Matrix count = Matrix::Zero(old.rows(), old.cols());
   for (const Placement* elite : elites) {
     for (int m = 0; m < num_decisions(); ++m) count(m, elite->device[group_[m]]) += 1;
   }
+  Eigen::MatrixXd f = old.cast<double>().array().exp();
+  f = (1 - step) * f + step / static_cast<double>(elites.size()) * count.cast<double>();
   for (int m = 0; m < num_decisions(); ++m) {
     const double uniform = 1.0 / allowed_.row(m).sum();
-    for (int d = 0; d < old.cols(); ++d) {
-      if (allowed_(m, d) == 0) continue;
-      const double share = count(m, d) / static_cast<double>(elites.size());
-      const double mixed = step * share + (1 - step) * std::exp(double{old(m, d)});
-      const double f = (1 - epsilon) * mixed + epsilon * uniform;
-      logits(m, d) = static_cast<float>(std::log(std::max(f, kLeast)));
+    f.row(m) = (1 - epsilon) * f.row(m).array() + epsilon * uniform;
+  }
+  SetProbabilities(f);
+}
+
+void PostPolicy::MakeNear(const Placement& placement, double probability) {
+  Eigen::MatrixXd f(allowed_.rows(), allowed_.cols());
+  for (int m = 0; m < num_decisions(); ++m) {
+    f.row(m).setConstant((1 - probability) / (allowed_.row(m).sum() - 1));
+    f(m, placement.device[group_[m]]) = probability;
+  }
+  SetProbabilities(f);
+}
+
+void PostPolicy::SetProbabilities(const Eigen::MatrixXd& f) {
+  Tape tape;
+  Matrix logits = tape.value(Logits(tape));
+  for (int m = 0; m < num_decisions(); ++m) {
+    for (int d = 0; d < logits.cols(); ++d) {
+      if (allowed_(m, d) != 0)
+        logits(m, d) = static_cast<float>(std::log(std::max(f(m, d), kLeast)));
     }
   }
   logits_.value = sharing_ ? sharing_->Unshare(logits) : logits;

@@ -29,6 +29,8 @@ class PostPolicy {
   int num_decisions() const { return static_cast<int>(group_.size()); }
   /// Every allowed device as likely as the others.
   void MakeUniform() { logits_.value.setZero(); }
+  /// The placement's devices get a probability each, the other allowed ones share the rest evenly.
+  void MakeNear(const Placement& placement, double probability);
 
   /// log f_m(j): -infinity for a forbidden device. @return [num_decisions, num_devices]
   Var LogProbabilities(Tape& tape) const;
@@ -55,6 +57,8 @@ class PostPolicy {
 
  private:
   Var Logits(Tape& tape) const;
+  /// u = log f where allowed; f counts as at least 1e-8.
+  void SetProbabilities(const Eigen::MatrixXd& f);
   std::vector<int> DevicesOf(const Placement& placement) const;
 
   std::vector<int> group_;          // [num_decisions]

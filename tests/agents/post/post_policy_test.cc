@@ -189,6 +189,24 @@ TEST_CASE("with sharing the policy and the cross-entropy step are the same") {
   }
 }
 
+TEST_CASE("near a placement its devices have that probability, the others share the rest") {
+  Policy plain, shared(FourGroups(), 20);
+  for (Policy* p : {&plain, &shared}) {
+    p->policy.MakeNear({{1, 0, 1, 2}}, 0.7);
+    CHECK(p->Probability(0, 0) == doctest::Approx(0.15));
+    CHECK(p->Probability(0, 1) == doctest::Approx(0.7));
+    CHECK(p->Probability(0, 2) == doctest::Approx(0.15));
+    CHECK(p->Probability(1, 0) == doctest::Approx(0.7));
+    CHECK(p->Probability(1, 1) == 0);
+    CHECK(p->Probability(1, 2) == doctest::Approx(0.3));
+    CHECK(p->Probability(2, 1) == doctest::Approx(0.3));
+    CHECK(p->Probability(2, 2) == doctest::Approx(0.7));
+    p->policy.MakeNear({{1, 0, 1, 2}}, 1);
+    CHECK(p->Probability(0, 0) == doctest::Approx(1e-8));
+    CHECK(p->logits().allFinite());
+  }
+}
+
 // The closed form against what it is the minimum of: -sum over the elites of log f(d).
 TEST_CASE("no other distribution has less cross-entropy to the elites") {
   Rng rng(6);
