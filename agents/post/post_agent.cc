@@ -29,6 +29,7 @@ const PostConfig& Checked(const PostConfig& config, const Problem& problem) {
   RequireRange("sharing", config.sharing, 0, 1000);
   RequireRange("patience", config.patience, 0, kInfinity);
   ValidateStarts(problem, "start", config.start);
+  RequireRange("return_probability", config.return_probability, 0, 1);
   RequireRange("start_probability", config.start_probability, 0, 1);
   return config;
 }
@@ -86,6 +87,9 @@ void PostConfig::Visit(FieldVisitor& v) {
           "strength with which groups that exchange tensors learn together in PPO; 0: not");
   v.Field(
       "patience", patience, "placements without a better one before a restart; 0: never restarts");
+  v.Field("return_probability",
+          return_probability,
+          "after a restart, of the best placement's device for each group; 0: begins anew");
   v.Field("start",
           start,
           "placements to begin at the best of; nothing: every device equally likely at first");
@@ -126,7 +130,9 @@ void PostAgent::Draw(int count, Evaluator& evaluator) {
   }
   std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
   for (int i = 0; i < count; ++i) {
-    patience_.Count(best_.Offer(placements[i], outcomes[i]));
+    const bool better = best_.Offer(placements[i], outcomes[i]);
+    improved_ |= better;
+    patience_.Count(better);
     const double cost = reward_.Cost(outcomes[i]);
     samples_.push_back({std::move(placements[i]), std::move(outcomes[i]), cost});
   }
@@ -221,12 +227,15 @@ void PostAgent::Update() {
 }
 
 void PostAgent::Begin() {
-  if (start_.placement() != nullptr) {
-    policy_.MakeNear(*start_.placement(), config_.start_probability);
-  } else {
+  const bool returns = improved_ && config_.return_probability > 0;
+  if (!returns) best_ = start_;
+  improved_ = false;
+  if (best_.placement() == nullptr) {
     policy_.MakeUniform();
+  } else {
+    policy_.MakeNear(*best_.placement(),
+                     returns ? config_.return_probability : config_.start_probability);
   }
-  best_ = start_;
   core_.Restart();
   baseline_.Reset();
   patience_.Reset();
@@ -270,6 +279,7 @@ void PostAgent::Save(std::ostream& out) const {
   writer.Int(since_restart_);
   writer.Int(patience_.trials());
   writer.Int(restarts_);
+  writer.Int(improved_);
   start_.Save(writer);
   best_.Save(writer);
   writer.Int(std::ssize(samples_));
@@ -292,6 +302,7 @@ void PostAgent::Load(std::istream& in) {
   since_restart_ = reader.Count("a number of evaluations");
   patience_.set_trials(reader.Count("a number of evaluations"));
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+  improved_ = reader.Flag();
   start_.Load(reader, *problem_);
   best_.Load(reader, *problem_);
   samples_.clear();

@@ -27,10 +27,14 @@
 //   step          share of the old distributions that gives way to the elites' (smoothing)
 //   keep_elites   elites compete with the next N placements
 //   patience      placements without a better one before a restart; every schedule begins anew
+//   return_probability
+//                 after a restart the distributions begin with this probability on the devices of
+//                 the best placement, so that the search goes on from it; but as at first, the best
+//                 one forgotten, if since the restart before nothing better was found
 //   start         names of ../starts/starts.h: they are evaluated first, and the best of them is
-//                 the best placement known. The distributions then begin, also after a restart,
-//                 not uniform but with `start_probability` on its devices. It is no sample: no
-//                 update learns from it.
+//                 the best placement known. The distributions then begin, also anew, not uniform
+//                 but with `start_probability` on its devices. It is no sample: no update learns
+//                 from it.
 //
 // When the budget ends between two multiples as many placements as it leaves are drawn, and no
 // update is made; a longer budget goes on with the same schedule. One Evaluate call per step.
@@ -81,6 +85,7 @@ struct PostConfig {
   OptimizerConfig optimizer;
   double sharing = 20;
   int patience = 600;  ///< placements; 0: never restarts
+  double return_probability = 0.95;
   std::vector<std::string> start = {"nothing"};
   double start_probability = 0.8;
   PostConfig();
@@ -101,7 +106,7 @@ struct PostRow {
   double elite_time_ns = kNone;  ///< cross-entropy: the slowest elite that fits
   double baseline = kNone;       ///< after the update
   double mean_cost = 0;
-  double best_step_time_ns = kNone;  ///< since the last restart; NaN: nothing fitted yet
+  double best_step_time_ns = kNone;  ///< since it last began anew; NaN: nothing fits yet
   double feasible = 0;               ///< share
   UpdateFields Fields() const;
 };
@@ -154,9 +159,10 @@ class PostAgent final : public Agent {
   bool finished_ = false;
   std::int64_t evaluations_ = 0, since_restart_ = 0;
   int restarts_ = 0;
+  bool improved_ = false;        // best_, since the last restart
   std::vector<Sample> samples_;  // since the last cross-entropy step, kept elites before them
   int num_used_ = 0;             // of them, by the last update
-  BestPlacement start_, best_;   // best_ since the last restart, start_ included
+  BestPlacement start_, best_;   // best_ since the search began anew, start_ included
 };
 
 }  // namespace emplace

@@ -56,6 +56,7 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
     config.cross_entropy.keep_elites = true;
     config.sharing = 3;
     config.patience = 20;
+    config.return_probability = 0.8;
     config.start = {"single_gpu", "random"};
     PostAgent agent({problem, 4}, config);
     const SearchTrace trace = RunAgent(agent, problem, 240);
@@ -86,6 +87,40 @@ TEST_CASE("after placements without a better one it begins anew from uniform dis
   PostAgent patient({problem, 1}, config);
   RunAgent(patient, problem, 1200);
   CHECK(Column(*patient.updates(), "restarts").back() == 0);
+}
+
+TEST_CASE("it returns to the best placement, and begins anew when that led to nothing better") {
+  const auto problem = SmallProblem();
+  PostConfig config = SmallConfig();
+  config.method = "ce_only";
+  config.patience = 12;  // one batch: a restart follows those that find nothing better
+  config.return_probability = 1;
+  PostAgent agent({problem, 1}, config);
+  const SearchTrace trace = RunAgent(agent, problem, 1200);
+  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+  const std::vector<double> restarts = Column(*agent.updates(), "restarts");
+  const std::vector<double> entropy = Column(*agent.updates(), "entropy");
+  int returns = 0, anew = 0;
+  bool returned = false;
+  for (std::size_t row = 1; row < restarts.size(); ++row) {
+    const auto first = trace.placements.begin() + static_cast<std::ptrdiff_t>(12 * row);
+    if (restarts[row] == restarts[row - 1]) continue;
+    if (returned) {  // nothing but the best itself was drawn
+      CHECK(entropy[row] == entropy[0]);
+      returned = false;
+      ++anew;
+      continue;
+    }
+    returned = true;
+    ++returns;
+    // the best since it began anew
+    const double time = Column(*agent.updates(), "best_step_time_ns")[row - 1];
+    for (auto placement = first; placement != first + 12; ++placement) {
+      CHECK(static_cast<double>(simulator->Evaluate(*placement).step_time) == time);
+    }
+  }
+  CHECK(returns > 3);
+  CHECK(anew >= returns - 1);
 }
 
 TEST_CASE("with a start it begins near it, also after a restart, and is never worse") {
@@ -176,13 +211,13 @@ TEST_CASE("a state of another place in the search is refused") {
   PostAgent agent({problem, 1}, SmallConfig());
   std::string state = Saved(agent);
   // finished, generator, 1 parameter, its name and value, sgd, 0 updates, 0 moments, baseline,
-  // weight; evaluations, since the restart, without a better one, restarts, no start, no best,
-  // samples, used
-  const std::string counts = "\n0\n0\n0\n0\n0\n0\n0\n0\n";
+  // weight; evaluations, since the restart, without a better one, restarts, not improved, no start,
+  // no best, samples, used
+  const std::string counts = "\n0\n0\n0\n0\n0\n0\n0\n0\n0\n";
   REQUIRE(state.find(counts) != std::string::npos);
   for (const auto& [spoilt, message] : std::vector<std::pair<std::string, std::string>>{
-           {"\n0\n-4\n0\n0\n0\n0\n0\n0\n", "expected a number of evaluations, got -4"},
-           {"\n0\n0\n0\n0\n0\n0\n0\n7\n", "expected at most 0 placements, got 7"}}) {
+           {"\n0\n-4\n0\n0\n0\n0\n0\n0\n0\n", "expected a number of evaluations, got -4"},
+           {"\n0\n0\n0\n0\n0\n0\n0\n0\n7\n", "expected at most 0 placements, got 7"}}) {
     std::string text = state;
     text.replace(text.find(counts), counts.size(), spoilt);
     CHECK(MessageOf<InputError>([&] { LoadFrom(agent, text); }) == "agent state: " + message);
@@ -232,6 +267,8 @@ TEST_CASE("settings out of range are refused by key, value and choices") {
         "sharing: expected a number from 0 to 1000, got 1001");
   CHECK(refusal([](auto& c) { c.patience = -1; }) ==
         "patience: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.return_probability = -1; }) ==
+        "return_probability: expected a number from 0 to 1, got -1");
   CHECK(refusal([](auto& c) { c.start_probability = 1.1; }) ==
         "start_probability: expected a number from 0 to 1, got 1.1");
   CHECK(refusal([](auto& c) { c.start = {}; }).find("start: expected at least one of ") == 0);

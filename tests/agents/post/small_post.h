@@ -20,6 +20,7 @@ inline PostConfig SmallConfig() {
   config.normalize_advantages = false;
   config.sharing = 0;
   config.patience = 0;
+  config.return_probability = 0;
   config.cross_entropy.step = 1;
   config.cross_entropy.keep_elites = false;
   config.cross_entropy.epsilon = 0.5;
