@@ -58,6 +58,10 @@ std::vector<Nanos> GroupStarts(const Problem& problem, const Outcome& outcome) {
 }  // namespace
 
 void EpisodeConfig::Visit(FieldVisitor& v) {
+  v.Field("begin",
+          begin,
+          "with the best placement so far; or fixed: with the start each time; or redraw: with a "
+          "start of its own");
   v.Field("order", order, "of the visit: topological, or random (drawn once)");
   v.Field("reward",
           reward,
@@ -81,6 +85,7 @@ EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
       graph_(*problem_, network.mean()),
       features_(*problem_, graph_, network.features, "features") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  RequireChoice("episode.begin", config.begin, {"best", "fixed", "redraw"});
   RequireChoice("episode.order", config.order, {"random", "topological"});
   RequireChoice("episode.reward", config.reward, {"intermediate", "terminal"});
   RequireChoice("episode.transform", config.transform, {"identity", "log"});
@@ -116,7 +121,8 @@ std::vector<double> Gains(std::span<const double> rewards, double discount) {
 Episode RunEpisode(const EpisodeProblem& task,
                    const Placement& first,
                    const ChooseDevice& choose,
-                   Evaluator& evaluator) {
+                   Evaluator& evaluator,
+                   const KnownPlacement* known) {
   const Problem& problem = task.problem();
   const bool terminal = task.config().reward == "terminal";
   const OutcomeDetail detail{.op_times = true};
@@ -126,16 +132,21 @@ Episode RunEpisode(const EpisodeProblem& task,
     ++episode.evaluations;
     return evaluator.Evaluate(placement, detail);
   };
-  episode.first_outcome = episode.last_outcome = episode.best_outcome = evaluate(first);
-  std::vector<Nanos> starts = GroupStarts(problem, episode.first_outcome);
+  episode.first_outcome = known != nullptr ? known->outcome : evaluate(first);
+  episode.last_outcome = episode.best_outcome = episode.first_outcome;
+  std::vector<Nanos> starts =
+      known != nullptr ? known->starts : GroupStarts(problem, episode.first_outcome);
+  episode.best_starts = starts;
   std::vector<bool> visited(problem.num_groups());
   std::vector<double> rewards;
   double time = task.Time(episode.first_outcome);
   const auto arrive = [&](Outcome outcome) {
     episode.last_outcome = std::move(outcome);
+    starts = GroupStarts(problem, episode.last_outcome);
     if (!Better(episode.last_outcome, episode.best_outcome)) return;
     episode.best = episode.last;
     episode.best_outcome = episode.last_outcome;
+    episode.best_starts = starts;
   };
   for (int group : task.order()) {
     EpisodeStep step{{episode.last, starts, visited, group}, 0, 0};
@@ -147,7 +158,6 @@ Episode RunEpisode(const EpisodeProblem& task,
     double reward = 0;
     if (moved && !terminal) {
       arrive(evaluate(episode.last));
-      starts = GroupStarts(problem, episode.last_outcome);
       const double now = task.Time(episode.last_outcome);
       reward = time - now;
       time = now;
@@ -159,6 +169,7 @@ Episode RunEpisode(const EpisodeProblem& task,
     arrive(evaluate(episode.last));
     rewards.back() = time - task.Time(episode.last_outcome);
   }
+  if (episode.evaluations == 0) evaluate(first);
   const std::vector<double> gains = Gains(rewards, task.config().discount);
   for (std::size_t t = 0; t < gains.size(); ++t) episode.steps[t].gain = gains[t];
   return episode;

@@ -16,7 +16,9 @@
 // the time. `transform` log takes the logarithm of time' [ours].
 //
 // A step counts as an evaluation when it changes the placement. One that leaves its group where it
-// is has the outcome of the placement before, which is known.
+// is has the outcome of the placement before, which is known. So has the first placement of an
+// episode that goes on from one evaluated before; it is evaluated all the same if no step changes
+// it, so that every episode is paid for.
 //
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
@@ -33,6 +35,7 @@
 namespace emplace {
 
 struct EpisodeConfig {
+  std::string begin = "best";           ///< or "fixed", "redraw": placeto_learner.h
   std::string order = "topological";    ///< or "random": drawn once
   std::string reward = "intermediate";  ///< or "terminal"
   std::string transform = "identity";   ///< of the time: or "log"
@@ -82,17 +85,26 @@ struct Episode {
   std::vector<EpisodeStep> steps;  ///< [order().size()]
   Placement first, last, best;     ///< best: by Better() among those evaluated
   Outcome first_outcome, last_outcome, best_outcome;
+  std::vector<Nanos> best_starts;  ///< [num_groups] first op's start in `best` [ns]
   std::int64_t evaluations = 0;
 };
 
 /// Chooses the device of state.current. @return an allowed one
 using ChooseDevice = std::function<int(const PlacetoState& state)>;
 
+/// What is known of a placement that was evaluated before.
+struct KnownPlacement {
+  const Outcome& outcome;            ///< without times of ops
+  const std::vector<Nanos>& starts;  ///< [num_groups] as Episode::best_starts
+};
+
+/// @param known  of `first`; nullptr: it is evaluated
 /// @throws BudgetExhausted
 Episode RunEpisode(const EpisodeProblem& problem,
                    const Placement& first,
                    const ChooseDevice& choose,
-                   Evaluator& evaluator);
+                   Evaluator& evaluator,
+                   const KnownPlacement* known = nullptr);
 
 /// G_t of each step from its reward r_t, from the last to the first.
 std::vector<double> Gains(std::span<const double> rewards, double discount);

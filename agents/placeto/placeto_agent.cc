@@ -1,5 +1,7 @@
 #include "agents/placeto/placeto_agent.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "agents/common/state.h"
@@ -23,7 +25,11 @@ PlacetoConfig ForTraining(PlacetoConfig config) {
 
 PlacetoTrainer::PlacetoTrainer(const TrainerContext& context, const Config& config)
     : problems_(context.problems),
-      learner_(ForTraining(config), context.problems, context.seed, context.threads) {
+      learner_(ForTraining(config),
+               context.problems,
+               context.seed,
+               context.threads,
+               context.updates) {
 }
 
 void PlacetoTrainer::Save(std::ostream& out) const {
@@ -39,7 +45,7 @@ void PlacetoTrainer::Load(std::istream& in) {
 PlacetoAgent::PlacetoAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
       config_(config),
-      learner_(config, {problem_}, context.seed, 1, context.end_step) {
+      learner_(config, {problem_}, context.seed, 1, std::max(0, config.updates), context.end_step) {
 }
 
 void PlacetoAgent::Step(Evaluator& evaluator) {

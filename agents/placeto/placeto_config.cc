@@ -16,21 +16,28 @@ PlacetoConfig::PlacetoConfig() {
 void PlacetoConfig::Visit(FieldVisitor& v) {
   network.Visit(v);
   v.Group("episode", "the decision process", [this](FieldVisitor& g) { episode.Visit(g); });
-  v.Field("start",
-          start,
-          "placement that episodes begin with: random (drawn once), redraw (drawn for each), best "
-          "(so far), or single, single_gpu, single_cpu, contiguous, etf, heft, cpop");
-  v.Field("baseline_episodes", baseline_episodes, "episodes whose gains make the baseline");
+  v.Field("start", start, "placements to begin at the best of; nothing: at a random one");
+  v.Field("episodes", episodes, "on each graph per update");
+  v.Field("baseline_episodes",
+          baseline_episodes,
+          "last episodes whose gains make the baseline, at least those of the update; 0: none");
+  v.Field("advantage",
+          advantage,
+          "of a step: difference to the baseline, or standardized: divided by its deviation, too");
   v.Field("normalize_advantages",
           normalize_advantages,
           "divide advantages by their root mean square over the episode");
   v.Field("entropy_weight", entropy_weight, "weight of the entropy bonus at first");
   v.Field("entropy_final", entropy_final, "weight that it falls to");
-  v.Field("entropy_updates", entropy_updates, "updates over which it falls; 0: it stays");
+  v.Field("entropy_updates", entropy_updates, "updates over which it falls; 0: the whole search");
+  v.Field("moves",
+          moves,
+          "an episode should make: the weight is adapted to hold the entropy there; 0: as above");
   v.Field("imitation_weight", imitation_weight, "pull towards the best placement so far");
   v.Field("patience",
           patience,
-          "updates without a better placement before a restart; 0: never restarts");
+          "evaluations without a better placement before a restart, in moves of one group that the "
+          "graphs have; 0: never restarts");
   v.Group("ppo", "steps of descent on one episode", [this](FieldVisitor& g) { ppo.Visit(g); });
   v.Group("optimizer", "gradient descent", [this](FieldVisitor& g) { optimizer.Visit(g); });
   v.Field("greedy_every",

@@ -4,6 +4,7 @@
 // has the published ones, and behind each key whether it is known.
 
 #include <string>
+#include <vector>
 
 #include "agents/placeto/episode.h"
 #include "agents/placeto/placeto_network.h"
@@ -16,13 +17,16 @@ struct PlacetoConfig {
   PlacetoConfig();
   PlacetoNetworkConfig network;
   EpisodeConfig episode;
-  std::string start = "best";
+  std::vector<std::string> start = {"nothing"};
+  int episodes = 1;
   int baseline_episodes = 10;
+  std::string advantage = "difference";
   bool normalize_advantages = true;
   double entropy_weight = 0.05, entropy_final = 0.05;
   int entropy_updates = 0;
+  double moves = 3;
   double imitation_weight = 0;
-  int patience = 40;
+  double patience = 2;
   PpoConfig ppo;
   OptimizerConfig optimizer;
   int greedy_every = 0;

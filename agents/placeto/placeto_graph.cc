@@ -10,27 +10,37 @@ namespace {
 
 using GroupGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 
+using Edges = std::set<std::pair<int, int>>;
+
 /// Pairs (parent, child), ascending.
-std::set<std::pair<int, int>> Edges(const Problem& problem) {
-  std::vector<int> position(problem.num_groups());
-  for (int i = 0; i < problem.num_groups(); ++i) position[problem.group_order()[i]] = i;
-  std::set<std::pair<int, int>> edges;
+Edges DirectEdges(const Problem& problem) {
+  Edges edges;
   for (int op = 0; op < problem.num_ops(); ++op) {
     const int reader = problem.grouping().group_of(op);
     for (int predecessor : problem.graph().predecessors(op)) {
       const int maker = problem.grouping().group_of(predecessor);
-      if (position[maker] < position[reader]) edges.emplace(maker, reader);
-      if (position[reader] < position[maker]) edges.emplace(reader, maker);
+      if (maker != reader) edges.emplace(maker, reader);
     }
   }
   return edges;
+}
+
+/// The same edges, each from the earlier to the later group.
+Edges InOrder(const Problem& problem, const Edges& edges) {
+  std::vector<int> position(problem.num_groups());
+  for (int i = 0; i < problem.num_groups(); ++i) position[problem.group_order()[i]] = i;
+  Edges ordered;
+  for (const auto& [a, b] : edges) {
+    position[a] < position[b] ? ordered.emplace(a, b) : ordered.emplace(b, a);
+  }
+  return ordered;
 }
 
 }  // namespace
 
 PlacetoGraph::PlacetoGraph(const Problem& problem, bool mean) {
   const int n = problem.num_groups();
-  const std::set<std::pair<int, int>> edges = Edges(problem);
+  const Edges edges = DirectEdges(problem), ordered = InOrder(problem, edges);
   Matrix num_parents = Matrix::Zero(n, 1), num_children = Matrix::Zero(n, 1);
   for (const auto& [parent, child] : edges) {
     num_parents(child, 0) += 1;
@@ -51,7 +61,7 @@ PlacetoGraph::PlacetoGraph(const Problem& problem, bool mean) {
   parents_ = make(from_parents);
   children_ = make(from_children);
 
-  const GroupGraph graph(edges.begin(), edges.end(), n);
+  const GroupGraph graph(ordered.begin(), ordered.end(), n);
   GroupGraph closure;
   boost::transitive_closure(graph, closure);
   std::vector<std::vector<bool>> reaches(n, std::vector<bool>(n));

@@ -1,13 +1,15 @@
 #pragma once
 
-// The structure that message passing follows: which groups feed which, directly and transitively.
+// The structure that the policy follows: which groups feed which, directly and transitively.
 //
-// A group u is a parent of v if an op of one depends on an op of the other (data or control) and u
-// comes before v in Problem::group_order(). That order decides because groups of a training graph
-// depend on each other both ways: one holds ops with their gradients, or parameters with their
-// updates. Followed as they are, nearly all groups of such a graph are ancestors and descendants of
-// one another and the pools are all alike; in order they say what they say of a graph without
-// cycles, for which nothing changes [ours].
+// A group u is a parent of v if an op of v depends on an op of u (data or control). Groups of a
+// training graph may be parents of each other: one holds ops with their gradients, or parameters
+// with their updates. Messages go along these edges, both ways where there are both.
+//
+// Followed transitively, nearly all groups of such a graph are ancestors and descendants of one
+// another, and the pools are all alike. So the pools follow edges in the direction of
+// Problem::group_order() [ours]: there a group is above another if one is a parent of the other and
+// comes before it. For a graph without cycles nothing changes.
 //
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
@@ -37,8 +39,8 @@ class PlacetoGraph {
   const std::shared_ptr<const SparseMatrix>& children() const { return children_; }
   const Matrix& has_parent() const { return has_parent_; }  ///< [num_groups, 1]: 0 or 1
   const Matrix& has_child() const { return has_child_; }    ///< [num_groups, 1]: 0 or 1
-  /// All transitive ancestors or descendants, or the groups that are neither; ascending, without
-  /// the group itself.
+  /// All transitive ancestors or descendants in order, or the groups that are neither; ascending,
+  /// without the group itself.
   const std::vector<int>& members(Pool pool, int group) const {
     return pools_[static_cast<int>(pool)][group];
   }

@@ -1,6 +1,7 @@
 #include "agents/placeto/placeto_learner.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +16,7 @@
 #include "framework/config/setting_error.h"
 #include "framework/learn/categorical.h"
 #include "framework/learn/ops.h"
+#include "framework/search/outcome_table.h"
 
 namespace emplace {
 namespace {
@@ -25,6 +27,34 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
   ParameterSet parameters;
   PlacetoNetwork(config, problem.num_devices(), parameters, rng);
   return parameters;
+}
+
+// The entropy's weight, where it is adapted.
+constexpr double kAdaption = 0.1, kLeastEntropyWeight = 1e-3, kMostEntropyWeight = 10;
+
+std::int64_t PatienceInEvaluations(double patience,
+                                   const std::vector<std::shared_ptr<const Problem>>& problems) {
+  if (patience == 0) return 0;
+  std::int64_t moves = 0;
+  for (const auto& problem : problems) {
+    for (int group = 0; group < problem->num_groups(); ++group) {
+      moves += std::popcount(problem->allowed_devices(group)) - 1;
+    }
+  }
+  return std::max<std::int64_t>(1, std::llround(patience * static_cast<double>(moves)));
+}
+
+bool AnnealsOverSearch(const ScheduleConfig& schedule) {
+  return schedule.anneal_to >= 0 && schedule.anneal_updates == 0;
+}
+
+/// What the optimizer schedules itself.
+OptimizerConfig OwnSchedule(OptimizerConfig config) {
+  if (AnnealsOverSearch(config.schedule)) {
+    RequireRange("optimizer.anneal_to", config.schedule.anneal_to, 0, 1);
+    config.schedule = {.learning_rate = config.schedule.learning_rate};
+  }
+  return config;
 }
 
 }  // namespace
@@ -51,30 +81,33 @@ PlacetoLearner::Task::Task(std::shared_ptr<const Problem> placed,
                            Rng& rng)
     : problem(std::move(placed), config.episode, config.network, rng),
       network(config.network, problem.problem().num_devices(), parameters, rng) {
-  const bool named = config.start != "redraw" && config.start != "best";
-  const std::string start = named ? config.start : "random";
-  ValidateStarts(problem.problem(), "start", {start});
-  fixed_start = MakeStarts(problem.problem(), {start}, rng).front();
+  ValidateStarts(problem.problem(), "start", config.start);
 }
 
 PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
                                std::vector<std::shared_ptr<const Problem>> problems,
                                std::uint64_t seed,
                                int threads,
+                               std::int64_t planned_updates,
                                const Interrupt& interrupt)
     : config_(config),
       problems_(std::move(problems)),
       threads_(threads),
+      planned_updates_(planned_updates),
       interrupt_(interrupt),
       rng_(seed),
       parameters_(MakeParameters(config.network, *problems_.front(), rng_)),
-      core_(config.optimizer, config.ppo, parameters_, PlacetoRow().Fields()),
-      patience_(config.patience) {
+      entropy_weight_(config.entropy_weight),
+      core_(OwnSchedule(config.optimizer), config.ppo, parameters_, PlacetoRow().Fields()),
+      patience_(PatienceInEvaluations(config.patience, problems_)) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  RequireRange("episodes", config.episodes, 1, 1e6);
+  RequireChoice("advantage", config.advantage, {"difference", "standardized"});
   RequireRange("baseline_episodes", config.baseline_episodes, 0, 1e6);
   RequireRange("entropy_weight", config.entropy_weight, 0, kInfinity);
   RequireRange("entropy_final", config.entropy_final, 0, kInfinity);
   RequireRange("entropy_updates", config.entropy_updates, 0, kInfinity);
+  RequireRange("moves", config.moves, 0, kInfinity);
   RequireRange("imitation_weight", config.imitation_weight, 0, kInfinity);
   RequireRange("patience", config.patience, 0, kInfinity);
   RequireRange("greedy_every", config.greedy_every, 0, kInfinity);
@@ -102,11 +135,13 @@ void PlacetoLearner::Restart() {
   core_.Restart();
   for (const auto& task : tasks_) {
     task->gains.clear();
-    if (improved_ || config_.start != "best") continue;
+    if (improved_ || config_.episode.begin != "best") continue;
     task->best.Reset();
-    task->fixed_start = MakeStarts(task->problem.problem(), {"random"}, rng_).front();
+    task->best_starts.clear();
+    task->start.reset();
   }
   improved_ = false;
+  entropy_weight_ = config_.entropy_weight;
   patience_.Reset();
   ++restarts_;
 }
@@ -117,18 +152,25 @@ bool PlacetoLearner::has_choices() const {
   });
 }
 
-Placement PlacetoLearner::Start(Task& task, Rng& rng) const {
-  if (config_.start == "redraw") return MakeStarts(task.problem.problem(), {"random"}, rng).front();
-  if (config_.start == "best" && task.best.placement() != nullptr) return *task.best.placement();
-  return task.fixed_start;
+void PlacetoLearner::FindStart(Task& task, Evaluator& evaluator) {
+  if (task.start) return;
+  std::vector<Placement> starts =
+      MakeStarts(task.problem.problem(), config_.start, rng_, interrupt_);
+  std::size_t best = 0;
+  if (starts.size() > 1) {
+    best = IndexOfBest(evaluator.Evaluate(starts));
+    evaluations_ += std::ssize(starts);
+  }
+  task.start = std::move(starts[best]);
 }
 
-PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task, Evaluator& evaluator, Rng* rng) {
+PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task,
+                                               const Placement& first,
+                                               Evaluator& evaluator,
+                                               Rng* rng) {
   const int steps = static_cast<int>(task.problem.order().size());
   Sampled sampled;
   sampled.log_probabilities.resize(steps, task.problem.problem().num_devices());
-  Rng start_rng;
-  const Placement start = Start(task, rng != nullptr ? *rng : start_rng);
   const auto choose = [&](const PlacetoState& state) {
     Tape tape(interrupt_, false);
     const PlacetoState* states[] = {&state};
@@ -144,39 +186,105 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task, Evaluator& evaluator,
     }
     return sampled.devices.back();
   };
-  sampled.episode = RunEpisode(task.problem, start, choose, evaluator);
+  if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
+    const KnownPlacement known{task.best.outcome(), task.best_starts};
+    sampled.episode = RunEpisode(task.problem, first, choose, evaluator, &known);
+  } else {
+    sampled.episode = RunEpisode(task.problem, first, choose, evaluator);
+  }
   return sampled;
 }
 
-void PlacetoLearner::Weigh(Task& task, Sampled& sampled) const {
-  const auto steps = std::ssize(sampled.devices);
-  std::vector<double> gains(steps), advantages(steps);
-  sampled.advantages.resize(steps, 1);
-  double largest = 0;
-  for (std::ptrdiff_t t = 0; t < steps; ++t) {
-    gains[t] = sampled.episode.steps[t].gain;
-    double baseline = 0;
-    for (const std::vector<double>& earlier : task.gains) baseline += earlier[t];
-    if (!task.gains.empty()) baseline /= static_cast<double>(task.gains.size());
-    advantages[t] = gains[t] - baseline;
-    sampled.advantages(t, 0) = static_cast<float>(-advantages[t]);
-    largest = std::max({largest, std::abs(gains[t]), std::abs(baseline)});
-  }
-  if (config_.normalize_advantages && steps > 0) {
-    sampled.advantages *= static_cast<float>(NormalizingFactor(advantages, largest));
-  }
-  task.gains.push_back(std::move(gains));
-  if (std::ssize(task.gains) > config_.baseline_episodes) task.gains.erase(task.gains.begin());
+bool PlacetoLearner::Take(Task& task, const Episode& episode) {
+  evaluations_ += episode.evaluations;
+  if (!task.best.Offer(episode.best, episode.best_outcome)) return false;
+  task.best_starts = episode.best_starts;
+  return true;
 }
 
-double PlacetoLearner::EntropyWeight() const {
-  if (config_.entropy_updates == 0) return config_.entropy_weight;
-  const double passed = std::min(
-      1.0, static_cast<double>(core_.updates()) / static_cast<double>(config_.entropy_updates));
-  return config_.entropy_weight + passed * (config_.entropy_final - config_.entropy_weight);
+void PlacetoLearner::Weigh(Task& task, std::span<Sampled> episodes) const {
+  const auto steps = std::ssize(task.problem.order());
+  std::vector<std::vector<double>>& window = task.gains;
+  for (const Sampled& sampled : episodes) {
+    std::vector<double>& gains = window.emplace_back();
+    for (const EpisodeStep& step : sampled.episode.steps) gains.push_back(step.gain);
+  }
+  const auto kept = std::max<std::ptrdiff_t>(config_.baseline_episodes, std::ssize(episodes));
+  if (std::ssize(window) > kept) window.erase(window.begin(), window.end() - kept);
+
+  std::vector<double> baseline(steps), factor(steps, 1.0), deviations(window.size());
+  for (std::ptrdiff_t t = 0; t < steps && config_.baseline_episodes > 0; ++t) {
+    double largest = 0;
+    for (const auto& gains : window) {
+      baseline[t] += gains[t] / static_cast<double>(window.size());
+      largest = std::max(largest, std::abs(gains[t]));
+    }
+    if (config_.advantage != "standardized") continue;
+    for (std::size_t i = 0; i < window.size(); ++i) deviations[i] = window[i][t] - baseline[t];
+    factor[t] = NormalizingFactor(deviations, largest);
+  }
+  for (Sampled& sampled : episodes) {
+    std::vector<double> advantages(steps);
+    sampled.advantages.resize(steps, 1);
+    double largest = 0;
+    for (std::ptrdiff_t t = 0; t < steps; ++t) {
+      const double gain = sampled.episode.steps[t].gain;
+      advantages[t] = factor[t] * (gain - baseline[t]);
+      sampled.advantages(t, 0) = static_cast<float>(-advantages[t]);
+      largest = std::max({largest, std::abs(factor[t] * gain), std::abs(factor[t] * baseline[t])});
+    }
+    if (config_.normalize_advantages && steps > 0) {
+      sampled.advantages *= static_cast<float>(NormalizingFactor(advantages, largest));
+    }
+  }
 }
 
-PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled& sampled) const {
+double PlacetoLearner::Progress(const Evaluator& evaluator) const {
+  if (planned_updates_ > 0) {
+    return std::min(1.0, static_cast<double>(updates_) / static_cast<double>(planned_updates_));
+  }
+  const std::int64_t remaining = evaluator.remaining();
+  if (remaining == std::numeric_limits<std::int64_t>::max()) return 0;
+  return static_cast<double>(evaluations_) /
+         static_cast<double>(std::max<std::int64_t>(1, evaluations_ + remaining));
+}
+
+double PlacetoLearner::TargetEntropy() const {
+  double sum = 0;
+  for (const auto& task : tasks_) {
+    const Problem& problem = task->problem.problem();
+    double others = 0;
+    for (int group : task->problem.order()) {
+      others += std::popcount(problem.allowed_devices(group)) - 1;
+    }
+    const auto steps = static_cast<double>(task->problem.order().size());
+    if (steps == 0) continue;
+    others /= steps;
+    const double moved = std::min(config_.moves / steps, others / (others + 1));
+    sum -= (1 - moved) * std::log(1 - moved) + moved * std::log(moved / others);
+  }
+  return sum / static_cast<double>(tasks_.size());
+}
+
+void PlacetoLearner::AdaptEntropyWeight(double entropy) {
+  const double target = TargetEntropy();
+  if (target == 0) return;
+  entropy_weight_ *= std::exp(kAdaption * std::clamp((target - entropy) / target, -1.0, 1.0));
+  entropy_weight_ = std::clamp(entropy_weight_, kLeastEntropyWeight, kMostEntropyWeight);
+}
+
+double PlacetoLearner::EntropyWeight(double progress) const {
+  if (config_.moves > 0) return entropy_weight_;
+  if (config_.entropy_updates > 0) {
+    progress = std::min(
+        1.0, static_cast<double>(core_.updates()) / static_cast<double>(config_.entropy_updates));
+  }
+  return config_.entropy_weight + progress * (config_.entropy_final - config_.entropy_weight);
+}
+
+PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
+                                                      const Sampled& sampled,
+                                                      double entropy_weight) const {
   const int steps = static_cast<int>(sampled.devices.size());
   const int batch_states = std::max(1, kBatchRows / task.problem.graph().num_groups());
   Learned learned;
@@ -202,18 +310,19 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task, const Sampled&
     const Matrix advantages = sampled.advantages.middleRows(begin, count);
     Var loss = core_.ppo().Loss(tape, picked, old_picked, advantages, kl);
     const Var entropy = MeanAll(tape, Entropy(tape, choices));
-    loss = Subtract(tape, loss, Scale(tape, entropy, static_cast<float>(EntropyWeight())));
+    loss = Subtract(tape, loss, Scale(tape, entropy, static_cast<float>(entropy_weight)));
     if (config_.imitation_weight > 0) {
       const Var imitated = MeanAll(tape, Pick(tape, choices, best));
       loss =
           Subtract(tape, loss, Scale(tape, imitated, static_cast<float>(config_.imitation_weight)));
     }
     const float share = static_cast<float>(count) / static_cast<float>(steps);
-    const Var part = Scale(tape, loss, share / static_cast<float>(tasks_.size()));
+    const auto parts = static_cast<float>(std::ssize(tasks_) * config_.episodes);
+    const Var part = Scale(tape, loss, share / parts);
     if (!std::isfinite(tape.value(part)(0, 0))) ThrowNotFinite(updates_, tape);
     learned.loss += tape.value(part)(0, 0);
-    learned.entropy += share * tape.value(entropy)(0, 0) / static_cast<double>(tasks_.size());
-    learned.kl += share * tape.value(kl)(0, 0) / static_cast<double>(tasks_.size());
+    learned.entropy += share * tape.value(entropy)(0, 0) / parts;
+    learned.kl += share * tape.value(kl)(0, 0) / parts;
     tape.Backward(part);
     tape.Clear();
   }
@@ -225,26 +334,47 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   if (patience_.Exhausted()) Restart();
   const int count = static_cast<int>(tasks_.size());
   std::vector<std::uint64_t> seeds;
-  for (int i = 0; i < count; ++i) seeds.push_back(rng_());
-  std::vector<Sampled> sampled(count);
+  for (int i = 0; i < count; ++i) {
+    FindStart(*tasks_[i], *evaluators[i]);
+    seeds.push_back(rng_());
+  }
+  const double progress = Progress(*evaluators.front());
+  const ScheduleConfig& schedule = config_.optimizer.schedule;
+  if (AnnealsOverSearch(schedule)) core_.set_rate_factor(1 + progress * (schedule.anneal_to - 1));
+  std::vector<std::vector<Sampled>> sampled(count);
   ParallelFor(count, threads_, [&](int i) {
+    Task& task = *tasks_[i];
     Rng rng(seeds[i]);
-    sampled[i] = Sample(*tasks_[i], *evaluators[i], &rng);
+    for (int episode = 0; episode < config_.episodes; ++episode) {
+      Placement first = *task.start;
+      if (config_.episode.begin == "redraw") {
+        first = MakeStarts(task.problem.problem(), config_.start, rng, interrupt_).front();
+      } else if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
+        first = *task.best.placement();
+      }
+      sampled[i].push_back(Sample(task, first, *evaluators[i], &rng));
+    }
   });
   bool better = false;
+  const std::int64_t before = evaluations_;
   for (int i = 0; i < count; ++i) {
-    const Episode& episode = sampled[i].episode;
-    evaluations_ += episode.evaluations;
-    if (tasks_[i]->best.Offer(episode.best, episode.best_outcome)) better = true;
+    for (const Sampled& each : sampled[i]) better |= Take(*tasks_[i], each.episode);
     Weigh(*tasks_[i], sampled[i]);
   }
-  patience_.Count(better);
+  patience_.Count(better, evaluations_ - before);
   if (better) improved_ = true;
-  PlacetoRow row = {.loss = 0, .entropy = 0, .entropy_weight = EntropyWeight()};
+  const double entropy_weight = EntropyWeight(progress);
+  PlacetoRow row = {.loss = 0, .entropy = 0, .entropy_weight = entropy_weight};
   for (int epoch = 0; epoch < core_.ppo().epochs(); ++epoch) {
     std::vector<Learned> parts(count);
-    const Optimizer::StepInfo info = core_.DescendTogether(
-        threads_, updates_, 1, [&](int i) { parts[i] = Differentiate(*tasks_[i], sampled[i]); });
+    const Optimizer::StepInfo info = core_.DescendTogether(threads_, updates_, 1, [&](int i) {
+      for (const Sampled& each : sampled[i]) {
+        const Learned learned = Differentiate(*tasks_[i], each, entropy_weight);
+        parts[i].loss += learned.loss;
+        parts[i].entropy += learned.entropy;
+        parts[i].kl += learned.kl;
+      }
+    });
     double kl = 0;
     for (const Learned& part : parts) {
       if (epoch == 0) row.loss += part.loss;
@@ -255,30 +385,37 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     row.gradient_norm = info.gradient_norm;
     row.learning_rate = info.learning_rate;
   }
+  if (config_.moves > 0) AdaptEntropyWeight(row.entropy);
   Record(row, sampled);
   ++updates_;
 }
 
 void PlacetoLearner::GreedyEpisode(Evaluator& evaluator) {
   Task& task = *tasks_.front();
-  const Sampled sampled = Sample(task, evaluator, nullptr);
-  evaluations_ += sampled.episode.evaluations;
-  task.best.Offer(sampled.episode.best, sampled.episode.best_outcome);
-  Record({.greedy = 1}, {&sampled, 1});
+  FindStart(task, evaluator);
+  const bool best = config_.episode.begin == "best" && task.best.placement() != nullptr;
+  const Placement first = best ? *task.best.placement() : *task.start;
+  std::vector<std::vector<Sampled>> sampled(1);
+  sampled[0].push_back(Sample(task, first, evaluator, nullptr));
+  Take(task, sampled[0][0].episode);
+  Record({.greedy = 1}, sampled);
 }
 
-void PlacetoLearner::Record(PlacetoRow row, std::span<const Sampled> sampled) {
+void PlacetoLearner::Record(PlacetoRow row, std::span<const std::vector<Sampled>> sampled) {
   row.restarts = restarts_;
   row.update = static_cast<double>(updates_);
   row.evaluations = static_cast<double>(evaluations_);
-  const auto count = static_cast<double>(sampled.size());
+  const auto graphs = static_cast<double>(sampled.size());
   for (std::size_t i = 0; i < sampled.size(); ++i) {
-    const Episode& episode = sampled[i].episode;
-    row.gain += episode.steps.empty() ? 0 : episode.steps[0].gain / count;
-    row.start_step_time_ns += StepTimeOrNan(episode.first_outcome) / count;
-    row.last_step_time_ns += StepTimeOrNan(episode.last_outcome) / count;
-    row.best_step_time_ns += tasks_[i]->best.step_time() / count;
-    row.feasible += episode.last_outcome.feasible / count;
+    const double count = graphs * static_cast<double>(sampled[i].size());
+    for (const Sampled& each : sampled[i]) {
+      const Episode& episode = each.episode;
+      row.gain += episode.steps.empty() ? 0 : episode.steps[0].gain / count;
+      row.start_step_time_ns += StepTimeOrNan(episode.first_outcome) / count;
+      row.last_step_time_ns += StepTimeOrNan(episode.last_outcome) / count;
+      row.feasible += episode.last_outcome.feasible / count;
+    }
+    row.best_step_time_ns += tasks_[i]->best.step_time() / graphs;
   }
   AddRow(core_.table(), row.Fields());
 }

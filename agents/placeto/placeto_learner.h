@@ -1,24 +1,44 @@
 #pragma once
 
-// How the policy of NeurIPS 2019 learns [V]: one episode on every graph, then one update.
+// How the policy of NeurIPS 2019 learns [V]: `episodes` episodes on every graph, then one update.
 //
-//   loss = mean over graphs and steps of  -A_t log pi(a_t | s_t) - entropy_weight H(pi(. | s_t))
-//   A_t = G_t - mean of G_t at the same step over the last `baseline_episodes` episodes of the
-//   graph
+//   loss = mean over graphs, episodes and steps of
+//            -A_t log pi(a_t | s_t) - entropy_weight H(pi(. | s_t))
+//   A_t  = G_t - mean of G_t at the same step over the last `baseline_episodes` episodes of the
+//          graph, those of the update among them: with a single one it is 0
 //
-// The mean is over earlier episodes; in the first A_t = G_t [?]. The entropy weight falls linearly
-// from `entropy_weight` to `entropy_final`. [ours], behind settings and off in `paper`: advantages
-// divided by their root mean square over an episode; several steps of descent per episode by PPO
-// (with one step the gradient of its loss is that of the formula); a pull towards the device that
-// the graph's best placement so far gives to the current group.
+// Or, advantage `standardized`, that divided by the standard deviation over the same episodes, as
+// the published code can do, too [R]; over which episodes we do not know [?].
 //
-// A policy that leaves every group where it is finds nothing more: after `patience` updates without
-// a better placement of any graph the search begins anew with other random weights (or those of the
-// `policy` file) [ours]. With `start: best` it goes on from its best placement; when that did not
-// get any better between two restarts, it forgets it and goes on from a new random one.
+// [ours], behind settings and off in `paper`: advantages divided by their root mean square over an
+// episode; several steps of descent per update by PPO (with one step the gradient of its loss is
+// that of the formula); a pull towards the device that the graph's best placement so far gives to
+// the current group.
 //
-// Episodes start from `start`: "random" (drawn once), "redraw" (drawn for each), "best" (the best
-// placement so far, "random" before there is one), or a name of agents/starts/starts.h.
+// Schedules. The entropy weight falls linearly from `entropy_weight` to `entropy_final` over
+// `entropy_updates`, the learning rate to the share `optimizer.anneal_to` over
+// `optimizer.anneal_updates`. 0 stands for the whole search: the updates that are planned, else the
+// evaluations that the budget allows; both stay where neither is limited (a budget in seconds).
+//
+// Episodes begin, by `episode.begin`, with the start each time (fixed), with a start drawn for each
+// episode (redraw), or with the best placement so far (best), of which the outcome is known. The
+// start is the best of those that `start` names (agents/starts/starts.h), all of them evaluated if
+// there are several; of `nothing` a random placement. Published [V]: {nothing} with fixed or
+// redraw, {single_gpu} with fixed, and best.
+//
+// A policy that leaves every group where it is finds nothing more. After `patience` times as many
+// evaluations as there are moves of one group to another device, none of them better for its graph
+// than what was known, the search begins anew with other random weights (or those of the
+// `policy` file) [ours]. With `episode.begin: best` it goes on from its best placement; when that
+// did not get any better between two restarts, it forgets it and goes on from a new start.
+//
+// `moves` m > 0 [ours]: a policy that only loses from its best placement ends up leaving every
+// group where it is, and one that moves most groups searches at random. So the entropy weight is
+// adapted, from `entropy_weight` on, to hold the mean entropy per step near that of m random moves:
+// with a share p = m / T of the T steps moving to any of d other devices,
+//   H = -(1 - p) ln(1 - p) - p ln(p / d);
+// after an update with the entropy H' it is multiplied by exp(0.1 clamp((H - H') / H, -1, 1)),
+// within 0.001 and 10.
 //
 // Each graph has a copy of the parameters; gradients are summed in the order of the graphs, so the
 // number of threads changes nothing.
@@ -27,6 +47,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +85,7 @@ struct PlacetoRow {
 class PlacetoLearner {
  public:
   /// @param threads  of an update; they change no result
+  /// @param planned_updates  for schedules over the whole search; 0: not known
   /// @throws SettingError; for key "policy" if its file cannot be read, is no policy of placeto, or
   ///   was trained with other settings or, unless devices are scored, for another number of devices
   ///   (both named). InputError for problems of different numbers of devices, unless scored
@@ -71,9 +93,10 @@ class PlacetoLearner {
                  std::vector<std::shared_ptr<const Problem>> problems,
                  std::uint64_t seed,
                  int threads,
+                 std::int64_t planned_updates = 0,
                  const Interrupt& interrupt = {});
 
-  /// An episode on every problem, and an update from them.
+  /// Episodes on every problem, and an update from them.
   /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value"; BudgetExhausted;
   ///   Interrupted
   void Update(std::span<Evaluator* const> evaluators);
@@ -99,8 +122,9 @@ class PlacetoLearner {
     EpisodeProblem problem;
     ParameterSet parameters;  // a copy of the learner's, with gradients of its own
     PlacetoNetwork network;
-    Placement fixed_start;
+    std::optional<Placement> start;
     BestPlacement best;
+    std::vector<Nanos> best_starts;  // [num_groups] Episode::best_starts of the best, if any
     std::vector<std::vector<double>> gains;  // of the last episodes, the oldest first
   };
   struct Sampled {
@@ -116,25 +140,38 @@ class PlacetoLearner {
   void LoadPolicy(std::istream& in, const std::string& where);
   void LoadPolicyFile();
   void Restart();
-  Placement Start(Task& task, Rng& rng) const;
-  Sampled Sample(Task& task, Evaluator& evaluator, Rng* rng);
-  void Weigh(Task& task, Sampled& sampled) const;
-  Learned Differentiate(Task& task, const Sampled& sampled) const;
-  double EntropyWeight() const;
+  /// Chooses task.start if there is none.
+  void FindStart(Task& task, Evaluator& evaluator);
+  /// @param rng  draws the choices; nullptr: the most probable ones
+  Sampled Sample(Task& task, const Placement& first, Evaluator& evaluator, Rng* rng);
+  /// Takes note of what an episode found. @return whether that is the best so far
+  bool Take(Task& task, const Episode& episode);
+  /// Advantages of the episodes of an update.
+  void Weigh(Task& task, std::span<Sampled> episodes) const;
+  Learned Differentiate(Task& task, const Sampled& sampled, double entropy_weight) const;
+  /// Share of the search that has passed, as far as that is known.
+  double Progress(const Evaluator& evaluator) const;
+  double EntropyWeight(double progress) const;
+  /// That of `moves` random moves an episode, per step; 0: no graph has a choice. [nats]
+  double TargetEntropy() const;
+  void AdaptEntropyWeight(double entropy);
   /// Adds what the episodes tell, and the row to the table.
-  void Record(PlacetoRow row, std::span<const Sampled> sampled);
+  /// @param sampled  [num_tasks] the episodes of each
+  void Record(PlacetoRow row, std::span<const std::vector<Sampled>> sampled);
 
   PlacetoConfig config_;
   std::vector<std::shared_ptr<const Problem>> problems_;
   int threads_;
+  std::int64_t planned_updates_;
   Interrupt interrupt_;
   Rng rng_;
   ParameterSet parameters_;
+  double entropy_weight_;  // with `moves`
   LearnerCore core_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::int64_t updates_ = 0, evaluations_ = 0;
   int restarts_ = 0;
-  Patience patience_;      // in updates
+  Patience patience_;      // in evaluations
   bool improved_ = false;  // since the last restart
 };
 

@@ -21,11 +21,14 @@ void PlacetoLearner::Save(StateWriter& writer) const {
   writer.Int(evaluations_);
   writer.Int(restarts_);
   writer.Int(patience_.trials());
+  writer.Double(entropy_weight_);
   writer.Int(improved_);
   for (const auto& task : tasks_) {
     for (int group : task->problem.order()) writer.Int(group);
-    writer.Devices(task->fixed_start);
+    writer.Int(task->start.has_value());
+    if (task->start) writer.Devices(*task->start);
     task->best.Save(writer);
+    for (Nanos start : task->best_starts) writer.Int(start);
     writer.Int(std::ssize(task->gains));
     for (const auto& gains : task->gains) {
       for (double gain : gains) writer.Double(gain);
@@ -42,6 +45,7 @@ void PlacetoLearner::Load(StateReader& reader) {
   evaluations_ = reader.Count("a number of evaluations");
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   patience_.set_trials(reader.Count("a number of updates"));
+  entropy_weight_ = reader.Double("a weight");
   improved_ = reader.Flag();
   for (const auto& task : tasks_) {
     const Problem& problem = task->problem.problem();
@@ -53,12 +57,15 @@ void PlacetoLearner::Load(StateReader& reader) {
       reader.Fail("expected the groups that have a choice, got others");
     }
     task->problem.set_order(std::move(order));
-    task->fixed_start = reader.Devices(problem);
+    task->start.reset();
+    if (reader.Flag()) task->start = reader.Devices(problem);
     task->best.Load(reader, problem);
+    task->best_starts.assign(task->best.placement() != nullptr ? problem.num_groups() : 0, 0);
+    for (Nanos& start : task->best_starts) start = reader.Int("a time");
     const std::int64_t count = reader.Int("a number of episodes");
-    if (count < 0 || count > config_.baseline_episodes) {
-      reader.Fail(
-          fmt::format("expected at most {} episodes, got {}", config_.baseline_episodes, count));
+    const int most = std::max(config_.baseline_episodes, config_.episodes);
+    if (count < 0 || count > most) {
+      reader.Fail(fmt::format("expected at most {} episodes, got {}", most, count));
     }
     task->gains.assign(count, std::vector<double>(task->problem.order().size()));
     for (auto& gains : task->gains) {

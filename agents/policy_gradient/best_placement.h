@@ -21,6 +21,8 @@ class BestPlacement {
   bool Offer(const Placement& placement, const Outcome& outcome);
   /// nullptr before the first.
   const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
+  /// Of the best, without times of ops; there must be one.
+  const Outcome& outcome() const { return outcome_; }
   /// StepTimeOrNan of the best; NaN before the first. [ns]
   double step_time() const;
   void Reset() { placement_.reset(); }
@@ -35,12 +37,12 @@ class BestPlacement {
 };
 
 /// When a search begins anew: after `limit` trials in a row that found nothing better. A trial is
-/// what the learner takes for one: an update, or a placement.
+/// what the learner takes for one: an update, a placement, or an evaluation.
 class Patience {
  public:
   /// @param limit  0: never begins anew
   explicit Patience(std::int64_t limit) : limit_(limit) {}
-  void Count(bool better) { trials_ = better ? 0 : trials_ + 1; }
+  void Count(bool better, std::int64_t trials = 1) { trials_ = better ? 0 : trials_ + trials; }
   /// True when a restart is due.
   bool Exhausted() const { return limit_ > 0 && trials_ >= limit_; }
   void Reset() { trials_ = 0; }

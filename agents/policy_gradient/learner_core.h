@@ -56,6 +56,8 @@ class LearnerCore {
                                       float divisor,
                                       const std::function<void(int copy)>& differentiate);
 
+  /// Of the optimizer: multiplies the rate of all further steps.
+  void set_rate_factor(double factor) { optimizer_.set_rate_factor(factor); }
   /// Forgets what was learnt besides the parameters, whose values the learner has drawn anew: the
   /// optimizer's moments and its schedule, and the weight of PPO's penalty.
   void Restart();

@@ -45,7 +45,7 @@ void Train(const Family& family,
            const std::function<void(std::int64_t)>& progress) {
   try {
     const auto trainer =
-        plan.agent.entry->make_trainer({family.train, seed, threads}, plan.agent.settings);
+        plan.agent.entry->make_trainer({family.train, seed, threads, plan.updates}, plan.agent.settings);
     if (!training.checkpoint.empty()) {
       std::istringstream saved(training.checkpoint);
       trainer->Load(saved);

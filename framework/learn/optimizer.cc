@@ -101,7 +101,7 @@ void Optimizer::Reset() {
 }
 
 Optimizer::StepInfo Optimizer::Step() {
-  const double rate = LearningRateAt(config_.schedule, updates_);
+  const double rate = rate_factor_ * LearningRateAt(config_.schedule, updates_);
   const double norm = parameters_.GradientNorm();
   if (!std::isfinite(norm)) return {rate, norm};
   ++updates_;

@@ -54,6 +54,8 @@ class Optimizer {
   /// Clips, steps and clears the gradients. If the norm is not finite nothing is changed, the
   /// gradients and the number of updates neither.
   StepInfo Step();
+  /// Multiplies the rate of all further steps, for a schedule that depends on more than updates.
+  void set_rate_factor(double factor) { rate_factor_ = factor; }
   /// Forgets moments and updates.
   void Reset();
   std::int64_t updates() const { return updates_; }
@@ -70,6 +72,7 @@ class Optimizer {
   // adam: m and v of each parameter; rmsprop: v; sgd: v with momentum
   std::vector<Matrix> moments_;
   std::int64_t updates_ = 0;
+  double rate_factor_ = 1;
 };
 
 }  // namespace emplace

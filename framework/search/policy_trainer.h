@@ -21,7 +21,8 @@ namespace emplace {
 struct TrainerContext {
   std::vector<std::shared_ptr<const Problem>> problems;  ///< at least one
   std::uint64_t seed = 0;
-  int threads = 1;  ///< that a step may use; never changes a result
+  int threads = 1;           ///< that a step may use; never changes a result
+  std::int64_t updates = 0;  ///< planned, for schedules; 0: not known
 };
 
 class PolicyTrainer {

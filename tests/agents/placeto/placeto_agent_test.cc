@@ -34,7 +34,7 @@ TEST_CASE("it learns: episodes end better than in the beginning" *
   const ToyProblem toy = Star();
   PlacetoConfig config;
   config.patience = 0;  // a restart would unlearn it
-  config.start = "random";
+  config.episode.begin = "fixed";
   config.updates = 120;
   PlacetoAgent agent({toy.problem, 1}, config);
   RunAgent(agent, toy.problem, 3000);
@@ -54,7 +54,7 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
   config.episode.transform = "log";
   config.entropy_updates = 5;
   config.imitation_weight = 0.2;
-  config.patience = 3;
+  config.patience = 1e-6;  // one evaluation
   config.greedy_every = 2;
   config.updates = 15;
   PlacetoAgent agent({problem, 4}, config);
@@ -69,8 +69,8 @@ TEST_CASE("variants keep the contract") {
   const AgentEntry& entry = AllAgents().Find("placeto", "test");
   CheckAgentContract(entry, "{width: 6, rounds: 2, features: {devices: scored}}");
   CheckAgentContract(entry,
-                     "{width: 4, rounds: 1, episode: {reward: terminal, order: random}, start: "
-                     "redraw, greedy_every: 3}");
+                     "{width: 4, rounds: 1, episode: {reward: terminal, order: random, begin: "
+                     "redraw}, start: [random, single], episodes: 2, greedy_every: 3}");
 }
 
 TEST_CASE("updates: 0 is one episode of the most probable choices; n: n updates and one") {
@@ -112,7 +112,7 @@ TEST_CASE("a policy is saved, loaded, and applied to a graph it never saw") {
 
   const auto unseen = SmallProblem(2, 37);
   config.updates = 0;
-  config.start = "single_gpu";  // the same for every seed, so that only the policy counts
+  config.start = {"single_gpu"};  // the same for every seed, so that only the policy counts
   PlacetoAgent a({unseen, 1}, config), b({unseen, 2}, config);
   const SearchTrace trace = RunAgent(a, unseen, 1000);
   CHECK(trace.finished);
@@ -123,7 +123,7 @@ TEST_CASE("what is learned on some graphs is right for others" * doctest::skip(k
   const TempDir folder;
   PlacetoConfig config;
   config.network.features.device_costs = true;
-  config.start = "redraw";
+  config.episode.begin = "redraw";
   const ProblemList problems = {Sorting("aabbab"), Sorting("bababbaa")};
   WriteFileAtomically(folder / "policy", TrainedPolicy(problems, config, 150));
   config.policy = (folder / "policy").string();
@@ -143,7 +143,7 @@ TEST_CASE("a restart goes back to the policy of the file") {
   PlacetoConfig config = SmallPlaceto();
   WriteFileAtomically(folder / "policy", TrainedPolicy({problem}, config, 3));
   config.policy = (folder / "policy").string();
-  config.patience = 1;
+  config.patience = 1e-6;  // one evaluation
   config.optimizer.schedule.learning_rate = 1e-12;
   PlacetoLearner learner(config, {problem}, 1, 1);
   Simulators simulators({problem});

@@ -56,7 +56,7 @@ TEST_CASE("pitfall: pools hold all transitive ancestors and descendants, not par
   CHECK(Matrix(*graph.parents()).sum() == 4);
 }
 
-TEST_CASE("groups that depend on each other follow the order of their first ops") {
+TEST_CASE("groups that depend on each other are parents both ways; pools follow their order") {
   ProblemBuilder builder;
   builder.Device("gpu:0");
   // Forward ops 0, 1, 2 and their gradients 2', 1', 0', each gradient with its forward op: every
@@ -66,11 +66,13 @@ TEST_CASE("groups that depend on each other follow the order of their first ops"
   const std::vector<int> labels = {0, 1, 2, 2, 1, 0};
   const PlacetoGraph graph(*builder.Build(Grouping(labels)));
   Matrix parents(3, 3);
-  parents << 0, 0, 0,  //
-      1, 0, 0,         //
-      0, 1, 0;
+  parents << 0, 1, 0,  // g1 -> g0
+      1, 0, 1,         // f0 -> f1, g2 -> g1
+      0, 1, 0;         // f1 -> f2
   CHECK(Matrix(*graph.parents()) == parents);
+  CHECK(Matrix(*graph.children()) == parents.transpose());
   CHECK(graph.members(Pool::kAncestors, 0).empty());
+  CHECK(graph.members(Pool::kDescendants, 0) == Groups{1, 2});
   CHECK(graph.members(Pool::kAncestors, 1) == Groups{0});
   CHECK(graph.members(Pool::kAncestors, 2) == Groups{0, 1});
 }
@@ -85,7 +87,8 @@ TEST_CASE("a control edge makes a parent as well") {
 }
 
 void CheckAgainstPlain(const Problem& problem) {
-  const plain::Relation parents = plain::Parents(problem), reaches = plain::Closure(parents);
+  const plain::Relation parents = plain::Parents(problem),
+                        reaches = plain::Closure(problem, parents);
   const PlacetoGraph sum(problem), mean(problem, true);
   const int n = problem.num_groups();
   const Matrix parent_sums = *sum.parents(), parent_means = *mean.parents();

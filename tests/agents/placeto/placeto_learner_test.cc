@@ -1,11 +1,13 @@
 #include "agents/placeto/placeto_learner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include <doctest/doctest.h>
 
+#include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/search/meter.h"
@@ -24,6 +26,7 @@ TEST_CASE("the weight of the entropy falls linearly, whatever the number of epoc
     config.entropy_weight = 1;
     config.entropy_final = 0.2;
     config.entropy_updates = 4;
+    config.moves = 0;
     config.ppo.epochs = epochs;
     config.patience = 0;
     PlacetoLearner learner(config, problems, 1, 1);
@@ -35,6 +38,66 @@ TEST_CASE("the weight of the entropy falls linearly, whatever the number of epoc
       CHECK(weight[update] == doctest::Approx(expected[update]));
     }
   }
+}
+
+TEST_CASE("the weight is adapted until the entropy is that of so many moves") {
+  // 12 steps with two devices each, 3 of 12 moves: H = -0.75 ln 0.75 - 0.25 ln 0.25 = 0.5623
+  ProblemBuilder builder = Gpus(2, 0);
+  int last = builder.Op("op0", {5});
+  for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
+  const ProblemList problems = {builder.Build()};
+  PlacetoConfig config = SmallPlaceto();
+  config.patience = 0;
+  config.moves = 3;
+  config.network.stay = 0;
+  config.entropy_weight = 0.01;
+  PlacetoLearner learner(config, problems, 1, 1);
+  Simulators simulators(problems);
+  for (int update = 0; update < 600; ++update) learner.Update(simulators.all);
+  const std::vector<double> weight = Column(learner.table(), "entropy_weight"),
+                            entropy = Column(learner.table(), "entropy");
+  CHECK(weight[0] == doctest::Approx(0.01));
+  const double change = std::clamp((0.5623351 - entropy[0]) / 0.5623351, -1.0, 1.0);
+  CHECK(weight[1] == doctest::Approx(0.01 * std::exp(0.1 * change)));
+  CHECK(Mean(entropy, 400, 200) == doctest::Approx(0.5623).epsilon(0.1));
+}
+
+TEST_CASE("over the whole search weight and rate fall with the evaluations, or planned updates") {
+  const ProblemList problems = {SmallProblem()};
+  PlacetoConfig config = PlainPlaceto();
+  config.entropy_weight = 1;
+  config.entropy_final = 0.2;
+  config.optimizer.schedule.learning_rate = 0.01;
+  config.optimizer.schedule.anneal_to = 0.1;
+  config.optimizer.schedule.anneal_updates = 0;
+  const auto check = [](const PlacetoLearner& learner, const std::vector<double>& progress) {
+    const std::vector<double> weight = Column(learner.table(), "entropy_weight"),
+                              rate = Column(learner.table(), "learning_rate");
+    REQUIRE(weight.size() == progress.size());
+    for (std::size_t i = 0; i < progress.size(); ++i) {
+      CHECK(weight[i] == doctest::Approx(1 - 0.8 * progress[i]));
+      CHECK(rate[i] == doctest::Approx(0.01 * (1 - 0.9 * progress[i])));
+    }
+  };
+  Simulators simulators(problems);
+  MeteredEvaluator metered(*simulators.all[0], {.evaluations = 40});
+  Evaluator* evaluators[] = {&metered};
+  PlacetoLearner budgeted(config, problems, 1, 1);
+  std::vector<double> progress;
+  while (metered.remaining() > problems[0]->num_groups()) {
+    progress.push_back(static_cast<double>(metered.records().size()) / 40);
+    budgeted.Update(evaluators);
+  }
+  REQUIRE(progress.size() > 2);
+  check(budgeted, progress);
+
+  PlacetoLearner planned(config, problems, 1, 1, 4), unknown(config, problems, 1, 1);
+  for (int update = 0; update < 5; ++update) {
+    planned.Update(simulators.all);
+    unknown.Update(simulators.all);
+  }
+  check(planned, {0, 0.25, 0.5, 0.75, 1});
+  check(unknown, {0, 0, 0, 0, 0});
 }
 
 TEST_CASE("the same for every number of threads, and for the same seed only") {
@@ -55,10 +118,12 @@ TEST_CASE("saved and restored between any two updates it goes on bit for bit") {
   const ProblemList problems = ThreeProblems();
   PlacetoConfig config = SmallPlaceto();
   config.episode.order = "random";
-  config.start = "redraw";
+  config.episode.begin = "redraw";
+  config.episodes = 2;
+  config.advantage = "standardized";
   config.ppo.penalty = "kl";
   config.baseline_episodes = 2;
-  config.patience = 2;
+  config.patience = 0.1;
   PlacetoLearner learner(config, problems, 1, 1);
   Simulators simulators(problems);
   for (int update = 0; update < 8; ++update) {
@@ -71,38 +136,61 @@ TEST_CASE("saved and restored between any two updates it goes on bit for bit") {
   }
 }
 
-// What the episodes of the first problem begin with.
-std::vector<Placement> Starts(PlacetoLearner& learner, const ProblemList& problems, int updates) {
+// The first placement that each update evaluates for the first problem: what an episode begins
+// with, unless that is the best so far.
+std::vector<Placement> Firsts(PlacetoLearner& learner, const ProblemList& problems, int updates) {
   Recorders recorders(problems);
-  std::vector<Placement> starts;
+  std::vector<Placement> firsts;
   for (int update = 0; update < updates; ++update) {
     recorders.Clear();
     learner.Update(recorders.all);
-    starts.push_back(recorders.recorders[0].placements().front());
+    firsts.push_back(recorders.recorders[0].placements().front());
   }
-  return starts;
+  return firsts;
 }
 
 TEST_CASE("an episode begins where the setting says") {
   const ProblemList problems = {SmallProblem()};
-  const auto starts_of = [&](const std::string& start) {
+  // start_step_time_ns of four updates
+  const auto starts_of = [&](const std::string& begin, const std::vector<std::string>& start) {
     PlacetoConfig config = SmallPlaceto();
+    config.episode.begin = begin;
     config.start = start;
     PlacetoLearner learner(config, problems, 1, 1);
-    return Starts(learner, problems, 4);
+    Simulators simulators(problems);
+    for (int update = 0; update < 4; ++update) learner.Update(simulators.all);
+    return Column(learner.table(), "start_step_time_ns");
   };
-  const std::vector<Placement> random = starts_of("random");
-  CHECK(random == std::vector<Placement>(4, random[0]));
-  const std::vector<Placement> redraw = starts_of("redraw");
+  const std::vector<double> fixed = starts_of("fixed", {"nothing"});
+  CHECK(fixed == std::vector<double>(4, fixed[0]));
+  const std::vector<double> redraw = starts_of("redraw", {"nothing"});
   CHECK(redraw[0] != redraw[1]);
   CHECK(redraw[1] != redraw[2]);
-  const std::vector<Placement> single = starts_of("single_gpu");
-  CHECK(single == std::vector<Placement>(4, single[0]));
+  const auto time = [&](const Placement& placement) {
+    return static_cast<double>(Simulators(problems).all[0]->Evaluate(placement).step_time);
+  };
+  Rng rng(1);
+  double best_start = kMaxNanos;
+  for (const std::string name : {"heft", "contiguous", "single_gpu"}) {
+    const double alone = time(MakeStarts(*problems[0], {name}, rng).front());
+    CHECK(starts_of("fixed", {name}) == std::vector<double>(4, alone));
+    best_start = std::min(best_start, alone);
+  }
+  CHECK(starts_of("fixed", {"heft", "contiguous", "single_gpu"}) ==
+        std::vector<double>(4, best_start));
+}
+
+TEST_CASE("all on one GPU as a start; the best so far is not evaluated again") {
+  const ProblemList problems = {SmallProblem()};
+  PlacetoConfig first_gpu = SmallPlaceto();
+  first_gpu.start = {"single_gpu"};
+  first_gpu.episode.begin = "fixed";
+  PlacetoLearner on_gpu(first_gpu, problems, 1, 1);
+  const Placement single = Firsts(on_gpu, problems, 1)[0];
   for (int g = 0; g < problems[0]->num_groups(); ++g) {
-    if (problems[0]->allowed(g, 1)) CHECK(single[0].device[g] == 1);
+    if (problems[0]->allowed(g, 1)) CHECK(single.device[g] == 1);
   }
 
-  // best: the first of the best of all before
   PlacetoLearner learner(SmallPlaceto(), problems, 1, 1);
   Recorders recorders(problems);
   std::optional<std::pair<Placement, Outcome>> best;
@@ -110,7 +198,11 @@ TEST_CASE("an episode begins where the setting says") {
     recorders.Clear();
     learner.Update(recorders.all);
     const std::vector<Placement>& placements = recorders.recorders[0].placements();
-    if (best) CHECK(placements.front() == best->first);
+    if (best) {
+      CHECK(Column(learner.table(), "start_step_time_ns").back() ==
+            static_cast<double>(best->second.step_time));
+      CHECK((placements.front() != best->first || placements.size() == 1));
+    }
     for (const Placement& placement : placements) {
       const Outcome outcome = recorders.simulators.all[0]->Evaluate(placement);
       if (!best || Better(outcome, best->second)) best = {placement, outcome};
@@ -127,17 +219,23 @@ TEST_CASE("it restarts from its best; when that got no better, from a new random
   for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
   const ProblemList problems = {builder.Build()};
   PlacetoConfig config = SmallPlaceto();
-  config.patience = 1;
+  config.patience = 1e-6;  // one evaluation
   PlacetoLearner learner(config, problems, 1, 1);
-  const std::vector<Placement> starts = Starts(learner, problems, 6);
+  const std::vector<Placement> firsts = Firsts(learner, problems, 6);
+  // Groups that are elsewhere. One at most where the episode begins with a placement that is known.
+  const auto differ = [&](int a, int b) {
+    int count = 0;
+    for (int g = 0; g < 12; ++g) count += firsts[a].device[g] != firsts[b].device[g];
+    return count;
+  };
   // Update 0 has the first best. A restart before update 2 goes on from there; nothing better was
   // found before the one before update 3.
   CHECK(Column(learner.table(), "restarts") == std::vector<double>{0, 0, 1, 2, 2, 3});
-  CHECK(starts[1] == starts[0]);
-  CHECK(starts[2] == starts[0]);
-  CHECK(starts[3] != starts[0]);
-  CHECK(starts[4] == starts[3]);
-  CHECK(starts[5] == starts[3]);
+  CHECK(differ(1, 0) <= 1);
+  CHECK(differ(2, 0) <= 1);
+  CHECK(differ(3, 0) > 1);
+  CHECK(differ(4, 3) <= 1);
+  CHECK(differ(5, 3) <= 1);
 }
 
 TEST_CASE("a restart draws other weights; with patience 0 there is none") {
@@ -145,7 +243,7 @@ TEST_CASE("a restart draws other weights; with patience 0 there is none") {
   Simulators simulators(problems);
   PlacetoConfig config = SmallPlaceto();
   config.optimizer.schedule.learning_rate = 1e-9;
-  for (const int patience : {0, 1}) {
+  for (const double patience : {0.0, 1e-6}) {
     config.patience = patience;
     PlacetoLearner learner(config, problems, 1, 1);
     const Matrix before = learner.parameters().all()[0].value;
@@ -158,7 +256,7 @@ TEST_CASE("a restart draws other weights; with patience 0 there is none") {
 
 TEST_CASE("a greedy episode draws nothing and learns nothing") {
   const ProblemList problems = {SmallProblem()};
-  PlacetoLearner learner(SmallPlaceto(), problems, 1, 1);
+  PlacetoLearner learner(PlainPlaceto(), problems, 1, 1);  // begins with one placement each time
   Recorders recorders(problems);
   for (int update = 0; update < 3; ++update) learner.Update(recorders.all);
   std::vector<std::vector<Placement>> episodes;
@@ -178,8 +276,7 @@ TEST_CASE("a greedy episode draws nothing and learns nothing") {
   for (const std::string column : {"loss", "entropy", "entropy_weight", "gradient_norm"}) {
     CHECK(std::isnan(Column(learner.table(), column).back()));
   }
-  // The second one starts from the best of the first.
-  if (episodes[0].size() == 1) CHECK(episodes[0] == episodes[1]);
+  CHECK(episodes[0] == episodes[1]);
 }
 
 TEST_CASE("the table tells of every episode") {
@@ -197,7 +294,7 @@ TEST_CASE("the table tells of every episode") {
     };
     const auto last = [&](const std::string& name) { return Column(learner.table(), name).back(); };
     CHECK(last("evaluations") == static_cast<double>(evaluations));
-    CHECK(last("start_step_time_ns") == time(placements.front()));
+    if (update == 0) CHECK(last("start_step_time_ns") == time(placements.front()));
     CHECK(last("last_step_time_ns") == time(placements.back()));
     CHECK(last("feasible") == 1);
     CHECK(last("learning_rate") == doctest::Approx(0.003));
@@ -266,12 +363,19 @@ TEST_CASE("settings out of range are refused with their key") {
     change(config);
     return MessageOf<SettingError>([&] { PlacetoLearner(config, {SmallProblem()}, 1, 1); });
   };
-  CHECK(refusal([](auto& c) { c.start = "bset"; }).find("start: unknown start \"bset\"") == 0);
+  CHECK(refusal([](auto& c) { c.start = {"heff"}; }).find("start: unknown start \"heff\"") == 0);
+  CHECK(refusal([](auto& c) { c.episodes = 0; }).find("episodes: ") == 0);
+  CHECK(refusal([](auto& c) { c.advantage = "mean"; }).find("advantage: ") == 0);
+  CHECK(refusal([](auto& c) {
+          c.optimizer.schedule.anneal_to = 2;
+          c.optimizer.schedule.anneal_updates = 0;
+        }).find("optimizer.anneal_to: ") == 0);
   CHECK(refusal([](auto& c) { c.baseline_episodes = -1; }).find("baseline_episodes: ") == 0);
   CHECK(refusal([](auto& c) { c.entropy_weight = -1; }).find("entropy_weight: ") == 0);
   CHECK(refusal([](auto& c) { c.entropy_final = -1; }).find("entropy_final: ") == 0);
   CHECK(refusal([](auto& c) { c.entropy_updates = -1; }).find("entropy_updates: ") == 0);
   CHECK(refusal([](auto& c) { c.imitation_weight = -1; }).find("imitation_weight: ") == 0);
+  CHECK(refusal([](auto& c) { c.moves = -1; }).find("moves: ") == 0);
   CHECK(refusal([](auto& c) { c.patience = -1; }).find("patience: ") == 0);
   CHECK(refusal([](auto& c) { c.greedy_every = -1; }).find("greedy_every: ") == 0);
   CHECK(refusal([](auto& c) { c.updates = -2; }).find("updates: ") == 0);

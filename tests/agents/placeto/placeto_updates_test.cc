@@ -1,5 +1,6 @@
 // Updates of placeto_learner.h against the same formulas in plain loops.
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -34,64 +35,51 @@ class PlainLoss {
     best_.resize(problems.size());
   }
 
-  /// Takes the episodes of one update; @param drawn  parameters that drew them
+  /// Takes the episodes of one update. Each evaluates the start first and never comes back to it.
+  /// @param drawn  parameters that drew them
   void Take(const Recorders& recorders, const ParameterSet& drawn) {
-    episodes_.clear();
-    old_.clear();
+    played_.clear();
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const std::vector<Placement>& placements = recorders.recorders[i].placements();
-      const Placement& last = placements.back();
+      const auto same = [&](const Placement& other) { return other == placements.front(); };
+      REQUIRE(std::ranges::count_if(placements, same) == config_.episodes);
       const std::unique_ptr<Evaluator> simulator = MakeSimulator(problems_[i], {});
-      episodes_.push_back(RunEpisode(
-          tasks_[i],
-          placements.front(),
-          [&](const PlacetoState& state) { return last.device[state.current]; },
-          *simulator));
-      const Episode& episode = episodes_.back();
-      REQUIRE(episode.evaluations == std::ssize(placements));
-      if (!best_[i] || Better(episode.best_outcome, best_outcome_[i])) {
-        best_[i] = episode.best;
-        best_outcome_[i] = episode.best_outcome;
-      }
-      // Mean of the gains at each step over the last episodes, this one not among them.
-      std::vector<double> advantages;
-      double squares = 0;
-      for (std::size_t t = 0; t < episode.steps.size(); ++t) {
-        double sum = 0;
-        int count = 0;
-        for (auto it = gains_[i].rbegin(); it != gains_[i].rend(); ++it) {
-          if (count == config_.baseline_episodes) break;
-          sum += (*it)[t];
-          ++count;
+      for (auto begin = placements.begin(); begin != placements.end();) {
+        const auto end = std::find_if(begin + 1, placements.end(), same);
+        Played played{i, {}, {}, {}};
+        played.episode = RunEpisode(
+            tasks_[i],
+            *begin,
+            [&](const PlacetoState& state) { return (end - 1)->device[state.current]; },
+            *simulator);
+        REQUIRE(played.episode.evaluations == end - begin);
+        if (!best_[i] || Better(played.episode.best_outcome, best_outcome_[i])) {
+          best_[i] = played.episode.best;
+          best_outcome_[i] = played.episode.best_outcome;
         }
-        advantages.push_back(episode.steps[t].gain - (count > 0 ? sum / count : 0));
-        squares += advantages.back() * advantages.back();
+        gains_[i].emplace_back();
+        for (const EpisodeStep& step : played.episode.steps) gains_[i].back().push_back(step.gain);
+        played.old = Choices(played, drawn);
+        played_.push_back(std::move(played));
+        begin = end;
       }
-      if (config_.normalize_advantages) {
-        const double rms = std::sqrt(squares / static_cast<double>(advantages.size()));
-        for (double& advantage : advantages) advantage /= rms > 0 ? rms : 1;
-      }
-      advantages_.resize(tasks_.size());
-      advantages_[i] = advantages;
-      gains_[i].emplace_back();
-      for (const EpisodeStep& step : episode.steps) gains_[i].back().push_back(step.gain);
-      old_.push_back(Choices(i, drawn));
     }
+    for (Played& played : played_) Weigh(played);
   }
 
   /// @param epoch  0: the policy gradient; later ones: PPO
   double At(const ParameterSet& parameters, int epoch) const {
     double loss = 0;
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      const std::vector<plain::Row> choices = Choices(i, parameters);
+    for (const Played& played : played_) {
+      const std::vector<plain::Row> choices = Choices(played, parameters);
       double sum = 0;
       for (std::size_t t = 0; t < choices.size(); ++t) {
-        const int device = episodes_[i].steps[t].device;
-        const double advantage = advantages_[i][t];
+        const int device = played.episode.steps[t].device;
+        const double advantage = played.advantages[t];
         if (epoch == 0) {
           sum -= advantage * choices[t][device];
         } else {
-          const double ratio = std::exp(choices[t][device] - old_[i][t][device]);
+          const double ratio = std::exp(choices[t][device] - played.old[t][device]);
           const double clip = config_.ppo.clip;
           const double clipped = std::clamp(ratio, 1 - clip, 1 + clip);
           sum -= config_.ppo.penalty == "kl" ? ratio * advantage
@@ -101,14 +89,14 @@ class PlainLoss {
           if (std::isinf(choices[t][d])) continue;
           sum += config_.entropy_weight * std::exp(choices[t][d]) * choices[t][d];
           if (epoch > 0 && config_.ppo.penalty == "kl") {
-            const double old = old_[i][t][d];
+            const double old = played.old[t][d];
             sum += config_.ppo.kl_weight * std::exp(old) * (old - choices[t][d]);
           }
         }
-        const int best = best_[i]->device[episodes_[i].steps[t].state.current];
+        const int best = best_[played.task]->device[played.episode.steps[t].state.current];
         sum -= config_.imitation_weight * choices[t][best];
       }
-      loss += sum / static_cast<double>(choices.size() * tasks_.size());
+      loss += sum / static_cast<double>(choices.size() * played_.size());
     }
     return loss;
   }
@@ -150,16 +138,50 @@ class PlainLoss {
   }
 
  private:
-  std::vector<plain::Row> Choices(std::size_t i, const ParameterSet& parameters) const {
+  struct Played {
+    std::size_t task = 0;
+    Episode episode;
+    std::vector<plain::Row> old;  // log-probabilities when it was drawn
+    std::vector<double> advantages;
+  };
+
+  // From mean and deviation of the gains at each step over the last episodes, those of this update
+  // among them.
+  void Weigh(Played& played) const {
+    const auto& gains = gains_[played.task];
+    const auto window =
+        std::min<std::size_t>(gains.size(), std::max(config_.baseline_episodes, config_.episodes));
+    double squares = 0;
+    for (std::size_t t = 0; t < played.episode.steps.size(); ++t) {
+      double mean = 0, variance = 0;
+      for (std::size_t i = gains.size() - window; i < gains.size(); ++i) mean += gains[i][t];
+      mean /= static_cast<double>(window);
+      for (std::size_t i = gains.size() - window; i < gains.size(); ++i) {
+        variance += (gains[i][t] - mean) * (gains[i][t] - mean) / static_cast<double>(window);
+      }
+      double advantage = played.episode.steps[t].gain;
+      if (config_.baseline_episodes > 0) advantage -= mean;
+      if (config_.advantage == "standardized") {
+        advantage = variance > 1e-12 ? advantage / std::sqrt(variance) : 0;
+      }
+      played.advantages.push_back(advantage);
+      squares += advantage * advantage;
+    }
+    if (!config_.normalize_advantages) return;
+    const double rms = std::sqrt(squares / static_cast<double>(played.advantages.size()));
+    for (double& advantage : played.advantages) advantage /= rms > 0 ? rms : 1;
+  }
+
+  std::vector<plain::Row> Choices(const Played& played, const ParameterSet& parameters) const {
     std::vector<plain::Row> choices;
-    for (const EpisodeStep& step : episodes_[i].steps) {
+    for (const EpisodeStep& step : played.episode.steps) {
       const PlacetoState* state = &step.state;
-      const PlacetoBatch batch = tasks_[i].features().Batch({&state, 1});
+      const PlacetoBatch batch = tasks_[played.task].features().Batch({&state, 1});
       plain::Table groups, devices;
       for (const auto& row : batch.groups.rowwise()) groups.emplace_back(row.begin(), row.end());
       for (const auto& row : batch.devices.rowwise()) devices.emplace_back(row.begin(), row.end());
       choices.push_back(plain::LogProbabilities(
-          *problems_[i], parameters, config_.network, step.state, groups, devices));
+          *problems_[played.task], parameters, config_.network, step.state, groups, devices));
     }
     return choices;
   }
@@ -167,9 +189,7 @@ class PlainLoss {
   PlacetoConfig config_;
   const ProblemList& problems_;
   std::deque<EpisodeProblem> tasks_;
-  std::vector<Episode> episodes_;
-  std::vector<std::vector<plain::Row>> old_;
-  std::vector<std::vector<double>> advantages_;
+  std::vector<Played> played_;
   std::vector<std::vector<std::vector<double>>> gains_;  // of each problem's episodes
   std::vector<std::optional<Placement>> best_;
   std::map<std::size_t, Outcome> best_outcome_;
@@ -200,22 +220,43 @@ PlacetoConfig Descent() {
   return config;
 }
 
-TEST_CASE("pitfall: the baseline is that of earlier episodes at the same step") {
+TEST_CASE("pitfall: the baseline is that of the last episodes at the same step") {
   const ProblemList problems = {SmallProblem(2, 10)};
-  const PlacetoConfig config = Descent();
-  PlacetoLearner learner(config, problems, 3, 1);
-  DrawBiases(learner, problems);
-  Recorders recorders(problems);
-  PlainLoss loss(config, problems);
-  for (int update = 0; update < 4; ++update) {  // the last one's baseline leaves out the first
-    CAPTURE(update);
-    recorders.Clear();
-    ParameterSet before;
-    Copy(learner.parameters(), before);
-    learner.Update(recorders.all);
-    loss.Take(recorders, before);
-    loss.CheckStep(before, learner.parameters(), kRate, 0);
+  for (const int episodes : {1, 2}) {
+    for (const std::string advantage : {"difference", "standardized"}) {
+      CAPTURE(episodes);
+      CAPTURE(advantage);
+      PlacetoConfig config = Descent();
+      config.baseline_episodes = 3;
+      config.episodes = episodes;
+      config.advantage = advantage;
+      PlacetoLearner learner(config, problems, 3, 1);
+      DrawBiases(learner, problems);
+      Recorders recorders(problems);
+      PlainLoss loss(config, problems);
+      for (int update = 0; update < 4; ++update) {  // the last one's baseline leaves out the first
+        CAPTURE(update);
+        recorders.Clear();
+        ParameterSet before;
+        Copy(learner.parameters(), before);
+        learner.Update(recorders.all);
+        loss.Take(recorders, before);
+        loss.CheckStep(before, learner.parameters(), kRate, 0);
+      }
+    }
   }
+}
+
+TEST_CASE("in the first episode only the entropy counts: the baseline is that episode") {
+  const ProblemList problems = {SmallProblem(2, 10)};
+  PlacetoConfig config = Descent();
+  config.entropy_weight = config.entropy_final = 0;
+  PlacetoLearner learner(config, problems, 3, 1);
+  Simulators simulators(problems);
+  for (int update = 0; update < 2; ++update) learner.Update(simulators.all);
+  const std::vector<double> norm = Column(learner.table(), "gradient_norm");
+  CHECK(norm[0] == 0);
+  CHECK(norm[1] > 0);
 }
 
 TEST_CASE("an update over several graphs is a step on the mean of their losses") {
@@ -223,6 +264,7 @@ TEST_CASE("an update over several graphs is a step on the mean of their losses")
   for (const bool ours : {false, true}) {
     CAPTURE(ours);
     PlacetoConfig config = Descent();
+    config.baseline_episodes = 0;
     if (ours) {
       config.normalize_advantages = true;
       config.imitation_weight = 0.4;
@@ -248,6 +290,7 @@ TEST_CASE("a second step of descent on the same episode is PPO's") {
     CAPTURE(penalty);
     PlacetoConfig config = Descent();
     config.ppo.penalty = penalty;
+    config.baseline_episodes = 0;
     config.ppo.clip = 0.01;  // some ratios are clipped
     // The same seed draws the same episode.
     PlacetoLearner once(config, problems, 3, 1);

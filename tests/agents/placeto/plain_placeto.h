@@ -17,21 +17,26 @@ using Relation = std::vector<std::vector<bool>>;  // [num_groups][num_groups]
 
 /// [parent][child]
 inline Relation Parents(const Problem& problem) {
-  const auto order = problem.group_order();
-  const auto place = [&](int group) { return std::find(order.begin(), order.end(), group); };
   Relation edges(problem.num_groups(), std::vector<bool>(problem.num_groups()));
   for (int op = 0; op < problem.num_ops(); ++op) {
     for (int other : problem.graph().predecessors(op)) {
       const int a = problem.grouping().group_of(op), b = problem.grouping().group_of(other);
-      if (place(a) < place(b)) edges[a][b] = true;
-      if (place(b) < place(a)) edges[b][a] = true;
+      if (a != b) edges[b][a] = true;
     }
   }
   return edges;
 }
 
-/// Floyd and Warshall's algorithm. [ancestor][descendant]
-inline Relation Closure(Relation reaches) {
+/// Floyd and Warshall's algorithm along edges from earlier to later groups. [ancestor][descendant]
+inline Relation Closure(const Problem& problem, const Relation& parents) {
+  const auto order = problem.group_order();
+  const auto place = [&](int group) { return std::find(order.begin(), order.end(), group); };
+  Relation reaches(parents.size(), std::vector<bool>(parents.size()));
+  for (int u = 0; u < problem.num_groups(); ++u) {
+    for (int v = 0; v < problem.num_groups(); ++v) {
+      reaches[u][v] = (parents[u][v] || parents[v][u]) && place(u) < place(v);
+    }
+  }
   for (std::size_t via = 0; via < reaches.size(); ++via) {
     for (std::size_t u = 0; u < reaches.size(); ++u) {
       for (std::size_t v = 0; v < reaches.size(); ++v) {
@@ -109,7 +114,7 @@ inline Row LogProbabilities(const Problem& problem,
                             const Table& groups,
                             const Table& devices) {
   const int n = problem.num_groups(), v = state.current;
-  const Relation parents = Parents(problem), reaches = Closure(parents);
+  const Relation parents = Parents(problem), reaches = Closure(problem, parents);
   Table start;
   for (const Row& x : groups) start.push_back(Fnn(parameters, "embed", 3, x));
   Table h = Passed(parameters, "parents", start, parents, true, config);

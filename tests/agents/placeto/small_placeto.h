@@ -21,8 +21,9 @@ inline PlacetoConfig PlainPlaceto() {
   PlacetoConfig config = SmallPlaceto();
   config.normalize_advantages = false;
   config.patience = 0;
+  config.moves = 0;
   config.ppo.epochs = 1;
-  config.start = "random";
+  config.episode.begin = "fixed";
   return config;
 }
 
