@@ -71,5 +71,6 @@ def emplace(program: str, configs: pathlib.Path, *arguments: str) -> dict:
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
                           env={**os.environ, "EMPLACE_CONFIGS": str(configs)})
     if done.returncode != 0:
-        raise RuntimeError(f"{program} {' '.join(arguments)}: exit code {done.returncode}: {done.stderr[-500:].strip()}")
+        raise RuntimeError(f"{program} {' '.join(arguments)}: exit code {done.returncode}: "
+                           f"{done.stderr[-500:].strip()}")
     return json.loads(done.stdout)

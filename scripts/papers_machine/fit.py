@@ -10,7 +10,7 @@ from papers_machine.bench import Bench, Step
 from papers_machine.cells import OOM, Cell
 from papers_machine.machine import FIGURES, MEMORY, Figure, flow
 
-PRECISION = 1.1  # the least step of the search, as a factor
+PRECISION = 1.2  # the least step of the search, as a factor
 
 
 def rounded(value: float) -> float:
@@ -92,7 +92,7 @@ def fit(bench: Bench, cells: Sequence[Cell]) -> dict[str, float]:
 
 def needed(bench: Bench, cell: Cell, name: str, figures: Mapping[str, float], key: str, low: float,
            high: float) -> float | None:
-    """The value of a figure between two, to 5 %, that alone would give the published ratio; None: none does."""
+    """The value of a figure between two, to 10 %, that alone would give the published ratio; None: none does."""
     unlimited = {other: value for other, value in figures.items() if other != "memory"}
 
     def too_fast(value: float) -> bool:
@@ -102,7 +102,7 @@ def needed(bench: Bench, cell: Cell, name: str, figures: Mapping[str, float], ke
     at_low = too_fast(low)
     if at_low == too_fast(high):
         return None
-    while high > 1.05 * low:
+    while high > 1.1 * low:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if too_fast(middle) == at_low else (low, middle)
     return rounded(math.sqrt(low * high))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import re
+import textwrap
 from typing import Mapping
 
 import yaml
@@ -73,9 +74,10 @@ MACHINES = (
 HEAD = "# Written by scripts/fit_papers_machine.py; configs/papers/machines.md tells how and how well.\n"
 
 
-def flow(values: Mapping[str, object]) -> str:
-    """A YAML map on one line."""
-    return "{" + ", ".join(f"{name}: {value}" for name, value in values.items()) + "}"
+def flow(values: Mapping[str, object], indent: int = 0) -> str:
+    """A YAML map in braces; with an indent, in lines of at most 110 characters that begin there."""
+    text = "{" + ", ".join(f"{name}: {value}" for name, value in values.items()) + "}"
+    return f"\n{' ' * indent}".join(textwrap.wrap(text, 110 - indent)) if indent else text
 
 
 def read_kinds(configs: pathlib.Path, name: str) -> dict[str, dict]:
@@ -92,11 +94,11 @@ def kinds_file(configs: pathlib.Path, machine: Machine, figures: Mapping[str, fl
         known = read_kinds(configs, kind)[kind]
         share = figures["cpu_share"] if kind == machine.cpu else 1
         efficiency = {name: float(f"{min(1, value * share):.3g}") for name, value in known["efficiency"].items()}
-        fitted = "issue and shares" if kind == machine.cpu else "issue"
+        scaled = f", shares times {share:g}" if kind == machine.cpu else ""
         parts.append(f"  {kind}_{machine.name}:\n    class: {known['class']}\n    peak: {flow(known['peak'])}\n"
                      f"    memory_bandwidth: {known['memory_bandwidth']}\n    overhead: {known['overhead']}\n"
-                     f"    issue: {figures['issue']:.4g}us\n    efficiency: {flow(efficiency)}\n"
-                     f"    source: \"{kind}.yaml; {fitted}: fitted\"\n")
+                     f"    issue: {figures['issue']:.4g}us\n    efficiency: {flow(efficiency, 17)}\n"
+                     f"    source: \"{kind}.yaml{scaled}; issue: fitted\"\n")
     return "".join(parts)
 
 
@@ -139,11 +141,9 @@ def read_figures(configs: pathlib.Path, machine: Machine) -> dict[str, float]:
         return float(re.match(r"[0-9.e+]+", text).group())
 
     cpu = read_kinds(configs, machine.name)[f"{machine.cpu}_{machine.name}"]
-    known = read_kinds(configs, machine.cpu)[machine.cpu]
-    least = min(known["efficiency"], key=known["efficiency"].get)  # far from the limit of 1
     cluster = yaml.safe_load((configs / "clusters" / f"{machine.cluster(machine.gpus[0])}.yaml").read_text())
     channel = cluster["channels"][0]
     return {"issue": number(cpu["issue"]), "latency": number(channel["latency"]),
             "bandwidth": number(channel["bandwidth"]),
-            "cpu_share": float(f"{cpu['efficiency'][least] / known['efficiency'][least]:.3g}"),
+            "cpu_share": float(re.search(r"shares times ([0-9.]+)", cpu["source"]).group(1)),
             "memory": float(f"{number(cluster['devices'][1]['memory']) / 1024:.3g}")}

@@ -92,7 +92,8 @@ def unexplained(bench: Bench, cells: Sequence[Cell], steps: Mapping[Cell, Mappin
     return lines
 
 
-def learned_steps(program: str, configs: pathlib.Path, results: pathlib.Path, machine: Machine) -> dict[str, float | str]:
+def learned_steps(program: str, configs: pathlib.Path, results: pathlib.Path,
+                  machine: Machine) -> dict[str, float | str]:
     """Our steps of the paper's method by row, of a sweep in `results` that ran on this machine."""
     folder = results / machine.sweep
     if not (folder / "sweep.yaml").exists():
@@ -107,7 +108,8 @@ def learned_steps(program: str, configs: pathlib.Path, results: pathlib.Path, ma
     return {label: cell["median"] if cell["state"] == "number" else cell["state"] for label, cell in cells.items()}
 
 
-def section(bench: Bench, cells: Sequence[Cell], figures: Mapping[str, float], learned: Mapping[str, float | str]) -> str:
+def section(bench: Bench, cells: Sequence[Cell], figures: Mapping[str, float],
+            learned: Mapping[str, float | str]) -> str:
     """What stands between a machine's marks."""
     steps = {cell: bench.steps(cell, list(cell.published), figures) for cell in cells}
     fitted = bool(bench.machine.cpu)

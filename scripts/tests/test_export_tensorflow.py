@@ -98,6 +98,12 @@ class CommittedGraphs(unittest.TestCase):
         self.assertEqual(figures["parameters"], 25_557_032)
         self.assertAlmostEqual(multiply_adds(document) / 32 / 1e9, 4.09, delta=0.01)
 
+    def test_resnet152(self) -> None:
+        for name, batch in (("resnet152", 128), ("resnet152_b32", 32)):
+            document, figures = self.graph(name)
+            self.assertEqual(figures["parameters"], 60_192_808)
+            self.assertAlmostEqual(multiply_adds(document) / batch / 1e9, 11.51, delta=0.01)
+
     def test_nasnet_mobile(self) -> None:
         document, figures = self.graph("nasnet")
         self.assertEqual(figures["parameters"], 5_289_978)
@@ -222,16 +228,39 @@ class Work(unittest.TestCase):
         self.assertGreater(len(compared), 12, compared)
 
 
+class Kernels(unittest.TestCase):
+    """--graph with --kernels: the same graph, but for what had no GPU kernel."""
+
+    def test_of_2016_keep_unique_on_the_cpu(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "old.json.gz")
+            status, _, err = run("--graph", str(GRAPHS / "nmt.json.gz"), "--kernels", "tf2016",
+                                 "-o", path)
+            old, today = emplace_graph.read(path), emplace_graph.read(GRAPHS / "nmt.json.gz")
+        self.assertEqual((status, err), (0, "2 ops without a GPU kernel\n"))
+        self.assertEqual((old["name"], old["source"].pop("kernels")), ("old", "tf2016"))
+        self.assertEqual(old["source"], today["source"])
+        self.assertEqual(old["tensors"], today["tensors"])
+        for before, after in zip(today["ops"], old["ops"]):
+            restricted = before["kind"] == "Unique"
+            self.assertEqual(after, {**before, "device_kinds": ["cpu"]} if restricted else before)
+
+
 class Refusals(unittest.TestCase):
     def test_wrong_requests_are_answered_with_the_choices(self) -> None:
         for arguments, expected in (
                 (["resnet"], "unknown model 'resnet', did you mean 'resnet50'?"),
-                (["qqq"], "the models are: inception_v3, nasnet, nmt, resnet50, rnnlm"),
+                (["qqq"], "the models are: inception_v3, nasnet, nmt, resnet50, resnet101, "
+                            "resnet152, rnnlm"),
                 ([], "give one of MODEL, --module FILE.py and --graphdef FILE"),
                 (["resnet50", "--layers", "3"], "--layers does not apply to resnet50"),
                 (["rnnlm", "--unroll", "0"], "--unroll is 0, expected a whole number >= 1"),
                 (["rnnlm", "--dropout", "1.5"], "--dropout is 1.5, expected a rate in [0, 1)"),
                 (["rnnlm", "--optimizer", "adamm"], "invalid choice: 'adamm'"),
+                (["--graph", "x.json", "rnnlm"], "takes a graph that is exported already, and no model"),
+                (["--graph", "x.json", "-o", "y.json"], "--graph needs --kernels of another year"),
+                (["--graph", "x.json", "--kernels", "tf2016"], "and -o FILE"),
+                (["--graph", "x.json", "--kernels", "tf2016", "-o", "y.json"], "--graph: x.json: "),
                 (["--graphdef", "x.pb"], "--graphdef needs --loss NAME and --train-op NAME")):
             with self.subTest(arguments):
                 status, _, err = run(*arguments)
