@@ -11,6 +11,7 @@ itself, between the peaks that fit and those that must not. No chance is in any 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import sys
@@ -61,11 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     configs, page = arguments.configs, arguments.configs / "papers/machines.md"
     try:
         for machine in [known[name] for name in arguments.machines] or MACHINES:
-            bench, cells = Bench(arguments.program, configs, machine), read_cells(configs, machine)
-            if arguments.fit and machine.cpu:
-                write_files(configs, configs, machine, fit(bench, cells))
+            cells = read_cells(configs, machine)
             learned = learned_steps(arguments.program, configs, arguments.results, machine)
-            text = section(bench, cells, read_figures(configs, machine), learned)
+            with contextlib.closing(Bench(arguments.program, configs, machine)) as bench:
+                if arguments.fit and machine.cpu:
+                    write_files(configs, configs, machine, fit(bench, cells))
+                text = section(bench, cells, read_figures(configs, machine), learned)
             if arguments.page:
                 page.write_text(replace_section(page.read_text(), machine.name, text))
             else:

@@ -25,7 +25,10 @@ class Step:
 
 
 class Bench:
-    """Runs baselines in a configs folder of its own, which has the machine's files with its figures."""
+    """Runs baselines in a configs folder of its own, which has the machine's files with its figures.
+
+    `close` removes the folder.
+    """
 
     def __init__(self, program: str, configs: pathlib.Path, machine: Machine) -> None:
         self.program, self.configs, self.machine = program, configs.resolve(), machine
@@ -38,6 +41,9 @@ class Bench:
             for file in (self.configs / part).glob("*.yaml"):
                 if not machine.cpu or not file.name.startswith(machine.name):
                     (self.folder / part / file.name).symlink_to(file)
+
+    def close(self) -> None:
+        self._holder.cleanup()
 
     def steps(self, cell: Cell, names: Sequence[str], figures: Mapping[str, float]) -> dict[str, Step]:
         """Our steps of baselines by name: raw ops, bound by the framework's own co-location alone."""

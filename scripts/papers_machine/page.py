@@ -92,6 +92,20 @@ def unexplained(bench: Bench, cells: Sequence[Cell], steps: Mapping[Cell, Mappin
     return lines
 
 
+def memory_lines(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]]) -> list[str]:
+    """What fits here and not in the paper, and the other way round, of one GPU and the experts."""
+    lines = []
+    for cell in cells:
+        for name in ("single_gpu", "expert"):
+            ours = steps[cell][name]
+            who = "one GPU" if name == "single_gpu" else "the expert"
+            if (ours.seconds is None) != (cell.published[name] == OOM) and cell.agent(name) == name:
+                here, there = ("does not fit", "did") if ours.seconds is None else ("fits", "did not")
+                lines.append(f"- {cell.label}: what {who} needs, {ours.peak:.2f} GiB of a GPU, {here} here; in "
+                             f"the paper it {there}.")
+    return lines
+
+
 def learned_steps(program: str, configs: pathlib.Path, results: pathlib.Path,
                   machine: Machine) -> dict[str, float | str]:
     """Our steps of the paper's method by row, of a sweep in `results` that ran on this machine."""
@@ -114,7 +128,7 @@ def section(bench: Bench, cells: Sequence[Cell], figures: Mapping[str, float],
     steps = {cell: bench.steps(cell, list(cell.published), figures) for cell in cells}
     fitted = bool(bench.machine.cpu)
     lines = [*figures_table(figures), ""] if fitted else []
-    lines += [*steps_table(cells, steps, learned, fitted), ""]
+    lines += [*steps_table(cells, steps, learned, fitted), "", *memory_lines(cells, steps), ""]
     if fitted:
         lines += [f"Fitted ratios: {quality(cells, steps, ('single_cpu', 'expert'))}.", "",
                   f"Held out: {quality(cells, steps, HELD_OUT)}.", "",

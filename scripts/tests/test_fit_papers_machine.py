@@ -13,6 +13,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import yaml
 
@@ -139,6 +140,15 @@ class Page(unittest.TestCase):
         self.assertEqual(page.quality([row], steps, ("expert", "scotch")),
                          "off by a factor of 2.67 (root mean square), 1 of 2 on the published side of 1")
 
+    def test_memory_that_contradicts_the_paper_is_told(self) -> None:
+        row = cell(single_cpu=8.0, single_gpu="oom", expert=2.0)
+        steps = {row: {"single_gpu": Step(1.0, 7.0), "expert": Step(None, 12.0)}}
+        self.assertEqual(page.memory_lines([row], steps), [
+            "- row: what one GPU needs, 7.00 GiB of a GPU, fits here; in the paper it did not.",
+            "- row: what the expert needs, 12.00 GiB of a GPU, does not fit here; in the paper it did."])
+        agreed = {row: {"single_gpu": Step(None, 12.0), "expert": Step(1.0, 7.0)}}
+        self.assertEqual(page.memory_lines([row], agreed), [])
+
     def test_a_row_tells_what_it_is_for(self) -> None:
         row = cell(single_cpu=8.0, single_gpu="oom", expert=2.0, scotch=4.0)
         steps = {row: {"single_cpu": Step(4.0, 0), "single_gpu": Step(None, 9.5), "expert": Step(2.0, 5),
@@ -183,8 +193,9 @@ class SmallPaper(unittest.TestCase):
             (self.configs / "device_kinds" / f"{kind}.yaml").symlink_to(CONFIGS / "device_kinds" / f"{kind}.yaml")
         (self.configs / "agents/expert_small.yaml").write_text(
             "layers: 2\nrules:\n  - {match: \"*a/*\", layer: 0}\n  - {match: \"*b/*\", layer: 1}\n")
-        self.rows = [self.row("wide", 4096, 3), self.row("long", 256, 40)]
         self.bench = Bench(PROGRAM, self.configs, self.MACHINE)
+        self.addCleanup(self.bench.close)
+        self.rows = [self.row("wide", 4096, 3), self.row("long", 256, 40)]
 
     def row(self, name: str, width: int, steps: int) -> Cell:
         """Products in turns of two layers and their gradients; published is what the known machine does."""
@@ -198,17 +209,16 @@ class SmallPaper(unittest.TestCase):
                 x = y
         graph.write(self.configs / "graphs" / f"{name}.json.gz")
         names = {"single_cpu": 1.0, "single_gpu": 1.0, "expert": 2.0}
-        bench = Bench(PROGRAM, self.configs, self.MACHINE)
-        steps = bench.steps(Cell(name, name, 2, "small", names, 1.0), list(names), self.TRUTH)
+        steps = self.bench.steps(Cell(name, name, 2, "small", names, 1.0), list(names), self.TRUTH)
         return Cell(name, name, 2, "small", {key: step.seconds for key, step in steps.items()}, 1.0)
 
     def test_the_fit_finds_its_ratios(self) -> None:
-        with contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stderr(io.StringIO()), mock.patch.object(fit, "PRECISION", 1.5):
             figures = fit.fit(self.bench, self.rows)
         for row in self.rows:
             steps = self.bench.steps(row, list(row.published), figures)
             for name in row.fitted():
-                self.assertLess(abs(fit.error(row, name, steps)), 0.1, (row.label, name, figures))
+                self.assertLess(abs(fit.error(row, name, steps)), 0.15, (row.label, name, figures))
         self.assertEqual(figures["memory"], 8.12)  # everything is small: the middle of the range
 
     def test_what_a_row_needs_is_the_figure_that_it_was_made_with(self) -> None:
