@@ -128,7 +128,9 @@ def section(bench: Bench, cells: Sequence[Cell], figures: Mapping[str, float],
     steps = {cell: bench.steps(cell, list(cell.published), figures) for cell in cells}
     fitted = bool(bench.machine.cpu)
     lines = [*figures_table(figures), ""] if fitted else []
-    lines += [*steps_table(cells, steps, learned, fitted), "", *memory_lines(cells, steps), ""]
+    lines += [*steps_table(cells, steps, learned, fitted), ""]
+    if contradicted := memory_lines(cells, steps):
+        lines += [*contradicted, ""]
     if fitted:
         lines += [f"Fitted ratios: {quality(cells, steps, ('single_cpu', 'expert'))}.", "",
                   f"Held out: {quality(cells, steps, HELD_OUT)}.", "",
