@@ -1,9 +1,11 @@
 #include "agents/hierarchical/hierarchical_agent.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "agents/common/devices.h"
+#include "agents/hierarchical/fit_groups.h"
 #include "agents/hierarchical/logits_noise.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
@@ -47,6 +49,10 @@ void HierarchicalConfig::Visit(FieldVisitor& v) {
   v.Field("noise", noise, "deviation of the noise on all logits relative to their size");
   v.Field("noise_updates", noise_updates, "updates with noise");
   policy.Visit(v);
+  policy.start.Visit(v);
+  v.Group("entropy_control",
+          "the weight of the entropy bonus follows a plan",
+          [this](FieldVisitor& g) { entropy_control.Visit(g); });
   v.Group("grouper", "the network that groups", [this](FieldVisitor& g) { grouper.Visit(g); });
   v.Group("placer", "the network that places", [this](FieldVisitor& g) { placer.Visit(g); });
 }
@@ -70,7 +76,8 @@ HierarchicalAgent::HierarchicalAgent(const AgentContext& context, const Config& 
               parameters_,
               rng_,
               "placer"),
-      gradient_(config.policy, problem_, parameters_) {
+      gradient_(config.policy, problem_, parameters_),
+      entropy_control_(config.entropy_control, "entropy_control") {
 }
 
 GroupSequence HierarchicalAgent::Sequence(std::span<const int> group_of_unit) const {
@@ -132,6 +139,7 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
   }
   pass.sampled.log_probability = ConcatRows(tape, log_probabilities);
   pass.sampled.entropy = entropy;
+  pass.sampled.entropy_factor = entropy_control_.factor();
   pass.sampled.num_decisions = num_groups_;
   if (best_) pass.sampled.best_log_probability = LogProbability(tape, logits, *best_);
   return pass;
@@ -143,7 +151,27 @@ void HierarchicalAgent::Restart() {
   const int width = PlacerInputWidth(units_, num_groups_, config_.placer.features);
   Placer(config_.placer, width, problem_->num_devices(), fresh, rng_, "placer");
   gradient_.Restart(fresh);
+  entropy_control_.set_factor(1);
   best_.reset();
+  if (gradient_.start() != nullptr) PullToStart();
+}
+
+void HierarchicalAgent::PullToStart() {
+  Tape tape(interrupt_);
+  const Var logits = grouper_.Logits(tape);
+  const FittedGroups fitted = FitGroups(*problem_, *gradient_.start(), tape.value(logits));
+  tape.Clear();
+  Decision decision{fitted.group_of_unit, {}};
+  for (int group : Sequence(fitted.group_of_unit).groups) {
+    decision.devices.push_back(fitted.device_of_group[group]);
+  }
+  gradient_.PullToStart(tape, [&](Tape& fresh) {
+    PolicySample sample;
+    sample.log_probability = LogProbability(fresh, grouper_.Logits(fresh), decision);
+    sample.num_decisions = units_.num_units() + static_cast<int>(decision.devices.size());
+    return sample;
+  });
+  if (gradient_.ToImitate() != nullptr) best_ = std::move(decision);
 }
 
 void HierarchicalAgent::KeepBest(Pass& pass) {
@@ -164,7 +192,12 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     finished_ = true;
     return;
   }
-  if (gradient_.Stale()) Restart();
+  if (gradient_.MustBegin()) {
+    gradient_.Begin(evaluator, rng_, interrupt_);
+    PullToStart();
+    return;
+  }
+  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates())) Restart();
   Tape tape(interrupt_);
   Pass pass;
   const int samples = gradient_.NumSamples(evaluator);
@@ -174,7 +207,10 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
   } catch (const RunError&) {
     gradient_.ThrowNotFinite(tape);
   }
+  const double entropy = tape.value(pass.sampled.entropy)(0, 0) / num_groups_;
+  const std::int64_t update = gradient_.updates();
   gradient_.Update(tape, pass.sampled, pass.placements, evaluation.Finish());
+  entropy_control_.Observe(entropy, update);
   KeepBest(pass);
 }
 
@@ -183,6 +219,7 @@ void HierarchicalAgent::Save(std::ostream& out) const {
   writer.Generator(rng_);
   writer.Int(finished_);
   gradient_.Save(writer);
+  writer.Double(entropy_control_.factor());
   writer.Int(best_.has_value());
   if (!best_) return;
   for (int group : best_->group_of_unit) writer.Int(group);
@@ -194,6 +231,7 @@ void HierarchicalAgent::Load(std::istream& in) {
   reader.Generator(rng_);
   finished_ = reader.Flag();
   gradient_.Load(reader);
+  entropy_control_.set_factor(reader.Double("a factor of the entropy"));
   best_.reset();
   if (!reader.Flag()) return;
   best_.emplace();

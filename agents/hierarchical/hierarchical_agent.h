@@ -32,7 +32,14 @@
 // The recorded entropy is that of the placer per group (plus `grouper.entropy` times the mean
 // entropy of a unit's group); `per_decision` counts the G groups.
 //
-// After `patience` updates without a better placement both networks are drawn anew [ours].
+// With `entropy_control` [ours] that entropy follows a planned way down (entropy_control.h). After
+// `patience` updates without a better placement, and once the plan has come to its end, both
+// networks are drawn anew [ours].
+//
+// With `start` [ours] the first step evaluates the start and pulls both networks to groups and
+// devices that lead to it (fit_groups.h); so does every restart. With fewer groups than the start
+// has devices the networks cannot draw it and are pulled to the nearest; it stays the best
+// placement all the same.
 //
 // Ends only when no unit has a choice; otherwise the budget ends it.
 //
@@ -47,6 +54,7 @@
 #include "agents/hierarchical/grouper.h"
 #include "agents/hierarchical/placer.h"
 #include "agents/policy_gradient/background_evaluation.h"
+#include "agents/policy_gradient/entropy_control.h"
 #include "agents/policy_gradient/policy_gradient.h"
 #include "framework/base/random.h"
 #include "framework/search/agent.h"
@@ -60,6 +68,7 @@ struct HierarchicalConfig {
   double noise = 0;
   int noise_updates = 500;
   PolicyGradientConfig policy;
+  EntropyControlConfig entropy_control;
   GrouperConfig grouper;
   PlacerConfig placer;
   void Visit(FieldVisitor& v);
@@ -104,6 +113,7 @@ class HierarchicalAgent final : public Agent {
   GroupSequence Sequence(std::span<const int> group_of_unit) const;
   Placement Place(const GroupSequence& sequence, const Decision& decision) const;
   void KeepBest(Pass& pass);
+  void PullToStart();
   /// Draws the parameters of both networks anew.
   void Restart();
 
@@ -117,6 +127,7 @@ class HierarchicalAgent final : public Agent {
   Grouper grouper_;
   Placer placer_;
   PolicyGradient gradient_;
+  EntropyControl entropy_control_;
   bool finished_ = false;
   std::optional<Decision> best_;  // that led to gradient_.ToImitate()
 };

@@ -1,6 +1,7 @@
 #include "agents/hierarchical/logits_noise.h"
 
 #include <cmath>
+#include <utility>
 
 #include <boost/random/normal_distribution.hpp>
 

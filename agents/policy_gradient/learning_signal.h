@@ -39,6 +39,7 @@ class LearningSignal {
   /// True after `patience` batches without a better placement.
   bool Stale() const { return patience_.Exhausted(); }
   double baseline() const { return baseline_.value(); }
+  const BestPlacement& best() const { return best_; }
   /// Of the best placement, if it fits; else NaN. [ns]
   double best_step_time() const { return best_.step_time(); }
   /// Forgets all outcomes; `known` is then the best placement so far.

@@ -116,6 +116,7 @@ void PolicyGradient::Update(Tape& tape,
 void PolicyGradient::Restart(const ParameterSet& fresh) {
   CopyValues(fresh, parameters_);
   core_.Restart();
+  if (config_.start.restart_at_best) start_ = part_.signal().best();
   part_.signal().Reset(start_);
   ++restarts_;
 }

@@ -14,6 +14,9 @@ void StartConfig::Visit(FieldVisitor& v) {
           probability,
           "probability per decision, geometric mean, that the policy is pulled to");
   v.Field("start_steps", steps, "steps of that descent at most");
+  v.Field("restart_at_best",
+          restart_at_best,
+          "a restart is pulled to the best placement so far, not to the start");
 }
 
 void PolicyGradientConfig::Visit(FieldVisitor& v) {

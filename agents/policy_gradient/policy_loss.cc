@@ -61,7 +61,9 @@ Var PolicyLoss(Tape& tape,
   const auto reward = [&](Var term, double weight) {
     loss = Subtract(tape, loss, Scale(tape, term, static_cast<float>(weight * scale)));
   };
-  if (config.entropy_weight > 0 && left > 0) reward(sample.entropy, config.entropy_weight * left);
+  if (config.entropy_weight > 0 && left > 0) {
+    reward(sample.entropy, config.entropy_weight * sample.entropy_factor * left);
+  }
   if (sample.best_log_probability) reward(*sample.best_log_probability, config.imitation_weight);
   return loss;
 }

@@ -14,8 +14,9 @@ namespace emplace {
 
 /// What a policy says of the K placements of an update.
 struct PolicySample {
-  Var log_probability;  ///< [K, 1] of the sampled placements
-  Var entropy;          ///< [1, 1] sum over a placement's decisions, mean over the samples
+  Var log_probability;        ///< [K, 1] of the sampled placements
+  Var entropy;                ///< [1, 1] sum over a placement's decisions, mean over the samples
+  double entropy_factor = 1;  ///< of entropy_weight
   std::optional<Var> best_log_probability;  ///< [1, 1] of the placement to imitate, if there is one
   int num_decisions = 1;                    ///< of one placement
   /// The same decision by decision, for PPO.
@@ -53,7 +54,7 @@ Var PpoSurrogate(Tape& tape,
                  const DrawnDecisions& drawn,
                  double& kl);
 
-/// surrogate - entropy_weight * entropy - imitation_weight * log p(P_best)
+/// surrogate - entropy_factor * entropy_weight * entropy - imitation_weight * log p(P_best)
 /// @param update  updates before this one
 Var PolicyLoss(Tape& tape,
                const PolicyGradientConfig& config,

@@ -9,6 +9,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "agents/registry.h"
+#include "agents/starts/starts.h"
 #include "framework/config/setting_error.h"
 #include "simulator/simulator.h"
 #include "tests/agents/hierarchical/plain_policy.h"
@@ -291,6 +293,67 @@ TEST_CASE("after updates without a better placement both networks start anew") {
   const std::vector<Matrix> before = values();
   agent.Step(*simulator);
   CHECK(largest_change(before, values()) > 0.2F);
+}
+
+// 60 units, of which heuristics use four devices.
+TEST_CASE("with a start the first samples are near it, and it is the best until there is better") {
+  Rng rng(3);
+  const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
+  const Placement heft = MakeStarts(*problem, {"heft"}, rng)[0];
+  const auto changed = [&](const std::string& start) {  // units off HEFT's device, mean share
+    HierarchicalConfig config;
+    config.policy.start.names = {start};
+    HierarchicalAgent agent({problem, 1}, config);
+    const SearchTrace trace = RunAgent(agent, problem, 17);
+    if (start == "heft") {
+      CHECK(trace.placements[0] == heft);
+      CHECK(trace.placements[1] != heft);
+      const Outcome alone = MakeSimulator(problem, {})->Evaluate(heft);
+      CHECK(trace.best.outcome.step_time <= alone.step_time);
+    }
+    double sum = 0;
+    for (int i = 1; i < 17; ++i) {
+      for (int unit = 0; unit < problem->num_groups(); ++unit) {
+        sum += trace.placements[i].device[unit] != heft.device[unit];
+      }
+    }
+    return sum / (16.0 * problem->num_groups());
+  };
+  CHECK(changed("heft") < 0.3);
+  CHECK(changed("nothing") > 0.4);
+}
+
+TEST_CASE("with a start it keeps the contract and begins there again") {
+  CheckAgentContract(AllAgents().Find("hierarchical", "test"),
+                     "{grouper: {hidden: 8}, placer: {hidden: 8}, start: [heuristics], patience: "
+                     "2, start_steps: 20, entropy_control: {begin: 1, updates: 3}}");
+  const auto problem = SmallProblem();
+  HierarchicalConfig config = TinyConfig();
+  config.policy.start.names = {"single", "random"};
+  config.policy.patience = 1;
+  config.policy.imitation_weight = 1;
+  HierarchicalAgent agent({problem, 1}, config);
+  const SearchTrace trace = RunAgent(agent, problem, 82);
+  CHECK(Column(*agent.updates(), "evaluations")[0] == 6);  // 2 starts, 4 samples
+  CHECK(Column(*agent.updates(), "restarts").back() > 3);
+  CheckGoesOn<HierarchicalAgent>(problem, config, trace);
+}
+
+TEST_CASE("the entropy follows its plan, and only its end allows a restart") {
+  Rng rng(8);
+  const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
+  HierarchicalConfig config;
+  config.policy.patience = 1;
+  config.entropy_control = {.begin = 1, .end = 1, .updates = 250, .rate = 0.1};
+  HierarchicalAgent agent({problem, 1}, config);
+  RunAgent(agent, problem, 251 * 8);
+  const std::vector<double> entropy = Column(*agent.updates(), "entropy");
+  const double mean = Mean(entropy, 150, 100);
+  CHECK(mean > 0.8);
+  CHECK(mean < 1.2);
+  const std::vector<double> restarts = Column(*agent.updates(), "restarts");
+  CHECK(restarts[249] == 0);
+  CHECK(restarts.back() == 1);
 }
 
 TEST_CASE("number of groups") {

@@ -1,0 +1,51 @@
+#pragma once
+
+// Holds a policy's entropy on a planned way down by the weight of its entropy bonus [ours]. With a
+// fixed weight the entropy falls to nothing within a fifth of a search, and what is drawn
+// afterwards repeats itself; how fast depends on the graph and on all other weights. The plan for
+// update u:
+//
+//   target(u) = begin (end / begin)^min(1, u / updates)      [nats per decision]
+//
+// After every update, H the entropy of what it drew, the factor of the weight moves towards it:
+//
+//   factor <- factor exp(rate clamp((target - H) / target, -1, 1)),   within 1e-4 .. 1e4
+//
+// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+
+#include <cstdint>
+#include <string>
+
+#include "framework/config/fields.h"
+
+namespace emplace {
+
+struct EntropyControlConfig {
+  double begin = 0;  ///< [nats]; 0: no control, the factor stays 1
+  double end = 0.05;
+  int updates = 1000;
+  double rate = 0.1;
+  void Visit(FieldVisitor& v);
+};
+
+class EntropyControl {
+ public:
+  /// @throws SettingError
+  EntropyControl(const EntropyControlConfig& config, const std::string& key);
+  /// Of the weight of the entropy bonus in the next update.
+  double factor() const { return factor_; }
+  /// @param update  from 0
+  double Target(std::int64_t update) const;
+  /// @param entropy  of update number `update`, mean per decision [nats]
+  void Observe(double entropy, std::int64_t update);
+  /// Whether the target has come to its end after so many updates; always without control.
+  bool Complete(std::int64_t updates) const;
+  /// The factor is all there is to save; 1 after a restart.
+  void set_factor(double factor) { factor_ = factor; }
+
+ private:
+  EntropyControlConfig config_;
+  double factor_ = 1;
+};
+
+}  // namespace emplace

@@ -1,0 +1,60 @@
+#include "agents/policy_gradient/entropy_control.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "framework/config/setting_error.h"
+#include "tests/support/paths.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("the target falls in equal ratios and stays at its end") {
+  const EntropyControl control({.begin = 1.6, .end = 0.1, .updates = 40}, "c");
+  // A sixteenth in 40 updates: a half in 10.
+  CHECK(control.Target(0) == doctest::Approx(1.6));
+  CHECK(control.Target(10) == doctest::Approx(0.8));
+  CHECK(control.Target(30) == doctest::Approx(0.2));
+  CHECK(control.Target(40) == doctest::Approx(0.1));
+  CHECK(control.Target(400) == doctest::Approx(0.1));
+  CHECK_FALSE(control.Complete(39));
+  CHECK(control.Complete(40));
+}
+
+TEST_CASE("the factor rises below the target and falls above it, within bounds") {
+  EntropyControl control({.begin = 2, .end = 2, .updates = 1, .rate = 0.1}, "c");
+  CHECK(control.factor() == 1);
+  control.Observe(1, 0);  // (2 - 1) / 2
+  CHECK(control.factor() == doctest::Approx(std::exp(0.05)));
+  control.Observe(9, 1);  // -3.5 counts as -1
+  CHECK(control.factor() == doctest::Approx(std::exp(-0.05)));
+  for (int i = 0; i < 200; ++i) control.Observe(9, i);
+  CHECK(control.factor() == doctest::Approx(1e-4));
+  for (int i = 0; i < 400; ++i) control.Observe(0, i);
+  CHECK(control.factor() == doctest::Approx(1e4));
+  control.set_factor(3);
+  control.Observe(2, 0);
+  CHECK(control.factor() == doctest::Approx(3));
+}
+
+TEST_CASE("begin 0 is no control") {
+  EntropyControl control({}, "c");
+  control.Observe(0.5, 3);
+  CHECK(control.factor() == 1);
+  CHECK(control.Complete(0));
+}
+
+TEST_CASE("settings out of range are refused") {
+  const auto refusal = [](EntropyControlConfig config) {
+    return MessageOf<SettingError>([&] { EntropyControl(config, "entropy_control"); });
+  };
+  CHECK(refusal({.begin = -1}).find("entropy_control.begin: expected") == 0);
+  CHECK(refusal({.end = 0}).find("entropy_control.end: expected") == 0);
+  CHECK(refusal({.updates = 0}).find("entropy_control.updates: expected") == 0);
+  CHECK(refusal({.rate = -0.1}).find("entropy_control.rate: expected") == 0);
+}
+
+}  // namespace
