@@ -59,7 +59,7 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
     config.return_probability = 0.8;
     config.start = {"single_gpu", "random"};
     PostAgent agent({problem, 4}, config);
-    const SearchTrace trace = RunAgent(agent, problem, 240);
+    const SearchTrace trace = RunAgent(agent, problem, 2 + 240);  // two starts, whole batches
     CHECK(Column(*agent.updates(), "restarts").back() > 0);
     CheckGoesOn<PostAgent>(problem, config, trace);
   }
