@@ -54,7 +54,7 @@ UpdateFields PostRow::Fields() const {
 PostConfig::PostConfig() {
   reward.transform = "sqrt";
   ppo.kl_target = 0.014;
-  optimizer.schedule.learning_rate = 0.2;
+  optimizer.schedule.learning_rate = 0.1;
 }
 
 void CrossEntropyConfig::Visit(FieldVisitor& v) {

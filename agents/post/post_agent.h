@@ -64,11 +64,11 @@
 namespace emplace {
 
 struct CrossEntropyConfig {
-  int samples = 300;  ///< N
-  double elite_share = 0.05;
+  int samples = 60;  ///< N
+  double elite_share = 0.1;
   double epsilon = 0;
   int epsilon_samples = 2400;
-  double step = 0.3;
+  double step = 0.1;
   bool keep_elites = true;
   void Visit(FieldVisitor& v);
 };
