@@ -24,13 +24,18 @@
 //
 // Beyond the paper [ours], off in configs/agents/post_paper.yaml:
 //   sharing       neighbouring groups learn together in PPO (sharing.h)
-//   step          share of the old distributions that gives way to the elites' (smoothing)
+//   step          share of the old distributions that gives way to the elites' (smoothing). Of D
+//                 equally likely devices 6 elites leave one out with probability (1 - 1 / D)^6, 9 %
+//                 for 3 devices and 49 % for 9, and their shares forget what PPO learned between
+//                 two such steps. As published epsilon keeps a device in play; a small step keeps
+//                 what was learned, too, and needs no epsilon
 //   keep_elites   elites compete with the next N placements
 //   patience      placements without a better one before a restart; every schedule begins anew
 //   return_probability
 //                 after a restart the distributions begin with this probability on the devices of
 //                 the best placement, so that the search goes on from it; but as at first, the best
-//                 one forgotten, if since the restart before nothing better was found
+//                 one forgotten, if since the restart before nothing better was found; 0: always
+//                 as at first
 //   start         names of ../starts/starts.h: they are evaluated first, and the best of them is
 //                 the best placement known. The distributions then begin, also anew, not uniform
 //                 but with `start_probability` on its devices. It is no sample: no update learns

@@ -51,13 +51,13 @@ class PostPolicy {
   ///   P_m(j) = #{elites n: d_m(n) = j} / #elites
   ///   f_m(j) <- (1 - epsilon) (step P_m(j) + (1 - step) f_m(j)) + epsilon / |A_m|
   ///
-  /// and u = log f, where f counts as at least 1e-8 to stay finite [ours].
+  /// and u = log f.
   /// @param elites  at least one    @param step  1: as published [V]
   void MinimizeCrossEntropy(std::span<const Placement* const> elites, double epsilon, double step);
 
  private:
   Var Logits(Tape& tape) const;
-  /// u = log f where allowed; f counts as at least 1e-8.
+  /// u = log f where allowed; f counts as at least 1e-8 to stay finite [ours].
   void SetProbabilities(const Eigen::MatrixXd& f);
   std::vector<int> DevicesOf(const Placement& placement) const;
 
