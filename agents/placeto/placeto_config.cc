@@ -38,6 +38,7 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
           patience,
           "evaluations without a better placement before a restart, in moves of one group that the "
           "graphs have; 0: never restarts");
+  v.Field("restart", restart, "placements that restarts without a better one begin at, in turn");
   v.Group("ppo", "steps of descent on one episode", [this](FieldVisitor& g) { ppo.Visit(g); });
   v.Group("optimizer", "gradient descent", [this](FieldVisitor& g) { optimizer.Visit(g); });
   v.Field("greedy_every",

@@ -27,6 +27,7 @@ struct PlacetoConfig {
   double moves = 3;
   double imitation_weight = 0;
   double patience = 2;
+  std::vector<std::string> restart = {"single", "random"};
   PpoConfig ppo;
   OptimizerConfig optimizer;
   int greedy_every = 0;

@@ -82,6 +82,9 @@ PlacetoLearner::Task::Task(std::shared_ptr<const Problem> placed,
     : problem(std::move(placed), config.episode, config.network, rng),
       network(config.network, problem.problem().num_devices(), parameters, rng) {
   ValidateStarts(problem.problem(), "start", config.start);
+  for (const std::string& name : config.restart) {
+    ValidateStarts(problem.problem(), "restart", {name});
+  }
 }
 
 PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
@@ -110,6 +113,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
   RequireRange("moves", config.moves, 0, kInfinity);
   RequireRange("imitation_weight", config.imitation_weight, 0, kInfinity);
   RequireRange("patience", config.patience, 0, kInfinity);
+  if (config.restart.empty()) throw SettingError("restart", "expected at least one, got none");
   RequireRange("greedy_every", config.greedy_every, 0, kInfinity);
   RequireRange("updates", config.updates, -1, kInfinity);
   const int devices = problems_.front()->num_devices();
@@ -138,8 +142,9 @@ void PlacetoLearner::Restart() {
     if (improved_ || config_.episode.begin != "best") continue;
     task->best.Reset();
     task->best_starts.clear();
-    task->start.reset();
+    task->start.reset();  // FindStart() takes the next one
   }
+  if (!improved_ && config_.episode.begin == "best") ++forgotten_;
   improved_ = false;
   entropy_weight_ = config_.entropy_weight;
   patience_.Reset();
@@ -154,8 +159,9 @@ bool PlacetoLearner::has_choices() const {
 
 void PlacetoLearner::FindStart(Task& task, Evaluator& evaluator) {
   if (task.start) return;
-  std::vector<Placement> starts =
-      MakeStarts(task.problem.problem(), config_.start, rng_, interrupt_);
+  std::vector<std::string> names = config_.start;
+  if (forgotten_ > 0) names = {config_.restart[(forgotten_ - 1) % config_.restart.size()]};
+  std::vector<Placement> starts = MakeStarts(task.problem.problem(), names, rng_, interrupt_);
   std::size_t best = 0;
   if (starts.size() > 1) {
     best = IndexOfBest(evaluator.Evaluate(starts));

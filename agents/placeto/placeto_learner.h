@@ -30,7 +30,9 @@
 // evaluations as there are moves of one group to another device, none of them better for its graph
 // than what was known, the search begins anew with other random weights (or those of the
 // `policy` file) [ours]. With `episode.begin: best` it goes on from its best placement; when that
-// did not get any better between two restarts, it forgets it and goes on from a new start.
+// did not get any better between two restarts, it forgets it and goes on from the next placement
+// that `restart` names. On many a graph moves of single groups lead from a random placement to a
+// scattered one, slower than a single device; so one device is among them, as in the paper.
 //
 // `moves` m > 0 [ours]: a policy that only loses from its best placement ends up leaving every
 // group where it is, and one that moves most groups searches at random. So the entropy weight is
@@ -171,8 +173,9 @@ class PlacetoLearner {
   std::vector<std::unique_ptr<Task>> tasks_;
   std::int64_t updates_ = 0, evaluations_ = 0;
   int restarts_ = 0;
-  Patience patience_;      // in evaluations
-  bool improved_ = false;  // since the last restart
+  Patience patience_;           // in evaluations
+  bool improved_ = false;       // since the last restart
+  std::int64_t forgotten_ = 0;  // restarts that forgot the best
 };
 
 }  // namespace emplace

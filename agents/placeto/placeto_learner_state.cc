@@ -23,6 +23,7 @@ void PlacetoLearner::Save(StateWriter& writer) const {
   writer.Int(patience_.trials());
   writer.Double(entropy_weight_);
   writer.Int(improved_);
+  writer.Int(forgotten_);
   for (const auto& task : tasks_) {
     for (int group : task->problem.order()) writer.Int(group);
     writer.Int(task->start.has_value());
@@ -47,6 +48,7 @@ void PlacetoLearner::Load(StateReader& reader) {
   patience_.set_trials(reader.Count("a number of updates"));
   entropy_weight_ = reader.Double("a weight");
   improved_ = reader.Flag();
+  forgotten_ = reader.Count("a number of restarts");
   for (const auto& task : tasks_) {
     const Problem& problem = task->problem.problem();
     std::vector<int> order;

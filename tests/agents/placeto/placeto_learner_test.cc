@@ -212,7 +212,7 @@ TEST_CASE("all on one GPU as a start; the best so far is not evaluated again") {
   }
 }
 
-TEST_CASE("it restarts from its best; when that got no better, from a new random placement") {
+TEST_CASE("it restarts from its best; when that got no better, from one device, then at random") {
   // All placements are alike: none is better than the first.
   ProblemBuilder builder = Gpus(2, 0);
   int last = builder.Op("op0", {5});
@@ -221,7 +221,7 @@ TEST_CASE("it restarts from its best; when that got no better, from a new random
   PlacetoConfig config = SmallPlaceto();
   config.patience = 1e-6;  // one evaluation
   PlacetoLearner learner(config, problems, 1, 1);
-  const std::vector<Placement> firsts = Firsts(learner, problems, 6);
+  const std::vector<Placement> firsts = Firsts(learner, problems, 8);
   // Groups that are elsewhere. One at most where the episode begins with a placement that is known.
   const auto differ = [&](int a, int b) {
     int count = 0;
@@ -230,12 +230,15 @@ TEST_CASE("it restarts from its best; when that got no better, from a new random
   };
   // Update 0 has the first best. A restart before update 2 goes on from there; nothing better was
   // found before the one before update 3.
-  CHECK(Column(learner.table(), "restarts") == std::vector<double>{0, 0, 1, 2, 2, 3});
+  CHECK(Column(learner.table(), "restarts") == std::vector<double>{0, 0, 1, 2, 2, 3, 4, 4});
   CHECK(differ(1, 0) <= 1);
   CHECK(differ(2, 0) <= 1);
   CHECK(differ(3, 0) > 1);
   CHECK(differ(4, 3) <= 1);
   CHECK(differ(5, 3) <= 1);
+  CHECK(firsts[3] == Placement{std::vector<DeviceIndex>(12, firsts[3].device[0])});
+  CHECK(differ(6, 3) > 1);
+  CHECK(differ(7, 6) <= 1);
 }
 
 TEST_CASE("a restart draws other weights; with patience 0 there is none") {
@@ -375,6 +378,8 @@ TEST_CASE("settings out of range are refused with their key") {
   CHECK(refusal([](auto& c) { c.entropy_final = -1; }).find("entropy_final: ") == 0);
   CHECK(refusal([](auto& c) { c.entropy_updates = -1; }).find("entropy_updates: ") == 0);
   CHECK(refusal([](auto& c) { c.imitation_weight = -1; }).find("imitation_weight: ") == 0);
+  CHECK(refusal([](auto& c) { c.restart = {}; }).find("restart: ") == 0);
+  CHECK(refusal([](auto& c) { c.restart = {"heff"}; }).find("restart: unknown start") == 0);
   CHECK(refusal([](auto& c) { c.moves = -1; }).find("moves: ") == 0);
   CHECK(refusal([](auto& c) { c.patience = -1; }).find("patience: ") == 0);
   CHECK(refusal([](auto& c) { c.greedy_every = -1; }).find("greedy_every: ") == 0);
