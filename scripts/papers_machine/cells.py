@@ -57,7 +57,7 @@ def read_cells(configs: pathlib.Path, machine: Machine) -> list[Cell]:
     """The rows of the machine's paper that have an expert's step; GPU counts are those of the clusters."""
     paper = yaml.safe_load((configs / "papers" / f"{machine.sweep}.yaml").read_text())
     agents = {column["name"]: column["agent"] for column in paper["table"]["columns"] if "agent" in column}
-    rules = {row["graph"]: row.get("agents.expert.rules") for row in paper["overrides"]}
+    rules = {row["graph"]: name for row in paper["overrides"] if (name := expert_rules(row))}
     own = own_column(paper["table"])
     cells = []
     for row in paper["table"]["rows"]:
@@ -70,6 +70,13 @@ def read_cells(configs: pathlib.Path, machine: Machine) -> list[Cell]:
             cells.append(Cell(row["label"], row["graph"], gpus, rules.get(row["graph"]) or row["graph"], published,
                               row["published"][own]))
     return cells
+
+
+def expert_rules(override: Mapping) -> str | None:
+    """The rules that a row of `overrides` gives the expert."""
+    listed = (agent.get("rules") for agent in override.get("agents", ())
+              if isinstance(agent, Mapping) and agent["name"] == "expert")
+    return override.get("agents.expert.rules") or next(listed, None)
 
 
 def own_column(table: Mapping) -> str:

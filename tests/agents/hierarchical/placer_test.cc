@@ -152,8 +152,6 @@ TEST_CASE("settings out of range are refused") {
   CHECK(refusal([](PlacerConfig& c) { c.hidden = 0; }).find("placer.hidden: expected") == 0);
   CHECK(refusal([](PlacerConfig& c) { c.temperature = 0; }).find("placer.temperature: ") == 0);
   CHECK(refusal([](PlacerConfig& c) { c.tanh_constant = -5; }).find("placer.tanh_constant: ") == 0);
-  CHECK(refusal([](PlacerConfig& c) { c.noise = -0.5; }).find("placer.noise: ") == 0);
-  CHECK(refusal([](PlacerConfig& c) { c.noise_updates = -1; }).find("placer.noise_updates: ") == 0);
   CHECK(refusal([](PlacerConfig& c) { c.device_embedding = 0; }).find("placer.device_embedding") ==
         0);
 }

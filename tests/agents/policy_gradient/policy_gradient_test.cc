@@ -312,7 +312,8 @@ TEST_CASE("what is not a number stops the search with update and operation named
   const Var x = infinite.tape.Use(infinite.parameters.all()[0]);
   const Var tiny = AddScalar(infinite.tape, Scale(infinite.tape, x, 1e38F), 1e-38F);
   const Var log = Log(infinite.tape, SumAll(infinite.tape, tiny));
-  const PolicyGradient::Sampled sampled{log, log, {}, 1};
+  const PolicyGradient::Sampled sampled{
+      .log_probability = log, .entropy = log, .best_log_probability = {}};
   const std::vector<Placement> one = {kTwo[0]};
   const std::string gradient = MessageOf<RunError>(
       [&] { infinite.learning->Update(infinite.tape, sampled, one, infinite.evaluator); });

@@ -152,7 +152,6 @@ TEST_CASE("menus") {
   const std::string sweeps = RunEmplace({"list", "sweeps"}).out;
   CheckHolds(sweeps, "mirhoseini2017 ");
   CheckHolds(sweeps, "\nsix_cells ");
-  CHECK_FALSE(Holds(sweeps, "presets_inception_v3_4gpu"));
   CheckRefused(RunEmplace({"sweep", "mirhoseini2107"}),
                2,
                {"unknown sweep \"mirhoseini2107\"; did you mean \"mirhoseini2017\"?"});
