@@ -114,8 +114,8 @@ def cluster_file(machine: Machine, figures: Mapping[str, float], gpus: int) -> s
             f"name: {name}\ndevices:\n"
             f'  - {{name: "cpu:0", kind: {machine.cpu}_{machine.name}, memory: 64GiB}}\n{devices}'
             "channels:\n"
-            "  # [V] A copy waits for the compute streams of the GPUs at its ends (gpu_util.cc, 2016). [ours] It keeps\n"
-            "  # them busy for its wire time, and goes through the host, one at a time in each direction.\n"
+            "  # [V] A copy waits for the compute streams of the GPUs at its ends (gpu_util.cc, 2016). [ours] It\n"
+            "  # keeps them busy for its wire time, and goes through the host, one at a time in each direction.\n"
             f"  - {{name: up, {channel}, occupies: destination}}\n"
             f"  - {{name: down, {channel}, occupies: source}}\n"
             f"  - {{name: peer, {channel}, occupies: both}}\n"
