@@ -58,11 +58,16 @@ std::string MeaningOf(const std::string& confidence) {
   return confidence == "?" ? "from a weak source" : "our own";
 }
 
+bool IsOfAllRuns(const ResultTableColumn& column) {
+  return column.value == ColumnValue::kBestKnown || column.value == ColumnValue::kBound;
+}
+
 std::string SeedsText(const ResultTable& table) {
   int least = 0, most = 0;
   for (const ResultTableRow& row : table.rows) {
-    for (const TableCell& cell : row.cells) {
-      if (cell.done == 0) continue;
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const TableCell& cell = row.cells[c];
+      if (cell.done == 0 || IsOfAllRuns(table.columns[c])) continue;
       least = least == 0 ? cell.done : std::min(least, cell.done);
       most = std::max(most, cell.done);
     }

@@ -74,7 +74,7 @@ const std::vector<PaperTable>& PaperTables() {
        {"cpu", "gpu", "expert", "scotch", "min_cut", "planner", "reduction", "vs_expert"},
        {{"nmt", "tf_2016_2xk80", {kNone, kNone, kNone, kNone, kNone, kNone, kNone, 28.41}},
         {"inception_v3_b1", "tf_2017_2xk40", {0.61, 0.15, 0.15, 0.93, 0.82, 0.13, 16.3, kNone}},
-        {"resnet152", "tf_2017_2xk40", {kNone, 1.18, 1.18, 6.27, 2.92, 1.18, 0.0, kNone}},
+        {"resnet152_b32", "tf_2017_2xk40", {kNone, 1.18, 1.18, 6.27, 2.92, 1.18, 0.0, kNone}},
         {"rnnlm", "tf_2017_2xk40", {6.89, 1.57, 1.57, 5.62, 5.21, 1.57, 0.0, kNone}},
         {"nmt", "tf_2017_2xk40", {6.46, kOom, 2.13, 3.21, 5.34, 0.84, 60.6, kNone}},
         {"nmt4", "tf_2017_4xk40", {10.68, kOom, 3.64, 11.18, 11.63, 1.69, 53.7, kNone}},

@@ -106,6 +106,15 @@ TEST_CASE("claims in Markdown") {
         "  - RNNLM, 2: 1.57 < 2 holds\n");
 }
 
+TEST_CASE("the best known is of all runs, whose number is no number of seeds") {
+  ResultRuns runs;
+  AddRuns(runs, "nmt", "rl", {4, 5, 6});
+  AddRuns(runs, "nmt", "search", {3, 3, 3, 3});
+  const std::string text = TableMarkdown(MakeResultTable(
+      LayoutOf("rows: [graph]\ncolumns: [{agent: rl}, {name: known, value: best_known}]"), runs));
+  CheckHolds(text, "Simulated: median over 3 seeds [");
+}
+
 TEST_CASE("claims that do not hold tell what was possible") {
   ResultRuns runs;
   AddRuns(runs, "nmt", "rl", {4});
