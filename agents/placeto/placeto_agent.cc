@@ -17,7 +17,7 @@ PlacetoConfig ForTraining(PlacetoConfig config) {
     throw SettingError(
         "updates", fmt::format("expected -1 where a policy is trained, got {}", config.updates));
   }
-  config.patience = 0;
+  config.patience = config.moves = 0;
   return config;
 }
 

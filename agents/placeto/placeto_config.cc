@@ -29,10 +29,10 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
           "divide advantages by their root mean square over the episode");
   v.Field("entropy_weight", entropy_weight, "weight of the entropy bonus at first");
   v.Field("entropy_final", entropy_final, "weight that it falls to");
-  v.Field("entropy_updates", entropy_updates, "updates over which it falls; 0: the whole search");
+  v.Field("entropy_share", entropy_share, "share of the search over which it falls");
   v.Field("moves",
           moves,
-          "an episode should make: the weight is adapted to hold the entropy there; 0: as above");
+          "an episode should make: `stay` is adapted to reach it; 0: it stays as it is");
   v.Field("imitation_weight", imitation_weight, "pull towards the best placement so far");
   v.Field("patience",
           patience,

@@ -23,7 +23,7 @@ struct PlacetoConfig {
   std::string advantage = "difference";
   bool normalize_advantages = true;
   double entropy_weight = 0.05, entropy_final = 0.05;
-  int entropy_updates = 0;
+  double entropy_share = 1;
   double moves = 3;
   double imitation_weight = 0;
   double patience = 2;

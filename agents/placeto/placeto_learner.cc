@@ -29,8 +29,8 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
   return parameters;
 }
 
-// The entropy's weight, where it is adapted.
-constexpr double kAdaption = 0.1, kLeastEntropyWeight = 1e-3, kMostEntropyWeight = 10;
+// Of `stay`, where it is adapted.
+constexpr double kAdaption = 0.2, kMostStay = 30;
 
 std::int64_t PatienceInEvaluations(double patience,
                                    const std::vector<std::shared_ptr<const Problem>>& problems) {
@@ -67,6 +67,7 @@ UpdateFields PlacetoRow::Fields() const {
           {"loss", loss},
           {"entropy", entropy},
           {"entropy_weight", entropy_weight},
+          {"stay", stay},
           {"gradient_norm", gradient_norm},
           {"learning_rate", learning_rate},
           {"gain", gain},
@@ -100,7 +101,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
       interrupt_(interrupt),
       rng_(seed),
       parameters_(MakeParameters(config.network, *problems_.front(), rng_)),
-      entropy_weight_(config.entropy_weight),
+      stay_(config.network.stay),
       core_(OwnSchedule(config.optimizer), config.ppo, parameters_, PlacetoRow().Fields()),
       patience_(PatienceInEvaluations(config.patience, problems_)) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -109,7 +110,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
   RequireRange("baseline_episodes", config.baseline_episodes, 0, 1e6);
   RequireRange("entropy_weight", config.entropy_weight, 0, kInfinity);
   RequireRange("entropy_final", config.entropy_final, 0, kInfinity);
-  RequireRange("entropy_updates", config.entropy_updates, 0, kInfinity);
+  RequireRange("entropy_share", config.entropy_share, 1e-6, 1);
   RequireRange("moves", config.moves, 0, kInfinity);
   RequireRange("imitation_weight", config.imitation_weight, 0, kInfinity);
   RequireRange("patience", config.patience, 0, kInfinity);
@@ -146,7 +147,8 @@ void PlacetoLearner::Restart() {
   }
   if (!improved_ && config_.episode.begin == "best") ++forgotten_;
   improved_ = false;
-  entropy_weight_ = config_.entropy_weight;
+  stay_ = config_.network.stay;
+  for (const auto& task : tasks_) task->network.set_stay(stay_);
   patience_.Reset();
   ++restarts_;
 }
@@ -255,37 +257,24 @@ double PlacetoLearner::Progress(const Evaluator& evaluator) const {
          static_cast<double>(std::max<std::int64_t>(1, evaluations_ + remaining));
 }
 
-double PlacetoLearner::TargetEntropy() const {
-  double sum = 0;
-  for (const auto& task : tasks_) {
-    const Problem& problem = task->problem.problem();
-    double others = 0;
-    for (int group : task->problem.order()) {
-      others += std::popcount(problem.allowed_devices(group)) - 1;
+void PlacetoLearner::AdaptStay(std::span<const std::vector<Sampled>> sampled) {
+  double made = 0;
+  for (const auto& episodes : sampled) {
+    for (const Sampled& each : episodes) {
+      const auto parts = static_cast<double>(sampled.size() * episodes.size());
+      for (const EpisodeStep& step : each.episode.steps) {
+        made += (step.device != step.state.placement.device[step.state.current]) / parts;
+      }
     }
-    const auto steps = static_cast<double>(task->problem.order().size());
-    if (steps == 0) continue;
-    others /= steps;
-    const double moved = std::min(config_.moves / steps, others / (others + 1));
-    sum -= (1 - moved) * std::log(1 - moved) + moved * std::log(moved / others);
   }
-  return sum / static_cast<double>(tasks_.size());
-}
-
-void PlacetoLearner::AdaptEntropyWeight(double entropy) {
-  const double target = TargetEntropy();
-  if (target == 0) return;
-  entropy_weight_ *= std::exp(kAdaption * std::clamp((target - entropy) / target, -1.0, 1.0));
-  entropy_weight_ = std::clamp(entropy_weight_, kLeastEntropyWeight, kMostEntropyWeight);
+  const double excess = std::clamp((made - config_.moves) / config_.moves, -1.0, 1.0);
+  stay_ = std::clamp(stay_ + kAdaption * excess, -kMostStay, kMostStay);
+  for (const auto& task : tasks_) task->network.set_stay(stay_);
 }
 
 double PlacetoLearner::EntropyWeight(double progress) const {
-  if (config_.moves > 0) return entropy_weight_;
-  if (config_.entropy_updates > 0) {
-    progress = std::min(
-        1.0, static_cast<double>(core_.updates()) / static_cast<double>(config_.entropy_updates));
-  }
-  return config_.entropy_weight + progress * (config_.entropy_final - config_.entropy_weight);
+  const double fallen = std::min(1.0, progress / config_.entropy_share);
+  return config_.entropy_weight + fallen * (config_.entropy_final - config_.entropy_weight);
 }
 
 PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
@@ -370,7 +359,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   patience_.Count(better, evaluations_ - before);
   if (better) improved_ = true;
   const double entropy_weight = EntropyWeight(progress);
-  PlacetoRow row = {.loss = 0, .entropy = 0, .entropy_weight = entropy_weight};
+  PlacetoRow row = {.loss = 0, .entropy = 0, .entropy_weight = entropy_weight, .stay = stay_};
   for (int epoch = 0; epoch < core_.ppo().epochs(); ++epoch) {
     std::vector<Learned> parts(count);
     const Optimizer::StepInfo info = core_.DescendTogether(threads_, updates_, 1, [&](int i) {
@@ -391,7 +380,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     row.gradient_norm = info.gradient_norm;
     row.learning_rate = info.learning_rate;
   }
-  if (config_.moves > 0) AdaptEntropyWeight(row.entropy);
+  if (config_.moves > 0) AdaptStay(sampled);
   Record(row, sampled);
   ++updates_;
 }

@@ -15,10 +15,11 @@
 // that of the formula); a pull towards the device that the graph's best placement so far gives to
 // the current group.
 //
-// Schedules. The entropy weight falls linearly from `entropy_weight` to `entropy_final` over
-// `entropy_updates`, the learning rate to the share `optimizer.anneal_to` over
-// `optimizer.anneal_updates`. 0 stands for the whole search: the updates that are planned, else the
-// evaluations that the budget allows; both stay where neither is limited (a budget in seconds).
+// Schedules are told in shares of the search, so that every budget sees their end. The entropy
+// weight falls linearly from `entropy_weight` to `entropy_final` over the first `entropy_share`;
+// with `optimizer.anneal_updates: 0` the learning rate falls to its share `optimizer.anneal_to`
+// over the whole. The search is as long as the updates that are planned, else as the evaluations
+// that the budget allows; where neither is limited (a budget in seconds) both stay.
 //
 // Episodes begin, by `episode.begin`, with the start each time (fixed), with a start drawn for each
 // episode (redraw), or with the best placement so far (best), of which the outcome is known. The
@@ -35,12 +36,9 @@
 // scattered one, slower than a single device; so one device is among them, as in the paper.
 //
 // `moves` m > 0 [ours]: a policy that only loses from its best placement ends up leaving every
-// group where it is, and one that moves most groups searches at random. So the entropy weight is
-// adapted, from `entropy_weight` on, to hold the mean entropy per step near that of m random moves:
-// with a share p = m / T of the T steps moving to any of d other devices,
-//   H = -(1 - p) ln(1 - p) - p ln(p / d);
-// after an update with the entropy H' it is multiplied by exp(0.1 clamp((H - H') / H, -1, 1)),
-// within 0.001 and 10.
+// group where it is, and one that moves most groups searches at random. So the logit b that is
+// added for staying (`stay` at first) is adapted: after an update whose episodes moved m' groups in
+// the mean, b += 0.2 clamp((m' - m) / m, -1, 1). What the policy has learnt decides which groups.
 //
 // Each graph has a copy of the parameters; gradients are summed in the order of the graphs, so the
 // number of threads changes nothing.
@@ -71,9 +69,10 @@ struct PlacetoRow {
   double update = 0;              ///< updates before this row
   double greedy = 0;              ///< 1: a greedy episode
   double evaluations = 0;         ///< of the whole search
-  double loss = kNone;            ///< updates only, as the next four
+  double loss = kNone;            ///< updates only, as the next five
   double entropy = kNone;         ///< mean per step [nats]
   double entropy_weight = kNone;  ///< of the first step
+  double stay = kNone;            ///< logit for staying
   double gradient_norm = kNone;   ///< before clipping
   double learning_rate = kNone;
   double gain = 0;                ///< G_0
@@ -154,9 +153,8 @@ class PlacetoLearner {
   /// Share of the search that has passed, as far as that is known.
   double Progress(const Evaluator& evaluator) const;
   double EntropyWeight(double progress) const;
-  /// That of `moves` random moves an episode, per step; 0: no graph has a choice. [nats]
-  double TargetEntropy() const;
-  void AdaptEntropyWeight(double entropy);
+  /// Towards `moves` moves an episode.
+  void AdaptStay(std::span<const std::vector<Sampled>> sampled);
   /// Adds what the episodes tell, and the row to the table.
   /// @param sampled  [num_tasks] the episodes of each
   void Record(PlacetoRow row, std::span<const std::vector<Sampled>> sampled);
@@ -168,7 +166,7 @@ class PlacetoLearner {
   Interrupt interrupt_;
   Rng rng_;
   ParameterSet parameters_;
-  double entropy_weight_;  // with `moves`
+  double stay_;  // of the tasks' networks
   LearnerCore core_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::int64_t updates_ = 0, evaluations_ = 0;

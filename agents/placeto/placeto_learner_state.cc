@@ -21,7 +21,7 @@ void PlacetoLearner::Save(StateWriter& writer) const {
   writer.Int(evaluations_);
   writer.Int(restarts_);
   writer.Int(patience_.trials());
-  writer.Double(entropy_weight_);
+  writer.Double(stay_);
   writer.Int(improved_);
   writer.Int(forgotten_);
   for (const auto& task : tasks_) {
@@ -46,7 +46,8 @@ void PlacetoLearner::Load(StateReader& reader) {
   evaluations_ = reader.Count("a number of evaluations");
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   patience_.set_trials(reader.Count("a number of updates"));
-  entropy_weight_ = reader.Double("a weight");
+  stay_ = reader.Double("a logit");
+  for (const auto& task : tasks_) task->network.set_stay(stay_);
   improved_ = reader.Flag();
   forgotten_ = reader.Count("a number of restarts");
   for (const auto& task : tasks_) {

@@ -60,6 +60,8 @@ class PlacetoNetwork {
                  ParameterSet& parameters,
                  Rng& rng);
 
+  /// In the place of the setting.
+  void set_stay(double stay) { stay_ = static_cast<float>(stay); }
   /// @return [num_states, num_devices]; -infinity where the current group may not run
   Var LogProbabilities(Tape& tape, const PlacetoGraph& graph, const PlacetoBatch& batch) const;
 

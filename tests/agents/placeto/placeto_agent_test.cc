@@ -53,7 +53,8 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
   config.network.aggregation = "sum";
   config.episode.order = "random";
   config.episode.transform = "log";
-  config.entropy_updates = 5;
+  config.entropy_final = 0.01;
+  config.entropy_share = 0.4;
   config.imitation_weight = 0.2;
   config.patience = 1e-6;  // one evaluation
   config.greedy_every = 2;

@@ -25,11 +25,10 @@ TEST_CASE("the weight of the entropy falls linearly, whatever the number of epoc
     PlacetoConfig config = SmallPlaceto();
     config.entropy_weight = 1;
     config.entropy_final = 0.2;
-    config.entropy_updates = 4;
-    config.moves = 0;
+    config.entropy_share = 0.5;
     config.ppo.epochs = epochs;
     config.patience = 0;
-    PlacetoLearner learner(config, problems, 1, 1);
+    PlacetoLearner learner(config, problems, 1, 1, 8);
     Simulators simulators(problems);
     for (int update = 0; update < 6; ++update) learner.Update(simulators.all);
     const std::vector<double> weight = Column(learner.table(), "entropy_weight");
@@ -40,26 +39,31 @@ TEST_CASE("the weight of the entropy falls linearly, whatever the number of epoc
   }
 }
 
-TEST_CASE("the weight is adapted until the entropy is that of so many moves") {
-  // 12 steps with two devices each, 3 of 12 moves: H = -0.75 ln 0.75 - 0.25 ln 0.25 = 0.5623
+TEST_CASE("the logit for staying is adapted until an episode makes so many moves") {
+  // 12 steps with two devices each and costs that are all alike: nothing to learn.
   ProblemBuilder builder = Gpus(2, 0);
   int last = builder.Op("op0", {5});
   for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
   const ProblemList problems = {builder.Build()};
   PlacetoConfig config = SmallPlaceto();
   config.patience = 0;
-  config.moves = 3;
+  config.moves = 2;
   config.network.stay = 0;
-  config.entropy_weight = 0.01;
   PlacetoLearner learner(config, problems, 1, 1);
-  Simulators simulators(problems);
-  for (int update = 0; update < 600; ++update) learner.Update(simulators.all);
-  const std::vector<double> weight = Column(learner.table(), "entropy_weight"),
-                            entropy = Column(learner.table(), "entropy");
-  CHECK(weight[0] == doctest::Approx(0.01));
-  const double change = std::clamp((0.5623351 - entropy[0]) / 0.5623351, -1.0, 1.0);
-  CHECK(weight[1] == doctest::Approx(0.01 * std::exp(0.1 * change)));
-  CHECK(Mean(entropy, 400, 200) == doctest::Approx(0.5623).epsilon(0.1));
+  Recorders recorders(problems);
+  std::vector<double> moves;
+  for (int update = 0; update < 400; ++update) {
+    recorders.Clear();
+    learner.Update(recorders.all);
+    // The first episode evaluates its start, too; later ones that only if nothing moves.
+    moves.push_back(static_cast<double>(recorders.recorders[0].placements().size()));
+  }
+  const std::vector<double> stay = Column(learner.table(), "stay");
+  CHECK(stay[0] == 0);
+  const double excess = std::clamp((moves[0] - 1 - 2) / 2, -1.0, 1.0);
+  CHECK(stay[1] == doctest::Approx(0.2 * excess));
+  CHECK(Mean(moves, 200, 200) > 1.7);
+  CHECK(Mean(moves, 200, 200) < 2.5);
 }
 
 TEST_CASE("over the whole search weight and rate fall with the evaluations, or planned updates") {
@@ -376,7 +380,7 @@ TEST_CASE("settings out of range are refused with their key") {
   CHECK(refusal([](auto& c) { c.baseline_episodes = -1; }).find("baseline_episodes: ") == 0);
   CHECK(refusal([](auto& c) { c.entropy_weight = -1; }).find("entropy_weight: ") == 0);
   CHECK(refusal([](auto& c) { c.entropy_final = -1; }).find("entropy_final: ") == 0);
-  CHECK(refusal([](auto& c) { c.entropy_updates = -1; }).find("entropy_updates: ") == 0);
+  CHECK(refusal([](auto& c) { c.entropy_share = 0; }).find("entropy_share: ") == 0);
   CHECK(refusal([](auto& c) { c.imitation_weight = -1; }).find("imitation_weight: ") == 0);
   CHECK(refusal([](auto& c) { c.restart = {}; }).find("restart: ") == 0);
   CHECK(refusal([](auto& c) { c.restart = {"heff"}; }).find("restart: unknown start") == 0);
