@@ -30,14 +30,15 @@ const HierarchicalConfig& Checked(const HierarchicalConfig& config) {
 }  // namespace
 
 HierarchicalConfig::HierarchicalConfig() {
-  policy.samples = 8;
+  policy.samples = 4;
   policy.baseline.method = "leave_one_out";
   policy.normalize_advantages = true;
   policy.per_decision = true;
   policy.entropy_weight = 0.2;
-  policy.entropy_updates = 500;
-  policy.imitation_weight = 1;
+  policy.imitation_weight = 0.3;
   policy.patience = 40;
+  policy.start.restart_at_best = true;
+  entropy_control.begin = 1.5;
   policy.optimizer.schedule.learning_rate = 3e-3;
 }
 
@@ -151,7 +152,6 @@ void HierarchicalAgent::Restart() {
   const int width = PlacerInputWidth(units_, num_groups_, config_.placer.features);
   Placer(config_.placer, width, problem_->num_devices(), fresh, rng_, "placer");
   gradient_.Restart(fresh);
-  entropy_control_.set_factor(1);
   best_.reset();
   if (gradient_.start() != nullptr) PullToStart();
 }
@@ -198,6 +198,8 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     return;
   }
   if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates())) Restart();
+  const std::int64_t update = gradient_.updates();
+  if (update == 0) entropy_control_.Begin(evaluator.remaining() / config_.policy.samples);
   Tape tape(interrupt_);
   Pass pass;
   const int samples = gradient_.NumSamples(evaluator);
@@ -208,7 +210,6 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     gradient_.ThrowNotFinite(tape);
   }
   const double entropy = tape.value(pass.sampled.entropy)(0, 0) / num_groups_;
-  const std::int64_t update = gradient_.updates();
   gradient_.Update(tape, pass.sampled, pass.placements, evaluation.Finish());
   entropy_control_.Observe(entropy, update);
   KeepBest(pass);
@@ -219,7 +220,7 @@ void HierarchicalAgent::Save(std::ostream& out) const {
   writer.Generator(rng_);
   writer.Int(finished_);
   gradient_.Save(writer);
-  writer.Double(entropy_control_.factor());
+  entropy_control_.Save(writer);
   writer.Int(best_.has_value());
   if (!best_) return;
   for (int group : best_->group_of_unit) writer.Int(group);
@@ -231,7 +232,7 @@ void HierarchicalAgent::Load(std::istream& in) {
   reader.Generator(rng_);
   finished_ = reader.Flag();
   gradient_.Load(reader);
-  entropy_control_.set_factor(reader.Double("a factor of the entropy"));
+  entropy_control_.Load(reader);
   best_.reset();
   if (!reader.Flag()) return;
   best_.emplace();

@@ -34,12 +34,14 @@
 //
 // With `entropy_control` [ours] that entropy follows a planned way down (entropy_control.h). After
 // `patience` updates without a better placement, and once the plan has come to its end, both
-// networks are drawn anew [ours].
+// networks are drawn anew [ours]; with `restart_at_best` they are then pulled to the best placement
+// so far.
 //
-// With `start` [ours] the first step evaluates the start and pulls both networks to groups and
-// devices that lead to it (fit_groups.h); so does every restart. With fewer groups than the start
-// has devices the networks cannot draw it and are pulled to the nearest; it stays the best
-// placement all the same.
+// With `start` [ours] the first step evaluates the start and pulls both networks to it; so does
+// every restart. What they are pulled to are groups and devices that lead to the placement, as near
+// to what the grouper prefers as can be (fit_groups.h). With fewer groups than the start has
+// devices the networks cannot draw it and are pulled to the nearest; it stays the best placement
+// all the same.
 //
 // Ends only when no unit has a choice; otherwise the budget ends it.
 //

@@ -11,31 +11,53 @@ void EntropyControlConfig::Visit(FieldVisitor& v) {
   v.Field("begin", begin, "entropy per decision to hold at first [nats]; 0: not controlled");
   v.Field("end", end, "entropy per decision to hold at last [nats]");
   v.Field("updates", updates, "updates from one to the other, in equal ratios; no restart before");
+  v.Field("share", share, "of the updates that the budget leaves: no more than these");
   v.Field("rate", rate, "largest change of the weight's logarithm per update");
 }
 
 EntropyControl::EntropyControl(const EntropyControlConfig& config, const std::string& key)
-    : config_(config) {
+    : config_(config), begin_(config.begin), updates_(config.updates) {
   RequireRange(key + ".begin", config.begin, 0, 1e6);
   RequireRange(key + ".end", config.end, 1e-6, 1e6);
   RequireRange(key + ".updates", config.updates, 1, 1e9);
+  RequireRange(key + ".share", config.share, 0, 1);
   RequireRange(key + ".rate", config.rate, 0, 10);
 }
 
+void EntropyControl::Begin(std::int64_t updates_left) {
+  const double most = std::floor(config_.share * static_cast<double>(updates_left));
+  factor_ = 1;
+  begin_ = config_.begin;
+  updates_ = static_cast<std::int64_t>(std::clamp<double>(most, 1, config_.updates));
+}
+
 double EntropyControl::Target(std::int64_t update) const {
-  const double share = std::min(1.0, static_cast<double>(update) / config_.updates);
-  return config_.begin * std::pow(config_.end / config_.begin, share);
+  const double share = std::min(1.0, static_cast<double>(update) / static_cast<double>(updates_));
+  return begin_ * std::pow(config_.end / begin_, share);
 }
 
 void EntropyControl::Observe(double entropy, std::int64_t update) {
   if (config_.begin == 0) return;
+  if (update == 0) begin_ = std::min(begin_, std::max(entropy, config_.end));
   const double target = Target(update);
   const double change = config_.rate * std::clamp((target - entropy) / target, -1.0, 1.0);
   factor_ = std::clamp(factor_ * std::exp(change), 1e-4, 1e4);
 }
 
 bool EntropyControl::Complete(std::int64_t updates) const {
-  return config_.begin == 0 || updates >= config_.updates;
+  return config_.begin == 0 || updates >= updates_;
+}
+
+void EntropyControl::Save(StateWriter& writer) const {
+  writer.Double(factor_);
+  writer.Double(begin_);
+  writer.Int(updates_);
+}
+
+void EntropyControl::Load(StateReader& reader) {
+  factor_ = reader.Double("a factor of the entropy");
+  begin_ = reader.Double("a first entropy");
+  updates_ = reader.Count("a number of updates");
 }
 
 }  // namespace emplace

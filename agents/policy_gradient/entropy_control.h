@@ -5,7 +5,12 @@
 // afterwards repeats itself; how fast depends on the graph and on all other weights. The plan for
 // update u:
 //
-//   target(u) = begin (end / begin)^min(1, u / updates)      [nats per decision]
+//   target(u) = begin (end / begin)^min(1, u / n)      [nats per decision]
+//
+// n is `updates`, or `share` of what the budget leaves if that is less, so that a short search
+// comes to the end, too, and every restart has a shorter plan than the one before. `begin` is the
+// setting or the entropy of the first update, if that is lower: a policy that was pulled to a
+// placement stays near it.
 //
 // After every update, H the entropy of what it drew, the factor of the weight moves towards it:
 //
@@ -16,6 +21,7 @@
 #include <cstdint>
 #include <string>
 
+#include "agents/common/state.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -23,7 +29,8 @@ namespace emplace {
 struct EntropyControlConfig {
   double begin = 0;  ///< [nats]; 0: no control, the factor stays 1
   double end = 0.05;
-  int updates = 1000;
+  int updates = 1400;
+  double share = 0.5;
   double rate = 0.1;
   void Visit(FieldVisitor& v);
 };
@@ -34,18 +41,24 @@ class EntropyControl {
   EntropyControl(const EntropyControlConfig& config, const std::string& key);
   /// Of the weight of the entropy bonus in the next update.
   double factor() const { return factor_; }
-  /// @param update  from 0
+  /// @param update  from 0, since Begin()
   double Target(std::int64_t update) const;
   /// @param entropy  of update number `update`, mean per decision [nats]
   void Observe(double entropy, std::int64_t update);
   /// Whether the target has come to its end after so many updates; always without control.
   bool Complete(std::int64_t updates) const;
-  /// The factor is all there is to save; 1 after a restart.
-  void set_factor(double factor) { factor_ = factor; }
+  /// Begins the plan.
+  /// @param updates_left  that the budget allows
+  void Begin(std::int64_t updates_left);
+
+  void Save(StateWriter& writer) const;
+  void Load(StateReader& reader);
 
  private:
   EntropyControlConfig config_;
   double factor_ = 1;
+  double begin_;
+  std::int64_t updates_;
 };
 
 }  // namespace emplace

@@ -27,17 +27,44 @@ TEST_CASE("the target falls in equal ratios and stays at its end") {
 TEST_CASE("the factor rises below the target and falls above it, within bounds") {
   EntropyControl control({.begin = 2, .end = 2, .updates = 1, .rate = 0.1}, "c");
   CHECK(control.factor() == 1);
-  control.Observe(1, 0);  // (2 - 1) / 2
+  control.Observe(1, 3);  // (2 - 1) / 2
   CHECK(control.factor() == doctest::Approx(std::exp(0.05)));
-  control.Observe(9, 1);  // -3.5 counts as -1
+  control.Observe(9, 4);  // -3.5 counts as -1
   CHECK(control.factor() == doctest::Approx(std::exp(-0.05)));
-  for (int i = 0; i < 200; ++i) control.Observe(9, i);
+  for (int i = 1; i < 200; ++i) control.Observe(9, i);
   CHECK(control.factor() == doctest::Approx(1e-4));
-  for (int i = 0; i < 400; ++i) control.Observe(0, i);
+  for (int i = 1; i < 400; ++i) control.Observe(0, i);
   CHECK(control.factor() == doctest::Approx(1e4));
-  control.set_factor(3);
-  control.Observe(2, 0);
-  CHECK(control.factor() == doctest::Approx(3));
+  control.Begin(1000);
+  control.Observe(2, 1);
+  CHECK(control.factor() == 1);
+}
+
+TEST_CASE("a lower entropy of the first update is where the target begins") {
+  EntropyControl control({.begin = 1.6, .end = 0.1, .updates = 40}, "c");
+  control.Observe(0.4, 0);
+  CHECK(control.factor() == 1);
+  CHECK(control.Target(0) == doctest::Approx(0.4));
+  CHECK(control.Target(20) == doctest::Approx(0.2));  // sqrt(0.4 * 0.1)
+  control.Observe(5, 0);                              // later ones do not raise it
+  CHECK(control.Target(0) == doctest::Approx(0.4));
+  control.Begin(1000);
+  control.Observe(0.01, 0);  // never below the end
+  CHECK(control.Target(0) == doctest::Approx(0.1));
+  control.Begin(1000);
+  CHECK(control.Target(0) == doctest::Approx(1.6));
+}
+
+TEST_CASE("a plan takes no more than its share of what the budget leaves") {
+  EntropyControl control({.begin = 1.6, .end = 0.1, .updates = 40, .share = 0.5}, "c");
+  control.Begin(41);  // floor(20.5) updates
+  CHECK(control.Target(5) == doctest::Approx(0.8));
+  CHECK_FALSE(control.Complete(19));
+  CHECK(control.Complete(20));
+  control.Begin(0);
+  CHECK(control.Complete(1));
+  control.Begin(1'000'000);
+  CHECK_FALSE(control.Complete(39));
 }
 
 TEST_CASE("begin 0 is no control") {
@@ -54,6 +81,7 @@ TEST_CASE("settings out of range are refused") {
   CHECK(refusal({.begin = -1}).find("entropy_control.begin: expected") == 0);
   CHECK(refusal({.end = 0}).find("entropy_control.end: expected") == 0);
   CHECK(refusal({.updates = 0}).find("entropy_control.updates: expected") == 0);
+  CHECK(refusal({.share = 2}).find("entropy_control.share: expected") == 0);
   CHECK(refusal({.rate = -0.1}).find("entropy_control.rate: expected") == 0);
 }
 
