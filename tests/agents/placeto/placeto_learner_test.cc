@@ -49,6 +49,7 @@ TEST_CASE("the logit for staying is adapted until an episode makes so many moves
   config.patience = 0;
   config.moves = 2;
   config.network.stay = 0;
+  config.entropy_weight = config.entropy_final = 0;
   PlacetoLearner learner(config, problems, 1, 1);
   Recorders recorders(problems);
   std::vector<double> moves;
