@@ -37,7 +37,7 @@ HierarchicalConfig::HierarchicalConfig() {
   policy.entropy_weight = 0.2;
   policy.imitation_weight = 0.3;
   policy.patience = 40;
-  policy.start.restart_at_best = true;
+  policy.start.fresh_share = 0;
   entropy_control.begin = 1.5;
   policy.optimizer.schedule.learning_rate = 3e-3;
 }
@@ -146,12 +146,12 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
   return pass;
 }
 
-void HierarchicalAgent::Restart() {
+void HierarchicalAgent::Restart(std::int64_t remaining) {
   ParameterSet fresh;
   Grouper(config_.grouper, units_, num_groups_, fresh, rng_, "grouper");
   const int width = PlacerInputWidth(units_, num_groups_, config_.placer.features);
   Placer(config_.placer, width, problem_->num_devices(), fresh, rng_, "placer");
-  gradient_.Restart(fresh);
+  gradient_.Restart(fresh, remaining);
   best_.reset();
   if (gradient_.start() != nullptr) PullToStart();
 }
@@ -197,7 +197,9 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     PullToStart();
     return;
   }
-  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates())) Restart();
+  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates())) {
+    Restart(evaluator.remaining());
+  }
   const std::int64_t update = gradient_.updates();
   if (update == 0) entropy_control_.Begin(evaluator.remaining() / config_.policy.samples);
   Tape tape(interrupt_);

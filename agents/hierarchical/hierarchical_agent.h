@@ -34,8 +34,8 @@
 //
 // With `entropy_control` [ours] that entropy follows a planned way down (entropy_control.h). After
 // `patience` updates without a better placement, and once the plan has come to its end, both
-// networks are drawn anew [ours]; with `restart_at_best` they are then pulled to the best placement
-// so far.
+// networks are drawn anew [ours]; after a share `fresh_share` of the budget they are then pulled to
+// the best placement so far (policy_gradient.h).
 //
 // With `start` [ours] the first step evaluates the start and pulls both networks to it; so does
 // every restart. What they are pulled to are groups and devices that lead to the placement, as near
@@ -50,6 +50,7 @@
 //
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -117,7 +118,7 @@ class HierarchicalAgent final : public Agent {
   void KeepBest(Pass& pass);
   void PullToStart();
   /// Draws the parameters of both networks anew.
-  void Restart();
+  void Restart(std::int64_t remaining);
 
   std::shared_ptr<const Problem> problem_;
   Interrupt interrupt_;

@@ -19,6 +19,10 @@ class BestPlacement {
  public:
   /// @return whether it is kept: the first one, or better than the one before
   bool Offer(const Placement& placement, const Outcome& outcome);
+  /// The best of the other, if it was offered any.
+  void Offer(const BestPlacement& other) {
+    if (other.placement_) Offer(*other.placement_, other.outcome_);
+  }
   /// nullptr before the first.
   const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
   /// Of the best, without times of ops; there must be one.

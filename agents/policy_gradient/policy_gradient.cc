@@ -57,6 +57,7 @@ void PolicyGradient::Begin(Evaluator& evaluator, Rng& rng, const Interrupt& inte
   const auto start = BestStart(*problem_, config_.start.names, evaluator, rng, interrupt);
   if (!start) return;
   start_.Offer(start->placement, start->outcome);
+  best_ = start_;
   part_.signal().Reset(start_);
   evaluations_ += start->evaluations;
 }
@@ -95,6 +96,7 @@ void PolicyGradient::Update(Tape& tape,
     core_.Descend(tape, part_.NextLoss(tape, rescore(tape), core_.ppo(), update), row);
   }
   evaluations_ += static_cast<std::int64_t>(outcomes.size());
+  best_.Offer(part_.signal().best());
   const PolicyGradientRow numbers = {
       .restarts = static_cast<double>(restarts_),
       .evaluations = static_cast<double>(evaluations_),
@@ -113,10 +115,11 @@ void PolicyGradient::Update(Tape& tape,
   if (ppo) core_.ppo().Observe(part_.kl());
 }
 
-void PolicyGradient::Restart(const ParameterSet& fresh) {
+void PolicyGradient::Restart(const ParameterSet& fresh, std::int64_t remaining) {
   CopyValues(fresh, parameters_);
   core_.Restart();
-  if (config_.start.restart_at_best) start_ = part_.signal().best();
+  const auto made = static_cast<double>(evaluations_), left = static_cast<double>(remaining);
+  if (made > config_.start.fresh_share * (made + left)) start_ = best_;
   part_.signal().Reset(start_);
   ++restarts_;
 }
@@ -126,6 +129,7 @@ void PolicyGradient::Save(StateWriter& writer) const {
   writer.Double(core_.ppo().kl_weight());
   part_.signal().Save(writer);
   start_.Save(writer);
+  best_.Save(writer);
   writer.Int(evaluations_);
   writer.Int(restarts_);
   writer.Table(table());
@@ -136,6 +140,7 @@ void PolicyGradient::Load(StateReader& reader) {
   core_.ppo().set_kl_weight(reader.Double("a weight of the divergence"));
   part_.signal().Load(reader);
   start_.Load(reader, *problem_);
+  best_.Load(reader, *problem_);
   evaluations_ = reader.Count("a number of evaluations");
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   reader.Table(core_.table());

@@ -38,9 +38,15 @@
 // first samples differ from the start in about one decision of 1 / (1 - start_probability). A
 // restart pulls the new weights to it again. Moments and schedules of the updates begin afterwards.
 //
+// Restarts with other weights are for finding other regions; what is best within one is found near
+// its best placement. Once `fresh_share` of the budget of evaluations is spent [ours], a restart
+// pulls its weights to the best placement of the whole search as to a start, and goes on learning
+// there. Without a budget of evaluations, or with a share of 1, every restart is as the first.
+//
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -89,7 +95,7 @@ class PolicyGradient {
   /// @param rng  draws what is random among them
   /// @throws BudgetExhausted; Interrupted
   void Begin(Evaluator& evaluator, Rng& rng, const Interrupt& interrupt);
-  /// nullptr before Begin().
+  /// What the policy begins at; nullptr: nothing, or before Begin().
   const Placement* start() const { return start_.placement(); }
   /// @param score  log_probability [1, 1] and num_decisions of start() on a cleared tape
   /// @throws RunError as Update
@@ -128,9 +134,11 @@ class PolicyGradient {
   /// True after `patience` updates without a better placement. Restart() is then due.
   bool Stale() const { return part_.signal().Stale(); }
   /// Takes over the values of newly drawn parameters and forgets all but the start and the table.
-  /// With a start PullToStart() is due again.
+  /// With a start(), which may have become the best placement, PullToStart() is due again.
   /// @param fresh  names and shapes as those given to the constructor
-  void Restart(const ParameterSet& fresh);
+  /// @param remaining  of the evaluator; the default: it has no budget of evaluations
+  void Restart(const ParameterSet& fresh,
+               std::int64_t remaining = std::numeric_limits<std::int64_t>::max());
 
   /// Since the last restart.
   std::int64_t updates() const { return core_.updates(); }
@@ -145,7 +153,7 @@ class PolicyGradient {
   PolicyGradientConfig config_;
   std::shared_ptr<const Problem> problem_;
   bool untrained_;
-  BestPlacement start_;
+  BestPlacement start_, best_;  // best_: of all restarts
   ParameterSet& parameters_;
   ProblemUpdate part_;
   LearnerCore core_;

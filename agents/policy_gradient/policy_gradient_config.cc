@@ -14,9 +14,9 @@ void StartConfig::Visit(FieldVisitor& v) {
           probability,
           "probability per decision, geometric mean, that the policy is pulled to");
   v.Field("start_steps", steps, "steps of that descent at most");
-  v.Field("restart_at_best",
-          restart_at_best,
-          "a restart is pulled to the best placement so far, not to the start");
+  v.Field("fresh_share",
+          fresh_share,
+          "share of the budget of evaluations after which a restart begins at the best placement");
 }
 
 void PolicyGradientConfig::Visit(FieldVisitor& v) {
@@ -53,6 +53,7 @@ void PolicyGradientConfig::Validate() const {
   RequireRange("imitation_weight", imitation_weight, 0, kInfinity);
   RequireRange("patience", patience, 0, kInfinity);
   RequireRange("start_probability", start.probability, 0, 1);
+  RequireRange("fresh_share", start.fresh_share, 0, 1);
   RequireRange("start_steps", start.steps, 0, kInfinity);
 }
 

@@ -15,7 +15,7 @@ struct StartConfig {
   std::vector<std::string> names = {"nothing"};  ///< of agents/starts/starts.h
   double probability = 0.9;                      ///< per decision, geometric mean, to pull to
   int steps = 400;                               ///< of descent at most
-  bool restart_at_best = false;                  ///< instead of where the search began
+  double fresh_share = 1;                        ///< of the budget; later restarts are at the best
   /// Visits its fields into the agent's settings: "start", "start_probability", ...
   void Visit(FieldVisitor& v);
 };

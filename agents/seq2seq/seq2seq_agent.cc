@@ -32,13 +32,13 @@ Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
   if (policy_) CopyValues(policy_->parameters, parameters_);
 }
 
-void Seq2SeqAgent::Restart() {
+void Seq2SeqAgent::Restart(std::int64_t remaining) {
   if (policy_) {
-    learning_.Restart(policy_->parameters);
+    learning_.Restart(policy_->parameters, remaining);
   } else {
     ParameterSet fresh;
     Seq2SeqNetwork(config_.network, vocabulary_, fresh, rng_);
-    learning_.Restart(fresh);
+    learning_.Restart(fresh, remaining);
   }
   if (learning_.start() != nullptr) PullToStart();
 }
@@ -64,7 +64,7 @@ void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
 }
 
 void Seq2SeqAgent::Update(Evaluator& evaluator) {
-  if (learning_.Stale()) Restart();
+  if (learning_.Stale()) Restart(evaluator.remaining());
   Tape tape(interrupt_);
   const int samples = learning_.NumSamples(evaluator);
   const bool again = config_.learning.ppo.epochs > 1;

@@ -44,7 +44,7 @@ class Seq2SeqAgent final : public Agent {
   void Load(std::istream& in) override;
 
  private:
-  void Restart();
+  void Restart(std::int64_t remaining);
   void PullToStart();
   void EvaluateGreedy(Evaluator& evaluator);
   void Update(Evaluator& evaluator);

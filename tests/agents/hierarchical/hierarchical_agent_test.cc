@@ -34,7 +34,7 @@ HierarchicalConfig TinyConfig() {
   config.placer.hidden = 4;
   config.placer.device_embedding = 2;
   config.policy.imitation_weight = 0;
-  config.policy.start.restart_at_best = false;
+  config.policy.start.fresh_share = 1;
   config.entropy_control.begin = 0;
   config.grouper.entropy = 0;
   return config;

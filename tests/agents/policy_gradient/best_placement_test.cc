@@ -31,6 +31,13 @@ TEST_CASE("the best placement is the first, then whatever is better") {
   CHECK(best.step_time() == 9);
   CHECK_FALSE(best.Offer({{0}}, Taking(9)));  // no better
   CHECK(*best.placement() == Placement{{1}});
+  BestPlacement other;
+  best.Offer(other);  // was offered none
+  CHECK(best.step_time() == 9);
+  other.Offer({{0}}, Taking(5));
+  best.Offer(other);
+  CHECK(best.step_time() == 5);
+  CHECK(*best.placement() == Placement{{0}});
   best.Reset();
   CHECK(best.placement() == nullptr);
   CHECK(best.Offer({{0}}, Taking(20)));

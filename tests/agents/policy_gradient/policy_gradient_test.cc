@@ -269,6 +269,36 @@ TEST_CASE("it begins from the best start, pulled to it, after every restart agai
   CHECK(steps == 2);
 }
 
+TEST_CASE("late restarts begin at the best placement of all") {
+  PolicyGradientConfig config = Plain();
+  config.imitation_weight = 0.1;
+  config.start.fresh_share = 0.5;
+  Learner learner(config), other(config);
+  PolicyGradient& learning = *learner.learning;
+  learner.Update({{{0, 0, 1}}, {{1, 1, 1}}});  // the best: 2 s
+  learning.Restart(other.parameters, 2);       // 2 of 4 evaluations: not beyond a half
+  CHECK(learning.start() == nullptr);
+  CHECK(learning.ToImitate() == nullptr);
+  learner.Update({{{1, 1, 0}}, {{1, 1, 1}}});
+  CHECK(*learning.ToImitate() == Placement{{1, 1, 0}});
+  learning.Restart(other.parameters, 3);  // 4 of 7
+  REQUIRE(learning.start() != nullptr);
+  CHECK(*learning.start() == Placement{{0, 0, 1}});
+  CHECK(*learning.ToImitate() == Placement{{0, 0, 1}});
+  CHECK_FALSE(learning.MustBegin());
+  learning.Restart(other.parameters);  // no budget
+  CHECK(*learning.start() == Placement{{0, 0, 1}});
+
+  std::ostringstream out;
+  StateWriter writer(out, "test", *learner.problem);
+  learning.Save(writer);
+  std::istringstream in(out.str());
+  StateReader reader(in, "test", *learner.problem);
+  other.learning->Load(reader);
+  REQUIRE(other.learning->start() != nullptr);
+  CHECK(*other.learning->start() == Placement{{0, 0, 1}});
+}
+
 TEST_CASE("saved and restored it goes on bit for bit") {
   PolicyGradientConfig config = Plain();
   config.baseline.method = "moving_average";
@@ -348,6 +378,8 @@ TEST_CASE("settings out of range are refused by key and value") {
         "start_probability: expected a number from 0 to 1, got 2");
   CHECK(refusal([](auto& c) { c.start.steps = -1; }) ==
         "start_steps: expected a number of at least 0, got -1");
+  CHECK(refusal([](auto& c) { c.start.fresh_share = -1; }) ==
+        "fresh_share: expected a number from 0 to 1, got -1");
   CHECK(refusal([](auto& c) { c.start.names = {"cube"}; }).find("start: unknown start") == 0);
   CHECK(refusal([](auto& c) { c.reward.transform = "cube"; }).find("reward.transform: ") == 0);
   CHECK(refusal([](auto& c) { c.baseline.method = "cube"; }).find("baseline.method: ") == 0);

@@ -98,9 +98,9 @@ TEST_CASE("with a start the first samples are near it, and nothing worse is ever
 }
 
 TEST_CASE("with a start it keeps the contract and begins there again") {
-  CheckAgentContract(
-      AllAgents().Find("seq2seq", "test"),
-      "{hidden: 8, attention: 8, start: [heuristics], patience: 2, start_steps: 20}");
+  CheckAgentContract(AllAgents().Find("seq2seq", "test"),
+                     "{hidden: 8, attention: 8, start: [heuristics], patience: 2, start_steps: 20, "
+                     "fresh_share: 1}");
   const auto problem = SmallProblem();
   Seq2SeqConfig config = SmallSeq2Seq();
   config.learning.start.names = {"single", "random"};
@@ -109,6 +109,19 @@ TEST_CASE("with a start it keeps the contract and begins there again") {
   const SearchTrace trace = RunAgent(agent, problem, 202);
   CHECK(Column(*agent.updates(), "evaluations")[0] == 10);  // 2 starts, 8 samples
   CHECK(Column(*agent.updates(), "restarts").back() > 5);
+  CheckGoesOn<Seq2SeqAgent>(problem, config, trace);
+}
+
+TEST_CASE("restarts at the best placement keep the contract") {
+  const auto problem = SmallProblem();
+  Seq2SeqConfig config = SmallSeq2Seq();
+  config.learning.start.fresh_share = 0;
+  config.learning.patience = 1;
+  Seq2SeqAgent agent({problem, 1}, config);
+  const SearchTrace trace = RunAgent(agent, problem, 200);
+  REQUIRE(Column(*agent.updates(), "restarts").back() > 5);
+  const std::vector<double> best = Column(*agent.updates(), "best_step_time_ns");
+  for (std::size_t i = 1; i < best.size(); ++i) CHECK(best[i] <= best[i - 1]);
   CheckGoesOn<Seq2SeqAgent>(problem, config, trace);
 }
 
