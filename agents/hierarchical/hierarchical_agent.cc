@@ -38,7 +38,7 @@ HierarchicalConfig::HierarchicalConfig() {
   policy.imitation_weight = 0.3;
   policy.patience = 40;
   policy.start.fresh_share = 0;
-  entropy_control.begin = 1.5;
+  entropy_control.begin = 3;
   policy.optimizer.schedule.learning_rate = 3e-3;
 }
 
@@ -197,9 +197,8 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     PullToStart();
     return;
   }
-  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates())) {
+  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates()))
     Restart(evaluator.remaining());
-  }
   const std::int64_t update = gradient_.updates();
   if (update == 0) entropy_control_.Begin(evaluator.remaining() / config_.policy.samples);
   Tape tape(interrupt_);

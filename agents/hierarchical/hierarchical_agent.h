@@ -34,8 +34,7 @@
 //
 // With `entropy_control` [ours] that entropy follows a planned way down (entropy_control.h). After
 // `patience` updates without a better placement, and once the plan has come to its end, both
-// networks are drawn anew [ours]; after a share `fresh_share` of the budget they are then pulled to
-// the best placement so far (policy_gradient.h).
+// networks are drawn anew [ours]; see also `fresh_share` in policy_gradient.h.
 //
 // With `start` [ours] the first step evaluates the start and pulls both networks to it; so does
 // every restart. What they are pulled to are groups and devices that lead to the placement, as near

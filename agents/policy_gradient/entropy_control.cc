@@ -25,6 +25,7 @@ EntropyControl::EntropyControl(const EntropyControlConfig& config, const std::st
 }
 
 void EntropyControl::Begin(std::int64_t updates_left) {
+  if (config_.begin == 0) return;
   const double most = std::floor(config_.share * static_cast<double>(updates_left));
   factor_ = 1;
   begin_ = config_.begin;

@@ -31,7 +31,7 @@ struct EntropyControlConfig {
   double end = 0.05;
   int updates = 1400;
   double share = 0.5;
-  double rate = 0.1;
+  double rate = 0.02;
   void Visit(FieldVisitor& v);
 };
 

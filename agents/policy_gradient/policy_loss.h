@@ -26,6 +26,7 @@ struct PolicySample {
     std::vector<int> sample;  ///< [n] placement of each, 0 .. K - 1
   };
   std::optional<Decisions> decisions = {};
+  double entropy_factor = 1;  ///< of entropy_weight
 };
 
 /// What the policy that drew the placements said of each decision.

@@ -330,6 +330,7 @@ TEST_CASE("with a start the first samples are near it, and it is the best until 
   const auto changed = [&](const std::string& start) {  // units off HEFT's device, mean share
     HierarchicalConfig config;
     config.policy.start.names = {start};
+    config.policy.samples = 16;  // all before the first update
     HierarchicalAgent agent({problem, 1}, config);
     const SearchTrace trace = RunAgent(agent, problem, 17);
     if (start == "heft") {
@@ -427,6 +428,7 @@ TEST_CASE("the policy itself becomes good" * doctest::skip(kUnderSanitizers)) {
     CAPTURE(toy.name);
     HierarchicalConfig config;
     config.entropy_control.updates = 300;
+    config.policy.patience = 0;
     HierarchicalAgent agent({toy.problem, 1}, config);
     RunAgent(agent, toy.problem, 500 * 4);
     const std::vector<double> cost = Column(*agent.updates(), "mean_cost");
