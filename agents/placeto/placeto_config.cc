@@ -36,8 +36,7 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
   v.Field("imitation_weight", imitation_weight, "pull towards the best placement so far");
   v.Field("patience",
           patience,
-          "evaluations without a better placement before a restart, in moves of one group that the "
-          "graphs have; 0: never restarts");
+          "updates without a better placement before a restart; 0: never restarts");
   v.Field("restart", restart, "placements that restarts without a better one begin at, in turn");
   v.Group("ppo", "steps of descent on one episode", [this](FieldVisitor& g) { ppo.Visit(g); });
   v.Group("optimizer", "gradient descent", [this](FieldVisitor& g) { optimizer.Visit(g); });

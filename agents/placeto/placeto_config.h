@@ -26,7 +26,7 @@ struct PlacetoConfig {
   double entropy_share = 1;
   double moves = 3;
   double imitation_weight = 0;
-  double patience = 2;
+  int patience = 150;
   std::vector<std::string> restart = {"single", "random"};
   PpoConfig ppo;
   OptimizerConfig optimizer;

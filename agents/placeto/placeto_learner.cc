@@ -1,7 +1,6 @@
 #include "agents/placeto/placeto_learner.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -31,18 +30,6 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
 
 // Of `stay`, where it is adapted.
 constexpr double kAdaption = 0.2, kMostStay = 30;
-
-std::int64_t PatienceInEvaluations(double patience,
-                                   const std::vector<std::shared_ptr<const Problem>>& problems) {
-  if (patience == 0) return 0;
-  std::int64_t moves = 0;
-  for (const auto& problem : problems) {
-    for (int group = 0; group < problem->num_groups(); ++group) {
-      moves += std::popcount(problem->allowed_devices(group)) - 1;
-    }
-  }
-  return std::max<std::int64_t>(1, std::llround(patience * static_cast<double>(moves)));
-}
 
 bool AnnealsOverSearch(const ScheduleConfig& schedule) {
   return schedule.anneal_to >= 0 && schedule.anneal_updates == 0;
@@ -103,7 +90,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
       parameters_(MakeParameters(config.network, *problems_.front(), rng_)),
       stay_(config.network.stay),
       core_(OwnSchedule(config.optimizer), config.ppo, parameters_, PlacetoRow().Fields()),
-      patience_(PatienceInEvaluations(config.patience, problems_)) {
+      patience_(config.patience) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireRange("episodes", config.episodes, 1, 1e6);
   RequireChoice("advantage", config.advantage, {"difference", "standardized"});
@@ -351,12 +338,11 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     }
   });
   bool better = false;
-  const std::int64_t before = evaluations_;
   for (int i = 0; i < count; ++i) {
     for (const Sampled& each : sampled[i]) better |= Take(*tasks_[i], each.episode);
     Weigh(*tasks_[i], sampled[i]);
   }
-  patience_.Count(better, evaluations_ - before);
+  patience_.Count(better);
   if (better) improved_ = true;
   const double entropy_weight = EntropyWeight(progress);
   PlacetoRow row = {.loss = 0, .entropy = 0, .entropy_weight = entropy_weight, .stay = stay_};

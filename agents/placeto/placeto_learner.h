@@ -27,9 +27,8 @@
 // there are several; of `nothing` a random placement. Published [V]: {nothing} with fixed or
 // redraw, {single_gpu} with fixed, and best.
 //
-// A policy that leaves every group where it is finds nothing more. After `patience` times as many
-// evaluations as there are moves of one group to another device, none of them better for its graph
-// than what was known, the search begins anew with other random weights (or those of the
+// A policy that leaves every group where it is finds nothing more: after `patience` updates without
+// a better placement of any graph the search begins anew with other random weights (or those of the
 // `policy` file) [ours]. With `episode.begin: best` it goes on from its best placement; when that
 // did not get any better between two restarts, it forgets it and goes on from the next placement
 // that `restart` names. On many a graph moves of single groups lead from a random placement to a
@@ -171,7 +170,7 @@ class PlacetoLearner {
   std::vector<std::unique_ptr<Task>> tasks_;
   std::int64_t updates_ = 0, evaluations_ = 0;
   int restarts_ = 0;
-  Patience patience_;           // in evaluations
+  Patience patience_;           // in updates
   bool improved_ = false;       // since the last restart
   std::int64_t forgotten_ = 0;  // restarts that forgot the best
 };

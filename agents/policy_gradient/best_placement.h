@@ -41,12 +41,12 @@ class BestPlacement {
 };
 
 /// When a search begins anew: after `limit` trials in a row that found nothing better. A trial is
-/// what the learner takes for one: an update, a placement, or an evaluation.
+/// what the learner takes for one: an update, or a placement.
 class Patience {
  public:
   /// @param limit  0: never begins anew
   explicit Patience(std::int64_t limit) : limit_(limit) {}
-  void Count(bool better, std::int64_t trials = 1) { trials_ = better ? 0 : trials_ + trials; }
+  void Count(bool better) { trials_ = better ? 0 : trials_ + 1; }
   /// True when a restart is due.
   bool Exhausted() const { return limit_ > 0 && trials_ >= limit_; }
   void Reset() { trials_ = 0; }

@@ -56,7 +56,7 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
   config.entropy_final = 0.01;
   config.entropy_share = 0.4;
   config.imitation_weight = 0.2;
-  config.patience = 1e-6;  // one evaluation
+  config.patience = 3;
   config.greedy_every = 2;
   config.updates = 15;
   PlacetoAgent agent({problem, 4}, config);
@@ -145,7 +145,7 @@ TEST_CASE("a restart goes back to the policy of the file") {
   PlacetoConfig config = SmallPlaceto();
   WriteFileAtomically(folder / "policy", TrainedPolicy({problem}, config, 3));
   config.policy = (folder / "policy").string();
-  config.patience = 1e-6;  // one evaluation
+  config.patience = 1;
   config.optimizer.schedule.learning_rate = 1e-12;
   PlacetoLearner learner(config, {problem}, 1, 1);
   Simulators simulators({problem});

@@ -128,7 +128,7 @@ TEST_CASE("saved and restored between any two updates it goes on bit for bit") {
   config.advantage = "standardized";
   config.ppo.penalty = "kl";
   config.baseline_episodes = 2;
-  config.patience = 0.1;
+  config.patience = 2;
   PlacetoLearner learner(config, problems, 1, 1);
   Simulators simulators(problems);
   for (int update = 0; update < 8; ++update) {
@@ -224,7 +224,7 @@ TEST_CASE("it restarts from its best; when that got no better, from one device, 
   for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
   const ProblemList problems = {builder.Build()};
   PlacetoConfig config = SmallPlaceto();
-  config.patience = 1e-6;  // one evaluation
+  config.patience = 1;
   PlacetoLearner learner(config, problems, 1, 1);
   const std::vector<Placement> firsts = Firsts(learner, problems, 8);
   // Groups that are elsewhere. One at most where the episode begins with a placement that is known.
@@ -251,7 +251,7 @@ TEST_CASE("a restart draws other weights; with patience 0 there is none") {
   Simulators simulators(problems);
   PlacetoConfig config = SmallPlaceto();
   config.optimizer.schedule.learning_rate = 1e-9;
-  for (const double patience : {0.0, 1e-6}) {
+  for (const int patience : {0, 1}) {
     config.patience = patience;
     PlacetoLearner learner(config, problems, 1, 1);
     const Matrix before = learner.parameters().all()[0].value;
