@@ -14,9 +14,8 @@ namespace emplace {
 
 /// What a policy says of the K placements of an update.
 struct PolicySample {
-  Var log_probability;        ///< [K, 1] of the sampled placements
-  Var entropy;                ///< [1, 1] sum over a placement's decisions, mean over the samples
-  double entropy_factor = 1;  ///< of entropy_weight
+  Var log_probability;  ///< [K, 1] of the sampled placements
+  Var entropy;          ///< [1, 1] sum over a placement's decisions, mean over the samples
   std::optional<Var> best_log_probability;  ///< [1, 1] of the placement to imitate, if there is one
   int num_decisions = 1;                    ///< of one placement
   /// The same decision by decision, for PPO.
