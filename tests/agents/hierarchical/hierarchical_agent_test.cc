@@ -330,12 +330,14 @@ TEST_CASE("with a start the first samples are near it, and it is the best until 
   const auto changed = [&](const std::string& start) {  // units off HEFT's device, mean share
     HierarchicalConfig config;
     config.policy.start.names = {start};
+    config.policy.start.probability = 0.98;
     config.policy.samples = 16;  // all before the first update
     HierarchicalAgent agent({problem, 1}, config);
     const SearchTrace trace = RunAgent(agent, problem, 17);
     if (start == "heft") {
       CHECK(trace.placements[0] == heft);
-      CHECK(trace.placements[1] != heft);
+      // Near it, but not all of them it.
+      CHECK(std::count(trace.placements.begin(), trace.placements.end(), heft) < 17);
       const Outcome alone = MakeSimulator(problem, {})->Evaluate(heft);
       CHECK(trace.best.outcome.step_time <= alone.step_time);
     }
@@ -347,7 +349,7 @@ TEST_CASE("with a start the first samples are near it, and it is the best until 
     }
     return sum / (16.0 * problem->num_groups());
   };
-  CHECK(changed("heft") < 0.3);
+  CHECK(changed("heft") < 0.2);
   CHECK(changed("nothing") > 0.4);
 }
 
