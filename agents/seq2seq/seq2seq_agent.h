@@ -7,8 +7,12 @@
 // differentiated; with `ppo.epochs` > 1 further passes over the same samples follow.
 //
 // The defaults are our `tuned` preset; configs/agents/seq2seq_paper.yaml has the paper's settings
-// as far as they are known, seq2seq_spotlight.yaml those of Spotlight. One process learns; the
-// paper's asynchronous controllers are not modelled.
+// as far as they are known, seq2seq_spotlight.yaml those of Spotlight.
+//
+// Deviation: one learner with `samples` workers stands for the paper's up to 20 controllers, which
+// share parameters asynchronously [R]. Controllers shorten the hours on hardware; per evaluation
+// they only add gradients of older parameters. With 20 controllers of 8 workers 12,000 evaluations
+// would be 75 rounds. What they do to learning is not modelled.
 //
 // With `policy` it starts from a policy that was trained on other problems (seq2seq_trainer.h), and
 // a restart goes back to it, with other samples. With `updates` N >= 0 it makes N updates, then

@@ -12,7 +12,7 @@ Seq2SeqConfig::Seq2SeqConfig() {
   learning.entropy_updates = 500;
   learning.imitation_weight = 0.3;
   learning.patience = 40;
-  learning.start.fresh_share = 0.5;
+  learning.start.fresh_share = 0.7;
   learning.optimizer.method = "adam";
   learning.optimizer.schedule.learning_rate = 4e-3;
 }
