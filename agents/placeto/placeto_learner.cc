@@ -29,7 +29,7 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
 }
 
 // Of `stay`, where it is adapted.
-constexpr double kAdaption = 0.2, kMostStay = 30;
+constexpr double kAdaption = 0.5, kMostStay = 30;
 
 bool AnnealsOverSearch(const ScheduleConfig& schedule) {
   return schedule.anneal_to >= 0 && schedule.anneal_updates == 0;

@@ -37,7 +37,7 @@
 // `moves` m > 0 [ours]: a policy that only loses from its best placement ends up leaving every
 // group where it is, and one that moves most groups searches at random. So the logit b that is
 // added for staying (`stay` at first) is adapted: after an update whose episodes moved m' groups in
-// the mean, b += 0.2 clamp((m' - m) / m, -1, 1). What the policy has learnt decides which groups.
+// the mean, b += 0.5 clamp((m' - m) / m, -1, 1). What the policy has learnt decides which groups.
 //
 // Each graph has a copy of the parameters; gradients are summed in the order of the graphs, so the
 // number of threads changes nothing.

@@ -62,7 +62,7 @@ TEST_CASE("the logit for staying is adapted until an episode makes so many moves
   const std::vector<double> stay = Column(learner.table(), "stay");
   CHECK(stay[0] == 0);
   const double excess = std::clamp((moves[0] - 1 - 2) / 2, -1.0, 1.0);
-  CHECK(stay[1] == doctest::Approx(0.2 * excess));
+  CHECK(stay[1] == doctest::Approx(0.5 * excess));
   CHECK(Mean(moves, 200, 200) > 1.7);
   CHECK(Mean(moves, 200, 200) < 2.5);
 }
