@@ -31,8 +31,8 @@ struct AgentSpec {
 /// @param beside    folder of the config; a relative path is looked for in the current folder, then
 ///   there
 /// @param own_keys  keys of the maps that the caller reads itself; they are no settings
-/// @param start     what agents with the setting `start` begin from if their map does not say it, in
-///   the place of a preset's; empty: each agent's own
+/// @param start     what agents with the setting `start` begin from if their map does not say it,
+///   in the place of a preset's; empty: each agent's own
 /// @throws InputError for an unknown agent or preset (with the choices), an empty list, a label
 ///   that is taken
 std::vector<AgentSpec> ParseAgents(const ConfigNode& list,

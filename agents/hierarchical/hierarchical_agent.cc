@@ -197,8 +197,9 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     PullToStart();
     return;
   }
-  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates()))
+  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates())) {
     Restart(evaluator.remaining());
+  }
   const std::int64_t update = gradient_.updates();
   if (update == 0) entropy_control_.Begin(evaluator.remaining() / config_.policy.samples);
   Tape tape(interrupt_);

@@ -44,8 +44,8 @@ void Train(const Family& family,
            Training& training,
            const std::function<void(std::int64_t)>& progress) {
   try {
-    const auto trainer =
-        plan.agent.entry->make_trainer({family.train, seed, threads, plan.updates}, plan.agent.settings);
+    const auto trainer = plan.agent.entry->make_trainer({family.train, seed, threads, plan.updates},
+                                                        plan.agent.settings);
     if (!training.checkpoint.empty()) {
       std::istringstream saved(training.checkpoint);
       trainer->Load(saved);
