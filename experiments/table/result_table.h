@@ -90,6 +90,10 @@ struct ClaimResult {
   std::vector<ClaimRow> rows;
 };
 
+/// The verdict, and of a claim that does not hold whether it could have: "not reached", "does not
+/// hold, not possible here".
+std::string VerdictText(const ClaimResult& claim);
+
 /// The whole table.
 struct ResultTable {
   std::string title, note, unit;   ///< of the layout; unit: of step times

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -51,6 +53,15 @@ std::string ToString(Possibility possibility) {
   }
   EMPLACE_CHECK(false);
   return "";
+}
+
+std::string VerdictText(const ClaimResult& claim) {
+  if (claim.verdict != Verdict::kDoesNotHold || claim.possible == Possibility::kUnknown) {
+    return ToString(claim.verdict);
+  }
+  return claim.possible == Possibility::kKnown
+             ? "not reached"
+             : fmt::format("{}, {} here", ToString(claim.verdict), ToString(claim.possible));
 }
 
 ClaimCheck::ClaimCheck(const LayoutClaim& claim) : claim_(claim), rows_held_(kTableResamples) {

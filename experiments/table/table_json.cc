@@ -88,6 +88,7 @@ Json ClaimJson(const ClaimResult& claim) {
           {"holds", claim.holds},
           {"in", claim.scope},
           {"verdict", ToString(claim.verdict)},
+          {"verdict_text", VerdictText(claim)},
           {"rows_held", claim.rows_held},
           {"share", Finite(claim.share)},
           {"of", claim.of},

@@ -51,16 +51,6 @@ std::string PossibleText(const ClaimRow& row, const std::string& op) {
                      ToString(row.possible));
 }
 
-// "does not hold", and whether it could have.
-std::string VerdictText(const ClaimResult& claim) {
-  if (claim.verdict != Verdict::kDoesNotHold || claim.possible == Possibility::kUnknown) {
-    return ToString(claim.verdict);
-  }
-  return claim.possible == Possibility::kKnown
-             ? "not reached"
-             : fmt::format("{}, {} here", ToString(claim.verdict), ToString(claim.possible));
-}
-
 std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
   const bool open = claim.verdict == Verdict::kOpen;
   std::string text = fmt::format("- **{}** [{}] {} (`{}` in {} row{}): {} of {} rows{}\n",

@@ -97,13 +97,6 @@ function claimPossible(row, show) {
   return `; best known: ${show(row.best_known)}, bound: ${show(row.at_bound)}: ${row.possible}`;
 }
 
-// "does not hold", and whether it could have.
-function claimVerdict(claim) {
-  if (claim.verdict !== 'does not hold' || !claim.possible) return claim.verdict;
-  return claim.possible === 'possible' ? 'not reached' :
-                                         `${claim.verdict}, ${claim.possible} here`;
-}
-
 // Both sides of the comparison in each row that the claim is about, folded away.
 function claimNumbers(table, claim) {
   const side = (value) => value === null ? '–' : tableNumber(value);
@@ -127,7 +120,7 @@ function showClaims(table) {
         'tr',
         {'data-verdict': claim.verdict},
         element('td', {class: 'text'}, `${claim.text} [${claim.confidence}]`),
-        element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claimVerdict(claim)),
+        element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claim.verdict_text),
         element('td', {class: 'text'}, `${claim.holds} in ${claim.in}`),
         element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
         element('td', {}, claim.share === null ? '–' : Format.percent(claim.share))),
