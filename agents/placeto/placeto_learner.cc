@@ -94,6 +94,12 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireRange("episodes", config.episodes, 1, 1e6);
   RequireChoice("advantage", config.advantage, {"difference", "standardized"});
+  const bool drawn = config.start.size() == 1 &&
+                     (config.start.front() == "nothing" || config.start.front() == "random");
+  if (config.episode.begin == "redraw" && !drawn) {
+    throw SettingError("episode.begin",
+                       "redraw needs start: [nothing] or [random]; others are the same each time");
+  }
   RequireRange("baseline_episodes", config.baseline_episodes, 0, 1e6);
   RequireRange("entropy_weight", config.entropy_weight, 0, kInfinity);
   RequireRange("entropy_final", config.entropy_final, 0, kInfinity);

@@ -24,8 +24,8 @@
 // Episodes begin, by `episode.begin`, with the start each time (fixed), with a start drawn for each
 // episode (redraw), or with the best placement so far (best), of which the outcome is known. The
 // start is the best of those that `start` names (agents/starts/starts.h), all of them evaluated if
-// there are several; of `nothing` a random placement. Published [V]: {nothing} with fixed or
-// redraw, {single_gpu} with fixed, and best.
+// there are several; of `nothing` a random placement. Only `nothing` or `random`, alone, can be
+// redrawn. Published [V]: {nothing} with fixed or redraw, {single_gpu} with fixed, and best.
 //
 // A policy that leaves every group where it is finds nothing more: after `patience` updates without
 // a better placement of any graph the search begins anew with other random weights (or those of the

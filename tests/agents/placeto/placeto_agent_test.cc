@@ -72,7 +72,7 @@ TEST_CASE("variants keep the contract") {
   CheckAgentContract(entry, "{width: 6, rounds: 2, features: {devices: scored}}");
   CheckAgentContract(entry,
                      "{width: 4, rounds: 1, episode: {reward: terminal, order: random, begin: "
-                     "redraw}, start: [random, single], episodes: 2, greedy_every: 3}");
+                     "redraw}, start: [random], episodes: 2, greedy_every: 3}");
 }
 
 TEST_CASE("updates: 0 is one episode of the most probable choices; n: n updates and one") {

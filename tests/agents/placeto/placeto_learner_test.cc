@@ -373,6 +373,11 @@ TEST_CASE("settings out of range are refused with their key") {
   };
   CHECK(refusal([](auto& c) { c.start = {"heff"}; }).find("start: unknown start \"heff\"") == 0);
   CHECK(refusal([](auto& c) { c.episodes = 0; }).find("episodes: ") == 0);
+  CHECK(refusal([](auto& c) {
+          c.episode.begin = "redraw";
+          c.start = {"heft"};
+        }) ==
+        "episode.begin: redraw needs start: [nothing] or [random]; others are the same each time");
   CHECK(refusal([](auto& c) { c.advantage = "mean"; }).find("advantage: ") == 0);
   CHECK(refusal([](auto& c) {
           c.optimizer.schedule.anneal_to = 2;
