@@ -38,7 +38,7 @@ HierarchicalConfig::HierarchicalConfig() {
   policy.imitation_weight = 0.3;
   policy.patience = 40;
   policy.start.fresh_share = 0;
-  entropy_control.begin = 3;
+  policy.entropy_control.begin = 3;
   policy.optimizer.schedule.learning_rate = 3e-3;
 }
 
@@ -51,9 +51,7 @@ void HierarchicalConfig::Visit(FieldVisitor& v) {
   v.Field("noise_updates", noise_updates, "updates with noise");
   policy.Visit(v);
   policy.start.Visit(v);
-  v.Group("entropy_control",
-          "the weight of the entropy bonus follows a plan",
-          [this](FieldVisitor& g) { entropy_control.Visit(g); });
+  policy.VisitEntropyControl(v);
   v.Group("grouper", "the network that groups", [this](FieldVisitor& g) { grouper.Visit(g); });
   v.Group("placer", "the network that places", [this](FieldVisitor& g) { placer.Visit(g); });
 }
@@ -77,8 +75,7 @@ HierarchicalAgent::HierarchicalAgent(const AgentContext& context, const Config& 
               parameters_,
               rng_,
               "placer"),
-      gradient_(config.policy, problem_, parameters_),
-      entropy_control_(config.entropy_control, "entropy_control") {
+      gradient_(config.policy, problem_, parameters_) {
 }
 
 GroupSequence HierarchicalAgent::Sequence(std::span<const int> group_of_unit) const {
@@ -140,7 +137,6 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
   }
   pass.sampled.log_probability = ConcatRows(tape, log_probabilities);
   pass.sampled.entropy = entropy;
-  pass.sampled.entropy_factor = entropy_control_.factor();
   pass.sampled.num_decisions = num_groups_;
   if (best_) pass.sampled.best_log_probability = LogProbability(tape, logits, *best_);
   return pass;
@@ -197,23 +193,17 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     PullToStart();
     return;
   }
-  if (gradient_.Stale() && entropy_control_.Complete(gradient_.updates())) {
-    Restart(evaluator.remaining());
-  }
-  const std::int64_t update = gradient_.updates();
-  if (update == 0) entropy_control_.Begin(evaluator.remaining() / config_.policy.samples);
+  if (gradient_.Stale()) Restart(evaluator.remaining());
   Tape tape(interrupt_);
   Pass pass;
-  const int samples = gradient_.NumSamples(evaluator);
+  const int samples = gradient_.BeginUpdate(evaluator);
   BackgroundEvaluation evaluation(evaluator);
   try {
     pass = Draw(tape, samples, &evaluation);
   } catch (const RunError&) {
     gradient_.ThrowNotFinite(tape);
   }
-  const double entropy = tape.value(pass.sampled.entropy)(0, 0) / num_groups_;
   gradient_.Update(tape, pass.sampled, pass.placements, evaluation.Finish());
-  entropy_control_.Observe(entropy, update);
   KeepBest(pass);
 }
 
@@ -222,7 +212,6 @@ void HierarchicalAgent::Save(std::ostream& out) const {
   writer.Generator(rng_);
   writer.Int(finished_);
   gradient_.Save(writer);
-  entropy_control_.Save(writer);
   writer.Int(best_.has_value());
   if (!best_) return;
   for (int group : best_->group_of_unit) writer.Int(group);
@@ -234,7 +223,6 @@ void HierarchicalAgent::Load(std::istream& in) {
   reader.Generator(rng_);
   finished_ = reader.Flag();
   gradient_.Load(reader);
-  entropy_control_.Load(reader);
   best_.reset();
   if (!reader.Flag()) return;
   best_.emplace();

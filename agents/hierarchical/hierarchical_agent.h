@@ -32,9 +32,8 @@
 // The recorded entropy is that of the placer per group (plus `grouper.entropy` times the mean
 // entropy of a unit's group); `per_decision` counts the G groups.
 //
-// With `entropy_control` [ours] that entropy follows a planned way down (entropy_control.h). After
-// `patience` updates without a better placement, and once the plan has come to its end, both
-// networks are drawn anew [ours]; see also `fresh_share` in policy_gradient.h.
+// With `entropy_control` [ours] that entropy follows a planned way down. A restart draws both
+// networks anew [ours]: policy_gradient.h.
 //
 // With `start` [ours] the first step evaluates the start and pulls both networks to it; so does
 // every restart. What they are pulled to are groups and devices that lead to the placement, as near
@@ -56,7 +55,6 @@
 #include "agents/hierarchical/grouper.h"
 #include "agents/hierarchical/placer.h"
 #include "agents/policy_gradient/background_evaluation.h"
-#include "agents/policy_gradient/entropy_control.h"
 #include "agents/policy_gradient/policy_gradient.h"
 #include "framework/base/random.h"
 #include "framework/search/agent.h"
@@ -70,7 +68,6 @@ struct HierarchicalConfig {
   double noise = 0;
   int noise_updates = 500;
   PolicyGradientConfig policy;
-  EntropyControlConfig entropy_control;
   GrouperConfig grouper;
   PlacerConfig placer;
   void Visit(FieldVisitor& v);
@@ -129,7 +126,6 @@ class HierarchicalAgent final : public Agent {
   Grouper grouper_;
   Placer placer_;
   PolicyGradient gradient_;
-  EntropyControl entropy_control_;
   bool finished_ = false;
   std::optional<Decision> best_;  // that led to gradient_.ToImitate()
 };

@@ -17,7 +17,8 @@ PlacetoConfig ForTraining(PlacetoConfig config) {
     throw SettingError(
         "updates", fmt::format("expected -1 where a policy is trained, got {}", config.updates));
   }
-  config.patience = config.moves = 0;
+  config.patience = 0;
+  config.move_share = 0;
   return config;
 }
 

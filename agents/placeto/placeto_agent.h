@@ -29,7 +29,7 @@ namespace emplace {
 class PlacetoTrainer final : public PolicyTrainer {
  public:
   using Config = PlacetoConfig;
-  /// `patience`, `moves` and `greedy_every` are of no effect.
+  /// `patience`, `move_share` and `greedy_every` are of no effect.
   /// @throws as PlacetoLearner; SettingError also for `updates`, which belong to the agent
   PlacetoTrainer(const TrainerContext& context, const Config& config);
   void Step(std::span<Evaluator* const> evaluators) override { learner_.Update(evaluators); }

@@ -30,9 +30,12 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
   v.Field("entropy_weight", entropy_weight, "weight of the entropy bonus at first");
   v.Field("entropy_final", entropy_final, "weight that it falls to");
   v.Field("entropy_share", entropy_share, "share of the search over which it falls");
-  v.Field("moves",
-          moves,
-          "an episode should make: `stay` is adapted to reach it; 0: it stays as it is");
+  v.Field("move_share",
+          move_share,
+          "of its groups that an episode should move: `stay` is adapted to it; 0: as it is");
+  v.Field("stays",
+          stays,
+          "steps that move nothing of which an update learns, drawn for each episode; 0: of all");
   v.Field("imitation_weight", imitation_weight, "pull towards the best placement so far");
   v.Field("patience",
           patience,

@@ -24,7 +24,8 @@ struct PlacetoConfig {
   bool normalize_advantages = true;
   double entropy_weight = 0.05, entropy_final = 0.05;
   double entropy_share = 1;
-  double moves = 6;
+  double move_share = 0.07;
+  int stays = 0;
   double imitation_weight = 0;
   int patience = 150;
   std::vector<std::string> restart = {"single", "random"};

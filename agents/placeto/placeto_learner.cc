@@ -104,7 +104,8 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
   RequireRange("entropy_weight", config.entropy_weight, 0, kInfinity);
   RequireRange("entropy_final", config.entropy_final, 0, kInfinity);
   RequireRange("entropy_share", config.entropy_share, 1e-6, 1);
-  RequireRange("moves", config.moves, 0, kInfinity);
+  RequireRange("move_share", config.move_share, 0, 1);
+  RequireRange("stays", config.stays, 0, 1e9);
   RequireRange("imitation_weight", config.imitation_weight, 0, kInfinity);
   RequireRange("patience", config.patience, 0, kInfinity);
   if (config.restart.empty()) throw SettingError("restart", "expected at least one, got none");
@@ -251,16 +252,16 @@ double PlacetoLearner::Progress(const Evaluator& evaluator) const {
 }
 
 void PlacetoLearner::AdaptStay(std::span<const std::vector<Sampled>> sampled) {
-  double made = 0;
+  double made = 0, steps = 0;
   for (const auto& episodes : sampled) {
     for (const Sampled& each : episodes) {
-      const auto parts = static_cast<double>(sampled.size() * episodes.size());
-      for (const EpisodeStep& step : each.episode.steps) {
-        made += (step.device != step.state.placement.device[step.state.current]) / parts;
-      }
+      const auto& taken = each.episode.steps;
+      made += static_cast<double>(std::count_if(taken.begin(), taken.end(), Moves));
+      steps += static_cast<double>(taken.size());
     }
   }
-  const double excess = std::clamp((made - config_.moves) / config_.moves, -1.0, 1.0);
+  const double wanted = config_.move_share * steps;
+  const double excess = std::clamp((made - wanted) / wanted, -1.0, 1.0);
   stay_ = std::clamp(stay_ + kAdaption * excess, -kMostStay, kMostStay);
   for (const auto& task : tasks_) task->network.set_stay(stay_);
 }
@@ -273,38 +274,46 @@ double PlacetoLearner::EntropyWeight(double progress) const {
 PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
                                                       const Sampled& sampled,
                                                       double entropy_weight) const {
-  const int steps = static_cast<int>(sampled.devices.size());
+  const int learnt = static_cast<int>(sampled.learnt.size());
+  const auto steps = static_cast<float>(sampled.devices.size());
   const int batch_states = std::max(1, kBatchRows / task.problem.graph().num_groups());
   Learned learned;
   Tape tape(interrupt_);
-  for (int begin = 0; begin < steps; begin += batch_states) {
-    const int count = std::min(batch_states, steps - begin);
+  for (int begin = 0; begin < learnt; begin += batch_states) {
+    const int count = std::min(batch_states, learnt - begin);
     std::vector<const PlacetoState*> states;
     std::vector<int> devices, best;
-    for (int t = begin; t < begin + count; ++t) {
+    Matrix weights(count, 1), advantages(count, 1), old(count, sampled.log_probabilities.cols());
+    for (int i = 0; i < count; ++i) {
+      const auto [t, weight] = sampled.learnt[begin + i];
       states.push_back(&sampled.episode.steps[t].state);
       devices.push_back(sampled.devices[t]);
       best.push_back(task.best.placement()->device[states.back()->current]);
+      weights(i, 0) = weight;
+      advantages(i, 0) = sampled.advantages(t, 0);
+      old.row(i) = sampled.log_probabilities.row(t);
     }
     const PlacetoBatch batch = task.problem.features().Batch(states);
     const Var choices = task.network.LogProbabilities(tape, task.problem.graph(), batch);
-    const Matrix old = sampled.log_probabilities.middleRows(begin, count);
     Matrix old_picked(count, 1);
-    for (int t = 0; t < count; ++t) old_picked(t, 0) = old(t, devices[t]);
+    for (int i = 0; i < count; ++i) old_picked(i, 0) = old(i, devices[i]);
 
     Var kl = tape.Constant(Matrix::Zero(1, 1));
-    if (core_.ppo().needs_kl()) kl = KlDivergence(tape, old, choices);
+    if (core_.ppo().needs_kl()) kl = KlDivergence(tape, old, choices, &weights);
     const Var picked = Pick(tape, choices, devices);
-    const Matrix advantages = sampled.advantages.middleRows(begin, count);
-    Var loss = core_.ppo().Loss(tape, picked, old_picked, advantages, kl);
-    const Var entropy = MeanAll(tape, Entropy(tape, choices));
+    const auto mean = [&](Var rows) {
+      return MeanAll(tape, Multiply(tape, rows, tape.ConstantView(weights)));
+    };
+    const Matrix weighted = advantages.cwiseProduct(weights);
+    Var loss = core_.ppo().Loss(tape, picked, old_picked, weighted, kl);
+    const Var entropy = mean(Entropy(tape, choices));
     loss = Subtract(tape, loss, Scale(tape, entropy, static_cast<float>(entropy_weight)));
     if (config_.imitation_weight > 0) {
-      const Var imitated = MeanAll(tape, Pick(tape, choices, best));
+      const Var imitated = mean(Pick(tape, choices, best));
       loss =
           Subtract(tape, loss, Scale(tape, imitated, static_cast<float>(config_.imitation_weight)));
     }
-    const float share = static_cast<float>(count) / static_cast<float>(steps);
+    const float share = static_cast<float>(count) / steps;
     const auto parts = static_cast<float>(std::ssize(tasks_) * config_.episodes);
     const Var part = Scale(tape, loss, share / parts);
     if (!std::isfinite(tape.value(part)(0, 0))) ThrowNotFinite(updates_, tape);
@@ -341,6 +350,8 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
         first = *task.best.placement();
       }
       sampled[i].push_back(Sample(task, first, *evaluators[i], &rng));
+      Sampled& last = sampled[i].back();
+      last.learnt = ChooseLearntSteps(last.episode.steps, config_.stays, rng);
     }
   });
   bool better = false;
@@ -372,7 +383,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     row.gradient_norm = info.gradient_norm;
     row.learning_rate = info.learning_rate;
   }
-  if (config_.moves > 0) AdaptStay(sampled);
+  if (config_.move_share > 0) AdaptStay(sampled);
   Record(row, sampled);
   ++updates_;
 }

@@ -34,10 +34,14 @@
 // that `restart` names. On many a graph moves of single groups lead from a random placement to a
 // scattered one, slower than a single device; so one device is among them, as in the paper.
 //
-// `moves` m > 0 [ours]: a policy that only loses from its best placement ends up leaving every
+// `move_share` m > 0 [ours]: a policy that only loses from its best placement ends up leaving every
 // group where it is, and one that moves most groups searches at random. So the logit b that is
-// added for staying (`stay` at first) is adapted: after an update whose episodes moved m' groups in
-// the mean, b += 0.5 clamp((m' - m) / m, -1, 1). What the policy has learnt decides which groups.
+// added for staying (`stay` at first) is adapted: after an update whose episodes moved a share m'
+// of their groups in the mean, b += 0.5 clamp((m' - m) / m, -1, 1). What the policy has learnt
+// decides which groups.
+//
+// `stays` n > 0 [ours]: of the steps of an episode that move nothing the update learns from n
+// (learnt_steps.h).
 //
 // Each graph has a copy of the parameters; gradients are summed in the order of the graphs, so the
 // number of threads changes nothing.
@@ -52,6 +56,7 @@
 #include <vector>
 
 #include "agents/common/state.h"
+#include "agents/placeto/learnt_steps.h"
 #include "agents/placeto/placeto_config.h"
 #include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/learner_core.h"
@@ -132,6 +137,7 @@ class PlacetoLearner {
     std::vector<int> devices;  // [T] chosen
     Matrix log_probabilities;  // [T, D] of the policy that chose
     Matrix advantages;         // [T, 1] as costs: -A_t
+    std::vector<LearntStep> learnt;
   };
   struct Learned {
     double loss = 0, entropy = 0, kl = 0;
@@ -152,7 +158,7 @@ class PlacetoLearner {
   /// Share of the search that has passed, as far as that is known.
   double Progress(const Evaluator& evaluator) const;
   double EntropyWeight(double progress) const;
-  /// Towards `moves` moves an episode.
+  /// Towards `move_share`.
   void AdaptStay(std::span<const std::vector<Sampled>> sampled);
   /// Adds what the episodes tell, and the row to the table.
   /// @param sampled  [num_tasks] the episodes of each

@@ -21,10 +21,15 @@ LearnerCore::LearnerCore(const OptimizerConfig& optimizer,
       table_(MakeUpdateTable(columns)) {
 }
 
-Optimizer::StepInfo LearnerCore::Descend(Tape& tape, Var loss, std::int64_t update) {
+Optimizer::StepInfo LearnerCore::Descend(Tape& tape,
+                                         Var loss,
+                                         std::int64_t update,
+                                         Controllers* controllers) {
   if (!std::isfinite(tape.value(loss)(0, 0))) ThrowNotFinite(update, tape);
   tape.Backward(loss);
+  if (controllers != nullptr) controllers->Begin();
   const Optimizer::StepInfo info = optimizer_.Step();
+  if (controllers != nullptr) controllers->End();
   if (!std::isfinite(info.gradient_norm)) ThrowNotFinite(update, tape);
   tape.Clear();
   return info;

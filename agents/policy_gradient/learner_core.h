@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "agents/common/state.h"
+#include "agents/policy_gradient/controllers.h"
 #include "agents/policy_gradient/ppo.h"
 #include "agents/policy_gradient/update_fields.h"
 #include "framework/learn/optimizer.h"
@@ -39,8 +40,12 @@ class LearnerCore {
 
   /// One step down the gradient of a loss. Clears the tape.
   /// @param loss  [1, 1]
+  /// @param controllers  share the parameters; nullptr: nobody does
   /// @throws RunError of not_finite.h if the loss or the gradient is not finite
-  Optimizer::StepInfo Descend(Tape& tape, Var loss, std::int64_t update);
+  Optimizer::StepInfo Descend(Tape& tape,
+                              Var loss,
+                              std::int64_t update,
+                              Controllers* controllers = nullptr);
 
   /// Another problem's copy of the parameters: gets their values now and after every change.
   /// @param copy  outlives this; names and shapes as those given to the constructor

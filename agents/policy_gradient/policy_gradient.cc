@@ -7,6 +7,7 @@
 #include "agents/policy_gradient/not_finite.h"
 #include "agents/starts/starts.h"
 #include "framework/base/error.h"
+#include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
 
 namespace emplace {
@@ -46,7 +47,13 @@ PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
       core_(config.optimizer,
             config.ppo,
             parameters,
-            PolicyGradientRow().Fields(config.ppo.epochs > 1)) {
+            PolicyGradientRow().Fields(config.ppo.epochs > 1)),
+      entropy_control_(config.entropy_control, "entropy_control"),
+      controllers_(config.controllers, parameters) {
+  if (config.controllers > 1 && config.ppo.epochs > 1) {
+    throw SettingError("controllers",
+                       "expected 1 with several ppo.epochs: their steps are of one controller");
+  }
 }
 
 void PolicyGradient::ThrowNotFinite(const Tape& tape) const {
@@ -72,6 +79,12 @@ void PolicyGradient::PullToStart(Tape& tape, const std::function<PolicySample(Ta
   }
   tape.Clear();
   core_.Restart();
+  controllers_.Reset();
+}
+
+int PolicyGradient::BeginUpdate(const Evaluator& evaluator) {
+  if (updates() == 0) entropy_control_.Begin(evaluator.remaining() / config_.samples);
+  return part_.signal().NumSamples(evaluator);
 }
 
 void PolicyGradient::Update(Tape& tape,
@@ -90,11 +103,13 @@ void PolicyGradient::Update(Tape& tape,
   const bool ppo = config_.ppo.epochs > 1;
   EMPLACE_CHECK(!ppo || rescore);
   const std::int64_t row = table().num_rows(), update = updates();
+  part_.set_entropy_factor(entropy_control_.factor());
   const Var loss = part_.FirstLoss(tape, sampled, placements, outcomes, update);
-  const Optimizer::StepInfo info = core_.Descend(tape, loss, row);
+  const Optimizer::StepInfo info = core_.Descend(tape, loss, row, &controllers_);
   for (int epoch = 1; epoch < config_.ppo.epochs; ++epoch) {
     core_.Descend(tape, part_.NextLoss(tape, rescore(tape), core_.ppo(), update), row);
   }
+  entropy_control_.Observe(part_.entropy(), update);
   evaluations_ += static_cast<std::int64_t>(outcomes.size());
   best_.Offer(part_.signal().best());
   const PolicyGradientRow numbers = {
@@ -115,8 +130,13 @@ void PolicyGradient::Update(Tape& tape,
   if (ppo) core_.ppo().Observe(part_.kl());
 }
 
+void PolicyGradient::TakeOver(const ParameterSet& parameters) {
+  CopyValues(parameters, parameters_);
+  controllers_.Reset();
+}
+
 void PolicyGradient::Restart(const ParameterSet& fresh, std::int64_t remaining) {
-  CopyValues(fresh, parameters_);
+  TakeOver(fresh);
   core_.Restart();
   const auto made = static_cast<double>(evaluations_), left = static_cast<double>(remaining);
   if (made > config_.start.fresh_share * (made + left)) start_ = best_;
@@ -130,6 +150,8 @@ void PolicyGradient::Save(StateWriter& writer) const {
   part_.signal().Save(writer);
   start_.Save(writer);
   best_.Save(writer);
+  entropy_control_.Save(writer);
+  controllers_.Save(writer);
   writer.Int(evaluations_);
   writer.Int(restarts_);
   writer.Table(table());
@@ -141,6 +163,8 @@ void PolicyGradient::Load(StateReader& reader) {
   part_.signal().Load(reader);
   start_.Load(reader, *problem_);
   best_.Load(reader, *problem_);
+  entropy_control_.Load(reader);
+  controllers_.Load(reader);
   evaluations_ = reader.Count("a number of evaluations");
   restarts_ = static_cast<int>(reader.Count("a number of restarts"));
   reader.Table(core_.table());

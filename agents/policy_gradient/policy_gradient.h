@@ -43,6 +43,11 @@
 // pulls its weights to the best placement of the whole search as to a start, and goes on learning
 // there. Without a budget of evaluations, or with a share of 1, every restart is as the first.
 //
+// With `entropy_control` [ours] the entropy of what is drawn follows a planned way down
+// (entropy_control.h); no restart comes before its end.
+//
+// With `controllers` N > 1 an update's gradient is that of N - 1 updates ago (controllers.h).
+//
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <functional>
@@ -52,6 +57,8 @@
 
 #include "agents/common/state.h"
 #include "agents/policy_gradient/best_placement.h"
+#include "agents/policy_gradient/controllers.h"
+#include "agents/policy_gradient/entropy_control.h"
 #include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/policy_gradient_config.h"
 #include "agents/policy_gradient/problem_update.h"
@@ -101,8 +108,9 @@ class PolicyGradient {
   /// @throws RunError as Update
   void PullToStart(Tape& tape, const std::function<PolicySample(Tape&)>& score);
 
-  /// Placements to sample now: `samples`, or what the budget leaves (at least 1).
-  int NumSamples(const Evaluator& evaluator) const { return part_.signal().NumSamples(evaluator); }
+  /// Begins an update; the first one since a restart begins the plan of the entropy.
+  /// @return placements to sample now: `samples`, or what the budget leaves (at least 1)
+  int BeginUpdate(const Evaluator& evaluator);
   /// The best placement since the last restart, if the imitation term wants its log-probability.
   const Placement* ToImitate() const { return part_.signal().ToImitate(); }
 
@@ -127,12 +135,16 @@ class PolicyGradient {
               std::span<const Outcome> outcomes,
               const Rescore& rescore = {});
 
+  /// Gives the policy the parameters that the controllers share.
+  void TakeShared() { controllers_.TakeShared(); }
+
   /// Stops the search with the RunError of Update, when sampling already met a value that is not a
   /// number. @param tape  the recording so far
   [[noreturn]] void ThrowNotFinite(const Tape& tape) const;
 
-  /// True after `patience` updates without a better placement. Restart() is then due.
-  bool Stale() const { return part_.signal().Stale(); }
+  /// True after `patience` updates without a better placement, once the plan of the entropy is
+  /// through. Restart() is then due.
+  bool Stale() const { return part_.signal().Stale() && entropy_control_.Complete(updates()); }
   /// Takes over the values of newly drawn parameters and forgets all but the start and the table.
   /// With a start(), which may have become the best placement, PullToStart() is due again.
   /// @param fresh  names and shapes as those given to the constructor
@@ -140,12 +152,15 @@ class PolicyGradient {
   void Restart(const ParameterSet& fresh,
                std::int64_t remaining = std::numeric_limits<std::int64_t>::max());
 
+  /// Begins with these values, before any update.
+  void TakeOver(const ParameterSet& parameters);
+
   /// Since the last restart.
   std::int64_t updates() const { return core_.updates(); }
   /// One PolicyGradientRow per update; kl and kl_weight only with ppo.epochs > 1.
   const UpdateTable& table() const { return core_.table(); }
 
-  /// Parameters, moments, baseline, best placement, start, table.
+  /// Parameters, moments, baseline, best placement, start, entropy control, controllers, table.
   void Save(StateWriter& writer) const;
   void Load(StateReader& reader);
 
@@ -157,6 +172,8 @@ class PolicyGradient {
   ParameterSet& parameters_;
   ProblemUpdate part_;
   LearnerCore core_;
+  EntropyControl entropy_control_;
+  Controllers controllers_;
   std::int64_t evaluations_ = 0;
   int restarts_ = 0;
 };

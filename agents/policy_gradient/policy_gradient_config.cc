@@ -19,6 +19,12 @@ void StartConfig::Visit(FieldVisitor& v) {
           "share of the budget of evaluations after which a restart begins at the best placement");
 }
 
+void PolicyGradientConfig::VisitEntropyControl(FieldVisitor& v) {
+  v.Group("entropy_control",
+          "the weight of the entropy bonus follows a planned way down",
+          [this](FieldVisitor& g) { entropy_control.Visit(g); });
+}
+
 void PolicyGradientConfig::Visit(FieldVisitor& v) {
   v.Field("samples", samples, "placements per update");
   v.Group("reward", "what a placement costs", [this](FieldVisitor& g) { reward.Visit(g); });

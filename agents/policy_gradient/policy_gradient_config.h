@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "agents/policy_gradient/baseline.h"
+#include "agents/policy_gradient/entropy_control.h"
 #include "agents/policy_gradient/ppo.h"
 #include "agents/policy_gradient/reward.h"
 #include "framework/learn/optimizer.h"
@@ -38,9 +39,15 @@ struct PolicyGradientConfig {
   PpoConfig ppo = {.epochs = 1};
   /// Only agents that can score a given placement visit it.
   StartConfig start;
-  /// Visits all but `ppo` and `start` into the agent's settings (no map of its own): "samples",
+  /// Only agents that plan their entropy visit it.
+  EntropyControlConfig entropy_control;
+  /// Only agents that have them visit it.
+  int controllers = 1;
+  /// Visits all but the last three into the agent's settings (no map of its own): "samples",
   /// "reward", ...
   void Visit(FieldVisitor& v);
+  /// As group "entropy_control".
+  void VisitEntropyControl(FieldVisitor& v);
   /// @throws SettingError for a number out of range; the groups are their owners' to check
   void Validate() const;
 };

@@ -53,7 +53,8 @@ Var PolicyLoss(Tape& tape,
                const PolicyGradientConfig& config,
                const PolicySample& sample,
                Var surrogate,
-               std::int64_t update) {
+               std::int64_t update,
+               double entropy_factor) {
   const double scale = ScaleOf(config, sample);
   const double left =
       config.entropy_updates == 0 ? 1 : 1 - static_cast<double>(update) / config.entropy_updates;
@@ -62,7 +63,7 @@ Var PolicyLoss(Tape& tape,
     loss = Subtract(tape, loss, Scale(tape, term, static_cast<float>(weight * scale)));
   };
   if (config.entropy_weight > 0 && left > 0) {
-    reward(sample.entropy, config.entropy_weight * sample.entropy_factor * left);
+    reward(sample.entropy, config.entropy_weight * entropy_factor * left);
   }
   if (sample.best_log_probability) reward(*sample.best_log_probability, config.imitation_weight);
   return loss;

@@ -25,7 +25,6 @@ struct PolicySample {
     std::vector<int> sample;  ///< [n] placement of each, 0 .. K - 1
   };
   std::optional<Decisions> decisions = {};
-  double entropy_factor = 1;  ///< of entropy_weight
 };
 
 /// What the policy that drew the placements said of each decision.
@@ -56,10 +55,12 @@ Var PpoSurrogate(Tape& tape,
 
 /// surrogate - entropy_factor * entropy_weight * entropy - imitation_weight * log p(P_best)
 /// @param update  updates before this one
+/// @param entropy_factor  of an EntropyControl
 Var PolicyLoss(Tape& tape,
                const PolicyGradientConfig& config,
                const PolicySample& sample,
                Var surrogate,
-               std::int64_t update);
+               std::int64_t update,
+               double entropy_factor = 1);
 
 }  // namespace emplace

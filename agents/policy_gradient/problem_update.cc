@@ -19,7 +19,7 @@ Var ProblemUpdate::FirstLoss(Tape& tape,
   drawn_ = again ? DrawnDecisions(tape, *sample.decisions) : DrawnDecisions();
   kl_ = 0;
   const Var surrogate = GradientSurrogate(tape, config_, sample, batch_.weights);
-  const Var loss = PolicyLoss(tape, config_, sample, surrogate, update);
+  const Var loss = PolicyLoss(tape, config_, sample, surrogate, update, entropy_factor_);
   loss_ = tape.value(loss)(0, 0);
   return loss;
 }
@@ -29,7 +29,7 @@ Var ProblemUpdate::NextLoss(Tape& tape,
                             const Ppo& ppo,
                             std::int64_t update) {
   const Var surrogate = PpoSurrogate(tape, config_, ppo, scored, batch_.weights, drawn_, kl_);
-  return PolicyLoss(tape, config_, scored, surrogate, update);
+  return PolicyLoss(tape, config_, scored, surrogate, update, entropy_factor_);
 }
 
 }  // namespace emplace

@@ -36,6 +36,9 @@ class ProblemUpdate {
   /// @return [1, 1]
   Var NextLoss(Tape& tape, const PolicySample& scored, const Ppo& ppo, std::int64_t update);
 
+  /// Of the weight of the entropy bonus, in the losses that follow.
+  void set_entropy_factor(double factor) { entropy_factor_ = factor; }
+
   LearningSignal& signal() { return signal_; }
   const LearningSignal& signal() const { return signal_; }
 
@@ -50,6 +53,7 @@ class ProblemUpdate {
   LearningSignal signal_;
   LearningSignal::Batch batch_;
   DrawnDecisions drawn_;
+  double entropy_factor_ = 1;
   double loss_ = 0, entropy_ = 0, kl_ = 0;
 };
 

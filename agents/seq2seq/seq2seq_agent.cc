@@ -29,7 +29,7 @@ Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
       network_(config.network, vocabulary_, parameters_, rng_),
       inputs_(*problem_, vocabulary_, config.network.features),
       learning_(config.learning, problem_, parameters_) {
-  if (policy_) CopyValues(policy_->parameters, parameters_);
+  if (policy_) learning_.TakeOver(policy_->parameters);
 }
 
 void Seq2SeqAgent::Restart(std::int64_t remaining) {
@@ -52,6 +52,7 @@ void Seq2SeqAgent::PullToStart() {
 }
 
 void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
+  learning_.TakeShared();
   Tape tape(interrupt_);
   Placement placement;
   try {
@@ -66,7 +67,7 @@ void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
 void Seq2SeqAgent::Update(Evaluator& evaluator) {
   if (learning_.Stale()) Restart(evaluator.remaining());
   Tape tape(interrupt_);
-  const int samples = learning_.NumSamples(evaluator);
+  const int samples = learning_.BeginUpdate(evaluator);
   const bool again = config_.learning.ppo.epochs > 1;
   Seq2SeqNetwork::Rollout rollout;
   try {

@@ -10,9 +10,9 @@
 // as far as they are known, seq2seq_spotlight.yaml those of Spotlight.
 //
 // Deviation: one learner with `samples` workers stands for the paper's up to 20 controllers, which
-// share parameters asynchronously [R]. Controllers shorten the hours on hardware; per evaluation
-// they only add gradients of older parameters. With 20 controllers of 8 workers 12,000 evaluations
-// would be 75 rounds. What they do to learning is not modelled.
+// share parameters asynchronously [R]: they shorten the hours on hardware, and per evaluation they
+// only add gradients of older parameters. `controllers` has them take turns
+// (../policy_gradient/controllers.h); what they cost per evaluation: agents/README.md.
 //
 // With `policy` it starts from a policy that was trained on other problems (seq2seq_trainer.h), and
 // a restart goes back to it, with other samples. With `updates` N >= 0 it makes N updates, then

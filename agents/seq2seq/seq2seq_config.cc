@@ -21,9 +21,13 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
   network.Visit(v);
   learning.Visit(v);
   learning.start.Visit(v);
+  learning.VisitEntropyControl(v);
   v.Group("ppo",
           "more steps on one batch; 1 epoch: plain policy gradient",
           [this](FieldVisitor& g) { learning.ppo.Visit(g); });
+  v.Field("controllers",
+          learning.controllers,
+          "learners that take turns with parameters that are older by as many updates, less one");
   v.Field("policy", policy, "file of a trained policy to start from; empty: random weights");
   v.Field("updates",
           updates,

@@ -86,7 +86,11 @@ Var Pick(Tape& tape, Var x, std::vector<int> col);
 Var Entropy(Tape& tape, Var log_probabilities);
 /// KL(old || new) = sum_j p_old (log p_old - log p_new), mean over the rows: [n, m] -> [1, 1] in
 /// nats; of no rows: 0. What is -infinity in `old` [n, m] counts 0 and has no gradient.
-Var KlDivergence(Tape& tape, const Matrix& old, Var log_probabilities);
+/// @param weights  [n, 1] of the rows; nullptr: 1
+Var KlDivergence(Tape& tape,
+                 const Matrix& old,
+                 Var log_probabilities,
+                 const Matrix* weights = nullptr);
 /// Pick(LogSoftmax(logits), col) without keeping log-probabilities: for very many rows.
 Var LogProbability(Tape& tape, Var logits, std::vector<int> col);
 

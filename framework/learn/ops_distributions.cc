@@ -106,11 +106,12 @@ Var Entropy(Tape& tape, Var log_probabilities) {
   });
 }
 
-Var KlDivergence(Tape& tape, const Matrix& old, Var log_probabilities) {
+Var KlDivergence(Tape& tape, const Matrix& old, Var log_probabilities, const Matrix* weights) {
   const Matrix& x = tape.value(log_probabilities);
   CheckShapes(old.rows() == x.rows() && old.cols() == x.cols(), "kl_divergence", old, x);
   const auto possible = old.array() != kMasked;
   Matrix p = possible.select(old.array().exp(), 0.0F);
+  if (weights != nullptr) p.array().colwise() *= weights->col(0).array();
   const Matrix terms = possible.select(p.array() * (old - x).array(), 0.0F);
   const float share = 1 / static_cast<float>(std::max<Index>(1, x.rows()));
   return tape.Record("kl_divergence",

@@ -35,7 +35,7 @@ HierarchicalConfig TinyConfig() {
   config.placer.device_embedding = 2;
   config.policy.imitation_weight = 0;
   config.policy.start.fresh_share = 1;
-  config.entropy_control.begin = 0;
+  config.policy.entropy_control.begin = 0;
   config.grouper.entropy = 0;
   return config;
 }
@@ -374,7 +374,7 @@ TEST_CASE("the entropy follows its plan, and only its end allows a restart") {
   const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
   HierarchicalConfig config;
   config.policy.patience = 1;
-  config.entropy_control = {.begin = 1, .end = 1, .updates = 250, .share = 1, .rate = 0.1};
+  config.policy.entropy_control = {.begin = 1, .end = 1, .updates = 250, .share = 1, .rate = 0.1};
   HierarchicalAgent agent({problem, 1}, config);
   RunAgent(agent, problem, 251 * 4);
   const std::vector<double> entropy = Column(*agent.updates(), "entropy");
@@ -429,7 +429,7 @@ TEST_CASE("the policy itself becomes good" * doctest::skip(kUnderSanitizers)) {
   for (const ToyProblem& toy : ToyProblems()) {
     CAPTURE(toy.name);
     HierarchicalConfig config;
-    config.entropy_control.updates = 300;
+    config.policy.entropy_control.updates = 300;
     config.policy.patience = 0;
     HierarchicalAgent agent({toy.problem, 1}, config);
     RunAgent(agent, toy.problem, 500 * 4);

@@ -33,8 +33,8 @@ TEST_CASE("it learns: episodes end better than in the beginning" *
           doctest::skip(kUnderSanitizers)) {
   const ToyProblem toy = Star();
   PlacetoConfig config;
-  config.patience = 0;  // a restart would unlearn it
-  config.moves = 0;     // the goal is far from the start
+  config.patience = 0;    // a restart would unlearn it
+  config.move_share = 0;  // the goal is far from the start
   config.episode.begin = "fixed";
   config.updates = 120;
   PlacetoAgent agent({toy.problem, 1}, config);

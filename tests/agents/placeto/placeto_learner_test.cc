@@ -47,7 +47,7 @@ TEST_CASE("the logit for staying is adapted until an episode makes so many moves
   const ProblemList problems = {builder.Build()};
   PlacetoConfig config = SmallPlaceto();
   config.patience = 0;
-  config.moves = 2;
+  config.move_share = 2 / 12.0;
   config.network.stay = 0;
   config.entropy_weight = config.entropy_final = 0;
   PlacetoLearner learner(config, problems, 1, 1);
@@ -390,7 +390,7 @@ TEST_CASE("settings out of range are refused with their key") {
   CHECK(refusal([](auto& c) { c.imitation_weight = -1; }).find("imitation_weight: ") == 0);
   CHECK(refusal([](auto& c) { c.restart = {}; }).find("restart: ") == 0);
   CHECK(refusal([](auto& c) { c.restart = {"heff"}; }).find("restart: unknown start") == 0);
-  CHECK(refusal([](auto& c) { c.moves = -1; }).find("moves: ") == 0);
+  CHECK(refusal([](auto& c) { c.move_share = -1; }).find("move_share: ") == 0);
   CHECK(refusal([](auto& c) { c.patience = -1; }).find("patience: ") == 0);
   CHECK(refusal([](auto& c) { c.greedy_every = -1; }).find("greedy_every: ") == 0);
   CHECK(refusal([](auto& c) { c.updates = -2; }).find("updates: ") == 0);

@@ -21,7 +21,7 @@ inline PlacetoConfig PlainPlaceto() {
   PlacetoConfig config = SmallPlaceto();
   config.normalize_advantages = false;
   config.patience = 0;
-  config.moves = 0;
+  config.move_share = 0;
   config.ppo.epochs = 1;
   config.episode.begin = "fixed";
   return config;

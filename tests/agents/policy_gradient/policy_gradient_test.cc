@@ -166,12 +166,12 @@ TEST_CASE("the table tells of each update") {
 
 TEST_CASE("no more placements are sampled than the budget leaves") {
   Learner learner(Plain());
-  CHECK(learner.learning->NumSamples(learner.evaluator) == 2);
+  CHECK(learner.learning->BeginUpdate(learner.evaluator) == 2);
   MeteredEvaluator metered(learner.evaluator, {.evaluations = 3});
   learner.Update(kTwo, metered);
-  CHECK(learner.learning->NumSamples(metered) == 1);
+  CHECK(learner.learning->BeginUpdate(metered) == 1);
   learner.Update({kTwo[0]}, metered);
-  CHECK(learner.learning->NumSamples(metered) == 1);
+  CHECK(learner.learning->BeginUpdate(metered) == 1);
   CHECK_THROWS_AS(learner.Update({kTwo[0]}, metered), BudgetExhausted);
 }
 
@@ -209,6 +209,22 @@ TEST_CASE("after updates without a better placement it begins anew with other we
   Learner patient(config);
   for (int update = 0; update < 20; ++update) patient.Update(kTwo);
   CHECK_FALSE(patient.learning->Stale());
+}
+
+TEST_CASE("there is no restart before the plan of the entropy has come to its end") {
+  PolicyGradientConfig config = Plain();
+  config.patience = 1;
+  config.entropy_weight = 1;
+  config.entropy_control = {.begin = 1, .end = 0.01, .updates = 100, .share = 0.5, .rate = 0.1};
+  Learner learner(config);
+  // 2 of 20 evaluations an update: 10 updates, of which the plan takes 5.
+  MeteredEvaluator metered(learner.evaluator, {.evaluations = 20});
+  for (int update = 0; update < 5; ++update) {
+    learner.learning->BeginUpdate(metered);
+    CHECK_FALSE(learner.learning->Stale());
+    learner.Update(kTwo, metered);
+  }
+  CHECK(learner.learning->Stale());
 }
 
 TEST_CASE("it begins from the best start, pulled to it, after every restart again") {

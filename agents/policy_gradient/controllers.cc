@@ -1,0 +1,68 @@
+#include "agents/policy_gradient/controllers.h"
+
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+std::vector<Matrix> ValuesOf(const ParameterSet& parameters) {
+  std::vector<Matrix> values;
+  for (const Parameter& parameter : parameters.all()) values.push_back(parameter.value);
+  return values;
+}
+
+void SetValues(const std::vector<Matrix>& values, ParameterSet& parameters) {
+  for (std::size_t i = 0; i < values.size(); ++i) parameters.all()[i].value = values[i];
+}
+
+}  // namespace
+
+Controllers::Controllers(int count, ParameterSet& parameters)
+    : parameters_(parameters), count_(count) {
+  RequireRange("controllers", count, 1, 1000);
+  Reset();
+}
+
+void Controllers::Begin() {
+  if (count_ > 1) SetValues(shared_, parameters_);
+}
+
+void Controllers::End() {
+  if (count_ == 1) return;
+  shared_ = ValuesOf(parameters_);
+  held_[turn_] = shared_;
+  turn_ = (turn_ + 1) % count_;
+  SetValues(held_[turn_], parameters_);
+}
+
+void Controllers::Reset() {
+  if (count_ == 1) return;
+  shared_ = ValuesOf(parameters_);
+  held_.assign(count_, shared_);
+  turn_ = 0;
+}
+
+void Controllers::TakeShared() {
+  Begin();
+  Reset();
+}
+
+void Controllers::Save(StateWriter& writer) const {
+  if (count_ == 1) return;
+  writer.Int(turn_);
+  for (const Matrix& value : shared_) writer.Matrix(value);
+  for (const Values& values : held_) {
+    for (const Matrix& value : values) writer.Matrix(value);
+  }
+}
+
+void Controllers::Load(StateReader& reader) {
+  if (count_ == 1) return;
+  turn_ = reader.Int("a controller's turn", 0, count_ - 1);
+  for (Matrix& value : shared_) reader.Matrix("a shared parameter", value);
+  for (Values& values : held_) {
+    for (Matrix& value : values) reader.Matrix("a controller's parameter", value);
+  }
+}
+
+}  // namespace emplace
