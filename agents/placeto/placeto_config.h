@@ -25,7 +25,7 @@ struct PlacetoConfig {
   double entropy_weight = 0.05, entropy_final = 0.05;
   double entropy_share = 1;
   double move_share = 0.07;
-  int stays = 0;
+  int stays = 20;
   double imitation_weight = 0;
   int patience = 150;
   std::vector<std::string> restart = {"single", "random"};

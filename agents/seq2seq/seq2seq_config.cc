@@ -4,12 +4,12 @@ namespace emplace {
 
 Seq2SeqConfig::Seq2SeqConfig() {
   network.logit_bound = 5;
-  learning.samples = 8;
+  learning.samples = 4;
   learning.reward.transform = "sqrt";
   learning.baseline.method = "leave_one_out";
   learning.normalize_advantages = true;
-  learning.entropy_weight = 0.005;
-  learning.entropy_updates = 500;
+  learning.entropy_weight = 0.01;
+  learning.entropy_control = {.begin = 3, .share = 0.3, .rate = 0.05};
   learning.imitation_weight = 0.3;
   learning.patience = 40;
   learning.start.fresh_share = 0.7;

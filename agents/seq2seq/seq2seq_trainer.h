@@ -14,7 +14,8 @@
 // and their gradients are added in the order of the problems: the number of threads changes no
 // result.
 //
-// A trainer never restarts: `patience` is of no effect. `policy`, `updates` and `start` are
+// A trainer never restarts: `patience` is of no effect, and so are `entropy_control` and
+// `controllers`. `policy`, `updates` and `start` are
 // refused; who calls Step() decides how often.
 //
 // After an exception from Step() the trainer can be written (SavePolicy) but not stepped.

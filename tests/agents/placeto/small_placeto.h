@@ -22,6 +22,7 @@ inline PlacetoConfig PlainPlaceto() {
   config.normalize_advantages = false;
   config.patience = 0;
   config.move_share = 0;
+  config.stays = 0;
   config.ppo.epochs = 1;
   config.episode.begin = "fixed";
   return config;

@@ -37,7 +37,7 @@ TEST_CASE("it learns: later placements are better than those of the beginning" *
   Seq2SeqConfig config;
   config.learning.patience = 0;  // a restart would unlearn it
   Seq2SeqAgent agent({toy.problem, 1}, config);
-  RunAgent(agent, toy.problem, 200 * 8);
+  RunAgent(agent, toy.problem, 200 * 4);
   const std::vector<double> cost = Column(*agent.updates(), "mean_cost");
   REQUIRE(cost.size() == 200);
   // sqrt of 0.1 s and more while readers are on the slow device, 0.055 s at best
@@ -100,7 +100,7 @@ TEST_CASE("with a start the first samples are near it, and nothing worse is ever
 TEST_CASE("with a start it keeps the contract and begins there again") {
   CheckAgentContract(AllAgents().Find("seq2seq", "test"),
                      "{hidden: 8, attention: 8, start: [heuristics], patience: 2, start_steps: 20, "
-                     "fresh_share: 1}");
+                     "fresh_share: 1, entropy_control: {begin: 1, updates: 3}}");
   const auto problem = SmallProblem();
   Seq2SeqConfig config = SmallSeq2Seq();
   config.learning.start.names = {"single", "random"};

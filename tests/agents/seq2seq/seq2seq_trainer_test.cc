@@ -45,6 +45,7 @@ std::string StateAndPolicy(const Seq2SeqTrainer& trainer) {
 
 TEST_CASE("what is learned on two graphs is right for a third, greedily and at once") {
   Seq2SeqConfig config;
+  config.learning.samples = 8;
   config.learning.optimizer.schedule.learning_rate = 0.01;
   // Nothing that tells where in a graph a group is: two graphs could be learned by heart.
   config.network.features.adjacency = config.network.features.position = false;

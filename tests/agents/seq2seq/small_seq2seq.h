@@ -10,6 +10,9 @@ inline Seq2SeqConfig SmallSeq2Seq() {
   Seq2SeqConfig config;
   config.network.hidden = config.network.attention = 8;
   config.network.type_vector = config.network.device_vector = 4;
+  config.learning.samples = 8;
+  config.learning.entropy_weight = 0.005;
+  config.learning.entropy_control.begin = 0;
   config.learning.start.fresh_share = 1;
   return config;
 }

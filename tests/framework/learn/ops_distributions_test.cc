@@ -185,6 +185,19 @@ TEST_CASE("the divergence of categorical distributions") {
             return KlDivergence(t, old, LogSoftmax(t, v[0], &allowed));
           },
           {after});
+      // Each row with a weight: the mean of the rows' own divergences times these.
+      const Matrix weights = RandomMatrix(n, 1, rng, 0, 3);
+      double weighted = 0;
+      for (int i = 0; i < n; ++i) {
+        weighted += weights(i, 0) * PlainKl(before.row(i), after.row(i), allowed.row(i)) / n;
+      }
+      CHECK(tape.value(KlDivergence(tape, old, x, &weights))(0, 0) ==
+            doctest::Approx(weighted).epsilon(1e-5));
+      CheckGradients(
+          [&](Tape& t, const Vars& v) {
+            return KlDivergence(t, old, LogSoftmax(t, v[0], &allowed), &weights);
+          },
+          {after});
     }
   }
   // [1/4, 3/4, 0] to [1/2, 1/2, 0]: 1/4 log 1/2 + 3/4 log 3/2 = -0.173287 + 0.304099
