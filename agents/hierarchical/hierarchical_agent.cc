@@ -37,8 +37,8 @@ HierarchicalConfig::HierarchicalConfig() {
   policy.entropy_weight = 0.2;
   policy.imitation_weight = 0.3;
   policy.patience = 40;
-  policy.start.fresh_share = 0.45;
-  policy.entropy_control = {.begin = 3, .share = 0.4};
+  policy.start.fresh_share = 0.6;
+  policy.entropy_control = {.begin = 3, .share = 0.3};
   policy.optimizer.schedule.learning_rate = 3e-3;
 }
 
