@@ -305,7 +305,7 @@ TEST_CASE(
   CheckRefused(RunEmplace({"run", "run.yaml", "-o", "run.h5", "--resume", "--quiet"},
                           {.folder = folder.path()}),
                2,
-               {"run.h5: was made with another setting of seq2seq.seed0, see start (none there"});
+               {"run.h5: was made with another setting of seq2seq.seed0, see samples (8 there, 4 now)"});
   CHECK(Hdf5Text(folder / "run.h5", "/agents") == searches);
 }
 
