@@ -53,7 +53,6 @@ UpdateFields PostRow::Fields() const {
 
 PostConfig::PostConfig() {
   reward.transform = "sqrt";
-  ppo.kl_target = 0.014;
   optimizer.schedule.learning_rate = 0.1;
 }
 
@@ -64,6 +63,7 @@ void CrossEntropyConfig::Visit(FieldVisitor& v) {
   v.Field("epsilon_samples", epsilon_samples, "placements over which it falls linearly to 0");
   v.Field("step", step, "share of the old distributions that gives way to the elites'");
   v.Field("keep_elites", keep_elites, "elites compete with the next placements");
+  v.Field("mode", mode, "the last of N placements is the most likely one, not drawn");
 }
 
 void PostConfig::Visit(FieldVisitor& v) {
@@ -127,6 +127,10 @@ void PostAgent::Draw(int count, Evaluator& evaluator) {
     placements = policy_.Sample(tape.value(log_probabilities), count, rng_);
   } catch (const RunError&) {
     ThrowNotFinite(core_.table().num_rows(), tape);
+  }
+  const CrossEntropyConfig& config = config_.cross_entropy;
+  if (UsesCrossEntropy() && config.mode && (since_restart_ + count) % config.samples == 0) {
+    placements.back() = policy_.Mode(tape.value(log_probabilities));
   }
   std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
   for (int i = 0; i < count; ++i) {

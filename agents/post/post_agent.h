@@ -30,6 +30,8 @@
 //                 two such steps. As published epsilon keeps a device in play; a small step keeps
 //                 what was learned, too, and needs no epsilon
 //   keep_elites   elites compete with the next N placements
+//   mode          the last of N placements is the most likely one instead of a draw. Of hundreds of
+//                 groups some are always drawn against the odds; no PPO update learns from it
 //   patience      placements without a better one before a restart; every schedule begins anew
 //   return_probability
 //                 after a restart the distributions begin with this probability on the devices of
@@ -75,6 +77,7 @@ struct CrossEntropyConfig {
   int epsilon_samples = 2400;
   double step = 0.1;
   bool keep_elites = true;
+  bool mode = true;
   void Visit(FieldVisitor& v);
 };
 

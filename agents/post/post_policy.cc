@@ -60,6 +60,16 @@ std::vector<Placement> PostPolicy::Sample(const Matrix& log_probabilities,
   return placements;
 }
 
+Placement PostPolicy::Mode(const Matrix& log_probabilities) const {
+  Placement placement = only_;
+  for (int m = 0; m < num_decisions(); ++m) {
+    Eigen::Index device = 0;
+    log_probabilities.row(m).maxCoeff(&device);
+    placement.device[group_[m]] = static_cast<DeviceIndex>(device);
+  }
+  return placement;
+}
+
 Var PostPolicy::LogProbability(Tape& tape,
                                Var log_probabilities,
                                std::span<const Placement> placements) const {

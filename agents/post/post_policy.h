@@ -38,6 +38,8 @@ class PostPolicy {
   /// @param log_probabilities  values of LogProbabilities()
   /// @throws RunError if they are not numbers
   std::vector<Placement> Sample(const Matrix& log_probabilities, int count, Rng& rng) const;
+  /// The most likely placement; the first device of those that are equally likely.
+  Placement Mode(const Matrix& log_probabilities) const;
   /// log f_m(d_m(n)) of placements n. @return [num_decisions, placements]
   Var LogProbability(Tape& tape,
                      Var log_probabilities,

@@ -54,6 +54,7 @@ TEST_CASE("saved and restored at any step, all options on, it goes on bit for bi
     config.optimizer.method = "adam";
     config.normalize_advantages = true;
     config.cross_entropy.keep_elites = true;
+    config.cross_entropy.mode = true;
     config.sharing = 3;
     config.patience = 20;
     config.return_probability = 0.8;

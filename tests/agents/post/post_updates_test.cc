@@ -97,6 +97,29 @@ TEST_CASE("updates come at the multiples of K and N, cross-entropy where they me
   CHECK(phases(config, 12) == Rows{{5, 0}, {10, 0}});
 }
 
+TEST_CASE("with `mode` the last of N placements is the most likely one") {
+  ProblemBuilder builder = Gpus(3, 0);
+  for (const char* op : {"a", "b", "c", "d", "e"}) builder.Op(op, {5, 3, 4});
+  const auto problem = builder.Build();
+  PostConfig config = SmallConfig();
+  const auto drawn = [&] {
+    PostAgent agent({problem, 3}, config);
+    return RunAgent(agent, problem, 36);
+  };
+  const SearchTrace without = drawn();
+  config.cross_entropy.mode = true;
+  const SearchTrace with = drawn();
+  for (int end : {12, 24, 36}) {  // the update before is that after end - 4 placements
+    const Matrix logits = Logits(with.states[end / 4 - 2], *problem, config);
+    for (int group = 0; group < problem->num_groups(); ++group) {
+      const float most = logits.row(group).maxCoeff();
+      CHECK(logits(group, with.placements[end - 1].device[group]) >= most - 1e-5);
+    }
+  }
+  CHECK(with.placements[10] == without.placements[10]);
+  CHECK(with.placements[11] != without.placements[11]);
+}
+
 TEST_CASE("epsilon falls linearly with the placements, to 0") {
   PostConfig config = SmallConfig();
   config.method = "ce_only";
@@ -120,6 +143,7 @@ TEST_CASE("a budget that ends between two updates does not change the schedule")
   for (const std::string& method : kMethods) {
     PostConfig config = SmallConfig();
     config.method = method;
+    config.cross_entropy.mode = true;
     PostAgent pieces({problem, 1}, config), whole({problem, 1}, config);
     std::int64_t drawn = 0;
     RecordingEvaluator recording(*simulator);

@@ -23,8 +23,8 @@ inline PostConfig SmallConfig() {
   config.return_probability = 0;
   config.cross_entropy.step = 1;
   config.cross_entropy.keep_elites = false;
+  config.cross_entropy.mode = false;
   config.cross_entropy.epsilon = 0.5;
-  config.ppo.kl_target = 0.03;
   config.ppo_samples = 4;
   config.cross_entropy.samples = 12;
   config.cross_entropy.elite_share = 0.25;
