@@ -21,7 +21,7 @@ struct ColumnFields {
     v.Field("label", label, "heading");
     v.Field("agent", agent, "label of the agent");
     v.Field("value", value, "of the agent's runs");
-    v.Field("target", target, "of evaluations_to");
+    v.Field("target", target, "of evaluations_to and seconds_to");
     v.Field("formula", formula, "of other columns");
     v.Field("unit", unit, "of the formula's numbers");
     v.Field("where", where, "further conditions on the runs");
@@ -38,6 +38,7 @@ constexpr NamedValue kValues[] = {{"step_time", ColumnValue::kStepTime, ""},
                                   {"seconds", ColumnValue::kSeconds, "s"},
                                   {"hardware_hours", ColumnValue::kHardwareHours, "h"},
                                   {"evaluations_to", ColumnValue::kEvaluationsTo, "count"},
+                                  {"seconds_to", ColumnValue::kSecondsTo, "s"},
                                   {"bound", ColumnValue::kBound, ""},
                                   {"best_known", ColumnValue::kBestKnown, ""},
                                   {"gap", ColumnValue::kGap, "percent"},
@@ -65,8 +66,9 @@ void ReadAgentColumn(const ConfigNode& node,
   if (!fields.unit.empty() && fields.unit != column.unit) {
     node.At("unit").Fail(fmt::format("{} is in {} here", fields.value, column.unit));
   }
-  if ((column.value == ColumnValue::kEvaluationsTo) != !fields.target.empty()) {
-    PlaceOf(node, "target").Fail("expected target: FORMULA with value: evaluations_to, only there");
+  if (HasTarget(column.value) != !fields.target.empty()) {
+    PlaceOf(node, "target")
+        .Fail("expected target: FORMULA with value: evaluations_to or seconds_to, only there");
   }
   if (!fields.target.empty()) column.formula.emplace(fields.target, node.At("target"));
 }

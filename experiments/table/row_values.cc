@@ -84,13 +84,18 @@ Resampled MedianOfRuns(int num_runs, bool by_chance, Rng rng, const ValueOf& val
   return number;
 }
 
-// Evaluations until the best step time was at most `target` [unit].
-double EvaluationsTo(const std::vector<BestSoFar>& best, double target, double per_nanosecond) {
+// Evaluations or seconds until the best step time was at most `target` [unit].
+double WhenReached(const std::vector<BestSoFar>& best,
+                   double target,
+                   double per_nanosecond,
+                   ColumnValue value) {
   if (!std::isfinite(target)) return kUndefined;
   const auto first = std::partition_point(best.begin(), best.end(), [&](const BestSoFar& point) {
     return point.best_ns * per_nanosecond > target;
   });
-  return first != best.end() ? static_cast<double>(first->evaluations) : kInfinite;
+  if (first == best.end()) return kInfinite;
+  return value == ColumnValue::kSecondsTo ? first->seconds
+                                          : static_cast<double>(first->evaluations);
 }
 
 double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit) {
@@ -114,6 +119,7 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
     case ColumnValue::kNoiseRegret:
       return run.noise_regret;
     case ColumnValue::kEvaluationsTo:
+    case ColumnValue::kSecondsTo:
     case ColumnValue::kFormula:
       break;
   }
@@ -217,7 +223,7 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
   if (IsLeast(column.value)) {
     for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
     number.value = *std::ranges::min_element(numbers);
-  } else if (column.value != ColumnValue::kEvaluationsTo) {
+  } else if (!HasTarget(column.value)) {
     for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
     number.value = Median(numbers);
     if (HasInterval(column.value)) {
@@ -230,8 +236,10 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
     std::vector<std::vector<BestSoFar>> curves;
     for (const ResultRun* run : done) curves.push_back(ReadBestSoFar(*run));
     const auto value_of = [&](int run, int resample) {
-      return EvaluationsTo(
-          curves[run], resample < 0 ? target.value : target.At(resample), PerNanosecond(unit_));
+      return WhenReached(curves[run],
+                         resample < 0 ? target.value : target.At(resample),
+                         PerNanosecond(unit_),
+                         column.value);
     };
     for (int i = 0; i < num_runs; ++i) numbers[i] = value_of(i, -1);
     number = MedianOfRuns(num_runs, !target.samples.empty(), GeneratorFor(group), value_of);

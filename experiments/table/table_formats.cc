@@ -41,7 +41,7 @@ std::string FormatWith(double value, int decimals, const ResultTableColumn& colu
   if (std::isnan(value)) return "–";
   if (value < 0 && std::isinf(value)) return "-∞";
   if (std::isinf(value)) {
-    if (column.value == ColumnValue::kEvaluationsTo) return "not reached";
+    if (HasTarget(column.value)) return "not reached";
     return IsStepTime(column) ? "OOM" : "∞";
   }
   if (column.value == ColumnValue::kOptimal && (value == 0 || value == 1)) {
@@ -115,7 +115,7 @@ std::string CellState(const TableCell& cell, const ResultTableColumn& column) {
   if (!cell.run) return cell.failed > 0 ? "failed" : "not run";
   if (std::isnan(cell.value)) return "undefined";
   if (std::isfinite(cell.value)) return "number";
-  if (cell.value > 0 && column.value == ColumnValue::kEvaluationsTo) return "not reached";
+  if (cell.value > 0 && HasTarget(column.value)) return "not reached";
   return cell.value > 0 && IsStepTime(column) ? "oom" : "infinite";
 }
 
@@ -137,7 +137,7 @@ CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column) {
   if (cell.fitting < cell.done && (cell.fitting > 0 || cell.done > 1)) {
     if (column.value == ColumnValue::kStepTime) {
       text.note = fmt::format("({} of {} fit)", cell.fitting, cell.done);
-    } else if (column.value == ColumnValue::kEvaluationsTo && !std::isnan(cell.value)) {
+    } else if (HasTarget(column.value) && !std::isnan(cell.value)) {
       text.note = fmt::format("({} of {} reach it)", cell.fitting, cell.done);
     }
   }

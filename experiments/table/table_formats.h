@@ -40,7 +40,7 @@ std::string TableCsv(const ResultTable& table);
 std::string TableJson(const ResultTable& table);
 
 /// What a cell holds, in a word: "number"; "oom" (nothing fits), "not reached" (the target of
-/// evaluations_to), "infinite" and "undefined" (of formulas); "not run", "failed".
+/// evaluations_to or seconds_to), "infinite" and "undefined" (of formulas); "not run", "failed".
 std::string CellState(const TableCell& cell, const ResultTableColumn& column);
 
 /// A number of a column for people: "1.570", "OOM", "not reached", "19.5", "–" for undefined.

@@ -35,6 +35,8 @@ std::string ToText(ColumnValue value) {
       return "hardware_hours";
     case ColumnValue::kEvaluationsTo:
       return "evaluations_to";
+    case ColumnValue::kSecondsTo:
+      return "seconds_to";
     case ColumnValue::kBound:
       return "bound";
     case ColumnValue::kBestKnown:

@@ -68,6 +68,7 @@ enum class ColumnValue : std::uint8_t {
   kHardwareHours,  ///< that measuring the same placements would have taken [h]
   kEvaluationsTo,  ///< placements simulated until the best one was at most the target; infinite if
                    ///< it never was
+  kSecondsTo,      ///< of search until then [s]
   kBound,          ///< proven lower bound of the problem; of several problems the least
   kBestKnown,    ///< the shortest step time of all runs, whatever agent and seed; infinite if none
                  ///< fits
@@ -77,13 +78,18 @@ enum class ColumnValue : std::uint8_t {
   kFormula,      ///< of other columns
 };
 
+/// Whether a column tells when a target was reached.
+constexpr bool HasTarget(ColumnValue value) {
+  return value == ColumnValue::kEvaluationsTo || value == ColumnValue::kSecondsTo;
+}
+
 /// One column.
 struct LayoutColumn {
   std::string name, label;
   ColumnValue value = ColumnValue::kStepTime;
   std::string agent;                ///< label; empty: the agent that the row says, or all
   std::vector<RunCondition> where;  ///< runs of the row that have all of these
-  std::optional<Formula> formula;   ///< of kFormula; the target of kEvaluationsTo [unit of table]
+  std::optional<Formula> formula;   ///< of kFormula; the target, if HasTarget() [unit of table]
   std::string unit;  ///< "s", "ms", "us", "ns", "h", "count", "ratio", "percent" (100 times what
                      ///< the formula gives)
 };

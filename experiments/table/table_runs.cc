@@ -218,11 +218,12 @@ std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run) {
   const std::string where = run.file.string() + ": " + dataset;
   const auto& index = ColumnOf<std::int64_t>(table, "index", where);
   const auto& best = ColumnOf<double>(table, "best_step_time_ns", where);
+  const auto& seconds = ColumnOf<double>(table, "wall_seconds", where);
   std::vector<BestSoFar> improvements;
   for (size_t i = 0; i < best.size(); ++i) {
     if (std::isnan(best[i])) continue;
     if (improvements.empty() || best[i] < improvements.back().best_ns) {
-      improvements.push_back({index[i] + 1, best[i]});
+      improvements.push_back({index[i] + 1, best[i], seconds[i]});
     }
   }
   return improvements;

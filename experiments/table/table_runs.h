@@ -63,6 +63,7 @@ ResultRuns ReadResultRuns(const std::vector<std::filesystem::path>& paths);
 struct BestSoFar {
   std::int64_t evaluations = 0;
   double best_ns = 0;  ///< [ns]
+  double seconds = 0;  ///< since the search began [s]
 };
 
 /// Every improvement of a run that is done, in order; empty if nothing fitted.

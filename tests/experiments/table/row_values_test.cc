@@ -271,7 +271,9 @@ TEST_CASE("evaluations until a target") {
     ResultsFile file(run.file);
     file.WriteTable(
         "/agents/rl/evaluations",
-        {{"index", std::vector<std::int64_t>{0, 1, 2, 3, 4}}, {"best_step_time_ns", curves[i]}});
+        {{"index", std::vector<std::int64_t>{0, 1, 2, 3, 4}},
+         {"wall_seconds", std::vector<double>{0.5, 1, 1.5, 2, 2.5}},
+         {"best_step_time_ns", curves[i]}});
     file.Commit();
     runs.runs.push_back(run);
   }
@@ -286,13 +288,16 @@ TEST_CASE("evaluations until a target") {
                "  - {name: to_own, agent: rl, value: evaluations_to, target: 1.0 * rl}\n"
                "  - {name: to_oom, agent: rl, value: evaluations_to, target: oom}\n"
                "  - {name: to_none, agent: rl, value: evaluations_to, target: 2 * none}\n"
-               "  - {name: none, agent: none}\n"),
+               "  - {name: none, agent: none}\n"
+               "  - {name: seconds, agent: rl, value: seconds_to, target: gpu}\n"),
       runs);
   // At most 25: after 5, 3 and never.
   CHECK(values.column(3).value == 5);
   CHECK(values.num_finite(3) == 2);
   CHECK(PercentileInterval(values.column(3))->low == 3);
   CHECK(PercentileInterval(values.column(3))->high == kOom);
+  CHECK(values.column(10).value == 2.5);  // of the fifth evaluation
+  CHECK(values.num_finite(10) == 2);
   CHECK(values.column(4).value == kOom);
   CHECK(values.num_finite(4) == 1);
   CHECK(values.column(5).value == kOom);

@@ -240,6 +240,8 @@ TEST_CASE("numbers for people") {
   CHECK(text(402, "count", ColumnValue::kEvaluationsTo) == "402");
   CHECK(text(402.5, "count", ColumnValue::kEvaluationsTo) == "402.5");
   CHECK(text(kOom, "count", ColumnValue::kEvaluationsTo) == "not reached");
+  CHECK(text(kOom, "s", ColumnValue::kSecondsTo) == "not reached");
+  CHECK(text(0.402, "s", ColumnValue::kSecondsTo) == "0.402");
 }
 
 }  // namespace

@@ -116,6 +116,8 @@ TEST_CASE("columns and formulas") {
   CheckHolds(RefusalWith("name: rl,", "name: min,"), "\"min\" is no name for formulas");
   CheckHolds(RefusalWith(", target: 1.01 * rl", ""), "expected target: FORMULA");
   CheckHolds(RefusalWith("value: evaluations_to", "value: seconds"), "expected target: FORMULA");
+  CheckHolds(RefusalWith("value: evaluations_to, target: 1.01 * rl", "value: seconds_to"),
+             "expected target: FORMULA with value: evaluations_to or seconds_to");
   CheckHolds(RefusalWith("unit: percent}", "unit: percent, agent: x}"),
              "is not for columns with a formula");
   CheckHolds(RefusalWith("{agent: expert}", "{name: expert}"), "expected agent: LABEL");
