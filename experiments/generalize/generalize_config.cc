@@ -36,6 +36,24 @@ std::vector<fs::path> ResolveGraphs(const std::vector<std::string>& names,
   return paths;
 }
 
+// A cluster for each of `count` graphs: the listed ones in turn, or the family's one.
+std::vector<fs::path> ResolveClusters(const ConfigNode& root,
+                                      const char* key,
+                                      const std::vector<std::string>& names,
+                                      const fs::path& one,
+                                      const fs::path& folder,
+                                      std::size_t count) {
+  std::vector<fs::path> clusters;
+  for (std::size_t i = 0; i < count; ++i) {
+    clusters.push_back(
+        names.empty()
+            ? one
+            : ResolveMenu(ClusterMenu(), names[i % names.size()], root.At(key).Where(), folder)
+                  .lexically_normal());
+  }
+  return clusters;
+}
+
 FamilyPlan ReadFamily(const ConfigNode& name,
                       const fs::path& beside,
                       const ConfigNode& run_root,
@@ -49,16 +67,25 @@ FamilyPlan ReadFamily(const ConfigNode& name,
     root.At("name").Fail("expected a text without '/'");
   }
   const fs::path folder = path.parent_path();
-  plan.cluster =
-      run.cluster.empty()
-          ? ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), folder)
-          : ResolveMenu(ClusterMenu(), run.cluster, run_root.At("cluster").Where(), beside);
   plan.train = ResolveGraphs(config.train, root.At("train").Where(), folder, run.max_train_graphs);
   plan.test = ResolveGraphs(config.test, root.At("test").Where(), folder, run.max_test_graphs);
   for (const fs::path& graph : plan.test) {
     if (std::find(plan.train.begin(), plan.train.end(), graph) == plan.train.end()) continue;
     root.At("test").Fail(fmt::format("{} is among the training graphs, too", graph.string()));
   }
+  const bool replaced = !run.cluster.empty();
+  const auto clusters = [&](const char* key, const std::vector<std::string>& names, std::size_t n) {
+    fs::path one;
+    if (replaced) {
+      one = ResolveMenu(ClusterMenu(), run.cluster, run_root.At("cluster").Where(), beside);
+    } else if (names.empty()) {
+      one = ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), folder);
+    }
+    return ResolveClusters(
+        root, key, replaced ? std::vector<std::string>{} : names, one, folder, n);
+  };
+  plan.train_clusters = clusters("train_clusters", config.train_clusters, plan.train.size());
+  plan.test_clusters = clusters("test_clusters", config.test_clusters, plan.test.size());
   plan.passes = ParsePasses(config.coarsen);
   plan.simulator.semantics = ParseSemantics(
       config.semantics, (root.Has("semantics") ? root.At("semantics") : root).Where());
@@ -143,6 +170,10 @@ void FamilyConfig::Visit(FieldVisitor& v) {
   v.Field("coarsen", coarsen, "passes, as in a run config");
   v.Field("train", train, "graphs to train on");
   v.Field("test", test, "graphs that training does not see");
+  v.AddedField("train_clusters",
+               train_clusters,
+               "where to place the training graphs, in turn, in the place of `cluster`");
+  v.AddedField("test_clusters", test_clusters, "the same for the unseen graphs");
 }
 
 GeneralizePlan ReadGeneralizePlan(const fs::path& path,

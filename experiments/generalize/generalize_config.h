@@ -42,14 +42,15 @@ struct FamilyConfig {
   bool count_gaps = false, contracted = false;
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
   std::vector<std::string> train, test;
+  std::vector<std::string> train_clusters, test_clusters;  ///< empty: `cluster`
   void Visit(FieldVisitor& v);
 };
 
 /// A family with everything looked up.
 struct FamilyPlan {
   FamilyConfig config;
-  std::filesystem::path cluster;
   std::vector<std::filesystem::path> train, test;
+  std::vector<std::filesystem::path> train_clusters, test_clusters;  ///< one for each graph
   std::vector<Pass> passes;
   SimulatorOptions simulator;         ///< without issue order, which depends on the graph
   Priority priority = Priority::kId;  ///< not kGiven

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -172,7 +173,9 @@ void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
 void WriteFamily(ResultsFile& file, const GeneralizePlan& plan, const Family& family) {
   const FamilyConfig& config = family.plan->config;
   const std::string group = GroupOf(*family.plan);
-  file.SetAttribute(group, "cluster", family.plan->cluster.stem().string());
+  std::set<std::string> clusters;
+  for (const auto& cluster : family.plan->test_clusters) clusters.insert(cluster.stem().string());
+  file.SetAttribute(group, "cluster", fmt::format("{}", fmt::join(clusters, ", ")));
   file.SetAttribute(group, "yaml", WriteFields(config));
   for (const auto& [name, problems] :
        {std::pair{"graphs", &family.test}, std::pair{"training_graphs", &family.train}}) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -22,18 +23,24 @@ using Clock = std::chrono::steady_clock;
 Family LoadFamily(const FamilyPlan& plan) {
   Family family;
   family.plan = &plan;
-  const auto cluster = LoadCluster(plan.cluster);
-  const auto load = [&](const std::filesystem::path& path) {
-    return MakeProblem(LoadGraph(path),
-                       cluster,
+  std::map<std::filesystem::path, std::shared_ptr<const Cluster>> clusters;
+  const auto load = [&](const std::filesystem::path& graph, const std::filesystem::path& cluster) {
+    auto& loaded = clusters[cluster];
+    if (loaded == nullptr) loaded = LoadCluster(cluster);
+    return MakeProblem(LoadGraph(graph),
+                       loaded,
                        plan.passes,
                        Objective::kStepTime,
                        plan.config.contracted,
-                       path.string())
+                       graph.string())
         .searched;
   };
-  for (const auto& path : plan.train) family.train.push_back(load(path));
-  for (const auto& path : plan.test) family.test.push_back(load(path));
+  for (std::size_t i = 0; i < plan.train.size(); ++i) {
+    family.train.push_back(load(plan.train[i], plan.train_clusters[i]));
+  }
+  for (std::size_t i = 0; i < plan.test.size(); ++i) {
+    family.test.push_back(load(plan.test[i], plan.test_clusters[i]));
+  }
   return family;
 }
 

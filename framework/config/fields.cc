@@ -145,6 +145,9 @@ class Writer : public TextVisitor {
                   const char* help) override {
     if (value != default_value) Field(key, value, help);
   }
+  void AddedField(const char* key, std::vector<std::string>& value, const char* help) override {
+    if (!value.empty()) Field(key, value, help);
+  }
 
   void Group(const char* key,
              const char*,

@@ -37,6 +37,10 @@ class FieldVisitor {
     Field(key, value, help);
   }
   virtual void Field(const char* key, std::vector<std::string>& value, const char* help) = 0;
+  /// A list that was added, empty by default.
+  virtual void AddedField(const char* key, std::vector<std::string>& value, const char* help) {
+    Field(key, value, help);
+  }
   virtual void Field(const char* key, std::vector<double>& value, const char* help) = 0;
   /// A value whose form the owner checks itself (rules, lists of maps).
   virtual void Field(const char* key, ConfigNode& value, const char* help) = 0;

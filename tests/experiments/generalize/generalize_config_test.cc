@@ -1,10 +1,13 @@
 #include "experiments/generalize/generalize_config.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
 #include "framework/base/error.h"
 #include "tests/experiments/generalize/generalize_files.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -36,8 +39,10 @@ TEST_CASE("a plan looks up families, graphs, clusters, policies and agents") {
   CHECK(plan.name == "gen");
   REQUIRE(plan.families.size() == 2);
   CHECK(plan.families[0].config.name == "a");
-  CHECK(plan.families[0].cluster == files.folder / "c.yaml");  // found beside the family
   using Paths = std::vector<std::filesystem::path>;
+  const auto cluster = files.folder / "c.yaml";  // found beside the family
+  CHECK(plan.families[0].train_clusters == Paths{cluster, cluster});
+  CHECK(plan.families[0].test_clusters == Paths{cluster, cluster});
   CHECK(plan.families[0].train == Paths{files.folder / "a0.json", files.folder / "a1.json"});
   CHECK(plan.families[1].test == Paths{files.folder / "b2.json", files.folder / "b3.json"});
   CHECK(plan.families[0].simulator.semantics == Semantics::kQueue);
@@ -87,8 +92,23 @@ TEST_CASE("the first graphs of each family, and one cluster for all") {
   for (const FamilyPlan& family : plan.families) {
     CHECK(family.train.size() == 1);
     CHECK(family.test.size() == 1);
-    CHECK(family.cluster == files.folder / "d.yaml");
+    CHECK(family.train_clusters == std::vector{files.folder / "d.yaml"});
+    CHECK(family.test_clusters == std::vector{files.folder / "d.yaml"});
   }
+}
+
+TEST_CASE("graphs of a family on clusters in turn") {
+  const ConfigFiles files;
+  WriteText(files.folder / "d.yaml", ClusterYaml("2GiB"));
+  WriteText(files.folder / "e.yaml", ClusterYaml("3GiB"));
+  files.WriteFamily("b", "train_clusters: [d.yaml, e.yaml]\ntest_clusters: [e.yaml]\n");
+  const FamilyPlan family = files.Read(files.Read()).families[1];
+  CHECK(family.train_clusters == std::vector{files.folder / "d.yaml", files.folder / "e.yaml"});
+  CHECK(family.test_clusters == std::vector{files.folder / "e.yaml", files.folder / "e.yaml"});
+  files.WriteFamily("b", "train_clusters: [d.yaml, nowhere]\n");
+  const std::string message = MessageOf<InputError>([&] { files.Read(files.Read()); });
+  CHECK(Contains(message, "b.yaml"));
+  CHECK(Contains(message, "nowhere"));
 }
 
 TEST_CASE("the committed experiment and every committed family can be planned") {
@@ -98,6 +118,13 @@ TEST_CASE("the committed experiment and every committed family can be planned") 
   for (const FamilyPlan& family : plan.families) {
     CAPTURE(family.config.name);
     CHECK(family.train.size() + family.test.size() == 32);
+  }
+  const GeneralizePlan learned =
+      ReadGeneralizePlan(SourceDir() / "configs/generalization/learned.yaml", {}, AllAgents());
+  REQUIRE(learned.families.size() == 1);
+  const FamilyPlan& family = learned.families[0];
+  for (const auto& cluster : family.test_clusters) {  // no machine is in both
+    CHECK(std::ranges::count(family.train_clusters, cluster) == 0);
   }
 }
 
