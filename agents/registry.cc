@@ -15,6 +15,8 @@
 #include "agents/hill_climb/hill_climb.h"
 #include "agents/ideals/ideals.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
+#include "agents/learned/learned_agent.h"
+#include "agents/learned/learned_trainer.h"
 #include "agents/m_sct/m_sct.h"
 #include "agents/mcmc/mcmc.h"
 #include "agents/metis/metis_agent.h"
@@ -190,6 +192,8 @@ AgentRegistry MakeRegistry() {
                                     "Adaptive large neighbourhoods of the schedule",
                                     kSeeded,
                                     kPerEvaluation));
+  add(Entry<LearnedAgent>(
+      "learned", "Hill climbing whose moves a trained network ranks", kSeeded, kPerEvaluation));
   add(Entry<EtfAgent>("m_etf",
                       "Earliest task first within the devices' memory (Jeon et al. 2020)",
                       kNone,

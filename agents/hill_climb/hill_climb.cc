@@ -1,7 +1,6 @@
 #include "agents/hill_climb/hill_climb.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -20,7 +19,8 @@ int BatchSize(const Evaluator& evaluator, int wanted) {
 HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config)
     : ImprovementAgent("hill_climb", context, config.start),
       config_(config),
-      proposer_(*context.problem, config.moves, "moves") {
+      proposer_(*context.problem, config.moves, "moves"),
+      restarts_(config.perturbation) {
   RequireRange("batch", config.batch, 1, 1e6);
   RequireRange("patience", config.patience, 1, 1e9);
   RequireRange("perturbation", config.perturbation, 0, 1);
@@ -34,12 +34,13 @@ HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config
 
 void HillClimbAgent::Adopted() {
   current() = best();
-  stale_ = restarts_ = 0;
+  stale_ = 0;
+  restarts_.Found();
 }
 
 void HillClimbAgent::MoveTo(std::size_t i) {
   candidates_.MoveTo(i, current());
-  if (Note(current())) restarts_ = 0;
+  if (Note(current())) restarts_.Found();
 }
 
 void HillClimbAgent::Climb(Evaluator& evaluator) {
@@ -59,8 +60,7 @@ void HillClimbAgent::Climb(Evaluator& evaluator) {
 }
 
 void HillClimbAgent::Restart(Evaluator& evaluator) {
-  const double share = std::min(1.0, config_.perturbation * std::exp2(restarts_));
-  restarts_ = share < 1 && share > 0 ? restarts_ + 1 : 0;
+  const double share = restarts_.NextShare();
   current() = best();
   candidates_.moves().Clear();
   for (int left = BatchSize(evaluator, config_.batch); left > 0; --left) {
@@ -81,12 +81,12 @@ void HillClimbAgent::Improve(Evaluator& evaluator) {
 
 void HillClimbAgent::SaveSearch(StateWriter& writer) const {
   writer.Int(stale_);
-  writer.Int(restarts_);
+  restarts_.Save(writer);
 }
 
 void HillClimbAgent::LoadSearch(StateReader& reader) {
   stale_ = static_cast<int>(reader.Count("a number of batches"));
-  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+  restarts_.Load(reader);
 }
 
 }  // namespace emplace

@@ -12,12 +12,8 @@
 // plateau, a candidate as good as x is taken when none is better (`sideways`), without counting as
 // an improvement. After `patience` batches without improvement of x, or once three times as many
 // moves as there are moves of single groups have brought none, the search restarts: `batch`
-// perturbations of the best placement so far, each group moved with probability
-//
-//   min(1, perturbation * 2^r),     r = restarts since the best was found,
-//
-// are evaluated, and the best of them is the new x. The longer nothing better is found, the farther
-// away the search begins anew; beyond a share of 1 it starts over with r = 0.
+// perturbations of the best placement so far (../improvement/perturbed_restarts.h) are evaluated,
+// and the best of them is the new x.
 //
 // Ends only when no group has a choice; otherwise the budget ends it. Memory and time enter through
 // outcomes alone, so that it works with every evaluator.
@@ -32,6 +28,7 @@
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
+#include "agents/improvement/perturbed_restarts.h"
 #include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
@@ -74,9 +71,9 @@ class HillClimbAgent final : public ImprovementAgent {
 
   Config config_;
   MoveProposer proposer_;
+  PerturbedRestarts restarts_;
   int patience_ = 0;          // batches; also bounded by the number of single moves
   int stale_ = 0;             // batches since the current placement last improved
-  int restarts_ = 0;          // since the best was found
   NeighborBatch candidates_;  // of one step
 };
 

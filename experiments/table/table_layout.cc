@@ -42,7 +42,8 @@ struct LayoutFields {
             columns,
             "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
             "seconds, hardware_hours, gap, optimal, noise_regret (after emplace stress), "
-            "evaluations_to or seconds_to with target: FORMULA, or bound or best_known (of all agents if none is "
+            "evaluations_to or seconds_to with target: FORMULA, or bound or best_known (of all "
+            "agents if none is "
             "named), where: {KEY: VALUE}} and {name: NAME, label: "
             "TEXT, formula: FORMULA, unit: percent, ratio, count or a "
             "time}, whose names stand for the other columns' numbers in their units (23.5 in "

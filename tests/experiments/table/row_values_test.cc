@@ -269,11 +269,10 @@ TEST_CASE("evaluations until a target") {
     run.file = folder / (std::to_string(i) + ".h5");
     run.group = "/agents/rl";
     ResultsFile file(run.file);
-    file.WriteTable(
-        "/agents/rl/evaluations",
-        {{"index", std::vector<std::int64_t>{0, 1, 2, 3, 4}},
-         {"wall_seconds", std::vector<double>{0.5, 1, 1.5, 2, 2.5}},
-         {"best_step_time_ns", curves[i]}});
+    file.WriteTable("/agents/rl/evaluations",
+                    {{"index", std::vector<std::int64_t>{0, 1, 2, 3, 4}},
+                     {"wall_seconds", std::vector<double>{0.5, 1, 1.5, 2, 2.5}},
+                     {"best_step_time_ns", curves[i]}});
     file.Commit();
     runs.runs.push_back(run);
   }

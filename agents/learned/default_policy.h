@@ -1,0 +1,11 @@
+#pragma once
+
+// The text of default_policy.txt, compiled into the program (embed_policy.cmake).
+
+#include <string_view>
+
+namespace emplace::internal {
+
+extern const std::string_view kDefaultPolicy;
+
+}  // namespace emplace::internal

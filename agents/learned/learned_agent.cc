@@ -1,0 +1,188 @@
+#include "agents/learned/learned_agent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+const LearnedConfig& CheckedLearned(const LearnedConfig& config) {
+  if (config.ranking != "network" && config.ranking != "none") {
+    throw SettingError("ranking",
+                       fmt::format("expected \"network\" or \"none\", got \"{}\"", config.ranking));
+  }
+  RequireRange("pool", config.pool, 1, 1e6);
+  RequireRange("tries", config.tries, 1, 1e6);
+  RequireRange("batch", config.batch, 1, 1e6);
+  RequireRange("temperature", config.temperature, 0, 1e6);
+  RequireRange("patience", config.patience, 1, 1e9);
+  RequireRange("perturbation", config.perturbation, 0, 1);
+  return config;
+}
+
+std::shared_ptr<const MoveScorer> ScorerOf(const LearnedConfig& config) {
+  return config.ranking == "none" ? nullptr : MoveScorer::Read(config.policy);
+}
+
+// Of a set of moves, in any order.
+std::uint64_t HashOf(std::span<const Move> moves) {
+  std::uint64_t sum = 0;
+  for (const Move& move : moves) {
+    std::uint64_t x = std::uint64_t(move.group) * kMaxDevices + move.device + 1;
+    x *= 0x9E3779B97F4A7C15U;  // finaliser of SplitMix64 (Steele et al. 2014)
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+    sum += x ^ (x >> 31);
+  }
+  return sum;
+}
+
+}  // namespace
+
+LearnedAgent::LearnedAgent(const AgentContext& context, const Config& config)
+    : LearnedAgent(context, CheckedLearned(config), ScorerOf(config)) {
+}
+
+LearnedAgent::LearnedAgent(const AgentContext& context,
+                           const Config& config,
+                           std::shared_ptr<const MoveScorer> scorer)
+    : ImprovementAgent("learned", context, config.start),
+      config_(CheckedLearned(config)),
+      proposer_(*context.problem, config.moves, "moves"),
+      features_of_(*context.problem),
+      scorer_(std::move(scorer)),
+      restarts_(config.perturbation),
+      patience_(std::min<std::int64_t>(config.patience, 4 + 3 * proposer_.num_single_moves())) {
+}
+
+void LearnedAgent::Adopted() {
+  current() = best();
+  stale_ = 0;
+  tried_.clear();
+  restarts_.Found();
+}
+
+void LearnedAgent::MoveTo(std::size_t i) {
+  candidates_.MoveTo(i, current());
+  tried_.clear();
+  if (Note(current())) restarts_.Found();
+}
+
+void LearnedAgent::Draw(int count, Evaluator& evaluator, Rng& rng) {
+  pool_.Clear();
+  for (int i = 0; i < count; ++i) proposer_.Propose(rng, current().placement, pool_);
+  if (scorer_ == nullptr) return;
+  features_of_.Set(current().placement,
+                   evaluator.Evaluate(current().placement, {.op_times = true}));
+  features_.resize(count, MoveFeatures::kCount);
+  const Neighbors pool = pool_.Of(current().placement);
+  for (int i = 0; i < count; ++i) {
+    features_of_.Write(pool.of(i), {features_.row(i).data(), MoveFeatures::kCount});
+  }
+}
+
+std::vector<int> LearnedAgent::Ranked() {
+  std::vector<int> order(pool_.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (scorer_ == nullptr) return order;
+  std::vector<float> score = scorer_->Score(features_);
+  if (config_.temperature > 0) {
+    for (float& s : score) {
+      const double uniform = std::max(Uniform01(rng()), 1e-300);
+      s -= static_cast<float>(config_.temperature * std::log(-std::log(uniform)));
+    }
+  }
+  std::ranges::stable_sort(order, std::greater(), [&](int i) { return score[i]; });
+  return order;
+}
+
+void LearnedAgent::Improve(Evaluator& evaluator) {
+  if (stale_ >= patience_) {
+    Restart(evaluator);
+    return;
+  }
+  Draw(config_.pool, evaluator, rng());
+  const std::vector<int> order = Ranked();
+  const Neighbors pool = pool_.Of(current().placement);
+  std::int64_t left = config_.tries;
+  for (std::size_t next = 0; next < order.size() && left > 0;) {
+    const auto most = std::clamp<std::int64_t>(
+        evaluator.remaining(), 1, std::min<std::int64_t>(left, config_.batch));
+    MoveLists& batch = candidates_.moves();
+    batch.Clear();
+    for (; next < order.size() && std::ssize(batch) < most; ++next) {
+      const auto moves = pool.of(order[next]);
+      if (!tried_.insert(HashOf(moves)).second) continue;
+      for (const Move& move : moves) batch.Add(move.group, move.device);
+      batch.End();
+    }
+    if (batch.size() == 0) {  // nothing new is left to try
+      stale_ = patience_;
+      return;
+    }
+    stale_ += static_cast<std::int64_t>(batch.size());
+    left -= static_cast<std::int64_t>(batch.size());
+    candidates_.Evaluate(current().placement, evaluator);
+    const std::size_t best = candidates_.IndexOfBest();
+    if (candidates_.score(best) > current().score) continue;
+    if (candidates_.score(best) < current().score) stale_ = 0;
+    MoveTo(best);
+    return;
+  }
+}
+
+void LearnedAgent::Restart(Evaluator& evaluator) {
+  const double share = restarts_.NextShare();
+  current() = best();
+  candidates_.moves().Clear();
+  const auto count = std::clamp<std::int64_t>(evaluator.remaining(), 1, config_.batch);
+  for (std::int64_t i = 0; i < count; ++i) {
+    proposer_.Perturb(rng(), share, current().placement, candidates_.moves());
+  }
+  candidates_.Evaluate(current().placement, evaluator);
+  MoveTo(candidates_.IndexOfBest());
+  stale_ = 0;
+}
+
+LearnedAgent::Samples LearnedAgent::Sample(int count, Evaluator& evaluator, Rng& rng) {
+  Draw(count, evaluator, rng);
+  NeighborBatch batch;
+  batch.moves() = pool_;
+  batch.Evaluate(current().placement, evaluator);
+  Samples samples{features_, {}};
+  const Score here = current().score;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const Score there = batch.score(i);
+    double gain = static_cast<double>(here.step_time - there.step_time) /
+                  static_cast<double>(std::max<Nanos>(1, here.step_time));
+    if (there.deficit != here.deficit) gain = there.deficit < here.deficit ? 1 : -1;
+    samples.gains.push_back(gain);
+  }
+  return samples;
+}
+
+void LearnedAgent::SaveSearch(StateWriter& writer) const {
+  writer.Int(stale_);
+  restarts_.Save(writer);
+  std::vector<std::uint64_t> tried(tried_.begin(), tried_.end());
+  std::ranges::sort(tried);
+  writer.Int(std::ssize(tried));
+  for (const std::uint64_t hash : tried) writer.Int(static_cast<std::int64_t>(hash));
+}
+
+void LearnedAgent::LoadSearch(StateReader& reader) {
+  stale_ = reader.Count("a number of evaluations");
+  restarts_.Load(reader);
+  tried_.clear();
+  for (std::int64_t left = reader.Count("a number of moves"); left > 0; --left) {
+    tried_.insert(static_cast<std::uint64_t>(reader.Int("a move")));
+  }
+}
+
+}  // namespace emplace

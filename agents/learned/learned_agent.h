@@ -1,0 +1,85 @@
+#pragma once
+
+// Hill climbing whose moves a network ranks before they are evaluated. The network was trained on
+// other graphs and clusters (learned_trainer.h) to tell moves that gain from those that do not, by
+// what the schedule says of the groups that move (move_features.h): it costs some microseconds
+// where an evaluation costs hundreds, and most moves of a good placement gain nothing.
+//
+// A step from placement x evaluates x once more for its schedule, draws `pool` moves
+// (../common/moves.h), and ranks them by score + `temperature` times Gumbel noise, which draws
+// without replacement in proportion to exp(score / temperature). The first `tries` of them, those
+// evaluated from x before left out, are evaluated, `batch` at a time, until the best of a batch is
+// better than x, or as good: that becomes x. After `patience` evaluations without a better
+// placement, or once three times as many as there are moves of single groups, the search goes on
+// from a perturbation of the best one, as hill_climb does.
+//
+// `ranking: none` leaves the network out: the same search, its moves in random order.
+//
+// Imitating search with a graph's features is the idea of A. Paliwal et al., REGAL, ICLR 2020, and
+// of the first stage of X. Yao et al., DOPPLER, 2025 [R]; ranking single changes by a network that
+// saw their exact gains is ours.
+
+#include <memory>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "agents/improvement/improvement_agent.h"
+#include "agents/improvement/perturbed_restarts.h"
+#include "agents/learned/learned_config.h"
+#include "agents/learned/move_features.h"
+#include "agents/learned/move_scorer.h"
+
+namespace emplace {
+
+class LearnedTrainer;
+
+class LearnedAgent final : public ImprovementAgent {
+ public:
+  using Config = LearnedConfig;
+  using Trainer = LearnedTrainer;
+  /// @throws SettingError for an unknown start, a policy that cannot be read, or a number out of
+  ///   range
+  LearnedAgent(const AgentContext& context, const Config& config);
+  /// With a network that is being trained. @param scorer  not null
+  LearnedAgent(const AgentContext& context,
+               const Config& config,
+               std::shared_ptr<const MoveScorer> scorer);
+
+  /// Moves from the current placement, as the search would draw them, and what they gain.
+  struct Samples {
+    Matrix features;  ///< [count, MoveFeatures::kCount]
+    std::vector<double>
+        gains;  ///< [count] share of the step time; 1 for less memory missing, -1 for more
+  };
+  /// Draws from a generator of its own. @pre a step was made
+  Samples Sample(int count, Evaluator& evaluator, Rng& rng);
+
+ private:
+  void Improve(Evaluator& evaluator) override;
+  void Adopted() override;
+  void SaveSearch(StateWriter& writer) const override;
+  void LoadSearch(StateReader& reader) override;
+  void Restart(Evaluator& evaluator);
+  /// Fills pool_ and, with a network, features_.
+  void Draw(int count, Evaluator& evaluator, Rng& rng);
+  /// The moves of the pool, best-ranked first.
+  std::vector<int> Ranked();
+  /// Goes to the i-th of the candidates.
+  void MoveTo(std::size_t i);
+
+  Config config_;
+  MoveProposer proposer_;
+  MoveFeatures features_of_;
+  std::shared_ptr<const MoveScorer> scorer_;  // nullptr: none
+  PerturbedRestarts restarts_;
+  std::int64_t patience_ = 0;  // evaluations
+  std::int64_t stale_ = 0;     // evaluations since the current placement last improved
+  std::unordered_set<std::uint64_t> tried_;  // moves from the current placement, hashed
+  MoveLists pool_;
+  Matrix features_;           // [pool, MoveFeatures::kCount]
+  NeighborBatch candidates_;  // of one batch
+};
+
+}  // namespace emplace

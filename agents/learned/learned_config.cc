@@ -1,0 +1,44 @@
+#include "agents/learned/learned_config.h"
+
+#include "agents/starts/start_help.h"
+
+namespace emplace {
+
+LearnedConfig::LearnedConfig() {
+  optimizer.schedule.learning_rate = 2e-3;
+}
+
+void MoveTrainingConfig::Visit(FieldVisitor& v) {
+  v.Field("samples", samples, "moves per problem and update whose gains are evaluated");
+  v.Field("growth",
+          growth,
+          "evaluations of a search between two updates, as a share of those it has made");
+  v.Field("most_evaluations", most_evaluations, "of a search, which then begins anew");
+  v.Field("batch", batch, "samples per step of the optimizer");
+  v.Field("gain_exponent",
+          gain_exponent,
+          "exponent of the gain in a gaining move's weight; 0: all weigh the same");
+}
+
+void LearnedConfig::Visit(FieldVisitor& v) {
+  v.Field("start", start, kStartHelp);
+  v.Field("policy", policy, "the network that ranks moves: default (of this program) or a file");
+  v.Field("ranking", ranking, "network, or none: moves in random order");
+  v.Field("pool", pool, "moves that are drawn and ranked at a time");
+  v.Field("tries", tries, "of them, the best-ranked ones, that are evaluated at most");
+  v.Field("batch", batch, "of those, how many are evaluated together, the best of which is taken");
+  v.Field("temperature",
+          temperature,
+          "of the ranking: Gumbel noise of this scale is added to the network's scores; 0: none");
+  v.Field("patience", patience, "evaluations without improvement before a restart");
+  v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
+  v.Group("moves", "what is drawn", [this](FieldVisitor& g) { moves.Visit(g); });
+  v.Group("training", "of the network, by emplace generalize", [this](FieldVisitor& g) {
+    training.Visit(g);
+  });
+  v.Group("optimizer", "gradient descent of the training", [this](FieldVisitor& g) {
+    optimizer.Visit(g);
+  });
+}
+
+}  // namespace emplace

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agents/common/moves.h"
+#include "framework/config/fields.h"
+#include "framework/learn/optimizer.h"
+
+namespace emplace {
+
+/// How the network of `learned` is trained (learned_trainer.h).
+struct MoveTrainingConfig {
+  int samples = 256;
+  double growth = 0.25;
+  int most_evaluations = 4000;
+  int batch = 1024;
+  double gain_exponent = 0.5;
+  void Visit(FieldVisitor& v);
+};
+
+struct LearnedConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::string policy = "default";
+  std::string ranking = "network";
+  int pool = 128;
+  int tries = 32;
+  int batch = 4;
+  double temperature = 0.5;
+  int patience = 400;
+  double perturbation = 0.05;
+  MoveConfig moves;
+  MoveTrainingConfig training;
+  OptimizerConfig optimizer;
+  LearnedConfig();
+  void Visit(FieldVisitor& v);
+};
+
+}  // namespace emplace

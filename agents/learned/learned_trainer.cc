@@ -1,0 +1,177 @@
+#include "agents/learned/learned_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "agents/improvement/counted_evaluator.h"
+#include "agents/learned/move_features.h"
+#include "framework/base/parallel.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::int64_t kLeastEvaluations = 64;  // of a search between two updates
+constexpr double kUnitGain = 0.002;             // that weighs as much as a move without gain
+constexpr double kMostWeight = 25;
+constexpr int kRanked = 32;  // moves among which the table looks for the best-ranked one
+
+const LearnedConfig& CheckedTraining(const LearnedConfig& config) {
+  RequireRange("training.samples", config.training.samples, 1, 1e6);
+  RequireRange("training.growth", config.training.growth, 0, 1e6);
+  RequireRange("training.most_evaluations", config.training.most_evaluations, 1, 1e9);
+  RequireRange("training.batch", config.training.batch, 1, 1e6);
+  RequireRange("training.gain_exponent", config.training.gain_exponent, 0, 10);
+  return config;
+}
+
+}  // namespace
+
+UpdateFields MoveTrainingRow::Fields() const {
+  return {{"samples", samples},
+          {"gaining", gaining},
+          {"gaining_top", gaining_top},
+          {"loss", loss},
+          {"evaluations", evaluations}};
+}
+
+LearnedTrainer::LearnedTrainer(const TrainerContext& context, const LearnedConfig& config)
+    : problems_(context.problems),
+      config_(CheckedTraining(config)),
+      threads_(context.threads),
+      rng_(context.seed),
+      scorer_(std::make_shared<MoveScorer>(rng_)),
+      core_(config.optimizer, PpoConfig{}, scorer_->parameters(), MoveTrainingRow().Fields()),
+      searches_(problems_.size()) {
+  for (int problem = 0; problem < std::ssize(problems_); ++problem) Begin(problem);
+}
+
+void LearnedTrainer::Begin(int problem) {
+  Search& search = searches_[problem];
+  const std::uint64_t seed = rng_();
+  search.samples = Rng(rng_());
+  search.evaluations = 0;
+  search.agent = std::make_unique<LearnedAgent>(
+      AgentContext{problems_[problem], seed, {}, {}}, config_, scorer_);
+}
+
+LearnedAgent::Samples LearnedTrainer::Advance(int problem, Evaluator& evaluator) {
+  Search& search = searches_[problem];
+  const auto wanted = std::max(
+      kLeastEvaluations,
+      static_cast<std::int64_t>(config_.training.growth * static_cast<double>(search.evaluations)));
+  CountedEvaluator counted(evaluator);
+  while (counted.count() < wanted && !search.agent->Finished()) search.agent->Step(counted);
+  search.evaluations += counted.count();
+  return search.agent->Sample(config_.training.samples, evaluator, search.samples);
+}
+
+Var LearnedTrainer::Loss(Tape& tape, std::span<const int> rows) const {
+  const auto count = std::ssize(rows);
+  Matrix features(count, features_.cols()), gains(count, 1), weights(count, 1);
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    features.row(i) = features_.row(rows[i]);
+    gains(i, 0) = gains_(rows[i], 0);
+    weights(i, 0) = weights_(rows[i], 0);
+  }
+  // log(1 + exp(s)) - y s = -log sigmoid(s) where y = 1 and -log sigmoid(-s) where y = 0.
+  const Matrix sign = gains.unaryExpr([](float gain) { return gain > 0 ? 1.0F : -1.0F; });
+  const Var score = Multiply(tape, scorer_->Score(tape, features), tape.Constant(sign));
+  const Var likelihood = Log(tape, Clamp(tape, Sigmoid(tape, score), 1e-7F, 1.0F));
+  return Scale(tape, MeanAll(tape, Multiply(tape, likelihood, tape.Constant(weights))), -1);
+}
+
+void LearnedTrainer::Step(std::span<Evaluator* const> evaluators) {
+  for (int problem = 0; problem < std::ssize(problems_); ++problem) {
+    if (searches_[problem].evaluations >= config_.training.most_evaluations) Begin(problem);
+  }
+  for (const Search& search : searches_) evaluations_ -= search.evaluations;
+  std::vector<LearnedAgent::Samples> samples(problems_.size());
+  ParallelFor(static_cast<int>(problems_.size()), threads_, [&](int problem) {
+    samples[problem] = Advance(problem, *evaluators[problem]);
+  });
+
+  for (const Search& search : searches_) evaluations_ += search.evaluations;
+
+  const auto rows = std::ssize(problems_) * config_.training.samples;
+  features_.resize(rows, MoveFeatures::kCount);
+  gains_.resize(rows, 1);
+  weights_.setOnes(rows, 1);
+  MoveTrainingRow row;
+  row.samples = static_cast<double>(rows);
+  std::ptrdiff_t next = 0;
+  for (const LearnedAgent::Samples& of : samples) {
+    features_.middleRows(next, of.features.rows()) = of.features;
+    for (const double gain : of.gains) {
+      gains_(next, 0) = static_cast<float>(gain);
+      if (gain > 0) {
+        const double weight = std::pow(gain / kUnitGain, config_.training.gain_exponent);
+        weights_(next, 0) = static_cast<float>(std::min(weight, kMostWeight));
+        row.gaining += 1 / row.samples;
+      }
+      ++next;
+    }
+  }
+  if (core_.table().num_rows() == 0) scorer_->Normalize(features_);
+
+  std::vector<int> order(rows);
+  std::iota(order.begin(), order.end(), 0);
+  {
+    Tape tape(/*differentiable=*/false);
+    row.loss = tape.value(Loss(tape, order))(0, 0);
+    const std::vector<float> score = scorer_->Score(features_);
+    const auto count = std::max<std::ptrdiff_t>(1, rows / kRanked);
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      const auto begin = score.begin() + i * kRanked;
+      const auto end = score.begin() + std::min<std::ptrdiff_t>(rows, (i + 1) * kRanked);
+      const auto best = std::max_element(begin, end) - score.begin();
+      row.gaining_top += (gains_(best, 0) > 0) / static_cast<double>(count);
+    }
+  }
+  for (std::ptrdiff_t i = rows - 1; i > 0; --i) {
+    std::swap(order[i], order[UniformInt(rng_, static_cast<int>(i + 1))]);
+  }
+  for (std::ptrdiff_t first = 0; first < rows; first += config_.training.batch) {
+    const auto count = std::min<std::ptrdiff_t>(config_.training.batch, rows - first);
+    Tape tape;
+    const Var loss = Loss(tape, {order.data() + first, static_cast<std::size_t>(count)});
+    core_.Descend(tape, loss, core_.table().num_rows());
+  }
+  row.evaluations = static_cast<double>(evaluations_);
+  AddRow(core_.table(), row.Fields());
+}
+
+void LearnedTrainer::Save(std::ostream& out) const {
+  StateWriter writer(out, "learned", problems_);
+  writer.Generator(rng_);
+  core_.Save(writer);
+  scorer_->SaveScale(writer);
+  writer.Int(evaluations_);
+  for (const Search& search : searches_) {
+    writer.Generator(search.samples);
+    writer.Int(search.evaluations);
+    std::ostringstream state;
+    search.agent->Save(state);
+    writer.Text(state.str());
+  }
+  writer.Table(core_.table());
+}
+
+void LearnedTrainer::Load(std::istream& in) {
+  StateReader reader(in, "learned", problems_);
+  reader.Generator(rng_);
+  core_.Load(reader);
+  scorer_->LoadScale(reader);
+  evaluations_ = reader.Count("a number of evaluations");
+  for (Search& search : searches_) {
+    reader.Generator(search.samples);
+    search.evaluations = reader.Count("a number of evaluations");
+    std::istringstream state(reader.Text("the state of a search"));
+    search.agent->Load(state);
+  }
+  reader.Table(core_.table());
+}
+
+}  // namespace emplace

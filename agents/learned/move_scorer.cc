@@ -1,0 +1,81 @@
+#include "agents/learned/move_scorer.h"
+
+#include <cmath>
+#include <sstream>
+
+#include "agents/learned/default_policy.h"
+#include "agents/learned/move_features.h"
+#include "agents/policy_gradient/learner_state.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+constexpr float kFarthest = 8;  // of a feature from its mean, in deviations
+constexpr float kLeastDeviation = 1e-3F;
+
+}  // namespace
+
+MoveScorer::MoveScorer(Rng& rng)
+    : first_(parameters_, "first", MoveFeatures::kCount, kHidden0, rng),
+      second_(parameters_, "second", kHidden0, kHidden1, rng),
+      last_(parameters_, "last", kHidden1, 1, rng),
+      mean_(Matrix::Zero(1, MoveFeatures::kCount)),
+      scale_(Matrix::Ones(1, MoveFeatures::kCount)) {
+}
+
+std::shared_ptr<const MoveScorer> MoveScorer::Read(const std::string& policy) {
+  Rng rng(0);  // every weight is read
+  auto scorer = std::make_shared<MoveScorer>(rng);
+  try {
+    std::istringstream in(policy == "default" ? std::string(internal::kDefaultPolicy)
+                                              : ReadFile(policy));
+    StateReader reader(in, "learned");
+    LoadParameters(reader, scorer->parameters_);
+    scorer->LoadScale(reader);
+  } catch (const InputError& error) {
+    throw SettingError("policy", error.what());
+  }
+  return scorer;
+}
+
+void MoveScorer::Normalize(const Matrix& features) {
+  mean_ = features.colwise().mean();
+  const Matrix far = features.rowwise() - mean_.row(0);
+  const Matrix variance = far.array().square().colwise().mean();
+  scale_ = (variance.array().sqrt() + kLeastDeviation).inverse();
+}
+
+Var MoveScorer::Score(Tape& tape, const Matrix& features) const {
+  const Matrix far = features.rowwise() - mean_.row(0);
+  Matrix z = far.array().rowwise() * scale_.row(0).array();
+  z = z.cwiseMax(-kFarthest).cwiseMin(kFarthest);
+  const Var hidden = first_.WithRelu(tape, tape.Constant(std::move(z)));
+  return last_(tape, second_.WithRelu(tape, hidden));
+}
+
+std::vector<float> MoveScorer::Score(const Matrix& features) const {
+  Tape tape(/*differentiable=*/false);
+  const Matrix& score = tape.value(Score(tape, features));
+  return {score.data(), score.data() + score.size()};
+}
+
+void MoveScorer::SavePolicy(std::ostream& out) const {
+  StateWriter writer(out, "learned");
+  SaveParameters(writer, parameters_);
+  SaveScale(writer);
+}
+
+void MoveScorer::SaveScale(StateWriter& writer) const {
+  writer.Matrix(mean_);
+  writer.Matrix(scale_);
+}
+
+void MoveScorer::LoadScale(StateReader& reader) {
+  reader.Matrix("the features' mean", mean_);
+  reader.Matrix("the features' scale", scale_);
+}
+
+}  // namespace emplace

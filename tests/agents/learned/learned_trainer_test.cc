@@ -1,0 +1,111 @@
+// Training the network of `learned`.
+
+#include "agents/learned/learned_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/file.h"
+#include "tests/support/learning_agents.h"
+#include "tests/support/paths.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+LearnedConfig SmallTraining() {
+  LearnedConfig config;
+  config.training.samples = 64;
+  config.training.batch = 64;
+  config.training.most_evaluations = 200;
+  config.start = {"random"};  // elsewhere hardly a move gains on problems as small as these
+  return config;
+}
+
+ProblemList TrainingProblems() {
+  ProblemList problems;
+  for (int seed = 0; seed < 4; ++seed) {
+    Rng rng(seed);
+    problems.push_back(RandomProblem(
+        rng, {.num_ops = 60, .num_devices = 2 + seed % 3, .ties = false, .tight_memory = false}));
+  }
+  return problems;
+}
+
+double Mean(const std::vector<double>& x, std::size_t begin, std::size_t end) {
+  return std::accumulate(x.begin() + begin, x.begin() + end, 0.0) / double(end - begin);
+}
+
+TEST_CASE("the best-ranked moves gain far more often than others, also on an unseen problem") {
+  const ProblemList problems = TrainingProblems();
+  LearnedConfig config = SmallTraining();
+  LearnedTrainer trainer({problems, 1}, config);
+  Simulators simulators(problems);
+  for (int update = 0; update < 60; ++update) trainer.Step(simulators.all);
+  const auto column = [&](const char* name) { return Column(trainer.updates(), name); };
+  CHECK(Mean(column("gaining_top"), 40, 60) > 1.5 * Mean(column("gaining"), 40, 60));
+  CHECK(Mean(column("loss"), 40, 60) < Mean(column("loss"), 0, 3));
+  CHECK(column("samples")[0] == 256);
+  CHECK(column("evaluations")[0] >= 4 * 64);
+  CHECK(column("evaluations")[0] < 4 * (64 + config.tries + 1));
+  CHECK(column("evaluations")[1] > column("evaluations")[0]);
+
+  const TempDir folder;
+  const std::string file = (folder / "policy").string();
+  std::ostringstream policy;
+  trainer.SavePolicy(policy);
+  std::ofstream(file) << policy.str();
+  config.policy = file;
+  Rng rng(99);
+  const auto unseen =
+      RandomProblem(rng, {.num_ops = 60, .num_devices = 4, .ties = false, .tight_memory = false});
+  const auto simulator = MakeSimulator(unseen, {});
+  LearnedAgent agent({unseen, 1}, config);
+  const auto scorer = MoveScorer::Read(file);
+  for (int step = 0; step < 3; ++step) agent.Step(*simulator);
+  const auto samples = agent.Sample(1024, *simulator, rng);
+  const std::vector<float> score = scorer->Score(samples.features);
+  double all = 0, top = 0;
+  for (int begin = 0; begin < 1024; begin += 32) {
+    const auto best = std::max_element(score.begin() + begin, score.begin() + begin + 32);
+    top += samples.gains[best - score.begin()] > 0;
+    for (int i = begin; i < begin + 32; ++i) all += (samples.gains[i] > 0) / 32.0;
+  }
+  CAPTURE(all);
+  CHECK(top > 1.5 * all);
+}
+
+TEST_CASE("the same training on any number of threads, and after a restart") {
+  const ProblemList problems = TrainingProblems();
+  const auto trained = [&](int threads, int updates) {
+    auto trainer =
+        std::make_unique<LearnedTrainer>(TrainerContext{problems, 1, threads}, SmallTraining());
+    Simulators simulators(problems);
+    for (int update = 0; update < updates; ++update) trainer->Step(simulators.all);
+    return trainer;
+  };
+  const std::string expected = Saved(*trained(1, 12));  // some searches began anew
+  CHECK(Saved(*trained(3, 12)) == expected);
+  const auto half = trained(2, 6);
+  LearnedTrainer restored({problems, 7}, SmallTraining());
+  LoadFrom(restored, Saved(*half));
+  CHECK(Saved(restored) == Saved(*half));
+  Simulators simulators(problems);
+  for (int update = 0; update < 6; ++update) restored.Step(simulators.all);
+  CHECK(Saved(restored) == expected);
+}
+
+TEST_CASE("the program's own policy can be read") {
+  const auto scorer = MoveScorer::Read("default");
+  const std::vector<float> score = scorer->Score(Matrix::Random(5, MoveFeatures::kCount));
+  CHECK(score.size() == 5);
+  for (const float s : score) CHECK(std::isfinite(s));
+}
+
+}  // namespace
