@@ -102,7 +102,10 @@ TEST_CASE("graphs of a family on clusters in turn") {
   WriteText(files.folder / "d.yaml", ClusterYaml("2GiB"));
   WriteText(files.folder / "e.yaml", ClusterYaml("3GiB"));
   files.WriteFamily("b", "train_clusters: [d.yaml, e.yaml]\ntest_clusters: [e.yaml]\n");
-  const FamilyPlan family = files.Read(files.Read()).families[1];
+  const auto families = files.Read(files.Read()).families;
+  const FamilyPlan& family = families[1];
+  CHECK(Contains(WriteFields(family.config), "train_clusters"));
+  CHECK_FALSE(Contains(WriteFields(families[0].config), "_clusters"));  // as before there were any
   CHECK(family.train_clusters == std::vector{files.folder / "d.yaml", files.folder / "e.yaml"});
   CHECK(family.test_clusters == std::vector{files.folder / "e.yaml", files.folder / "e.yaml"});
   files.WriteFamily("b", "train_clusters: [d.yaml, nowhere]\n");
