@@ -302,10 +302,11 @@ TEST_CASE(
   // Its learners have got settings since, so that what is missing would be searched by others.
   const auto searches = Hdf5Text(folder / "run.h5", "/agents");
   REQUIRE(!searches.empty());
-  CheckRefused(RunEmplace({"run", "run.yaml", "-o", "run.h5", "--resume", "--quiet"},
-                          {.folder = folder.path()}),
-               2,
-               {"run.h5: was made with another setting of seq2seq.seed0, see samples (8 there, 4 now)"});
+  CheckRefused(
+      RunEmplace({"run", "run.yaml", "-o", "run.h5", "--resume", "--quiet"},
+                 {.folder = folder.path()}),
+      2,
+      {"run.h5: was made with another setting of seq2seq.seed0, see samples (8 there, 4 now)"});
   CHECK(Hdf5Text(folder / "run.h5", "/agents") == searches);
 }
 
