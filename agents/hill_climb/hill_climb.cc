@@ -60,12 +60,9 @@ void HillClimbAgent::Climb(Evaluator& evaluator) {
 }
 
 void HillClimbAgent::Restart(Evaluator& evaluator) {
-  const double share = restarts_.NextShare();
   current() = best();
-  candidates_.moves().Clear();
-  for (int left = BatchSize(evaluator, config_.batch); left > 0; --left) {
-    proposer_.Perturb(rng(), share, current().placement, candidates_.moves());
-  }
+  restarts_.Propose(
+      proposer_, rng(), best().placement, BatchSize(evaluator, config_.batch), candidates_.moves());
   candidates_.Evaluate(current().placement, evaluator);
   MoveTo(candidates_.IndexOfBest());
   stale_ = 0;

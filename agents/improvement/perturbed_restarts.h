@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
+#include "agents/common/moves.h"
 #include "agents/common/state.h"
+#include "framework/base/random.h"
 
 namespace emplace {
 
@@ -20,11 +23,17 @@ class PerturbedRestarts {
   explicit PerturbedRestarts(double perturbation) : perturbation_(perturbation) {}
   /// The best placement was found.
   void Found() { restarts_ = 0; }
-  /// Share of the groups to be moved by the restart that comes next.
-  double NextShare() {
+  /// Where the restart that comes next may begin.
+  /// @param lists  becomes `count` perturbations of the best placement
+  void Propose(const MoveProposer& proposer,
+               Rng& rng,
+               const Placement& best,
+               std::int64_t count,
+               MoveLists& lists) {
     const double share = std::min(1.0, perturbation_ * std::exp2(restarts_));
     restarts_ = share < 1 && share > 0 ? restarts_ + 1 : 0;
-    return share;
+    lists.Clear();
+    for (; count > 0; --count) proposer.Perturb(rng, share, best, lists);
   }
   void Save(StateWriter& writer) const { writer.Int(restarts_); }
   void Load(StateReader& reader) {

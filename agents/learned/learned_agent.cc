@@ -138,13 +138,9 @@ void LearnedAgent::Improve(Evaluator& evaluator) {
 }
 
 void LearnedAgent::Restart(Evaluator& evaluator) {
-  const double share = restarts_.NextShare();
   current() = best();
-  candidates_.moves().Clear();
   const auto count = std::clamp<std::int64_t>(evaluator.remaining(), 1, config_.batch);
-  for (std::int64_t i = 0; i < count; ++i) {
-    proposer_.Perturb(rng(), share, current().placement, candidates_.moves());
-  }
+  restarts_.Propose(proposer_, rng(), best().placement, count, candidates_.moves());
   candidates_.Evaluate(current().placement, evaluator);
   MoveTo(candidates_.IndexOfBest());
   stale_ = 0;

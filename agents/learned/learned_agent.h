@@ -2,8 +2,8 @@
 
 // Hill climbing whose moves a network ranks before they are evaluated. The network was trained on
 // other graphs and clusters (learned_trainer.h) to tell moves that gain from those that do not, by
-// what the schedule says of the groups that move (move_features.h): it costs some microseconds
-// where an evaluation costs hundreds, and most moves of a good placement gain nothing.
+// what the schedule says of the groups that move (move_features.h): it costs much less
+// than an evaluation, and most moves of a good placement gain nothing.
 //
 // A step from placement x evaluates x once more for its schedule, draws `pool` moves
 // (../common/moves.h), and ranks them by score + `temperature` times Gumbel noise, which draws

@@ -36,21 +36,16 @@ std::vector<fs::path> ResolveGraphs(const std::vector<std::string>& names,
   return paths;
 }
 
-// A cluster for each of `count` graphs: the listed ones in turn, or the family's one.
-std::vector<fs::path> ResolveClusters(const ConfigNode& root,
-                                      const char* key,
-                                      const std::vector<std::string>& names,
-                                      const fs::path& one,
-                                      const fs::path& folder,
+// A cluster for each of `count` graphs: those that `names` lists, in turn.
+std::vector<fs::path> ResolveClusters(const std::vector<std::string>& names,
+                                      const ConfigNode& place,
+                                      const fs::path& beside,
                                       std::size_t count) {
-  std::vector<fs::path> clusters;
-  for (std::size_t i = 0; i < count; ++i) {
-    clusters.push_back(
-        names.empty()
-            ? one
-            : ResolveMenu(ClusterMenu(), names[i % names.size()], root.At(key).Where(), folder)
-                  .lexically_normal());
+  std::vector<fs::path> listed, clusters;
+  for (const std::string& name : names) {
+    listed.push_back(ResolveMenu(ClusterMenu(), name, place.Where(), beside).lexically_normal());
   }
+  for (std::size_t i = 0; i < count; ++i) clusters.push_back(listed[i % listed.size()]);
   return clusters;
 }
 
@@ -73,16 +68,12 @@ FamilyPlan ReadFamily(const ConfigNode& name,
     if (std::find(plan.train.begin(), plan.train.end(), graph) == plan.train.end()) continue;
     root.At("test").Fail(fmt::format("{} is among the training graphs, too", graph.string()));
   }
-  const bool replaced = !run.cluster.empty();
   const auto clusters = [&](const char* key, const std::vector<std::string>& names, std::size_t n) {
-    fs::path one;
-    if (replaced) {
-      one = ResolveMenu(ClusterMenu(), run.cluster, run_root.At("cluster").Where(), beside);
-    } else if (names.empty()) {
-      one = ResolveMenu(ClusterMenu(), config.cluster, root.At("cluster").Where(), folder);
+    if (!run.cluster.empty()) {
+      return ResolveClusters({run.cluster}, run_root.At("cluster"), beside, n);
     }
-    return ResolveClusters(
-        root, key, replaced ? std::vector<std::string>{} : names, one, folder, n);
+    if (names.empty()) return ResolveClusters({config.cluster}, root.At("cluster"), folder, n);
+    return ResolveClusters(names, root.At(key), folder, n);
   };
   plan.train_clusters = clusters("train_clusters", config.train_clusters, plan.train.size());
   plan.test_clusters = clusters("test_clusters", config.test_clusters, plan.test.size());
