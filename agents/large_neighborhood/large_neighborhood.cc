@@ -11,7 +11,6 @@ namespace emplace {
 namespace {
 
 constexpr int kGreedyWindow = 4, kExactWindow = 8, kExactBatches = 4;
-constexpr double kOther = 0.25;  // probability that list scheduling takes another device
 constexpr double kReaction = 0.1, kLeastWeight = 0.05;
 
 // Ways to search: each kind of window with each of these, and at last proposals.
@@ -25,28 +24,15 @@ LargeNeighborhoodAgent::LargeNeighborhoodAgent(const AgentContext& context, cons
     : ImprovementAgent("large_neighborhood", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
-      view_(*context.problem),
-      drawer_(*context.problem),
+      windows_(*context.problem),
       gains_(kNumWays, 0),
       batches_(kNumWays, 1),
-      cycle_(config.cycle),
-      freed_(context.problem->num_groups(), 0) {
+      cycle_(config.cycle) {
   RequireRange("rounds", config.rounds, 1, 1e6);
   RequireRange("batch", config.batch, 1, 1e6);
   RequireRange("window", config.window, 1, 1e9);
   RequireRange("threshold", config.threshold, 0, 1e3);
   RequireRange("cycle", static_cast<double>(config.cycle), 1, 1e12);
-}
-
-void LargeNeighborhoodAgent::DrawWindow(WindowKind kind, double largest) {
-  const double size = std::exp2(Uniform01(rng()) * std::log2(std::max(1.0, largest)));
-  drawer_.Draw(kind, static_cast<int>(size), view_, rng(), window_);
-}
-
-int LargeNeighborhoodAgent::DrawDevice(int group) {
-  std::uint64_t mask = problem().allowed_devices(group);
-  for (int skip = UniformInt(rng(), std::popcount(mask)); skip > 0; --skip) mask &= mask - 1;
-  return FirstDevice(mask);
 }
 
 void LargeNeighborhoodAgent::EvaluateBatch(const Placement& base, Evaluator& evaluator) {
@@ -92,112 +78,38 @@ void LargeNeighborhoodAgent::Moves(Evaluator& evaluator) {
 }
 
 void LargeNeighborhoodAgent::Together(WindowKind kind, Evaluator& evaluator) {
-  const Placement& base = current().placement;
   for (int i = 0; i < config_.batch; ++i) {
-    DrawWindow(kind, 0.5 * problem().num_groups());
-    int aim = window_.aim;
-    if (aim < 0) {
-      const int group = window_.groups[UniformInt(rng(), static_cast<int>(window_.groups.size()))];
-      const auto edges = problem().neighbors(group);
-      aim = edges.empty() || Uniform01(rng()) < 0.5
-                ? DrawDevice(group)
-                : base.device[edges[UniformInt(rng(), static_cast<int>(edges.size()))].neighbor];
-    }
-    bool any = false;
-    for (const int group : window_.groups) {
-      if (base.device[group] == aim || !problem().allowed(group, aim)) continue;
-      batch_.moves().Add(group, aim);
-      any = true;
-    }
-    if (any) {
-      batch_.moves().End();
-    } else {
-      proposer_.Propose(rng(), base, batch_.moves());
+    if (!windows_.ProposeTogether(kind, current().placement, rng(), batch_.moves())) {
+      proposer_.Propose(rng(), current().placement, batch_.moves());
     }
   }
   EvaluateAndCombine(evaluator);
 }
 
-// Each group of the window is placed for its first op that costs anything.
-void LargeNeighborhoodAgent::PlaceByList() {
-  const Grouping& grouping = problem().grouping();
-  const Cluster& cluster = problem().cluster();
-  struct Task {
-    Nanos start;
-    int op;
-  };
-  std::vector<Task> tasks;
-  for (const int group : window_.groups) {
-    Task task{kMaxNanos, -1};
-    for (const int v : grouping.members(group)) {
-      if (view_.finish()[v] > view_.start()[v] && view_.start()[v] < task.start) {
-        task = {view_.start()[v], v};
-      }
-    }
-    if (task.op >= 0) tasks.push_back(task);
-    freed_[group] = 1;
-  }
-  std::ranges::sort(tasks, {}, [](const Task& task) { return std::pair(task.start, task.op); });
-  std::vector<Nanos> free(problem().num_devices(), 0);  // behind the window's ops
-  for (const auto& [old_start, op] : tasks) {
-    const int group = grouping.group_of(op);
-    int best = -1;
-    Nanos best_finish = kMaxNanos;
-    for (int d = 0; d < problem().num_devices(); ++d) {
-      if (!problem().allowed(group, d)) continue;
-      Nanos ready = 0;
-      for (const OpInput& input : view_.inputs()[op]) {
-        const int from = grouping.group_of(input.op);
-        if (from == group) continue;
-        ready = std::max(
-            ready, finish_[input.op] + cluster.TransferTime(placed_.device[from], d, input.bytes));
-      }
-      const Nanos start = std::max(view_.FreeFrom(d, ready, freed_), free[d]);
-      const Nanos finish = start + problem().costs().at(op, d);
-      if (finish >= best_finish) continue;
-      best = d;
-      best_finish = finish;
-    }
-    if (Uniform01(rng()) < kOther) best = DrawDevice(group);
-    free[best] = std::max(free[best], best_finish);
-    finish_[op] = best_finish;
-    if (best != placed_.device[group]) batch_.moves().Add(group, best);
-    placed_.device[group] = static_cast<DeviceIndex>(best);
-  }
-  for (const auto& [start, op] : tasks) finish_[op] = view_.finish()[op];
-  for (const int group : window_.groups) {
-    freed_[group] = 0;
-    placed_.device[group] = current().placement.device[group];
-  }
-}
-
 void LargeNeighborhoodAgent::List(WindowKind kind, Evaluator& evaluator) {
-  placed_ = current().placement;
-  finish_.assign(view_.finish().begin(), view_.finish().end());
+  windows_.BeginLists(current().placement);
   for (int i = 0; i < config_.batch; ++i) {
-    DrawWindow(kind, config_.window);
-    PlaceByList();
-    batch_.moves().End();
+    if (!windows_.ProposeList(kind, config_.window, rng(), batch_.moves())) batch_.moves().End();
   }
   EvaluateAndCombine(evaluator);
 }
 
 void LargeNeighborhoodAgent::Greedy(WindowKind kind, Evaluator& evaluator) {
-  DrawWindow(kind, kGreedyWindow);
+  const Window& window = windows_.DrawWindow(kind, kGreedyWindow, rng());
   ScoredPlacement at = current();
-  for (const int group : window_.groups) {
-    at.placement.device[group] = static_cast<DeviceIndex>(DrawDevice(group));
+  for (const int group : window.groups) {
+    at.placement.device[group] = static_cast<DeviceIndex>(windows_.DrawDevice(group, rng()));
   }
-  for (std::size_t left = 2 * window_.groups.size(); left > 0; --left) {
+  for (std::size_t left = 2 * window.groups.size(); left > 0; --left) {
     batch_.moves().Clear();
-    for (const int group : window_.groups) {
+    for (const int group : window.groups) {
       for (int d = 0; d < problem().num_devices(); ++d) {
         if (!problem().allowed(group, d) || d == at.placement.device[group]) continue;
         batch_.moves().Add(group, d);
         batch_.moves().End();
       }
     }
-    const bool first = left == 2 * window_.groups.size();
+    const bool first = left == 2 * window.groups.size();
     EvaluateBatch(at.placement, evaluator);
     if (!first && found_.score >= at.score) break;
     at = found_;
@@ -206,20 +118,20 @@ void LargeNeighborhoodAgent::Greedy(WindowKind kind, Evaluator& evaluator) {
 }
 
 void LargeNeighborhoodAgent::Exact(WindowKind kind, Evaluator& evaluator) {
-  DrawWindow(kind, kExactWindow);
+  const Window& window = windows_.DrawWindow(kind, kExactWindow, rng());
   // The first groups of the window with at most that many placements.
   const std::int64_t most = std::int64_t(kExactBatches) * config_.batch;
   std::int64_t count = 1;
   std::size_t free = 0;
-  for (; free < window_.groups.size(); ++free) {
-    const int choices = std::popcount(problem().allowed_devices(window_.groups[free]));
+  for (; free < window.groups.size(); ++free) {
+    const int choices = std::popcount(problem().allowed_devices(window.groups[free]));
     if (count * choices > most && free > 0) break;
     count *= choices;
   }
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t rest = i;
     for (std::size_t g = 0; g < free; ++g) {
-      const int group = window_.groups[g];
+      const int group = window.groups[g];
       std::uint64_t mask = problem().allowed_devices(group);
       const int choices = std::popcount(mask);
       for (auto skip = rest % choices; skip > 0; --skip) mask &= mask - 1;
@@ -255,7 +167,7 @@ void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
     Greedy(kind, evaluator);
   } else if (way % kNumRepairs == kExact) {
     Exact(kind, evaluator);
-  } else if (way % kNumRepairs == kList && !view_.by_start().empty()) {
+  } else if (way % kNumRepairs == kList && windows_.any_times()) {
     List(kind, evaluator);
   } else {
     Together(kind, evaluator);
@@ -285,7 +197,7 @@ void LargeNeighborhoodAgent::Round(Evaluator& evaluator) {
 
 void LargeNeighborhoodAgent::Improve(Evaluator& evaluator) {
   const Outcome outcome = evaluator.Evaluate(current().placement, {.op_times = true});
-  view_.Set(current().placement, outcome);
+  windows_.Set(current().placement, outcome);
   for (int round = 0; round < config_.rounds; ++round) Round(evaluator);
 }
 

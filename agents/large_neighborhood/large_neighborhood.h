@@ -43,8 +43,7 @@
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
-#include "agents/large_neighborhood/schedule_view.h"
-#include "agents/large_neighborhood/windows.h"
+#include "agents/large_neighborhood/window_proposals.h"
 #include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
@@ -90,9 +89,6 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
   void Exact(WindowKind kind, Evaluator& evaluator);
   void Moves(Evaluator& evaluator);
 
-  void DrawWindow(WindowKind kind, double largest);
-  int DrawDevice(int group);
-  void PlaceByList();
   /// Evaluates the neighbours of the current placement in batch_, then those better than it
   /// together; puts the best into found_.
   void EvaluateAndCombine(Evaluator& evaluator);
@@ -101,19 +97,13 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
 
   Config config_;
   MoveProposer proposer_;
-  ScheduleView view_;
-  WindowDrawer drawer_;
+  WindowProposer windows_;
   std::vector<double> gains_, batches_;  // of the ways to search
   std::int64_t cycle_, used_ = 0;        // evaluations: of this cycle, and so far in it
   // Of one round.
-  Window window_;
   NeighborBatch batch_, combined_;
   ScoredPlacement found_;
   std::int64_t evaluations_ = 0;
-  // Of windows that list scheduling places.
-  std::vector<char> freed_;    // [num_groups]
-  Placement placed_;           // the current placement and what has been placed of the window
-  std::vector<Nanos> finish_;  // [num_ops] likewise
 };
 
 }  // namespace emplace

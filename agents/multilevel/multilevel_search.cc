@@ -1,0 +1,100 @@
+#include "agents/multilevel/multilevel_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "agents/common/coarsening.h"
+#include "agents/improvement/counted_evaluator.h"
+#include "agents/multilevel/levels.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kLargest = 4;         // groups of the coarsest level, against their mean
+constexpr double kLengthening = 1.5;   // of cycles
+constexpr double kWorthwhile = 0.001;  // improvement for which a level is searched on
+
+}  // namespace
+
+MultilevelSearch::MultilevelSearch(std::string name,
+                                   const AgentContext& context,
+                                   std::vector<std::string> start,
+                                   int coarsest,
+                                   std::int64_t effort)
+    : ImprovementAgent(std::move(name), context, std::move(start)),
+      problem_(context.problem),
+      coarsest_(coarsest),
+      effort_(effort) {
+  RequireRange("coarsest", coarsest, 1, 1e9);
+  RequireRange("effort", static_cast<double>(effort), 1, 1e12);
+}
+
+void MultilevelSearch::BuildLevels() {
+  const std::vector<double> costs = MeanCosts(*problem_);
+  const double cost = std::accumulate(costs.begin(), costs.end(), 0.0);
+  Rng rng = merging_;
+  levels_.assign(1, problem_);
+  while (levels_.back()->num_groups() > coarsest_) {
+    const Placement placement = Coarsen(first_, *problem_, *levels_.back());
+    auto coarser = CoarserProblem(
+        *levels_.back(), cycle_ == 0 ? nullptr : &placement, kLargest * cost / coarsest_, rng);
+    if (coarser == nullptr) break;
+    levels_.push_back(std::move(coarser));
+  }
+}
+
+void MultilevelSearch::Improve(Evaluator& evaluator) {
+  const bool coarsest = left_ == 0;
+  if (coarsest) {
+    merging_ = rng();
+    first_ = best().placement;
+    BuildLevels();
+    left_ = static_cast<int>(levels_.size());
+    if (cycle_ > 0) current() = best();
+  }
+  const std::shared_ptr<const Problem> level = levels_[left_ - 1];
+  CountedEvaluator counted(evaluator);
+  LevelEvaluator levelled(counted, *level);
+  const auto effort =
+      static_cast<std::int64_t>(static_cast<double>(effort_) * std::pow(kLengthening, cycle_));
+  const std::unique_ptr<ImprovementAgent> search =
+      SearchOf({level, rng()(), interrupt(), {}}, effort);
+  if (coarsest && cycle_ == 0) {
+    search->Step(levelled);
+  } else {
+    search->Adopt({Coarsen(current().placement, *problem_, *level), current().score});
+  }
+  Score before;
+  do {
+    before = search->best().score;
+    const std::int64_t end = counted.count() + effort;
+    while (counted.count() < end && !search->Finished()) search->Step(levelled);
+  } while (!search->Finished() && !Within(before, search->best().score, kWorthwhile));
+  current() = {Refine(search->best().placement, *level, *problem_), search->best().score};
+  Note(current());
+  if (--left_ == 0) ++cycle_;
+}
+
+void MultilevelSearch::SaveSearch(StateWriter& writer) const {
+  writer.Int(cycle_);
+  writer.Int(left_);
+  if (left_ == 0) return;
+  writer.Generator(merging_);
+  writer.Devices(first_);
+}
+
+void MultilevelSearch::LoadSearch(StateReader& reader) {
+  cycle_ = static_cast<int>(reader.Count("a number of cycles"));
+  left_ = static_cast<int>(reader.Count("a number of levels"));
+  if (left_ == 0) return;
+  reader.Generator(merging_);
+  first_ = reader.Devices();
+  BuildLevels();
+  if (left_ > static_cast<int>(levels_.size())) {
+    reader.Fail("expected at most as many levels as the groups have");
+  }
+}
+
+}  // namespace emplace
