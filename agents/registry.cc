@@ -193,7 +193,7 @@ AgentRegistry MakeRegistry() {
                                     kSeeded,
                                     kPerEvaluation));
   add(Entry<LearnedAgent>(
-      "learned", "Hill climbing whose moves a trained network ranks", kSeeded, kPerEvaluation));
+      "learned", "Multilevel search whose moves a trained network ranks", kSeeded, kPerEvaluation));
   add(Entry<EtfAgent>("m_etf",
                       "Earliest task first within the devices' memory (Jeon et al. 2020)",
                       kNone,

@@ -10,6 +10,7 @@ LearnedConfig::LearnedConfig() {
 
 void MoveTrainingConfig::Visit(FieldVisitor& v) {
   v.Field("samples", samples, "moves per problem and update whose gains are evaluated");
+  v.Field("merged", merged, "how often groups are merged before a search begins, at most");
   v.Field("growth",
           growth,
           "evaluations of a search between two updates, as a share of those it has made");
@@ -32,6 +33,10 @@ void LearnedConfig::Visit(FieldVisitor& v) {
           "of the ranking: Gumbel noise of this scale is added to the network's scores; 0: none");
   v.Field("patience", patience, "evaluations without improvement before a restart");
   v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
+  v.Field("windows", windows, "share of the moves that put a window of the schedule on one device");
+  v.Field("lists", lists, "share of the moves that place a window by list scheduling");
+  v.Field("coarsest", coarsest, "groups on the coarsest level");
+  v.Field("effort", effort, "evaluations per level of the first cycle");
   v.Group("moves", "what is drawn", [this](FieldVisitor& g) { moves.Visit(g); });
   v.Group("training", "of the network, by emplace generalize", [this](FieldVisitor& g) {
     training.Visit(g);

@@ -12,6 +12,7 @@ namespace emplace {
 /// How the network of `learned` is trained (learned_trainer.h).
 struct MoveTrainingConfig {
   int samples = 256;
+  int merged = 2;
   double growth = 0.25;
   int most_evaluations = 4000;
   int batch = 1024;
@@ -29,6 +30,9 @@ struct LearnedConfig {
   double temperature = 0.5;
   int patience = 400;
   double perturbation = 0.05;
+  double windows = 0.25, lists = 0.25;
+  int coarsest = 64;
+  std::int64_t effort = 512;
   MoveConfig moves;
   MoveTrainingConfig training;
   OptimizerConfig optimizer;

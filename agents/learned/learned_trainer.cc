@@ -5,8 +5,10 @@
 #include <numeric>
 #include <sstream>
 
+#include "agents/common/coarsening.h"
 #include "agents/improvement/counted_evaluator.h"
 #include "agents/learned/move_features.h"
+#include "agents/multilevel/levels.h"
 #include "framework/base/parallel.h"
 #include "framework/config/setting_error.h"
 
@@ -16,10 +18,13 @@ namespace {
 constexpr std::int64_t kLeastEvaluations = 64;  // of a search between two updates
 constexpr double kUnitGain = 0.002;             // that weighs as much as a move without gain
 constexpr double kMostWeight = 25;
-constexpr int kRanked = 32;  // moves among which the table looks for the best-ranked one
+constexpr int kMostMerged = 2;       // how often groups are merged before a search
+constexpr double kLargestGroup = 4;  // of merged ones, against their mean
+constexpr int kRanked = 32;          // moves among which the table looks for the best-ranked one
 
 const LearnedConfig& CheckedTraining(const LearnedConfig& config) {
   RequireRange("training.samples", config.training.samples, 1, 1e6);
+  RequireRange("training.merged", config.training.merged, 0, 100);
   RequireRange("training.growth", config.training.growth, 0, 1e6);
   RequireRange("training.most_evaluations", config.training.most_evaluations, 1, 1e9);
   RequireRange("training.batch", config.training.batch, 1, 1e6);
@@ -45,27 +50,40 @@ LearnedTrainer::LearnedTrainer(const TrainerContext& context, const LearnedConfi
       scorer_(std::make_shared<MoveScorer>(rng_)),
       core_(config.optimizer, PpoConfig{}, scorer_->parameters(), MoveTrainingRow().Fields()),
       searches_(problems_.size()) {
-  for (int problem = 0; problem < std::ssize(problems_); ++problem) Begin(problem);
+  for (int problem = 0; problem < std::ssize(problems_); ++problem) {
+    searches_[problem].drawn = Rng(rng_());
+    Begin(problem);
+  }
 }
 
 void LearnedTrainer::Begin(int problem) {
   Search& search = searches_[problem];
-  const std::uint64_t seed = rng_();
-  search.samples = Rng(rng_());
+  Rng rng = search.drawn;
+  search.level = problems_[problem];
+  const std::vector<double> costs = MeanCosts(*search.level);
+  const double cost = std::accumulate(costs.begin(), costs.end(), 0.0);
+  for (int merged = UniformInt(rng, config_.training.merged + 1); merged > 0; --merged) {
+    const double limit = kLargestGroup * cost / (0.5 * search.level->num_groups());
+    auto coarser = CoarserProblem(*search.level, nullptr, limit, rng);
+    if (coarser == nullptr) break;
+    search.level = std::move(coarser);
+  }
+  search.samples = Rng(rng());
   search.evaluations = 0;
-  search.agent = std::make_unique<LearnedAgent>(
-      AgentContext{problems_[problem], seed, {}, {}}, config_, scorer_);
+  search.agent =
+      std::make_unique<RankedSearch>(AgentContext{search.level, rng(), {}, {}}, config_, scorer_);
 }
 
-LearnedAgent::Samples LearnedTrainer::Advance(int problem, Evaluator& evaluator) {
+RankedSearch::Samples LearnedTrainer::Advance(int problem, Evaluator& evaluator) {
   Search& search = searches_[problem];
   const auto wanted = std::max(
       kLeastEvaluations,
       static_cast<std::int64_t>(config_.training.growth * static_cast<double>(search.evaluations)));
   CountedEvaluator counted(evaluator);
-  while (counted.count() < wanted && !search.agent->Finished()) search.agent->Step(counted);
+  LevelEvaluator levelled(counted, *search.level);
+  while (counted.count() < wanted && !search.agent->Finished()) search.agent->Step(levelled);
   search.evaluations += counted.count();
-  return search.agent->Sample(config_.training.samples, evaluator, search.samples);
+  return search.agent->Sample(config_.training.samples, levelled, search.samples);
 }
 
 Var LearnedTrainer::Loss(Tape& tape, std::span<const int> rows) const {
@@ -85,10 +103,12 @@ Var LearnedTrainer::Loss(Tape& tape, std::span<const int> rows) const {
 
 void LearnedTrainer::Step(std::span<Evaluator* const> evaluators) {
   for (int problem = 0; problem < std::ssize(problems_); ++problem) {
-    if (searches_[problem].evaluations >= config_.training.most_evaluations) Begin(problem);
+    if (searches_[problem].evaluations < config_.training.most_evaluations) continue;
+    searches_[problem].drawn = Rng(rng_());
+    Begin(problem);
   }
   for (const Search& search : searches_) evaluations_ -= search.evaluations;
-  std::vector<LearnedAgent::Samples> samples(problems_.size());
+  std::vector<RankedSearch::Samples> samples(problems_.size());
   ParallelFor(static_cast<int>(problems_.size()), threads_, [&](int problem) {
     samples[problem] = Advance(problem, *evaluators[problem]);
   });
@@ -102,7 +122,7 @@ void LearnedTrainer::Step(std::span<Evaluator* const> evaluators) {
   MoveTrainingRow row;
   row.samples = static_cast<double>(rows);
   std::ptrdiff_t next = 0;
-  for (const LearnedAgent::Samples& of : samples) {
+  for (const RankedSearch::Samples& of : samples) {
     features_.middleRows(next, of.features.rows()) = of.features;
     for (const double gain : of.gains) {
       gains_(next, 0) = static_cast<float>(gain);
@@ -150,6 +170,7 @@ void LearnedTrainer::Save(std::ostream& out) const {
   scorer_->SaveScale(writer);
   writer.Int(evaluations_);
   for (const Search& search : searches_) {
+    writer.Generator(search.drawn);
     writer.Generator(search.samples);
     writer.Int(search.evaluations);
     std::ostringstream state;
@@ -165,7 +186,10 @@ void LearnedTrainer::Load(std::istream& in) {
   core_.Load(reader);
   scorer_->LoadScale(reader);
   evaluations_ = reader.Count("a number of evaluations");
-  for (Search& search : searches_) {
+  for (int problem = 0; problem < std::ssize(problems_); ++problem) {
+    Search& search = searches_[problem];
+    reader.Generator(search.drawn);
+    Begin(problem);
     reader.Generator(search.samples);
     search.evaluations = reader.Count("a number of evaluations");
     std::istringstream state(reader.Text("the state of a search"));

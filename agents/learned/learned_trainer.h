@@ -3,8 +3,9 @@
 // How the network of `learned` is trained, on any number of graphs and clusters: by the gains of
 // moves in the placements that its own search comes to.
 //
-// Every problem has a search of its own (LearnedAgent), which ranks moves by the network as it is.
-// An update
+// Every problem has a search of its own (ranked_search.h), which ranks moves by the network as it
+// is. It begins with groups that were merged 0 to `merged` times (../multilevel/levels.h), each as
+// likely, so that the network sees the moves of all levels. An update
 //
 //   - lets each search make `growth` times as many evaluations as it has made, 64 or more, and
 //     begin anew after `most_evaluations`: samples come from early and from late placements;
@@ -27,7 +28,7 @@
 #include <span>
 #include <vector>
 
-#include "agents/learned/learned_agent.h"
+#include "agents/learned/ranked_search.h"
 #include "agents/policy_gradient/learner_core.h"
 #include "framework/search/policy_trainer.h"
 
@@ -56,12 +57,15 @@ class LearnedTrainer final : public PolicyTrainer {
 
  private:
   struct Search {
-    std::unique_ptr<LearnedAgent> agent;
-    Rng samples;                   // draws them
-    std::int64_t evaluations = 0;  // that it has made since it began
+    Rng drawn;  // what Begin() drew from
+    std::shared_ptr<const Problem> level;
+    std::unique_ptr<RankedSearch> agent;  // of the level
+    Rng samples;                          // draws them
+    std::int64_t evaluations = 0;         // that it has made since it began
   };
+  /// Makes the search of a problem from its `drawn`.
   void Begin(int problem);
-  LearnedAgent::Samples Advance(int problem, Evaluator& evaluator);
+  RankedSearch::Samples Advance(int problem, Evaluator& evaluator);
   /// Loss of some rows, as above. @return [1, 1]
   Var Loss(Tape& tape, std::span<const int> rows) const;
 

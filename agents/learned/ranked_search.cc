@@ -1,4 +1,4 @@
-#include "agents/learned/learned_agent.h"
+#include "agents/learned/ranked_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,12 +23,12 @@ const LearnedConfig& CheckedLearned(const LearnedConfig& config) {
   RequireRange("temperature", config.temperature, 0, 1e6);
   RequireRange("patience", config.patience, 1, 1e9);
   RequireRange("perturbation", config.perturbation, 0, 1);
+  RequireRange("lists", config.lists, 0, 1);
+  RequireRange("windows", config.windows, 0, 1 - config.lists);
   return config;
 }
 
-std::shared_ptr<const MoveScorer> ScorerOf(const LearnedConfig& config) {
-  return config.ranking == "none" ? nullptr : MoveScorer::Read(config.policy);
-}
+constexpr double kLargestList = 64;
 
 // Of a set of moves, in any order.
 std::uint64_t HashOf(std::span<const Move> moves) {
@@ -45,49 +45,63 @@ std::uint64_t HashOf(std::span<const Move> moves) {
 
 }  // namespace
 
-LearnedAgent::LearnedAgent(const AgentContext& context, const Config& config)
-    : LearnedAgent(context, CheckedLearned(config), ScorerOf(config)) {
-}
-
-LearnedAgent::LearnedAgent(const AgentContext& context,
-                           const Config& config,
+RankedSearch::RankedSearch(const AgentContext& context,
+                           const LearnedConfig& config,
                            std::shared_ptr<const MoveScorer> scorer)
-    : ImprovementAgent("learned", context, config.start),
+    : ImprovementAgent("ranked_search", context, config.start),
       config_(CheckedLearned(config)),
       proposer_(*context.problem, config.moves, "moves"),
+      windows_(*context.problem),
       features_of_(*context.problem),
       scorer_(std::move(scorer)),
       restarts_(config.perturbation),
       patience_(std::min<std::int64_t>(config.patience, 4 + 3 * proposer_.num_single_moves())) {
 }
 
-void LearnedAgent::Adopted() {
+void RankedSearch::Adopted() {
   current() = best();
   stale_ = 0;
   tried_.clear();
   restarts_.Found();
 }
 
-void LearnedAgent::MoveTo(std::size_t i) {
+void RankedSearch::MoveTo(std::size_t i) {
   candidates_.MoveTo(i, current());
   tried_.clear();
   if (Note(current())) restarts_.Found();
 }
 
-void LearnedAgent::Draw(int count, Evaluator& evaluator, Rng& rng) {
+void RankedSearch::Draw(int count, Evaluator& evaluator, Rng& rng) {
+  const Placement& placement = current().placement;
+  const Outcome outcome = evaluator.Evaluate(placement, {.op_times = true});
   pool_.Clear();
-  for (int i = 0; i < count; ++i) proposer_.Propose(rng, current().placement, pool_);
+  windows_.Set(placement, outcome);
+  windows_.BeginLists(placement);
+  for (int i = 0; i < count; ++i) Propose(rng);
   if (scorer_ == nullptr) return;
-  features_of_.Set(current().placement,
-                   evaluator.Evaluate(current().placement, {.op_times = true}));
+  features_of_.Set(placement, outcome);
   features_.resize(count, MoveFeatures::kCount);
-  const Neighbors pool = pool_.Of(current().placement);
+  const Neighbors pool = pool_.Of(placement);
   for (int i = 0; i < count; ++i) {
     features_of_.Write(pool.of(i), {features_.row(i).data(), MoveFeatures::kCount});
   }
 }
 
-std::vector<int> LearnedAgent::Ranked() {
+void RankedSearch::Propose(Rng& rng) {
+  const Placement& placement = current().placement;
+  const double drawn = Uniform01(rng);
+  const auto kind = static_cast<WindowKind>(UniformInt(rng, kNumWindowKinds));
+  if (drawn < config_.windows && windows_.ProposeTogether(kind, placement, rng, pool_)) {
+    return;
+  }
+  if (drawn >= config_.windows && drawn < config_.windows + config_.lists && windows_.any_times() &&
+      windows_.ProposeList(kind, kLargestList, rng, pool_)) {
+    return;
+  }
+  proposer_.Propose(rng, placement, pool_);
+}
+
+std::vector<int> RankedSearch::Ranked() {
   std::vector<int> order(pool_.size());
   std::iota(order.begin(), order.end(), 0);
   if (scorer_ == nullptr) return order;
@@ -102,7 +116,7 @@ std::vector<int> LearnedAgent::Ranked() {
   return order;
 }
 
-void LearnedAgent::Improve(Evaluator& evaluator) {
+void RankedSearch::Improve(Evaluator& evaluator) {
   if (stale_ >= patience_) {
     Restart(evaluator);
     return;
@@ -137,7 +151,7 @@ void LearnedAgent::Improve(Evaluator& evaluator) {
   }
 }
 
-void LearnedAgent::Restart(Evaluator& evaluator) {
+void RankedSearch::Restart(Evaluator& evaluator) {
   current() = best();
   const auto count = std::clamp<std::int64_t>(evaluator.remaining(), 1, config_.batch);
   restarts_.Propose(proposer_, rng(), best().placement, count, candidates_.moves());
@@ -146,7 +160,7 @@ void LearnedAgent::Restart(Evaluator& evaluator) {
   stale_ = 0;
 }
 
-LearnedAgent::Samples LearnedAgent::Sample(int count, Evaluator& evaluator, Rng& rng) {
+RankedSearch::Samples RankedSearch::Sample(int count, Evaluator& evaluator, Rng& rng) {
   Draw(count, evaluator, rng);
   NeighborBatch batch;
   batch.moves() = pool_;
@@ -163,7 +177,7 @@ LearnedAgent::Samples LearnedAgent::Sample(int count, Evaluator& evaluator, Rng&
   return samples;
 }
 
-void LearnedAgent::SaveSearch(StateWriter& writer) const {
+void RankedSearch::SaveSearch(StateWriter& writer) const {
   writer.Int(stale_);
   restarts_.Save(writer);
   std::vector<std::uint64_t> tried(tried_.begin(), tried_.end());
@@ -172,7 +186,7 @@ void LearnedAgent::SaveSearch(StateWriter& writer) const {
   for (const std::uint64_t hash : tried) writer.Int(static_cast<std::int64_t>(hash));
 }
 
-void LearnedAgent::LoadSearch(StateReader& reader) {
+void RankedSearch::LoadSearch(StateReader& reader) {
   stale_ = reader.Count("a number of evaluations");
   restarts_.Load(reader);
   tried_.clear();

@@ -5,19 +5,24 @@
 // what the schedule says of the groups that move (move_features.h): it costs much less
 // than an evaluation, and most moves of a good placement gain nothing.
 //
-// A step from placement x evaluates x once more for its schedule, draws `pool` moves
-// (../common/moves.h), and ranks them by score + `temperature` times Gumbel noise, which draws
-// without replacement in proportion to exp(score / temperature). The first `tries` of them, those
-// evaluated from x before left out, are evaluated, `batch` at a time, until the best of a batch is
-// better than x, or as good: that becomes x. After `patience` evaluations without a better
-// placement, or once three times as many as there are moves of single groups, the search goes on
-// from a perturbation of the best one, as hill_climb does.
+// A step from placement x evaluates x once more for its schedule, and draws `pool` moves:
 //
-// `ranking: none` leaves the network out: the same search, its moves in random order.
+// - a share `windows` of them put a window of the schedule on one device, a share `lists` place one
+//   by list scheduling (../large_neighborhood/window_proposals.h), each kind of window as likely;
+// - the others, and those that would move nothing, are of ../common/moves.h.
+//
+// It ranks them by score + `temperature` times Gumbel noise, which draws without replacement in
+// proportion to exp(score / temperature). The first `tries` of them, those evaluated from x before
+// left out, are evaluated, `batch` at a time, until the best of a batch is better than x, or as
+// good: that becomes x. After `patience` evaluations without a better placement, or once three
+// times as many as there are moves of single groups, the search goes on from a perturbation of the
+// best one, as hill_climb does.
+//
+// Without a network its moves are tried in random order.
 //
 // Imitating search with a graph's features is the idea of A. Paliwal et al., REGAL, ICLR 2020, and
-// of the first stage of X. Yao et al., DOPPLER, 2025 [R]; ranking single changes by a network that
-// saw their exact gains is ours.
+// of the first stage of X. Yao et al., DOPPLER, 2025 [R]; ranking changes by a network that saw
+// their exact gains is ours.
 
 #include <memory>
 #include <span>
@@ -27,24 +32,19 @@
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
 #include "agents/improvement/perturbed_restarts.h"
+#include "agents/large_neighborhood/window_proposals.h"
 #include "agents/learned/learned_config.h"
 #include "agents/learned/move_features.h"
 #include "agents/learned/move_scorer.h"
 
 namespace emplace {
 
-class LearnedTrainer;
-
-class LearnedAgent final : public ImprovementAgent {
+class RankedSearch : public ImprovementAgent {
  public:
-  using Config = LearnedConfig;
-  using Trainer = LearnedTrainer;
-  /// @throws SettingError for an unknown start, a policy that cannot be read, or a number out of
-  ///   range
-  LearnedAgent(const AgentContext& context, const Config& config);
-  /// With a network that is being trained. @param scorer  not null
-  LearnedAgent(const AgentContext& context,
-               const Config& config,
+  /// @param scorer  null: moves are tried in random order
+  /// @throws SettingError for an unknown start or a number out of range
+  RankedSearch(const AgentContext& context,
+               const LearnedConfig& config,
                std::shared_ptr<const MoveScorer> scorer);
 
   /// Moves from the current placement, as the search would draw them, and what they gain.
@@ -64,13 +64,16 @@ class LearnedAgent final : public ImprovementAgent {
   void Restart(Evaluator& evaluator);
   /// Fills pool_ and, with a network, features_.
   void Draw(int count, Evaluator& evaluator, Rng& rng);
+  /// Adds a move to pool_.
+  void Propose(Rng& rng);
   /// The moves of the pool, best-ranked first.
   std::vector<int> Ranked();
   /// Goes to the i-th of the candidates.
   void MoveTo(std::size_t i);
 
-  Config config_;
+  LearnedConfig config_;
   MoveProposer proposer_;
+  WindowProposer windows_;
   MoveFeatures features_of_;
   std::shared_ptr<const MoveScorer> scorer_;  // nullptr: none
   PerturbedRestarts restarts_;
