@@ -21,7 +21,7 @@ struct ColumnFields {
     v.Field("label", label, "heading");
     v.Field("agent", agent, "label of the agent");
     v.Field("value", value, "of the agent's runs");
-    v.Field("target", target, "of evaluations_to and seconds_to");
+    v.Field("target", target, "of the values that end in _to, and of reached");
     v.Field("formula", formula, "of other columns");
     v.Field("unit", unit, "of the formula's numbers");
     v.Field("where", where, "further conditions on the runs");
@@ -33,17 +33,21 @@ struct NamedValue {
   ColumnValue value;
   const char* unit;  // "": that of the table
 };
-constexpr NamedValue kValues[] = {{"step_time", ColumnValue::kStepTime, ""},
-                                  {"evaluations", ColumnValue::kEvaluations, "count"},
-                                  {"seconds", ColumnValue::kSeconds, "s"},
-                                  {"hardware_hours", ColumnValue::kHardwareHours, "h"},
-                                  {"evaluations_to", ColumnValue::kEvaluationsTo, "count"},
-                                  {"seconds_to", ColumnValue::kSecondsTo, "s"},
-                                  {"bound", ColumnValue::kBound, ""},
-                                  {"best_known", ColumnValue::kBestKnown, ""},
-                                  {"gap", ColumnValue::kGap, "percent"},
-                                  {"optimal", ColumnValue::kOptimal, "count"},
-                                  {"noise_regret", ColumnValue::kNoiseRegret, "percent"}};
+constexpr NamedValue kValues[] = {
+    {"step_time", ColumnValue::kStepTime, ""},
+    {"evaluations", ColumnValue::kEvaluations, "count"},
+    {"seconds", ColumnValue::kSeconds, "s"},
+    {"hardware_hours", ColumnValue::kHardwareHours, "h"},
+    {"evaluations_to", ColumnValue::kEvaluationsTo, "count"},
+    {"seconds_to", ColumnValue::kSecondsTo, "s"},
+    {"expected_evaluations_to", ColumnValue::kExpectedEvaluationsTo, "count"},
+    {"expected_seconds_to", ColumnValue::kExpectedSecondsTo, "s"},
+    {"reached", ColumnValue::kReached, "percent"},
+    {"bound", ColumnValue::kBound, ""},
+    {"best_known", ColumnValue::kBestKnown, ""},
+    {"gap", ColumnValue::kGap, "percent"},
+    {"optimal", ColumnValue::kOptimal, "count"},
+    {"noise_regret", ColumnValue::kNoiseRegret, "percent"}};
 
 const NamedValue& FindValue(const std::string& name, const ConfigNode& place) {
   std::vector<std::string> names;
@@ -68,7 +72,9 @@ void ReadAgentColumn(const ConfigNode& node,
   }
   if (HasTarget(column.value) != !fields.target.empty()) {
     PlaceOf(node, "target")
-        .Fail("expected target: FORMULA with value: evaluations_to or seconds_to, only there");
+        .Fail(
+            "expected target: FORMULA with value: evaluations_to, seconds_to, "
+            "expected_evaluations_to, expected_seconds_to or reached, only there");
   }
   if (!fields.target.empty()) column.formula.emplace(fields.target, node.At("target"));
 }

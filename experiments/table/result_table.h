@@ -3,7 +3,8 @@
 // The numbers of a table, from a layout and runs.
 //
 // A cell is the median over the seeds of its agent; what does not fit (OOM, out of memory) counts
-// as infinite. Its interval is the 95 % percentile bootstrap interval of that median (Efron and
+// as infinite; but for expected_seconds_to, expected_evaluations_to and reached, which are of all
+// seeds together (row_values.h). Its interval is the 95 % percentile bootstrap interval of that median (Efron and
 // Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; cited from memory): 10,000
 // resamples of the seeds with replacement, from a fixed generator, so that the same runs give the
 // same bytes. The agents of a row are resampled independently; columns of one agent share their

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -67,21 +68,46 @@ void RequireAlike(const std::vector<const ResultRun*>& runs,
   }
 }
 
-// The number of `run` in one resample; -1 stands for the runs as they are.
-using ValueOf = std::function<double(int run, int resample)>;
+// A number of the runs `drawn` in one resample; -1 stands for the runs as they are.
+using StatisticOf = std::function<double(const std::vector<int>& drawn, int resample)>;
 
-Resampled MedianOfRuns(int num_runs, bool by_chance, Rng rng, const ValueOf& value_of) {
+Resampled OfRuns(int num_runs, bool by_chance, Rng rng, const StatisticOf& statistic) {
   Resampled number;
-  std::vector<double> values(num_runs);
-  for (int i = 0; i < num_runs; ++i) values[i] = value_of(i, -1);
-  number.value = Median(values);
+  std::vector<int> drawn(num_runs);
+  std::iota(drawn.begin(), drawn.end(), 0);
+  number.value = statistic(drawn, -1);
   if (num_runs == 1 && !by_chance) return number;
   number.samples.resize(kTableResamples);
   for (int b = 0; b < kTableResamples; ++b) {
-    for (double& value : values) value = value_of(UniformInt(rng, num_runs), b);
-    number.samples[b] = Median(values);
+    for (int& run : drawn) run = UniformInt(rng, num_runs);
+    number.samples[b] = statistic(drawn, b);
   }
   return number;
+}
+
+// @param reached  by run: when; infinite: never   @param ends  by run: when it ended
+double ExpectedOf(const std::vector<double>& reached, const std::vector<double>& ends) {
+  double spent = 0;
+  int num_reached = 0;
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (std::isnan(reached[i])) return kUndefined;
+    num_reached += std::isfinite(reached[i]);
+    spent += std::isfinite(reached[i]) ? reached[i] : ends[i];
+  }
+  return num_reached > 0 ? spent / num_reached : kInfinite;
+}
+
+double ShareOf(const std::vector<double>& reached) {
+  double share = 0;
+  for (const double when : reached) {
+    if (std::isnan(when)) return kUndefined;
+    share += std::isfinite(when) / static_cast<double>(reached.size());
+  }
+  return share;
+}
+
+bool IsInSeconds(ColumnValue value) {
+  return value == ColumnValue::kSecondsTo || value == ColumnValue::kExpectedSecondsTo;
 }
 
 // Evaluations or seconds until the best step time was at most `target` [unit].
@@ -94,8 +120,7 @@ double WhenReached(const std::vector<BestSoFar>& best,
     return point.best_ns * per_nanosecond > target;
   });
   if (first == best.end()) return kInfinite;
-  return value == ColumnValue::kSecondsTo ? first->seconds
-                                          : static_cast<double>(first->evaluations);
+  return IsInSeconds(value) ? first->seconds : static_cast<double>(first->evaluations);
 }
 
 double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit) {
@@ -120,6 +145,9 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
       return run.noise_regret;
     case ColumnValue::kEvaluationsTo:
     case ColumnValue::kSecondsTo:
+    case ColumnValue::kExpectedEvaluationsTo:
+    case ColumnValue::kExpectedSecondsTo:
+    case ColumnValue::kReached:
     case ColumnValue::kFormula:
       break;
   }
@@ -227,22 +255,33 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
     for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
     number.value = Median(numbers);
     if (HasInterval(column.value)) {
-      number = MedianOfRuns(
-          num_runs, false, GeneratorFor(group), [&](int run, int) { return numbers[run]; });
+      std::vector<double> drawn_numbers(num_runs);
+      const auto median = [&](const std::vector<int>& drawn, int) {
+        for (int i = 0; i < num_runs; ++i) drawn_numbers[i] = numbers[drawn[i]];
+        return Median(drawn_numbers);
+      };
+      number = OfRuns(num_runs, false, GeneratorFor(group), median);
     }
   } else {
     const Resampled target = Evaluate(*column.formula);
     if (!target.run) return target;
     std::vector<std::vector<BestSoFar>> curves;
     for (const ResultRun* run : done) curves.push_back(ReadBestSoFar(*run));
-    const auto value_of = [&](int run, int resample) {
-      return WhenReached(curves[run],
-                         resample < 0 ? target.value : target.At(resample),
-                         PerNanosecond(unit_),
-                         column.value);
+    const auto when = [&](int run, double at_most) {
+      return WhenReached(curves[run], at_most, PerNanosecond(unit_), column.value);
     };
-    for (int i = 0; i < num_runs; ++i) numbers[i] = value_of(i, -1);
-    number = MedianOfRuns(num_runs, !target.samples.empty(), GeneratorFor(group), value_of);
+    for (int i = 0; i < num_runs; ++i) numbers[i] = when(i, target.value);
+    std::vector<double> reached(num_runs), ends(num_runs);
+    const auto statistic = [&](const std::vector<int>& drawn, int resample) {
+      for (int i = 0; i < num_runs; ++i) {
+        const ResultRun& run = *done[drawn[i]];
+        reached[i] = when(drawn[i], resample < 0 ? target.value : target.At(resample));
+        ends[i] = IsInSeconds(column.value) ? run.seconds : static_cast<double>(run.evaluations);
+      }
+      if (column.value == ColumnValue::kReached) return ShareOf(reached);
+      return IsExpected(column.value) ? ExpectedOf(reached, ends) : Median(reached);
+    };
+    number = OfRuns(num_runs, !target.samples.empty(), GeneratorFor(group), statistic);
   }
   num_finite_[index] = static_cast<int>(
       std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); }));

@@ -2,6 +2,15 @@
 
 // The numbers of one row of a table: medians over seeds, formulas of them, and both in every
 // resample of the bootstrap (result_table.h).
+//
+// What it is expected to take until a target is reached, if a search that ends without is begun
+// anew with another seed, is
+//
+//   sum over all runs of min(when it was reached, when the run ended) / number that reached it
+//
+// the expected running time of COCO (Hansen, Auger, Ros, Mersmann, Tusar and Brockhoff, "COCO: a
+// platform for comparing continuous optimizers in a black-box setting", Optimization Methods and
+// Software 36(1), 2021 [R]). Unlike a median it counts what searching in vain has cost.
 
 #include <limits>
 #include <map>
@@ -54,7 +63,7 @@ class RowValues {
   const Resampled& column(int index) const { return columns_[index]; }
   /// Runs of the column, done or not; none for a formula.
   const std::vector<const ResultRun*>& runs(int index) const { return runs_[index]; }
-  /// How many of them have a finite number.
+  /// How many of them have a finite number; with a target: reached it.
   int num_finite(int index) const { return num_finite_[index]; }
 
   /// The value of a formula of columns, in their units. A name that is no column is told in

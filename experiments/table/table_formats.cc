@@ -16,8 +16,11 @@ constexpr size_t kListedFailures = 20;
 // Step times, and what is infinite where no placement fits.
 bool IsStepTime(const ResultTableColumn& column) {
   static const std::set<std::string> kUnits = {"s", "ms", "us", "ns"};
-  static const std::set<ColumnValue> kOfStepTimes = {
-      ColumnValue::kStepTime, ColumnValue::kBound, ColumnValue::kGap, ColumnValue::kNoiseRegret};
+  static const std::set<ColumnValue> kOfStepTimes = {ColumnValue::kStepTime,
+                                                     ColumnValue::kBound,
+                                                     ColumnValue::kBestKnown,
+                                                     ColumnValue::kGap,
+                                                     ColumnValue::kNoiseRegret};
   return kOfStepTimes.contains(column.value) ||
          (column.value == ColumnValue::kFormula && kUnits.contains(column.unit));
 }
@@ -137,7 +140,8 @@ CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column) {
   if (cell.fitting < cell.done && (cell.fitting > 0 || cell.done > 1)) {
     if (column.value == ColumnValue::kStepTime) {
       text.note = fmt::format("({} of {} fit)", cell.fitting, cell.done);
-    } else if (HasTarget(column.value) && !std::isnan(cell.value)) {
+    } else if (HasTarget(column.value) && column.value != ColumnValue::kReached &&
+               !std::isnan(cell.value)) {
       text.note = fmt::format("({} of {} reach it)", cell.fitting, cell.done);
     }
   }
@@ -176,6 +180,13 @@ std::vector<std::string> LegendOf(const ResultTable& table) {
                          : "",
       AnyCell(table, "OOM") ? "; OOM: no placement that was found fits" : "",
       AnyCell(table, "–") ? "; –: undefined" : ""));
+  if (std::any_of(table.columns.begin(), table.columns.end(), [](const ResultTableColumn& column) {
+        return IsExpected(column.value);
+      })) {
+    legend.emplace_back(
+        "Expected: what all seeds together took, each until the target or its own end, over the "
+        "number of seeds that reached it (the expected running time of COCO).");
+  }
   if (HasPublished(table)) AppendPublished(table, legend);
   if (!table.note.empty()) legend.push_back(table.note);
   if (table.failed > 0 || table.left > 0) {

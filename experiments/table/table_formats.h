@@ -31,8 +31,8 @@ std::string TableCsv(const ResultTable& table);
 ///   {"format": "emplace-table", "version": 1, "title", "note", "unit",
 ///    "heads": ["graph"], "columns": [{"name", "label", "unit", "value"}],
 ///    "rows": [{"heads": ["nmt"], "cells": {NAME: {"state", "median", "low", "high", "seeds",
-///      "fitting", "failed", "planned", "missing": [], "published": {"state", "value",
-///      "confidence"} or null}}}],
+///      "fitting" (or reaching the target), "failed", "planned", "missing": [], "published":
+///      {"state", "value", "confidence"} or null}}}],
 ///    "published": {"source", "confidence"} or null,
 ///    "claims": [{"text", "confidence", "holds", "in", "verdict", "rows_held", "share",
 ///      "rows": [{"row": 0, "verdict", "left", "right", "share", "missing": []}]}],
@@ -40,7 +40,8 @@ std::string TableCsv(const ResultTable& table);
 std::string TableJson(const ResultTable& table);
 
 /// What a cell holds, in a word: "number"; "oom" (nothing fits), "not reached" (the target of
-/// evaluations_to or seconds_to), "infinite" and "undefined" (of formulas); "not run", "failed".
+/// evaluations_to, seconds_to and what is expected of them), "infinite" and "undefined" (of
+/// formulas); "not run", "failed".
 std::string CellState(const TableCell& cell, const ResultTableColumn& column);
 
 /// A number of a column for people: "1.570", "OOM", "not reached", "19.5", "–" for undefined.

@@ -37,6 +37,12 @@ std::string ToText(ColumnValue value) {
       return "evaluations_to";
     case ColumnValue::kSecondsTo:
       return "seconds_to";
+    case ColumnValue::kExpectedEvaluationsTo:
+      return "expected_evaluations_to";
+    case ColumnValue::kExpectedSecondsTo:
+      return "expected_seconds_to";
+    case ColumnValue::kReached:
+      return "reached";
     case ColumnValue::kBound:
       return "bound";
     case ColumnValue::kBestKnown:

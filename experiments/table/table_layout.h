@@ -13,6 +13,7 @@
 //     - {name: rl, label: RL, agent: seq2seq}
 //     - {name: expert, agent: expert}
 //     - {name: found, agent: seq2seq, value: evaluations_to, target: "1.01 * rl"}
+//     - {name: expected, agent: seq2seq, value: expected_seconds_to, target: 1.01 * best_known}
 //     - {name: speedup, label: speed-up, formula: "expert / rl - 1", unit: percent}
 //     - {name: best_known, value: best_known}         of all runs of the row
 //   published: {source: "Mirhoseini et al., ICML 2017, table 1", confidence: R}
@@ -69,7 +70,12 @@ enum class ColumnValue : std::uint8_t {
   kEvaluationsTo,  ///< placements simulated until the best one was at most the target; infinite if
                    ///< it never was
   kSecondsTo,      ///< of search until then [s]
-  kBound,          ///< proven lower bound of the problem; of several problems the least
+  kExpectedEvaluationsTo,  ///< placements simulated by all runs, each until then or, if it never
+                           ///< was, until its end, over the number of runs in which it was: the
+                           ///< expected running time of COCO (row_values.h); infinite if in none
+  kExpectedSecondsTo,      ///< the same of search [s]
+  kReached,                ///< share of the runs in which it was
+  kBound,                  ///< proven lower bound of the problem; of several problems the least
   kBestKnown,    ///< the shortest step time of all runs, whatever agent and seed; infinite if none
                  ///< fits
   kGap,          ///< step time / bound - 1
@@ -78,9 +84,15 @@ enum class ColumnValue : std::uint8_t {
   kFormula,      ///< of other columns
 };
 
-/// Whether a column tells when a target was reached.
+/// Is it computed of all runs together, with the end of those that did not reach the target?
+constexpr bool IsExpected(ColumnValue value) {
+  return value == ColumnValue::kExpectedEvaluationsTo || value == ColumnValue::kExpectedSecondsTo;
+}
+
+/// Whether a column tells when, or how often, a target was reached.
 constexpr bool HasTarget(ColumnValue value) {
-  return value == ColumnValue::kEvaluationsTo || value == ColumnValue::kSecondsTo;
+  return value == ColumnValue::kEvaluationsTo || value == ColumnValue::kSecondsTo ||
+         value == ColumnValue::kReached || IsExpected(value);
 }
 
 /// One column.

@@ -258,7 +258,26 @@ TEST_CASE("other numbers of a run") {
   CHECK(values.column(3).value == 1.5);
 }
 
-TEST_CASE("evaluations until a target") {
+// Gives a run a file: an evaluation each half second, and an end half a second after the last.
+// @param best  so far, per evaluation [ns]
+void WriteCurve(ResultRun& run, const std::filesystem::path& path, std::vector<double> best) {
+  run.file = path;
+  run.group = "/agents/rl";
+  run.evaluations = std::ssize(best);
+  run.seconds = 0.5 * static_cast<double>(best.size() + 1);
+  std::vector<std::int64_t> index;
+  std::vector<double> seconds;
+  for (size_t i = 0; i < best.size(); ++i) {
+    index.push_back(static_cast<std::int64_t>(i));
+    seconds.push_back(0.5 * static_cast<double>(i + 1));
+  }
+  ResultsFile file(path);
+  file.WriteTable("/agents/rl/evaluations",
+                  {{"index", index}, {"wall_seconds", seconds}, {"best_step_time_ns", best}});
+  file.Commit();
+}
+
+TEST_CASE("when a target is reached") {
   const TempDir folder;
   ResultRuns runs;
   // Best so far per evaluation [ns]; NaN until something fits.
@@ -266,18 +285,12 @@ TEST_CASE("evaluations until a target") {
       {std::nan(""), 40, 40, 30, 20}, {50, 50, 25, 25, 25}, {60, 60, 60, 60, 60}};
   for (size_t i = 0; i < curves.size(); ++i) {
     ResultRun run = MakeRun("g", "rl", i, curves[i].back() * 1e-9);
-    run.file = folder / (std::to_string(i) + ".h5");
-    run.group = "/agents/rl";
-    ResultsFile file(run.file);
-    file.WriteTable("/agents/rl/evaluations",
-                    {{"index", std::vector<std::int64_t>{0, 1, 2, 3, 4}},
-                     {"wall_seconds", std::vector<double>{0.5, 1, 1.5, 2, 2.5}},
-                     {"best_step_time_ns", curves[i]}});
-    file.Commit();
+    WriteCurve(run, folder / (std::to_string(i) + ".h5"), curves[i]);
     runs.runs.push_back(run);
   }
   CHECK(ReadBestSoFar(runs.runs[0]).size() == 3);
   AddRuns(runs, "g", "gpu", {25e-9});
+  WriteCurve(runs.runs.back(), folder / "gpu.h5", {25});
   AddRuns(runs, "g", "oom", {kOom});
   const RowValues values = ValuesOf(
       LayoutOf("unit: ns\ncolumns:\n  - {name: rl, agent: rl}\n  - {agent: gpu}\n  - {agent: oom}\n"
@@ -288,7 +301,16 @@ TEST_CASE("evaluations until a target") {
                "  - {name: to_oom, agent: rl, value: evaluations_to, target: oom}\n"
                "  - {name: to_none, agent: rl, value: evaluations_to, target: 2 * none}\n"
                "  - {name: none, agent: none}\n"
-               "  - {name: seconds, agent: rl, value: seconds_to, target: gpu}\n"),
+               "  - {name: seconds, agent: rl, value: seconds_to, target: gpu}\n"
+               "  - {name: e_25, agent: rl, value: expected_evaluations_to, target: gpu}\n"
+               "  - {name: s_25, agent: rl, value: expected_seconds_to, target: gpu}\n"
+               "  - {name: r_25, agent: rl, value: reached, target: gpu}\n"
+               "  - {name: e_1, agent: rl, value: expected_evaluations_to, target: 1}\n"
+               "  - {name: r_1, agent: rl, value: reached, target: 1}\n"
+               "  - {name: e_oom, agent: rl, value: expected_evaluations_to, target: oom}\n"
+               "  - {name: r_oom, agent: rl, value: reached, target: oom}\n"
+               "  - {name: r_50, agent: rl, value: reached, target: 50}\n"
+               "  - {name: e_gpu, agent: gpu, value: expected_evaluations_to, target: 25}\n"),
       runs);
   // At most 25: after 5, 3 and never.
   CHECK(values.column(3).value == 5);
@@ -301,6 +323,23 @@ TEST_CASE("evaluations until a target") {
   CHECK(values.num_finite(4) == 1);
   CHECK(values.column(5).value == kOom);
   CHECK(values.num_finite(5) == 0);
+  // Expected: after 5 and 3 evaluations, and 5 in vain, (5 + 3 + 5) / 2; of 2.5 s, 1.5 s and, in
+  // vain, 3 s, 7 / 2.
+  CHECK(values.column(11).value == 6.5);
+  CHECK(values.num_finite(11) == 2);
+  CHECK(values.column(12).value == 3.5);
+  CHECK(values.column(13).value == doctest::Approx(200.0 / 3));
+  CHECK(PercentileInterval(values.column(11))->low == 3);  // three times the second seed
+  CHECK(PercentileInterval(values.column(11))->high == kOom);
+  CHECK(PercentileInterval(values.column(13))->low == 0);
+  CHECK(PercentileInterval(values.column(13))->high == doctest::Approx(100));
+  CHECK(values.column(14).value == kOom);
+  CHECK(values.column(15).value == 0);
+  CHECK(std::isnan(values.column(16).value));
+  CHECK(std::isnan(values.column(17).value));
+  CHECK(values.column(18).value == doctest::Approx(200.0 / 3));
+  CHECK(values.column(19).value == 1);  // without chance: one run, no interval
+  CHECK_FALSE(PercentileInterval(values.column(19)));
   // The median is 25, reached exactly by the seed that ends there.
   CHECK(values.column(6).value == 5);
   CHECK(std::isnan(values.column(7).value));

@@ -242,6 +242,26 @@ TEST_CASE("numbers for people") {
   CHECK(text(kOom, "count", ColumnValue::kEvaluationsTo) == "not reached");
   CHECK(text(kOom, "s", ColumnValue::kSecondsTo) == "not reached");
   CHECK(text(0.402, "s", ColumnValue::kSecondsTo) == "0.402");
+  CHECK(text(6.5, "count", ColumnValue::kExpectedEvaluationsTo) == "6.5");
+  CHECK(text(kOom, "s", ColumnValue::kExpectedSecondsTo) == "not reached");
+  CHECK(text(0, "percent", ColumnValue::kReached) == "0.0");
+  CHECK(text(kOom, "s", ColumnValue::kBestKnown) == "OOM");
+}
+
+TEST_CASE("what is expected says how many seeds reach it, the share does not repeat it") {
+  TableCell cell;
+  cell.run = true;
+  cell.value = 6.5;
+  cell.done = cell.planned = 3;
+  cell.fitting = 2;
+  const ResultTableColumn expected{"e", "e", "count", ColumnValue::kExpectedEvaluationsTo};
+  CHECK(DescribeCell(cell, expected).note == "(2 of 3 reach it)");
+  CHECK(DescribeCell(cell, {"r", "r", "percent", ColumnValue::kReached}).note.empty());
+  ResultTable table;
+  table.columns = {expected};
+  CHECK(LegendOf(table).at(1).starts_with("Expected: what all seeds together took"));
+  table.columns[0].value = ColumnValue::kEvaluationsTo;
+  CHECK(LegendOf(table).size() == 1);
 }
 
 }  // namespace

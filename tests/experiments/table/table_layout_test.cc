@@ -117,7 +117,10 @@ TEST_CASE("columns and formulas") {
   CheckHolds(RefusalWith(", target: 1.01 * rl", ""), "expected target: FORMULA");
   CheckHolds(RefusalWith("value: evaluations_to", "value: seconds"), "expected target: FORMULA");
   CheckHolds(RefusalWith("value: evaluations_to, target: 1.01 * rl", "value: seconds_to"),
-             "expected target: FORMULA with value: evaluations_to or seconds_to");
+             "expected target: FORMULA with value: evaluations_to, seconds_to, "
+             "expected_evaluations_to, expected_seconds_to or reached");
+  CheckHolds(RefusalWith("value: evaluations_to, target: 1.01 * rl", "value: reached"),
+             "expected target: FORMULA");
   CheckHolds(RefusalWith("unit: percent}", "unit: percent, agent: x}"),
              "is not for columns with a formula");
   CheckHolds(RefusalWith("{agent: expert}", "{name: expert}"), "expected agent: LABEL");
@@ -132,6 +135,17 @@ TEST_CASE("columns and formulas") {
   // The row says whose step time it is.
   CHECK(LayoutOf("rows: [graph, agent]\ncolumns: [{name: t}]").columns.size() == 1);
   CHECK(LayoutOf("rows: [{graph: g, agent: heft}]\ncolumns: [{name: t}]").columns.size() == 1);
+}
+
+TEST_CASE("units of what has a target") {
+  const TableLayout layout = LayoutOf(
+      "unit: ms\ncolumns:\n  - {agent: rl}\n"
+      "  - {name: n, agent: rl, value: expected_evaluations_to, target: 1.01 * rl}\n"
+      "  - {name: s, agent: rl, value: expected_seconds_to, target: 1.01 * rl}\n"
+      "  - {name: share, agent: rl, value: reached, target: 1.01 * rl}\n");
+  CHECK(layout.columns[1].unit == "count");
+  CHECK(layout.columns[2].unit == "s");
+  CHECK(layout.columns[3].unit == "percent");
 }
 
 TEST_CASE("claims") {
