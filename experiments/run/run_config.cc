@@ -111,6 +111,11 @@ void RunConfig::Visit(FieldVisitor& v) {
   v.Field("cluster",
           cluster,
           "required: where to place it, a name of `emplace list clusters` or a path");
+  v.AddedField("split",
+               split,
+               "",
+               "name of the part of a comparison that this problem belongs to, for tables and "
+               "figures: \"unseen graphs\". Changes no result");
   v.Field("costs",
           costs,
           "measured costs of the machine, a name of `emplace list costs` or a path; none: the "

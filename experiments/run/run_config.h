@@ -19,7 +19,7 @@ namespace emplace {
 
 /// The YAML file, key by key; Visit() has a sentence on each.
 struct RunConfig {
-  std::string graph, cluster;
+  std::string graph, cluster, split;
   std::string costs = "none";
   std::string semantics = "queue";
   std::string priority = "id";

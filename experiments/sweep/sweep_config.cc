@@ -175,7 +175,7 @@ class RunPattern {
       const std::string value = FlowText(node_.At(key));
       if (key == "agent"  ? value != label
           : key == "seed" ? value != std::to_string(seed)
-                          : value != FlowText(Find(resolved, key))) {
+                          : value != ValueOf(resolved, key)) {
         return false;
       }
     }
@@ -196,12 +196,14 @@ class RunPattern {
   }
 
  private:
-  static ConfigNode Find(ConfigNode node, std::string_view path) {
+  // Keys that are left out of resolved configs at their defaults have no value.
+  static std::optional<std::string> ValueOf(ConfigNode node, std::string_view path) {
     for (size_t dot; (dot = path.find('.')) != std::string_view::npos;
          path.remove_prefix(dot + 1)) {
       node = node.At(path.substr(0, dot));
     }
-    return node.At(path);
+    if (!node.Has(path)) return std::nullopt;
+    return FlowText(node.At(path));
   }
 
   ConfigNode node_;

@@ -6,7 +6,7 @@
 //   base: {semantics: queue, budget: {evaluations: 12000, seconds: 0}, seeds: 0:3,
 //          agents: [single_gpu, {name: expert, rules: nmt}, seq2seq]}
 //   overrides:                                    one after another in the place of base's keys
-//     - {graph: nmt, coarsen: [colocate, gradients]}
+//     - {graph: nmt, coarsen: [colocate, gradients], split: unseen graphs}
 //     - {config: ./cells/rnnlm.yaml}                            a whole run config below base
 //     - {graph: rnnlm, agents.expert.rules: rnnlm}              a setting of the agent labelled so
 //   grid:                                         each of these with each override

@@ -164,6 +164,23 @@ TEST_CASE("what is excluded") {
   CHECK(Contains(files.Refusal(grid + "exclude: [{}]\n"), "expected at least one key"));
 }
 
+TEST_CASE("problems of a split") {
+  const ConfigFiles files;
+  const std::string text =
+      kBase +
+      "overrides:\n  - {split: seen graphs}\n  - {graph: h.json, split: unseen}\n"
+      "  - {graph: h.json, semantics: stream}\n";
+  const SweepPlan plan = files.Read(text);
+  CHECK(plan.configs[0].config.split == "seen graphs");
+  CHECK(Contains(plan.runs[0].description, "split=seen graphs"));
+  CHECK(Contains(plan.configs[1].ResolvedYaml(), "split: unseen"));
+  CHECK_FALSE(Contains(plan.configs[2].ResolvedYaml(), "split"));
+  const SweepPlan unseen = files.Read(text, {"only=[{split: unseen}]"});
+  REQUIRE(unseen.configs.size() == 1);
+  CHECK(unseen.configs[0].config.split == "unseen");
+  CHECK(Contains(files.Refusal(text, {"only=[{split: other}]"}), "{split: other} matches no run"));
+}
+
 TEST_CASE("only some runs") {
   const ConfigFiles files;
   const std::string grid = kBase + "grid: {graph: [g.json, h.json]}\n";
