@@ -9,7 +9,7 @@ from typing import Callable, Sequence
 
 import pandas as pd
 
-from . import figures, summaries
+from . import figures, summaries, targets
 from .fidelity import load_fidelity
 from .files import ResultsError, open_results
 from .generalization import load_generalization
@@ -92,6 +92,26 @@ def make_parser() -> argparse.ArgumentParser:
                          help="close means at most so much above (default: 0.01)")
     add_agents(command)
 
+    def add_targets(command: argparse.ArgumentParser) -> None:
+        command.add_argument("--factors", type=factors, default=(targets.FACTOR,), metavar="F,F,...",
+                             help="targets: so many times the best step time that any run of the problem found "
+                                  f"(default: {targets.FACTOR}); several: the mean over them, as COCO does")
+        command.add_argument("--split", type=split, action="append", default=[], metavar="NAME=PATTERN",
+                             help="problems whose names fit the pattern (\"nmt on *\") belong together; again for "
+                                  "more. Default: by the key split of the run configs")
+        add_agents(command)
+
+    command = add_picture("ecdf", draw_ecdf, "Share of runs that have come close to the best known, over time; a "
+                                             "panel per split")
+    command.add_argument("--x", choices=tuple(targets.OVER), default="seconds")
+    add_targets(command)
+
+    command = add("targets", summarise_targets, "Markdown: how many runs come close to the best known, and what that "
+                                                "is expected to take (COCO's expected running time)")
+    command.add_argument("-o", "--output", metavar="FILE.md", help="default: stdout")
+    command.add_argument("--by-problem", action="store_true", help="a table per problem, too")
+    add_targets(command)
+
     add_agents(add_picture("finals", finals, "Final step time of each run: boxes and dots"))
 
     add_picture("regrets", regrets, "Regret of each placement under noise: boxes and dots",
@@ -132,6 +152,23 @@ def above(least: float) -> Callable[[str], float]:
             pass
         raise argparse.ArgumentTypeError(f"\"{value}\": expected a number above {least}")
     return number
+
+
+def factors(value: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(number) for number in value.split(","))
+        if all(1 <= number < float("inf") for number in numbers):
+            return numbers
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"\"{value}\": expected numbers from 1 on, as in 1.05,1.01")
+
+
+def split(value: str) -> tuple[str, str]:
+    name, equals, pattern = value.partition("=")
+    if not (name and equals and pattern):
+        raise argparse.ArgumentTypeError(f"\"{value}\": expected NAME=PATTERN, as in \"unseen=nmt on *\"")
+    return name, pattern
 
 
 def names(value: str) -> list[str]:
@@ -178,6 +215,27 @@ def target_of(target: str | None, runs: pd.DataFrame) -> tuple[dict[str, float] 
         return summaries.median_of_agent(runs, target), f"the median of {target}"
     except ResultsError as error:
         raise ResultsError(f"--target: {error}; or best, or a time as in 650ms") from None
+
+
+def chosen_with_targets(options: argparse.Namespace) -> tuple[Runs, dict[str, float]]:
+    """The runs of --agents with their splits, and the best known of each problem, by whichever agent."""
+    every = load_runs(options.inputs).runs
+    chosen = load_chosen(options)
+    splits = targets.split_of(every, options.split)
+    runs = chosen.runs.assign(split=splits[chosen.runs.index])
+    return Runs(runs, chosen.evaluations, chosen.updates), summaries.best_of_problem(every)
+
+
+def draw_ecdf(options: argparse.Namespace) -> None:
+    chosen, known = chosen_with_targets(options)
+    save(options, figures.target_ecdfs(chosen.runs, chosen.evaluations, factors=options.factors, over=options.x,
+                                       known=known))
+
+
+def summarise_targets(options: argparse.Namespace) -> None:
+    chosen, known = chosen_with_targets(options)
+    reached = targets.reaches(chosen.runs, chosen.evaluations, factors=options.factors, known=known)
+    write(options.output, targets.summarise_targets(reached, by_problem=options.by_problem))
 
 
 def finals(options: argparse.Namespace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from typing import Iterable, Sequence
+from typing import Iterable, Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ LINES = ("-", "--", ":", "-.")
 PANELS_PER_ROW = 3
 PADS = {"w_pad": 0.1, "h_pad": 0.08}  # [in]
 NOTEBOOK_DPI = 90
+LABEL_HEIGHT = 0.16  # of a line's text [in]
 
 
 class Picture(Figure):
@@ -64,6 +65,28 @@ def add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     figure.get_layout_engine().set(rect=(0, room / height, 1, 1 - room / height))
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncol=columns, frameon=False,
                   fontsize="small")
+
+
+def label_ends(axes: Axes, ends: Mapping[str, tuple[str, float, float]],
+               styles: Mapping[str, Mapping[str, str]]) -> None:
+    """A text beside the right end of each line, in the order of their heights, without overlaps.
+
+    @param ends   by name of the line: text, height where it ends, and what counts between lines of one height (the
+                  greater above). Heights are within the limits of the axes, which are final
+    """
+    low, high = axes.get_ylim()
+    gap = LABEL_HEIGHT / (axes.get_figure().get_figheight() * axes.get_position().height) * (high - low)
+    names = sorted(ends, key=lambda name: ends[name][1:])
+    places: list[float] = []
+    for name in names:
+        places.append(max(ends[name][1], places[-1] + gap) if places else ends[name][1])
+    for i in range(len(places)):  # what came above the top moves down, and what is below it
+        places[-1 - i] = min(places[-1 - i], high - gap * i)
+    across = axes.get_yaxis_transform()  # x in widths of the axes
+    for name, place in zip(names, places):
+        text, height, _ = ends[name]
+        axes.plot([1, 1.04], [height, place], transform=across, clip_on=False, linewidth=0.7, **styles[name])
+        axes.text(1.05, place, text, transform=across, va="center", fontsize="small", color=styles[name]["color"])
 
 
 def require_choice(name: str, value: str, choices: Sequence[str]) -> None:

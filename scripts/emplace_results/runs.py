@@ -16,7 +16,7 @@ SAME_PROBLEM = ("graph", "cluster", "semantics", "priority", "count_gaps", "obje
                 "critical_path_ns", "work_ns")
 PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
 # Keys of a run config that have columns of their own, or on which no result depends.
-NOT_CONFIG = ("agents", "seeds", "jobs", "output")
+NOT_CONFIG = ("agents", "seeds", "jobs", "output", "split")
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Runs:
 
     runs         a row per run: run (its number, by which the other frames name it); source (the
                  path it was loaded by), file, sweep, title; problem (what is compared with one
-                 another: "nmt on 2xk80", see name_problems()), graph, cluster, semantics,
-                 objective; bound_ns (the largest proven in the files of the problem that were
-                 loaded) and bound_method, gap (best / bound - 1; NaN without one), optimal (the
+                 another: "nmt on 2xk80", see name_problems()), split (of the run config; "" without),
+                 graph, cluster, semantics, objective; bound_ns (the largest proven in the files of the
+                 problem that were loaded) and bound_method, gap (best / bound - 1; NaN without one), optimal (the
                  bound proves it); agent (its label), algorithm (its registered name), seed,
                  uses_seed; status: "finished", "budget" (used up), "stopped" (a checkpoint: going
                  on, or to be resumed), "failed" with error; best_step_time_ns (NaN: nothing
@@ -98,6 +98,7 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
     return {
         "sweep": plain(config["sweep"]) if "sweep" in config else "",
         "title": plain(config["run"]) if "run" in config else "",
+        "split": str(keys.get("split", "")),
         **{key: plain(problem[key]) for key in (*PROBLEM, "bound_ns")},
         "bound_method": bound_method(problem),
         "same_problem": (

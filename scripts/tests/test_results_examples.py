@@ -188,7 +188,7 @@ class Notebook(unittest.TestCase):
                 if cell["cell_type"] == "code":
                     with self.subTest(cell=number):
                         pictures += self.show(execute("".join(cell["source"]), names))
-        self.assertEqual(pictures, 5)
+        self.assertEqual(pictures, 6)
         self.assertIn("| hill_climb |", printed.getvalue())
 
     def show(self, value: Any) -> bool:
