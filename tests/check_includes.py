@@ -60,6 +60,7 @@ EXPERIMENTS = {
     "sweep": ["run", "table"],
     "report": ["run", "stress", "table"],
     "certify": ["run", "sweep", "table"],
+    "robustness": ["run", "stress", "sweep", "table"],  # emplace stress
 }
 ROOMS = ["framework", "simulator", "agents", "profilers", "experiments", "tests"]
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}

@@ -155,6 +155,13 @@ std::vector<int> ReadIssueOrder(const ResultsReader& reader,
   return order;
 }
 
+std::vector<Candidate> ReadCandidates(const fs::path& results, const EarlierRun& run) {
+  const ResultsReader reader(results);
+  RequireSameGraph(reader, *run.graph, results.string());
+  RequireSameDevices(reader, *run.cluster, results.string());
+  return ReadFound(reader, run, results.string());
+}
+
 EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   const ResultsReader reader(results);
   const std::string name = results.string();

@@ -45,6 +45,10 @@ struct EarlierRun {
 ///   run found nothing
 EarlierRun ReadRun(const std::filesystem::path& results, const RunFiles& files = {});
 
+/// What the searches of another results file found, as EarlierRun::found.
+/// @param run  of the same problem (ResultRun::problem)   @throws InputError as ReadRun()
+std::vector<Candidate> ReadCandidates(const std::filesystem::path& results, const EarlierRun& run);
+
 /// An issue order of the file. @param where  file and dataset, for messages
 /// @throws InputError if it is none of the graph
 std::vector<int> ReadIssueOrder(const ResultsReader& reader,

@@ -24,7 +24,7 @@ namespace emplace {
 
 struct AdversaryOptions {
   double range = 0.1;  ///< largest epsilon, < 1
-  int steps = 400;     ///< perturbed problems that each chain simulates, about
+  int steps = 400;     ///< perturbed problems that each chain simulates, about; 0: there is none
   int chains = 4;      ///< annealed independently; the smallest epsilon counts
 };
 

@@ -114,12 +114,13 @@ StressResult Stress(const std::shared_ptr<const Problem>& problem,
   Rank(problem, how, candidates, result);
   const std::vector<Candidate>& placements = result.placements;
 
-  const bool has_adversary = placements.size() > 1;
+  const bool has_adversary = placements.size() > 1 && options.adversary.steps > 0;
   const int total =
       options.draws + (has_adversary ? options.adversary.chains * options.adversary.steps : 0);
   std::atomic<int> done = 0;
   const std::function<void()> count = [&] {
-    if (options.stop && options.stop()) throw RunError("stopped; nothing was written");
+    if (options.stop && options.stop())
+      throw RunError("stopped; nothing of this problem was written");
     if (++done <= total && options.progress) options.progress(done, total);
   };
 

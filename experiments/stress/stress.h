@@ -56,7 +56,7 @@ struct StressResult {
   std::vector<Nanos> step_times;  ///< [placements] unchanged [ns]
   std::vector<StressScenario> scenarios;
   std::vector<double> noise_regret;    ///< [placements] mean over the draws of `noise`
-  std::optional<Adversary> adversary;  ///< with two placements or more
+  std::optional<Adversary> adversary;  ///< with two placements or more, unless it has no steps
 };
 
 /// @param problem     whose costs, cluster and objective are changed

@@ -30,15 +30,10 @@ Json FiniteOrNull(Nanos time) {
   return time < kMaxNanos ? Json(time) : Json(nullptr);
 }
 
-std::string AsPercent(double share) {
-  if (std::isnan(share)) return "–";
-  return std::isinf(share) ? "OOM" : fmt::format("{:.2f} %", 100 * share);
-}
-
 std::string RegretText(const StressScenario& scenario) {
-  if (!std::isfinite(scenario.regret)) return AsPercent(scenario.regret);
+  if (!std::isfinite(scenario.regret)) return RegretShare(scenario.regret);
   return fmt::format(
-      "{} ({})", AsPercent(scenario.regret), FormatTime(std::llround(scenario.regret_ns)));
+      "{} ({})", RegretShare(scenario.regret), FormatTime(std::llround(scenario.regret_ns)));
 }
 
 // Share of the draws of noise in which each placement is as good as any.
@@ -77,6 +72,11 @@ std::string AdversaryText(const StressResult& result, const StressOptions& optio
 }
 
 }  // namespace
+
+std::string RegretShare(double share) {
+  if (std::isnan(share)) return "–";
+  return std::isinf(share) ? "OOM" : fmt::format("{:.2f} %", 100 * share);
+}
 
 void WriteStress(ResultsFile& file,
                  const StressResult& result,
@@ -122,7 +122,8 @@ double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent) {
   const std::vector<double> regrets = reader.Doubles(group + "/noise_regret");
   for (size_t i = 0; i < std::min(labels.size(), regrets.size()); ++i) {
     for (const std::string& label : SplitLabels(labels[i])) {
-      if (reader.Text("/agents/" + label, "label") == agent) return regrets[i];
+      const std::string search = "/agents/" + label;
+      if (reader.Has(search) && reader.Text(search, "label") == agent) return regrets[i];
     }
   }
   return kNotStressed;
@@ -138,7 +139,7 @@ std::string StressMarkdown(const StressResult& result, const StressOptions& opti
                          std::isnan(tau) ? "–" : fmt::format("{:.3f}", tau),
                          fmt::format("{:.1f} %", 100 * scenario.top_share),
                          RegretText(scenario),
-                         AsPercent(scenario.worst_regret)});
+                         RegretShare(scenario.worst_regret)});
   }
   std::vector<std::vector<std::string>> placements = {
       {"placement", "step time", "regret under noise", "best in"}};
@@ -146,7 +147,7 @@ std::string StressMarkdown(const StressResult& result, const StressOptions& opti
   for (size_t i = 0; i < result.placements.size(); ++i) {
     placements.push_back({result.placements[i].label,
                           FormatTime(result.step_times[i]),
-                          AsPercent(result.noise_regret[i]),
+                          RegretShare(result.noise_regret[i]),
                           fmt::format("{:.1f} %", 100 * shares[i])});
   }
   return MarkdownLines(scenarios, 1) + "\n" + MarkdownLines(placements, 1) +

@@ -19,8 +19,11 @@ void WriteStress(ResultsFile& file,
                  const StressOptions& options,
                  const Provenance& provenance);
 
-/// Mean regret under noise of the best placement of an agent; NaN without /stress, or if the agent
-/// has no placement in it. @param agent  its label
+/// A regret for people: "1.20 %"; "OOM" for an infinite one, "–" for none.
+std::string RegretShare(double share);
+
+/// Mean regret under noise of the best placement of an agent of this file; NaN without /stress, or
+/// if the agent has no placement in it. @param agent  its label
 double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent);
 
 /// Markdown: a table of the scenarios, one of the placements under noise, and what the adversary

@@ -7,7 +7,8 @@
 
 Loading:  load_runs, load_generalization, load_fidelity, load_stress (see Runs, Generalization,
           Fidelity, Stress for what the frames hold); each throws ResultsError, which names file and reason
-Numbers:  summaries.summarise_runs, summaries.evaluations_to, targets.expected_running_time, targets.ecdf, ...
+Numbers:  summaries.summarise_runs, summaries.evaluations_to, targets.expected_running_time, targets.ecdf,
+          robustness.method_ratios, ...
 Pictures: figures.learning_curves, efficiency_bars, target_ecdfs, final_step_times, generalization_cdfs,
           fidelity_scatter, noise_regrets; each takes frames and returns a matplotlib Figure
 Shell:    python3 -m emplace_results --help

@@ -9,7 +9,7 @@ from typing import Callable, Sequence
 
 import pandas as pd
 
-from . import figures, summaries, targets
+from . import figures, robustness, summaries, targets
 from .fidelity import load_fidelity
 from .files import ResultsError, open_results
 from .generalization import load_generalization
@@ -92,13 +92,16 @@ def make_parser() -> argparse.ArgumentParser:
                          help="close means at most so much above (default: 0.01)")
     add_agents(command)
 
+    def add_split(command: argparse.ArgumentParser) -> None:
+        command.add_argument("--split", type=split, action="append", default=[], metavar="NAME=PATTERN",
+                             help="problems whose names fit the pattern (\"nmt on *\") belong together; again for "
+                                  "more. Default: by the key split of the run configs")
+
     def add_targets(command: argparse.ArgumentParser) -> None:
         command.add_argument("--factors", type=factors, default=(targets.FACTOR,), metavar="F,F,...",
                              help="targets: so many times the best step time that any run of the problem found "
                                   f"(default: {targets.FACTOR}); several: the mean over them, as COCO does")
-        command.add_argument("--split", type=split, action="append", default=[], metavar="NAME=PATTERN",
-                             help="problems whose names fit the pattern (\"nmt on *\") belong together; again for "
-                                  "more. Default: by the key split of the run configs")
+        add_split(command)
         add_agents(command)
 
     command = add_picture("ecdf", draw_ecdf, "Share of runs that have come close to the best known, over time; a "
@@ -109,10 +112,17 @@ def make_parser() -> argparse.ArgumentParser:
     command = add("targets", summarise_targets, "Markdown: how many runs come close to the best known, and what that "
                                                 "is expected to take (COCO's expected running time)")
     command.add_argument("-o", "--output", metavar="FILE.md", help="default: stdout")
-    command.add_argument("--by-problem", action="store_true", help="a table per problem, too")
+    command.add_argument("--by-problem", action="store_true", help="a table per problem")
     add_targets(command)
 
     add_agents(add_picture("finals", finals, "Final step time of each run: boxes and dots"))
+
+    command = add("robustness", summarise_robustness, "Markdown: each agent's median ratio to the best placement of "
+                                                      "its problem, as costs are and with noise",
+                  "results files of emplace run or folders of emplace sweep, after emplace stress")
+    command.add_argument("-o", "--output", metavar="FILE.md", help="default: stdout")
+    command.add_argument("--by-problem", action="store_true", help="a table per problem")
+    add_split(command)
 
     add_picture("regrets", regrets, "Regret of each placement under noise: boxes and dots",
                 "results files of emplace run after emplace stress")
@@ -240,6 +250,12 @@ def summarise_targets(options: argparse.Namespace) -> None:
 
 def finals(options: argparse.Namespace) -> None:
     save(options, figures.final_step_times(load_chosen(options).runs))
+
+
+def summarise_robustness(options: argparse.Namespace) -> None:
+    runs, draws = load_runs(options.inputs).runs, load_stress(options.inputs).draws
+    frame = robustness.ratios(runs.assign(split=targets.split_of(runs, options.split)), draws)
+    write(options.output, robustness.summarise_robustness(frame, by_problem=options.by_problem))
 
 
 def regrets(options: argparse.Namespace) -> None:

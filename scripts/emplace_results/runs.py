@@ -27,12 +27,13 @@ class Runs:
                  path it was loaded by), file, sweep, title; problem (what is compared with one
                  another: "nmt on 2xk80", see name_problems()), split (of the run config; "" without),
                  graph, cluster, semantics, objective; bound_ns (the largest proven in the files of the
-                 problem that were loaded) and bound_method, gap (best / bound - 1; NaN without one), optimal (the
-                 bound proves it); agent (its label), algorithm (its registered name), seed,
-                 uses_seed; status: "finished", "budget" (used up), "stopped" (a checkpoint: going
-                 on, or to be resumed), "failed" with error; best_step_time_ns (NaN: nothing
-                 evaluated fits), feasible, best_evaluation; evaluations, steps, seconds (of
-                 search), hardware_seconds (what measuring would have taken); peak_bytes and
+                 problem that were loaded) and bound_method, gap (best / bound - 1; NaN without one),
+                 optimal (the bound proves it); agent (its label), algorithm (its registered name),
+                 search (label and seed, as its group in the file), seed, uses_seed; status:
+                 "finished", "budget" (used up), "stopped" (a checkpoint: going on, or to be
+                 resumed), "failed" with error; best_step_time_ns (NaN: nothing evaluated fits),
+                 feasible, best_evaluation; evaluations, steps, seconds (of search),
+                 hardware_seconds (what measuring would have taken); peak_bytes and
                  deficit_bytes.DEVICE of the best placement; version, commit, host, cpu, gpus, date;
                  config.KEY of the run config and setting.KEY of the agent (NaN where it has no
                  such key)
@@ -134,6 +135,7 @@ def with_bounds(runs: pd.DataFrame) -> pd.DataFrame:
 def read_run(group: Any, devices: list[str], path: str) -> dict[str, Any]:
     attributes = {key: plain(value) for key, value in group.attrs.items()}
     row = {"agent": attributes["label"], "algorithm": attributes["agent"],
+           "search": group.name.rpartition("/")[2],
            "uses_seed": bool(attributes["uses_seed"]),
            **{key: attributes[key] for key in ("seed", "status", "error", "evaluations", "steps",
                                                "seconds", "hardware_seconds")},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from .files import Path, ResultsError, as_paths, open_results, plain, texts
+from .files import Path, ResultsError, as_paths, open_results, plain, sweep_runs, texts
 from .runs import concat
 
 
@@ -30,16 +31,26 @@ class Stress:
 
 
 def load_stress(paths: Path | Sequence[Path]) -> Stress:
-    """@throws ResultsError naming the file that cannot be read or that `emplace stress` has not seen"""
+    """Of results files, and of sweeps' folders: there once per problem, `file` being the first of its runs.
+
+    @throws ResultsError naming the file that cannot be read or that `emplace stress` has not seen
+    """
     draws: list[pd.DataFrame] = []
     scenarios: list[dict[str, Any]] = []
     adversary: list[dict[str, Any]] = []
-    for path in as_paths(paths):
+    seen: set[tuple[Any, ...]] = set()
+    for path, in_sweep in files_of(as_paths(paths)):
         with open_results(path) as file:
             if "stress" not in file:
+                if in_sweep:
+                    continue
                 raise ResultsError(f"{path}: expected results of a run after `emplace stress`; found "
                                    f"{' and '.join(sorted(file)) or 'nothing'}")
             group, problem = file["stress"], file["problem"].attrs
+            if in_sweep and (same := content_of(group, problem)) in seen:
+                continue
+            elif in_sweep:
+                seen.add(same)
             where = {"file": path, "graph": plain(problem["graph"]), "cluster": plain(problem["cluster"])}
             labels = texts(group["labels"])
             draws.append(draws_of(where, "unchanged", labels, group["step_times_ns"][()][np.newaxis]))
@@ -50,8 +61,25 @@ def load_stress(paths: Path | Sequence[Path]) -> Stress:
             if "adversary" in group:
                 adversary.append({**where, "winner": labels[0], "other": labels[1],
                                   **{key: plain(value) for key, value in group["adversary"].attrs.items()}})
+    if not draws:
+        raise ResultsError(f"{', '.join(as_paths(paths))}: `emplace stress` has not seen a run of it")
     return Stress(concat(draws, []), pd.DataFrame(scenarios),
                   pd.DataFrame(adversary, columns=None if adversary else ["file", "graph", "cluster"]))
+
+
+def files_of(sources: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """(file, is it a run of a sweep's folder?) of all that are there."""
+    for source in sources:
+        if os.path.isdir(source):
+            yield from ((path, True) for path, _ in sweep_runs(source) if os.path.exists(path))
+        else:
+            yield source, False
+
+
+def content_of(group: Any, problem: Any) -> tuple[Any, ...]:
+    """The same for all files of a problem in a sweep."""
+    return (plain(problem["graph"]), plain(problem["cluster"]), plain(group.attrs["date"]), *texts(group["labels"]),
+            *group["step_times_ns"][()].tolist(), *group["noise_regret"][()].tolist())
 
 
 def draws_of(where: dict[str, str], scenario: str, labels: Sequence[str], written: np.ndarray) -> pd.DataFrame:

@@ -164,7 +164,7 @@ TEST_CASE("progress, and giving up") {
   options.stop = [] { return true; };
   CHECK(MessageOf<RunError>([&] {
           Stress(Linked(), {}, {kOne, kBoth}, options);
-        }) == "stopped; nothing was written");
+        }) == "stopped; nothing of this problem was written");
 }
 
 TEST_CASE("regret") {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -9,6 +11,7 @@
 
 #include "experiments/commands.h"
 #include "experiments/output.h"
+#include "experiments/robustness/stress_sweep.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"
 #include "experiments/stress/stress_results.h"
@@ -18,11 +21,13 @@
 namespace emplace {
 namespace {
 
+constexpr int kDefaultTop = 10;
+
 struct StressCommandOptions {
   std::string results, format = "md";
   RunFiles files;
   StressOptions stress;
-  int top = 10;
+  int top = 0;  // kDefaultTop, and all of a sweep
   bool quiet = false;
 };
 
@@ -45,6 +50,56 @@ std::vector<Candidate> BestOfAgents(const EarlierRun& run, const std::string& re
   return best;
 }
 
+// The progress of one problem after another.
+class StressProgress {
+ public:
+  explicit StressProgress(bool quiet) : quiet_(quiet) {}
+
+  void Begin(const std::string& problem) {
+    progress_.reset();
+    problem_ = problem;
+  }
+  std::function<void(int, int)> callback() {
+    return [this](int done, int total) {
+      const std::lock_guard lock(mutex_);
+      if (!progress_) progress_.emplace("simulating " + problem_, total, !quiet_);
+      progress_->Update(done, "perturbed problems");
+    };
+  }
+
+ private:
+  bool quiet_;
+  std::string problem_;
+  std::optional<Progress> progress_;  // once it is known how much there is to do
+  std::mutex mutex_;
+};
+
+int StressFolder(const StressCommandOptions& options) {
+  const RunFiles& files = options.files;
+  if (!(files.graph + files.cluster + files.costs).empty() || options.top > 0 ||
+      options.format != "md") {
+    throw InputError(
+        options.results +
+        ": --graph, --cluster, --costs, --top and --format are for one results file, not for a "
+        "sweep");
+  }
+  StopRequest::CatchSignals();
+  StressOptions how = options.stress;
+  how.stop = StopRequest::requested;
+  std::vector<SweepStress> problems;
+  {
+    StressProgress progress(options.quiet);
+    how.progress = progress.callback();
+    problems =
+        StressSweep(options.results, how, [&](const std::string& title) { progress.Begin(title); });
+  }
+  Print(SweepStressMarkdown(problems) +
+        fmt::format("\nresults  {}; per method: python3 -m emplace_results robustness {}\n",
+                    options.results,
+                    options.results));
+  return 0;
+}
+
 int StressRun(const StressCommandOptions& options) {
   static const std::vector<std::string> kFormats = {"md", "csv", "json"};
   if (std::count(kFormats.begin(), kFormats.end(), options.format) == 0) {
@@ -54,10 +109,12 @@ int StressRun(const StressCommandOptions& options) {
   if (!(range > 0 && range < 1)) {
     throw InputError(fmt::format("--range: expected a share above 0 and below 1, got {}", range));
   }
+  if (std::filesystem::is_directory(options.results)) return StressFolder(options);
   const EarlierRun run = ReadRun(options.results, options.files);
   const auto problem = MakeExactProblem(run, options.results, run.objective);
   RequireSameBounds(options.results, *problem);
-  const std::vector<Candidate> candidates = BestOfAgents(run, options.results, options.top);
+  const std::vector<Candidate> candidates =
+      BestOfAgents(run, options.results, options.top > 0 ? options.top : kDefaultTop);
   ResultsFile(options.results, ResultsMode::kExtend);  // fails now if it cannot be written
 
   StopRequest::CatchSignals();
@@ -65,15 +122,9 @@ int StressRun(const StressCommandOptions& options) {
   how.stop = StopRequest::requested;
   StressResult result;
   {
-    std::optional<Progress> progress;  // once it is known how much there is to do
-    std::mutex mutex;
-    how.progress = [&](int done, int total) {
-      const std::lock_guard lock(mutex);
-      if (!progress) {
-        progress.emplace("simulating " + run.graph->name(), total, !options.quiet);
-      }
-      progress->Update(done, "perturbed problems");
-    };
+    StressProgress progress(options.quiet);
+    progress.Begin(run.graph->name());
+    how.progress = progress.callback();
     result = Stress(problem, HowSimulated(run, *problem), candidates, how);
   }
   ResultsFile file(options.results, ResultsMode::kExtend);
@@ -97,12 +148,20 @@ void AddStressCommand(Command program) {
   Command command = program.AddCommand(
       "stress",
       "Are a run's best placements still the best under noise, other semantics, slower links?");
-  command.Add("results", options->results, "results file of `emplace run`")
-      .Type("RESULT.h5")
+  command
+      .Add(
+          "results",
+          options->results,
+          "results file of `emplace run`, or folder of a sweep: all its runs of a problem together")
+      .Type("RESULT.h5|DIR")
       .Required();
-  command.Add("--top", options->top, "how many placements, one per agent, best first")
-      .Positive()
-      .ShowDefault();
+  command
+      .Add("--top",
+           options->top,
+           fmt::format("how many placements of a results file, one per agent, best first (default: "
+                       "{}); of a sweep all are taken",
+                       kDefaultTop))
+      .Positive();
   command.Add("--draws", stress.draws, "draws of noise").Positive().ShowDefault();
   command
       .Add("--noise",
@@ -117,8 +176,10 @@ void AddStressCommand(Command program) {
            "0.1 is by 10 % up and down")
       .ShowDefault();
   command
-      .Add("--steps", stress.adversary.steps, "problems that each of its chains simulates, about")
-      .Positive()
+      .Add("--steps",
+           stress.adversary.steps,
+           "problems that each of its chains simulates, about; 0: no adversary")
+      .NotNegative()
       .ShowDefault();
   command.Add("--seed", stress.seed, "of the noise and the adversary").ShowDefault();
   command.Add("--jobs", stress.jobs, "simulated at a time; 0: one per core")
@@ -135,7 +196,7 @@ void AddStressCommand(Command program) {
       "draw.\nEvery op is simulated, also if the run contracted its groups. What comes out is kept "
       "in "
       "the results\nfile: `emplace report` draws it, `emplace table --layout robustness` shows "
-      "it.");
+      "it, also of a sweep, where regret is over the best of all its runs of a problem.");
   command.Does([options] { return StressRun(*options); });
 }
 
