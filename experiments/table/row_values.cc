@@ -249,7 +249,14 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
 
   std::vector<double> numbers(num_runs);
   if (IsLeast(column.value)) {
-    for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);
+    const bool of_problem =
+        column.value == ColumnValue::kBestKnown && column.agent.empty() && column.where.empty();
+    for (int i = 0; i < num_runs; ++i) {
+      numbers[i] = NumberOf(*done[i], column.value, unit_);
+      if (of_problem) {
+        numbers[i] = std::min(numbers[i], done[i]->best_known_ns * PerNanosecond(unit_));
+      }
+    }
     number.value = *std::ranges::min_element(numbers);
   } else if (!HasTarget(column.value)) {
     for (int i = 0; i < num_runs; ++i) numbers[i] = NumberOf(*done[i], column.value, unit_);

@@ -38,17 +38,18 @@ struct LayoutFields {
             "runs, with label: TEXT and published: {COLUMN: NUMBER, oom, null or {value: ..., "
             "confidence: ...}}; or a list of such keys: a row per combination found; or varying: "
             "by graph, cluster and whatever else the runs differ in");
-    v.Field("columns",
-            columns,
-            "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
-            "seconds, hardware_hours, gap, optimal, noise_regret (after emplace stress), "
-            "evaluations_to or seconds_to (medians), expected_evaluations_to or "
-            "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
-            "runs) with target: FORMULA, or bound or best_known (of all agents if none is named), "
-            "where: {KEY: VALUE}} and {name: NAME, label: "
-            "TEXT, formula: FORMULA, unit: percent, ratio, count or a "
-            "time}, whose names stand for the other columns' numbers in their units (23.5 in "
-            "percent); or agents: the step time of each agent found, best first");
+    v.Field(
+        "columns",
+        columns,
+        "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
+        "seconds, hardware_hours, gap, optimal, noise_regret (after emplace stress), "
+        "evaluations_to or seconds_to (medians), expected_evaluations_to or "
+        "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
+        "runs) with target: FORMULA, or bound or best_known (of all agents and runs of the "
+        "problem if none is named), where: {KEY: VALUE}} and {name: NAME, label: TEXT, formula: "
+        "FORMULA, unit: percent, ratio, count or a time}, whose names stand for the other "
+        "columns' numbers in their units (23.5 in percent); or agents: the step time of each "
+        "agent found, best first");
     v.Field("published",
             published,
             "{source: TEXT, confidence: V, R, ? or ours} of the rows' published numbers, which are "

@@ -15,7 +15,7 @@
 //     - {name: found, agent: seq2seq, value: evaluations_to, target: "1.01 * rl"}
 //     - {name: expected, agent: seq2seq, value: expected_seconds_to, target: 1.01 * best_known}
 //     - {name: speedup, label: speed-up, formula: "expert / rl - 1", unit: percent}
-//     - {name: best_known, value: best_known}         of all runs of the row
+//     - {name: best_known, value: best_known}         of all runs of the problem
 //   published: {source: "Mirhoseini et al., ICML 2017, table 1", confidence: R}
 //   claims:
 //     - {text: "RL beats the expert on NMT", confidence: R, holds: "rl < expert",
@@ -76,8 +76,8 @@ enum class ColumnValue : std::uint8_t {
   kExpectedSecondsTo,      ///< the same of search [s]
   kReached,                ///< share of the runs in which it was
   kBound,                  ///< proven lower bound of the problem; of several problems the least
-  kBestKnown,    ///< the shortest step time of all runs, whatever agent and seed; infinite if none
-                 ///< fits
+  kBestKnown,    ///< the shortest step time of all runs of the row's problems, in whichever row;
+                 ///< with agent or where, of those runs of the row; infinite if none fits
   kGap,          ///< step time / bound - 1
   kOptimal,      ///< 1: the bound proves the placement optimal, 0: it does not
   kNoiseRegret,  ///< mean over draws of noise of step time / best of the run - 1 (`emplace stress`)

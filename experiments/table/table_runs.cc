@@ -83,14 +83,25 @@ std::string ProblemOf(const ResultsReader& reader, const ResultRun& run) {
   return problem;
 }
 
-// Runs of one problem get the largest bound in their files.
-void ShareBounds(std::vector<ResultRun>& runs) {
-  std::map<std::string, LowerBound> bounds;
+// Runs of one problem get the largest bound in their files, and the best step time of them all.
+void ShareWhatIsKnown(std::vector<ResultRun>& runs) {
+  struct Known {
+    LowerBound bound;
+    double best_ns = std::numeric_limits<double>::infinity();
+  };
+  std::map<std::string, Known> problems;
   for (const ResultRun& run : runs) {
-    LowerBound& bound = bounds[run.problem];
-    bound = LargerOf(bound, run.bound);
+    if (run.problem.empty()) continue;  // it has no file yet
+    Known& known = problems[run.problem];
+    known.bound = LargerOf(known.bound, run.bound);
+    if (run.progress == RunProgress::kDone) known.best_ns = std::min(known.best_ns, run.best_ns);
   }
-  for (ResultRun& run : runs) run.bound = bounds[run.problem];
+  for (ResultRun& run : runs) {
+    const auto known = problems.find(run.problem);
+    if (known == problems.end()) continue;
+    run.bound = known->second.bound;
+    run.best_known_ns = known->second.best_ns;
+  }
 }
 
 void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
@@ -207,7 +218,7 @@ ResultRuns ReadResultRuns(const std::vector<fs::path>& paths) {
     }
     result.sources.push_back(path.string());
   }
-  ShareBounds(result.runs);
+  ShareWhatIsKnown(result.runs);
   return result;
 }
 

@@ -41,6 +41,9 @@ struct ResultRun {
   std::string problem;  ///< runs in which it is equal searched the same problem: a bound in the
                         ///< file of one holds for all
   LowerBound bound;     ///< the largest in the files of those that were read together
+  /// Shortest step time of all runs of the problem that are done and were read together, whatever
+  /// their agents, budgets and rows; infinite: none fits, or the problem is not known [ns]
+  double best_known_ns = std::numeric_limits<double>::infinity();
   bool is_optimal() const { return best_ns <= static_cast<double>(bound.value); }
   /// Of the agent's best placement in the file, as `emplace stress` found it; NaN: it did not.
   double noise_regret = std::numeric_limits<double>::quiet_NaN();

@@ -51,6 +51,21 @@ TEST_CASE("the best known and the bound are of all runs of the row") {
   CHECK(values.bound() == doctest::Approx(0.5));
 }
 
+TEST_CASE("what a run of another row found of the problem is known, but not the agent's") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {3, 2});
+  runs.runs[0].best_known_ns = 1.5e9;
+  const RowValues values = ValuesOf(LayoutOf("columns: [{agent: rl}, {name: known, value: "
+                                             "best_known}, {name: own, value: best_known, agent: "
+                                             "rl}, {name: in_queue, value: best_known, where: "
+                                             "{semantics: queue}}]"),
+                                    runs);
+  CHECK(values.column(0).value == doctest::Approx(2.5));
+  CHECK(values.column(1).value == doctest::Approx(1.5));
+  CHECK(values.column(2).value == doctest::Approx(2));
+  CHECK(values.column(3).value == doctest::Approx(2));
+}
+
 TEST_CASE("the interval is that of the bootstrap's exact distribution") {
   const TableLayout layout = LayoutOf("columns: [{agent: rl}]\nunit: ns");
   for (const int n : {3, 5, 7, 9, 11, 15, 21}) {

@@ -137,6 +137,27 @@ TEST_CASE("runs of one problem share the largest bound of their files") {
   }
 }
 
+TEST_CASE("runs of one problem share the best step time of those that are done") {
+  const TempDir folder;
+  const auto write = [&](const std::string& name,
+                         const std::string& graph,
+                         const std::string& status,
+                         std::int64_t step_time,
+                         bool feasible) {
+    const auto file = BeginFile(folder / name, graph);
+    WriteAgent(*file, "rl", 0, status, step_time, feasible);
+    file->Commit();
+    return folder / name;
+  };
+  const ResultRuns result = ReadResultRuns({write("a.h5", "nmt", "budget", 1200, true),
+                                            write("b.h5", "nmt", "finished", 1100, true),
+                                            write("c.h5", "nmt", "stopped", 1000, true),
+                                            write("d.h5", "nmt", "budget", 900, false),
+                                            write("e.h5", "rnnlm", "budget", 700, false)});
+  for (const int i : {0, 1, 2, 3}) CHECK(result.runs[i].best_known_ns == 1100);
+  CHECK(result.runs[4].best_known_ns == kOom);
+}
+
 TEST_CASE("what emplace stress found of an agent's best placement is that of all its seeds") {
   const TempDir folder;
   const auto file = BeginFile(folder / "r.h5", "nmt");
