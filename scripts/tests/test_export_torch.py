@@ -152,6 +152,24 @@ class GraphTest(Folder):
         self.assertEqual((roles.count("input"), roles.count("gradient"), roles.count("output")),
                          (2, 4, 1))
 
+    def test_convolution_by_groups(self) -> None:
+        """By hand, 2 images of 4 channels and 8x8: 2 * 2 * 64 * 4 * 9 = 9216 FLOP for each of two
+        layers, and as much for each of their gradients but that of the images. A transposed layer
+        of 2 groups makes 16x16 of that: 2 * 2 * 64 * 4 * 2 * 4 = 8192."""
+        document = self.export("""
+            import torch
+            from torch import nn
+
+            def build():
+                module = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1, groups=4),
+                                       nn.Conv2d(4, 4, 3, padding=1, groups=4),
+                                       nn.ConvTranspose2d(4, 4, 2, stride=2, groups=2))
+                return module, torch.empty(2, 4, 8, 8), lambda y: y.sum()
+        """)
+        figures = emplace_graph.statistics(document)
+        self.assertEqual(figures["forward_flops"], 2 * 9216 + 8192)
+        self.assertEqual(figures["backward_flops"], 3 * 9216 + 2 * 8192)
+
     def test_view_shares_memory(self) -> None:
         document = self.export(TINY)
         view = self.op(document, "0/t")

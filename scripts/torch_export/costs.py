@@ -1,7 +1,9 @@
 """What one aten call computes [FLOP] and moves [B], and the arguments its kernel needs.
 
 FLOP come from PyTorch's own registry (`torch.utils.flop_counter`, a multiply-add counts as two):
-products, convolutions and attention. Every other op counts 0 FLOP and is paid for by its bytes.
+products, convolutions and attention. Of a convolution's gradients that registry counts the one of
+the weights as if there were no groups, so they are counted here. Every other op counts 0 FLOP and is
+paid for by its bytes.
 """
 
 from __future__ import annotations
@@ -113,11 +115,16 @@ def traffic(name: str, given: Sequence[tuple[torch._C.Argument, Any]],
 
 def flops(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any],
           result: Any) -> int | None:
-    """FLOP of one call by PyTorch's registry; None if the registry does not know the op."""
+    """FLOP of one call; None if PyTorch's registry does not know the op."""
+    name = op_name(func)
+    if name == "convolution_backward":  # each gradient costs as much as the convolution
+        output, image, weight = (tensor.shape for tensor in args[:3])
+        transposed, wanted = args[7], args[10]
+        return int(sum(wanted[:2]) * flop_counter.conv_flop_count(image, weight, output, transposed))
     formula = flop_counter.flop_registry.get(func.overloadpacket)
     if formula is not None:
         return int(formula(*args, **kwargs, out_val=result))
-    name = op_name(func)  # the registry leaves out the CPU's fused attention
+    # The registry leaves out the CPU's fused attention.
     if name == "_scaled_dot_product_flash_attention_for_cpu":
         return int(flop_counter.sdpa_flop_count(*(t.shape for t in args[:3])))
     if name == "_scaled_dot_product_flash_attention_for_cpu_backward":
