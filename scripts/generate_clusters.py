@@ -13,18 +13,19 @@ FOLDER = ROOT / "configs" / "clusters" / "drawn"
 COUNT = 60
 MEMORY_GIB = {"k40": 11, "k80": 11, "p100": 15, "v100": 15, "a100": 39, "h100": 79}
 EPILOG = """
-Number N depends on --seed and N only. Kinds are those of configs/device_kinds; all choices are ours.
+Number N depends on --seed and N only, and is called after the folder. Kinds are those of configs/device_kinds; all choices are ours.
 
 examples
   scripts/generate_clusters.py               # 60 of them into configs/clusters/drawn
   scripts/generate_clusters.py --check       # are the files there what would be written?
+  scripts/generate_clusters.py --seed 1 --count 16 --output configs/clusters/unseen   # unseen00 and so on
 
 exit codes: 0 done; 1 a file could not be written, or --check found a difference; 2 the request is wrong.
 """
 
 
-def draw(seed: int, number: int) -> str:
-    """Returns the YAML of cluster `number`."""
+def draw(cluster: str, seed: int, number: int) -> str:
+    """Returns the YAML of a cluster."""
     rng = random.Random(f"cluster {seed} {number}")
     count = rng.randint(2, 8)
     kinds = rng.choices(list(MEMORY_GIB), k=2 if rng.random() < 0.4 else 1)
@@ -67,7 +68,7 @@ def draw(seed: int, number: int) -> str:
     return "\n".join([
         f"# {count} GPUs ({', '.join(dict.fromkeys(kinds))}), {wiring}, {bandwidth} GB/s. [ours], drawn by",
         f"# scripts/generate_clusters.py --seed {seed}.",
-        f"name: drawn{number:02}", "devices:", *devices, "channels:", *channels, "routes:", *routes, ""])
+        f"name: {cluster}", "devices:", *devices, "channels:", *channels, "routes:", *routes, ""])
 
 
 def main() -> int:
@@ -86,8 +87,9 @@ def main() -> int:
         if not arguments.check:
             arguments.output.mkdir(parents=True, exist_ok=True)
         for number in range(arguments.count):
-            path = arguments.output / f"drawn{number:02}.yaml"
-            text = draw(arguments.seed, number)
+            name = f"{arguments.output.resolve().name}{number:02}"
+            path = arguments.output / f"{name}.yaml"
+            text = draw(name, arguments.seed, number)
             if not arguments.check:
                 path.write_text(text)
             elif not path.is_file() or path.read_text() != text:

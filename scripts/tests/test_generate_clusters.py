@@ -34,14 +34,14 @@ class Draw(unittest.TestCase):
     """The YAML of one cluster."""
 
     def test_depends_on_seed_and_number_alone(self) -> None:
-        self.assertEqual(generate_clusters.draw(3, 7), generate_clusters.draw(3, 7))
-        self.assertNotEqual(generate_clusters.draw(3, 7), generate_clusters.draw(3, 8))
-        self.assertNotEqual(generate_clusters.draw(3, 7), generate_clusters.draw(4, 7))
+        self.assertEqual(generate_clusters.draw("a", 3, 7), generate_clusters.draw("a", 3, 7))
+        self.assertNotEqual(generate_clusters.draw("a", 3, 7), generate_clusters.draw("a", 3, 8))
+        self.assertNotEqual(generate_clusters.draw("a", 3, 7), generate_clusters.draw("a", 4, 7))
 
     def test_what_is_drawn(self) -> None:
         sizes, kinds, mixed, binding, wirings = set(), set(), 0, 0, set()
         for number in range(200):
-            cluster = yaml.safe_load(generate_clusters.draw(1, number))
+            cluster = yaml.safe_load(generate_clusters.draw("a", 1, number))
             gpus = [device for device in cluster["devices"] if device["name"] != "cpu:0"]
             sizes.add(len(gpus))
             of = {gpu["kind"] for gpu in gpus}
@@ -64,9 +64,12 @@ class Program(unittest.TestCase):
 
     def test_committed_files_are_those_that_are_drawn(self) -> None:
         self.assertEqual(run("--check"), (0, ""))
+        unseen = str(generate_clusters.FOLDER.parent / "unseen")
+        self.assertEqual(run("--check", "--seed", "1", "--count", "16", "--output", unseen), (0, ""))
 
     def test_a_changed_or_missing_file_is_found(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as parent:
+            folder = parent + "/drawn"
             self.assertEqual(run("--output", folder, "--count", "2"), (0, ""))
             self.assertEqual(run("--output", folder, "--count", "2", "--check")[0], 0)
             code, error = run("--output", folder, "--count", "3", "--check")
