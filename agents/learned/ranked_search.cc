@@ -116,6 +116,12 @@ std::vector<int> RankedSearch::Ranked() {
   return order;
 }
 
+bool RankedSearch::Changes(std::span<const Move> moves) const {
+  return std::ranges::any_of(moves, [&](const Move& move) {
+    return current().placement.device[move.group] != move.device;
+  });
+}
+
 void RankedSearch::Improve(Evaluator& evaluator) {
   if (stale_ >= patience_) {
     Restart(evaluator);
@@ -132,12 +138,12 @@ void RankedSearch::Improve(Evaluator& evaluator) {
     batch.Clear();
     for (; next < order.size() && std::ssize(batch) < most; ++next) {
       const auto moves = pool.of(order[next]);
-      if (!tried_.insert(HashOf(moves)).second) continue;
+      if (!Changes(moves) || !tried_.insert(HashOf(moves)).second) continue;
       for (const Move& move : moves) batch.Add(move.group, move.device);
       batch.End();
     }
     if (batch.size() == 0) {  // nothing new is left to try
-      stale_ = patience_;
+      if (left == config_.tries) stale_ = patience_;
       return;
     }
     stale_ += static_cast<std::int64_t>(batch.size());
@@ -147,7 +153,6 @@ void RankedSearch::Improve(Evaluator& evaluator) {
     if (candidates_.score(best) > current().score) continue;
     if (candidates_.score(best) < current().score) stale_ = 0;
     MoveTo(best);
-    return;
   }
 }
 

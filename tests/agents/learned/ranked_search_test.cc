@@ -99,7 +99,8 @@ Widest WidestOf(double windows, double lists) {
   config.start = {"random"};
   config.windows = windows;
   config.lists = lists;
-  config.patience = 100000;  // no restart, which would move many
+  config.batch = config.tries;  // all of a step change one placement
+  config.patience = 100000;     // no restart, which would move many
   config.moves = {.single = 1, .swap = 0, .neighbors = 0, .block = 0, .toward_neighbors = 0};
   const auto problem = SmallProblem(3, 40);
   DefaultRanked agent({problem, 1}, config);
