@@ -25,8 +25,12 @@ namespace fs = std::filesystem;
 namespace {
 
 struct RunOptions : ConfigOptions {
-  bool json = false;
+  bool json = false, zero_shot = false;
 };
+
+// In the place of the config's agents and seeds.
+const std::vector<std::string> kZeroShot = {
+    "agents=[{name: graph_policy, label: zero_shot, batches: 4}]", "seeds=[0]"};
 
 std::vector<SearchTask> ListTasks(const RunPlan& plan) {
   std::vector<SearchTask> tasks;
@@ -172,8 +176,9 @@ bool Resume(Run& run, const fs::path& output, const RunOptions& options) {
 
 int RunConfigured(const RunOptions& options) {
   Run run;
-  run.plan =
-      ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), options.settings, AllAgents());
+  std::vector<std::string> settings = options.settings;
+  if (options.zero_shot) settings.insert(settings.begin(), kZeroShot.begin(), kZeroShot.end());
+  run.plan = ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), settings, AllAgents());
   if (options.jobs >= 0) run.plan.config.jobs = options.jobs;
   const auto costs = run.plan.costs.empty() ? nullptr : LoadCosts(run.plan.costs);
   run.problem =
@@ -249,6 +254,10 @@ void AddRunCommand(Command program) {
       [] { return DescribeFields<RunConfig>(); },
       [options] { return RunConfigured(*options); });
   command.AddFlag("--json", options->json, "the table as JSON on stdout");
+  command.AddFlag("--zero-shot",
+                  options->zero_shot,
+                  "no search: what the trained policy of graph_policy says at once, in the place of "
+                  "the config's agents and seeds");
 }
 
 }  // namespace emplace

@@ -101,6 +101,21 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
   CHECK(Json::parse(simulated.out)["step_time_ns"] == best);
 }
 
+TEST_CASE("zero-shot: the trained policy answers in the place of the config's agents") {
+  const RunFiles files;
+  const ProcessResult result = files.Run({"--zero-shot", "--json"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const Json table = Json::parse(result.out);
+  REQUIRE(table["agents"].size() == 1);
+  const Json& row = table["agents"][0];
+  CHECK(row["agent"] == "zero_shot");
+  CHECK(row["runs"] == 1);
+  CHECK(row["evaluations"].get<int>() < 1000);  // whatever the budget
+  CHECK(row["step_time_ns"]["min"] <= table["single_gpu_ns"]);
+  CHECK(files.Run({"--zero-shot", "--set", "budget.evaluations=10", "--json"}).exit_code == 0);
+}
+
 TEST_CASE("an issue order that a search has set is kept with its placement") {
   const RunFiles files;
   std::vector<std::string> how = {"--json", "-o", "r.h5"};
