@@ -304,6 +304,29 @@ std::shared_ptr<const Problem> WithObjective(const Problem& problem, Objective o
                                    ProblemChecks::kPlacementOnly);
 }
 
+std::shared_ptr<const Problem> WithEqualKinds(const Problem& problem) {
+  const Cluster& cluster = problem.cluster();
+  std::vector<Device> devices(cluster.devices().begin(), cluster.devices().end());
+  for (Device& device : devices) device.kind = 0;
+  std::vector<std::vector<int>> routes;
+  for (int i = 0; i < problem.num_devices(); ++i) {
+    for (int j = 0; j < problem.num_devices(); ++j) {
+      const auto route = cluster.route(i, j);
+      routes.emplace_back(route.begin(), route.end());
+    }
+  }
+  return std::make_shared<Problem>(
+      std::make_shared<Graph>(problem.graph()),
+      problem.grouping(),
+      std::make_shared<Cluster>("equal",
+                                std::vector{cluster.kind_of(0)},
+                                devices,
+                                std::vector(cluster.channels().begin(), cluster.channels().end()),
+                                routes),
+      problem.costs(),
+      problem.objective());
+}
+
 std::shared_ptr<const Problem> RandomProblem(Rng& rng, const RandomProblemOptions& options) {
   return Generator(rng, options).Generate();
 }

@@ -76,6 +76,9 @@ ProblemBuilder Gpus(int count, Nanos latency = 1);
 /// The same problem with another objective. Its routes and its memory are not checked again.
 std::shared_ptr<const Problem> WithObjective(const Problem& problem, Objective objective);
 
+/// The same problem with every device of the first one's kind.
+std::shared_ptr<const Problem> WithEqualKinds(const Problem& problem);
+
 /// What random problems may contain.
 struct RandomProblemOptions {
   int num_ops = 20;

@@ -20,26 +20,7 @@ std::shared_ptr<const Problem> Chain(int num_ops, int num_devices, bool one_kind
   int last = builder.Op("op0", {10}, {}, 8);
   for (int i = 1; i < num_ops; ++i) last = builder.Op(fmt::format("op{}", i), {10}, {last}, 8);
   const auto problem = builder.Build();
-  if (!one_kind) return problem;
-  const Cluster& cluster = problem->cluster();
-  std::vector<Device> devices(cluster.devices().begin(), cluster.devices().end());
-  for (Device& device : devices) device.kind = 0;
-  std::vector<std::vector<int>> routes;
-  for (int i = 0; i < num_devices; ++i) {
-    for (int j = 0; j < num_devices; ++j) {
-      const auto route = cluster.route(i, j);
-      routes.emplace_back(route.begin(), route.end());
-    }
-  }
-  return std::make_shared<Problem>(
-      builder.BuildGraph(),
-      problem->grouping(),
-      std::make_shared<Cluster>("equal",
-                                std::vector{cluster.kind_of(0)},
-                                devices,
-                                std::vector(cluster.channels().begin(), cluster.channels().end()),
-                                routes),
-      problem->costs());
+  return one_kind ? WithEqualKinds(*problem) : problem;
 }
 
 TEST_CASE("equal devices are renamed, different ones are not") {
