@@ -47,6 +47,10 @@ bool Elites::TakeUnrefined(Elite& elite) {
   return true;
 }
 
+bool Elites::Has(const Score& score) const {
+  return std::ranges::any_of(members_, [&](const Elite& e) { return e.at.score == score; });
+}
+
 std::vector<const Placement*> Elites::placements() const {
   std::vector<const Placement*> all;
   for (const Elite& member : members_) all.push_back(&member.at.placement);

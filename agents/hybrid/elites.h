@@ -33,6 +33,8 @@ class Elites {
   void Insert(Elite elite);
   /// The best member that is not refined, taken out; false: there is none.
   bool TakeUnrefined(Elite& elite);
+  /// Whether a member is as good; it then most likely is the same placement.
+  bool Has(const Score& score) const;
   void Clear() { members_.clear(); }
   /// Best first.
   const std::vector<Elite>& members() const { return members_; }

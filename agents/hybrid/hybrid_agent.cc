@@ -24,10 +24,11 @@ const HybridConfig& CheckedHybrid(const HybridConfig& config) {
         "refinement",
         fmt::format("expected \"network\", \"plain\" or \"none\", got \"{}\"", config.refinement));
   }
-  if (config.draws != "distribution" && config.draws != "perturbation") {
+  if (config.draws != "both" && config.draws != "distribution" && config.draws != "perturbation") {
     throw SettingError(
         "draws",
-        fmt::format("expected \"distribution\" or \"perturbation\", got \"{}\"", config.draws));
+        fmt::format("expected \"both\", \"distribution\" or \"perturbation\", got \"{}\"",
+                    config.draws));
   }
   RequireRange("effort", static_cast<double>(config.effort), 1, 1e12);
   RequireRange("samples", config.samples, 1, 1e6);
@@ -81,14 +82,16 @@ void HybridAgent::NoteElite(const Elite& elite) {
 }
 
 std::vector<Placement> HybridAgent::Draw(int count) {
-  if (UsesDistributions()) return distributions_.Draw(count, rng());
-  std::vector<Placement> placements;
+  int from_distributions = 0;
+  if (config_.draws == "distribution") from_distributions = count;
+  if (config_.draws == "both") from_distributions = (count + 1) / 2;
+  std::vector<Placement> placements = distributions_.Draw(from_distributions, rng());
   MoveLists moves;
-  for (int i = 0; i < count; ++i) {
+  while (static_cast<int>(placements.size()) < count) {
     const auto& members = elites_.members();
     placements.push_back(members[UniformInt(rng(), static_cast<int>(members.size()))].at.placement);
     moves.Clear();
-    proposer_.Perturb(rng(), config_.perturbation, placements.back(), moves);
+    proposer_.Perturb(rng(), Share(), placements.back(), moves);
     moves.Apply(0, placements.back().device);
   }
   return placements;
@@ -105,7 +108,13 @@ Elite HybridAgent::DrawElite(Evaluator& evaluator) {
   const std::size_t num_groups = placements.front().device.size();
   evaluator.EvaluateRows({rows.data(), placements.size(), num_groups},
                          table.ScoreColumns(placements.size()));
-  const std::size_t best = table.IndexOfBest();
+  std::size_t best = table.IndexOfBest();
+  bool is_new = !elites_.Has(table.score(best));
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (elites_.Has(table.score(i)) || (is_new && table.score(i) >= table.score(best))) continue;
+    best = i;
+    is_new = true;
+  }
   Elite elite{{placements[best], table.score(best)}};
   NoteElite(elite);
   return elite;
@@ -123,14 +132,18 @@ void HybridAgent::Refine(Elite& elite, Evaluator& evaluator) {
   NoteElite(elite);
 }
 
+double HybridAgent::Share() const {
+  return config_.perturbation * std::exp2(restarts_);
+}
+
 void HybridAgent::Restart() {
-  const double share = config_.perturbation * std::exp2(restarts_++);
   const Elite kept{best(), true};
   elites_.Clear();
   elites_.Insert(kept);
   stale_ = 0;
-  if (share < kFarthest) {
-    distributions_.MakeNear(best().placement, 1 - share);
+  ++restarts_;
+  if (Share() < kFarthest) {
+    distributions_.MakeNear(best().placement, 1 - Share());
   } else {
     distributions_.MakeUniform();
     restarts_ = 0;

@@ -11,9 +11,11 @@
 // - some elite is not refined: the best of these is refined. It counts as refined once a refinement
 //   brought nothing, so that the search stays with an elite as long as that gets better, and only
 //   then goes to the next one;
-// - all are refined: `samples` placements are drawn (coupled_draws.h) and evaluated, and the best
-// of
-//   them is refined.
+// - all are refined: `samples` placements are drawn and evaluated, and the best of those that are
+// no
+//   elite already is refined.
+//   Half of them are drawn from the distributions (coupled_draws.h), the other half are random
+//   elites in which each group is moved with probability q = `perturbation` 2^r, see below.
 //
 // What comes of it competes for a place among the `population` elites (elites.h), and the
 // distributions move towards these by `step` (elite_distributions.h). A refinement is `effort`
@@ -21,15 +23,15 @@
 // network that is trained on other graphs, before they are evaluated.
 //
 // After `patience` steps without a better placement only the best elite is kept, and each
-// distribution gives it min(1/2, `perturbation` 2^r) less than all, r the restarts since the best
-// was found; where that reaches 1/2 every device becomes equally likely, and r begins at 0.
+// distribution gives it all but q = `perturbation` 2^r, r the restarts since the best was found.
+// Where q reaches 1/2 every device becomes equally likely instead, and r begins at 0.
 //
 // Parts of it can be left out to see what they are good for:
 //
 //   refinement: plain         moves in random order, without the network
 //   refinement: none          none: cross-entropy minimisation with kept elites, every step draws
-//   draws: perturbation       no distributions: a draw is a random elite, each group moved with
-//                             probability `perturbation`
+//   draws: perturbation       no draws from the distributions
+//   draws: distribution       no perturbations
 //   start: [nothing]          no heuristics
 //
 // Beyond step time and missing memory the network reads the times of ops in one evaluation a pool.
@@ -59,11 +61,11 @@
 namespace emplace {
 
 struct HybridConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = {"heuristics", "random", "random"};
   std::string refinement = "network";
   std::string policy = "default";
-  std::int64_t effort = 128;
-  std::string draws = "distribution";
+  std::int64_t effort = 64;
+  std::string draws = "both";
   int samples = 16;
   double cohesion = 0.9;
   int population = 8;
@@ -78,7 +80,7 @@ struct HybridConfig {
     v.Field("refinement", refinement, "local search: network (ranks its moves), plain or none");
     v.Field("policy", policy, "network: \"default\" or a file that emplace generalize wrote");
     v.Field("effort", effort, "evaluations of a refinement");
-    v.Field("draws", draws, "distribution, or perturbation of a random elite");
+    v.Field("draws", draws, "from the distribution, by perturbation of random elites, or both");
     v.Field("samples", samples, "placements drawn together, of which the best is refined");
     v.Field("cohesion", cohesion, "probability that a group shares its draw with a neighbour");
     v.Field("population", population, "elites kept, at most");
@@ -90,7 +92,7 @@ struct HybridConfig {
     v.Field("patience", patience, "steps without a better placement before a restart");
     v.Field("perturbation",
             perturbation,
-            "probability of other devices than the best placement's at a restart; doubles");
+            "share of an elite's groups that a draw moves; doubles at restarts");
   }
 };
 
@@ -113,12 +115,13 @@ class HybridAgent final : public ImprovementAgent {
   void LoadSearch(StateReader& reader) override;
 
   bool Refines() const { return config_.refinement != "none"; }
-  bool UsesDistributions() const { return config_.draws == "distribution"; }
   std::vector<Placement> Draw(int count);
-  /// The best of `samples` draws.
+  /// The best of `samples` draws that is as good as no elite; the best of all if each is.
   Elite DrawElite(Evaluator& evaluator);
   void Refine(Elite& elite, Evaluator& evaluator);
   void NoteElite(const Elite& elite);
+  /// Of groups moved, and of other devices than the best placement's at a restart.
+  double Share() const;
   void Restart();
 
   AgentContext context_;

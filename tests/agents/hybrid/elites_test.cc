@@ -55,6 +55,8 @@ TEST_CASE("less memory missing goes before less time") {
   elites.Insert({{{{0, 0, 0, 0, 0, 0}}, {100, 10}}});
   elites.Insert({{{{0, 0, 0, 1, 1, 1}}, {0, 90}}});
   CHECK(Times(elites) == std::vector<Nanos>{90});
+  CHECK(elites.Has({0, 90}));
+  CHECK_FALSE(elites.Has({100, 10}));
 }
 
 TEST_CASE("the best that is not refined is taken") {

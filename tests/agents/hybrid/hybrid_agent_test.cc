@@ -25,11 +25,12 @@ HybridConfig Quick() {
 
 TEST_CASE("saved and restored at any step it goes on bit for bit") {
   const auto problem = SmallProblem();
-  HybridConfig none = Quick(), perturbed = Quick(), plain = Quick();
+  HybridConfig none = Quick(), perturbed = Quick(), drawn = Quick(), plain = Quick();
   none.refinement = "none";
   perturbed.draws = "perturbation";
+  drawn.draws = "distribution";
   plain.refinement = "plain";
-  for (const HybridConfig& config : {Quick(), none, perturbed, plain}) {
+  for (const HybridConfig& config : {Quick(), none, perturbed, drawn, plain}) {
     HybridAgent agent({problem, 3}, config);
     SearchTrace trace = RunAgent(agent, problem, 1000);
     trace.states.pop_back();  // the budget may have cut the last step short
@@ -39,11 +40,12 @@ TEST_CASE("saved and restored at any step it goes on bit for bit") {
 }
 
 TEST_CASE("it finds the optima of small problems, each part left out, too") {
-  HybridConfig perturbed, plain, nothing;
+  HybridConfig perturbed, drawn, plain, nothing;
   perturbed.draws = "perturbation";
+  drawn.draws = "distribution";
   plain.refinement = "plain";
   nothing.start = {"nothing"};
-  for (const HybridConfig& config : {HybridConfig{}, perturbed, plain, nothing}) {
+  for (const HybridConfig& config : {HybridConfig{}, perturbed, drawn, plain, nothing}) {
     CheckFindsOptima<HybridAgent>(config, 3000);
   }
 }
@@ -123,7 +125,8 @@ TEST_CASE("settings out of range are refused by name") {
   CHECK(Refusal(config) == "refinement: expected \"network\", \"plain\" or \"none\", got \"all\"");
   config = {};
   config.draws = "none";
-  CHECK(Refusal(config) == "draws: expected \"distribution\" or \"perturbation\", got \"none\"");
+  CHECK(Refusal(config) ==
+        "draws: expected \"both\", \"distribution\" or \"perturbation\", got \"none\"");
   config = {};
   config.effort = 0;
   CHECK(Refusal(config).starts_with("effort: "));
