@@ -10,6 +10,8 @@
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
 #include "agents/genetic/genetic.h"
+#include "agents/graph_policy/graph_policy_agent.h"
+#include "agents/graph_policy/graph_policy_trainer.h"
 #include "agents/heft/heft.h"
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
@@ -62,6 +64,9 @@ constexpr Growth kExact{
 constexpr Growth kPerEvaluation{"one simulation per evaluation, linear in ops"};
 constexpr Growth kLinearProgram{
     "a linear programme with a row per op and dependency; see the setting most_ops"};
+constexpr Growth kNetworkPasses{
+    "a pass through a network over all pairs of groups and devices per batch",
+    30'000};
 constexpr Growth kSquare{"time and memory of a step grow with the square of the groups", 20'000};
 
 void CheckGroups(const Problem& problem, const Growth& growth, const ConfigNode& settings) {
@@ -172,6 +177,10 @@ AgentRegistry MakeRegistry() {
                           "Population, crossover of connected blocks, local improvement",
                           kSeeded,
                           kPerEvaluation));
+  add(Entry<GraphPolicyAgent>("graph_policy",
+                              "Edits of whole placements, drawn from a trained graph network",
+                              kSeeded,
+                              kNetworkPasses));
   add(Entry<Heft>(
       "heft", "Heterogeneous earliest finish time (Topcuoglu et al. 2002)", kNone, kNearLinear));
   add(Entry<HierarchicalAgent>("hierarchical",

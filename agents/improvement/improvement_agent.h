@@ -63,7 +63,7 @@ class ImprovementAgent : public Agent {
   /// Without starts.
   ImprovementAgent(std::string name, const AgentContext& context);
   void Step(Evaluator& evaluator) final;
-  bool Finished() const final { return started_ && !any_choice_; }
+  bool Finished() const override { return started_ && !any_choice_; }
   void Save(std::ostream& out) const final;
   void Load(std::istream& in) final;
 

@@ -1,9 +1,9 @@
-# Writes OUTPUT (default_policy.cc): the text of FILE, compiled into the program.
+# Writes OUTPUT: the text of FILE, compiled into the program as emplace::internal::NAME, which HEADER declares.
 file(READ ${FILE} content)
 string(FIND "${content}" ")policy\"" clash)
 if(NOT clash EQUAL -1)
   message(FATAL_ERROR "${FILE}: cannot be embedded")
 endif()
-file(WRITE ${OUTPUT} "#include \"agents/learned/default_policy.h\"\n\nnamespace emplace::internal {\n\n"
-  "extern const std::string_view kDefaultPolicy;\nconst std::string_view kDefaultPolicy =\n"
+file(WRITE ${OUTPUT} "#include \"${HEADER}\"\n\nnamespace emplace::internal {\n\n"
+  "extern const std::string_view ${NAME};\nconst std::string_view ${NAME} =\n"
   "    R\"policy(${content})policy\";\n\n}  // namespace emplace::internal\n")

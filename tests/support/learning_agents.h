@@ -10,8 +10,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "framework/base/error.h"
 #include "framework/search/policy_trainer.h"
@@ -107,7 +105,9 @@ void CheckFindsOptima(const typename A::Config& config,
       }
       if (!reached()) missed.push_back(seed);
     }
-    CAPTURE(fmt::format("seeds that missed it: {}", fmt::join(missed, ", ")));
+    std::string seeds_that_missed_it;
+    for (const std::uint64_t seed : missed) seeds_that_missed_it += " " + std::to_string(seed);
+    CAPTURE(seeds_that_missed_it);
     CHECK(missed.size() <= seeds / 20);
   }
 }

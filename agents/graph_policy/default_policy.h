@@ -1,0 +1,11 @@
+#pragma once
+
+// The text of default_policy.txt, compiled into the program (../learned/embed_policy.cmake).
+
+#include <string_view>
+
+namespace emplace::internal {
+
+extern const std::string_view kDefaultGraphPolicy;
+
+}  // namespace emplace::internal

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/config/fields.h"
+#include "framework/learn/optimizer.h"
+
+namespace emplace {
+
+/// How many edits of each kind are drawn (edits.h), relative to the others.
+struct EditConfig {
+  double single = 2;
+  double neighbors = 3;
+  double block = 5;
+  double whole = 1;
+  double attraction = 8;
+  void Visit(FieldVisitor& v);
+};
+
+/// How the policy is trained (graph_policy_trainer.h).
+struct EditTrainingConfig {
+  int teacher_evaluations = 10000;
+  int search_evaluations = 6000;
+  int problems = 8;
+  double imitation = 1;
+  double imitation_share = 0.3;
+  double imitation_later = 0.1;
+  double reinforcement = 1;
+  void Visit(FieldVisitor& v);
+};
+
+struct GraphPolicyConfig {
+  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::string policy = "default";
+  std::string network = "policy";
+  int samples = 64;
+  int batches = -1;
+  bool learn = false;
+  bool merge = true;
+  int width = 32;
+  int rounds = 3;
+  EditConfig edits;
+  int patience = 640;
+  double perturbation = 0.05;
+  EditTrainingConfig training;
+  OptimizerConfig optimizer;
+  GraphPolicyConfig();
+  void Visit(FieldVisitor& v);
+};
+
+}  // namespace emplace
