@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kUnitGain = 0.01, kMostGain = 0.05;
 constexpr float kStayWithoutNetwork = 3;
-constexpr double kLeastSpread = 1e-3;  // of what a batch gains, to learn from
+constexpr double kLeastSpread = 1e-3;  // of f over a batch, to learn from
 constexpr int kPerturbations = 4;      // of which a restart takes the best
 
 struct GraphPolicyRow {

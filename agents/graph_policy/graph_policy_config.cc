@@ -28,6 +28,7 @@ void EditTrainingConfig::Visit(FieldVisitor& v) {
   v.Field("imitation_share", imitation_share, "of the updates that are planned: the first stage");
   v.Field("imitation_later", imitation_later, "weight of the imitation in the second stage");
   v.Field("reinforcement", reinforcement, "weight of the policy gradient in the second stage");
+  v.Field("entropy", entropy, "weight of the mean entropy of a group in the second stage");
 }
 
 void GraphPolicyConfig::Visit(FieldVisitor& v) {

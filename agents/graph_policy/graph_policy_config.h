@@ -27,6 +27,7 @@ struct EditTrainingConfig {
   double imitation_share = 0.3;
   double imitation_later = 0.1;
   double reinforcement = 1;
+  double entropy = 1;
   void Visit(FieldVisitor& v);
 };
 

@@ -16,7 +16,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kShortest = 4;      // log2 of the longest search over the shortest
+constexpr double kShortest = 2;      // log2 of the longest search over the shortest
 constexpr int kMostCorruptions = 5;  // log2 of the random moves made of the teacher's placement
 
 const GraphPolicyConfig& CheckedEditTraining(const GraphPolicyConfig& config) {
@@ -28,6 +28,7 @@ const GraphPolicyConfig& CheckedEditTraining(const GraphPolicyConfig& config) {
   RequireRange("training.imitation_share", training.imitation_share, 0, 1);
   RequireRange("training.imitation_later", training.imitation_later, 0, 1e6);
   RequireRange("training.reinforcement", training.reinforcement, 0, 1e6);
+  RequireRange("training.entropy", training.entropy, 0, 1e6);
   return config;
 }
 
@@ -36,6 +37,15 @@ std::shared_ptr<PairNetwork> FirstNetwork(const GraphPolicyConfig& config, Rng& 
     return std::make_shared<PairNetwork>(config.width, config.rounds, rng);
   }
   return PairNetwork::Read(config.policy);
+}
+
+// [num_groups, num_devices] 1 where a group may run.
+Matrix Allowed(const Problem& problem) {
+  Matrix allowed(problem.num_groups(), problem.num_devices());
+  for (int g = 0; g < problem.num_groups(); ++g) {
+    for (int d = 0; d < problem.num_devices(); ++d) allowed(g, d) = problem.allowed(g, d);
+  }
+  return allowed;
 }
 
 // What a student's search is made with.
@@ -155,12 +165,11 @@ Var GraphPolicyTrainer::Imitation(Tape& tape,
                                   Var logits,
                                   const Placement& target) const {
   const Problem& of = *problems_[problem];
-  Matrix allowed(of.num_groups(), of.num_devices());
+  const Matrix allowed = Allowed(of);
   Matrix weight = Matrix::Zero(of.num_groups(), 1);
   std::vector<int> device(of.num_groups());
   for (int g = 0; g < of.num_groups(); ++g) {
     device[g] = target.device[g];
-    for (int d = 0; d < of.num_devices(); ++d) allowed(g, d) = of.allowed(g, d);
     if (allowed.row(g).sum() > 1) weight(g, 0) = -1;
   }
   weight /= std::max(1.0F, -weight.sum());
@@ -197,6 +206,9 @@ GraphPolicyTrainer::Told GraphPolicyTrainer::Differentiate(int problem,
   Var loss = scaled(imitated, imitation);
   if (batch->loss && reinforcement > 0) {
     loss = Add(tape, loss, scaled(*batch->loss, reinforcement));
+    const Matrix allowed = Allowed(*problems_[problem]);
+    const Var entropy = Entropy(tape, LogSoftmax(tape, batch->logits, &allowed));
+    loss = Subtract(tape, loss, scaled(MeanAll(tape, entropy), config_.training.entropy));
   }
   if (reinforcement == 0 && imitation > 0) {
     const MoveProposer proposer(*problems_[problem], {}, "moves");

@@ -122,12 +122,15 @@ TEST_CASE("the committed experiment and every committed family can be planned") 
     CAPTURE(family.config.name);
     CHECK(family.train.size() + family.test.size() == 32);
   }
-  const GeneralizePlan learned =
-      ReadGeneralizePlan(SourceDir() / "configs/generalization/learned.yaml", {}, AllAgents());
-  REQUIRE(learned.families.size() == 1);
-  const FamilyPlan& family = learned.families[0];
-  for (const auto& cluster : family.test_clusters) {  // no machine is in both
-    CHECK(std::ranges::count(family.train_clusters, cluster) == 0);
+  for (const char* config : {"learned.yaml", "graph_policy.yaml"}) {
+    CAPTURE(config);
+    const GeneralizePlan learned =
+        ReadGeneralizePlan(SourceDir() / "configs/generalization" / config, {}, AllAgents());
+    REQUIRE(learned.families.size() == 1);
+    const FamilyPlan& family = learned.families[0];
+    for (const auto& cluster : family.test_clusters) {  // no machine is in both
+      CHECK(std::ranges::count(family.train_clusters, cluster) == 0);
+    }
   }
 }
 
