@@ -20,14 +20,14 @@ struct EditConfig {
 
 /// How the policy is trained (graph_policy_trainer.h).
 struct EditTrainingConfig {
-  int teacher_evaluations = 10000;
+  int teacher_evaluations = 4000;
   int search_evaluations = 6000;
   int problems = 8;
   double imitation = 1;
   double imitation_share = 0.3;
   double imitation_later = 0.1;
   double reinforcement = 1;
-  double entropy = 1;
+  double entropy = 0;
   void Visit(FieldVisitor& v);
 };
 

@@ -16,7 +16,6 @@
 namespace emplace {
 namespace {
 
-constexpr double kShortest = 2;      // log2 of the longest search over the shortest
 constexpr int kMostCorruptions = 5;  // log2 of the random moves made of the teacher's placement
 
 const GraphPolicyConfig& CheckedEditTraining(const GraphPolicyConfig& config) {
@@ -120,8 +119,6 @@ void GraphPolicyTrainer::Begin(int problem, int start) {
   Student& student = students_[problem];
   student.start = start;
   student.evaluations = 0;
-  student.most = static_cast<std::int64_t>(config_.training.search_evaluations *
-                                           std::exp2(-kShortest * Uniform01(rng_)));
   student.agent =
       std::make_unique<GraphPolicyAgent>(AgentContext{problems_[problem], rng_(), {}, {}},
                                          StudentConfig(config_, config_.start[start]),
@@ -206,6 +203,8 @@ GraphPolicyTrainer::Told GraphPolicyTrainer::Differentiate(int problem,
   Var loss = scaled(imitated, imitation);
   if (batch->loss && reinforcement > 0) {
     loss = Add(tape, loss, scaled(*batch->loss, reinforcement));
+  }
+  if (reinforcement > 0 && config_.training.entropy > 0) {
     const Matrix allowed = Allowed(*problems_[problem]);
     const Var entropy = Entropy(tape, LogSoftmax(tape, batch->logits, &allowed));
     loss = Subtract(tape, loss, scaled(MeanAll(tape, entropy), config_.training.entropy));
@@ -244,7 +243,7 @@ void GraphPolicyTrainer::Step(std::span<Evaluator* const> evaluators) {
   std::iota(order.begin(), order.end(), 0);
   for (int i = num_problems - 1; i > 0; --i) std::swap(order[i], order[UniformInt(rng_, i + 1)]);
   for (const int i : order) {
-    if (students_[i].evaluations < students_[i].most) continue;
+    if (students_[i].evaluations < config_.training.search_evaluations) continue;
     Begin(i, UniformInt(rng_, static_cast<int>(config_.start.size())));
     students_[i].agent->Step(*evaluators[i]);
   }
@@ -291,7 +290,6 @@ void GraphPolicyTrainer::Save(std::ostream& out) const {
   for (const Student& student : students_) {
     writer.Generator(student.rng);
     writer.Int(student.evaluations);
-    writer.Int(student.most);
     writer.Int(student.all_evaluations);
     writer.Int(student.start);
     writer.Int(!student.teacher.placement.device.empty());
@@ -317,11 +315,9 @@ void GraphPolicyTrainer::Load(std::istream& in) {
     student.network->SetScale(*network_);
     reader.Generator(student.rng);
     const std::int64_t evaluations = reader.Count("a number of evaluations");
-    const std::int64_t most = reader.Count("a number of evaluations");
     student.all_evaluations = reader.Count("a number of evaluations");
     Begin(problem, reader.Int("a start", 0, static_cast<int>(config_.start.size()) - 1));
     student.evaluations = evaluations;
-    student.most = most;
     student.teacher = {};
     if (reader.Flag()) {
       student.teacher.placement = reader.Devices(*problems_[problem]);

@@ -6,25 +6,21 @@
 // Every problem has a teacher, the best placement of a `multilevel` search of
 // `teacher_evaluations`, later the best that anything here found for it, and a search of its own by
 // the policy as it is (GraphPolicyAgent), which begins anew from one of the starts, drawn, after
-// `search_evaluations` 2^-u, u uniform in [0, 2): not all end at once.
-// An update is one batch of edits of each search, in steps of the optimizer over `problems`
-// problems each, down the mean over problems of
+// `search_evaluations`. An update is one batch of edits of each search, in steps of the optimizer
+// over `problems` problems each, down the mean over problems of
 //
 //   w_i * imitation  +  w_r * loss of the policy gradient (graph_policy_agent.h)  -  w_e * entropy
 //
 //   imitation = mean over groups with a choice of -log p(device of the teacher | placement), for
 //               the placement x where the search is; in the first stage also for a placement that
 //               1 to 32 random moves (../common/moves.h) made of the teacher's
+//   entropy   = mean over groups of that of p at x
 //
-//   entropy   = mean over groups of that of p at x, without which few different edits were left
-//               after a hundred updates
-//
-// First stage, the first `imitation_share` of the updates that are planned: w_i = `imitation`, w_r
-// = w_e = 0. Second stage: w_i = `imitation_later`, w_r = `reinforcement`, w_e =
-// `entropy`. Before it is imitated, the
-// teacher's placement goes through that exchange of interchangeable devices
-// (framework/cluster/symmetry.h) which brings most work where it is in x, matched greedily: else
-// the policy would learn that any of four equal devices is as likely as the others.
+// First stage, the first `imitation_share` of the updates that are planned: w_i = `imitation`,
+// w_r = w_e = 0. Second stage: w_i = `imitation_later`, w_r = `reinforcement`, w_e = `entropy`.
+// Before it is imitated, the teacher's placement goes through that exchange of interchangeable
+// devices (framework/cluster/symmetry.h) which brings most work where it is in x, matched greedily:
+// else the policy would learn that any of four equal devices is as likely as the others.
 //
 // Imitation before reinforcement: X. Yao et al., DOPPLER, 2025 [R]. Marks: as in
 // graph_policy_agent.h.
@@ -75,7 +71,6 @@ class GraphPolicyTrainer final : public PolicyTrainer {
     int start = 0;                 // index of the name that its search began with
     Rng rng;                       // of the placements made of the teacher's
     std::int64_t evaluations = 0;  // since its search began
-    std::int64_t most = 0;         // when it begins anew
     std::int64_t all_evaluations = 0;
     ScoredPlacement teacher;
   };
