@@ -9,7 +9,7 @@
 
 #include "agents/common/devices.h"
 #include "agents/improvement/counted_evaluator.h"
-#include "agents/learned/learned_agent.h"
+#include "agents/learned/ranked_search.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {
@@ -123,7 +123,7 @@ Elite HybridAgent::DrawElite(Evaluator& evaluator) {
 void HybridAgent::Refine(Elite& elite, Evaluator& evaluator) {
   AgentContext context = context_;
   context.seed = rng()();
-  LearnedAgent search(context, {}, scorer_);
+  RankedSearch search(context, {}, scorer_);
   search.Adopt(elite.at);
   CountedEvaluator counted(evaluator);
   while (counted.count() < config_.effort) search.Step(counted);

@@ -19,7 +19,7 @@
 //
 // What comes of it competes for a place among the `population` elites (elites.h), and the
 // distributions move towards these by `step` (elite_distributions.h). A refinement is `effort`
-// evaluations of local search from the placement (../learned/learned_agent.h): moves ranked by the
+// evaluations of local search from the placement (../learned/ranked_search.h): moves ranked by the
 // network that is trained on other graphs, before they are evaluated.
 //
 // After `patience` steps without a better placement only the best elite is kept, and each
