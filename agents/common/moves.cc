@@ -25,6 +25,14 @@ void MoveLists::Apply(std::size_t i, std::span<DeviceIndex> device) const {
   for (int m = begin_[i]; m < begin_[i + 1]; ++m) device[moves_[m].group] = moves_[m].device;
 }
 
+std::uint64_t HashOf(const Move& move) {
+  std::uint64_t x = std::uint64_t(move.group) * kMaxDevices + move.device + 1;
+  x *= 0x9E3779B97F4A7C15U;  // finaliser of SplitMix64 (Steele et al. 2014)
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
 MoveProposer::MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key)
     : problem_(problem),
       toward_neighbors_(config.toward_neighbors),

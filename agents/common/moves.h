@@ -54,6 +54,9 @@ class MoveLists {
   std::vector<Move> moves_;
 };
 
+/// A hash of a move. The sum over a set of moves is one of the set, in whatever order they are.
+std::uint64_t HashOf(const Move& move);
+
 class MoveProposer {
  public:
   /// @throws SettingError below `key` for negative weights, weights that are all 0, or a

@@ -18,13 +18,6 @@ constexpr double kAnyPivot =
     0.02;  // of the mean group's weight as a pivot, whatever the policy says
 constexpr int kTriesPerEdit = 4;
 
-std::uint64_t Mixed(std::uint64_t x) {  // finaliser of SplitMix64 (Steele et al. 2014)
-  x *= 0x9E3779B97F4A7C15U;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 EditProposer::EditProposer(const Problem& problem, const EditConfig& config)
@@ -114,8 +107,9 @@ bool EditProposer::Accept(const Placement& base,
   std::uint64_t hash = 0;
   for (std::size_t i = first; i < batch.decisions.size(); ++i) {
     const auto& [edit, group, device, aim, attraction, leaves] = batch.decisions[i];
-    if (device != base.device[group])
-      hash += Mixed(std::uint64_t(group) * kMaxDevices + device + 1);
+    if (device != base.device[group]) {
+      hash += HashOf({group, static_cast<DeviceIndex>(device)});
+    }
   }
   if (hash == 0 || !tried.insert(hash).second) {
     batch.decisions.resize(first);

@@ -31,6 +31,11 @@ void LearnedConfig::Visit(FieldVisitor& v) {
   v.Field("temperature",
           temperature,
           "of the ranking: Gumbel noise of this scale is added to the network's scores; 0: none");
+  v.Field(
+      "explore",
+      explore,
+      "share of the moves that are tried whatever their rank, just before a restart; 0 after an "
+      "improvement, in between in proportion to the evaluations without one");
   v.Field("patience", patience, "evaluations without improvement before a restart");
   v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
   v.Field("windows", windows, "share of the moves that put a window of the schedule on one device");

@@ -28,6 +28,7 @@ struct LearnedConfig {
   int tries = 32;
   int batch = 4;
   double temperature = 0.5;
+  double explore = 0.5;
   int patience = 400;
   double perturbation = 0.05;
   double windows = 0.25, lists = 0.25;

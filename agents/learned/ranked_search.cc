@@ -21,6 +21,7 @@ const LearnedConfig& CheckedLearned(const LearnedConfig& config) {
   RequireRange("tries", config.tries, 1, 1e6);
   RequireRange("batch", config.batch, 1, 1e6);
   RequireRange("temperature", config.temperature, 0, 1e6);
+  RequireRange("explore", config.explore, 0, 1);
   RequireRange("patience", config.patience, 1, 1e9);
   RequireRange("perturbation", config.perturbation, 0, 1);
   RequireRange("lists", config.lists, 0, 1);
@@ -28,18 +29,12 @@ const LearnedConfig& CheckedLearned(const LearnedConfig& config) {
   return config;
 }
 
-constexpr double kLargestList = 64;
+constexpr double kLargestList = 64;  // groups that are placed by list scheduling
 
 // Of a set of moves, in any order.
-std::uint64_t HashOf(std::span<const Move> moves) {
+std::uint64_t HashOfAll(std::span<const Move> moves) {
   std::uint64_t sum = 0;
-  for (const Move& move : moves) {
-    std::uint64_t x = std::uint64_t(move.group) * kMaxDevices + move.device + 1;
-    x *= 0x9E3779B97F4A7C15U;  // finaliser of SplitMix64 (Steele et al. 2014)
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-    sum += x ^ (x >> 31);
-  }
+  for (const Move& move : moves) sum += HashOf(move);
   return sum;
 }
 
@@ -131,14 +126,21 @@ void RankedSearch::Improve(Evaluator& evaluator) {
   const std::vector<int> order = Ranked();
   const Neighbors pool = pool_.Of(current().placement);
   std::int64_t left = config_.tries;
-  for (std::size_t next = 0; next < order.size() && left > 0;) {
+  std::size_t ranked = 0, drawn = 0;
+  const auto next = [&] {
+    const double share =
+        config_.explore * static_cast<double>(stale_) / static_cast<double>(patience_);
+    const bool any = scorer_ != nullptr && drawn < order.size() && Uniform01(rng()) < share;
+    return any ? static_cast<int>(drawn++) : order[ranked++];
+  };
+  while (ranked < order.size() && left > 0) {
     const auto most = std::clamp<std::int64_t>(
         evaluator.remaining(), 1, std::min<std::int64_t>(left, config_.batch));
     MoveLists& batch = candidates_.moves();
     batch.Clear();
-    for (; next < order.size() && std::ssize(batch) < most; ++next) {
-      const auto moves = pool.of(order[next]);
-      if (!Changes(moves) || !tried_.insert(HashOf(moves)).second) continue;
+    while (ranked < order.size() && std::ssize(batch) < most) {
+      const auto moves = pool.of(next());
+      if (!Changes(moves) || !tried_.insert(HashOfAll(moves)).second) continue;
       for (const Move& move : moves) batch.Add(move.group, move.device);
       batch.End();
     }

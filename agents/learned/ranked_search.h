@@ -16,7 +16,9 @@
 // left out, are evaluated, `batch` at a time. If the best of a batch is better than x, or as good,
 // it becomes x, to which the rest of the list is applied: its ranks are a little out of date, but
 // to draw and rank anew after every improvement takes longer than it gains (twice as long on 2,000
-// groups). After `patience` evaluations without a better placement, or once three times as many as
+// groups). The longer no better placement is found, the less the network is trusted: after s
+// evaluations without one a share explore * s / patience of the moves is tried whatever its rank.
+// After `patience` evaluations without a better placement, or once three times as many as
 // there are moves of single groups, the search goes on from a perturbation of the best one, as
 // hill_climb does.
 //

@@ -56,6 +56,9 @@ TEST_CASE("settings that make no sense are named") {
   config.pool = 0;
   CHECK(Contains(refusal(config), "pool"));
   config = {};
+  config.explore = 1.5;
+  CHECK(Contains(refusal(config), "explore"));
+  config = {};
   config.windows = 0.75;
   config.lists = 0.5;
   CHECK(Contains(refusal(config), "windows"));

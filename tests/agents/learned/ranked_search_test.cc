@@ -46,7 +46,7 @@ TEST_CASE("saved and restored at any step it goes on bit for bit") {
 
 // A network that knows one feature, by how much work the aim has: mean load of the aims of the
 // moves that are tried, relative to the step.
-double MeanLoadOfAims(float weight) {
+double MeanLoadOfAims(float weight, double explore = 0) {
   const auto problem = SmallProblem(4, 40);
   Rng rng(1);
   auto scorer = std::make_shared<MoveScorer>(rng);
@@ -62,6 +62,7 @@ double MeanLoadOfAims(float weight) {
   }
   LearnedConfig config = FromOneDevice();
   config.temperature = 0;
+  config.explore = explore;
   config.tries = config.batch = 1;
   config.windows = config.lists = 0;
   config.moves = {.single = 1, .swap = 0, .neighbors = 0, .block = 0, .toward_neighbors = 0};
@@ -87,6 +88,10 @@ double MeanLoadOfAims(float weight) {
 
 TEST_CASE("the moves that the network ranks first are tried first") {
   CHECK(MeanLoadOfAims(1) > 2 * MeanLoadOfAims(-1));
+}
+
+TEST_CASE("where they find nothing better others are tried, too") {
+  CHECK(MeanLoadOfAims(-1, 1) > 1.25 * MeanLoadOfAims(-1, 0));
 }
 
 // The largest numbers of groups that move and of devices that they go to, over all that is tried in
