@@ -187,7 +187,11 @@ def names(value: str) -> list[str]:
 
 def load_chosen(options: argparse.Namespace) -> Runs:
     """The runs, those of --agents alone."""
-    loaded = load_runs(options.inputs)
+    return choose(load_runs(options.inputs), options)
+
+
+def choose(loaded: Runs, options: argparse.Namespace) -> Runs:
+    """Of the runs those of --agents."""
     known = sorted(set(loaded.runs["agent"]))
     for agent in options.agents or ():
         if agent not in known:
@@ -229,11 +233,11 @@ def target_of(target: str | None, runs: pd.DataFrame) -> tuple[dict[str, float] 
 
 def chosen_with_targets(options: argparse.Namespace) -> tuple[Runs, dict[str, float]]:
     """The runs of --agents with their splits, and the best known of each problem, by whichever agent."""
-    every = load_runs(options.inputs).runs
-    chosen = load_chosen(options)
-    splits = targets.split_of(every, options.split)
+    every = load_runs(options.inputs, evaluations="improvements")  # once: a sweep may be under way
+    chosen = choose(every, options)
+    splits = targets.split_of(every.runs, options.split)
     runs = chosen.runs.assign(split=splits[chosen.runs.index])
-    return Runs(runs, chosen.evaluations, chosen.updates), summaries.best_of_problem(every)
+    return Runs(runs, chosen.evaluations, chosen.updates), summaries.best_of_problem(every.runs)
 
 
 def draw_ecdf(options: argparse.Namespace) -> None:
@@ -253,7 +257,7 @@ def finals(options: argparse.Namespace) -> None:
 
 
 def summarise_robustness(options: argparse.Namespace) -> None:
-    runs, draws = load_runs(options.inputs).runs, load_stress(options.inputs).draws
+    runs, draws = load_runs(options.inputs, evaluations="none").runs, load_stress(options.inputs).draws
     frame = robustness.ratios(runs.assign(split=targets.split_of(runs, options.split)), draws)
     write(options.output, robustness.summarise_robustness(frame, by_problem=options.by_problem))
 

@@ -17,7 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from .layout import add_legend, grid_of, require_choice, require_rows, style_of
+from .files import require_choice
+from .layout import add_legend, grid_of, require_rows, style_of
 from .summaries import (WITHIN, best_median_of_problem, best_so_far, by_agent, by_problem, evaluations_to,
                         final_times, quantile, time_unit)
 from .target_figures import target_ecdfs  # noqa: F401, one of the pictures

@@ -177,3 +177,8 @@ def scalar(value: Any) -> Any:
         with contextlib.suppress(ValueError, TypeError):
             return number(value)
     return value
+
+
+def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ResultsError(f"{name}: unknown value \"{value}\"; choices: {', '.join(choices)}")

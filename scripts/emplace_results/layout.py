@@ -89,11 +89,6 @@ def label_ends(axes: Axes, ends: Mapping[str, tuple[str, float, float]],
         axes.text(1.05, place, text, transform=across, va="center", fontsize="small", color=styles[name]["color"])
 
 
-def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ResultsError(f"{name}: unknown value \"{value}\"; choices: {', '.join(choices)}")
-
-
 def require_rows(frame: pd.DataFrame, problem: str) -> None:
     if frame.empty:
         raise ResultsError(problem)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,12 @@ def ratios(runs: pd.DataFrame, draws: pd.DataFrame, scenario: str = NOISE) -> pd
     return frame.loc[frame["ratio"].notna(), ["split", "problem", "agent", "seed", "run", "scenario", "draw", "ratio"]]
 
 
+def groups_by(frame: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+    """The groups with their names as tuples, which older versions of pandas do not make of a single column."""
+    for names, group in frame.groupby(list(by) if len(by) > 1 else by[0], sort=False):
+        yield names if isinstance(names, tuple) else (names,), group
+
+
 def method_ratios(frame: pd.DataFrame, by: Sequence[str] = ("split",)) -> pd.DataFrame:
     """Median ratio of each agent, unchanged and changed, and whether the order of the agents stays.
 
@@ -47,7 +53,7 @@ def method_ratios(frame: pd.DataFrame, by: Sequence[str] = ("split",)) -> pd.Dat
             single one)
     """
     tables = []
-    for names, group in frame.groupby(list(by), sort=False):
+    for names, group in groups_by(frame, by):
         plain = group[group["scenario"] == UNCHANGED]
         changed = group[group["scenario"] != UNCHANGED]
         require_rows(changed, "there is no draw with other costs")
@@ -89,7 +95,7 @@ def summarise_robustness(frame: pd.DataFrame, scenario: str = NOISE, *, by_probl
     by = ["split", "problem"] if by_problem else ["split"]
     draws = frame.loc[frame["scenario"] == scenario, "draw"].nunique()
     parts = []
-    for names, rows in method_ratios(frame, by).groupby(by, sort=False):
+    for names, rows in groups_by(method_ratios(frame, by), by):
         lines = [[row["agent"], str(row["problems"]), str(row["runs"]), ratio_text(row["unchanged"]),
                   ratio_text(row["changed"]), f"{ratio_text(row['low'])} .. {ratio_text(row['high'])}",
                   f"{row['first']:.0%}"] for row in rows.to_dict("records")]

@@ -9,7 +9,7 @@ from typing import Any, Sequence
 import numpy as np
 import pandas as pd
 
-from .files import Path, ResultsError, as_paths, flat_config, open_results, plain, sweep_runs, texts
+from .files import Path, ResultsError, as_paths, flat_config, open_results, plain, require_choice, sweep_runs, texts
 
 PROBLEM = ("graph", "cluster", "semantics", "objective")
 SAME_PROBLEM = ("graph", "cluster", "semantics", "priority", "count_gaps", "objective", "contracted",
@@ -49,13 +49,19 @@ class Runs:
     not_run: tuple[str, ...] = ()
 
 
-def load_runs(paths: Path | Sequence[Path]) -> Runs:
+EVALUATIONS = ("all", "improvements", "none")
+
+
+def load_runs(paths: Path | Sequence[Path], *, evaluations: str = "all") -> Runs:
     """All runs of results files and sweeps' folders. Runs that still go on are read as of their last checkpoint.
 
+    @param evaluations  which rows of that frame: of a large sweep "all" do not fit into memory; "improvements" are
+                        those with a better placement than all before, which is what targets need
     @throws ResultsError naming the file that cannot be read, or if there is no run at all
     """
     rows: list[dict[str, Any]] = []
-    evaluations: list[pd.DataFrame] = []
+    require_choice("evaluations", evaluations, EVALUATIONS)
+    tried: list[pd.DataFrame] = []
     updates: list[pd.DataFrame] = []
     not_run: list[str] = []
     sources = as_paths(paths)
@@ -69,14 +75,16 @@ def load_runs(paths: Path | Sequence[Path]) -> Runs:
                 for group in file["agents"].values():
                     run = len(rows)
                     rows.append({"run": run, **head, **read_run(group, head["devices"], path)})
-                    evaluations.append(table(group["evaluations"], run, "evaluation"))
+                    if evaluations != "none":
+                        rows_of_run = table(group["evaluations"], run, "evaluation")
+                        tried.append(rows_of_run if evaluations == "all" else improvements(rows_of_run))
                     if "updates" in group:
                         updates.append(table(group["updates"], run, "update"))
     if not rows:
         raise ResultsError(f"{', '.join(sources)}: there is no run yet")
     runs = with_bounds(pd.DataFrame(rows)).drop(columns=["devices", "same_problem"])
     runs.insert(1, "problem", name_problems(runs))
-    curves = concat(evaluations, ["run", "evaluation"]).drop(columns="index", errors="ignore")
+    curves = concat(tried, ["run", "evaluation", "feasible"]).drop(columns="index", errors="ignore")
     curves["feasible"] = curves["feasible"].astype(bool)
     return Runs(runs, curves, concat(updates, ["run", "update"]), tuple(not_run))
 
@@ -159,6 +167,13 @@ def table(dataset: Any, run: int, counter: str) -> pd.DataFrame:
     if counter not in frame:
         frame.insert(1, counter, np.arange(len(frame)))
     return frame
+
+
+def improvements(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """Of the evaluations of one run those whose placement is better than all before."""
+    best = evaluations["best_step_time_ns"].to_numpy(float)
+    before = np.concatenate([[np.inf], np.where(np.isnan(best[:-1]), np.inf, best[:-1])])
+    return evaluations[best < before]
 
 
 def concat(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:

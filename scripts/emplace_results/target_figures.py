@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
-from .layout import grid_of, label_ends, require_choice, require_rows, style_of
+from .files import require_choice
+from .layout import grid_of, label_ends, require_rows, style_of
 from .summaries import COMPLETE
 from .targets import FACTOR, OVER, ecdf, reaches
 

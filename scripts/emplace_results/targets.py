@@ -13,8 +13,7 @@ from typing import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from .files import ResultsError
-from .layout import require_choice
+from .files import ResultsError, require_choice
 from .summaries import best_of_problem, markdown
 
 FACTOR = 1.01  # of the best known step time

@@ -61,6 +61,15 @@ class LoadRuns(TestCase):
         self.assertEqual(loaded.updates.to_dict("list"),
                          {"run": [climb.run] * 2, "update": [0, 1], "loss": [1.0, 0.5]})
 
+    def test_improvements_alone(self) -> None:
+        path = write_run(self.path("r.h5"), [{"agent": "a", "best": [NAN, 3.0, 3.0, 2.0]}, {"agent": "b", "best": [4.0, 4.0]}])
+        some = load_runs(path, evaluations="improvements").evaluations
+        self.assertEqual([list(some[c]) for c in ("run", "evaluation")], [[0, 0, 1], [1, 3, 0]])
+        self.assertEqual(list(some["best_step_time_ns"]), [3e9, 2e9, 4e9])
+        self.assertTrue(load_runs(path, evaluations="none").evaluations.empty)
+        with self.assertRaisesRegex(ResultsError, 'unknown value "few"; choices: all, improvements, none'):
+            load_runs(path, evaluations="few")
+
     def test_a_sweep_as_far_as_it_has_come(self) -> None:
         folder = write_sweep(self.path("s"), ["0000.h5", "0001.h5", "0002.h5"])
         for i in (0, 2):
