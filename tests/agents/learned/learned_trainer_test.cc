@@ -68,11 +68,11 @@ TEST_CASE("the best-ranked moves gain far more often than others, also on an uns
   const auto simulator = MakeSimulator(unseen, {});
   const auto scorer = MoveScorer::Read(file);
   RankedSearch agent({unseen, 1}, config, scorer);
-  for (int step = 0; step < 3; ++step) agent.Step(*simulator);
-  const auto samples = agent.Sample(1024, *simulator, rng);
+  for (int step = 0; step < 10; ++step) agent.Step(*simulator);
+  const auto samples = agent.Sample(8192, *simulator, rng);
   const std::vector<float> score = scorer->Score(samples.features);
   double all = 0, top = 0;
-  for (int begin = 0; begin < 1024; begin += 32) {
+  for (int begin = 0; begin < 8192; begin += 32) {
     const auto best = std::max_element(score.begin() + begin, score.begin() + begin + 32);
     top += samples.gains[best - score.begin()] > 0;
     for (int i = begin; i < begin + 32; ++i) all += (samples.gains[i] > 0) / 32.0;
