@@ -30,7 +30,8 @@ struct RunOptions : ConfigOptions {
 
 // In the place of the config's agents and seeds.
 const std::vector<std::string> kZeroShot = {
-    "agents=[{name: graph_policy, label: zero_shot, batches: 4}]", "seeds=[0]"};
+    "agents=[{name: graph_policy, label: zero_shot, batches: 4}]",
+    "seeds=[0]"};
 
 std::vector<SearchTask> ListTasks(const RunPlan& plan) {
   std::vector<SearchTask> tasks;
@@ -254,10 +255,11 @@ void AddRunCommand(Command program) {
       [] { return DescribeFields<RunConfig>(); },
       [options] { return RunConfigured(*options); });
   command.AddFlag("--json", options->json, "the table as JSON on stdout");
-  command.AddFlag("--zero-shot",
-                  options->zero_shot,
-                  "no search: what the trained policy of graph_policy says at once, in the place of "
-                  "the config's agents and seeds");
+  command.AddFlag(
+      "--zero-shot",
+      options->zero_shot,
+      "no search: what the trained policy of graph_policy says at once, in the place of "
+      "the config's agents and seeds");
 }
 
 }  // namespace emplace

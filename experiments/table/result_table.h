@@ -4,13 +4,13 @@
 //
 // A cell is the median over the seeds of its agent; what does not fit (OOM, out of memory) counts
 // as infinite; but for expected_seconds_to, expected_evaluations_to and reached, which are of all
-// seeds together (row_values.h). Its interval is the 95 % percentile bootstrap interval of that median (Efron and
-// Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; cited from memory): 10,000
-// resamples of the seeds with replacement, from a fixed generator, so that the same runs give the
-// same bytes. The agents of a row are resampled independently; columns of one agent share their
-// resamples, and formulas are evaluated in each, so that derived columns have intervals, too. One
-// seed, or an agent without chance, has no interval. Few seeds make it coarse: with three it is
-// their range.
+// seeds together (row_values.h). Its interval is the 95 % percentile bootstrap interval of that
+// median (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; cited from
+// memory): 10,000 resamples of the seeds with replacement, from a fixed generator, so that the same
+// runs give the same bytes. The agents of a row are resampled independently; columns of one agent
+// share their resamples, and formulas are evaluated in each, so that derived columns have
+// intervals, too. One seed, or an agent without chance, has no interval. Few seeds make it coarse:
+// with three it is their range.
 
 #include <limits>
 #include <optional>
