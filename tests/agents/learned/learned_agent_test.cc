@@ -9,6 +9,7 @@
 
 #include "framework/base/file.h"
 #include "framework/config/setting_error.h"
+#include "tests/agents/learned/few_evaluations.h"
 #include "tests/support/learning_agents.h"
 #include "tests/support/paths.h"
 #include "tests/support/text.h"
@@ -17,18 +18,6 @@ namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-LearnedConfig FewEvaluations(const char* ranking = "network") {
-  LearnedConfig config;
-  config.start = {"single"};
-  config.ranking = ranking;
-  config.pool = 16;
-  config.tries = 6;
-  config.patience = 30;
-  config.coarsest = 4;
-  config.effort = 16;
-  return config;
-}
 
 TEST_CASE("saved and restored at any step it goes on bit for bit") {
   const auto problem = SmallProblem();

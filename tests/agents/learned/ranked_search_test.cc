@@ -8,22 +8,13 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/agents/learned/few_evaluations.h"
 #include "tests/support/learning_agents.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-LearnedConfig FromOneDevice(const char* ranking = "network") {
-  LearnedConfig config;
-  config.start = {"single"};
-  config.ranking = ranking;
-  config.pool = 16;
-  config.tries = 6;
-  config.patience = 30;
-  return config;
-}
 
 struct DefaultRanked : RankedSearch {
   using Config = LearnedConfig;
@@ -36,11 +27,11 @@ struct DefaultRanked : RankedSearch {
 TEST_CASE("saved and restored at any step it goes on bit for bit") {
   const auto problem = SmallProblem();
   for (const char* ranking : {"network", "none"}) {
-    DefaultRanked agent({problem, 3}, FromOneDevice(ranking));
+    DefaultRanked agent({problem, 3}, FewEvaluations(ranking));
     SearchTrace trace = RunAgent(agent, problem, 400);
     trace.states.pop_back();  // the budget may have cut the last step short
     CHECK(trace.states.size() > 30);
-    CheckGoesOn<DefaultRanked>(problem, FromOneDevice(ranking), trace);
+    CheckGoesOn<DefaultRanked>(problem, FewEvaluations(ranking), trace);
   }
 }
 
@@ -60,7 +51,7 @@ double MeanLoadOfAims(float weight, double explore = 0) {
     if (parameter.name == "second.weights") parameter.value(0, 0) = 1;
     if (parameter.name == "last.weights") parameter.value(0, 0) = weight;
   }
-  LearnedConfig config = FromOneDevice();
+  LearnedConfig config = FewEvaluations();
   config.temperature = 0;
   config.explore = explore;
   config.tries = config.batch = 1;
@@ -100,7 +91,7 @@ struct Widest {
   int groups = 0, aims = 0;
 };
 Widest WidestOf(double windows, double lists) {
-  LearnedConfig config = FromOneDevice();
+  LearnedConfig config = FewEvaluations();
   config.start = {"random"};
   config.windows = windows;
   config.lists = lists;
