@@ -26,9 +26,9 @@ import os
 import sys
 from typing import Any, Mapping, Sequence
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "emplace", "src"))
 
-import emplace_graph  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
 
 MOST = 5  # names told in a message
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="TensorFlow: execute the step (for small models)")
     options = parser.parse_args(arguments)
     try:
-        document, export = emplace_graph.read(options.graph), read_export(options.export)
+        document, export = graph_file.read(options.graph), read_export(options.export)
         framework = str(document.get("source", {}).get("framework", ""))
         if not framework.startswith(("torch", "tensorflow")):
             raise OSError(f"{options.graph}: made by {framework or 'no framework'}, expected a "
@@ -102,7 +102,7 @@ def check_torch(device_map: Mapping[str, str | int], document: Mapping[str, Any]
 
 def torch_model(source: Mapping[str, Any], options: argparse.Namespace) -> Any:
     import export_torch
-    from torch_models import MODELS
+    from emplace.importers.torch.models import MODELS
 
     given = {key: source[key] for key in ("batch", "seq") if key in source}
     try:

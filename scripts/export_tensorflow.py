@@ -11,10 +11,12 @@ import pathlib
 import sys
 from typing import Any, Sequence
 
-import emplace_graph
-from tf_export import ModelError
-from tf_export.kernels import CPU_ONLY, restrict
-from tf_models import MODELS, Model
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "emplace", "src"))
+
+from emplace.importers import graph_file  # noqa: E402
+from emplace.importers.tensorflow import ModelError
+from emplace.importers.tensorflow.kernels import CPU_ONLY, restrict
+from emplace.importers.tensorflow.models import MODELS, Model
 
 REQUIREMENTS = "scripts/requirements-tensorflow.txt"
 EPILOG = """
@@ -46,7 +48,7 @@ a step that exists already
   .pbtxt) with --loss and --train-op naming its ops.
 
 the kernels of another year
-  --kernels tf2016 keeps what had no GPU kernel in TensorFlow r0.12 on the CPU (tf_export/kernels.py).
+  --kernels tf2016 keeps what had no GPU kernel in TensorFlow r0.12 on the CPU (emplace.importers.tensorflow.kernels).
   With --graph it does so to a graph that was exported before:
 
       python3 scripts/export_tensorflow.py --graph nmt.json.gz --kernels tf2016 -o nmt_tf2016.json.gz
@@ -180,7 +182,7 @@ def build_step(arguments: argparse.Namespace) -> tuple[str, dict[str, Any], Any]
         name = model.name
         options = resolve_options(arguments, name, dict(model.defaults))
     tf = import_tensorflow()
-    from tf_export import train_step
+    from emplace.importers.tensorflow import train_step
     graph = tf.Graph()
     with graph.as_default():
         tf.compat.v1.set_random_seed(0)
@@ -204,7 +206,7 @@ def graph_def_step(arguments: argparse.Namespace) -> tuple[str, dict[str, Any], 
         raise UsageError(f"--graphdef: {error}") from None
     tf = import_tensorflow()
     from google.protobuf import message, text_format
-    from tf_export import train_step
+    from emplace.importers.tensorflow import train_step
     definition = tf.compat.v1.GraphDef()
     try:
         if arguments.graphdef.endswith(".pbtxt"):
@@ -229,8 +231,8 @@ def graph_name(path: str) -> str:
 
 def write(document: dict[str, Any], output: str) -> None:
     """Writes a graph, checked, and says what is in it."""
-    emplace_graph.write(document, output)
-    print(f"{output} ({os.path.getsize(output) / 1e6:.2f} MB)\n{emplace_graph.summary(document)}")
+    graph_file.write(document, output)
+    print(f"{output} ({os.path.getsize(output) / 1e6:.2f} MB)\n{graph_file.summary(document)}")
 
 
 def restrict_graph(arguments: argparse.Namespace) -> None:
@@ -240,10 +242,10 @@ def restrict_graph(arguments: argparse.Namespace) -> None:
     if arguments.kernels == "today" or not arguments.output:
         raise UsageError("--graph needs --kernels of another year and -o FILE")
     try:
-        document = emplace_graph.read(arguments.graph)
+        document = graph_file.read(arguments.graph)
     except (OSError, EOFError, ValueError) as error:
         raise UsageError(f"--graph: {arguments.graph}: {error}") from None
-    for error in emplace_graph.check(document):
+    for error in graph_file.check(document):
         raise UsageError(f"--graph: {arguments.graph}: {error}")
     document["name"] = graph_name(arguments.output)
     restricted = restrict(document, arguments.kernels)
@@ -261,11 +263,11 @@ def export(arguments: argparse.Namespace) -> None:
         return
     name, provenance, step = build_step(arguments)
     tf = import_tensorflow()
-    from tf_export import convert
+    from emplace.importers.tensorflow import convert
     source = {"framework": f"tensorflow {tf.__version__}",
               "exporter": "scripts/export_tensorflow.py", **provenance}
     output = arguments.output or f"{name}.json.gz"
-    builder = emplace_graph.GraphBuilder(graph_name(output) or name, source)
+    builder = graph_file.GraphBuilder(graph_name(output) or name, source)
     unknown = convert.convert(step, builder)
     document = builder.document()
     if arguments.kernels != "today":

@@ -20,10 +20,10 @@ import sys
 import traceback
 from typing import Any, Callable, Sequence
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "emplace", "src"))
 
-import emplace_graph  # noqa: E402
-from torch_models import MODELS, TrainingSetup  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
+from emplace.importers.torch.models import MODELS, TrainingSetup  # noqa: E402
 
 OPTIMIZER_NAMES = ("sgd", "momentum", "adam", "adamw")
 DTYPE_NAMES = ("f32", "bf16", "f16")
@@ -92,11 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"export_torch.py: {error}", file=sys.stderr)
         return 2
     try:
-        emplace_graph.write(document, path)
+        graph_file.write(document, path)
     except OSError as error:
         print(f"export_torch.py: cannot write {path}: {error.strerror or error}", file=sys.stderr)
         return 1
-    print(f"{path}: {os.path.getsize(path):,} bytes\n{emplace_graph.summary(document)}",
+    print(f"{path}: {os.path.getsize(path):,} bytes\n{graph_file.summary(document)}",
           file=sys.stderr)
     _report(unknown, unused)
     return 0
@@ -215,7 +215,7 @@ def _export(name: str, build: Callable[[], TrainingSetup], settings: dict[str, A
             ) -> tuple[dict[str, Any], list[tuple[str, int, int]], list[str]]:
     """The graph's document, the kinds without known FLOP, the parameters without gradient."""
     import torch
-    from torch_export import graph, notes, step
+    from emplace.importers.torch import graph, notes, step
 
     version = torch.__version__.split("+")[0]
     source = {"framework": f"torch {version}", **settings, "exporter": "emplace export_torch.py"}
@@ -261,7 +261,7 @@ def _place(error: Exception) -> str:
 
     here = os.path.abspath(__file__)
     skipped = (os.path.dirname(torch.__file__) + os.sep,
-               os.path.join(os.path.dirname(here), "torch_export") + os.sep, here, "<")
+               os.path.dirname(graph_file.__file__) + os.sep, here, "<")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
               if not frame.filename.startswith(skipped)]
     if not frames:

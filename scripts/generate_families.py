@@ -10,7 +10,9 @@ import sys
 import time
 from typing import Any, Sequence
 
-import emplace_graph
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "emplace" / "src"))
+
+from emplace.importers import graph_file  # noqa: E402
 from export_tensorflow import UsageError, import_tensorflow
 from families import FAMILIES, GRAPHS, Architecture, Family, draw, files, graph_name
 
@@ -103,8 +105,8 @@ def is_there(path: pathlib.Path, expected: dict[str, Any], force: bool) -> bool:
     if force or not path.exists():
         return False
     try:
-        document = emplace_graph.read(path)
-        valid = emplace_graph.check(document) == []
+        document = graph_file.read(path)
+        valid = graph_file.check(document) == []
     except (OSError, EOFError, ValueError):
         valid = False
     if not valid:  # cut off or damaged
@@ -122,7 +124,7 @@ def generate(arguments: argparse.Namespace, families: list[Family], indices: lis
     wanted = drawn(arguments, families, indices)
     total = len(wanted)
     for number, (family, index, architecture) in enumerate(wanted, 1):
-        path = files.graph_file(arguments.output, family, index)
+        path = files.graph_path(arguments.output, family, index)
         source = provenance(family, arguments.seed, index)
         state = "kept"
         if not is_there(path, {**source, **architecture}, arguments.force):
@@ -131,7 +133,7 @@ def generate(arguments: argparse.Namespace, families: list[Family], indices: lis
             path.parent.mkdir(parents=True, exist_ok=True)
             document = graph_document(family, architecture, f"{family.name}_{graph_name(index)}",
                                       source)
-            emplace_graph.write(document, path)
+            graph_file.write(document, path)
             made += 1
             state = f"{len(document['ops']):,} ops, {path.stat().st_size / 1e3:.0f} kB"
         print(f"[{number}/{total}] {path}: {state} ({time.monotonic() - begin:.0f} s)",

@@ -2,7 +2,7 @@
 
 // Learning curves: how the best step time found falls with the evaluations made, for each search,
 // and over the seeds of an agent. The rule is "Best so far" in framework/results/FORMAT.md, which
-// scripts/emplace_results follows, too; a test there compares both. The program has its own because
+// scripts/emplace/src/emplace/results follows, too; a test there compares both. The program has its own because
 // a report needs no Python, and its page draws what comes out here.
 
 #include <cstddef>

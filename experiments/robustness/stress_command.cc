@@ -94,7 +94,7 @@ int StressFolder(const StressCommandOptions& options) {
         StressSweep(options.results, how, [&](const std::string& title) { progress.Begin(title); });
   }
   Print(SweepStressMarkdown(problems) +
-        fmt::format("\nresults  {}; per method: python3 -m emplace_results robustness {}\n",
+        fmt::format("\nresults  {}; per method: python3 -m emplace.results robustness {}\n",
                     options.results,
                     options.results));
   return 0;

@@ -30,7 +30,7 @@ class Family:
     sentence: str
     draw_one: Callable[[Chance], dict[str, Any]]
     module: str
-    training_step: Mapping[str, Any]  # optimizer, clip, aggregation of tf_export.train_step
+    training_step: Mapping[str, Any]  # optimizer, clip, aggregation of emplace.importers.tensorflow.train_step
     train: int
     groups: int
 
@@ -50,7 +50,7 @@ FAMILIES = {family.name: family for family in (
            # [V] ENAS: gradient descent, global norm clipped to 0.25.
            {"optimizer": "sgd", "clip": 0.25, "aggregation": "add_n"}, train=17, groups=128),
     Family("nmt", "LSTM translation with attention of varied depth, width and length",
-           architectures.draw_nmt, "tf_models.nmt",
+           architectures.draw_nmt, "emplace.importers.tensorflow.models.nmt",
            # As scripts/export_tensorflow.py trains it.
            {"optimizer": "adam", "clip": 5.0, "aggregation": "add_n"}, train=5, groups=160))}
 

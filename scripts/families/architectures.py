@@ -102,7 +102,7 @@ def draw_ptb(chance: Chance) -> dict[str, Any]:
 
 
 def draw_nmt(chance: Chance) -> dict[str, Any]:
-    """The options of tf_models/nmt.py. Ranges [ours]; short sequences keep the files small."""
+    """The options of emplace.importers.tensorflow.models.nmt. Ranges [ours]; short sequences keep the files small."""
     layers = chance.choice((1, 2, 3, 4))
     return {"batch": chance.choice((64, 80, 96, 112, 128)),
             "unroll": chance.choice(range(8, 14) if layers > 2 else range(12, 23)),

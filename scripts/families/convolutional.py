@@ -14,7 +14,7 @@ import types
 import tensorflow as tf
 
 from families.architectures import ConvolutionalNode, convolutional_ends, parse_convolutional
-from tf_models.layers import (batch_norm, classifier_loss, conv, dense, image_inputs,
+from emplace.importers.tensorflow.models.layers import (batch_norm, classifier_loss, conv, dense, image_inputs,
                               separable_conv, tf1)
 
 IMAGE_SIZE, CLASSES, STAGES = 32, 10, 3

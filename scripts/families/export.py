@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import emplace_graph
+from emplace.importers import graph_file
 from export_tensorflow import import_tensorflow
 from families import Architecture, Family
 
@@ -17,7 +17,7 @@ def graph_document(family: Family, architecture: Architecture, name: str,
     Throws export_tensorflow.UsageError if TensorFlow is missing.
     """
     tf = import_tensorflow()
-    from tf_export import convert, train_step
+    from emplace.importers.tensorflow import convert, train_step
     graph = tf.Graph()
     with graph.as_default():
         tf.compat.v1.set_random_seed(0)
@@ -25,7 +25,7 @@ def graph_document(family: Family, architecture: Architecture, name: str,
         loss = train_step.check_loss(family.build(architecture))
         step = train_step.complete(graph, loss, **family.training_step)
     source = {"framework": f"tensorflow {tf.__version__}", **provenance, **architecture}
-    builder = emplace_graph.GraphBuilder(name, source)
+    builder = graph_file.GraphBuilder(name, source)
     unknown = convert.convert(step, builder)
     if unknown:
         raise RuntimeError(f"{name}: no FLOP formula for {', '.join(sorted(unknown))}")

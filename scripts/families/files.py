@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from typing import Any, Iterable, Mapping
 
-import emplace_graph
+from emplace.importers import graph_file
 from families import FAMILIES, GRAPHS, Family, graph_name, split
 
 GRAPHS_FOLDER = pathlib.PurePosixPath("graphs/families")  # below a configs folder
@@ -24,7 +24,7 @@ class FileError(ValueError):
     """A file beside the graphs says something else than it should."""
 
 
-def graph_file(configs: pathlib.Path, family: Family, index: int) -> pathlib.Path:
+def graph_path(configs: pathlib.Path, family: Family, index: int) -> pathlib.Path:
     return configs / GRAPHS_FOLDER / family.name / f"{graph_name(index)}.json.gz"
 
 
@@ -131,9 +131,9 @@ def measure(program: pathlib.Path, family: Family, path: pathlib.Path) -> dict[s
 
 def table_row(program: pathlib.Path, configs: pathlib.Path, family: Family, seed: int, count: int,
               index: int) -> str:
-    path = graph_file(configs, family, index)
-    document = emplace_graph.read(path)
-    figures, measured = emplace_graph.statistics(document), measure(program, family, path)
+    path = graph_path(configs, family, index)
+    document = graph_file.read(path)
+    figures, measured = graph_file.statistics(document), measure(program, family, path)
     side = "train" if graph_name(index) in split(family, seed, count)[0] else "test"
     keys = ("batch", "filters", "cells", "layers", "hidden", "unroll", "vocab")
     sizes = ", ".join(f"{key} {document['source'][key]}" for key in keys

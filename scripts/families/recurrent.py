@@ -7,7 +7,7 @@ Node 0 of a cell reads the word x and the last state h; node l reads an earlier 
 
 W_0 [2H, 2H], W_l [H, 2H]; the state is the mean of the loose ends [V]. Layers of the same cell with
 weights of their own are stacked [ours: ENAS has one]. A softmax of its own at every step, with
-weights of its own, as in tf_models/nmt.py [ours: ENAS has one for all steps, tied to the
+weights of its own, as in emplace.importers.tensorflow.models.nmt [ours: ENAS has one for all steps, tied to the
 embedding]: a placer may part it from the cells. No dropout [ours].
 """
 
@@ -18,7 +18,7 @@ import types
 import tensorflow as tf
 
 from families.architectures import parse_recurrent, recurrent_ends
-from tf_models.layers import Tensor, bias, embed, tf1, weight
+from emplace.importers.tensorflow.models.layers import Tensor, bias, embed, tf1, weight
 
 _ACTIVATIONS = {"tanh": tf.tanh, "relu": tf.nn.relu, "id": lambda x: x, "sigmoid": tf.sigmoid}
 

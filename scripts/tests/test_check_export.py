@@ -13,10 +13,10 @@ import textwrap
 import unittest
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, SCRIPTS)
+sys.path[:0] = [SCRIPTS, os.path.join(SCRIPTS, "emplace", "src")]
 
 import check_export  # noqa: E402
-import emplace_graph  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
 
 needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
 needs_tensorflow = unittest.skipUnless(importlib.util.find_spec("tensorflow"), "needs tensorflow")
@@ -81,7 +81,7 @@ class Folder(unittest.TestCase):
         return path
 
     def graph(self, source: dict[str, object], names: tuple[str, ...] = ("a",)) -> str:
-        builder = emplace_graph.GraphBuilder("g", source)
+        builder = graph_file.GraphBuilder("g", source)
         for name in names:
             builder.op(name, "k", [], [builder.tensor(name, [1], "f32")])
         path = os.path.join(self.folder, "g.json")
@@ -171,12 +171,12 @@ class TensorFlowTest(Folder):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             self.assertEqual(export_tensorflow.main(
                 ["--module", self.net, "-o", self.exported, "--batch", "4"]), 0)
-        self.names = [op["name"] for op in emplace_graph.read(self.exported)["ops"]]
+        self.names = [op["name"] for op in graph_file.read(self.exported)["ops"]]
 
     def spread(self) -> dict[str, str]:
         """Every op on one of two devices, co-located ones together."""
         labels = {op["name"]: op.get("colocate") or op["name"]
-                  for op in emplace_graph.read(self.exported)["ops"]}
+                  for op in graph_file.read(self.exported)["ops"]}
         order = sorted(set(labels.values()))
         return {name: "/job:localhost/replica:0/task:0/device:GPU:"
                       f"{order.index(label) % 2}" for name, label in labels.items()}

@@ -18,12 +18,12 @@ import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
 GRAPHS = SCRIPTS.parent / "configs" / "graphs"
-sys.path.insert(0, str(SCRIPTS))
+sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "emplace" / "src")]
 
-import emplace_graph  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
 import export_tensorflow  # noqa: E402
-from tf_export import work  # noqa: E402
-from tf_export.work import OpView, Value  # noqa: E402
+from emplace.importers.tensorflow import work  # noqa: E402
+from emplace.importers.tensorflow.work import OpView, Value  # noqa: E402
 
 HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 needs_tensorflow = unittest.skipUnless(
@@ -84,9 +84,9 @@ class CommittedGraphs(unittest.TestCase):
     """The figures that papers and other frameworks publish for these networks."""
 
     def graph(self, name: str) -> tuple[dict, dict]:
-        document = emplace_graph.read(GRAPHS / f"{name}.json.gz")
-        self.assertEqual(emplace_graph.check(document), [])
-        return document, emplace_graph.statistics(document)
+        document = graph_file.read(GRAPHS / f"{name}.json.gz")
+        self.assertEqual(graph_file.check(document), [])
+        return document, graph_file.statistics(document)
 
     def test_inception_v3(self) -> None:
         document, figures = self.graph("inception_v3")
@@ -236,7 +236,7 @@ class Kernels(unittest.TestCase):
             path = os.path.join(folder, "old.json.gz")
             status, _, err = run("--graph", str(GRAPHS / "nmt.json.gz"), "--kernels", "tf2016",
                                  "-o", path)
-            old, today = emplace_graph.read(path), emplace_graph.read(GRAPHS / "nmt.json.gz")
+            old, today = graph_file.read(path), graph_file.read(GRAPHS / "nmt.json.gz")
         self.assertEqual((status, err), (0, "2 ops without a GPU kernel\n"))
         self.assertEqual((old["name"], old["source"].pop("kernels")), ("old", "tf2016"))
         self.assertEqual(old["source"], today["source"])
@@ -301,8 +301,8 @@ class Exporting(unittest.TestCase):
         path = str(self.folder / "out.json")
         status, _, err = run(*arguments, "-o", path)
         self.assertEqual(status, 0, err)
-        document = emplace_graph.read(path)
-        self.assertEqual(emplace_graph.check(document), [])
+        document = graph_file.read(path)
+        self.assertEqual(graph_file.check(document), [])
         return document
 
     def test_own_models_with_every_optimizer_and_kind_of_variable(self) -> None:
@@ -311,7 +311,7 @@ class Exporting(unittest.TestCase):
                 with self.subTest(function=function, optimizer=optimizer):
                     document = self.export("--module", str(self.module), "--function", function,
                                            "--optimizer", optimizer, "--batch", "4")
-                    figures = emplace_graph.statistics(document)
+                    figures = graph_file.statistics(document)
                     self.assertEqual(figures["parameters"], 50 * 16 + 16 * 10)
                     self.assertEqual(figures["optimizer_state_bytes"],
                                      slots * 4 * 960 + (8 if optimizer == "adam" else 0))

@@ -15,9 +15,9 @@ import unittest
 from typing import Any
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, SCRIPTS)
+sys.path[:0] = [SCRIPTS, os.path.join(SCRIPTS, "emplace", "src")]
 
-import emplace_graph  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
 import export_torch  # noqa: E402
 
 HAVE_TORCH = importlib.util.find_spec("torch") is not None
@@ -80,7 +80,7 @@ class Folder(unittest.TestCase):
     def export(self, source: str, *options: str) -> dict[str, Any]:
         code, _, err = self.run_model(source, *options)
         self.assertEqual(code, 0, err)
-        return emplace_graph.read(self.path("g.json.gz"))
+        return graph_file.read(self.path("g.json.gz"))
 
     def op(self, document: dict[str, Any], name: str) -> dict[str, Any]:
         found = [op for op in document["ops"] if op["name"] == name]
@@ -142,7 +142,7 @@ class GraphTest(Folder):
         """By hand, batch 8: 2 * 8 * (6 * 5 + 5 * 3) = 720 FLOP forward; backward the same for
         the weights' gradients, and 2 * 8 * 15 = 240 for the second layer's input."""
         document = self.export(TINY)
-        figures = emplace_graph.statistics(document)
+        figures = graph_file.statistics(document)
         self.assertEqual(figures["parameters"], 6 * 5 + 5 + 5 * 3 + 3)
         self.assertEqual(figures["forward_flops"], 720)
         self.assertEqual(figures["backward_flops"], 720 + 240)
@@ -166,7 +166,7 @@ class GraphTest(Folder):
                                        nn.ConvTranspose2d(4, 4, 2, stride=2, groups=2))
                 return module, torch.empty(2, 4, 8, 8), lambda y: y.sum()
         """)
-        figures = emplace_graph.statistics(document)
+        figures = graph_file.statistics(document)
         self.assertEqual(figures["forward_flops"], 2 * 9216 + 8192)
         self.assertEqual(figures["backward_flops"], 3 * 9216 + 2 * 8192)
 
@@ -209,7 +209,7 @@ class GraphTest(Folder):
     def test_optimizer_state_by_optimizer(self) -> None:
         for optimizer, states in (("sgd", 0), ("momentum", 1), ("adam", 2), ("adamw", 2)):
             document = self.export(TINY, "--optimizer", optimizer)
-            figures = emplace_graph.statistics(document)
+            figures = graph_file.statistics(document)
             self.assertEqual(figures["optimizer_state_bytes"], states * 4 * 53, optimizer)
 
     def test_batch_and_dtype(self) -> None:
@@ -283,7 +283,7 @@ class GraphTest(Folder):
             def build():
                 return Tied(), torch.empty(2, 3, dtype=torch.int64), lambda y: y.sum()
         """)
-        self.assertEqual(emplace_graph.statistics(document)["parameters"], 400)
+        self.assertEqual(graph_file.statistics(document)["parameters"], 400)
         # 6 indices of 8 B, and 6 rows of 16 B read and written.
         self.assertEqual(self.op(document, "embedding/embedding")["bytes_accessed"], 48 + 2 * 96)
 
@@ -339,14 +339,14 @@ class CapturesAgreeTest(Folder):
         found = {}
         for self.capture in ("aot", "eager"):
             document = self.export(self.SOURCE)
-            self.assertEqual(emplace_graph.check(document), [])  # no cycle, among others
+            self.assertEqual(graph_file.check(document), [])  # no cycle, among others
             work: dict[Any, float] = {}
             for op in document["ops"]:
                 key = op.get("phase", "forward"), op["kind"]
                 if op.get("flops"):
                     work[key] = work.get(key, 0) + op["flops"]
             state = [(t["name"], t["shape"], t["role"]) for t in document["tensors"]
-                     if t.get("role") in emplace_graph.RESIDENT_ROLES and "alias_of" not in t]
+                     if t.get("role") in graph_file.RESIDENT_ROLES and "alias_of" not in t]
             self.assertNotIn("table.weight", [name for name, _, _ in state])  # tied
             backward = [(op["name"], op["attributes"]["forward_op"].replace(
                             "_native_batch_norm_legit_functional", "native_batch_norm"))
@@ -441,9 +441,9 @@ class ModelTest(Folder):
     def figures(self, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
         code, _, err = run(*arguments, "-o", self.path("g.json.gz"))
         self.assertEqual(code, 0, err)
-        document = emplace_graph.read(self.path("g.json.gz"))
+        document = graph_file.read(self.path("g.json.gz"))
         self.assertEqual(document["source"]["capture"], "aot")
-        return document, emplace_graph.statistics(document)
+        return document, graph_file.statistics(document)
 
     def test_gpt2_small(self) -> None:
         _, figures = self.figures("gpt2_small", "--batch", "1")

@@ -20,10 +20,10 @@ import yaml
 SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
 CONFIGS = SCRIPTS.parent / "configs"
 PROGRAM = os.environ.get("EMPLACE_PROGRAM", "")
-sys.path.insert(0, str(SCRIPTS))
+sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "emplace" / "src")]
 
 import fit_papers_machine  # noqa: E402
-from emplace_graph import GraphBuilder  # noqa: E402
+from emplace.importers.graph_file import GraphBuilder  # noqa: E402
 from papers_machine import fit, machine, page  # noqa: E402
 from papers_machine.bench import Bench, Step  # noqa: E402
 from papers_machine.cells import Cell, read_cells  # noqa: E402

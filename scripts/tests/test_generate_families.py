@@ -23,9 +23,9 @@ from unittest import mock
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
 CONFIGS = SCRIPTS.parent / "configs"
-sys.path.insert(0, str(SCRIPTS))
+sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "emplace" / "src")]
 
-import emplace_graph  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
 import generate_families  # noqa: E402
 from families import FAMILIES, GRAPHS, architectures, draw, files, graph_name, split  # noqa: E402
 from families.chance import Chance  # noqa: E402
@@ -48,7 +48,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def committed(family: str, index: int) -> pathlib.Path:
-    return files.graph_file(CONFIGS, FAMILIES[family], index)
+    return files.graph_path(CONFIGS, FAMILIES[family], index)
 
 
 def source_of(path: pathlib.Path) -> dict:
@@ -140,7 +140,7 @@ class CommittedFiles(unittest.TestCase):
     def test_every_graph_holds_what_is_drawn(self) -> None:
         for family in FAMILIES.values():
             for index, architecture in enumerate(draw(family, 0)):
-                source = source_of(files.graph_file(CONFIGS, family, index))
+                source = source_of(files.graph_path(CONFIGS, family, index))
                 expected = {**generate_families.provenance(family, 0, index), **architecture}
                 source.pop("framework")
                 self.assertEqual(source, expected)
@@ -158,10 +158,10 @@ class CommittedFiles(unittest.TestCase):
     def test_valid_and_of_the_size_meant(self) -> None:
         for family in FAMILIES.values():
             for index in range(0, GRAPHS, 8):
-                document = emplace_graph.read(files.graph_file(CONFIGS, family, index))
-                self.assertEqual(emplace_graph.check(document), [])
+                document = graph_file.read(files.graph_path(CONFIGS, family, index))
+                self.assertEqual(graph_file.check(document), [])
                 self.assertEqual(document["name"], f"{family.name}_{graph_name(index)}")
-                figures = emplace_graph.statistics(document)
+                figures = graph_file.statistics(document)
                 self.assertIn(figures["ops"], range(2000, 15000))
                 # Of the convolutions of a stem on 3 channels no gradient goes to the images.
                 ratio = figures["backward_flops"] / figures["forward_flops"]
@@ -188,7 +188,7 @@ class Folder(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.configs = pathlib.Path(folder.name)
         for family, index in (("ptb", 0), ("ptb", 1)):
-            target = files.graph_file(self.configs, FAMILIES[family], index)
+            target = files.graph_path(self.configs, FAMILIES[family], index)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(committed(family, index), target)
         self.two = ["--family", "ptb", "--only", "0", "--only", "1", "--output", str(self.configs)]
@@ -205,7 +205,7 @@ class Folder(unittest.TestCase):
         self.assertEqual(run(*self.two, "--check")[0], 0)
 
     def test_check_says_which_graphs_differ(self) -> None:
-        first, second = (files.graph_file(self.configs, FAMILIES["ptb"], i) for i in (0, 1))
+        first, second = (files.graph_path(self.configs, FAMILIES["ptb"], i) for i in (0, 1))
         first.write_bytes(first.read_bytes() + b"x")
         second.unlink()
         status, out, _ = run(*self.two, "--check")
@@ -285,8 +285,8 @@ class Building(unittest.TestCase):
     def graph(self, name: str, **changes) -> tuple[dict, dict]:
         from families import export
         document = export.graph_document(FAMILIES[name], {**TINY[name], **changes}, name, {})
-        self.assertEqual(emplace_graph.check(document), [])
-        return document, emplace_graph.statistics(document)
+        self.assertEqual(graph_file.check(document), [])
+        return document, graph_file.statistics(document)
 
     def test_convolutional_cells(self) -> None:
         document, figures = self.graph("cifar10")
@@ -327,7 +327,7 @@ class Building(unittest.TestCase):
 
     def test_damaged_files_are_made_again_and_bytes_do_not_change(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            path = files.graph_file(pathlib.Path(folder), FAMILIES["nmt"], 1)
+            path = files.graph_path(pathlib.Path(folder), FAMILIES["nmt"], 1)
             path.parent.mkdir(parents=True)
             contents = set()
             for seed in ("1", "2"):

@@ -136,7 +136,7 @@ TEST_CASE("results: the page names all that the example files hold, with its typ
 
   Names seen;
   int files = 0;
-  const auto folder = SourceDir() / "scripts" / "emplace_results" / "examples";
+  const auto folder = SourceDir() / "scripts" / "emplace" / "examples";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".h5") continue;
     CAPTURE(entry.path().string());

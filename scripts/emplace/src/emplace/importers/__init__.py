@@ -1,0 +1,157 @@
+"""Models of other frameworks as emplace graphs: `emplace import`, and the same from Python.
+
+    from emplace import importers
+    imported = importers.read("model.onnx")              # the format is known by the name
+    imported.write("model.json.gz")
+    print(imported.report())                             # what is in it, and what was dropped
+
+Each format is a module of this package and one line of `FORMATS`. The module has
+
+    add_arguments(parser)              the options of the format beside those that all have
+    read(model, options) -> Imported   `model`: what the user named; `options`: parsed arguments
+
+and a function `import_<format>(...)` that takes objects of the framework where it has any. It
+imports its framework only when called. What cannot be imported is an `ImportFailure`, whose message
+says where, why, and what to do; what can be left out is left out and told (`Imported.dropped`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import os
+import sys
+from typing import Any, Iterable, Mapping, Sequence
+
+from . import graph_file
+
+
+class ImportFailure(Exception):
+    """A model that cannot be imported; the message says where, why, and what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Dropped:
+    """Something of the model that the graph does not have, or has with less than is known of it."""
+
+    what: str   # "Dropout", "op kind aten.foo": in the words of the model's framework
+    count: int  # how often
+    why: str    # "no FLOP formula: costs count its bytes alone"
+
+    def __str__(self) -> str:
+        return f"{self.what} x {self.count:,}: {self.why}"
+
+
+@dataclasses.dataclass
+class Imported:
+    """An imported model: the document of a graph file (framework/graph/FORMAT.md), and what was dropped."""
+
+    document: dict[str, Any]
+    dropped: list[Dropped] = dataclasses.field(default_factory=list)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes the graph file, checked, whole or not at all; the graph is named after it.
+
+        Throws graph_file.GraphError if a rule of the format is broken, OSError.
+        """
+        self.document["name"] = graph_name(path)
+        graph_file.write(self.document, path)
+
+    def report(self) -> str:
+        """A few lines for people: what the graph holds, and what was dropped."""
+        lines = [graph_file.summary(self.document)]
+        if self.dropped:
+            lines += ["dropped, or known less well:", *(f"  {dropped}" for dropped in self.dropped)]
+        return "\n".join(lines)
+
+
+@dataclasses.dataclass(frozen=True)
+class Format:
+    """A line of the menu: how a format is called, what it is, and how its files are known."""
+
+    name: str                      # of --from; the module of this package
+    sentence: str                  # what a user names as MODEL
+    endings: tuple[str, ...] = ()  # of its files' names
+    keys: tuple[str, ...] = ()     # of the outermost object of its JSON files, all of them
+    packages: tuple[str, ...] = ()  # Python packages that reading it needs
+
+    def module(self) -> Any:
+        return importlib.import_module(f"{__name__}.{self.name}")
+
+
+FORMATS: tuple[Format, ...] = ()
+
+
+def format_of(model: str, formats: Iterable[Format] = FORMATS) -> Format:
+    """The format of what the user named, by its ending or by what is in it.
+
+    Throws ImportFailure, with the choices, if no format or several fit.
+    """
+    formats = tuple(formats)
+    name = os.path.basename(model).lower()
+    fitting = [format for format in formats if name.endswith(format.endings or ("\0",))]
+    if not fitting and name.endswith((".json", ".json.gz")) and os.path.isfile(model):
+        fitting = _formats_of_json(model, formats)
+    if len(fitting) == 1:
+        return fitting[0]
+    choices = ", ".join(format.name for format in (fitting or formats))
+    why = "is of several formats" if fitting else "is of no format that is known by its name"
+    raise ImportFailure(f"{model}: {why}; say --from FORMAT (choices: {choices})")
+
+
+def read(model: str, format: str | None = None, **options: Any) -> Imported:
+    """Imports what `model` names; `options` are those of `emplace import`, with underscores.
+
+    Throws ImportFailure; TypeError for an option that the format does not have.
+    """
+    chosen = find(format) if format else format_of(model)
+    parser = argparse.ArgumentParser(add_help=False)
+    chosen.module().add_arguments(parser)
+    parsed = argparse.Namespace(**{action.dest: action.default for action in parser._actions})
+    for name, value in options.items():
+        if name not in vars(parsed):
+            raise TypeError(f"{chosen.name} has no option {name!r}; choices: {', '.join(vars(parsed))}")
+        setattr(parsed, name, value)
+    return chosen.module().read(model, parsed)
+
+
+def find(name: str) -> Format:
+    """The format of this name. Throws ImportFailure with the choices if there is none."""
+    for format in FORMATS:
+        if format.name == name:
+            return format
+    raise ImportFailure(f"--from {name}: no such format; choices: {', '.join(f.name for f in FORMATS)}")
+
+
+def graph_name(path: str | os.PathLike[str]) -> str:
+    """The graph is called as its file is: two sizes of one network are two graphs."""
+    return os.path.basename(os.fspath(path)).removesuffix(".gz").removesuffix(".json")
+
+
+def require(packages: Sequence[str], extra: str) -> None:
+    """Imports packages. Throws ImportFailure naming the first that is missing and how to install it.
+
+    extra: of our distribution, see pyproject.toml.
+    """
+    for package in packages:
+        try:
+            importlib.import_module(package)
+        except ModuleNotFoundError as error:
+            raise ImportFailure(f"the Python package {error.name!r} is missing; install it with: "
+                                f"{sys.executable} -m pip install 'emplace-placement[{extra}]'") from error
+        except ImportError as error:
+            raise ImportFailure(f"the Python package {package!r} is there but does not load ({error}); "
+                                f"install it with what it needs by: {sys.executable} -m pip install "
+                                f"'emplace-placement[{extra}]'") from error
+
+
+def _formats_of_json(path: str, formats: Sequence[Format]) -> list[Format]:
+    """The formats whose keys a JSON file has."""
+    try:
+        document = graph_file.read(path)
+    except (OSError, EOFError, ValueError) as error:
+        raise ImportFailure(f"{path}: cannot be read: {error}") from None
+    if not isinstance(document, Mapping):
+        return []
+    return [format for format in formats if format.keys and all(key in document for key in format.keys)]

@@ -1,0 +1,73 @@
+"""`emplace import MODEL`: a model of another framework as a graph file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import Sequence
+
+from . import FORMATS, ImportFailure, find, format_of, graph_file, graph_name
+
+
+def main(arguments: Sequence[str], prog: str = "emplace import") -> int:
+    """Runs the command. Returns 0 done; 1 the file could not be written; 2 the input is wrong."""
+    try:
+        return _run(list(arguments), prog)
+    except (ImportFailure, graph_file.GraphError) as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(arguments: list[str], prog: str) -> int:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("model", nargs="?", metavar="MODEL", help="what to import, see the formats")
+    common.add_argument("--from", dest="format", metavar="FORMAT", help="of MODEL (default: by its name)")
+    common.add_argument("-o", "--output", metavar="FILE",
+                        help="graph file, .json or .json.gz (default: <name of MODEL>.json.gz); the graph "
+                             "is named after it")
+    common.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
+    wants_help = any(argument in ("-h", "--help") for argument in arguments)
+    rest = [argument for argument in arguments if argument not in ("-h", "--help")]
+    known, _ = common.parse_known_args(rest)
+    if known.format is None and (wants_help or known.model is None):
+        _general_parser(common, prog).print_help(sys.stdout if wants_help else sys.stderr)
+        return 0 if wants_help else 2
+    format = find(known.format) if known.format else format_of(known.model)
+    parser = argparse.ArgumentParser(prog=f"{prog} --from {format.name}", parents=[common],
+                                     description=f"MODEL: {format.sentence}",
+                                     epilog=getattr(format.module(), "EPILOG", None),
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    format.module().add_arguments(parser.add_argument_group(f"of {format.name}"))
+    options = parser.parse_args(arguments)  # ends here where help is wanted
+    output = options.output or f"{_stem(options.model)}.json.gz"
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):  # said before minutes of work, not after
+        raise ImportFailure(f"-o {output}: there is no folder {folder!r}")
+    begin = time.monotonic()
+    imported = format.module().read(options.model, options)
+    imported.write(output)
+    if not options.quiet:
+        print(f"{output}: {os.path.getsize(output):,} bytes, {time.monotonic() - begin:.1f} s\n"
+              f"{imported.report()}", file=sys.stderr)
+    return 0
+
+
+def _general_parser(common: argparse.ArgumentParser, prog: str) -> argparse.ArgumentParser:
+    width = max((len(format.name) for format in FORMATS), default=0)
+    formats = "\n".join(f"  {format.name:{width}}  {format.sentence}" for format in FORMATS)
+    return argparse.ArgumentParser(
+        prog=prog, parents=[common], formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Import a model of another framework as a graph file.",
+        epilog=f"formats:\n{formats}\n\n{prog} --from FORMAT --help shows the options of one.\n\n"
+               "exit codes: 0 done; 1 the file could not be written; 2 wrong input, or a package is missing")
+
+
+def _stem(model: str | None) -> str:
+    """The name of the graph file for a model that was named without one."""
+    name = os.path.basename((model or "graph").rstrip("/").split(":")[-1])
+    return graph_name(name).split(".")[0] or "graph"

@@ -1,0 +1,288 @@
+"""What one training step does, as a list of ops and values: the form that every capture fills.
+
+A capture tells `StepNotes` of each aten call, in order, with its tensors and its `Origin`; what
+that means for memory, names and work is decided here, once for all captures.
+
+What the notes keep apart
+- *values*: a tensor at one point in time. An in-place write makes a new value which aliases the
+  old one; so does a view. What changes nothing makes none: `detach`, a view of the same layout,
+  a transpose of a transpose.
+- *order through memory*: an op that overwrites memory comes after the ops which read it, and one
+  that reads memory through another view comes after the op which wrote it (`OpRecord.after`).
+- *origin*: forward ops carry the path of their module; a backward op carries the forward op whose
+  autograd node issued it (both know autograd's sequence number). The sums of gradients that meet
+  are noted under the op whose gradient came last.
+
+Not supported: sparse tensors, and tensors whose memory is exchanged (`set_`, `.data =`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Mapping, Sequence
+
+import torch
+from emplace.importers.graph_file import RESIDENT_ROLES, SOURCE_KINDS
+
+from . import costs
+
+_NO_OPS = {"detach", "alias", "lift_fresh", "lift"}
+# Arguments that are written although the schema does not say so, when `training` is set.
+_HIDDEN_WRITES = {"native_batch_norm": ("running_mean", "running_var"),
+                  "cudnn_batch_norm": ("running_mean", "running_var")}
+
+
+@dataclasses.dataclass
+class Value:
+    """A tensor at one point in time; `producer` is an op's index, None for a graph input."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    producer: int | None
+    role: str = "activation"
+    alias_of: int | None = None
+    name: str | None = None
+
+
+@dataclasses.dataclass
+class OpRecord:
+    """One dispatched op. `inputs`, `outputs` are value indices, `after` op indices."""
+
+    stem: str                 # its name, still without a number that makes it unique
+    kind: str
+    inputs: list[int]
+    outputs: list[int]
+    phase: str
+    module: str = ""          # path of the module, its own or its forward op's; "": the root
+    after: set[int] = dataclasses.field(default_factory=set)
+    flops: int | None = None  # [FLOP]; None: PyTorch's registry does not know the op
+    bytes_accessed: int = 0   # [B]
+    forward_op: int | None = None
+    label: str | None = None  # of the stored state that the op owns or writes in place
+    writes: bool = False      # in place
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where a call comes from.
+
+    module: path of the module whose forward() makes the call, forward only; "": none or the root.
+    area: names what belongs to no module, "model" or "loss".
+    sequence_nr: forward, of the newest autograd node; backward, of the running one, if any.
+    """
+
+    phase: str
+    module: str = ""
+    area: str = "loss"
+    sequence_nr: int | None = None
+
+
+class StepNotes:
+    """The notes of one step: `ops` in the order of their calls, and the `values` between them."""
+
+    def __init__(self) -> None:
+        self.ops: list[OpRecord] = []
+        self.values: list[Value] = []
+        self.failed_in: str | None = None  # module or area whose code raised
+        self.same_label: list[tuple[str, str]] = []  # labels that one op ties together
+        self._alive: list[torch.Tensor] = []   # keeps the ids below from being used again
+        self._value_of: dict[int, int] = {}    # id of tensor -> value
+        self._layouts: list[tuple[Any, ...]] = []  # value -> where its elements are in memory
+        self._in_storage: dict[int, int] = {}  # storage -> its latest value
+        self._label_of: dict[int, str] = {}    # storage -> label of the state in it
+        self._writer: dict[int, int] = {}      # storage -> op that wrote it in place last
+        self._readers: dict[int, list[int]] = {}  # storage -> ops that read it since then
+        self._op_of_sequence_nr: dict[int, int] = {}
+
+    # --- what is there before the step, and its end -------------------------------------------
+
+    def add_input(self, tensor: torch.Tensor, name: str) -> int:
+        """A tensor that is there when the step begins, on every device."""
+        return self._new_value(tensor, None, role="input", name=name)
+
+    def add_state(self, tensor: torch.Tensor, name: str, role: str, label: str) -> int:
+        """A parameter, buffer or optimiser state; what is updated under `label` stays together."""
+        self._label_of[_storage(tensor)] = label
+        return self._add_source(tensor, name, "parameter", role)
+
+    def add_update(self, optimizer: str, name: str, state: Sequence[torch.Tensor],
+                   gradient: torch.Tensor, attributes: dict[str, Any]) -> None:
+        """Parameter `name`'s update: reads `gradient`, overwrites `state` (parameter first)."""
+        moved = costs.nbytes(gradient) + 2 * sum(map(costs.nbytes, state))
+        self._add_op(f"{name}/{optimizer}", f"optimizer.{optimizer}", "update",
+                     [state[0], gradient, *state[1:]], state, state, bytes_accessed=moved,
+                     module=name.rpartition(".")[0], attributes=attributes)
+
+    def value_of(self, tensor: torch.Tensor) -> int:
+        """The value a tensor has now; one never seen before becomes the output of a constant."""
+        if id(tensor) not in self._value_of:
+            latest = self._in_storage.get(_storage(tensor))
+            if latest is None:  # the zero-cost op is made before the op that asks
+                return self._add_source(tensor, "constant", "constant", "buffer")
+            self._remember(tensor, latest)  # autograd's own handle of a saved tensor
+        return self._value_of[id(tensor)]
+
+    # --- what the step calls ------------------------------------------------------------------
+
+    def add_call(self, func: torch._ops.OpOverload, args: Sequence[Any],
+                 kwargs: Mapping[str, Any], result: Any, origin: Origin) -> None:
+        """One call of an aten op that returned `result`."""
+        returned = list(costs.tensors_in(result))
+        given = costs.arguments(func, args, kwargs)
+        written = self._written(func, given)
+        if costs.op_name(func) in _NO_OPS and returned:
+            self._remember(returned[0], self.value_of(args[0]))
+        elif returned or written:
+            self._record(func, args, kwargs, given, result, written, origin)
+
+    def store(self, state: torch.Tensor, new: torch.Tensor, module: str) -> None:
+        """`state` holds the value `new` from now on, as a functional graph returns it.
+
+        The op that made `new` becomes one that writes in place, if it read `state` and no later
+        op reads the old value; otherwise a copy, noted under `module`, overwrites `state`.
+        """
+        if new is state:
+            return
+        old, value = self.value_of(state), self.value_of(new)
+        before, memory = _storage(state), _storage(new)
+        index, readers = self.values[value].producer, self._readers.get(before, [])
+        op = None if index is None else self.ops[index]
+        in_place = (op is not None and op.kind not in SOURCE_KINDS and old in op.inputs
+                    and max(readers, default=-1) <= index
+                    and self.values[value].alias_of is None
+                    and self.values[value].role == "activation"
+                    and self._layouts[value] == self._layouts[old])
+        if not in_place:
+            self.add_call(torch.ops.aten.copy_.default, (state, new), {}, state,
+                          Origin("forward", module, "model"))
+            return
+        self._overwrite(op, index, before)
+        self.values[value].alias_of = old
+        if self.values[old].role in RESIDENT_ROLES:
+            self.values[value].role = self.values[old].role
+        self._readers[before] = list(self._readers.get(memory, ()))
+        self._remember(state, value)
+
+    def _written(self, func, given) -> list[torch.Tensor]:
+        hidden: Sequence[str] = ()
+        if any(argument.name == "training" and value for argument, value in given):
+            hidden = _HIDDEN_WRITES.get(costs.op_name(func), ())
+        return [tensor for argument, value in given for tensor in costs.tensors_in(value)
+                if argument.name in hidden
+                or argument.alias_info is not None and argument.alias_info.is_write]
+
+    def _record(self, func, args, kwargs, given, result, written, origin: Origin) -> None:
+        inputs = [tensor for _, value in given for tensor in costs.tensors_in(value)]
+        fresh = [t for t in costs.tensors_in(result) if not any(t is w for w in written)]
+        outputs = fresh + written
+        memory = {_storage(t) for t in inputs}
+        is_view = not written and all(_storage(t) in memory for t in fresh)
+        if is_view and len(inputs) == len(fresh) == 1:
+            same = self._undone_view(self.value_of(inputs[0]), fresh[0])
+            if same is not None:
+                self._remember(fresh[0], same)
+                return
+        name = costs.op_name(func)
+        prefix, module, forward_op = self._place(origin)
+        index = self._add_op(
+            f"{prefix}/{name}", f"{func.namespace}.{name}", origin.phase, inputs, outputs,
+            written, module=module, forward_op=forward_op, is_view=is_view,
+            flops=0 if is_view else costs.flops(func, args, kwargs, result),
+            bytes_accessed=0 if is_view else costs.traffic(name, given, outputs),
+            attributes=costs.attributes(given))
+        if origin.phase == "forward" and origin.sequence_nr is not None:
+            # The first op with this number is the one for which autograd made the node.
+            self._op_of_sequence_nr.setdefault(origin.sequence_nr, index)
+
+    def _undone_view(self, value: int | None, view: torch.Tensor) -> int | None:
+        """`value`, or what it is a view of, if that lies in memory exactly as `view` does."""
+        while value is not None:
+            producer = self.values[value].producer
+            if self._layouts[value] == _layout(view):
+                return value
+            if producer is not None and self.ops[producer].writes:
+                return None
+            value = self.values[value].alias_of
+        return None
+
+    def _place(self, origin: Origin) -> tuple[str, str, int | None]:
+        """Prefix of the op's name, its module, and the forward op it is backward of."""
+        if origin.phase == "forward":
+            return origin.module or origin.area, origin.module, None
+        forward_op = self._op_of_sequence_nr.get(origin.sequence_nr)
+        if forward_op is None:
+            return f"{origin.area}/backward", "", None
+        forward = self.ops[forward_op]
+        return forward.stem.rpartition("/")[0] + "/backward", forward.module, forward_op
+
+    # --- notes --------------------------------------------------------------------------------
+
+    def _add_op(self, stem: str, kind: str, phase: str, inputs: Sequence[torch.Tensor],
+                outputs: Sequence[torch.Tensor], written: Sequence[torch.Tensor],
+                is_view: bool = False, **details: Any) -> int:
+        read = [self.value_of(t) for t in inputs]  # may add constants, so before our index
+        index = len(self.ops)
+        op = OpRecord(stem, kind, read, [], phase, **details)
+        self.ops.append(op)
+        for tensor, value in zip(inputs, read):
+            storage = _storage(tensor)
+            writer = self._writer.get(storage)
+            producer = self.values[value].producer
+            if writer is not None and (producer is None or producer < writer):
+                op.after.add(writer)  # it reads memory that was changed through another view
+            if not is_view:
+                self._readers.setdefault(storage, []).append(index)
+        for tensor in written:
+            self._overwrite(op, index, _storage(tensor))
+        origin = {_storage(t): v for t, v in zip(reversed(inputs), reversed(read))}
+        for tensor in outputs:
+            overwritten = any(tensor is w for w in written)
+            before = self.value_of(tensor) if overwritten else origin.get(_storage(tensor))
+            role = "activation"
+            if overwritten and self.values[before].role in RESIDENT_ROLES:
+                role = self.values[before].role
+            op.outputs.append(self._new_value(tensor, index, role=role, alias_of=before))
+        return index
+
+    def _overwrite(self, op: OpRecord, index: int, storage: int) -> None:
+        """Notes that `op` writes `storage`: after its readers, with the state that lives there."""
+        op.writes = True
+        op.after.update(reader for reader in self._readers.get(storage, ()) if reader != index)
+        self._readers[storage], self._writer[storage] = [], index
+        label = self._label_of.get(storage)
+        if label and op.label and label != op.label:
+            self.same_label.append((op.label, label))
+        op.label = op.label or label
+
+    def _add_source(self, tensor: torch.Tensor, name: str, kind: str, role: str) -> int:
+        index, label = len(self.ops), self._label_of.get(_storage(tensor))
+        is_state = role == "optimizer_state"  # belongs where its parameter does
+        module = (label if is_state and label else name).rpartition(".")[0]
+        value = self._new_value(tensor, index, role=role)
+        self.ops.append(OpRecord(name, kind, [], [value], "update" if is_state else "forward",
+                                 module, flops=0, label=label))
+        return value
+
+    def _new_value(self, tensor: torch.Tensor, producer: int | None, **details: Any) -> int:
+        if tensor.dtype not in costs.DTYPE_NAMES:
+            raise TypeError(f"a tensor of {tensor.dtype} has no place in an emplace graph")
+        self.values.append(Value(tuple(tensor.shape), costs.DTYPE_NAMES[tensor.dtype], producer,
+                                 **details))
+        self._layouts.append(_layout(tensor))
+        self._remember(tensor, len(self.values) - 1)
+        return len(self.values) - 1
+
+    def _remember(self, tensor: torch.Tensor, value: int) -> None:
+        if id(tensor) not in self._value_of:
+            self._alive.append(tensor)
+        self._value_of[id(tensor)] = value
+        self._in_storage[_storage(tensor)] = value
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset()

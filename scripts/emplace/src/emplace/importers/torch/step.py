@@ -1,0 +1,149 @@
+"""One training step under fake tensors: forward, loss, backward and the optimiser's update.
+
+Fake tensors have shape, type and strides but no elements, so that a model of any size takes no
+memory and no time. What depends on elements (`if tensor:`, `.item()`, `nonzero`) cannot be traced.
+
+What a CPU alone would run is replaced by what holds for every device: dropout is one op, and an
+LSTM or GRU is unrolled into the steps of its cells instead of oneDNN's one op a layer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, Iterator
+
+import torch
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+
+from emplace.importers.torch.models import TrainingSetup
+
+from . import eager, joint
+from .notes import StepNotes
+from .training import StepError, Training
+
+# Both see the same step; see their files for what each is for.
+CAPTURES = {"aot": joint.capture, "eager": eager.capture}
+
+# Optimiser -> the state it keeps for each parameter, and its usual settings. The update is one op
+# a parameter, of kind `optimizer.<name>`, as PyTorch's `fused=True` kernels are.
+OPTIMIZERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "sgd": ((), {"lr": 0.01}),
+    "momentum": (("momentum_buffer",), {"lr": 0.01, "momentum": 0.9}),
+    "adam": (("exp_avg", "exp_avg_sq"), {"lr": 1e-3, "betas": [0.9, 0.999], "eps": 1e-8}),
+    "adamw": (("exp_avg", "exp_avg_sq"),
+              {"lr": 1e-3, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01}),
+}
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+class FusedDropout(TorchFunctionMode):
+    """Dropout as accelerators run it: one op that yields values and mask, not four."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is F.dropout:
+            return self._dropout(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+    @staticmethod
+    def _dropout(input: torch.Tensor, p: float = 0.5, training: bool = True,
+                 inplace: bool = False) -> torch.Tensor:
+        return torch.native_dropout(input, p, True)[0] if training and p > 0 else input
+
+
+def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str, dtype: str | None,
+           notes: StepNotes) -> list[str]:
+    """Notes one step of training the model that `build` makes, as `capture` sees it.
+
+    dtype: of all floating-point parameters, buffers and inputs; None leaves them as they are.
+
+    Returns the names of the parameters that want a gradient and get none.
+    Throws StepError for a set-up that is no training step, and whatever the model's code throws.
+    """
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        training = _prepare(build(), dtype, notes)
+        with _without_onednn(), FusedDropout():
+            try:
+                loss, gradients = CAPTURES[capture](training, notes)
+            except Exception as error:
+                notes.failed_in = training.failed_in(error)
+                raise
+        notes.values[notes.value_of(loss)].role = "output"
+        return _update(notes, training.trained, gradients, optimizer)
+
+
+def _prepare(setup: TrainingSetup, dtype: str | None, notes: StepNotes) -> Training:
+    """Casts the set-up and notes what is there before the step: inputs, parameters, buffers."""
+    module, inputs, targets = setup.module.train(), setup.inputs, setup.targets
+    if dtype is not None:
+        _cast_module(module, DTYPES[dtype])
+        inputs = tuple(_cast(tensor, DTYPES[dtype]) for tensor in inputs)
+        targets = tuple(_cast(tensor, DTYPES[dtype]) for tensor in targets)
+    for index, tensor in enumerate(inputs):
+        notes.add_input(tensor, _name(setup.input_names, index, "input"))
+    for index, tensor in enumerate(targets):
+        notes.add_input(tensor, _name(setup.target_names, index, "target"))
+    training = Training(setup, inputs, targets, dict(module.named_parameters()),
+                        dict(module.named_buffers()))
+    for name, parameter in training.parameters.items():
+        notes.add_state(parameter, name, "parameter", label=name)
+    for name, buffer in training.buffers.items():
+        notes.add_state(buffer, name, "buffer", label=name.rpartition(".")[0] or name)
+    if not training.trained:
+        raise StepError("the module has no parameter that requires a gradient")
+    return training
+
+
+@contextlib.contextmanager
+def _without_onednn() -> Iterator[None]:
+    """As torch.backends.mkldnn.flags(enabled=False), which warns of GPUs that are not there."""
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(before)
+
+
+def _update(notes: StepNotes, trained: dict[str, torch.Tensor],
+            gradients: dict[str, torch.Tensor | None], optimizer: str) -> list[str]:
+    """Adds the optimiser's ops; returns the names of the parameters without a gradient."""
+    states, settings = OPTIMIZERS[optimizer]
+    unused = []
+    for name, parameter in trained.items():
+        gradient = gradients[name]
+        if gradient is None:
+            unused.append(name)
+            continue
+        value = notes.values[notes.value_of(gradient)]
+        if value.role == "activation":
+            value.role = "gradient"
+        state = [parameter]
+        for suffix in states:
+            state.append(torch.empty_like(parameter))
+            notes.add_state(state[-1], f"{name}.{suffix}", "optimizer_state", label=name)
+        notes.add_update(optimizer, name, state, gradient, dict(settings))
+    return unused
+
+
+def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+
+def _cast_module(module: torch.nn.Module, dtype: torch.dtype) -> None:
+    """As module.to(dtype), which cannot exchange fake parameters; tied ones stay tied."""
+    made: dict[torch.Tensor, torch.Tensor] = {}  # by identity, as tensors are hashed
+    for child in module.modules():
+        for old in child._parameters.values():
+            if old is not None and old not in made:
+                made[old] = torch.nn.Parameter(_cast(old.detach(), dtype), old.requires_grad)
+        for old in child._buffers.values():
+            if old is not None and old not in made:
+                made[old] = _cast(old, dtype)
+        for tensors in (child._parameters, child._buffers):
+            tensors.update((key, made[old]) for key, old in tensors.items() if old is not None)
+
+
+def _name(names: tuple[str, ...], index: int, otherwise: str) -> str:
+    return names[index] if index < len(names) else f"{otherwise}_{index}"

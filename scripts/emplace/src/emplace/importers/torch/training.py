@@ -1,0 +1,98 @@
+"""The forward pass of a training step as one function, and which module of it is running."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import traceback
+from typing import Any, Callable, Iterator, Mapping, Sequence
+
+import torch
+
+from emplace.importers.torch.models import TrainingSetup
+
+
+class StepError(ValueError):
+    """The model cannot be recorded; the message says what is wrong with it."""
+
+
+@dataclasses.dataclass
+class Training:
+    """A set-up under fake tensors with its stored state; `loss()` may run more than once.
+
+    parameters, buffers: those of the module by name; a tied one once, under its first name.
+    area: what `loss()` is at, "model" or "loss"; "" when it is not running.
+    """
+
+    setup: TrainingSetup
+    inputs: tuple[torch.Tensor, ...]
+    targets: tuple[torch.Tensor, ...]
+    parameters: dict[str, torch.Tensor]
+    buffers: dict[str, torch.Tensor]
+    area: str = ""
+
+    @property
+    def trained(self) -> dict[str, torch.Tensor]:
+        """The parameters that want a gradient."""
+        return {name: p for name, p in self.parameters.items() if p.requires_grad}
+
+    def loss(self, inputs: Sequence[torch.Tensor], targets: Sequence[torch.Tensor],
+             state: Mapping[str, torch.Tensor] | None = None) -> torch.Tensor:
+        """The scalar loss; `state` stands in for the module's own parameters and buffers."""
+        self.area = "model"
+        if state is None:
+            output = self.setup.module(*inputs)
+        else:
+            output = torch.func.functional_call(self.setup.module, dict(state), tuple(inputs))
+        self.area = "loss"
+        loss = self.setup.loss_fn(output, *targets)
+        _check_loss(loss)
+        self.area = ""
+        return loss
+
+    @contextlib.contextmanager
+    def track_modules(self, moved: Callable[[list[str]], None]) -> Iterator[None]:
+        """Calls `moved` with the paths of the modules that run, innermost last, at each change.
+
+        The root's path is "". The list is the caller's to read, not to keep.
+        """
+        running: list[str] = []
+
+        def enter(path: str):
+            def hook(*_: Any) -> None:
+                running.append(path)
+                moved(running)
+            return hook
+
+        def leave(*_: Any) -> None:
+            running.pop()
+            moved(running)
+
+        hooks = []
+        for path, child in self.setup.module.named_modules():
+            hooks.append(child.register_forward_pre_hook(enter(path)))
+            hooks.append(child.register_forward_hook(leave, always_call=True))
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def failed_in(self, error: BaseException) -> str | None:
+        """The innermost module whose code raised `error`; "loss" for the loss function's."""
+        path_of = {module: path for path, module in self.setup.module.named_modules()}
+        for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+            owner = frame.f_locals.get("self")
+            if isinstance(owner, torch.nn.Module) and path_of.get(owner):
+                return path_of[owner]
+        return self.area or None
+
+
+def _check_loss(loss: Any) -> None:
+    if not isinstance(loss, torch.Tensor):
+        raise StepError(f"the loss is a {type(loss).__name__}, expected a tensor")
+    if loss.numel() != 1:
+        raise StepError(f"the loss has shape {list(loss.shape)}, expected a scalar; "
+                        "take its mean or sum")
+    if not loss.requires_grad:
+        raise StepError("the loss does not depend on any parameter that requires a gradient")

@@ -1,0 +1,184 @@
+"""Opening what emplace has written (framework/results/FORMAT.md).
+
+Whatever is damaged, too new or not ours is refused, naming file and reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import zlib
+from typing import Any, Iterator, Sequence, Union
+
+import h5py
+import yaml
+
+Path = Union[str, "os.PathLike[str]"]
+
+FORMAT, VERSION = "emplace-results", 2
+SWEEP_FORMAT, SWEEP_VERSION = "emplace-sweep", 1
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+IMAGES = itertools.count()
+CHECKSUM = re.compile(rb"\nemplace-results crc32 ([0-9a-f]{8})\n")  # the last 32 bytes, from version 2 on
+
+
+class ResultsError(Exception):
+    """A file or folder that does not hold the results that were expected. Names it and says why."""
+
+
+def as_paths(paths: Path | Sequence[Path]) -> list[str]:
+    """One path or many, as texts; the same file twice counts once."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    return list({os.path.realpath(path): os.fspath(path) for path in paths}.values())
+
+
+@contextlib.contextmanager
+def open_results(path: Path) -> Iterator[h5py.File]:
+    """A results file, open for reading. What cannot be read in it within the `with` is a ResultsError, too.
+
+    All of it is in memory: a run that goes on replaces its file, what was opened stays as it is. From
+    version 2 on every damaged byte is found by the file's checksum. A file of version 1 has none, and
+    HDF5 may crash on a damaged one; `emplace table` says whether it is sound.
+    """
+    path = os.fspath(path)
+    content = read_whole(path)
+    checked = require_checksum(path, content)
+    with open_hdf5(path, content) as file:
+        written = text(file.attrs.get("format", ""))
+        if written != FORMAT:
+            found = f"format \"{written}\"" if written else "no attribute \"format\""
+            raise ResultsError(f"{path}: expected a results file of emplace (attribute \"format\" "
+                               f"is \"{FORMAT}\"), found {found}")
+        if require_version(path, file.attrs.get("version"), VERSION) > 1 and not checked:
+            raise ResultsError(f"{path}: damaged, or written to by another program: the checksum behind "
+                               "its data is missing")
+        try:
+            yield file
+        except (KeyError, IndexError, OSError, RuntimeError, TypeError, ValueError) as error:
+            raise ResultsError(f"{path}: damaged or incomplete results file: {error}") from error
+
+
+def read_whole(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise ResultsError(f"{path}: expected a results file of emplace: {error.strerror}") from error
+    if not content.startswith(SIGNATURE):
+        found = "it is no HDF5 file" if content else "it is empty"
+        raise ResultsError(f"{path}: expected a results file of emplace (HDF5), but {found}")
+    return content
+
+
+def require_checksum(path: str, content: bytes) -> bool:
+    """Is there a checksum? @throws ResultsError if it is not that of the bytes"""
+    line = CHECKSUM.fullmatch(content[-32:])
+    if line is None:
+        return False
+    if int(line[1], 16) != zlib.crc32(memoryview(content)[:-32]):
+        raise ResultsError(f"{path}: damaged: its bytes are not those that its checksum was made of")
+    return True
+
+
+def open_hdf5(path: str, content: bytes) -> h5py.File:
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fapl_core(backing_store=False)
+    access.set_file_image(content)
+    name = f"{path}#{next(IMAGES)}"  # HDF5 would take two images of one name for the same file
+    try:
+        return h5py.File(h5py.h5f.open(os.fsencode(name), h5py.h5f.ACC_RDONLY, access))
+    except OSError as error:
+        raise ResultsError(f"{path}: HDF5 cannot open it; cut short, damaged, or still being "
+                           f"copied? ({error})") from error
+
+
+def require_version(where: str, version: Any, newest: int) -> int:
+    try:
+        number = int(version)
+    except (TypeError, ValueError):
+        raise ResultsError(f"{where}: expected a format version, found {version!r}") from None
+    if number > newest:
+        raise ResultsError(f"{where}: has format version {number}; this package reads up to "
+                           f"{newest}: install the package of the emplace that wrote it")
+    if number < 1:
+        raise ResultsError(f"{where}: expected format version 1 to {newest}, found {number}")
+    return number
+
+
+def sweep_runs(folder: Path) -> list[tuple[str, str]]:
+    """(file, title) of every run of a sweep's folder, written or not, from its sweep.yaml."""
+    name = os.path.join(folder, "sweep.yaml")
+    try:
+        with open(name, encoding="utf-8") as file:
+            frozen = file.read()
+    except FileNotFoundError:
+        raise ResultsError(f"{os.fspath(folder)}: expected the folder of `emplace sweep`, but "
+                           "there is no sweep.yaml in it; name results files one by one") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{name}: expected a frozen sweep: {error}") from error
+    sweep = read_yaml(frozen, name)
+    if not isinstance(sweep, dict) or sweep.get("format") != SWEEP_FORMAT:
+        raise ResultsError(f"{name}: expected a frozen sweep (format: {SWEEP_FORMAT})")
+    require_version(name, scalar(sweep.get("version")), SWEEP_VERSION)
+    try:
+        return [(os.path.join(folder, run["file"]),
+                 f"#{number} {run['agent']} with seed {run['seed']} in config {run['config']}")
+                for number, run in sweep["runs"].items()]
+    except (KeyError, TypeError, AttributeError):
+        raise ResultsError(f"{name}: damaged: expected runs with file, config, agent and seed") from None
+
+
+def text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def texts(dataset: Any) -> list[str]:
+    return [text(value) for value in dataset[()]]
+
+
+def plain(value: Any) -> Any:
+    """An attribute as a Python value."""
+    return text(value) if isinstance(value, (bytes, str)) else value.item()
+
+
+def read_yaml(content: str, where: str) -> Any:
+    """YAML as maps, lists and texts; by the rules of YAML 1.1, 1:5 would be a number and 1e-3 none."""
+    try:
+        return yaml.load(content, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    except yaml.YAMLError as error:
+        raise ResultsError(f"{where}: damaged YAML: {error}") from error
+
+
+def flat_config(content: str, where: str) -> dict[str, Any]:
+    """Dotted keys and values of the YAML of a config or settings; a list is one text, as YAML."""
+    flat: dict[str, Any] = {}
+
+    def add(key: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                add(f"{key}.{name}" if key else name, inner)
+        elif isinstance(value, list):
+            flat[key] = yaml.safe_dump(value, default_flow_style=True, width=1000).strip()
+        elif value:
+            flat[key] = scalar(value)
+
+    add("", read_yaml(content, where) or {})
+    return flat
+
+
+def scalar(value: Any) -> Any:
+    """The number or truth value that a text stands for, or the text itself."""
+    if value in ("true", "false"):
+        return value == "true"
+    for number in (int, float):
+        with contextlib.suppress(ValueError, TypeError):
+            return number(value)
+    return value
+
+
+def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ResultsError(f"{name}: unknown value \"{value}\"; choices: {', '.join(choices)}")
