@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,7 @@
 #include "agents/simulated_annealing/simulated_annealing.h"
 #include "agents/single_device/single_device.h"
 #include "agents/tabu/tabu.h"
+#include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {
@@ -276,14 +278,29 @@ AgentRegistry MakeRegistry() {
       "single_gpu", "Everything on the first GPU, the rest on the CPU", kNone, kNearLinear));
   add(Entry<TabuAgent>(
       "tabu", "Tabu search with a random candidate list", kSeeded, kPerEvaluation));
+  registry.AddLoader(
+      "python:", [](const std::string& name, const std::string& where) -> AgentEntry {
+        throw InputError(
+            where + ": \"" + name +
+            "\" is an agent written in Python, and those run under the command `emplace` of the "
+            "Python package: pip install ./scripts/emplace");
+      });
+  return registry;
+}
+
+AgentRegistry& TheRegistry() {
+  static AgentRegistry registry = MakeRegistry();
   return registry;
 }
 
 }  // namespace
 
 const AgentRegistry& AllAgents() {
-  static const AgentRegistry registry = MakeRegistry();
-  return registry;
+  return TheRegistry();
+}
+
+void LoadAgentsBy(const std::string& prefix, AgentLoader load) {
+  TheRegistry().AddLoader(prefix, std::move(load));
 }
 
 }  // namespace emplace

@@ -37,7 +37,8 @@ ConfigNode SettingsOf(const ConfigNode& node,
                       const std::filesystem::path& beside,
                       std::span<const std::string> own_keys,
                       const std::string& start) {
-  const std::string& agent = entry.name;
+  std::string agent = entry.name;
+  std::ranges::replace(agent, '.', ':');  // which leads to a key within a map
   ConfigNode root;
   root.Set(agent, "{}", PlaceOnly(node));
   const auto add = [&](const ConfigNode& settings) {
@@ -47,7 +48,7 @@ ConfigNode SettingsOf(const ConfigNode& node,
       SetValues(root, agent + "." + key, settings.At(key));
     }
   };
-  if (node.IsMap() && node.Has("preset")) add(ReadPreset(node.At("preset"), agent, beside));
+  if (node.IsMap() && node.Has("preset")) add(ReadPreset(node.At("preset"), entry.name, beside));
   if (!start.empty() && HasSetting(entry, "start")) {
     root.Set(agent + ".start", "[" + QuoteYaml(start) + "]", PlaceOnly(node));
   }

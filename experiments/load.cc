@@ -34,7 +34,10 @@ std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path) {
 }
 
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {
-  const ConfigNode node = ConfigNode::FromFile(path);
+  return MakeCluster(ConfigNode::FromFile(path));
+}
+
+std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node) {
   std::map<std::string, DeviceKind> library;
   const std::filesystem::path folder = ConfigsFolder() / "device_kinds";
   std::error_code ignored;

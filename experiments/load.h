@@ -20,6 +20,8 @@ std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path);
 /// not define are those of the configs folder.
 /// @throws InputError as ParseCluster() does
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path);
+/// The same from a cluster in memory.
+std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node);
 
 /// Reads measured costs (framework/cost/FORMAT.md); warns on stderr if the profile behind them was
 /// cut off.

@@ -22,12 +22,22 @@ std::string NameOf(const Menu& menu, const std::string& file) {
   return "";
 }
 
+fs::path& PackagedConfigs() {
+  static fs::path folder;
+  return folder;
+}
+
 }  // namespace
+
+void SetConfigsFolder(const fs::path& folder) {
+  PackagedConfigs() = folder;
+}
 
 fs::path ConfigsFolder() {
   if (const char* folder = std::getenv("EMPLACE_CONFIGS"); folder != nullptr && *folder != 0) {
     return folder;
   }
+  if (!PackagedConfigs().empty()) return PackagedConfigs();
   std::error_code ignored;
   return fs::is_directory(EMPLACE_CONFIGS_DIR, ignored) ? EMPLACE_CONFIGS_DIR : "configs";
 }

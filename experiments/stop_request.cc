@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <iterator>
 
 namespace emplace {
 namespace {
@@ -16,6 +18,10 @@ constexpr auto kOnce = std::chrono::milliseconds(500);
 std::atomic<StopClock::rep> stop_requested{0};  // when; 0: not yet
 std::atomic<bool> repeats_ignored{false};
 std::atomic<StopClock::rep> stop_seen{0};  // when the first search noticed; 0: not yet
+// What the signals did before CatchSignals(), which one thread calls at a time.
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+struct sigaction before[std::size(kSignals)];
+bool caught = false;
 static_assert(
     std::atomic<StopClock::rep>::is_always_lock_free);  // signal handlers may use no others
 
@@ -33,6 +39,10 @@ void OnSignal(int number) {
 }  // namespace
 
 void StopRequest::CatchSignals() {
+  if (!caught) {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], nullptr, &before[i]);
+  }
+  caught = true;
   struct sigaction action {};
   action.sa_handler = OnSignal;
   sigaction(SIGINT, &action, nullptr);
@@ -41,6 +51,14 @@ void StopRequest::CatchSignals() {
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
+}
+
+void StopRequest::ReleaseSignals() {
+  if (!caught) return;
+  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before[i], nullptr);
+  caught = false;
+  stop_requested = 0;
+  stop_seen = 0;
 }
 
 void StopRequest::IgnoreRepeats() {

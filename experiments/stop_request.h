@@ -16,6 +16,9 @@ class StopRequest {
   /// under nohup) request a stop. SIGPIPE is ignored: a reader of our output that goes away does
   /// not end the process.
   static void CatchSignals();
+  /// The signals do again what they did before CatchSignals(), and earlier requests are forgotten:
+  /// for a program of which a search is only a part.
+  static void ReleaseSignals();
   /// From now on any number of signals are one request. For a worker process, which its supervisor
   /// ends.
   static void IgnoreRepeats();

@@ -28,6 +28,7 @@ struct Run {
   ProblemBounds bounds;              ///< `proven` grows with what agents prove
   TableScale scale;
   std::vector<SearchTask> tasks;
+  int jobs = 1;  ///< searches at a time
   EarlierSearches earlier;            ///< of a resumed run: what to go on from
   std::vector<SearchResult> results;  ///< [tasks]
 };

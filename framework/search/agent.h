@@ -13,7 +13,9 @@
 #include <functional>
 #include <iosfwd>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,17 +89,33 @@ struct AgentEntry {
   int most_groups = std::numeric_limits<int>::max();
 };
 
+/// Makes the entry of an agent that is not compiled in, as one written in Python.
+/// @param name   with the prefix of the loader: "python:my_agents.Climb"
+/// @param where  place of the name in messages   @throws InputError if there is no such agent
+using AgentLoader = std::function<AgentEntry(const std::string& name, const std::string& where)>;
+
 /// Agents by name, sorted.
 class AgentRegistry {
  public:
   /// CHECKs that the name is new.
   void Add(AgentEntry entry);
-  /// @throws InputError "`where`: unknown agent ...; did you mean ..."
+  /// From now on a name that begins with `prefix` is that of an agent which `load` makes, when it
+  /// is first asked for. Takes the place of an earlier loader of the prefix.
+  void AddLoader(std::string prefix, AgentLoader load);
+  /// The entry lives as long as the registry. Several threads may ask at once.
+  /// @throws InputError "`where`: unknown agent ...; did you mean ...", or what a loader throws
   const AgentEntry& Find(const std::string& name, const std::string& where) const;
+  /// Without those that a loader makes.
   const std::vector<AgentEntry>& entries() const { return entries_; }
 
  private:
+  struct Loaded {
+    std::mutex mutex;
+    std::map<std::string, AgentEntry> entries;  // by name
+  };
   std::vector<AgentEntry> entries_;
+  std::map<std::string, AgentLoader> loaders_;  // by prefix
+  std::shared_ptr<Loaded> loaded_ = std::make_shared<Loaded>();
 };
 
 }  // namespace emplace

@@ -2,13 +2,70 @@
 
     import emplace
     problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": 128}}])
-    outcomes = problem.evaluate(placements)        # uint8 [B, num_groups] -> times [ns], memory [B]
+    outcomes = problem.evaluate(placements)         # uint8 [B, num_groups] -> times [ns], memory [B]
+    found = emplace.search(problem, "learned", seconds=2)
+    problem.timeline(found.placement)               # every op, transfer and byte of that step
 
-Rooms:   emplace.importers  models of other frameworks as graphs (`emplace import`)
-         emplace.results    results files as data frames, tables and pictures
+Problems   Graph, Cluster, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
+Searches   search (in memory), run (as `emplace run`: HDF5 results, tables, resume), agent_names, agent_help
+Agents     Agent: the base of your own, which search(), run() and YAML ("python:module.Class") take as ours
+Rooms      emplace.env        Gymnasium environments
+           emplace.importers  models of other frameworks as graphs (`emplace import`)
+           emplace.results    results files as data frames, tables and pictures
+           emplace.pictures   a timeline as a Gantt chart
+Errors     InputError, RunError; BudgetExhausted and Interrupted pass through agents
 
-emplace.importers and emplace.results are plain Python: they also work from the source tree, without
-the compiled part.
+Times are integers in nanoseconds [ns], memory in bytes [B]. emplace.importers and emplace.results are plain
+Python: they also work from the source tree, without the compiled part.
 """
 
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._emplace import (Bounds, BudgetExhausted, Cluster, Evaluator, Graph, InputError, Interrupted, Outcomes, Problem,
+                           ProblemView, RunError, Search, Timeline, agent_help, agent_names)
+    from .agent import Agent
+    from .arrays import cluster_from_arrays, graph_from_arrays
+    from .searches import run, search
+
 __version__ = "0.1.0"
+__all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Evaluator", "Graph", "InputError", "Interrupted", "Outcomes",
+           "Problem", "ProblemView", "RunError", "Search", "Timeline", "agent_help", "agent_names",
+           "cluster_from_arrays", "graph_from_arrays", "run", "search"]
+_PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "graph_from_arrays": "arrays", "run": "searches",
+           "search": "searches"}  # the others are of the compiled part
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what is asked for: the compiled part only where something of it is."""
+    if name in _PYTHON:
+        value = getattr(importlib.import_module(f"{__name__}.{_PYTHON[name]}"), name)
+    elif name in __all__:
+        value = getattr(_compiled(), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _compiled() -> Any:
+    """The compiled part, which takes its menus from the package."""
+    try:
+        from . import _emplace
+    except ImportError as error:
+        raise ImportError(f"the compiled part of emplace does not load ({error}); from the source tree only "
+                          "emplace.importers and emplace.results are there: pip install ./scripts/emplace") from error
+    for name in ("BudgetExhausted", "InputError", "Interrupted", "RunError"):
+        getattr(_emplace, name).__module__ = __name__  # as users know them
+    configs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "configs")
+    if os.path.isdir(configs):
+        _emplace.set_configs_folder(configs)
+    return _emplace

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Sequence
+
+import emplace
 
 from .importers import command as import_command
 
 COMMANDS = {"import": import_command.main}  # those that the C++ program does not have
+SENTENCES = {"import": "A model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,9 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]](arguments[1:])
     try:
-        from . import _emplace
+        compiled = emplace._compiled()
     except ImportError as error:
-        print(f"emplace: the compiled part of the package does not load ({error}); from the source tree only "
-              f"{', '.join(COMMANDS)} is there: pip install ./scripts/emplace for the rest", file=sys.stderr)
+        print(f"emplace: {error}", file=sys.stderr)
         return 2
-    return _emplace.run_program(["emplace", *arguments])
+    sys.path.insert(0, os.getcwd())  # agents written in Python may lie there
+    code: int = compiled.run_program(["emplace", *arguments])
+    if code == 0 and arguments in (["-h"], ["--help"]):
+        print("\nOf the Python package:")
+        for name, sentence in SENTENCES.items():
+            print(f"  {name:28}{sentence}")
+    return code

@@ -1,0 +1,47 @@
+#pragma once
+
+// A run from its plan to its results file: what `emplace run` and emplace.run() of the Python
+// package do.
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "experiments/run/run_report.h"
+
+namespace emplace {
+
+/// How a run is carried out; nothing here changes a result.
+struct RunChoices {
+  std::filesystem::path output;       ///< results file (HDF5)
+  bool resume = false;                ///< go on with what `output` holds, if it is there
+  bool quiet = false;                 ///< no progress on stderr
+  std::function<void()> begins = {};  ///< called before the first search, with all else prepared
+};
+
+/// Loads the problem of a plan. @throws InputError as the readers of the files do
+LoadedProblem LoadProblem(const RunPlan& plan);
+
+/// Makes ready for searching, and checks that every agent can be made for the problem.
+/// @param problem  of the plan
+/// @param jobs     searches at a time; < 0: what the plan says; 0: one per core
+/// @throws InputError as the agents do
+Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs = -1);
+
+/// Makes all searches and writes them; each is on disk as soon as it has ended. Afterwards
+/// Run::results and the proven bound are complete. A stop request (stop_request.h) ends it early.
+/// @throws InputError if the results to go on from are another run's; RunError if the file cannot
+///   be written
+void ExecuteRun(Run& run, const RunChoices& choices);
+
+/// Writes the best placement over all agents and seeds beside the results, as
+/// <output>.placement.json.
+/// @return what to tell about it; empty: no search found any
+std::string WriteBestPlacement(const Run& run,
+                               const std::vector<TableRow>& rows,
+                               const std::filesystem::path& output);
+
+/// @throws RunError if the user stopped the run, or searches failed
+void RequireComplete(const Run& run, const std::filesystem::path& output);
+
+}  // namespace emplace

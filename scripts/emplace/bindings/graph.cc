@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "experiments/menu.h"
+#include "framework/graph/graph_io.h"
+#include "scripts/emplace/bindings/bindings.h"
+
+namespace emplace::python {
+namespace {
+
+std::vector<std::string> OpNames(const PythonGraph& self) {
+  std::vector<std::string> names;
+  for (const Op& op : self.graph->ops()) names.push_back(op.name);
+  return names;
+}
+
+std::vector<std::string> OpKinds(const PythonGraph& self) {
+  std::vector<std::string> kinds;
+  for (const Op& op : self.graph->ops()) kinds.push_back(op.kind);
+  return kinds;
+}
+
+std::vector<std::string> TensorNames(const PythonGraph& self) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : self.graph->tensors()) names.push_back(tensor.name);
+  return names;
+}
+
+PythonGraph ReadNamed(const std::string& source) {
+  const std::filesystem::path path = ResolveMenu(GraphMenu(), source, "graph");
+  return {LoadGraph(path), std::filesystem::absolute(path).lexically_normal().string()};
+}
+
+}  // namespace
+
+PythonGraph::PythonGraph(std::shared_ptr<const Graph> given, std::string from)
+    : graph(std::move(given)), path(std::move(from)) {
+  for (const Op& op : graph->ops()) {
+    flops.push_back(op.flops);
+    bytes_accessed.push_back(op.bytes_accessed);
+    workspace.push_back(op.workspace_bytes);
+    phase.push_back(static_cast<std::uint8_t>(op.phase));
+  }
+  for (int t = 0; t < graph->num_tensors(); ++t) {
+    const Tensor& tensor = graph->tensor(t);
+    tensor_bytes.push_back(tensor.bytes);
+    producer.push_back(tensor.producer);
+    role.push_back(static_cast<std::uint8_t>(tensor.role));
+    if (tensor.producer < 0) continue;
+    for (int reader : graph->readers(t)) edges.insert(edges.end(), {tensor.producer, reader, t});
+  }
+}
+
+nb::object GraphOf(nb::object graph) {
+  if (nb::isinstance<PythonGraph>(graph)) return graph;
+  return nb::cast(ReadNamed(nb::cast<std::string>(nb::str(graph))));
+}
+
+void AddGraph(nb::module_& module) {
+  using G = PythonGraph;
+  nb::class_<G>(
+      module,
+      "Graph",
+      "A training graph: ops, the tensors between them, what depends on what. Immutable.\n\n"
+      "Arrays are read-only NumPy views without copies; ids are positions.")
+      .def(
+          "__init__",
+          [](G* self, const std::string& source) { new (self) G(ReadNamed(source)); },
+          nb::arg("source"),
+          "Reads a graph: a path (.json, .json.gz), or a name of `emplace list graphs`.\n\n"
+          "Throws InputError naming file, op and field.")
+      .def_static(
+          "parse",
+          [](const std::string& text, const std::string& name) {
+            return G(std::make_shared<const Graph>(ParseGraph(text, name)), "");
+          },
+          nb::arg("text"),
+          nb::arg("name") = "graph",
+          "A graph from the text of a graph file (JSON). name: in messages.")
+      .def(
+          "write",
+          [](const G& self, const std::filesystem::path& path) { WriteGraph(*self.graph, path); },
+          nb::arg("path"),
+          nb::sig("def write(self, path: str | os.PathLike[str]) -> None"),
+          "Writes the graph file, gzipped where the name ends in .gz; whole or not at all.")
+      .def_prop_ro("name", [](const G& self) { return self.graph->name(); })
+      .def_ro("path", &G::path, "of its file; empty: made in memory")
+      .def_prop_ro("num_ops", [](const G& self) { return self.graph->num_ops(); })
+      .def_prop_ro("num_tensors", [](const G& self) { return self.graph->num_tensors(); })
+      .def_prop_ro("op_names", OpNames, "[num_ops]")
+      .def_prop_ro("op_kinds", OpKinds, "[num_ops] as \"aten.mm\"")
+      .def_prop_ro("tensor_names", TensorNames, "[num_tensors]")
+      .def(
+          "find",
+          [](const G& self, const std::string& op) { return self.graph->FindOp(op); },
+          nb::arg("op"),
+          "Id of the op of this name, or -1.")
+      .def_prop_ro("flops",
+                   Array<G>([](const G& g, nb::handle self) {
+                     return ViewOf(g.flops.data(), g.flops.size(), self);
+                   }),
+                   "[num_ops] float64: work, a multiply-add counting two [FLOP]")
+      .def_prop_ro("bytes_accessed",
+                   Array<G>([](const G& g, nb::handle self) {
+                     return ViewOf(g.bytes_accessed.data(), g.bytes_accessed.size(), self);
+                   }),
+                   "[num_ops] int64: memory traffic [B]")
+      .def_prop_ro("workspace_bytes",
+                   Array<G>([](const G& g, nb::handle self) {
+                     return ViewOf(g.workspace.data(), g.workspace.size(), self);
+                   }),
+                   "[num_ops] int64: memory while it runs, beside its tensors [B]")
+      .def_prop_ro("phase",
+                   Array<G>([](const G& g, nb::handle self) {
+                     return ViewOf(g.phase.data(), g.phase.size(), self);
+                   }),
+                   "[num_ops] uint8: 0 forward, 1 backward, 2 update")
+      .def_prop_ro("tensor_bytes",
+                   Array<G>([](const G& g, nb::handle self) {
+                     return ViewOf(g.tensor_bytes.data(), g.tensor_bytes.size(), self);
+                   }),
+                   "[num_tensors] int64 [B]")
+      .def_prop_ro(
+          "tensor_role",
+          Array<G>([](const G& g, nb::handle self) {
+            return ViewOf(g.role.data(), g.role.size(), self);
+          }),
+          "[num_tensors] uint8: 0 input, 1 parameter, 2 buffer, 3 activation, 4 gradient, 5 "
+          "optimizer_state, 6 output")
+      .def_prop_ro("tensor_producer",
+                   Array<G>([](const G& g, nb::handle self) {
+                     return ViewOf(g.producer.data(), g.producer.size(), self);
+                   }),
+                   "[num_tensors] int32: op that makes it; -1: an input of the graph")
+      .def_prop_ro(
+          "edges",
+          Array<G>([](const G& g, nb::handle self) {
+            return ViewOf(g.edges.data(), g.edges.size() / 3, 3, self);
+          }),
+          "[num_edges, 3] int32: producer, reader, tensor; control edges are not among them")
+      .def_prop_ro("topological_order",
+                   Array<G>([](const G& g, nb::handle self) {
+                     const auto order = g.graph->topological_order();
+                     return ViewOf(order.data(), order.size(), self);
+                   }),
+                   "[num_ops] int32: every op after those that it depends on")
+      .def("__repr__", [](const G& self) {
+        return fmt::format("Graph({}, {} ops, {} tensors)",
+                           self.graph->name(),
+                           self.graph->num_ops(),
+                           self.graph->num_tensors());
+      });
+}
+
+}  // namespace emplace::python

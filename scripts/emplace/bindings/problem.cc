@@ -1,0 +1,486 @@
+#include <map>
+
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "agents/registry.h"
+#include "experiments/priority.h"
+#include "experiments/run/run_config.h"
+#include "experiments/run/search_run.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/bounds/bounds.h"
+#include "framework/bounds/lower_bound.h"
+#include "framework/cost/cost_model.h"
+#include "scripts/emplace/bindings/bindings.h"
+
+namespace emplace::python {
+namespace {
+
+using CostArray = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The graph with costs as measured ones, by device kind: then its file says all.
+std::shared_ptr<const Graph> WithCosts(const Graph& graph,
+                                       const Cluster& cluster,
+                                       const CostArray& costs) {
+  const int num_devices = cluster.num_devices();
+  if (costs.shape(0) != static_cast<std::size_t>(graph.num_ops()) ||
+      costs.shape(1) != static_cast<std::size_t>(num_devices)) {
+    throw InputError(
+        fmt::format("costs: shape [{}, {}]; expected [num_ops, num_devices] = [{}, {}]",
+                    costs.shape(0),
+                    costs.shape(1),
+                    graph.num_ops(),
+                    num_devices));
+  }
+  std::vector<Op> ops(graph.ops().begin(), graph.ops().end());
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    std::map<std::string, int> device_of_kind;
+    ops[v].cost_ns.clear();
+    std::vector<std::string> allowed;
+    bool everywhere = true;
+    for (int d = 0; d < num_devices; ++d) {
+      const std::int64_t cost = costs(v, d);
+      const std::string& kind = cluster.kind_of(d).name;
+      if (cost < -1) {
+        throw InputError(
+            fmt::format("costs: op \"{}\" on \"{}\": got {}, expected a time [ns], or -1 where "
+                        "it may not run",
+                        ops[v].name,
+                        cluster.device(d).name,
+                        cost));
+      }
+      const auto [known, is_new] = device_of_kind.emplace(kind, d);
+      if (!is_new) {
+        if (costs(v, known->second) == cost) continue;
+        throw InputError(
+            fmt::format("costs: op \"{}\" costs {} on \"{}\" and {} on \"{}\", which are both of "
+                        "kind {}; give them "
+                        "kinds of their own",
+                        ops[v].name,
+                        costs(v, known->second),
+                        cluster.device(known->second).name,
+                        cost,
+                        cluster.device(d).name,
+                        kind));
+      }
+      if (cost < 0) {
+        everywhere = false;
+      } else {
+        allowed.push_back(kind);
+        ops[v].cost_ns.emplace_back(kind, static_cast<double>(cost));
+      }
+    }
+    ops[v].device_kinds = everywhere ? std::vector<std::string>() : allowed;
+    if (allowed.empty()) {
+      throw InputError(fmt::format("costs: op \"{}\" may run on no device", ops[v].name));
+    }
+  }
+  return std::make_shared<const Graph>(
+      graph.name(),
+      std::vector<Tensor>(graph.tensors().begin(), graph.tensors().end()),
+      std::move(ops),
+      graph.source(),
+      graph.name(),
+      graph.extra());
+}
+
+// A path that stands for an object in memory: run configs name files.
+std::string PathOr(const std::string& path, const char* other) {
+  return path.empty() ? other : path;
+}
+
+void MakePythonProblem(PythonProblem* self,
+                       nb::object graph,
+                       nb::object cluster,
+                       nb::object costs,
+                       nb::object coarsen,
+                       const std::string& semantics,
+                       const std::string& objective,
+                       bool contracted,
+                       bool count_gaps,
+                       const std::string& priority,
+                       int threads) {
+  graph = GraphOf(graph);
+  cluster = ClusterOf(cluster);
+  const auto& of_cluster = nb::cast<const PythonCluster&>(cluster);
+  nb::dict config;
+  if (nb::isinstance<nb::str>(costs)) {
+    config["costs"] = costs;
+  } else if (!costs.is_none()) {
+    const auto& whole = nb::cast<const PythonGraph&>(graph);
+    graph = nb::cast(
+        PythonGraph(WithCosts(*whole.graph, *of_cluster.cluster, nb::cast<CostArray>(costs)), ""));
+  }
+  const auto& of_graph = nb::cast<const PythonGraph&>(graph);
+  config["graph"] = PathOr(of_graph.path, "./graph in memory.json");
+  config["cluster"] = PathOr(of_cluster.path, "./cluster in memory.yaml");
+  config["semantics"] = semantics;
+  config["objective"] = objective;
+  config["coarsen"] = coarsen;
+  config["contracted"] = contracted;
+  config["count_gaps"] = count_gaps;
+  config["priority"] = priority;
+  const nb::object dumps = nb::module_::import_("json").attr("dumps");
+  const auto text = nb::cast<std::string>(dumps(config));
+  config["threads"] = threads;
+  config["agents"] = nb::make_tuple("single_device");
+  const RunPlan plan =
+      MakeRunPlan(ConfigNode::FromString(nb::cast<std::string>(dumps(config)), "problem"),
+                  "problem",
+                  {},
+                  AllAgents());
+  LoadedProblem loaded;
+  {
+    const nb::gil_scoped_release release;
+    const auto table = plan.costs.empty() ? nullptr : LoadCosts(plan.costs);
+    loaded = MakeProblem(of_graph.graph,
+                         of_cluster.cluster,
+                         plan.passes,
+                         plan.objective,
+                         contracted,
+                         of_graph.graph->name(),
+                         table.get());
+  }
+  PythonProblem made(std::move(loaded));
+  made.graph = graph;
+  made.cluster = cluster;
+  made.config = text;
+  made.how = plan.SimulatorFor(*made.loaded.searched);
+  made.exact_how = contracted ? plan.SimulatorFor(*made.loaded.exact) : made.how;
+  made.simulator = MakeSimulator(made.loaded.searched, made.how);
+  new (self) PythonProblem(std::move(made));
+}
+
+// One evaluation or several at a time, by one thread at a time.
+template <class Evaluate>
+auto Alone(PythonProblem& self, const Evaluate& evaluate) {
+  const nb::gil_scoped_release release;
+  const std::lock_guard lock(*self.mutex);
+  return evaluate(*self.simulator);
+}
+
+std::shared_ptr<Outcomes> EvaluateBytes(PythonProblem& self,
+                                        PlacementArray placements,
+                                        bool peaks,
+                                        bool busy) {
+  return Alone(self, [&](Evaluator& evaluator) {
+    return EvaluateRows(
+        evaluator, {placements.data(), placements.shape(0), placements.shape(1)}, {peaks, busy});
+  });
+}
+
+std::shared_ptr<Outcomes> EvaluateIntegers(PythonProblem& self,
+                                           nb::handle placements,
+                                           bool peaks,
+                                           bool busy) {
+  const GivenPlacements given(placements);
+  return Alone(self, [&](Evaluator& evaluator) {
+    return EvaluateRows(
+        evaluator, {given.device.data(), given.num_placements, given.num_groups}, {peaks, busy});
+  });
+}
+
+std::shared_ptr<Outcomes> Moves(PythonProblem& self,
+                                nb::handle base,
+                                nb::handle moves,
+                                nb::handle begin,
+                                bool peaks,
+                                bool busy) {
+  const GivenMoves given(base, moves, begin);
+  return Alone(self, [&](Evaluator& evaluator) {
+    return EvaluateMoves(evaluator, given, {peaks, busy});
+  });
+}
+
+struct PythonBounds {
+  Bounds simple;
+  LowerBound proven;
+};
+
+PythonBounds BoundsOf(PythonProblem& self, double seconds) {
+  const nb::gil_scoped_release release;
+  return {ComputeBounds(self.searched()), ProveBound(self.searched(), {.seconds = seconds})};
+}
+
+std::vector<DeviceIndex> Expanded(const PythonProblem& self, nb::handle placement) {
+  return self.loaded.Expand(RequireSize(self, GivenPlacement(placement)));
+}
+
+nb::ndarray<nb::numpy, DeviceIndex, nb::ndim<1>> Expand(const PythonProblem& self,
+                                                        nb::handle placement) {
+  auto* devices = new std::vector<DeviceIndex>(Expanded(self, placement));
+  nb::capsule owner(
+      devices, [](void* data) noexcept { delete static_cast<std::vector<DeviceIndex>*>(data); });
+  return {devices->data(), {devices->size()}, owner};
+}
+
+void WritePlacement(const PythonProblem& self, nb::handle placement, const std::string& path) {
+  const Problem& exact = *self.loaded.exact;
+  WriteFileAtomically(
+      path,
+      FormatPlacement(
+          Expanded(self, placement), exact.graph(), exact.cluster(), self.exact_how.issue_order));
+}
+
+std::optional<Nanos> SingleGpu(PythonProblem& self) {
+  const nb::gil_scoped_release release;
+  return SingleGpuTime(self.loaded.searched, self.how);
+}
+
+}  // namespace
+
+Placement RequireSize(const PythonProblem& problem, Placement placement) {
+  const int num_groups = problem.searched().num_groups();
+  if (static_cast<int>(placement.device.size()) == num_groups) return placement;
+  throw InputError(fmt::format(
+      "placement: has {} groups; the problem has {}", placement.device.size(), num_groups));
+}
+
+ProblemView::ProblemView(std::shared_ptr<const Problem> given) : problem(std::move(given)) {
+  const int num_groups = problem->num_groups(), num_devices = problem->num_devices();
+  allowed = std::make_unique<bool[]>(std::size_t(num_groups) * num_devices);
+  for (int g = 0; g < num_groups; ++g) {
+    resident.push_back(problem->group_resident_bytes(g));
+    for (int d = 0; d < num_devices; ++d) {
+      allowed[std::size_t(g) * num_devices + d] = problem->allowed(g, d);
+      group_cost.push_back(problem->allowed(g, d) ? problem->group_cost(g, d) : -1);
+    }
+    for (const Problem::Edge& edge : problem->neighbors(g)) {
+      if (edge.neighbor > g) group_edges.insert(group_edges.end(), {g, edge.neighbor, edge.bytes});
+    }
+  }
+  group_order.assign(problem->group_order().begin(), problem->group_order().end());
+}
+
+PythonProblem::PythonProblem(LoadedProblem given)
+    : ProblemView(given.searched), loaded(std::move(given)) {
+}
+
+void AddProblem(nb::module_& module) {
+  using V = ProblemView;
+  nb::class_<V>(module,
+                "ProblemView",
+                "What a search sees of a problem: all but how good a placement is.\n\n"
+                "Where a contracted graph is searched, this is it. Arrays are read-only views "
+                "without copies.")
+      .def_prop_ro(
+          "graph",
+          [](V& self) {
+            if (!self.graph) {
+              self.graph = nb::cast(PythonGraph(
+                  std::shared_ptr<const Graph>(self.problem, &self.problem->graph()), ""));
+            }
+            return self.graph;
+          },
+          nb::sig("def graph(self) -> Graph"))
+      .def_prop_ro(
+          "cluster",
+          [](V& self) {
+            if (!self.cluster) {
+              self.cluster = nb::cast(PythonCluster(
+                  std::shared_ptr<const Cluster>(self.problem, &self.problem->cluster()), ""));
+            }
+            return self.cluster;
+          },
+          nb::sig("def cluster(self) -> Cluster"))
+      .def_prop_ro("num_ops", [](const V& self) { return self.problem->num_ops(); })
+      .def_prop_ro("num_groups", [](const V& self) { return self.problem->num_groups(); })
+      .def_prop_ro("num_devices", [](const V& self) { return self.problem->num_devices(); })
+      .def_prop_ro("group_of_op",
+                   Array<V>([](const V& p, nb::handle self) {
+                     const auto groups = p.problem->grouping().group_of_op();
+                     return ViewOf(groups.data(), groups.size(), self);
+                   }),
+                   "[num_ops] int32")
+      .def_prop_ro("costs",
+                   Array<V>([](const V& p, nb::handle self) {
+                     const Costs& costs = p.problem->costs();
+                     return ViewOf(costs.time.data(), costs.num_ops, costs.num_devices, self);
+                   }),
+                   "[num_ops, num_devices] int64 [ns]; 2^56 where an op may not run")
+      .def_prop_ro("costs_uncertainty",
+                   Array<V>([](const V& p, nb::handle self) {
+                     const Costs& costs = p.problem->costs();
+                     return ViewOf(
+                         costs.uncertainty.data(), costs.num_ops, costs.num_devices, self);
+                   }),
+                   "[num_ops, num_devices] float32: relative standard error of the costs")
+      .def_prop_ro("allowed",
+                   Array<V>([](const V& p, nb::handle self) {
+                     return View<bool, 2>(p.allowed.get(),
+                                          {static_cast<std::size_t>(p.problem->num_groups()),
+                                           static_cast<std::size_t>(p.problem->num_devices())},
+                                          self);
+                   }),
+                   "[num_groups, num_devices] bool: where a group may be")
+      .def_prop_ro(
+          "group_costs",
+          Array<V>([](const V& p, nb::handle self) {
+            return ViewOf(
+                p.group_cost.data(), p.problem->num_groups(), p.problem->num_devices(), self);
+          }),
+          "[num_groups, num_devices] int64: sum of its ops' costs [ns]; -1 where it may not be")
+      .def_prop_ro("group_resident_bytes",
+                   Array<V>([](const V& p, nb::handle self) {
+                     return ViewOf(p.resident.data(), p.resident.size(), self);
+                   }),
+                   "[num_groups] int64: parameters, buffers and optimiser state [B]")
+      .def_prop_ro("group_edges",
+                   Array<V>([](const V& p, nb::handle self) {
+                     return ViewOf(p.group_edges.data(), p.group_edges.size() / 3, 3, self);
+                   }),
+                   "[num_edges, 3] int64: two groups, the first below the second, and the bytes "
+                   "that cross if "
+                   "they are on different devices [B]")
+      .def_prop_ro(
+          "group_order",
+          Array<V>([](const V& p, nb::handle self) {
+            return ViewOf(p.group_order.data(), p.group_order.size(), self);
+          }),
+          "[num_groups] int32: groups in the order of their first op in topological order");
+  using B = PythonBounds;
+  nb::class_<B>(module, "Bounds", "No placement that fits has a smaller objective than these.")
+      .def_prop_ro(
+          "value", [](const B& self) { return self.proven.value; }, "the best one [ns]")
+      .def_prop_ro(
+          "method", [](const B& self) { return self.proven.method; }, "what proved it")
+      .def_prop_ro(
+          "critical_path", [](const B& self) { return self.simple.critical_path; }, "[ns]")
+      .def_prop_ro(
+          "work", [](const B& self) { return self.simple.work; }, "[ns]")
+      .def("__repr__", [](const B& self) {
+        return fmt::format("Bounds({:.6g} ms by {})",
+                           static_cast<double>(self.proven.value) / 1e6,
+                           self.proven.method);
+      });
+
+  using P = PythonProblem;
+  nb::class_<P, V>(
+      module,
+      "Problem",
+      "What is to be placed where, with the simulator that says how good a placement is.\n\n"
+      "A placement is a device index per group: [num_groups], or [B, num_groups] for B of them.")
+      .def(
+          "__init__",
+          MakePythonProblem,
+          nb::arg("graph"),
+          nb::arg("cluster"),
+          nb::kw_only(),
+          nb::arg("costs") = nb::none(),
+          nb::arg("coarsen") = nb::make_tuple("colocate"),
+          nb::arg("semantics") = "queue",
+          nb::arg("objective") = "step_time",
+          nb::arg("contracted") = false,
+          nb::arg("count_gaps") = false,
+          nb::arg("priority") = "id",
+          nb::arg("threads") = 0,
+          "graph, cluster: objects, paths, or names of the menus.\n"
+          "costs: None: the graph's own and the model; a measured table (path, or name of `emplace "
+          "list\n"
+          "    costs`); or an int64 array [num_ops, num_devices] of times [ns], -1 where an op may "
+          "not\n"
+          "    run, equal on devices of one kind.\n"
+          "coarsen: passes as in a run config: [\"colocate\", {\"cheapest\": {\"groups\": 128}}].\n"
+          "semantics, objective, contracted, count_gaps, priority: as in a run config.\n"
+          "threads: that share a batch; 0: all cores. Changes no result.\n\n"
+          "Throws InputError, naming what is wrong with what.")
+      .def_ro("config",
+              &P::config,
+              "JSON: the keys of a run config that say all of this but its searches")
+      .def_prop_ro(
+          "num_ops",
+          [](const P& self) { return self.loaded.exact->num_ops(); },
+          "of the whole graph, also where a contracted one is searched")
+      .def_prop_ro("group_of_op",
+                   Array<P>([](const P& p, nb::handle self) {
+                     const auto groups = p.loaded.exact->grouping().group_of_op();
+                     return ViewOf(groups.data(), groups.size(), self);
+                   }),
+                   "[num_ops] int32")
+      .def_prop_ro("costs",
+                   Array<P>([](const P& p, nb::handle self) {
+                     const Costs& costs = p.loaded.exact->costs();
+                     return ViewOf(costs.time.data(), costs.num_ops, costs.num_devices, self);
+                   }),
+                   "[num_ops, num_devices] int64 [ns]; 2^56 where an op may not run")
+      .def("evaluate",
+           EvaluateBytes,
+           nb::arg("placements").noconvert(),
+           nb::kw_only(),
+           nb::arg("peaks") = true,
+           nb::arg("busy") = false,
+           "Simulates placements, uint8 [B, num_groups], exactly; without the GIL, on `threads` "
+           "threads.\n\n"
+           "peaks, busy: whether these columns are wanted.\n"
+           "Throws InputError for a wrong size or a forbidden device.")
+      .def("evaluate",
+           EvaluateIntegers,
+           nb::arg("placements"),
+           nb::sig("def evaluate(self, placements: numpy.typing.ArrayLike, *, peaks: bool = True, "
+                   "busy: bool = False) -> Outcomes"),
+           nb::kw_only(),
+           nb::arg("peaks") = true,
+           nb::arg("busy") = false,
+           "The same for other integers, which are copied.")
+      .def("moves",
+           Moves,
+           nb::sig("def moves(self, base: numpy.typing.ArrayLike, moves: numpy.typing.ArrayLike, "
+                   "begin: numpy.typing.ArrayLike | None = None, *, peaks: bool = False, busy: "
+                   "bool = False) -> Outcomes"),
+           nb::sig("def moves(self, base: numpy.typing.ArrayLike, moves: numpy.typing.ArrayLike, "
+                   "begin: numpy.typing.ArrayLike | None = None, *, peaks: bool = False, busy: "
+                   "bool = False) -> Outcomes"),
+           nb::arg("base"),
+           nb::arg("moves"),
+           nb::arg("begin") = nb::none(),
+           nb::kw_only(),
+           nb::arg("peaks") = false,
+           nb::arg("busy") = false,
+           "Simulates neighbours of a placement, faster than placements of their own.\n\n"
+           "base: [num_groups]. moves: int [num_moves, 2], a group and its new device each.\n"
+           "begin: int [n + 1]: neighbour i is the base after the moves begin[i] .. begin[i + 1] - "
+           "1; None:\n"
+           "    each move is a neighbour.")
+      .def("bounds",
+           BoundsOf,
+           nb::arg("seconds") = 0.0,
+           "Proven lower bounds on the objective of every placement that fits. seconds: for "
+           "methods that improve as long\nas they run.")
+      .def("single_gpu_time",
+           SingleGpu,
+           "Step time with everything that may run there on the first GPU [ns]; None: no GPU, or "
+           "no room.")
+      .def("timeline",
+           SimulateTimeline,
+           nb::arg("placement"),
+           nb::sig("def timeline(self, placement: numpy.typing.ArrayLike) -> Timeline"),
+           "Simulates one placement with all its events, every op by itself; far slower than "
+           "evaluate().")
+      .def("expand",
+           Expand,
+           nb::arg("placement"),
+           nb::sig("def expand(self, placement: numpy.typing.ArrayLike) -> "
+                   "numpy.typing.NDArray[numpy.uint8]"),
+           "Device of every op, uint8 [num_ops], of a placement of the groups.")
+      .def("write_placement",
+           WritePlacement,
+           nb::arg("placement"),
+           nb::arg("path"),
+           nb::sig(
+               "def write_placement(self, placement: numpy.typing.ArrayLike, path: str) -> None"),
+           "Writes a placement file, a device name per op.")
+      .def("__repr__", [](const P& self) {
+        return fmt::format("Problem({} on {}: {} groups, {} devices, {} semantics)",
+                           self.searched().graph().name(),
+                           self.searched().cluster().name(),
+                           self.searched().num_groups(),
+                           self.searched().num_devices(),
+                           ToString(self.how.semantics));
+      });
+}
+
+}  // namespace emplace::python

@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <pthread.h>
+
+#include "agents/registry.h"
+#include "experiments/menu.h"
+#include "experiments/program.h"
+#include "experiments/run/run_execution.h"
+#include "experiments/stop_request.h"
+#include "framework/base/error.h"
+#include "scripts/emplace/bindings/bindings.h"
+
+namespace emplace::python {
+namespace {
+
+// `emplace sweep` forks its workers, which may run agents written in Python: the interpreter is
+// told of the forks that the program makes, and only of these.
+thread_local bool in_program = false;
+PyGILState_STATE state_at_fork;
+
+void BeforeFork() {
+  if (!in_program) return;
+  state_at_fork = PyGILState_Ensure();
+  PyOS_BeforeFork();
+}
+void AfterForkInParent() {
+  if (!in_program) return;
+  PyOS_AfterFork_Parent();
+  PyGILState_Release(state_at_fork);
+}
+void AfterForkInChild() {
+  if (!in_program) return;
+  PyOS_AfterFork_Child();
+  PyGILState_Release(state_at_fork);
+}
+
+// Runs something of the program: without the GIL, and with the program's way to be stopped, which
+// ends when it ends.
+template <class Body>
+auto AsProgram(const Body& body) {
+  const nb::gil_scoped_release release;
+  struct Scope {
+    Scope() { in_program = true; }
+    ~Scope() {
+      in_program = false;
+      StopRequest::ReleaseSignals();
+    }
+  } scope;
+  return body();
+}
+
+[[noreturn]] void ThrowKeyboardInterrupt(const std::string& message) {
+  PyErr_SetString(PyExc_KeyboardInterrupt, message.c_str());
+  throw nb::python_error();
+}
+
+int RunArguments(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return AsProgram([&] { return RunProgram(static_cast<int>(argv.size()), argv.data()); });
+}
+
+nb::dict RunConfigured(const std::string& config,
+                       const std::string& name,
+                       const std::string& beside,
+                       const std::string& output,
+                       bool resume,
+                       int jobs,
+                       bool quiet,
+                       std::optional<nb::handle_t<PythonProblem>> problem) {
+  std::string table, placement, stopped;
+  const PythonProblem* given = problem ? &nb::cast<const PythonProblem&>(*problem) : nullptr;
+  AsProgram([&] {
+    RunPlan plan = MakeRunPlan(ConfigNode::FromString(config, name), name, beside, AllAgents());
+    LoadedProblem loaded = given != nullptr ? given->loaded : LoadProblem(plan);
+    Run run = PrepareRun(std::move(plan), std::move(loaded), jobs);
+    ExecuteRun(
+        run,
+        {.output = output, .resume = resume, .quiet = quiet, .begins = StopRequest::CatchSignals});
+    const std::vector<TableRow> rows = MakeRows(run);
+    table = TableAsJson(run, rows);
+    WriteBestPlacement(run, rows, output);
+    try {
+      RequireComplete(run, output);
+    } catch (const RunError& error) {
+      if (!StopRequest::requested()) throw;
+      stopped = error.what();
+    }
+  });
+  if (!stopped.empty()) ThrowKeyboardInterrupt(stopped);
+  return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(table));
+}
+
+// What one search found.
+struct PythonSearch {
+  SearchResult result;
+  std::vector<double> seconds, best;    // [evaluations]
+  std::vector<std::int64_t> step_time;  // [evaluations]
+};
+
+PythonSearch SearchWith(const PythonProblem& problem,
+                        const std::string& agent,
+                        std::uint64_t seed,
+                        std::int64_t evaluations,
+                        double seconds,
+                        std::int64_t steps) {
+  PythonSearch search;
+  bool stopped = false;
+  AsProgram([&] {
+    const std::vector<AgentSpec> specs =
+        ParseAgents(ConfigNode::FromString(agent, "agent"), AllAgents(), {});
+    specs[0].entry->make({problem.loaded.searched, seed},
+                         specs[0].settings);  // checks the settings
+    StopRequest::CatchSignals();
+    search.result = RunSearch(problem.loaded.searched,
+                              problem.how,
+                              specs[0],
+                              seed,
+                              {.evaluations = evaluations, .seconds = seconds, .steps = steps});
+    stopped = StopRequest::requested();
+  });
+  if (stopped) ThrowKeyboardInterrupt("the search was stopped");
+  if (search.result.status == SearchStatus::kFailed) throw RunError(search.result.error);
+  for (const EvaluationRecord& record : search.result.records) {
+    search.seconds.push_back(record.wall_seconds);
+    search.step_time.push_back(record.step_time);
+    search.best.push_back(record.best_step_time < kMaxNanos
+                              ? static_cast<double>(record.best_step_time)
+                              : std::numeric_limits<double>::quiet_NaN());
+  }
+  return search;
+}
+
+}  // namespace
+
+void AddPrograms(nb::module_& module) {
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  module.def("run_program",
+             RunArguments,
+             nb::arg("arguments"),
+             "Runs the C++ program in this process. arguments: the first is its name. Returns the "
+             "exit code.");
+  module.def(
+      "set_configs_folder",
+      [](const std::string& path) { SetConfigsFolder(path); },
+      nb::arg("path"),
+      "The folder of the menus, unless $EMPLACE_CONFIGS names another.");
+  module.def(
+      "configs_folder", [] { return ConfigsFolder().string(); }, "The folder of the menus.");
+  module.def("run_config",
+             RunConfigured,
+             nb::arg("config"),
+             nb::arg("name"),
+             nb::arg("beside"),
+             nb::arg("output"),
+             nb::arg("resume"),
+             nb::arg("jobs"),
+             nb::arg("quiet"),
+             nb::arg("problem") = nb::none(),
+             nb::sig("def run_config(config: str, name: str, beside: str, output: str, resume: "
+                     "bool, jobs: int, "
+                     "quiet: bool, problem: Problem | None = None) -> dict[str, object]"),
+             "emplace.run() for the text of a config.");
+
+  using S = PythonSearch;
+  nb::class_<S>(module, "Search", "What one search found.")
+      .def_prop_ro(
+          "status",
+          [](const S& self) { return std::string(ToString(self.result.status)); },
+          "\"finished\" or \"budget\"")
+      .def_prop_ro("placement",
+                   Array<S>([](const S& s, nb::handle self) -> std::optional<View<DeviceIndex, 1>> {
+                     if (!s.result.best) return std::nullopt;
+                     const auto& device = s.result.best->placement.device;
+                     return ViewOf(device.data(), device.size(), self);
+                   }),
+                   "[num_groups] uint8: the best placement; None: nothing was evaluated")
+      .def_prop_ro(
+          "step_time",
+          [](const S& self) { return FittingTime(self.result); },
+          "objective of the best placement [ns]; None: none fits into memory")
+      .def_prop_ro("evaluations", [](const S& self) { return self.result.records.size(); })
+      .def_prop_ro(
+          "steps",
+          [](const S& self) { return self.result.steps; },
+          "of the agent, those that ended")
+      .def_prop_ro(
+          "seconds", [](const S& self) { return self.result.seconds; }, "[s]")
+      .def_prop_ro(
+          "bound",
+          [](const S& self) { return self.result.bound; },
+          "lower bound that the agent proved [ns]; 0: none")
+      .def_prop_ro("wall_seconds",
+                   Array<S>([](const S& s, nb::handle self) {
+                     return ViewOf(s.seconds.data(), s.seconds.size(), self);
+                   }),
+                   "[evaluations] float64: when each was made, since the search began [s]")
+      .def_prop_ro("step_times",
+                   Array<S>([](const S& s, nb::handle self) {
+                     return ViewOf(s.step_time.data(), s.step_time.size(), self);
+                   }),
+                   "[evaluations] int64 [ns]")
+      .def_prop_ro("best_step_times",
+                   Array<S>([](const S& s, nb::handle self) {
+                     return ViewOf(s.best.data(), s.best.size(), self);
+                   }),
+                   "[evaluations] float64: the best so far that fits [ns]; NaN: none yet")
+      .def("__repr__", [](const S& self) {
+        const auto best = FittingTime(self.result);
+        return fmt::format(
+            "Search({}, {} evaluations, {})",
+            ToString(self.result.status),
+            self.result.records.size(),
+            best ? fmt::format("{:.6g} ms", static_cast<double>(*best) / 1e6) : "nothing fits");
+      });
+  module.def("search_with",
+             SearchWith,
+             nb::arg("problem"),
+             nb::arg("agent"),
+             nb::arg("seed"),
+             nb::arg("evaluations"),
+             nb::arg("seconds"),
+             nb::arg("steps"),
+             "emplace.search() for the text of an agent's entry in a config.");
+}
+
+}  // namespace emplace::python

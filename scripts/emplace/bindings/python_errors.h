@@ -1,0 +1,11 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace emplace::python {
+
+/// The Python classes of BudgetExhausted and Interrupted, which pass through agents in both
+/// languages. Set by AddErrors().
+extern nanobind::handle budget_exhausted, interrupted;
+
+}  // namespace emplace::python

@@ -1,0 +1,252 @@
+"""Agents written in Python, which run as the compiled ones do: same meter, budgets, seeds, results.
+
+    import numpy as np
+    import emplace
+
+    class Descent(emplace.Agent):
+        \"\"\"Steepest descent from random placements.\"\"\"
+
+        def __init__(self, problem, seed, batch: int = 64):
+            super().__init__(problem, seed)
+            self.batch = batch
+
+        def step(self, evaluator):
+            placements = self.random_placements(self.batch)
+            outcomes = evaluator.evaluate(placements)
+            self.log(mean=outcomes.step_time.mean())
+
+    emplace.search(problem, Descent, seed=3, evaluations=10_000)
+    emplace.run(problem, ["learned", Descent], seeds=5, seconds=10, output="r.h5")
+
+In a config: `agents: [learned, "python:my_agents.Descent"]`, or {name: "python:FILE.py:Descent", batch: 32}. The
+settings are the arguments of __init__ behind `problem` and `seed`, which need defaults.
+
+The functions below the class are those that the compiled part calls.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import os
+import pickle
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any, Iterable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ._emplace import Evaluator, ProblemView
+
+PREFIX = "python:"
+
+
+class Agent:
+    """The base of an agent. A subclass has step(); __init__ takes (problem, seed, **settings).
+
+    finished  set it to True when further steps cannot change anything
+    bound     a proven lower bound on the objective of every placement [ns]; 0: none. Never decreases
+    random    a NumPy generator of the seed: use no other chance, so that runs are reproducible
+    """
+
+    finished: bool = False
+    bound: int = 0
+
+    def __init__(self, problem: ProblemView, seed: int) -> None:
+        self.problem = problem
+        self.seed = seed
+        self.random = np.random.default_rng(seed)
+        self._columns: list[str] = []
+        self._rows: list[float] = []
+
+    def step(self, evaluator: Evaluator) -> None:
+        """One unit of search. Let BudgetExhausted and Interrupted of the evaluator pass."""
+        raise NotImplementedError
+
+    def log(self, **numbers: float) -> None:
+        """A row of the agent's own numbers (loss, entropy, ...), which results keep; same names each time."""
+        if not self._columns:
+            self._columns = list(numbers)
+        if list(numbers) != self._columns:
+            raise ValueError(f"log: got {list(numbers)}, the first row had {self._columns}")
+        self._rows += [float(number) for number in numbers.values()]
+
+    def random_placements(self, count: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """Placements drawn evenly from the allowed devices of each group. uint8 [count, num_groups]."""
+        scores = self.random.random((count, *self.problem.allowed.shape))
+        placements: np.ndarray[Any, np.dtype[np.uint8]] = np.where(
+            self.problem.allowed, scores, -1.0).argmax(axis=2).astype(np.uint8)
+        return placements
+
+    def save(self) -> bytes:
+        """The state between two steps; override it if pickle does not do for your attributes."""
+        return pickle.dumps({key: value for key, value in vars(self).items() if key != "problem"})
+
+    def load(self, state: bytes) -> None:
+        """Goes on from save(), bit for bit."""
+        vars(self).update(pickle.loads(state))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Info:
+    sentence: str
+    uses_seed: bool
+
+
+def name_of(agent: str | type) -> str:
+    """The name of an agent in configs: a class is "python:MODULE.CLASS"."""
+    return agent if isinstance(agent, str) else f"{PREFIX}{agent.__module__}.{agent.__qualname__}"
+
+
+def find(name: str) -> _Info:
+    """What the registry tells of an agent; throws InputError if there is none."""
+    made = _class_of(name)
+    sentence = (inspect.getdoc(made) or f"{made.__name__}, written in Python").split("\n")[0]
+    return _Info(sentence, bool(getattr(made, "uses_seed", True)))
+
+
+def make(name: str, problem: ProblemView, seed: int, settings: str) -> Any:
+    """The agent with its settings (YAML)."""
+    return _class_of(name)(problem, seed, **_settings_of(name, settings))
+
+
+def describe_settings(name: str) -> list[tuple[str, str, str]]:
+    """(key, default as YAML, help) of each setting."""
+    return [(parameter.name, _yaml(parameter.default), _annotation(parameter))
+            for parameter in _parameters(name).values()]
+
+
+def resolve_settings(name: str, settings: str) -> str:
+    """YAML of all settings: those given, and the defaults of the others."""
+    given = _settings_of(name, settings)
+    everything = {key: given.get(key, parameter.default) for key, parameter in _parameters(name).items()}
+    return "".join(f"{key}: {_yaml(value)}\n" for key, value in everything.items())
+
+
+def state(agent: Any) -> tuple[bool, int]:
+    """(finished, bound [ns])"""
+    return bool(getattr(agent, "finished", False)), int(getattr(agent, "bound", 0))
+
+
+def updates(agent: Any) -> tuple[list[str], list[float]]:
+    """The rows of log(), row by row."""
+    return getattr(agent, "_columns", []), getattr(agent, "_rows", [])
+
+
+def save(agent: Any) -> str:
+    return base64.b64encode(agent.save()).decode()
+
+
+def load(agent: Any, text: str) -> None:
+    agent.load(base64.b64decode(text))
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line, with the place in the agent where it came from."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}: {error}"
+
+
+def _class_of(name: str) -> type:
+    """The class that a name stands for, as it is now: notebooks define classes anew."""
+    from . import InputError
+
+    path = name.removeprefix(PREFIX)
+    try:
+        module, names = _module_of(path)
+    except (ImportError, OSError, SyntaxError) as error:
+        raise InputError(f"agent {name!r}: {type(error).__name__}: {error}") from error
+    found: Any = module
+    for part in names.split("."):
+        found = getattr(found, part, None)
+    if not inspect.isclass(found) or not callable(getattr(found, "step", None)):
+        agents = [key for key, value in vars(module).items() if inspect.isclass(value) and hasattr(value, "step")]
+        raise InputError(f"agent {name!r}: {module.__name__} has no class {names!r} with step(evaluator); "
+                         f"choices: {', '.join(agents) or 'none'}")
+    return found
+
+
+def _module_of(path: str) -> tuple[Any, str]:
+    """The module, and the name of the class in it."""
+    if ":" in path:
+        file, _, names = path.rpartition(":")
+        stem = os.path.splitext(os.path.basename(file))[0]
+        loaded = sys.modules.get(stem)
+        if loaded is not None and os.path.abspath(getattr(loaded, "__file__", None) or "") == os.path.abspath(file):
+            return loaded, names
+        spec = importlib.util.spec_from_file_location(stem, file)
+        if spec is None or spec.loader is None or not os.path.isfile(file):
+            raise ImportError(f"{file}: no such Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[stem] = module
+        spec.loader.exec_module(module)
+        return module, names
+    parts = path.split(".")
+    if len(parts) < 2:
+        raise ImportError("expected python:MODULE.CLASS or python:FILE.py:CLASS")
+    for length in range(len(parts) - 1, 0, -1):  # a class may be within a class
+        name = ".".join(parts[:length])
+        try:
+            return importlib.import_module(name), ".".join(parts[length:])
+        except ModuleNotFoundError as error:
+            if length == 1 or (error.name is not None and not name.startswith(error.name)):
+                raise
+    raise AssertionError
+
+
+def _parameters(name: str) -> dict[str, inspect.Parameter]:
+    """The settings: arguments of __init__ behind problem and seed."""
+    from . import InputError
+
+    parameters = list(inspect.signature(_class_of(name)).parameters.values())
+    named = {p.name: p for p in parameters[2:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    for parameter in named.values():
+        if parameter.default is parameter.empty:
+            raise InputError(f"agent {name!r}: the setting {parameter.name!r} has no default")
+    return named
+
+
+def _settings_of(name: str, text: str) -> dict[str, Any]:
+    import yaml
+
+    from . import InputError
+
+    given = yaml.safe_load(text) or {}
+    choices = _parameters(name)
+    for key in given:
+        if key not in choices:
+            raise InputError(f"agent {name!r}: unknown setting {key!r}; choices: {', '.join(choices) or 'none'}")
+    return dict(given)
+
+
+def _yaml(value: Any) -> str:
+    """A value as YAML on one line."""
+    import yaml
+
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
+    return text.removesuffix("...\n").strip()
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    return "" if parameter.annotation is parameter.empty else str(getattr(
+        parameter.annotation, "__name__", parameter.annotation))
+
+
+def entries(agents: Iterable[Any]) -> list[Any]:
+    """`agents` of run() as entries of a config: names, classes, maps, or pairs of one and its settings."""
+    listed: list[Any] = []
+    for agent in agents:
+        if isinstance(agent, (str, type)):
+            listed.append(name_of(agent))
+        elif isinstance(agent, tuple) and len(agent) == 2:
+            listed.append({"name": name_of(agent[0]), **agent[1]})
+        elif isinstance(agent, dict):
+            listed.append({**agent, "name": name_of(agent["name"])})
+        else:
+            raise TypeError(f"agents: got {agent!r}; expected a name, a class, a map, or a pair (agent, settings)")
+    return listed

@@ -1,0 +1,84 @@
+"""Searching from Python: in memory, and as `emplace run` does."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
+
+from . import _compiled
+from .agent import entries
+
+if TYPE_CHECKING:
+    from ._emplace import Problem, Search
+
+NO_LIMIT = 2**63 - 1
+
+
+def search(problem: Problem, agent: str | type | Mapping[str, Any], *, seed: int = 0,
+           evaluations: int | None = None, seconds: float | None = None, steps: int | None = None,
+           **settings: Any) -> Search:
+    """Lets one agent search in memory; without a limit for 10 s.
+
+    agent: a name of agent_names(), a class (emplace.Agent), or a map {"name": ..., "preset": ..., setting: value};
+    settings: the agent's own. Ctrl-C ends the search (KeyboardInterrupt).
+    Throws InputError for an unknown agent or setting, RunError if the agent fails.
+    """
+    entry = entries([dict(agent) if isinstance(agent, Mapping) else agent])[0]
+    entry = {"name": entry} if isinstance(entry, str) else entry
+    if evaluations is None and seconds is None and steps is None:
+        seconds = 10.0
+    found: Search = _compiled().search_with(
+        problem, json.dumps([{**entry, **settings}]), seed, NO_LIMIT if evaluations is None else evaluations,
+        1e18 if seconds is None else seconds, NO_LIMIT if steps is None else steps)
+    return found
+
+
+def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
+        config: Mapping[str, Any] | None = None, seeds: int | Iterable[int] = (0,), evaluations: int = 0,
+        seconds: float = 0, steps: int = 0, output: str | os.PathLike[str] | None = None, resume: bool = False,
+        jobs: int = 0, quiet: bool = True) -> dict[str, Any]:
+    """What `emplace run` does: every agent with every seed, metered, into a results file (HDF5).
+
+    problem:  its graph and cluster are written beside the results where they have no files, so that every
+              command that reads results finds them; None: config names them
+    agents:   names, classes (emplace.Agent), maps, or pairs (agent, settings)
+    config:   further keys of a run config (`emplace run --help-config`)
+    seeds:    their number, or a list
+    evaluations, seconds, steps: limits for each agent and seed; 0: none. Without any: 30 s
+    output:   results file; default: results/<graph>_<cluster>.h5
+    resume:   go on with what the results file holds
+    jobs:     searches at a time; 0: one per core
+    quiet:    no progress on stderr
+    Returns the table as `emplace run --json` prints it, with the key "results": the path of the results file.
+    Throws InputError; RunError if searches fail; KeyboardInterrupt after ctrl-C, when what was found is saved.
+    """
+    keys: dict[str, Any] = dict(config or {})
+    if problem is not None:
+        keys = {**json.loads(problem.config), **keys}
+    if output is None:
+        stem = f"{problem.graph.name}_{problem.cluster.name}" if problem is not None else "run"
+        output = os.path.join("results", f"{stem}.h5")
+    output = os.path.abspath(os.fspath(output))
+    os.makedirs(os.path.dirname(output), exist_ok=True)
+    base = os.path.splitext(output)[0]
+    if problem is not None:
+        keys["graph"] = _file_of(problem.graph, f"{base}.graph.json.gz")
+        keys["cluster"] = _file_of(problem.cluster, f"{base}.cluster.yaml")
+    if agents is not None:
+        keys["agents"] = entries(agents)
+    keys["seeds"] = list(range(seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
+    limits = {"evaluations": evaluations, "seconds": seconds, "steps": steps}
+    if any(limits.values()):
+        keys["budget"] = limits
+    table: dict[str, Any] = _compiled().run_config(json.dumps(keys), os.path.basename(base), os.getcwd(), output,
+                                                   resume, jobs, quiet, problem)
+    return {**table, "results": output}
+
+
+def _file_of(thing: Any, path: str) -> str:
+    """The file that a graph or cluster came from; one made in memory is written."""
+    if thing.path:
+        return str(thing.path)
+    thing.write(path)
+    return path

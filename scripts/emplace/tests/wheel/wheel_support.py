@@ -1,0 +1,38 @@
+"""Small problems for the tests of the installed package."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from typing import Any
+
+import emplace
+import numpy as np
+
+
+class TestCase(unittest.TestCase):
+    """With a folder that vanishes."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name: str) -> str:
+        return f"{self.folder}/{name}"
+
+
+def chain(costs: list[list[int]], output_bytes: int = 1000, bandwidth: float = 1e9, latency_ns: int = 100,
+          memory: Any = None, **options: Any) -> emplace.Problem:
+    """A chain of ops with costs [num_ops, num_devices] [ns] on devices that are all connected."""
+    count, devices = np.shape(costs)
+    graph = emplace.graph_from_arrays([f"op{i}" for i in range(count)], [[i, i + 1] for i in range(count - 1)],
+                                      [output_bytes] * count, name="chain")
+    cluster = emplace.cluster_from_arrays([f"d{i}" for i in range(devices)], bandwidth, latency_ns,
+                                          kinds=[f"kind{i}" for i in range(devices)], memory=memory)
+    return emplace.Problem(graph, cluster, costs=np.array(costs, dtype=np.int64), **options)
+
+
+def random_placements(problem: emplace.ProblemView, count: int, seed: int = 0) -> Any:
+    scores = np.random.default_rng(seed).random((count, *problem.allowed.shape))
+    return np.where(problem.allowed, scores, -1).argmax(axis=2).astype(np.uint8)
