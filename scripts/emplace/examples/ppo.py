@@ -38,7 +38,7 @@ class ActorCritic(nn.Module):
 
 
 def learn(problem: emplace.Problem, seconds: float, num_envs: int = 32, horizon: int = 32, seed: int = 0,
-          quiet: bool = False) -> tuple[float, float, float]:
+          updates: int = 10**9, quiet: bool = False) -> tuple[float, float, float]:
     """Returns (gain of the first episodes, gain of the last, best step time [ns]).
 
     A gain is the mean return: by how many times the cost on one GPU an episode improves a random placement.
@@ -50,7 +50,7 @@ def learn(problem: emplace.Problem, seconds: float, num_envs: int = 32, horizon:
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     features = torch.from_numpy(observed["features"])
     gains, best, begin = [], float("inf"), time.monotonic()
-    while time.monotonic() - begin < seconds or len(gains) < 2:
+    while (time.monotonic() - begin < seconds and len(gains) < updates) or len(gains) < 2:
         placements, masks, actions, chances, values, rewards = [], [], [], [], [], []
         for _ in range(horizon):                                               # one whole episode of each
             placement, mask = torch.from_numpy(observed["placement"]), torch.from_numpy(infos["action_mask"])

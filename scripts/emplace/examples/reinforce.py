@@ -33,8 +33,8 @@ class Policy(nn.Module):
         return self.layers(torch.cat([self.features, self.own], dim=1))
 
 
-def learn(problem: emplace.Problem, seconds: float, num_envs: int, seed: int, quiet: bool = False
-          ) -> tuple[float, float, np.ndarray]:
+def learn(problem: emplace.Problem, seconds: float, num_envs: int, seed: int, updates: int = 10**9,
+          quiet: bool = False) -> tuple[float, float, np.ndarray]:
     """Returns (mean step time of the first batch, best step time, best placement); times in [ns]."""
     torch.manual_seed(seed)
     envs = emplace.env.PlacementVectorEnv(problem, "one_shot", num_envs)
@@ -44,7 +44,7 @@ def learn(problem: emplace.Problem, seconds: float, num_envs: int, seed: int, qu
     optimizer = torch.optim.Adam(policy.parameters(), lr=0.01)
     first, best, placement = None, float("inf"), np.zeros(problem.num_groups, dtype=np.uint8)
     begin, update = time.monotonic(), 0
-    while time.monotonic() - begin < seconds:
+    while time.monotonic() - begin < seconds and update < updates:
         chances = torch.distributions.Categorical(logits=policy().masked_fill(~allowed, -1e9))
         actions = chances.sample((num_envs,))                                  # [num_envs, num_groups]
         _, rewards, _, _, infos = envs.step(actions.numpy())

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._emplace import Evaluator, ProblemView
 
 PREFIX = "python:"
+_given: dict[str, type] = {}  # classes that were given as such, by name: the last of each
 
 
 class Agent:
@@ -98,8 +99,12 @@ class _Info:
 
 
 def name_of(agent: str | type) -> str:
-    """The name of an agent in configs: a class is "python:MODULE.CLASS"."""
-    return agent if isinstance(agent, str) else f"{PREFIX}{agent.__module__}.{agent.__qualname__}"
+    """The name of an agent in configs: a class is "python:MODULE.CLASS", in this process wherever it was defined."""
+    if isinstance(agent, str):
+        return agent
+    name = f"{PREFIX}{agent.__module__}.{agent.__qualname__}"
+    _given[name] = agent
+    return name
 
 
 def find(name: str) -> _Info:
@@ -156,6 +161,8 @@ def _class_of(name: str) -> type:
     """The class that a name stands for, as it is now: notebooks define classes anew."""
     from . import InputError
 
+    if name in _given:
+        return _given[name]
     path = name.removeprefix(PREFIX)
     try:
         module, names = _module_of(path)

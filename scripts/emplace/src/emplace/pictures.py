@@ -19,8 +19,9 @@ def gantt(timeline: Timeline, graph: Any = None, *, memory: bool = True, width: 
 
     graph: emplace.Graph of the timeline (Problem.graph), which tells forward, backward and update apart.
     """
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
+
+    from .results.layout import Picture
 
     ops, transfers = timeline.ops, timeline.transfers
     ops = ops[ops[:, 5] > ops[:, 4]]
@@ -29,7 +30,7 @@ def gantt(timeline: Timeline, graph: Any = None, *, memory: bool = True, width: 
     names = [timeline.device_names[d] + (f" slot {s}" if (d, 1) in rows else "") for d, s in rows]
     names += [timeline.channel_names[k] for k in channels]
     panels = 2 if memory and len(timeline.memory) else 1
-    figure = Figure(figsize=(width, 1.2 + 0.32 * len(names) + 1.8 * (panels - 1)), layout="constrained")
+    figure = Picture(figsize=(width, 1.2 + 0.32 * len(names) + 1.8 * (panels - 1)), layout="constrained")
     axes = figure.subplots(panels, 1, sharex=True, squeeze=False,
                            height_ratios=[max(1.5, 0.32 * len(names)), 1.6][:panels])[:, 0]
     phases = graph.phase[ops[:, 0]] if graph is not None else np.zeros(len(ops), dtype=int)
@@ -46,10 +47,11 @@ def gantt(timeline: Timeline, graph: Any = None, *, memory: bool = True, width: 
     axes[0].set_yticks(range(len(names)), names, fontsize=8)
     axes[0].invert_yaxis()
     axes[0].set_title(f"step time {timeline.step_time / 1e6:.3f} ms"
-                      f"{'' if timeline.feasible else ' (does not fit into memory)'}", fontsize=10)
+                      f"{'' if timeline.feasible else ' (does not fit into memory)'}", fontsize=10, loc="left")
     used = PHASES if graph is not None else ("op",)
     axes[0].legend(handles=[*(Patch(color=PHASE_COLOURS[i], label=name) for i, name in enumerate(used)),
-                            Patch(color=TRANSFER_COLOUR, label="transfer")], fontsize=7, loc="upper right", ncols=4)
+                            Patch(color=TRANSFER_COLOUR, label="transfer")], fontsize=7, loc="lower right",
+                   bbox_to_anchor=(1, 1), borderaxespad=0.3, frameon=False, ncols=4)
     if panels == 2:
         for d, name in enumerate(timeline.device_names):
             mine = timeline.memory[timeline.memory[:, 0] == d]

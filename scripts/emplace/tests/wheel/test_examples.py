@@ -1,0 +1,66 @@
+"""The examples learn: short runs of what a reader would run for a minute."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import unittest
+
+import emplace
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "examples")
+sys.path[:0] = [EXAMPLES, os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+
+
+def needs(*packages: str) -> str:
+    """Why a test is skipped; empty: all packages are there."""
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    return f"needs {', '.join(missing)}" if missing else ""
+
+
+class Examples(unittest.TestCase):
+    def problem(self, groups: int) -> emplace.Problem:
+        return emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": groups}}], threads=1)
+
+    @unittest.skipIf(needs("torch"), needs("torch"))
+    def test_reinforce(self) -> None:
+        import reinforce
+
+        problem = self.problem(16)
+        first, best, placement = reinforce.learn(problem, seconds=600, num_envs=32, seed=0, updates=400, quiet=True)
+        self.assertLess(best, 0.7 * first)
+        self.assertEqual(problem.evaluate(placement[None]).step_time[0], best)
+
+    @unittest.skipIf(needs("torch"), needs("torch"))
+    def test_ppo(self) -> None:
+        import ppo
+
+        first, last, _ = ppo.learn(self.problem(12), seconds=600, num_envs=16, horizon=24, updates=40, quiet=True)
+        self.assertGreater(last, 1.5 * first)
+
+    @unittest.skipIf(needs("torch", "stable_baselines3"), needs("torch", "stable_baselines3"))
+    def test_stable_baselines(self) -> None:
+        import stable_baselines
+
+        before, after = stable_baselines.learn(self.problem(8), steps=4096)
+        self.assertGreater(after, before)
+
+    @unittest.skipIf(needs("matplotlib"), needs("matplotlib"))
+    def test_the_notebook(self) -> None:
+        import matplotlib
+        import notebooks
+
+        matplotlib.use("Agg")
+        pictures, printed = notebooks.check(self, os.path.join(EXAMPLES, "problems.ipynb"))
+        self.assertEqual(pictures, 2)
+        self.assertIn("ms on one GPU", printed)
+
+    def test_they_are_short(self) -> None:
+        for name in ("reinforce.py", "ppo.py", "stable_baselines.py"):
+            with open(os.path.join(EXAMPLES, name), encoding="utf-8") as file:
+                self.assertLessEqual(len(file.readlines()), 120, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
