@@ -88,6 +88,13 @@ TEST_CASE("an unknown agent is answered with the nearest one") {
   CHECK(Contains(message, "did you mean \"heft\""));
 }
 
+TEST_CASE("an agent in Python without the package says what to do") {
+  CHECK(
+      MessageOf<InputError>([] { AllAgents().Find("python:mine.Agent", "run.yaml:3:5"); }) ==
+      "run.yaml:3:5: \"python:mine.Agent\" is an agent written in Python, and those run under the "
+      "command `emplace` of the Python package: pip install ./scripts/emplace");
+}
+
 TEST_CASE(
     "every agent's file lists all its settings with their defaults and a mark of confidence") {
   for (const AgentEntry& entry : AllAgents().entries()) {

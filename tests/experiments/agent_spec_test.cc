@@ -50,6 +50,19 @@ TEST_CASE("one start for all agents that have one, unless they say another") {
   CHECK(FlowText(specs[2].settings) == "{start: [etf]}");
 }
 
+TEST_CASE("the name of an agent in another language may hold dots") {
+  AgentRegistry registry;
+  registry.AddLoader("other:", [](const std::string& name, const std::string&) {
+    return AgentEntry{name, "", {}, {}, [] { return std::vector<FieldHelp>(); }};
+  });
+  const auto specs = ParseAgents(
+      ConfigNode::FromString("[{name: \"other:a.b.C\", size: 3, inner: {x: 1}}]", "f.yaml"),
+      registry,
+      {});
+  CHECK(specs[0].label == "other:a.b.C");
+  CHECK(FlowText(specs[0].settings) == "{size: 3, inner: {x: 1}}");
+}
+
 TEST_CASE("mistakes are named with their place") {
   CHECK(SpecRefusal("[]") == "f.yaml:1:9: agents: expected at least one agent");
   CHECK(SpecRefusal("[haft]").find("f.yaml:1:10: agents.0: unknown agent \"haft\"; did you mean "

@@ -28,6 +28,7 @@ namespace nb = nanobind;
 void AddErrors(nb::module_& module);    // errors.cc
 void AddGraph(nb::module_& module);     // graph.cc
 void AddCluster(nb::module_& module);   // cluster.cc
+void AddCosts(nb::module_& module);     // costs.cc
 void AddOutcomes(nb::module_& module);  // outcomes.cc
 void AddProblem(nb::module_& module);   // problem.cc
 void AddTimeline(nb::module_& module);  // timeline.cc
@@ -149,6 +150,14 @@ struct PythonCluster {
   std::vector<std::int64_t> memory;  // [num_devices]
 
   PythonCluster(std::shared_ptr<const Cluster> cluster, std::string path);
+};
+
+/// Costs of all ops, and the table that they come from.
+struct PythonCosts {
+  Costs costs;
+  std::string table;               ///< path; empty: none
+  std::vector<std::int64_t> time;  // [num_ops, num_devices], -1 where forbidden
+  std::vector<std::uint8_t> rung;  // [num_ops, num_devices]
 };
 
 /// The object itself, or the one that a name of the menu or a path stands for.

@@ -5,6 +5,7 @@ NB_MODULE(_emplace, module) {
   emplace::python::AddErrors(module);
   emplace::python::AddGraph(module);
   emplace::python::AddCluster(module);
+  emplace::python::AddCosts(module);
   emplace::python::AddOutcomes(module);
   emplace::python::AddTimeline(module);
   emplace::python::AddProblem(module);

@@ -108,7 +108,10 @@ void MakePythonProblem(PythonProblem* self,
   cluster = ClusterOf(cluster);
   const auto& of_cluster = nb::cast<const PythonCluster&>(cluster);
   nb::dict config;
-  if (nb::isinstance<nb::str>(costs)) {
+  if (nb::isinstance<PythonCosts>(costs)) {
+    const std::string& table = nb::cast<const PythonCosts&>(costs).table;
+    if (!table.empty()) config["costs"] = table;
+  } else if (nb::isinstance<nb::str>(costs)) {
     config["costs"] = costs;
   } else if (!costs.is_none()) {
     const auto& whole = nb::cast<const PythonGraph&>(graph);
@@ -230,6 +233,24 @@ std::optional<Nanos> SingleGpu(PythonProblem& self) {
   const nb::gil_scoped_release release;
   return SingleGpuTime(self.loaded.searched, self.how);
 }
+
+constexpr const char* kProblemSignature =
+    "def __init__(self, graph: Graph | str, cluster: Cluster | str, *, "
+    "costs: Costs | str | numpy.typing.NDArray[numpy.int64] | None = None, "
+    "coarsen: Sequence[object] = ('colocate',), semantics: str = 'queue', "
+    "objective: str = 'step_time', contracted: bool = False, count_gaps: bool = False, "
+    "priority: str = 'id', threads: int = 0) -> None";
+
+constexpr const char* kProblemText =
+    R"(graph, cluster: objects, paths, or names of the menus.
+costs: None: the graph's own and the model; measured ones: a Costs object, the path of a table or a
+    name of `emplace list costs`; or an int64 array [num_ops, num_devices] of times [ns], -1 where
+    an op may not run, equal on devices of one kind.
+coarsen: passes as in a run config: ["colocate", {"cheapest": {"groups": 128}}].
+semantics, objective, contracted, count_gaps, priority: as in a run config.
+threads: that share a batch; 0: all cores. Changes no result.
+
+Throws InputError, naming what is wrong with what.)";
 
 }  // namespace
 
@@ -364,30 +385,21 @@ void AddProblem(nb::module_& module) {
       "Problem",
       "What is to be placed where, with the simulator that says how good a placement is.\n\n"
       "A placement is a device index per group: [num_groups], or [B, num_groups] for B of them.")
-      .def(
-          "__init__",
-          MakePythonProblem,
-          nb::arg("graph"),
-          nb::arg("cluster"),
-          nb::kw_only(),
-          nb::arg("costs") = nb::none(),
-          nb::arg("coarsen") = nb::make_tuple("colocate"),
-          nb::arg("semantics") = "queue",
-          nb::arg("objective") = "step_time",
-          nb::arg("contracted") = false,
-          nb::arg("count_gaps") = false,
-          nb::arg("priority") = "id",
-          nb::arg("threads") = 0,
-          "graph, cluster: objects, paths, or names of the menus.\n"
-          "costs: None: the graph's own and the model; a measured table (path, or name of `emplace "
-          "list\n"
-          "    costs`); or an int64 array [num_ops, num_devices] of times [ns], -1 where an op may "
-          "not\n"
-          "    run, equal on devices of one kind.\n"
-          "coarsen: passes as in a run config: [\"colocate\", {\"cheapest\": {\"groups\": 128}}].\n"
-          "semantics, objective, contracted, count_gaps, priority: as in a run config.\n"
-          "threads: that share a batch; 0: all cores. Changes no result.\n\n"
-          "Throws InputError, naming what is wrong with what.")
+      .def("__init__",
+           MakePythonProblem,
+           nb::arg("graph"),
+           nb::arg("cluster"),
+           nb::kw_only(),
+           nb::arg("costs") = nb::none(),
+           nb::arg("coarsen") = nb::make_tuple("colocate"),
+           nb::arg("semantics") = "queue",
+           nb::arg("objective") = "step_time",
+           nb::arg("contracted") = false,
+           nb::arg("count_gaps") = false,
+           nb::arg("priority") = "id",
+           nb::arg("threads") = 0,
+           nb::sig(kProblemSignature),
+           kProblemText)
       .def_ro("config",
               &P::config,
               "JSON: the keys of a run config that say all of this but its searches")

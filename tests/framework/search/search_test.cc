@@ -638,4 +638,29 @@ TEST_CASE("the registry is sorted and answers an unknown name with the choices")
         "run.yaml:3:5: unknown agent \"alpa\"; did you mean \"alpha\"? choices: alpha, zeta");
 }
 
+TEST_CASE("a loader makes the agents of its prefix, each once, and the last loader counts") {
+  AgentRegistry registry;
+  registry.Add({"alpha", "a sentence", {}, {}, {}});
+  int made = 0;
+  const auto loader = [&](const std::string& by) {
+    return [&made, by](const std::string& name, const std::string& where) {
+      if (name == "other:none") throw InputError(where + ": no such agent");
+      ++made;
+      return AgentEntry{name, by, {}, {}, {}};
+    };
+  };
+  registry.AddLoader("other:", loader("first"));
+  registry.AddLoader("other:", loader("second"));
+  const AgentEntry& entry = registry.Find("other:a.B", "x");
+  CHECK(entry.name == "other:a.B");
+  CHECK(entry.sentence == "second");
+  registry.Find("other:c.D", "x");
+  CHECK(&registry.Find("other:a.B", "x") == &entry);
+  CHECK(made == 2);
+  CHECK(registry.entries().size() == 1);
+  CHECK(MessageOf<InputError>([&] { registry.Find("other:none", "f.yaml:1:2"); }) ==
+        "f.yaml:1:2: no such agent");
+  CHECK(MessageOf<InputError>([&] { registry.Find("othe", "x"); }).find("unknown agent") == 3);
+}
+
 }  // namespace

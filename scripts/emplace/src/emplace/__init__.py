@@ -6,7 +6,7 @@
     found = emplace.search(problem, "learned", seconds=2)
     problem.timeline(found.placement)               # every op, transfer and byte of that step
 
-Problems   Graph, Cluster, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
+Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
 Searches   search (in memory), run (as `emplace run`: HDF5 results, tables, resume), agent_names, agent_help
 Agents     Agent: the base of your own, which search(), run() and YAML ("python:module.Class") take as ours
 Rooms      emplace.env        Gymnasium environments
@@ -26,15 +26,15 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._emplace import (Bounds, BudgetExhausted, Cluster, Evaluator, Graph, InputError, Interrupted, Outcomes, Problem,
-                           ProblemView, RunError, Search, Timeline, agent_help, agent_names)
+    from ._emplace import (Bounds, BudgetExhausted, Cluster, Costs, Evaluator, Graph, InputError, Interrupted,
+                           Outcomes, Problem, ProblemView, RunError, Search, Timeline, agent_help, agent_names)
     from .agent import Agent
     from .arrays import cluster_from_arrays, graph_from_arrays
     from .searches import run, search
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Evaluator", "Graph", "InputError", "Interrupted", "Outcomes",
-           "Problem", "ProblemView", "RunError", "Search", "Timeline", "agent_help", "agent_names",
+__all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Costs", "Evaluator", "Graph", "InputError",
+           "Interrupted", "Outcomes", "Problem", "ProblemView", "RunError", "Search", "Timeline", "agent_help", "agent_names",
            "cluster_from_arrays", "graph_from_arrays", "run", "search"]
 _PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "graph_from_arrays": "arrays", "run": "searches",
            "search": "searches"}  # the others are of the compiled part

@@ -78,6 +78,19 @@ class Files(TestCase):
         self.assertTrue((position[producers] < position[readers]).all())
         self.assertEqual(np.from_dlpack(graph.edges).tolist()[0], graph.edges.tolist()[0])
 
+    def test_costs_and_where_they_come_from(self) -> None:
+        graph, cluster = emplace.Graph("inception_v3"), emplace.Cluster("2xk80")
+        costs = emplace.Costs(graph, cluster)
+        self.assertEqual(costs.time.shape, (graph.num_ops, 3))
+        self.assertEqual({costs.rungs[i] for i in np.unique(costs.rung)}, {"roofline", "free"})
+        problem = emplace.Problem(graph, cluster, costs=costs)
+        self.assertEqual(np.where(costs.time < 0, 2**56, costs.time).tolist(), problem.costs.tolist())
+        again = emplace.Problem(graph, cluster, costs=costs.time)
+        placements = random_placements(problem, 4)
+        self.assertEqual(problem.evaluate(placements).step_time.tolist(), again.evaluate(placements).step_time.tolist())
+        with self.assertRaisesRegex(emplace.InputError, "costs: unknown cost table"):
+            emplace.Costs(graph, cluster, "no_such")
+
     def test_as_the_command_simulates(self) -> None:
         problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": 24}}], semantics="stream")
         placement = random_placements(problem, 1, seed=3)[0]

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "experiments/menu.h"
+#include "framework/cost/cost_model.h"
+#include "scripts/emplace/bindings/bindings.h"
+
+namespace emplace::python {
+namespace {
+
+void MakeCosts(PythonCosts* self, nb::object graph, nb::object cluster, nb::object table) {
+  PythonCosts made;
+  graph = GraphOf(graph);
+  cluster = ClusterOf(cluster);
+  if (!table.is_none()) {
+    made.table = nb::cast<std::string>(nb::str(table));
+    made.table = std::filesystem::absolute(ResolveMenu(CostsMenu(), made.table, "costs"))
+                     .lexically_normal()
+                     .string();
+  }
+  const auto measured = made.table.empty() ? nullptr : LoadCosts(made.table);
+  const Graph& of_graph = *nb::cast<const PythonGraph&>(graph).graph;
+  made.costs = ComputeCosts(of_graph,
+                            *nb::cast<const PythonCluster&>(cluster).cluster,
+                            of_graph.name(),
+                            {.table = measured.get()});
+  for (const Nanos time : made.costs.time) made.time.push_back(time < kMaxNanos ? time : -1);
+  for (const Rung rung : made.costs.rung) made.rung.push_back(static_cast<std::uint8_t>(rung));
+  new (self) PythonCosts(std::move(made));
+}
+
+std::vector<std::string> RungNames() {
+  std::vector<std::string> names;
+  for (int rung = 0; rung < kNumRungs; ++rung)
+    names.emplace_back(ToString(static_cast<Rung>(rung)));
+  return names;
+}
+
+}  // namespace
+
+void AddCosts(nb::module_& module) {
+  using C = PythonCosts;
+  nb::class_<C>(
+      module,
+      "Costs",
+      "What every op of a graph costs on every device of a cluster, and where that comes from.")
+      .def("__init__",
+           MakeCosts,
+           nb::arg("graph"),
+           nb::arg("cluster"),
+           nb::arg("table") = nb::none(),
+           nb::sig("def __init__(self, graph: Graph | str, cluster: Cluster | str, table: str | "
+                   "None = None) "
+                   "-> None"),
+           "table: measured costs, a path or a name of `emplace list costs`; None: the graph's own "
+           "and the\n"
+           "model.\n\nThrows InputError naming op and device.")
+      .def_ro("table", &C::table, "path of the measured table; empty: none")
+      .def_prop_ro("time",
+                   Array<C>([](const C& c, nb::handle self) {
+                     return ViewOf(c.time.data(), c.costs.num_ops, c.costs.num_devices, self);
+                   }),
+                   "[num_ops, num_devices] int64 [ns]; -1 where an op may not run")
+      .def_prop_ro("rung",
+                   Array<C>([](const C& c, nb::handle self) {
+                     return ViewOf(c.rung.data(), c.costs.num_ops, c.costs.num_devices, self);
+                   }),
+                   "[num_ops, num_devices] uint8: source of each cost, an index into `rungs`")
+      .def_prop_ro("uncertainty",
+                   Array<C>([](const C& c, nb::handle self) {
+                     return ViewOf(
+                         c.costs.uncertainty.data(), c.costs.num_ops, c.costs.num_devices, self);
+                   }),
+                   "[num_ops, num_devices] float32: relative standard error")
+      .def_prop_ro(
+          "rungs", [](const C&) { return RungNames(); }, "names of the sources, best first")
+      .def("__repr__", [](const C& self) {
+        return fmt::format("Costs({} ops, {} devices{})",
+                           self.costs.num_ops,
+                           self.costs.num_devices,
+                           self.table.empty() ? "" : ", measured");
+      });
+}
+
+}  // namespace emplace::python
