@@ -80,7 +80,10 @@ class Format:
         return importlib.import_module(f"{__name__}.{self.name}")
 
 
-FORMATS: tuple[Format, ...] = ()
+FORMATS: tuple[Format, ...] = (
+    Format("jax", "FILE.py:FUNCTION, which returns a JAX training step and its arguments", packages=("jax",)),
+    Format("onnx", "an .onnx file; weights in external files may be missing", endings=(".onnx",), packages=("onnx",)),
+)
 
 
 def format_of(model: str, formats: Iterable[Format] = FORMATS) -> Format:
