@@ -26,6 +26,22 @@ const OpRule* FindRule(std::span<const OpRule> rules, std::string_view name) {
   return longest;
 }
 
+std::span<const OpRule> Rules(OpOrigin origin) {
+  switch (origin) {
+    case OpOrigin::kAten:
+      return internal::AtenOps();
+    case OpOrigin::kOnnx:
+      return internal::OnnxOps();
+    case OpOrigin::kJax:
+      return internal::JaxOps();
+    case OpOrigin::kOptimizer:  // all are updates
+      return {};
+    case OpOrigin::kTensorFlow:
+      return internal::TensorFlowOps();
+  }
+  return {};
+}
+
 // "AddV2" -> "Add".
 std::string_view WithoutVersion(std::string_view name) {
   size_t end = name.size();
@@ -44,6 +60,14 @@ OpName ParseOpKind(std::string_view kind) {
     return {OpOrigin::kAten, name, name.substr(0, name.size() - name.ends_with('_'))};
   }
   if (kind.starts_with("optimizer.")) return {OpOrigin::kOptimizer, kind, kind};
+  if (constexpr std::string_view kPrefix = "onnx."; kind.starts_with(kPrefix)) {
+    const std::string_view name = kind.substr(kPrefix.size());
+    return {OpOrigin::kOnnx, name, name.substr(name.rfind('.') + 1)};  // npos + 1 is 0: no domain
+  }
+  if (constexpr std::string_view kPrefix = "jax."; kind.starts_with(kPrefix)) {
+    const std::string_view name = kind.substr(kPrefix.size());
+    return {OpOrigin::kJax, name, name};
+  }
   return {OpOrigin::kTensorFlow, kind, WithoutVersion(kind)};
 }
 
@@ -56,8 +80,7 @@ OpClass ClassifyOp(std::string_view kind) {
   if (kind == "parameter" || kind == "constant") return OpClass::kView;
   const OpName op = ParseOpKind(kind);
   if (op.origin == OpOrigin::kOptimizer) return OpClass::kUpdate;
-  const std::span<const OpRule> rules =
-      op.origin == OpOrigin::kAten ? internal::AtenOps() : internal::TensorFlowOps();
+  const std::span<const OpRule> rules = Rules(op.origin);
   const OpRule* rule = FindRule(rules, op.name);
   if (rule == nullptr) rule = FindRule(rules, op.base);
   return rule != nullptr ? rule->op_class : OpClass::kUnknown;

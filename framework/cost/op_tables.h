@@ -20,5 +20,9 @@ struct OpRule {
 std::span<const OpRule> TensorFlowOps();
 /// ATen's ops without "aten." or "aten::" and the overload.
 std::span<const OpRule> AtenOps();
+/// ONNX's op types without "onnx." and the domain.
+std::span<const OpRule> OnnxOps();
+/// JAX's primitives without "jax.".
+std::span<const OpRule> JaxOps();
 
 }  // namespace emplace::internal

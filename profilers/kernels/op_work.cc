@@ -36,6 +36,9 @@ const WorkRule* FindRule(std::string_view kind) {
       return FindRule(internal::OptimizerWork(), op.name);
     case OpOrigin::kTensorFlow:
       return FindRule(internal::TensorFlowWork(), op.name);
+    case OpOrigin::kOnnx:  // no kernels of ours
+    case OpOrigin::kJax:
+      return nullptr;
   }
   return nullptr;
 }

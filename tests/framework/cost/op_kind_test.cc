@@ -59,16 +59,63 @@ TEST_CASE("ATen names, with and without overload and underscore") {
   CHECK(ClassifyOp("aten.t") == OpClass::kView);
 }
 
+TEST_CASE("ONNX names, with and without a domain") {
+  CHECK(ClassifyOp("onnx.Conv") == OpClass::kConvolution);
+  CHECK(ClassifyOp("onnx.QLinearConv") == OpClass::kConvolution);
+  CHECK(ClassifyOp("onnx.MatMul") == OpClass::kMatmul);
+  CHECK(ClassifyOp("onnx.MatMulInteger") == OpClass::kMatmul);
+  CHECK(ClassifyOp("onnx.com.microsoft.MultiHeadAttention") == OpClass::kMatmul);
+  CHECK(ClassifyOp("onnx.com.microsoft.nchwc.Conv") == OpClass::kConvolution);
+  CHECK(ClassifyOp("onnx.Relu") == OpClass::kElementwise);
+  CHECK(ClassifyOp("onnx.DequantizeLinear") == OpClass::kElementwise);
+  CHECK(ClassifyOp("onnx.ReduceMean") == OpClass::kReduction);
+  CHECK(ClassifyOp("onnx.LayerNormalization") == OpClass::kNormalization);
+  CHECK(ClassifyOp("onnx.com.microsoft.SkipLayerNormalization") == OpClass::kNormalization);
+  CHECK(ClassifyOp("onnx.MaxPool") == OpClass::kPooling);
+  CHECK(ClassifyOp("onnx.GatherElements") == OpClass::kGather);
+  CHECK(ClassifyOp("onnx.ScatterND") == OpClass::kGather);
+  CHECK(ClassifyOp("onnx.Transpose") == OpClass::kCopy);
+  CHECK(ClassifyOp("onnx.ai.onnx.preview.training.Adam") == OpClass::kUpdate);
+  CHECK(ClassifyOp("onnx.Reshape") == OpClass::kView);
+  CHECK(ClassifyOp("onnx.Loop") == OpClass::kUnknown);
+}
+
+TEST_CASE("names of JAX's primitives") {
+  CHECK(ClassifyOp("jax.dot_general") == OpClass::kMatmul);
+  CHECK(ClassifyOp("jax.conv_general_dilated") == OpClass::kConvolution);
+  CHECK(ClassifyOp("jax.add_any") == OpClass::kElementwise);
+  CHECK(ClassifyOp("jax.reduce_sum") == OpClass::kReduction);
+  CHECK(ClassifyOp("jax.reduce_window_max") == OpClass::kPooling);
+  CHECK(ClassifyOp("jax.select_and_scatter_add") == OpClass::kPooling);
+  CHECK(ClassifyOp("jax.scatter-add") == OpClass::kGather);
+  CHECK(ClassifyOp("jax.broadcast_in_dim") == OpClass::kCopy);
+  CHECK(ClassifyOp("jax.squeeze") == OpClass::kView);
+  CHECK(ClassifyOp("jax.scan") == OpClass::kUnknown);
+}
+
 TEST_CASE("a name never heard of is unknown") {
-  for (const std::string kind :
-       {"", "aten.", "aten.frobnicate", "Frobnicate", "V2", "matmul", "mm"}) {
+  for (const std::string kind : {"",
+                                 "aten.",
+                                 "aten.frobnicate",
+                                 "Frobnicate",
+                                 "V2",
+                                 "matmul",
+                                 "mm",
+                                 "onnx.",
+                                 "onnx.Frobnicate",
+                                 "onnx.dot_general",
+                                 "jax.",
+                                 "jax.frobnicate",
+                                 "jax.Conv",
+                                 "Gemm"}) {
     INFO(kind);
     CHECK(ClassifyOp(kind) == OpClass::kUnknown);
   }
 }
 
 TEST_CASE("tables are sorted, so that the search finds every name") {
-  for (const auto rules : {internal::TensorFlowOps(), internal::AtenOps()}) {
+  for (const auto rules :
+       {internal::TensorFlowOps(), internal::AtenOps(), internal::OnnxOps(), internal::JaxOps()}) {
     for (size_t i = 1; i < rules.size(); ++i) {
       INFO(rules[i].name);
       CHECK(rules[i - 1].name < rules[i].name);
@@ -94,6 +141,11 @@ TEST_CASE("a kind tells its origin, its name and the op of which it is a variant
   check("Conv2D", OpOrigin::kTensorFlow, "Conv2D", "Conv2D");
   check("V2", OpOrigin::kTensorFlow, "V2", "V2");
   check("aten", OpOrigin::kTensorFlow, "aten", "aten");
+  check("onnx.Conv", OpOrigin::kOnnx, "Conv", "Conv");
+  check("onnx.com.microsoft.FusedConv", OpOrigin::kOnnx, "com.microsoft.FusedConv", "FusedConv");
+  check("onnx.", OpOrigin::kOnnx, "", "");
+  check("onnx", OpOrigin::kTensorFlow, "onnx", "onnx");
+  check("jax.scatter-add", OpOrigin::kJax, "scatter-add", "scatter-add");
   check("", OpOrigin::kTensorFlow, "", "");
 }
 
