@@ -1,6 +1,7 @@
 """Output types of the fused nodes that ONNX Runtime's optimiser makes (domain com.microsoft and its like).
 
-ONNX's shape inference does not know them. Shapes are those of the operators' published documentation
+ONNX's shape inference does not know them. Where such a node does what a node of ONNX does and something more, its
+output has the type that ONNX infers for that node. Else shapes are those of the operators' published documentation
 (ContribOperators.md of ONNX Runtime).
 """
 
@@ -13,11 +14,34 @@ Type = tuple[int, list[int]]  # element type, shape
 
 def output_types(node: Any, inputs: Sequence[Type | None]) -> list[Type | None]:
     """A type for each output, as far as there is a rule; [] without one. The inputs' shapes are known."""
+    if not inputs or inputs[0] is None:
+        return []
+    if node.op_type in _STANDARD:
+        return _as_standard(node, inputs, *_STANDARD[node.op_type])
     rule = _RULES.get(node.op_type)
-    if rule is None or not inputs or inputs[0] is None:
+    if rule is None:
         return []
     attributes = {attribute.name: attribute.i for attribute in node.attribute}
     return rule(list(inputs), attributes)
+
+
+def _as_standard(node: Any, inputs: Sequence[Type | None], op_type: str, places: Sequence[int]) -> list[Type | None]:
+    """What ONNX infers for a node `op_type` with the same attributes and the inputs at these places."""
+    import onnx
+    from onnx import helper
+
+    schema = onnx.defs.get_schema(op_type, _OPSET)
+    values = [inputs[place] for place in places if place < len(inputs) and inputs[place] is not None]
+    feeds = [helper.make_tensor_value_info(f"x{i}", inputs[0][0], shape) for i, (_, shape) in enumerate(values)]
+    standard = helper.make_node(op_type, [feed.name for feed in feeds], ["y"])
+    standard.attribute.extend(a for a in node.attribute if a.name in schema.attributes)
+    graph = helper.make_graph([standard], "one", feeds, [onnx.ValueInfoProto(name="y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)])
+    try:
+        found = onnx.shape_inference.infer_shapes(model, strict_mode=True).graph.output[0].type.tensor_type
+    except onnx.shape_inference.InferenceError:
+        return []
+    return [(found.elem_type, [dim.dim_value for dim in found.shape.dim])]
 
 
 def _like_input(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type | None]:
@@ -40,6 +64,8 @@ def _embed(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type |
 
 def _matmul(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type | None]:
     (element_type, a), (_, b) = inputs[0], inputs[1]
+    if attributes.get("transBatchA") or attributes.get("transBatchB") or min(len(a), len(b)) < 2:
+        return []
     rows = a[-1] if attributes.get("transA") else a[-2]
     columns = b[-2] if attributes.get("transB") else b[-1]
     rank = max(len(a), len(b)) - 2
@@ -79,6 +105,13 @@ def _columns(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type
     return [(inputs[0][0], [*inputs[0][1][:-1], attributes["N"]])]
 
 
+_OPSET = 17  # of the standard nodes below
+# The node of ONNX, and which inputs it has.
+_STANDARD: dict[str, tuple[str, Sequence[int]]] = {
+    "FusedConv": ("Conv", (0, 1, 2)), "FusedGemm": ("Gemm", (0, 1, 2)), "QGemm": ("Gemm", (0, 3, 6)),
+    "QLinearAdd": ("Add", (0, 3)), "QLinearMul": ("Mul", (0, 3)), "QLinearAveragePool": ("AveragePool", (0,)),
+    "QLinearGlobalAveragePool": ("GlobalAveragePool", (0,)),
+}
 _RULES: dict[str, Callable[[list[Type | None], dict[str, int]], list[Type | None]]] = {
     **dict.fromkeys("""Gelu FastGelu BiasGelu QuickGelu BiasAdd BiasSoftmax SimplifiedLayerNormalization
         LayerNormalization RotaryEmbedding QLinearSigmoid QLinearLeakyRelu QLinearSoftmax GroupNorm""".split(),

@@ -188,7 +188,7 @@ class _Converter:
 
     def _work_inside(self, node: Any) -> tuple[int, int]:
         output = next(name for name in node.output if name)
-        seen = {name: self._value(name) for name in self.tensors}
+        seen = {name: self._value(name) for name in [*node.input, *subgraphs.captured(node)] if name in self.tensors}
         work = subgraphs.work(self.inferred.get(output, node), seen, self.types.values)
         self.told[op_kind(node), work.why] += 1
         return work.flops, work.moved

@@ -26,8 +26,8 @@ _NOT_FOLDED = frozenset("""RandomNormal RandomNormalLike RandomUniform RandomUni
 class Types:
     """What is known of each tensor by its name.
 
-    Outputs that nobody reads may be missing. shapes [elements], dtypes as in graph files; values: elements as a numpy array; bounds: names whose shape is an
-    upper bound.
+    Outputs that nobody reads may be missing. shapes [elements], dtypes as in graph files; values: elements as a
+    numpy array; bounds: names whose shape is an upper bound.
     """
 
     shapes: dict[str, list[int]]

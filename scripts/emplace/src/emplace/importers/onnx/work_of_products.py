@@ -79,16 +79,15 @@ def _einsum(node: Any) -> int:
 
 
 def _recurrent(gates: int, pointwise: int) -> Callable[[Any], int]:
-    """X [steps, batch, width], W [directions, gates H, width], R [directions, gates H, H], in either layout.
+    """X [steps, batch, width], W [directions, gates H, width], R [directions, gates H, H], W and R maybe transposed.
 
     pointwise: FLOP for each of a cell's H units and step, without the two biases of each gate.
     """
     def flops(node: Any) -> int:
         rows = math.prod(node.inputs[0].shape[:2])  # steps x batch
-        directions, _, width = node.inputs[1].shape
-        hidden = node.inputs[2].shape[2]
-        products = 2 * gates * hidden * (width + hidden)
-        return rows * directions * (products + hidden * (pointwise + 2 * gates * node.has(3)))
+        weights = math.prod(node.inputs[1].shape) + math.prod(node.inputs[2].shape)
+        directions, hidden = node.inputs[2].shape[0], min(node.inputs[2].shape[1:])
+        return rows * (2 * weights + directions * hidden * (pointwise + 2 * gates * node.has(3)))
     return flops
 
 
@@ -172,12 +171,13 @@ PRODUCTS: dict[str, Callable[[Any], int]] = {
     "DynamicQuantizeMatMul": _matmul, "MatMulIntegerToFloat": _matmul,
     "QLinearMatMul": lambda node: _matmul(node) + 3 * node.output.elements,
     "Gemm": _gemm, "FusedGemm": _gemm, "MatMulNBits": _matmul_nbits, "Einsum": _einsum,
-    "LSTM": _recurrent(4, _LSTM_POINTWISE),
+    "QGemm": lambda node: _gemm(node) + 3 * node.output.elements,
+    "LSTM": _recurrent(4, _LSTM_POINTWISE), "DynamicQuantizeLSTM": _recurrent(4, _LSTM_POINTWISE),
     "GRU": _recurrent(3, _GRU_POINTWISE), "RNN": _recurrent(1, 2),
     "MultiHeadAttention": _multi_head_attention, "GroupQueryAttention": _grouped_attention,
     "Attention": lambda node: _packed_attention(node) if node.attributes.get("num_heads") else _attention(node),
     "LinearClassifier": _linear_model, "LinearRegressor": _linear_model,
 }
 # Kinds whose integer arithmetic is the network's own work, not that of shapes.
-QUANTIZED = frozenset("""ConvInteger QLinearConv MatMulInteger QLinearMatMul QLinearAdd QLinearMul QLinearSigmoid
+QUANTIZED = frozenset("""ConvInteger QLinearConv QGemm MatMulInteger QLinearMatMul QLinearAdd QLinearMul QLinearSigmoid
     QLinearLeakyRelu QLinearSoftmax QLinearAveragePool QLinearGlobalAveragePool""".split())

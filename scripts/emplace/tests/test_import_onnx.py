@@ -1,0 +1,319 @@
+"""Tests of the importer of ONNX models: names, weights, sizes, views, refusals, the command."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+
+from emplace import importers  # noqa: E402
+from emplace.command_line import main  # noqa: E402
+from emplace.importers import ImportFailure, graph_file  # noqa: E402
+from emplace.importers.onnx import import_onnx  # noqa: E402
+
+HAS_ONNX = importlib.util.find_spec("onnx") is not None
+needs_onnx = unittest.skipUnless(HAS_ONNX, "the package onnx is not installed")
+
+CLASSIFIER = """<ir_version: 9, opset_import: ["" : 18]>
+classifier (float[batch, 4] x) => (float[rows, 3] y)
+<float[4, 6] w, float[6] b, int64[2] sizes = {-1, 3}, float scale = {0.5}>
+{
+  [fc] h = MatMul (x, w)
+  t = Add (h, b)
+  [fc] r = Relu (t)
+  [cut] v = Reshape (r, sizes)
+  [cut_2] y0 = Mul (v, scale)
+  y = Identity (y0)
+}"""
+
+
+def parse(text: str):
+    """A model of the text. Weights that it declares without data become initialisers of zeros."""
+    import numpy
+    import onnx
+    from onnx import numpy_helper, parser
+
+    model = parser.parse_model(text)
+    given = {tensor.name for tensor in model.graph.initializer}
+    for value in model.graph.value_info:  # the parser puts weights without data here
+        if value.name not in given and not any(value.name in node.output for node in model.graph.node):
+            shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+            model.graph.initializer.append(numpy_helper.from_array(numpy.zeros(shape, dtype), value.name))
+    return model
+
+
+def by_name(document: dict) -> dict:
+    return {op["name"]: op for op in document["ops"]}
+
+
+class Interface(unittest.TestCase):
+    def test_the_format_is_known_by_the_name_of_the_file(self) -> None:
+        self.assertEqual(importers.format_of("some/model.onnx").name, "onnx")
+
+    @unittest.skipIf(HAS_ONNX, "the package onnx is installed")
+    def test_the_missing_package_is_named(self) -> None:
+        with self.assertRaisesRegex(ImportFailure, r"package 'onnx' is missing.*emplace-placement\[onnx\]"):
+            import_onnx("model.onnx")
+
+
+@needs_onnx
+class Graphs(unittest.TestCase):
+    def document(self, text: str, **options) -> dict:
+        self.imported = import_onnx(parse(text), **options)
+        self.assertEqual(graph_file.check(self.imported.document), [])
+        return self.imported.document
+
+    def test_names_are_unique_and_lead_back(self) -> None:
+        ops = by_name(self.document(CLASSIFIER, dims={"batch": 8}))
+        self.assertEqual([name for name, op in ops.items() if op["kind"].startswith("onnx.")],
+                         ["fc", "Add", "fc_1", "cut", "cut_2", "Identity"])
+        self.assertNotIn("onnx_name", ops["fc"].get("attributes", {}))
+        self.assertEqual(ops["fc_1"]["attributes"], {"onnx_name": "fc", "onnx_output": "r"})
+        self.assertEqual(ops["Add"]["attributes"], {"onnx_name": "", "onnx_output": "t"})
+
+    def test_a_weight_gives_way_to_a_node_of_its_name(self) -> None:
+        ops = by_name(self.document(CLASSIFIER.replace("[fc] h", "[w] h"), dims={"batch": 8}))
+        self.assertEqual(ops["w"]["kind"], "onnx.MatMul")
+        self.assertEqual((ops["w_1"]["kind"], ops["w_1"]["attributes"]), ("parameter", {"onnx_initializer": "w"}))
+
+    def test_weights_and_constants(self) -> None:
+        document = self.document(CLASSIFIER, dims={"batch": 8})
+        ops, roles = by_name(document), {t["name"]: t.get("role") for t in document["tensors"]}
+        self.assertEqual({name: ops[name]["kind"] for name in ("w", "b", "sizes", "scale")},
+                         {"w": "parameter", "b": "parameter", "sizes": "constant", "scale": "constant"})
+        self.assertEqual((roles["x"], roles["w"], roles["sizes"], roles["y"]),
+                         ("input", "parameter", "buffer", "output"))
+        self.assertEqual(graph_file.statistics(document)["parameters"], 4 * 6 + 6)
+
+    def test_work_and_views(self) -> None:
+        document = self.document(CLASSIFIER, dims={"batch": 8})
+        ops, tensors = by_name(document), {t["name"]: t for t in document["tensors"]}
+        self.assertEqual(ops["fc"]["flops"], 2 * 8 * 4 * 6)
+        self.assertEqual(tensors["v"]["shape"], [16, 3])  # 8 x 6 = 48 elements in rows of 3
+        self.assertEqual(tensors["v"]["alias_of"], tensors["r"]["id"])
+        self.assertEqual(tensors["y"]["alias_of"], tensors["y0"]["id"])
+        self.assertEqual(ops["cut"]["bytes_accessed"], 0)
+        self.assertEqual(ops["cut"]["attributes"], {"shape": [-1, 3]})
+
+    def test_the_source_is_told(self) -> None:
+        source = self.document(CLASSIFIER, dims={"batch": 8})["source"]
+        import onnx
+        self.assertEqual(source, {"framework": f"onnx {onnx.__version__}", "model": "classifier",
+                                  "opset": {"ai.onnx": 18}, "dims": {"batch": 8}, "pass": "inference",
+                                  "exporter": "emplace import --from onnx"})
+
+    def test_equal_models_give_equal_bytes(self) -> None:
+        first, second = (graph_file.serialize(self.document(CLASSIFIER, dims={"batch": 8})) for _ in range(2))
+        self.assertEqual(first, second)
+
+    def test_shapes_that_inference_alone_does_not_find(self) -> None:
+        """y has max(1, 2, 3, 4) = 4 copies of x: the numbers below half its width of 10."""
+        document = self.document("""<ir_version: 9, opset_import: ["" : 18]>
+            g (float[2, 10] x) => (float[?, ?] y) <int64 one = {1}, int64 two = {2}> {
+              s = Shape (x)
+              width = Gather (s, one)
+              half = Div (width, two)
+              r = Range (one, half, one)
+              copies = ReduceMax (r)
+              both = Concat <axis = 0> (copies, s)
+              many = Expand (x, both)
+              y = Flatten <axis = 2> (many) }""")
+        tensors = {t["name"]: t for t in document["tensors"]}
+        self.assertEqual(tensors["r"]["shape"], [4])
+        self.assertEqual(tensors["y"]["shape"], [8, 10])  # 4 x 2 rows
+        dropped = {str(line) for line in self.imported.dropped}
+        self.assertIn("Concat, Div, Gather, Range, ReduceMax, Shape x 6: give the same in every run, "
+                      "so run but once: kind constant, at no cost", dropped)
+
+    def test_sizes_that_depend_on_the_data_are_bounds(self) -> None:
+        document = self.document("""<ir_version: 9, opset_import: ["" : 18]>
+            g (float[3, 5] x) => (int64[?, ?] y) { [where] n = NonZero (x)
+              [turn] y = Transpose <perm = [1, 0]> (n) }""")
+        tensors, ops = {t["name"]: t for t in document["tensors"]}, by_name(document)
+        self.assertEqual(tensors["y"]["shape"], [15, 2])
+        self.assertTrue(ops["where"]["attributes"]["shape_is_bound"])
+        self.assertEqual(self.imported.dropped[0].what, "onnx.NonZero")
+
+    def test_functions_are_put_in_place(self) -> None:
+        document = self.document("""<ir_version: 9, opset_import: ["" : 18, "my" : 1]>
+            g (float[2, 4] x) => (float[2, 4] y) { a = my.twice (x)
+              y = my.twice (a) }
+            <domain: "my", opset_import: ["" : 18]>
+            twice (a) => (b) { b = Add (a, a) }""")
+        self.assertEqual([op["kind"] for op in document["ops"]], ["onnx.Add", "onnx.Add"])
+        self.assertEqual([(d.what, d.count) for d in self.imported.dropped], [("function", 1)])
+
+    def test_graphs_inside_nodes(self) -> None:
+        document = self.document("""<ir_version: 9, opset_import: ["" : 18]>
+            g (float[8, 4] x, bool c) => (float[8, 4] y, float[8, 4] z)
+            <float[4, 4] w, int64[1] n = {5}, bool t = {1}> {
+              [if] y = If (c) <then_branch = a () => (float[8, 4] p) { p = MatMul (x, w) },
+                               else_branch = b () => (float[8, 4] q) { q = Relu (x) }>
+              [loop] z = Loop (n, t, x) <body = d (int64 i, bool ci, float[8, 4] v)
+                  => (bool co, float[8, 4] vo) { co = Identity (ci)
+                                                 vo = MatMul (v, w) }> }""")
+        ops, tensors = by_name(document), {t["name"]: t["id"] for t in document["tensors"]}
+        self.assertEqual(ops["if"]["flops"], 2 * 8 * 4 * 4)        # the product, not the 32 of Relu
+        self.assertEqual(ops["if"]["inputs"], [tensors["c"], tensors["x"], tensors["w"]])
+        self.assertEqual(ops["loop"]["flops"], 5 * 2 * 8 * 4 * 4)  # five rounds
+        self.assertEqual([str(line) for line in self.imported.dropped],
+                         ["onnx.If x 1: one op, with the work of then_branch",
+                          "onnx.Loop x 1: one op, with the work of all rounds"])
+
+    def test_batch_norm_statistics_are_no_parameters(self) -> None:
+        document = self.document("""<ir_version: 9, opset_import: ["" : 18]>
+            g (float[2, 3, 4, 4] x) => (float[2, 3, 4, 4] y) <float[3] s, float[3] b, float[3] m, float[3] v> {
+              y = BatchNormalization (x, s, b, m, v) }""")
+        self.assertEqual(graph_file.statistics(document)["parameters"], 6)
+        self.assertEqual(graph_file.statistics(document)["buffer_bytes"], 24)
+
+    def test_other_domains_and_quantised_weights(self) -> None:
+        document = self.document("""<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>
+            g (float[2, 3, 8, 8] x) => (float[2, 4, 8, 8] y)
+            <int8[4, 3, 3, 3] q, float scale = {0.1}, int8 zero = {0}> {
+              w = DequantizeLinear (q, scale, zero)
+              y = com.microsoft.FusedConv <pads = [1, 1, 1, 1], activation = "Relu"> (x, w) }""")
+        ops = by_name(document)
+        self.assertEqual(ops["FusedConv"]["kind"], "onnx.com.microsoft.FusedConv")
+        self.assertEqual(ops["FusedConv"]["flops"], 2 * 4 * 64 * (2 * 27 + 1))  # 512 outputs: 27 MACs, one Relu
+        self.assertEqual(graph_file.statistics(document)["parameters"], 4 * 3 * 3 * 3)
+        self.assertEqual(graph_file.statistics(document)["parameter_bytes"], 108)
+
+    def test_external_data_need_not_be_there(self) -> None:
+        import onnx
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.onnx")
+            onnx.save_model(parse(CLASSIFIER), path, save_as_external_data=True, location="m.data", size_threshold=0)
+            there = import_onnx(path, dims={"batch": 8}).document
+            self.assertEqual(there, {**import_onnx(parse(CLASSIFIER), dims={"batch": 8}).document, "name": "m",
+                                     "source": {**there["source"], "model": "m.onnx"}})
+            onnx.save_model(parse(CLASSIFIER), path, save_as_external_data=True, location="gone.data",
+                            size_threshold=64)  # of the weights only `w` is as large
+            os.unlink(os.path.join(folder, "gone.data"))
+            self.assertEqual(import_onnx(path, dims={"batch": 8}).document, there)
+
+
+@needs_onnx
+class KnownNetworks(unittest.TestCase):
+    """Published figures: torchvision's documentation of its weights (MACs "GFLOPS", parameters)."""
+
+    def work(self, name: str) -> tuple[float, int]:
+        """(multiply-adds of convolutions and products [GMAC], elements of weights and biases they read)."""
+        import onnx
+        folder = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
+        document = import_onnx(os.path.join(folder, f"light_{name}.onnx")).document
+        self.assertEqual(graph_file.check(document), [])
+        macs, weights = 0, set()
+        for op in document["ops"]:
+            if op["kind"] in ("onnx.Conv", "onnx.Gemm"):
+                out = document["tensors"][op["outputs"][0]]
+                bias = len(op["inputs"]) == 3
+                macs += (op["flops"] - bias * out["bytes"] // 4) / 2
+            if op["kind"] in ("onnx.Conv", "onnx.Gemm", "onnx.BatchNormalization"):
+                weights.update(op["inputs"][1:3])
+        sizes = (document["tensors"][tensor]["bytes"] // 4 for tensor in weights)
+        return macs / 1e9, sum(sizes)
+
+    def test_resnet50(self) -> None:
+        macs, weights = self.work("resnet50")
+        self.assertAlmostEqual(macs, 4.089184256, places=9)  # 4.09
+        self.assertEqual(weights, 25_557_032)
+
+    def test_vgg19(self) -> None:
+        macs, weights = self.work("vgg19")
+        self.assertAlmostEqual(macs, 19.63, delta=0.01)
+        self.assertEqual(weights, 143_667_240)
+
+    def test_densenet121(self) -> None:
+        self.assertAlmostEqual(self.work("densenet121")[0], 2.83, delta=0.005)
+
+
+@needs_onnx
+class Refusals(unittest.TestCase):
+    def refuse(self, text: str, message: str, **options) -> None:
+        with self.assertRaisesRegex(ImportFailure, message):
+            import_onnx(parse(text), **options)
+
+    def test_open_sizes(self) -> None:
+        self.refuse(CLASSIFIER, r"sizes of inputs are open: 'x' \[batch, 4\]; give them with --dim batch=SIZE")
+        self.refuse(CLASSIFIER.replace("batch, 4", "?, 4"), r"'x' \[\?, 4\]; give them with --shape x=SIZE,...")
+
+    def test_names_that_are_not_there(self) -> None:
+        self.refuse(CLASSIFIER, r"--dim bacth=8: no input has a dimension of this name; choices: batch",
+                    dims={"bacth": 8})
+        self.refuse(CLASSIFIER, r"--shape z: there is no such tensor; inputs: x", shapes={"z": [8, 4]})
+
+    def test_sizes_that_do_not_fit(self) -> None:
+        self.refuse(CLASSIFIER, r"--shape x=8: has 1 dimensions, the input has 2", shapes={"x": [8]})
+        self.refuse(CLASSIFIER, r"shapes do not fit: .*MatMul", shapes={"x": [8, 5]})
+
+    def test_sequences_and_texts(self) -> None:
+        self.refuse("""<ir_version: 9, opset_import: ["" : 18]>
+            g (float[2] x) => (float[2] y) { s = SequenceConstruct (x)
+            y = ConcatFromSequence <axis = 0> (s) }""",
+                    r"tensor 's', made by node '' of type SequenceConstruct, is a sequence, which has no size")
+        self.refuse("""<ir_version: 9, opset_import: ["" : 18]>
+            g (string[2] x) => (string[2] y) { y = Identity (x) }""", r"'x' has elements of the type STRING")
+
+    def test_shapes_nobody_knows(self) -> None:
+        text = """<ir_version: 9, opset_import: ["" : 18, "own" : 1]>
+            g (float[2] x) => (float[?] y) { [odd] t = own.Odd (x)
+            y = Relu (t) }"""
+        self.refuse(text, r"tensor 't', made by node 'odd' of type Odd, has no shape that is known without running the "
+                          r"model; give it with --shape t=SIZE,...")
+
+
+@needs_onnx
+class Command(unittest.TestCase):
+    def run_command(self, *arguments: str) -> tuple[int, str]:
+        stderr = io.StringIO()
+        with contextlib.redirect_stderr(stderr):
+            code = main(["import", *arguments])
+        return code, stderr.getvalue()
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.model, self.output = (os.path.join(folder.name, name) for name in ("m.onnx", "m_b8.json.gz"))
+
+    def test_a_model_becomes_a_graph_file(self) -> None:
+        import onnx
+        onnx.save(parse(CLASSIFIER), self.model)
+        code, text = self.run_command(self.model, "--dim", "batch=8", "-o", self.output)
+        self.assertEqual(code, 0)
+        self.assertIn("m_b8: 10 ops, 11 tensors, 30 parameters", text)
+        self.assertEqual(graph_file.read(self.output)["name"], "m_b8")
+        self.assertEqual(self.run_command(self.model, "--shape", "x=8,4", "-o", self.output)[0], 0)
+
+    def test_a_broken_file_gives_one_sentence(self) -> None:
+        good = parse(CLASSIFIER).SerializeToString()
+        cut = parse(CLASSIFIER)
+        cut.graph.node[1].input[0] = "nowhere"
+        kinds = {"empty": b"", "text": b"no model at all", "cut off": good[:len(good) // 2],
+                 "a tensor from nowhere": cut.SerializeToString()}
+        for what, data in kinds.items():
+            with self.subTest(what), open(self.model, "wb") as file:
+                file.write(data)
+                file.flush()
+                code, text = self.run_command(self.model, "--dim", "batch=8", "-o", self.output)
+                self.assertEqual(code, 2, text)
+                self.assertRegex(text, r"^emplace import: .*m\.onnx: is no (valid )?ONNX model: [^\n]+\n$")
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_a_missing_file_and_wrong_sizes(self) -> None:
+        self.assertEqual(self.run_command("gone.onnx"),
+                         (2, "emplace import: gone.onnx: cannot be read: No such file or directory\n"))
+        self.assertEqual(self.run_command(self.model, "--dim", "batch=eight"),
+                         (2, "emplace import: --dim batch=eight: 'eight' is no size; expected whole numbers >= 0\n"))
+        self.assertEqual(self.run_command(self.model, "--dim", "batch"),
+                         (2, "emplace import: --dim batch: expected NAME=VALUE\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
