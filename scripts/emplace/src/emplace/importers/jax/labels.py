@@ -1,0 +1,52 @@
+"""Which ops and which state must share a device: a parameter, its optimiser state, what updates them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Mapping, Sequence
+
+from emplace.importers.jax.flatten import Flat
+from emplace.importers.jax.phases import owners
+from emplace.importers.jax.state import Leaf
+
+
+@dataclasses.dataclass
+class Labels:
+    """Co-location labels by node and by state (its value)."""
+
+    of_node: dict[int, str]
+    of_state: dict[int, str]
+
+
+def labels_of(flat: Flat, phase: Sequence[str], leaf_of: Mapping[int, Leaf], changed: Mapping[int, int],
+              written: Mapping[int, int]) -> Labels:
+    """Labels of the state that changes; a parameter's label is its name.
+
+    changed: state -> its new value. written: state that an op overwrites -> that op's output.
+    """
+    parameters = [old for old in changed if leaf_of[old].role == "parameter"]
+    owner = owners(flat, phase, [changed[old] for old in parameters])
+    of_state = {old: leaf_of[old].name for old in changed}
+    for old in changed:
+        if leaf_of[old].role != "parameter":
+            users = {owner[i] for i, node in enumerate(flat.nodes) if old in node.inputs}
+            if len(users) == 1 and None not in users:
+                of_state[old] = leaf_of[parameters[users.pop()]].name
+    of_node = {i: leaf_of[parameters[place]].name for i, place in enumerate(owner) if place is not None}
+    state_of = {new: old for old, new in written.items()}
+    same: dict[str, str] = {}  # a label that has become another
+    for i, node in enumerate(flat.nodes):
+        for value in node.outputs:
+            if value in state_of:  # what writes state runs where the state is
+                label = _final(same, of_state[state_of[value]])
+                if i in of_node and _final(same, of_node[i]) != label:
+                    same[_final(same, of_node[i])] = label
+                of_node[i] = label
+    return Labels({i: _final(same, label) for i, label in of_node.items()},
+                  {old: _final(same, label) for old, label in of_state.items()})
+
+
+def _final(same: Mapping[str, str], label: str) -> str:
+    while label in same:
+        label = same[label]
+    return label

@@ -1,0 +1,80 @@
+"""Phases of a flat step: forward, backward or update; and which parameter an update belongs to."""
+
+from __future__ import annotations
+
+from typing import Iterable, Sequence
+
+from emplace.importers.jax.flatten import Flat
+
+
+class Reach:
+    """Which nodes follow from which: along the values, from first to last."""
+
+    def __init__(self, flat: Flat) -> None:
+        self.flat = flat
+        self.producer = {value: i for i, node in enumerate(flat.nodes) for value in node.outputs}
+
+    def descendants(self, nodes: Iterable[int], values: Iterable[int] = ()) -> set[int]:
+        """The nodes that need a result of these nodes, or one of these values; those nodes themselves not."""
+        reached = set(values)
+        for i in nodes:
+            reached.update(self.flat.nodes[i].outputs)
+        found = set()
+        for i, node in enumerate(self.flat.nodes):
+            if reached.intersection(node.inputs):
+                found.add(i)
+                reached.update(node.outputs)
+        return found
+
+    def ancestors(self, values: Iterable[int]) -> set[int]:
+        """The nodes that these values need."""
+        wanted = set(values)
+        found = set()
+        for i in reversed(range(len(self.flat.nodes))):
+            node = self.flat.nodes[i]
+            if wanted.intersection(node.outputs):
+                found.add(i)
+                wanted.update(node.inputs)
+        return found
+
+
+def phases(flat: Flat, new_state: Iterable[int]) -> list[str]:
+    """The phase of each node.
+
+    backward: nodes that JAX's transposition made, and what lies between them. update: what else depends on those, and
+    what only serves the new state (new_state: values that become state). forward: the rest.
+    """
+    reach, new_state = Reach(flat), set(new_state)
+    marked = {i for i, node in enumerate(flat.nodes) if node.is_backward}
+    after = reach.descendants(marked)
+    before = reach.ancestors(value for i in marked for value in flat.nodes[i].inputs)
+    shown = reach.ancestors(set(flat.outputs) - new_state)
+    found = []
+    for i in range(len(flat.nodes)):
+        if i in marked or i in after and i in before:
+            found.append("backward")
+        elif i in after or i not in before and i not in shown:
+            found.append("update")
+        else:
+            found.append("forward")
+    return found
+
+
+def owners(flat: Flat, phase: Sequence[str], new_parameters: Sequence[int]) -> list[int | None]:
+    """For each node of the update the parameter (a place in new_parameters) that it alone serves; else None."""
+    serves: dict[int, int] = {}  # value -> bits, one a parameter
+    for place, value in enumerate(new_parameters):
+        serves[value] = serves.get(value, 0) | 1 << place
+    found: list[int | None] = [None] * len(flat.nodes)
+    for i in reversed(range(len(flat.nodes))):
+        node = flat.nodes[i]
+        if phase[i] != "update":
+            continue
+        bits = 0
+        for value in node.outputs:
+            bits |= serves.get(value, 0)
+        for value in node.inputs:
+            serves[value] = serves.get(value, 0) | bits
+        if bits and bits & (bits - 1) == 0:
+            found[i] = bits.bit_length() - 1
+    return found
