@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 from typing import Any, Callable, Mapping, Sequence
 
 from emplace.importers import Dropped, Imported, ImportFailure, require
@@ -36,6 +37,8 @@ def add_arguments(parser: Any) -> None:
                         help="likewise, state of the optimiser")
     parser.add_argument("--buffers", action="append", metavar="ARGUMENT",
                         help="likewise, other state that stays: running statistics")
+    parser.add_argument("--no-updates", action="store_true",
+                        help="no result is a new value of state, whatever its shape: an inference step")
     parser.add_argument("--unroll", type=int, default=0, metavar="N",
                         help="unroll scans of at most N steps (default: a scan is one op)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
@@ -56,28 +59,28 @@ def read(model: str, options: argparse.Namespace) -> Imported:
     if "parameters" not in declared:
         raise ImportFailure(f"{model}: which arguments of the step are parameters? Say --parameters ARGUMENT (or none), "
                             f"or return 'parameters'")
-    return _import(step.step, step.arguments, declared, options.unroll, model.replace("\\", "/").rsplit("/")[-1],
-                   settings)
+    return _import(step.step, step.arguments, declared, not options.no_updates, options.unroll,
+                   os.path.basename(model), settings)
 
 
 def import_jax(step: Callable[..., Any], *arguments: Any, parameters: Sequence[str] = (),
-               optimizer_state: Sequence[str] = (), buffers: Sequence[str] = (), unroll: int = 0,
-               name: str | None = None) -> Imported:
+               optimizer_state: Sequence[str] = (), buffers: Sequence[str] = (), updates: bool = True,
+               unroll: int = 0, name: str | None = None) -> Imported:
     """The graph of one call of a function, jitted or not.
 
     arguments: arrays or jax.ShapeDtypeStruct, in pytrees. parameters, optimizer_state, buffers: which of them are
-    state, see state.py. unroll: scans of at most so many steps are unrolled. name: of the model, in `source`.
+    state, see state.py. updates: whether results may be new values of it. unroll: scans of at most so many steps are unrolled. name: of the model, in `source`.
     Throws ImportFailure: a declaration that fits no argument, a step that cannot be traced, values that are no arrays,
     the package `jax` missing.
     """
     require(["jax"], "jax")
     declared = {"parameters": parameters, "optimizer_state": optimizer_state, "buffers": buffers}
     declared = {key: [value] if isinstance(value, (str, int)) else list(value) for key, value in declared.items()}
-    return _import(step, arguments, declared, unroll, name or getattr(step, "__name__", "step"), {})
+    return _import(step, arguments, declared, updates, unroll, name or getattr(step, "__name__", "step"), {})
 
 
-def _import(step: Callable[..., Any], arguments: Sequence[Any], declared: Mapping[str, Sequence[str]], unroll: int,
-            name: str, settings: Mapping[str, Any]) -> Imported:
+def _import(step: Callable[..., Any], arguments: Sequence[Any], declared: Mapping[str, Sequence[str]],
+            may_update: bool, unroll: int, name: str, settings: Mapping[str, Any]) -> Imported:
     import jax
     from emplace.importers.jax.convert import Converter
     from emplace.importers.jax.flatten import flatten
@@ -89,7 +92,7 @@ def _import(step: Callable[..., Any], arguments: Sequence[Any], declared: Mappin
     trace = functools.partial(jax.make_jaxpr(step, return_shape=True), *arguments)
     closed, shapes = guarded(f"{name}: the step cannot be traced", trace)
     results = leaves(shapes)
-    updates = new_values(given, parts, results)
+    updates = new_values(given, parts, results) if may_update else {}
     flat = flatten(closed, unroll)
     source = {"framework": f"jax {jax.__version__}", "model": name, "settings": dict(sorted(settings.items())),
               "declared": {key: list(value) for key, value in sorted(declared.items()) if value}, "unroll": unroll,
@@ -97,9 +100,11 @@ def _import(step: Callable[..., Any], arguments: Sequence[Any], declared: Mappin
     builder = GraphBuilder(name, {key: value for key, value in source.items() if value})
     converter = Converter(flat, given, results, updates, builder)
     dropped = converter.run()
-    if "backward" in converter.phase:
-        kept = [place for place, leaf in enumerate(given) if leaf.role != "input" and place not in updates]
-        if kept:
-            dropped.append(Dropped(f"state like {given[kept[0]].name}", len(kept),
-                                   "the step returns nothing of the structure of its argument: it is not updated"))
+    kept = [leaf.name for place, leaf in enumerate(given) if leaf.role != "input" and place not in updates]
+    if "backward" not in converter.phase and updates:
+        dropped.append(Dropped("new value of state", len(updates), "results are taken for it by their structure, though "
+                               "there is no backward pass; say --no-updates if they are none"))
+    elif "backward" in converter.phase and may_update and kept:
+        dropped.append(Dropped(f"state like {kept[0]}", len(kept), "the step returns nothing of the structure of its "
+                               "argument: it is not updated"))
     return Imported(builder.document(), dropped)

@@ -47,8 +47,7 @@ class Converter:
         self.shown_state = {self.root.get(value, value) for value in self.flat.outputs} & set(changed)
         for old, new in changed.items():
             self._choose_writing(old, new)
-        self.labels = labels_of(self.flat, self.phase, self.leaf_of, changed,
-                                {new: old for new, old in self.written.items()})
+        self.labels = labels_of(self.flat, self.phase, self.leaf_of, changed, self.written, self.readers)
         self.names = Names()
         self._add_sources()
         self._add_nodes()
@@ -139,11 +138,8 @@ class Converter:
 
     def _waited_for(self, i: int, overwritten: Sequence[int]) -> list[int]:
         """Ops that read what op i overwrites and that nothing else makes come first."""
-        if not overwritten:
-            return []
-        before = self.reach.ancestors(self.flat.nodes[i].inputs)
-        return sorted(self.op_ids[reader] for old in overwritten for reader in self.readers[old]
-                      if reader != i and reader not in before)
+        return sorted({self.op_ids[reader] for old in overwritten for reader in self.readers[old]
+                       if reader != i and not self.reach.needs(i, reader)})
 
     def _not_before(self, i: int) -> list[int]:
         """Of an op without operands: the last op before it that its first reader needs."""

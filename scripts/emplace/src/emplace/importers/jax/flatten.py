@@ -8,7 +8,7 @@ import re
 from typing import Any, Mapping, Sequence
 
 from emplace.importers import ImportFailure
-from emplace.importers.jax.values import value_of
+from emplace.importers.jax.values import aval_of, value_of
 from emplace.importers.jax.work import Equation, Value, bytes_accessed, flops, is_view
 
 # Primitives that only call a jaxpr, and the parameter that has it.
@@ -80,7 +80,7 @@ class _Flattener:
         for array in closed.consts:
             if id(array) not in self.known_constants:
                 self.kept.append(array)
-                self.known_constants[id(array)] = self._value(value_of(_aval(array)))
+                self.known_constants[id(array)] = self._value(value_of(aval_of(array)))
                 self.flat.constants.append(self.known_constants[id(array)])
             ids.append(self.known_constants[id(array)])
         return ids
@@ -265,8 +265,3 @@ def _split(stack: str) -> list[str]:
             parts[-1] += char
     return parts
 
-
-def _aval(array: Any) -> Any:
-    import jax
-
-    return jax.typeof(array) if hasattr(jax, "typeof") else jax.core.get_aval(array)

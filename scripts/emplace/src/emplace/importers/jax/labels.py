@@ -19,26 +19,25 @@ class Labels:
 
 
 def labels_of(flat: Flat, phase: Sequence[str], leaf_of: Mapping[int, Leaf], changed: Mapping[int, int],
-              written: Mapping[int, int]) -> Labels:
+              written: Mapping[int, int], readers: Mapping[int, Sequence[int]]) -> Labels:
     """Labels of the state that changes; a parameter's label is its name.
 
-    changed: state -> its new value. written: state that an op overwrites -> that op's output.
+    changed: state -> its new value. written: output of an op -> the state that it overwrites. readers: value -> nodes.
     """
     parameters = [old for old in changed if leaf_of[old].role == "parameter"]
     owner = owners(flat, phase, [changed[old] for old in parameters])
     of_state = {old: leaf_of[old].name for old in changed}
     for old in changed:
         if leaf_of[old].role != "parameter":
-            users = {owner[i] for i, node in enumerate(flat.nodes) if old in node.inputs}
+            users = {owner[i] for i in readers.get(old, ())}
             if len(users) == 1 and None not in users:
                 of_state[old] = leaf_of[parameters[users.pop()]].name
     of_node = {i: leaf_of[parameters[place]].name for i, place in enumerate(owner) if place is not None}
-    state_of = {new: old for old, new in written.items()}
     same: dict[str, str] = {}  # a label that has become another
     for i, node in enumerate(flat.nodes):
         for value in node.outputs:
-            if value in state_of:  # what writes state runs where the state is
-                label = _final(same, of_state[state_of[value]])
+            if value in written:  # what writes state runs where the state is
+                label = _final(same, of_state[written[value]])
                 if i in of_node and _final(same, of_node[i]) != label:
                     same[_final(same, of_node[i])] = label
                 of_node[i] = label

@@ -13,6 +13,7 @@ class Reach:
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
         self.producer = {value: i for i, node in enumerate(flat.nodes) for value in node.outputs}
+        self._before: list[int] = []  # of each node the nodes that it needs, as bits
 
     def descendants(self, nodes: Iterable[int], values: Iterable[int] = ()) -> set[int]:
         """The nodes that need a result of these nodes, or one of these values; those nodes themselves not."""
@@ -25,6 +26,16 @@ class Reach:
                 found.add(i)
                 reached.update(node.outputs)
         return found
+
+    def needs(self, node: int, other: int) -> bool:
+        """Whether a node needs a result of another one, straight or by way of others."""
+        if not self._before:
+            for each in self.flat.nodes:
+                bits = 0
+                for before in {self.producer[value] for value in each.inputs if value in self.producer}:
+                    bits |= self._before[before] | 1 << before
+                self._before.append(bits)
+        return bool(self._before[node] >> other & 1)
 
     def ancestors(self, values: Iterable[int]) -> set[int]:
         """The nodes that these values need."""

@@ -12,6 +12,7 @@ import inspect
 from typing import Any, Callable, Mapping, Sequence
 
 from emplace.importers import ImportFailure
+from emplace.importers.jax.values import aval_of
 
 ROLES = {"parameters": "parameter", "optimizer_state": "optimizer_state", "buffers": "buffer"}
 
@@ -35,7 +36,7 @@ def leaves(tree: Any) -> list[Leaf]:
 
     found = []
     for path, value in jax.tree_util.tree_flatten_with_path(tree)[0]:
-        aval = value if hasattr(value, "dtype") else jax.typeof(value)
+        aval = aval_of(value)
         found.append(Leaf(tuple(map(_key, path)), (tuple(aval.shape), str(aval.dtype))))
     return found
 

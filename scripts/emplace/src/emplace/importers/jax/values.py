@@ -33,3 +33,12 @@ def value_of(aval: Any) -> Value:
                             f"{', '.join(_NAMES)}")
     bits = 4 if name.endswith("int4") else 2 if name.endswith("int2") else 8 * aval.dtype.itemsize
     return Value(shape, _NAMES[name], (math.prod(shape) * bits + 7) // 8)
+
+
+def aval_of(value: Any) -> Any:
+    """What JAX knows of an array, a number or a jax.ShapeDtypeStruct without its elements."""
+    import jax
+
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return value
+    return jax.typeof(value) if hasattr(jax, "typeof") else jax.core.get_aval(value)
