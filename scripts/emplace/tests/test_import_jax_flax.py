@@ -66,9 +66,9 @@ class Networks(unittest.TestCase):
     def test_names_and_forward_ops(self) -> None:
         self.load("mlp")
         gradients = [op["attributes"]["forward_op"] for name, op in self.ops.items()
-                     if name.startswith("backward/Mlp/Dense_1/dot_general")]
-        self.assertEqual(gradients, ["Mlp/Dense_1/dot_general"] * 2)
-        self.assertEqual(self.ops["Mlp/Dense_1/dot_general"]["attributes"]["module"], "Mlp/Dense_1")
+                     if name.startswith("backward/Mlp/Dense_0/dot_general")]
+        self.assertEqual(gradients, ["Mlp/Dense_0/dot_general"] * 2)
+        self.assertEqual(self.ops["Mlp/Dense_0/dot_general"]["attributes"]["module"], "Mlp/Dense_0")
         self.assertEqual(self.ops["params/params/Dense_0/kernel"]["kind"], "parameter")
 
     def test_cnn(self) -> None:
