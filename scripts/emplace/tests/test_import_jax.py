@@ -238,6 +238,19 @@ class CallsAndLoops(Imports):
         self.assertEqual(self.kinds(), ["jax.sin", "jax.add"])
         self.assertTrue(any("has no result" in line.why for line in self.imported.dropped))
 
+    def test_what_places_ops_itself_is_refused(self) -> None:
+        mesh = jax.make_mesh((1,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
+        spec = jax.sharding.PartitionSpec("devices")
+        step = jax.shard_map(lambda x: x * 2, mesh=mesh, in_specs=spec, out_specs=spec)
+        with self.assertRaisesRegex(ImportFailure, "calls shard_map, which spreads it over devices"):
+            import_jax(step, Array((4,), jnp.float32))
+
+    def test_random_numbers(self) -> None:
+        """A key is two words of 4 B; random bits are integer work."""
+        self.document(lambda key: jax.random.bits(key, (3, 4)), jax.eval_shape(lambda: jax.random.key(0)))
+        self.assertEqual((self.tensors["key"]["dtype"], self.tensors["key"]["bytes"]), ("key", 8))
+        self.assertEqual(self.flops(), 0)
+
     def test_captured_arrays_are_constants(self) -> None:
         table = jnp.ones((10, 3))
         self.document(lambda i: table[i], Array((4,), jnp.int32))

@@ -253,6 +253,20 @@ class Refusals(unittest.TestCase):
         self.refuse(CLASSIFIER, r"--shape x=8: has 1 dimensions, the input has 2", shapes={"x": [8]})
         self.refuse(CLASSIFIER, r"shapes do not fit: .*MatMul", shapes={"x": [8, 5]})
 
+    def test_another_size_than_a_reshape_fixes(self) -> None:
+        text = """<ir_version: 9, opset_import: ["" : 18]>
+            g (float[1, 4, 2, 2] x) => (float[1, 16] y) <int64[2] row = {1, 16}> { z = Relu (x)
+              [flat] y = Reshape (z, row) }"""
+        self.assertEqual(graph_file.check(import_onnx(parse(text)).document), [])
+        self.refuse(text, r"node 'flat' of type Reshape makes \[1, 16\] of \[8, 4, 2, 2\]: the model fixes a size",
+                    shapes={"x": [8, 4, 2, 2]})
+
+    def test_another_batch_than_the_file_says(self) -> None:
+        text = """<ir_version: 9, opset_import: ["" : 18]>
+            g (float[1, 4] x) => (float[1, 6] y) <float[4, 6] w> { y = MatMul (x, w) }"""
+        document = import_onnx(parse(text), shapes={"x": [8, 4]}).document
+        self.assertEqual(graph_file.statistics(document)["forward_flops"], 2 * 8 * 4 * 6)
+
     def test_sequences_and_texts(self) -> None:
         self.refuse("""<ir_version: 9, opset_import: ["" : 18]>
             g (float[2] x) => (float[2] y) { s = SequenceConstruct (x)

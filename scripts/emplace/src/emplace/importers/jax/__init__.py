@@ -57,8 +57,8 @@ def read(model: str, options: argparse.Namespace) -> Imported:
         if getattr(options, key) is not None:
             declared[key] = [name for name in listed(getattr(options, key)) if name != "none"]
     if "parameters" not in declared:
-        raise ImportFailure(f"{model}: which arguments of the step are parameters? Say --parameters ARGUMENT (or none), "
-                            f"or return 'parameters'")
+        raise ImportFailure(f"{model}: which arguments of the step are parameters? Say --parameters ARGUMENT "
+                            f"(or none), or return 'parameters'")
     return _import(step.step, step.arguments, declared, not options.no_updates, options.unroll,
                    os.path.basename(model), settings)
 
@@ -69,7 +69,8 @@ def import_jax(step: Callable[..., Any], *arguments: Any, parameters: Sequence[s
     """The graph of one call of a function, jitted or not.
 
     arguments: arrays or jax.ShapeDtypeStruct, in pytrees. parameters, optimizer_state, buffers: which of them are
-    state, see state.py. updates: whether results may be new values of it. unroll: scans of at most so many steps are unrolled. name: of the model, in `source`.
+    state, see state.py. updates: whether results may be new values of it. unroll: scans of at most so many steps are
+    unrolled. name: of the model, in `source`.
     Throws ImportFailure: a declaration that fits no argument, a step that cannot be traced, values that are no arrays,
     the package `jax` missing.
     """
@@ -102,8 +103,8 @@ def _import(step: Callable[..., Any], arguments: Sequence[Any], declared: Mappin
     dropped = converter.run()
     kept = [leaf.name for place, leaf in enumerate(given) if leaf.role != "input" and place not in updates]
     if "backward" not in converter.phase and updates:
-        dropped.append(Dropped("new value of state", len(updates), "results are taken for it by their structure, though "
-                               "there is no backward pass; say --no-updates if they are none"))
+        dropped.append(Dropped("new value of state", len(updates), "results are taken for it by their structure, "
+                               "though there is no backward pass; say --no-updates if they are none"))
     elif "backward" in converter.phase and may_update and kept:
         dropped.append(Dropped(f"state like {kept[0]}", len(kept), "the step returns nothing of the structure of its "
                                "argument: it is not updated"))

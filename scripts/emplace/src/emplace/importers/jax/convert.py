@@ -117,8 +117,8 @@ class Converter:
                 attributes["forward_op"] = op_names[forward[i]]
             self.op_ids[i] = self.builder.op(
                 name, f"jax.{node.primitive}", inputs, outputs, flops=node.flops or 0, bytes_accessed=moved,
-                control_inputs=self._waited_for(i, overwritten) or self._not_before(i), phase=self.phase[i], colocate=label,
-                attributes=attributes)
+                control_inputs=self._waited_for(i, overwritten) or self._not_before(i), phase=self.phase[i],
+                colocate=label, attributes=attributes)
 
     def _add_output(self, i: int, place: int, name: str, is_shown: bool) -> int:
         node = self.flat.nodes[i]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from emplace.importers import Dropped
+from emplace.importers import Dropped, ImportFailure
 from emplace.importers.graph_file import GraphBuilder
 from emplace.importers.onnx import subgraphs
 from emplace.importers.onnx.dtypes import dtype_name, num_bytes
@@ -31,7 +31,10 @@ _RANDOM = frozenset("RandomNormal RandomNormalLike RandomUniform RandomUniformLi
 
 
 def convert(skeleton: Skeleton, types: Types, builder: GraphBuilder) -> list[Dropped]:
-    """Fills the builder; returns what the graph has with less than is known of it, or not at all."""
+    """Fills the builder; returns what the graph has with less than is known of it, or not at all.
+
+    Throws ImportFailure for a reshape that does not fit, which ONNX's inference lets pass.
+    """
     return _Converter(skeleton, types, builder).run()
 
 
@@ -131,6 +134,10 @@ class _Converter:
         view = NodeView(node.op_type, [values.get(tensor) for tensor in node.input],
                         [values.get(tensor) for tensor in node.output], given)
         aliased = self.tensors[node.input[0]] if is_view(view) and node.domain in DEFAULT_DOMAINS else None
+        if aliased is not None and view.inputs[0].num_bytes != view.outputs[0].num_bytes:
+            raise ImportFailure(f"{self.skeleton.label}: node {name!r} of type {node.op_type} makes "
+                                f"{list(view.outputs[0].shape)} of {list(view.inputs[0].shape)}: the model fixes a "
+                                f"size that is not the one given; export it with a dynamic dimension, or leave the sizes")
         inputs = [self.tensors[tensor] for tensor in node.input if tensor]
         attributes = {**given, **self._constant_inputs(node), **self._origin(node, name)}
         outside = []
