@@ -2,14 +2,17 @@
 
 import math
 import pathlib
+import re
 import sys
 import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
 
+from emplace.importers.jax import work  # noqa: E402
 from emplace.importers.jax.work import Equation, Value, bytes_accessed, flops, is_view  # noqa: E402
 
+TABLE = pathlib.Path(__file__).resolve().parents[3] / "framework" / "cost" / "jax_ops.cc"
 SIZES = {"f32": 4, "bf16": 2, "i32": 4, "bool": 1}
 
 
@@ -99,6 +102,19 @@ class Memory(unittest.TestCase):
         self.assertEqual(bytes_accessed(equation("slice", [value(1000, 4)], [value(5, 4)])), 160)
         self.assertEqual(bytes_accessed(equation("reshape", [value(3, 4)], [value(12)])), 0)
         self.assertIsNone(bytes_accessed(equation("add", [value(3), value(3)], [value(3)])))
+
+
+@unittest.skipUnless(TABLE.is_file(), "not in the source tree")
+class ClassesOfCostModels(unittest.TestCase):
+    """The kinds that have a formula here have a class in framework/cost/jax_ops.cc, but for these."""
+
+    def test_every_kind_has_a_class(self) -> None:
+        rules = re.findall(r'\{"([^"]+)", k\w+\}', TABLE.read_text(encoding="utf-8"))
+        self.assertGreater(len(rules), 100)
+        kinds = {*work._PER_RESULT, *work._FORMULAS, *work.NO_FLOPS, *work.VIEWS}
+        unknown = {kind for kind in kinds if not any(
+            kind == rule or rule.endswith("*") and kind.startswith(rule[:-1]) for rule in rules)}
+        self.assertEqual(unknown, {"fft"})
 
 
 if __name__ == "__main__":

@@ -49,23 +49,23 @@ class Equation:
 # FLOP for each element of the result.
 _PER_RESULT = {
     **dict.fromkeys("""abs acos acosh add add_any asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil complex
-        conj cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igammac is_finite le lgamma log
-        log1p logistic lt max min mul ne neg nextafter polygamma pow random_gamma rem round select_n sign sin sinh
-        sqrt square sub tan tanh zeta""".split(), 1),
+        conj cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a igammac is_finite le lgamma
+        log log1p logistic lt max min mul ne neg nextafter polygamma pow random_gamma rem round select_n sign sin
+        sinh sqrt square sub tan tanh zeta""".split(), 1),
     "rsqrt": 2,  # square root, reciprocal
     "clamp": 2,  # two bounds
 }
 # Primitives that compute nothing in floating point: they move, choose or describe data, or make random bits.
 NO_FLOPS = frozenset("""
     and axis_index bitcast_convert_type broadcast_in_dim clz concatenate convert_element_type copy create_token
-    dynamic_slice dynamic_update_slice empty expand_dims gather imag iota name not optimization_barrier or pad
-    population_count pvary random_bits random_fold_in random_seed random_split random_unwrap random_wrap real
-    reduce_and reduce_or reduce_precision reduce_xor reshape rev rng_bit_generator scatter sharding_constraint
-    shift_left shift_right_arithmetic shift_right_logical slice split squeeze stop_gradient threefry2x32 tile
-    transpose xor""".split())
+    device_put dynamic_slice dynamic_update_slice empty expand_dims gather imag iota mulhi name not
+    optimization_barrier or pad population_count pvary random_bits random_fold_in random_seed random_split
+    random_unwrap random_wrap real reduce_and reduce_or reduce_precision reduce_xor reshape rev rng_bit_generator
+    rng_uniform scatter sharding_constraint shift_left shift_right_arithmetic shift_right_logical slice split squeeze
+    stack stop_gradient threefry2x32 tile transpose unstack xor""".split())
 # Primitives whose results are their operands, one each, under other names or shapes.
-VIEWS = frozenset("""bitcast_convert_type expand_dims name optimization_barrier pvary random_unwrap random_wrap reshape
-    sharding_constraint squeeze stop_gradient""".split())
+VIEWS = frozenset("""bitcast_convert_type device_put expand_dims name optimization_barrier pvary random_unwrap
+    random_wrap reshape sharding_constraint squeeze stop_gradient""".split())
 
 
 def is_view(equation: Equation) -> bool:
@@ -165,15 +165,16 @@ def _matrices(numerator: int, denominator: int) -> Callable[[Equation], int]:
 _FORMULAS: dict[str, Callable[[Equation], int]] = {
     "dot_general": _dot_general, "conv_general_dilated": _convolution,
     "ragged_dot": lambda e: 2 * e.out * e.operands[0].shape[-1],
-    **dict.fromkeys("reduce_sum reduce_prod reduce_max reduce_min argmax argmin".split(), _reduce),
+    **dict.fromkeys("reduce reduce_sum reduce_prod reduce_max reduce_min argmax argmin".split(), _reduce),
     **dict.fromkeys("cumsum cumprod cummax cummin".split(), lambda e: e.operands[0].elements),
     "cumlogsumexp": lambda e: 4 * e.operands[0].elements,
-    **dict.fromkeys("reduce_window_sum reduce_window_max reduce_window_min".split(), _window),
+    **dict.fromkeys("reduce_window reduce_window_sum reduce_window_max reduce_window_min".split(), _window),
     "select_and_scatter_add": _select_and_scatter, "select_and_gather_add": _window,
-    "integer_pow": _integer_pow, "sort": _sort, "top_k": lambda e: e.operands[0].elements,
+    "integer_pow": _integer_pow, "sort": _sort,
+    **dict.fromkeys(("top_k", "approx_top_k"), lambda e: e.operands[0].elements),  # one comparison each, at least
     # Operands: what is written to, indices, updates.
-    **dict.fromkeys("scatter-add scatter_add scatter-mul scatter_mul scatter-min scatter_min scatter-max scatter_max"
-                    .split(), lambda e: e.operands[2].elements),
+    **dict.fromkeys([f"scatter{dash}{what}" for dash in "-_" for what in ("add", "sub", "mul", "min", "max")],
+                    lambda e: e.operands[2].elements),
     "fft": _fft, "cholesky": _matrices(1, 3), "lu": _matrices(2, 3),
     "triangular_solve": lambda e: e.out * e.operands[0].shape[-1],
 }

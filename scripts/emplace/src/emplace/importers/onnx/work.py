@@ -117,7 +117,9 @@ def is_view(node: NodeView) -> bool:
         return False
     if node.kind in VIEWS:
         return True
-    if node.kind in ("Cast", "CastLike", "BitCast"):
+    if node.kind == "BitCast":
+        return node.inputs[0].num_bytes == node.outputs[0].num_bytes
+    if node.kind in ("Cast", "CastLike"):
         return node.inputs[0].dtype == node.outputs[0].dtype
     # Training mode is a constant input that is true; the mask, if wanted, makes it an op with work to do.
     return node.kind == "Dropout" and all(value is None for value in node.outputs[1:]) \
