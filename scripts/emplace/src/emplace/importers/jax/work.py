@@ -48,10 +48,10 @@ class Equation:
 
 # FLOP for each element of the result.
 _PER_RESULT = {
-    **dict.fromkeys("""abs acos acosh add add_any asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil complex
-        conj cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a igammac is_finite le lgamma
-        log log1p logistic lt max min mul ne neg nextafter polygamma pow random_gamma rem round select_n sign sin
-        sinh sqrt square sub tan tanh zeta""".split(), 1),
+    **dict.fromkeys("""abs acos acosh add add_any asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil
+        complex conj cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a
+        igammac is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter polygamma pow
+        random_gamma rem round select_n sign sin sinh sqrt square sub tan tanh zeta""".split(), 1),
     "rsqrt": 2,  # square root, reciprocal
     "clamp": 2,  # two bounds
 }

@@ -135,9 +135,10 @@ class _Converter:
                         [values.get(tensor) for tensor in node.output], given)
         aliased = self.tensors[node.input[0]] if is_view(view) and node.domain in DEFAULT_DOMAINS else None
         if aliased is not None and view.inputs[0].num_bytes != view.outputs[0].num_bytes:
-            raise ImportFailure(f"{self.skeleton.label}: node {name!r} of type {node.op_type} makes "
-                                f"{list(view.outputs[0].shape)} of {list(view.inputs[0].shape)}: the model fixes a "
-                                f"size that is not the one given; export it with a dynamic dimension, or leave the sizes")
+            before, after = list(view.inputs[0].shape), list(view.outputs[0].shape)
+            raise ImportFailure(f"{self.skeleton.label}: node {name!r} of type {node.op_type} makes {after} of "
+                                f"{before}: the model fixes a size that is not the one given; export it with a dynamic "
+                                f"dimension, or leave the sizes")
         inputs = [self.tensors[tensor] for tensor in node.input if tensor]
         attributes = {**given, **self._constant_inputs(node), **self._origin(node, name)}
         outside = []
