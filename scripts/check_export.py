@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         framework = str(document.get("source", {}).get("framework", ""))
         if not framework.startswith(("torch", "tensorflow")):
             raise OSError(f"{options.graph}: made by {framework or 'no framework'}, expected a "
-                          "graph of export_torch.py or export_tensorflow.py")
+                          "graph of export_torch.py or of emplace import --from tensorflow")
         check = check_torch if framework.startswith("torch") else check_tensorflow
         lines = check(export, document, options)
     except ExportError as error:
@@ -206,11 +206,13 @@ def run_step(setup: Any, main: str) -> None:
 
 def check_tensorflow(device_of: Mapping[str, str | int], document: Mapping[str, Any],
                      options: argparse.Namespace) -> list[str]:
-    import export_tensorflow
+    from emplace.importers import ImportFailure
+    from emplace.importers.tensorflow import request
 
     try:
-        _, _, step = export_tensorflow.build_step(tensorflow_request(document["source"], options))
-    except export_tensorflow.UsageError as error:
+        asked = tensorflow_request(document["source"], options)
+        _, _, step = request.build_step(asked.model, asked)
+    except ImportFailure as error:
         raise OSError(error) from error
     names = [op["name"] for op in document["ops"]]
     built = {op.name for op in step.graph.get_operations()}
@@ -231,17 +233,20 @@ def check_tensorflow(device_of: Mapping[str, str | int], document: Mapping[str, 
 
 
 def tensorflow_request(source: Mapping[str, Any], options: argparse.Namespace) -> Any:
-    """The arguments with which export_tensorflow.py makes the graph's step again."""
-    import export_tensorflow
+    """The arguments with which `emplace import --from tensorflow` makes the graph's step again."""
+    from emplace.importers.tensorflow import request
 
-    parse = export_tensorflow.make_parser().parse_args
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model")
+    request.add_arguments(parser)
+    parse = parser.parse_args
     if options.graphdef is not None:
-        return parse(["--graphdef", options.graphdef, "--loss", str(source.get("loss")),
+        return parse([options.graphdef, "--loss", str(source.get("loss")),
                       "--train-op", str(source.get("train_op"))])
     what = [str(source.get("model"))]
     if options.module is not None:
-        what = ["--module", options.module, "--function", options.function]
-    for key in (*export_tensorflow.OPTIONS, *export_tensorflow.CHOICES):
+        what = [options.module, "--function", options.function]
+    for key in (*request.OPTIONS, *request.CHOICES):
         if key in source:
             what += [f"--{key}", str(0 if source[key] is None else source[key])]
     if "aux" in source:

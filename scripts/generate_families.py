@@ -12,8 +12,8 @@ from typing import Any, Sequence
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "emplace" / "src"))
 
-from emplace.importers import graph_file  # noqa: E402
-from export_tensorflow import UsageError, import_tensorflow
+from emplace.importers import ImportFailure, graph_file  # noqa: E402
+from emplace.importers.tensorflow import load_tensorflow  # noqa: E402
 from families import FAMILIES, GRAPHS, Architecture, Family, draw, files, graph_name
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -40,6 +40,10 @@ examples
 exit codes: 0 done; 1 a file could not be written, or --check found a difference; 2 the request is
 wrong.
 """
+
+
+class UsageError(Exception):
+    """The request is wrong: exit code 2."""
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -128,7 +132,7 @@ def generate(arguments: argparse.Namespace, families: list[Family], indices: lis
         source = provenance(family, arguments.seed, index)
         state = "kept"
         if not is_there(path, {**source, **architecture}, arguments.force):
-            import_tensorflow()  # a missing package is said before folders are made
+            load_tensorflow()  # a missing package is said before folders are made
             from families.export import graph_document
             path.parent.mkdir(parents=True, exist_ok=True)
             document = graph_document(family, architecture, f"{family.name}_{graph_name(index)}",
@@ -191,7 +195,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_table(arguments, families, indices)
         else:
             generate(arguments, families, indices)
-    except (UsageError, files.FileError) as error:
+    except (UsageError, ImportFailure, files.FileError) as error:
         print(f"generate_families: {error}", file=sys.stderr)
         return 2
     except OSError as error:

@@ -51,7 +51,7 @@ FAMILIES = {family.name: family for family in (
            {"optimizer": "sgd", "clip": 0.25, "aggregation": "add_n"}, train=17, groups=128),
     Family("nmt", "LSTM translation with attention of varied depth, width and length",
            architectures.draw_nmt, "emplace.importers.tensorflow.models.nmt",
-           # As scripts/export_tensorflow.py trains it.
+           # As `emplace import --from tensorflow` trains it.
            {"optimizer": "adam", "clip": 5.0, "aggregation": "add_n"}, train=5, groups=160))}
 
 

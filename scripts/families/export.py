@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emplace.importers import graph_file
-from export_tensorflow import import_tensorflow
+from emplace.importers.tensorflow import load_tensorflow
 from families import Architecture, Family
 
 
@@ -14,9 +14,9 @@ def graph_document(family: Family, architecture: Architecture, name: str,
     """The graph `name` as plain data; the same for the same arguments. Needs TensorFlow.
 
     provenance: stands under `source`, besides framework and architecture.
-    Throws export_tensorflow.UsageError if TensorFlow is missing.
+    Throws emplace.importers.ImportFailure if TensorFlow is missing.
     """
-    tf = import_tensorflow()
+    tf = load_tensorflow()
     from emplace.importers.tensorflow import convert, train_step
     graph = tf.Graph()
     with graph.as_default():

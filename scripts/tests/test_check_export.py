@@ -164,13 +164,13 @@ class TorchTest(Folder):
 class TensorFlowTest(Folder):
     def setUp(self) -> None:
         super().setUp()
-        import export_tensorflow
+        from emplace.importers import command
 
         self.net = self.write("net.py", textwrap.dedent(TENSORFLOW_NET))
         self.exported = os.path.join(self.folder, "exported.json")
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            self.assertEqual(export_tensorflow.main(
-                ["--module", self.net, "-o", self.exported, "--batch", "4"]), 0)
+            self.assertEqual(command.main(
+                ["--from", "tensorflow", self.net, "-o", self.exported, "--batch", "4"]), 0)
         self.names = [op["name"] for op in graph_file.read(self.exported)["ops"]]
 
     def spread(self) -> dict[str, str]:

@@ -352,7 +352,7 @@ class WithoutTensorFlow(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             status, _, err = run("--family", "ptb", "--only", "0", "--output", folder)
             self.assertEqual(status, 2)
-            self.assertIn("the package 'tensorflow' is missing", err)
+            self.assertIn("the Python package 'tensorflow' is missing", err)
             self.assertEqual(os.listdir(folder), [])
 
 

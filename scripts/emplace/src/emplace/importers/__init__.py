@@ -83,6 +83,8 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format("jax", "FILE.py:FUNCTION, which returns a JAX training step and its arguments", packages=("jax",)),
     Format("onnx", "an .onnx file; weights in external files may be missing", endings=(".onnx",), packages=("onnx",)),
+    Format("tensorflow", "a network of the menu, FILE.py:FUNCTION (TensorFlow 1 style), a GraphDef",
+           endings=(".pb", ".pbtxt"), packages=("tensorflow",)),
 )
 
 

@@ -1,4 +1,4 @@
-"""The networks that `export_tensorflow.py` knows, as functions that build a forward pass.
+"""The networks that `emplace import --from tensorflow` knows, as functions that build a forward pass.
 
 A model is a module with `build(options) -> loss`, which adds ops to the default `tf.Graph` with
 `tf.compat.v1` variables and returns the scalar loss; one entry of `MODELS` names it. TensorFlow is
