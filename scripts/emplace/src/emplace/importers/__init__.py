@@ -85,6 +85,8 @@ FORMATS: tuple[Format, ...] = (
     Format("onnx", "an .onnx file; weights in external files may be missing", endings=(".onnx",), packages=("onnx",)),
     Format("tensorflow", "a network of the menu, FILE.py:FUNCTION (TensorFlow 1 style), a GraphDef",
            endings=(".pb", ".pbtxt"), packages=("tensorflow",)),
+    Format("keras", "a saved model of Keras 3, FILE.py:FUNCTION, or a network of keras.applications",
+           endings=(".keras",), packages=("tensorflow", "keras")),
 )
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import collections
 import math
 import re
-from typing import Any, Iterable
+from typing import Any, Iterable, Sequence
 
 import tensorflow as tf
 
@@ -41,7 +41,7 @@ _ATTRIBUTES: dict[str, Any] = {
     "strides": None, "padding": None, "ksize": None, "data_format": None, "axis": None,
     "epsilon": None, "dilations": [1, 1, 1, 1], "explicit_paddings": [], "transpose_a": False,
     "transpose_b": False, "adj_x": False, "adj_y": False, "is_training": True, "batch_dims": 0,
-    "keep_dims": False, "use_nesterov": False, "squeeze_dims": [], "begin_mask": 0, "end_mask": 0,
+    "keep_dims": False, "use_nesterov": False, "equation": None, "squeeze_dims": [], "begin_mask": 0, "end_mask": 0,
     "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0, "alpha": None, "mode": None}
 # Constant inputs that kernels need: kind -> {attribute: input index}.
 _OPERANDS: dict[str, dict[str, int]] = {
@@ -70,7 +70,8 @@ class _Converter:
         self.operations = _sums_early([op for op in step.graph.get_operations()
                                        if op.name in needed])
         backward = [op for op in self.operations if step.stage_of(op) == "backward"]
-        self.forward = {op.name for op in ancestors([step.loss.op, *backward])}
+        self.forward = {op.name for op in ancestors([*(output.op for output in step.outputs), *backward])}
+        self.outputs = {output.name for output in step.outputs}
         self.values: dict[str, tuple[int, Value]] = {}  # by TensorFlow's tensor name
         self.bounds: set[str] = set()                   # tensors whose shape is an upper bound
         self.op_ids: dict[str, int] = {}
@@ -79,11 +80,12 @@ class _Converter:
 
     def run(self) -> dict[str, list[int]]:
         groups = self._colocation_groups()
-        for op in self.operations:
+        for op in self.operations:  # before what a loop keeps is found to have no size
             if op.type in _CONTROL_FLOW:
                 raise ModelError(f"op {op.name!r} is a {op.type}: functions, loops and conditions "
                                  f"cannot be placed op by op; unroll the loop, or build with plain "
                                  f"TensorFlow 1 ops instead of tf.function or Keras layers")
+        for op in self.operations:
             if op.type == "Placeholder":
                 self._add_values(op, "input")
             elif op.type in _VARIABLES or op.type == "Const":
@@ -116,8 +118,8 @@ class _Converter:
         writes_state = bool(inputs) and inputs[0][1].is_state and op.type not in VIEWS \
             and (not op.outputs or op.outputs[0].dtype._is_ref_dtype)
         role = "output" if writes_state else "activation"
-        alias = inputs[0][0] if writes_state or (op.type in VIEWS and inputs) else None
-        outputs = self._add_values(op, role, alias)
+        aliases = [tensor for tensor, _ in inputs] if op.type in VIEWS else [inputs[0][0]] if writes_state else []
+        outputs = self._add_values(op, role, aliases[:1] if op.type != "IdentityN" else aliases)
         if writes_state and not op.outputs:  # writing through a resource handle has no output
             variable = inputs[0]
             dtype = self.builder.tensors[variable[0]].dtype
@@ -160,8 +162,8 @@ class _Converter:
             return None
         return None if value is None else int(value)
 
-    def _add_values(self, op: tf.Operation, role: str, alias: int | None = None) -> list[int]:
-        """Adds the tensors of an op's outputs; only the first can be an alias."""
+    def _add_values(self, op: tf.Operation, role: str, aliases: Sequence[int] = ()) -> list[int]:
+        """Adds the tensors of an op's outputs; the first ones are aliases of `aliases`."""
         ids = []
         is_variable = op.type in _VARIABLES
         for index, output in enumerate(op.outputs):
@@ -179,12 +181,12 @@ class _Converter:
                 shape = self._static_shape(op, index)
             name = op.name if index == 0 else f"{op.name}:{index}"
             output_role = role
-            if output.name == self.step.loss.name:
+            if output.name in self.outputs:
                 output_role = "output"
             elif role == "activation" and op.name in self.gradients and dtype.is_floating:
                 output_role = "gradient"
             tensor = self.builder.tensor(name, shape, _DTYPES[dtype], role=output_role,
-                                         alias_of=alias if index == 0 else None)
+                                         alias_of=aliases[index] if index < len(aliases) else None)
             ids.append(tensor)
             size = math.prod(shape) * DTYPE_BYTES[_DTYPES[dtype]]
             self.values[output.name] = (tensor, Value(shape, size, is_state))
@@ -209,6 +211,10 @@ class _Converter:
         if op.type.startswith("FusedBatchNorm"):  # reserve_space_3: empty but for one cuDNN mode
             return [0]
         if op.type in ("Unique", "UniqueV2") or op.type in VIEWS:
+            return inputs[index if op.type == "IdentityN" else 0]
+        if op.type == "BroadcastGradientArgs":  # at most all axes
+            return [max(shape[0] for shape in inputs)]
+        if op.type in ("Sum", "Mean", "Max", "Prod"):  # over axes that are not known: at most none
             return inputs[0]
         if op.type == "UnsortedSegmentSum":  # at most one segment a row
             return [inputs[0][0], *inputs[0][len(inputs[1]):]]
@@ -258,6 +264,8 @@ class _Converter:
             for value in op.inputs:
                 if value.dtype == tf.resource or value.dtype._is_ref_dtype:
                     parent[find(op.name)] = find(value.op.name)
+        for variable, other in self.step.together.items():
+            parent[find(variable)] = find(other)
         members = collections.defaultdict(list)
         for op in self.operations:
             if op.name in parent:

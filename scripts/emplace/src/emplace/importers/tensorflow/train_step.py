@@ -30,16 +30,23 @@ AGGREGATIONS = {"add_n": tf1.AggregationMethod.ADD_N,
 class TrainStep:
     """A whole step in `graph`: running `fetches` runs all of it.
 
+    outputs: what the step is for: the loss; of an inference the results.
     stage_of(op): "forward", "backward" or "update", by where the op was made.
-    slots: names of optimiser variables; parameters: names of trainable ones.
+    slots: names of optimiser variables; parameters: names of trainable ones. together: variables
+    that share their device with another one, by name, where no op says so.
     """
 
     graph: tf.Graph
-    loss: tf.Tensor
+    outputs: list[tf.Tensor]
     fetches: list[tf.Operation]
     stage_of: Callable[[tf.Operation], str]
     parameters: set[str]
     slots: set[str]
+    together: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def loss(self) -> tf.Tensor:
+        return self.outputs[0]
 
 
 def check_loss(loss: Any) -> tf.Tensor:
@@ -86,7 +93,7 @@ def complete(graph: tf.Graph, loss: tf.Tensor, optimizer: str, clip: float | Non
 
     parameters = {variable.op.name for variable in tf1.trainable_variables()}
     slots = {variable.op.name for variable in tf1.global_variables()} - before
-    return TrainStep(graph, loss, [train, loss.op], stage_of, parameters, slots)
+    return TrainStep(graph, [loss], [train, loss.op], stage_of, parameters, slots)
 
 
 _GRADIENT_SCOPE = re.compile(r"(^|/)gradients(_\d+)?/")
@@ -129,7 +136,7 @@ def from_graph_def(graph: tf.Graph, loss_name: str, train_name: str) -> TrainSte
         scope, _, last = name.rpartition("/")
         if scope in parameters or _POWER.fullmatch(last):
             slots.add(name)
-    return TrainStep(graph, loss_op.outputs[0], [train, loss_op], stage_of, parameters,
+    return TrainStep(graph, [loss_op.outputs[0]], [train, loss_op], stage_of, parameters,
                      slots - parameters)
 
 

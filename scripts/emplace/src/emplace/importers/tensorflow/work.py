@@ -39,7 +39,7 @@ class OpView:
 _PER_OUTPUT = {
     **dict.fromkeys("""Add AddV2 Sub Mul RealDiv Div DivNoNan Maximum Minimum Neg Square Sqrt
         Reciprocal Inv Exp Log Log1p Abs Sign Pow Tanh Sigmoid Erf Sin Cos Floor Relu Relu6
-        LeakyRelu ReluGrad Relu6Grad BiasAdd Less LessEqual Greater GreaterEqual Equal NotEqual
+        LeakyRelu ReluGrad Relu6Grad Erfc Expm1 Tan Ceil Round Rint BiasAdd Less LessEqual Greater GreaterEqual Equal NotEqual
         Select SelectV2""".split(), 1),
     "Rsqrt": 2,              # square root, reciprocal
     "SquaredDifference": 2,  # (a - b)^2
@@ -75,10 +75,10 @@ NO_FLOPS = frozenset("""
     RandomUniform RandomUniformInt Range Rank ReadVariableOp Reshape ResourceGather ReverseSequence
     ReverseV2 Shape ShapeN Size Slice Snapshot Split SplitV Squeeze StatelessRandomUniformV2
     StopGradient StridedSlice StridedSliceGrad Tile Transpose TruncatedNormal Unique UniqueV2 Unpack
-    VariableShape Where ZerosLike ScatterUpdate ResourceScatterUpdate ScatterNd""".split())
+    StatelessRandomGetKeyCounter VariableShape Where ZerosLike ScatterUpdate ResourceScatterUpdate ScatterNd""".split())
 
 # Kinds whose output is their first input under another name or shape; TensorFlow shares the buffer.
-VIEWS = frozenset("""ExpandDims Identity PlaceholderWithDefault PreventGradient ReadVariableOp
+VIEWS = frozenset("""ExpandDims Identity IdentityN PlaceholderWithDefault PreventGradient ReadVariableOp
     Reshape Snapshot Squeeze StopGradient""".split())
 
 # Kinds that look at shapes only, or at nothing.
@@ -136,6 +136,24 @@ def _reduce(op: OpView) -> int:
     return max(0, op.inputs[0].elements - op.outputs[0].elements)
 
 
+def _einsum(op: OpView) -> int:
+    """A multiply-add for every combination of the letters; one input: as many additions as are summed."""
+    equation = op.attributes["equation"].replace(" ", "").replace("...", ".")
+    terms = equation.partition("->")[0].split(",")
+    sizes: dict[str, int] = {}
+    for term, value in zip(terms, op.inputs):
+        shape = list(value.shape)
+        before, dots, after = term.partition(".")
+        sizes.update(zip(before, shape))
+        sizes.update(zip(reversed(after), reversed(shape)))
+        if dots:
+            middle = math.prod(shape[len(before):len(shape) - len(after)])
+            sizes["."] = max(middle, sizes.get(".", 1))
+    if len(op.inputs) == 1:
+        return _reduce(op)
+    return 2 * math.prod(sizes.values())
+
+
 _FORMULAS: dict[str, Callable[[OpView], int]] = {
     "MatMul": _matmul, "BatchMatMul": _matmul, "BatchMatMulV2": _matmul, "BatchMatMulV3": _matmul,
     "Conv2D": _conv2d, "Conv2DBackpropInput": _conv2d_backprop_input,
@@ -143,6 +161,7 @@ _FORMULAS: dict[str, Callable[[OpView], int]] = {
     "DepthwiseConv2dNative": _depthwise(-1, "input"),
     "DepthwiseConv2dNativeBackpropInput": _depthwise(2, "input"),
     "DepthwiseConv2dNativeBackpropFilter": _depthwise(2, "output"),
+    "Einsum": _einsum, "Cumsum": lambda op: op.inputs[0].elements,
     "AvgPool": _pool, "MaxPool": _pool,
     "AvgPoolGrad": _avg_pool_grad, "MaxPoolGrad": _max_pool_grad,
     "Sum": _reduce, "Prod": _reduce, "Max": _reduce, "Min": _reduce, "ArgMax": _reduce,

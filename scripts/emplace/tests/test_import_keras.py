@@ -1,0 +1,333 @@
+"""Tests of `emplace import --from keras`: published figures, hand calculations, refusals.
+
+What needs TensorFlow and Keras is skipped, loudly, without them.
+"""
+
+import contextlib
+import importlib.util
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCES = pathlib.Path(__file__).resolve().parents[1] / "src"
+sys.path.insert(0, str(SOURCES))
+
+from emplace import importers  # noqa: E402
+from emplace.importers import command, graph_file  # noqa: E402
+from emplace.importers.tensorflow.work import OpView, Value, flops  # noqa: E402
+
+needs_keras = unittest.skipUnless(
+    importlib.util.find_spec("tensorflow") and importlib.util.find_spec("keras"),
+    "SKIPPED, NOT TESTED: tensorflow or keras is missing; pip install -r scripts/requirements-tensorflow.txt")
+
+MODELS = '''
+import keras
+import tensorflow as tf
+from keras import layers
+
+def build():
+    x = layers.Input([6])
+    y = layers.Dense(3, use_bias=True, name="dense")(x)
+    model = keras.Model(x, y)
+    model.compile("adam", "mse")
+    return model
+
+def not_compiled():
+    return keras.Sequential([layers.Input([6]), layers.Dense(3)])
+
+def text():
+    model = keras.Sequential([layers.Input([None], dtype="int32"), layers.Embedding(50, 8), layers.LSTM(4),
+                              layers.Dense(2, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+def transformer(batch):
+    x = layers.Input([5, 12])
+    y = layers.LayerNormalization(name="norm")(x + layers.MultiHeadAttention(3, 4, name="attention")(x, x))
+    z = layers.Dense(12, name="narrow")(layers.Dense(48, "gelu", name="wide")(y))
+    model = keras.Model(x, layers.Add()([y, z]))
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse")
+    return model
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = layers.Dense(7), layers.Dense(2)
+
+    @tf.function
+    def helper(self, x):
+        return tf.nn.relu(x) * 2.0
+
+    def call(self, pair, training=False):
+        return self.b(self.helper(self.a(pair["left"])) + tf.stop_gradient(self.a(pair["right"])))
+
+def own():
+    model = Own()
+    model.compile("rmsprop", "mse")
+    spec = tf.TensorSpec([None, 3], tf.float32)
+    return model, {"left": spec, "right": spec}
+
+def shapeless():
+    return Own()
+
+def frozen():
+    model = build()
+    model.get_layer("dense").trainable = False
+    return model
+
+class Looping(keras.Model):
+    def build(self, shape):
+        self.w = self.add_weight(shape=[])
+
+    def call(self, x):
+        return keras.ops.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * self.w), (0, x))[1]
+
+def loop():
+    model = Looping()
+    model.compile("sgd", "mse")
+    return model, tf.TensorSpec([None, 3], tf.float32)
+
+def number():
+    return 3
+'''
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Exit code and standard error of `emplace import --from keras`, run in this process."""
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err):
+        try:
+            status = command.main(["--from", "keras", *arguments])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+    return status, err.getvalue()
+
+
+def matrix_work(document: dict, phase: str = "forward") -> float:
+    """FLOP of convolutions and matrix products in a phase."""
+    return sum(op.get("flops", 0) for op in document["ops"] if op.get("phase", "forward") == phase
+               and ("Conv" in op["kind"] or "MatMul" in op["kind"] or op["kind"] == "Einsum"))
+
+
+class Einsum(unittest.TestCase):
+    """Formulas by hand; TensorFlow is not needed."""
+
+    def flops(self, equation: str, inputs: list[list[int]], output: list[int]) -> int | None:
+        return flops(OpView("Einsum", [Value(shape, 0) for shape in inputs], [Value(output, 0)], {"equation": equation}))
+
+    def test_products(self) -> None:
+        # abc,cde->abde, [2, 3, 4] x [4, 5, 6]: 2 * 2 * 3 * 4 * 5 * 6
+        self.assertEqual(self.flops("abc,cde->abde", [[2, 3, 4], [4, 5, 6]], [2, 3, 5, 6]), 1440)
+        # the dots stand for [2, 3]: 2 * (2 * 3) * 4 * 5 * 7
+        self.assertEqual(self.flops("...ab, bc -> ...ac", [[2, 3, 4, 5], [5, 7]], [2, 3, 4, 7]), 1680)
+
+    def test_a_sum(self) -> None:
+        self.assertEqual(self.flops("ab->a", [[3, 5]], [3]), 15 - 3)
+
+
+class Refusals(unittest.TestCase):
+    def test_a_missing_package_is_named_with_the_command(self) -> None:
+        result = subprocess.run([sys.executable, "-S", "-m", "emplace", "import", "--from", "keras", "ResNet50"],
+                                capture_output=True, text=True,
+                                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)})
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("the Python package 'tensorflow' is missing", result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1)
+
+    def test_wrong_options(self) -> None:
+        for arguments, expected in ((["ResNet50", "--batch", "0"], "--batch is 0, expected a whole number >= 1"),
+                                    ([], "name a MODEL: FILE.keras"),
+                                    (["ResNet50", "--length", "-2"], "--length is -2")):
+            with self.subTest(arguments):
+                status, err = run(*arguments)
+                self.assertEqual(status, 2)
+                self.assertIn(expected, err)
+
+
+@needs_keras
+class Applications(unittest.TestCase):
+    """The figures that the papers and keras.applications publish: parameters, multiply-adds an image."""
+
+    def check(self, name: str, inference: bool, parameters: int, total: int, giga: float, delta: float) -> dict:
+        imported = importers.read(name, "keras", batch=1, inference=inference)
+        document = imported.document
+        self.assertEqual(graph_file.check(document), [])
+        figures = graph_file.statistics(document)
+        self.assertEqual(figures["parameters"], parameters)
+        statistics = sum(tensor["bytes"] // 4 for tensor in document["tensors"] if tensor.get("role") == "buffer"
+                         and "moving_" in tensor["name"])
+        self.assertEqual(parameters + statistics, total)
+        self.assertAlmostEqual(matrix_work(document) / 2e9, giga, delta=delta)
+        self.assertEqual(imported.dropped, [])
+        return document
+
+    def test_resnet50(self) -> None:
+        # keras.io: 25,636,712 parameters, 53,120 of them moving averages. He et al., Table 1: 3.8 * 10^9.
+        self.check("ResNet50", True, 25_583_592, 25_636_712, 3.86, 0.01)
+
+    def test_densenet121(self) -> None:
+        # keras.io: 8,062,504 parameters, 83,648 of them moving averages; 2.83 G multiply-adds.
+        self.check("DenseNet121", True, 7_978_856, 8_062_504, 2.83, 0.01)
+
+    def test_mobilenet_v2_training(self) -> None:
+        # keras.io: 3,538,984 parameters, 34,112 of them moving averages. Sandler et al., Table 4: 300 M.
+        document = self.check("MobileNetV2", False, 3_504_872, 3_538_984, 0.300, 0.002)
+        figures = graph_file.statistics(document)
+        # Adam keeps two values of each parameter, a step count (i64) and a learning rate (f32).
+        self.assertEqual(figures["optimizer_state_bytes"], 2 * 4 * 3_504_872 + 8 + 4)
+        # Every product has two gradients, but that of the images is not needed: conv1 32 x 112 x 112 x 27 MACs.
+        forward = matrix_work(document)
+        self.assertEqual(matrix_work(document, "backward"), 2 * forward - 2 * 32 * 112 * 112 * 27)
+
+
+@needs_keras
+class Models(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.module = self.folder / "models.py"
+        self.module.write_text(MODELS)
+
+    def imported(self, function: str, **options) -> importers.Imported:
+        imported = importers.read(f"{self.module}:{function}", "keras", **options)
+        self.assertEqual(graph_file.check(imported.document), [])
+        return imported
+
+    def test_a_dense_layer_op_by_op(self) -> None:
+        document = self.imported("build", batch=4).document
+        tensors = document["tensors"]
+        ops = {op["name"]: op for op in document["ops"]}
+        kernel = ops["dense/kernel"]
+        self.assertEqual((kernel["kind"], tensors[kernel["outputs"][0]]["role"]), ("parameter", "parameter"))
+        product = next(op for op in document["ops"] if op["kind"] == "MatMul" and op.get("phase") is None)
+        self.assertEqual(product["flops"], 2 * 4 * 6 * 3)
+        gradient = [op for op in document["ops"] if op["kind"] == "MatMul" and op.get("phase") == "backward"]
+        self.assertEqual([op["flops"] for op in gradient], [2 * 4 * 6 * 3])  # of the kernel; x needs none
+        self.assertEqual(gradient[0]["attributes"]["forward_op"], product["name"])
+        writes = [op for op in document["ops"] if op["kind"].startswith("Assign")]
+        for op in writes:
+            self.assertEqual(op["phase"], "update")
+            self.assertEqual(tensors[op["outputs"][0]]["alias_of"], op["inputs"][0])
+        # Kernel, its two slots and what reads and writes them are together.
+        together = {op["name"] for op in document["ops"] if op.get("colocate") == "dense/kernel"
+                    and op["kind"] == "parameter"}
+        self.assertEqual(len(together), 3, together)
+        figures = graph_file.statistics(document)
+        self.assertEqual(figures["parameters"], 6 * 3 + 3)
+        self.assertEqual(figures["optimizer_state_bytes"], 2 * 4 * 21 + 8 + 4)
+        self.assertEqual(figures["input_bytes"], 4 * (4 * 6 + 4 * 3))
+        outputs = [t["name"] for t in tensors if t.get("role") == "output" and "alias_of" not in t]
+        self.assertEqual(len(outputs), 1, outputs)  # the loss
+
+    def test_an_lstm_is_unrolled(self) -> None:
+        imported = self.imported("text", batch=2, length=7)
+        self.assertEqual([str(d) for d in imported.dropped],
+                         ["loops of recurrent layers x 1: unrolled: every time step has ops of its own"])
+        figures = graph_file.statistics(imported.document)
+        # Table, cell (x and h to four gates, biases), classes.
+        self.assertEqual(figures["parameters"], 50 * 8 + (8 + 4) * 16 + 16 + 4 * 2 + 2)
+        # Seven steps of [2, 8] x [8, 16] and [2, 4] x [4, 16], then [2, 4] x [4, 2].
+        self.assertEqual(matrix_work(imported.document), 2 * (7 * 2 * (8 + 4) * 16 + 2 * 4 * 2))
+        self.assertIn("GatherV2", {op["kind"] for op in imported.document["ops"]})
+
+    def test_a_transformer_block(self) -> None:
+        imported = self.imported("transformer", batch=2)
+        self.assertEqual(imported.dropped, [])
+        figures = graph_file.statistics(imported.document)
+        # Query, key, value, output (width 12, three heads of 4) and biases; norm; 12 -> 48 -> 12.
+        self.assertEqual(figures["parameters"], 4 * (12 * 12 + 12) + 2 * 12 + 12 * 48 + 48 + 48 * 12 + 12)
+        # A token: four products 12 x 12, two 12 x 48; and in each head 5 scores and 5 sums of width 4.
+        tokens = 2 * 5
+        self.assertEqual(matrix_work(imported.document), 2 * tokens * (4 * 144 + 2 * 576 + 2 * 3 * 5 * 4))
+        self.assertEqual(matrix_work(imported.document, "backward"),
+                         2 * matrix_work(imported.document) - 2 * tokens * 3 * 144)  # x itself needs none
+        self.assertEqual(figures["optimizer_state_bytes"], 4 * figures["parameters"] + 8 + 4)
+
+    def test_a_class_of_ones_own_with_a_function_that_is_inlined(self) -> None:
+        document = self.imported("own", batch=4).document
+        self.assertEqual(graph_file.statistics(document)["parameters"], 3 * 7 + 7 + 7 * 2 + 2)
+        kinds = {op["kind"] for op in document["ops"]}
+        self.assertFalse({kind for kind in kinds if "Call" in kind}, kinds)
+        self.assertEqual(sum(op["kind"] == "Relu" for op in document["ops"]), 1)
+        self.assertEqual(sum(op["kind"] == "ReluGrad" for op in document["ops"]), 1)
+        relu = next(op for op in document["ops"] if op["kind"] == "Relu")
+        self.assertEqual((relu["flops"], relu.get("phase", "forward")), (28, "forward"))
+        back = next(op for op in document["ops"] if op["kind"] == "ReluGrad")
+        self.assertEqual(back["phase"], "backward")
+        # left: 4 x 3 x 7 and its weight's gradient; right the same without; 4 x 7 x 2 and two gradients.
+        self.assertEqual(matrix_work(document), 2 * (2 * 84 + 56))
+        self.assertEqual(matrix_work(document, "backward"), 2 * (84 + 2 * 56))
+
+    def test_inference(self) -> None:
+        document = self.imported("not_compiled", batch=4, inference=True).document
+        figures = graph_file.statistics(document)
+        self.assertEqual((figures["backward_ops"], figures["update_ops"], figures["output_bytes"]), (0, 0, 4 * 3 * 4))
+        self.assertTrue(document["source"]["inference"])
+
+    def test_frozen_weights_are_parameters_without_gradient(self) -> None:
+        document = self.imported("frozen", batch=4, inference=True).document
+        self.assertEqual(graph_file.statistics(document)["parameters"], 21)
+        with self.assertRaisesRegex(importers.ImportFailure, "no trainable variables"):
+            self.imported("frozen", batch=4)
+
+    def test_a_saved_model_is_the_same_step(self) -> None:
+        from emplace.importers.keras import load_keras
+        keras = load_keras()
+        keras.utils.clear_session()
+        path = str(self.folder / "saved.keras")
+        keras.Sequential([keras.layers.Input([6]), keras.layers.Dense(3)]).save(path)
+        first = importers.read(path, batch=4, loss="mse", optimizer="adam").document
+        second = self.imported("not_compiled", batch=4, loss="mse", optimizer="adam").document
+        self.assertEqual([op["kind"] for op in first["ops"]], [op["kind"] for op in second["ops"]])
+        self.assertEqual(first["source"]["optimizer"], "adam")
+
+    def test_from_python(self) -> None:
+        from emplace.importers.keras import import_keras, load_keras
+        keras = load_keras()
+        model = keras.Sequential([keras.layers.Input([6, 2]), keras.layers.LSTM(3)])
+        document = import_keras(model, batch=2, loss="mse", optimizer="sgd").document
+        self.assertEqual(graph_file.statistics(document)["parameters"], 4 * (2 * 3 + 3 * 3 + 3))
+        self.assertFalse(model.layers[0].unroll, "left as it was")
+
+    def test_two_runs_give_the_same_bytes(self) -> None:
+        contents = set()
+        for seed in ("1", "2"):
+            path = self.folder / seed / "text.json.gz"
+            path.parent.mkdir()
+            subprocess.run([sys.executable, "-m", "emplace", "import", "--from", "keras", f"{self.module}:text",
+                            "--length", "3", "-o", str(path)], check=True, capture_output=True,
+                           env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SOURCES)})
+            contents.add(path.read_bytes())
+        self.assertEqual(len(contents), 1)
+
+    def test_what_is_refused(self) -> None:
+        broken = self.folder / "broken.keras"
+        broken.write_bytes(b"no archive")
+        for model, options, expected in (
+                (f"{self.module}:not_compiled", [], "not_compiled" and "the model is not compiled"),
+                (f"{self.module}:text", [], "say --length N for the dimensions that are open"),
+                (f"{self.module}:shapeless", ["--inference"], "the model does not say what it is fed"),
+                (f"{self.module}:loop", [], "unroll the loop"),
+                (f"{self.module}:number", [], "number() returned int, expected a keras.Model"),
+                (f"{self.module}:nothing", [], "has no function 'nothing'"),
+                (f"{self.module}:build", ["--loss", "no_loss"], "no_loss"),
+                (f"{self.module}:build", ["--optimizer", "no_rule"], "no_rule"),
+                (str(broken), [], "broken.keras: keras"),
+                (str(self.folder / "none.keras"), [], "there is no file"),
+                ("Resnet50", [], "unknown model 'Resnet50', did you mean 'ResNet50'?")):
+            with self.subTest(model=model, options=options):
+                status, err = run(model, *options, "-o", str(self.folder / "x.json"))
+                self.assertEqual(status, 2, err)
+                self.assertIn(expected, err)
+                self.assertNotIn("Traceback", err)
+                self.assertEqual(len(err.strip().splitlines()), 1, err)
+                self.assertFalse((self.folder / "x.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
