@@ -87,6 +87,7 @@ FORMATS: tuple[Format, ...] = (
            endings=(".pb", ".pbtxt"), packages=("tensorflow",)),
     Format("keras", "a saved model of Keras 3, FILE.py:FUNCTION, or a network of keras.applications",
            endings=(".keras",), packages=("tensorflow", "keras")),
+    Format("pipedream", "a profile of PipeDream (graph.txt), with --device-kind", endings=("graph.txt",)),
 )
 
 
