@@ -88,6 +88,10 @@ FORMATS: tuple[Format, ...] = (
     Format("keras", "a saved model of Keras 3, FILE.py:FUNCTION, or a network of keras.applications",
            endings=(".keras",), packages=("tensorflow", "keras")),
     Format("pipedream", "a profile of PipeDream (graph.txt), with --device-kind", endings=("graph.txt",)),
+    Format("chakra", "an execution trace of PyTorch (JSON), or one of MLCommons Chakra (.et)", endings=(".et",),
+           keys=("schema", "nodes", "start_ts")),
+    Format("kineto", "a trace of PyTorch's profiler (JSON), best with --execution-trace",
+           endings=(".pt.trace.json", ".pt.trace.json.gz"), keys=("traceEvents", "schemaVersion")),
 )
 
 

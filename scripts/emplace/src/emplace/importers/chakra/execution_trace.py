@@ -1,0 +1,112 @@
+"""PyTorch's execution traces (ExecutionTraceObserver; JSON, "schema": "1.0.1" to "1.1.1-chakra..."), as nodes.
+
+A node says what operator was called with which tensors; `ctrl_deps` (older: `parent`) is the call
+that it was made in. What chakra_trace_link has added (durations, kernels) is read where it is there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from .. import ImportFailure
+from ..traces import aten
+from ..traces.calls import Node, Ref
+
+
+def roots(document: Mapping[str, Any], path: str) -> list[Node]:
+    """The outermost nodes, each with its children. Throws ImportFailure naming the node that is wrong."""
+    records = document.get("nodes")
+    if not isinstance(records, list) or not records:
+        raise ImportFailure(f"{path}: 'nodes' is {type(records).__name__}, expected a list with the nodes of the trace")
+    nodes: dict[int, Node] = {}
+    parents: dict[int, int] = {}
+    kernels: dict[int, int] = {}
+    for place, record in enumerate(records):
+        where = f"{path}: nodes[{place}]"
+        if not isinstance(record, dict) or not isinstance(record.get("id"), int) or "name" not in record:
+            raise ImportFailure(f"{where}: expected an object with 'id' (a number) and 'name'")
+        number = record["id"]
+        if number in nodes:
+            raise ImportFailure(f"{where} {record['name']!r}: the id {number} is there already")
+        parent = record.get("ctrl_deps", record.get("parent"))
+        if not isinstance(parent, int):
+            raise ImportFailure(f"{where} {record['name']!r}: ctrl_deps is {parent!r}, expected the id of a node")
+        if record.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            kernels[parent] = kernels.get(parent, 0) + round(1000 * float(record.get("dur", 0)))
+            continue
+        try:
+            nodes[number] = _node(record)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ImportFailure(f"{where} {record['name']!r}: cannot be read: {type(error).__name__}: {error}") from None
+        parents[number] = parent
+    for number, duration in kernels.items():
+        if number in nodes:
+            nodes[number].device = duration
+    top = []
+    for number, node in nodes.items():
+        parent = parents[number]
+        if parent == number or parent not in nodes:
+            top.append(node)
+        else:
+            nodes[parent].children.append(node)
+    if not top:
+        raise ImportFailure(f"{path}: every node is inside of another one: ctrl_deps make a circle")
+    return top
+
+
+def _node(record: Mapping[str, Any]) -> Node:
+    attributes = {item["name"]: item.get("value") for item in record.get("attrs", [])}
+    attributes |= {key: record[key] for key in ("rf_id", "seq_id", "op_schema") if key in record}
+    sequence = int(attributes.get("seq_id", -1))
+    duration = record.get("inclusive_dur", record.get("dur"))
+    name = record["name"]
+    backward = "Backward" in name
+    return Node(id=int(attributes.get("rf_id", record["id"])), name=name,
+                order=float(attributes.get("rf_id", record["id"])), inputs=_arguments(record, "input"),
+                outputs=_arguments(record, "output"), schema=str(attributes.get("op_schema") or ""),
+                sequence=-1 if backward else sequence, forward_sequence=sequence if backward else -1,
+                duration=None if duration is None else round(1000 * float(duration)))
+
+
+def _arguments(record: Mapping[str, Any], side: str) -> list[Any]:
+    """Arguments or results: tensors as Ref, lists of them as lists, others as they are."""
+    group = record.get(side + "s", [])
+    if isinstance(group, dict):
+        values, shapes, types = group.get("values", []), group.get("shapes", []), group.get("types", [])
+        strides = group.get("strides") or []
+    else:
+        values, shapes, types, strides = group, record.get(side + "_shapes", []), record.get(side + "_types", []), []
+    if not len(values) == len(shapes) == len(types):
+        raise ValueError(f"{len(values)} {side}s, {len(shapes)} shapes, {len(types)} types")
+    return [_argument(value, shape, kind, strides[index] if index < len(strides) else None)
+            for index, (value, shape, kind) in enumerate(zip(values, shapes, types))]
+
+
+def _argument(value: Any, shape: Any, kind: str, stride: Any) -> Any:
+    if kind.startswith("Tensor(") and isinstance(value, list) and len(value) >= 5:
+        tensor, storage, offset, _, item = value[:5]
+        device = value[5] if len(value) > 5 else ""
+        if "nullptr" in kind or item <= 0:
+            return None
+        size = item
+        for length in shape:
+            size *= length
+        return Ref(storage=(device, storage), view=(tensor, offset, str(stride)), shape=tuple(shape),
+                   dtype=aten.dtype(kind), num_bytes=size)
+    if kind.startswith("GenericList[") and "Tensor(" in kind:
+        kinds = _kinds(kind[len("GenericList["):-1])
+        strides = stride if isinstance(stride, list) and len(stride) == len(value) else [None] * len(value)
+        return [_argument(*each) for each in zip(value, shape, kinds, strides)]
+    return None if value == "<None>" else value
+
+
+def _kinds(text: str) -> list[str]:
+    """The types in a list's: split at commas outside of brackets."""
+    kinds, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([<") - (letter in ")]>")
+        if letter == "," and depth == 0:
+            kinds.append("")
+        else:
+            kinds[-1] += letter
+    return kinds

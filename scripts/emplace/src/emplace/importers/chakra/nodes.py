@@ -1,0 +1,146 @@
+"""Chakra's own nodes as a graph: one op for each, dependencies as the trace has them."""
+
+from __future__ import annotations
+
+import ast
+import collections
+from typing import Any
+
+from .. import Dropped, ImportFailure, graph_file
+
+_KINDS = {"COMP_NODE": "chakra.comp", "MEM_LOAD_NODE": "chakra.mem_load", "MEM_STORE_NODE": "chakra.mem_store",
+          "COMM_SEND_NODE": "chakra.send", "COMM_RECV_NODE": "chakra.recv", "STORAGE_NODE": "chakra.storage",
+          "BATCH_NODE": "chakra.batch", "CHECKPOINT_NODE": "chakra.checkpoint"}
+_COLLECTIVES = ("all_reduce", "reduce", "all_gather", "gather", "scatter", "broadcast", "all_to_all", "reduce_scatter",
+                "reduce_scatter_block", "barrier")
+
+
+def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_kind: str | None,
+          path: str) -> list[Dropped]:
+    """Fills `graph`; returns what is to be told. Throws ImportFailure where the trace contradicts itself."""
+    by_id: dict[int, dict[str, Any]] = {}
+    for node in nodes:
+        if by_id.setdefault(node["id"], node) is not node:
+            raise ImportFailure(f"{path}: two nodes have the id {node['id']}: {by_id[node['id']]['name']!r} and "
+                                f"{node['name']!r}")
+    for node in nodes:
+        for key in ("data_deps", "ctrl_deps"):
+            for other in node[key]:
+                if other not in by_id:
+                    raise ImportFailure(f"{path}: node {node['id']} {node['name']!r}: {key} names {other}, but there is "
+                                        f"no such node")
+    on_device = any(node["attr"].get("is_cpu_op") is False for node in nodes)
+    left_out = {node["id"] for node in nodes if node["type"] in ("METADATA_NODE", "INVALID_NODE")
+                or (on_device and node["attr"].get("is_cpu_op"))}
+    kept = [node for node in nodes if node["id"] not in left_out]
+    if not kept:
+        raise ImportFailure(f"{path}: none of its {len(nodes)} nodes is work")
+    data = {node["id"]: _through(node["id"], "data_deps", by_id, left_out) for node in kept}
+    control = {node["id"]: _through(node["id"], "ctrl_deps", by_id, left_out) for node in kept}
+    results: dict[int, int] = {}
+    ids = {node["id"]: index for index, node in enumerate(kept)}
+    names: collections.Counter[str] = collections.Counter()
+    unsized = 0
+    for node in kept:
+        size = _result_bytes(node)
+        unsized += size is None
+        shape, dtype = _result_shape(node)
+        results[node["id"]] = graph.tensor(f"{node['name'] or 'node'}#{node['id']}", shape, dtype, num_bytes=size or 0)
+    measured = 0
+    for node in kept:
+        name = node["name"] or "node"
+        names[name] += 1
+        duration = round(1000 * node["duration_micros"])
+        work = node["attr"].get("num_ops") or 0
+        measured += duration > 0
+        graph.op(f"{name}#{node['id']}", _kind(node), [results[other] for other in data[node["id"]]],
+                 [results[node["id"]]], control_inputs=[ids[other] for other in control[node["id"]]
+                                                        if other not in data[node["id"]]], flops=work,
+                 cost_ns={device_kind: duration} if device_kind and (duration or not work) else {},
+                 attributes=_attributes(node))
+    told = []
+    host = sum(1 for node in nodes if node["id"] in left_out and node["attr"].get("is_cpu_op"))
+    if on_device and host:
+        told.append(Dropped("host nodes", host, "the trace has nodes of a device: what waited for the host waits for what "
+                            "the host waited for"))
+    if len(left_out) > (host if on_device else 0):
+        told.append(Dropped("nodes of metadata", len(left_out) - (host if on_device else 0), "no work"))
+    if unsized:
+        told.append(Dropped("sizes of results", unsized, "the trace has none: 0 bytes"))
+    communication = sum(node["type"].startswith("COMM_") for node in kept)
+    if communication:
+        told.append(Dropped("other ranks", communication, "communication is an op of the one rank of the trace, with its "
+                            "measured time"))
+    told.append(Dropped("phases and parameters", len(kept), "a Chakra trace does not tell them: all is forward, what is "
+                        "read at first is not known"))
+    return told
+
+
+def has_durations(nodes: list[dict[str, Any]]) -> bool:
+    return any(node["duration_micros"] > 0 for node in nodes)
+
+
+def _through(start: int, key: str, by_id: dict[int, dict[str, Any]], left_out: set[int]) -> list[int]:
+    """What a node waits for; in the place of nodes that are left out what those wait for, by any edge."""
+    found: dict[int, None] = {}
+    seen: set[int] = set()
+    waiting = list(by_id[start][key])
+    while waiting:
+        other = waiting.pop(0)
+        if other in seen or other == start:
+            continue
+        seen.add(other)
+        if other in left_out:
+            waiting = by_id[other]["data_deps"] + by_id[other]["ctrl_deps"] + waiting
+        else:
+            found[other] = None
+    return list(found)
+
+
+def _kind(node: dict[str, Any]) -> str:
+    if node["type"] == "COMM_COLL_NODE":
+        number = node["attr"].get("comm_type")
+        known = isinstance(number, int) and 0 <= number < len(_COLLECTIVES)
+        return f"chakra.{_COLLECTIVES[number]}" if known else "chakra.collective"
+    name = node["name"]
+    if node["type"] == "COMP_NODE" and name.startswith("aten::"):
+        return "aten." + name[len("aten::"):].rstrip("_")
+    return _KINDS[node["type"]]
+
+
+def _literal(text: Any) -> list[Any]:
+    """Lists are written as Python prints them."""
+    if isinstance(text, list):
+        return text
+    try:
+        value = ast.literal_eval(text) if text else []
+    except (ValueError, SyntaxError):
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def _result_bytes(node: dict[str, Any]) -> int | None:
+    """Size of all results [B]: of tensors [id, storage, offset, elements, bytes of one, device], else attributes."""
+    values = _literal(node["outputs"].get("values"))
+    tensors = [value for value in values if isinstance(value, (list, tuple)) and len(value) >= 5
+               and all(isinstance(number, int) for number in value[:5])]
+    if tensors:
+        return sum(value[3] * value[4] for value in tensors)
+    for key in ("tensor_size", "comm_size"):
+        size = node["attr"].get(key)
+        if isinstance(size, int) and not isinstance(size, bool) and size >= 0:
+            return size
+    return None
+
+
+def _result_shape(node: dict[str, Any]) -> tuple[list[int], str]:
+    from ..traces import aten
+    shapes, types = _literal(node["outputs"].get("shapes")), _literal(node["outputs"].get("types"))
+    if len(shapes) == 1 and all(isinstance(size, int) and size >= 0 for size in shapes[0]):
+        return list(shapes[0]), aten.dtype(str(types[0])) if types else ""
+    return [], ""
+
+
+def _attributes(node: dict[str, Any]) -> dict[str, Any]:
+    kept = ("comm_type", "comm_size", "pg_name", "comm_src", "comm_dst", "comm_tag", "involved_dim", "stream")
+    return {key: node["attr"][key] for key in kept if node["attr"].get(key) is not None}

@@ -1,0 +1,139 @@
+"""Traces of PyTorch's profiler: `emplace import --from kineto trace.json --execution-trace et.json`.
+
+    trace   the file: operators, kernels, durations
+    order   a graph from the order of the calls, where nothing better is known
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+from typing import Any, Iterator
+
+from .. import Dropped, Imported, ImportFailure, graph_file
+from ..chakra import execution_trace, of_selection
+from ..traces import calls
+from . import order, trace
+
+EXPORTER = "emplace import --from kineto"
+EPILOG = """
+FILE is what torch.profiler writes with export_chrome_trace (.json or .json.gz). It has times, but does
+not say which tensors a call read: alone it gives a graph whose ops follow each other. Record the
+execution trace of the same step beside it, and dependencies are exact:
+
+    observer = torch.profiler.ExecutionTraceObserver()
+    observer.register_callback("et.json")
+    with torch.profiler.profile(record_shapes=True, execution_trace_observer=observer) as profiler:
+        step()
+    profiler.export_chrome_trace("trace.json")
+
+    emplace import trace.json --execution-trace et.json --device-kind h100
+
+An op's time is that of its kernels if the trace has any, else its time on the CPU. --device-kind is the
+name of the trace's GPU in small letters unless given; a trace of the CPU alone does not name its device.
+"""
+
+
+def add_arguments(parser: Any) -> None:
+    parser.add_argument("--execution-trace", metavar="FILE", help="of the same run, for the dependencies")
+    parser.add_argument("--device-kind", metavar="NAME", help="on which the durations were measured, such as h100")
+    parser.add_argument("--step", type=int, metavar="N", help="of several steps (default: the last)")
+
+
+def read(model: str | None, options: argparse.Namespace) -> Imported:
+    """The graph of a trace. Throws ImportFailure."""
+    if not model:
+        raise ImportFailure("name a MODEL: a trace of torch.profiler (.json, .json.gz)")
+    execution = None
+    if options.execution_trace:
+        execution = _load(options.execution_trace)
+    name = re.split(r"[./\\]", model.rstrip("/").rpartition("/")[2])[0] or "trace"
+    return import_kineto(_load(model), execution, device_kind=options.device_kind, step=options.step, name=name,
+                         path=model, execution_path=options.execution_trace or "execution trace")
+
+
+def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = None, *, device_kind: str | None = None,
+                  step: int | None = None, name: str = "trace", path: str = "trace",
+                  execution_path: str = "execution trace") -> Imported:
+    """A profiler's trace and the execution trace of the same run, as json.load gives them. Throws ImportFailure."""
+    found = trace.read(document, path, step)
+    kind = device_kind or (re.sub(r"[^a-z0-9]+", "_", found.device.lower()).strip("_") if found.device else None)
+    if not kind:
+        raise ImportFailure(f"{path}: the trace does not name a device; say --device-kind NAME")
+    framework = f"pytorch profiler (schema {document.get('schemaVersion', '?')})"
+    settings: dict[str, Any] = {} if found.step is None else {"step": found.step}
+    told: list[Dropped] = []
+    if found.lost_kernels:
+        told.append(Dropped("kernels", found.lost_kernels, "their operator is not in the trace: their time is left out"))
+    if execution is None:
+        selection = calls.select(found.nodes)
+        settings = {"device_kind": kind, "dependencies": "order of calls", **settings}
+        graph = graph_file.GraphBuilder(name, {"framework": framework, "exporter": EXPORTER, "model": name, **settings})
+        if not selection.calls:
+            raise ImportFailure(f"{path}: holds no call of an operator (aten::...)")
+        told += order.build(selection, graph, kind)
+        if not found.has_shapes:
+            told.append(Dropped("shapes", len(selection.calls), "the trace has none (record_shapes=True): no bytes, no "
+                                "FLOPs"))
+        return Imported(graph.document(), told)
+    roots = execution_trace.roots(execution, execution_path)
+    told += _join(roots, found, path, execution_path)
+    imported = of_selection(calls.select(roots), framework, EXPORTER, name, kind, execution_path,
+                            dependencies="execution trace", **settings)
+    imported.dropped = told + imported.dropped
+    return imported
+
+
+def _load(path: str) -> dict[str, Any]:
+    try:
+        document = graph_file.read(path)
+    except json.JSONDecodeError as error:
+        raise ImportFailure(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
+    except (OSError, EOFError, ValueError, gzip.BadGzipFile) as error:
+        raise ImportFailure(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not isinstance(document, dict):
+        raise ImportFailure(f"{path}: holds a JSON {type(document).__name__}, expected an object")
+    return document
+
+
+def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path: str) -> list[Dropped]:
+    """Gives the nodes of the execution trace the durations of the profiler's; both number calls alike.
+
+    What the profiler did not see (another step) is taken out.
+    """
+    matched = 0
+    for node in _all(roots):
+        other = found.by_function.get(node.id)
+        if other is None or node.id == 0:
+            continue
+        if other.name != node.name:
+            raise ImportFailure(f"{path}, {execution_path}: are not of one run: call {node.id} is {other.name!r} in one "
+                                f"and {node.name!r} in the other; record both at once (see --from kineto --help)")
+        matched += 1
+        node.duration, node.device = other.duration, other.device
+    total = len(found.by_function)
+    if not total or 2 * matched < total:
+        raise ImportFailure(f"{path}, {execution_path}: {matched} of {total} calls are in both; record both at once "
+                            f"(see --from kineto --help)")
+    _prune(roots, found)
+    told = []
+    if matched < total:
+        told.append(Dropped("calls that the execution trace does not have", total - matched, "left out"))
+    return told
+
+
+def _all(nodes: list[calls.Node]) -> Iterator[calls.Node]:
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(node.children)
+
+
+def _prune(nodes: list[calls.Node], found: trace.Trace) -> None:
+    """Takes out what the profiler did not see, but for ranges around what it saw."""
+    for node in nodes:
+        _prune(node.children, found)
+    nodes[:] = [node for node in nodes if node.id in found.by_function or node.children]

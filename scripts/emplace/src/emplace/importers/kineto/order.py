@@ -1,0 +1,68 @@
+"""A graph of calls whose tensors are not known: they follow each other as they were made.
+
+Each op reads a result of the op before it, as large as the largest tensor that it is given. The ops of
+a gradient read what their forward op made, too: autograd numbers both alike.
+"""
+
+from __future__ import annotations
+
+import collections
+
+from .. import Dropped, graph_file
+from ..traces import aten
+from ..traces.calls import Ref, Selection, refs
+
+
+def build(selection: Selection, graph: graph_file.GraphBuilder, device_kind: str) -> list[Dropped]:
+    """Fills `graph`; returns what is to be told. device_kind: of the durations."""
+    counts: collections.Counter[str] = collections.Counter()
+    unknown: collections.Counter[str] = collections.Counter()
+    forward: dict[int, int] = {}  # number of autograd -> op
+    joined: set[int] = set()      # backward passes that read their forward op's result already
+    previous: int | None = None
+    links = 0
+    for call in selection.calls:
+        name = aten.base_name(call.node.name)
+        full = f"{name}_{counts[name]}"
+        counts[name] += 1
+        inputs: list[int] = []
+        largest = max(refs(call.inputs), key=lambda ref: ref.num_bytes, default=None)
+        if previous is not None:
+            inputs.append(_result(graph, previous, largest))
+        attributes = {}
+        if call.phase == "backward" and call.forward_sequence in forward:
+            op = forward[call.forward_sequence]
+            attributes["forward_op"] = graph.ops[op].name
+            if call.forward_sequence not in joined:
+                joined.add(call.forward_sequence)
+                links += 1
+                result = _result(graph, op, largest)
+                inputs += [result] if result not in inputs else []
+        shapes = [argument.shape if isinstance(argument, Ref) else None for argument in call.inputs]
+        work = aten.flops(call.node.name, shapes, call.inputs, None)
+        if work is None:
+            unknown[aten.kind(call.node.name)] += 1
+        previous = graph.op(full, aten.kind(call.node.name), inputs, [], flops=work or 0, phase=call.phase,
+                            attributes=attributes, cost_ns={device_kind: call.duration or 0})
+        if call.phase == "forward" and call.node.sequence >= 0:
+            forward[call.node.sequence] = previous
+    told = [Dropped("dependencies", len(selection.calls), f"the trace does not say which tensors a call read: each op "
+                    f"follows the one before, and {links} gradients read their forward op's result; give "
+                    f"--execution-trace for the real ones"),
+            Dropped("parameters and inputs", len(selection.calls), "not known for the same reason: memory is not that of "
+                    "the step")]
+    if selection.outside:
+        told.append(Dropped("host time outside of ops", 1, f"{selection.outside / 1e6:,.3f} ms of autograd and Python"))
+    told += [Dropped(f"FLOPs of {kind}", count, "they cannot be told from the trace")
+             for kind, count in sorted(unknown.items())]
+    return told
+
+
+def _result(graph: graph_file.GraphBuilder, op: int, like: Ref | None) -> int:
+    """The op's result, made when it is read first, as large as its first reader's largest tensor."""
+    outputs = graph.ops[op].outputs
+    if not outputs:
+        outputs.append(graph.tensor(graph.ops[op].name, like.shape if like else [], like.dtype if like else "",
+                                    num_bytes=like.num_bytes if like else 0,
+                                    role="gradient" if graph.ops[op].phase == "backward" else "activation"))
+    return outputs[0]

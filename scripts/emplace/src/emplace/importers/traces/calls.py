@@ -1,0 +1,170 @@
+"""The tree of what was recorded, and the calls in it that become ops."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Iterable, Iterator, Sequence
+
+from . import aten
+
+
+@dataclasses.dataclass(frozen=True)
+class Ref:
+    """A tensor as a call saw it. storage: what memory it is in; view: tells views of it apart; size in [B]."""
+
+    storage: Any
+    view: Any
+    shape: tuple[int, ...]
+    dtype: str
+    num_bytes: int
+
+
+@dataclasses.dataclass
+class Node:
+    """What was recorded: an operator's call, or a range around calls. Durations in [ns].
+
+    inputs: of each argument a Ref, a list of them, or another value; outputs likewise. order: nodes
+    began in this order. duration: host time with all that is inside; device: time of its own kernels.
+    """
+
+    id: int
+    name: str
+    order: float
+    inputs: list[Any] = dataclasses.field(default_factory=list)
+    outputs: list[Any] = dataclasses.field(default_factory=list)
+    schema: str = ""
+    sequence: int = -1
+    forward_sequence: int = -1
+    duration: int | None = None
+    device: int | None = None
+    children: list["Node"] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Call:
+    """An op to be: a node, the phase it is in, and what happened inside. Durations in [ns]."""
+
+    node: Node
+    phase: str
+    forward_sequence: int
+    inputs: list[Any]
+    outputs: list[Any]
+    duration: int | None
+    inner_inputs: list[Ref] = dataclasses.field(default_factory=list)
+    inner_outputs: list[Ref] = dataclasses.field(default_factory=list)
+    parts: int = 1  # ops into which a call on lists was taken apart
+
+
+@dataclasses.dataclass
+class Selection:
+    calls: list[Call]
+    split: int = 0           # calls on lists that were taken apart
+    outside: int | None = None  # host time outside of calls [ns]
+    on_device: bool = False  # durations are those of kernels
+
+
+def refs(arguments: Iterable[Any]) -> Iterator[Ref]:
+    """The tensors in arguments, in order; in lists, too."""
+    for argument in arguments:
+        if isinstance(argument, Ref):
+            yield argument
+        elif isinstance(argument, (list, tuple)):
+            yield from refs(argument)
+
+
+def select(roots: Sequence[Node]) -> Selection:
+    """The calls that become ops: the outermost operators, but for those that only call others.
+
+    With kernels anywhere, an op's duration is that of its kernels; else it is host time, which an
+    operator that only calls others gives to the last of them.
+    """
+    nodes = sorted(roots, key=lambda node: node.order)
+    on_device = any(node.device is not None for root in nodes for node in _everything(root))
+    selection = Selection([], on_device=on_device)
+    for root in nodes:
+        _select(root, "forward", -1, selection)
+    _settle_phases(selection.calls)
+    if not on_device and all(root.duration is not None for root in nodes) and nodes:
+        total = sum(root.duration or 0 for root in nodes)
+        selection.outside = max(0, total - sum(call.duration or 0 for call in selection.calls))
+    selection.calls = [part for call in selection.calls for part in _parts(call, selection)]
+    return selection
+
+
+def _everything(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from _everything(child)
+
+
+def _select(node: Node, phase: str, forward: int, selection: Selection) -> None:
+    if node.name.startswith("autograd::engine::evaluate_function") or node.name.rstrip("0123456789").endswith("Backward"):
+        phase = "backward"
+        forward = node.forward_sequence if node.forward_sequence >= 0 else forward
+    elif node.name.startswith("Optimizer."):
+        phase = "update"
+    elif node.name == "torch::autograd::AccumulateGrad":
+        phase, forward = "backward", -1
+    children = sorted(node.children, key=lambda child: child.order)
+    operator = aten.is_operator(node.name)
+    composite = operator and aten.base_name(node.name) in aten.COMPOSITE
+    if operator and not (composite and any(aten.is_operator(child.name) for child in children)):
+        inside = [child for top in children for child in _everything(top)]
+        selection.calls.append(Call(node, phase, forward, node.inputs, node.outputs, _duration(node, selection),
+                                    [ref for child in inside for ref in refs(child.inputs)],
+                                    [ref for child in inside for ref in refs(child.outputs)]))
+        return
+    before = len(selection.calls)
+    for child in children:
+        _select(child, phase, forward, selection)
+    if composite and len(selection.calls) > before and not selection.on_device and node.duration is not None:
+        own = node.duration - sum(call.duration or 0 for call in selection.calls[before:])
+        last = selection.calls[-1]
+        last.duration = (last.duration or 0) + max(0, own)
+
+
+def _duration(node: Node, selection: Selection) -> int | None:
+    if selection.on_device:
+        return sum(inner.device or 0 for inner in _everything(node))
+    return node.duration
+
+
+def _settle_phases(calls: list[Call]) -> None:
+    """What is outside of autograd and the optimiser belongs to what comes next."""
+    backward = [index for index, call in enumerate(calls) if call.phase == "backward"]
+    if not backward:
+        return
+    first = backward[0]
+    if first and aten.base_name(calls[first - 1].node.name) in ("ones_like", "ones"):  # the gradient of the loss
+        calls[first - 1].phase = "backward"
+    for index, call in enumerate(calls):
+        if index > first and call.phase == "forward":  # clipping, say
+            call.phase = "update"
+
+
+def _parts(call: Call, selection: Selection) -> list[Call]:
+    """A call on lists of tensors (`_foreach_add_`, `_fused_adam_`) as one call for each place in them."""
+    name = aten.base_name(call.node.name)
+    lists = [argument for argument in call.inputs if isinstance(argument, list) and any(True for _ in refs(argument))]
+    lengths = {len(argument) for argument in lists}
+    if not name.startswith(("_foreach_", "_fused_", "_amp_foreach")) or len(lengths) != 1 or lengths == {1}:
+        return [call]
+    number = lengths.pop()
+    selection.split += 1
+
+    def part(arguments: list[Any], index: int) -> list[Any]:
+        return [argument[index] if isinstance(argument, list) and len(argument) == number
+                and any(True for _ in refs(argument)) else argument for argument in arguments]
+
+    outputs = call.outputs if any(isinstance(output, list) for output in call.outputs) else \
+        [call.outputs] if len(call.outputs) == number else []
+    calls = [dataclasses.replace(call, inputs=part(call.inputs, index), outputs=part(outputs, index), parts=number,
+                                 inner_inputs=[], inner_outputs=[]) for index in range(number)]
+    if call.duration is not None:  # in proportion to the bytes, whole nanoseconds, none lost
+        sizes = [sum(ref.num_bytes for ref in refs(each.inputs)) for each in calls]
+        total, given, done = sum(sizes) or 1, 0, 0
+        for each, size in zip(calls, sizes):
+            done += size
+            each.duration = call.duration * done // total - given
+            given += each.duration
+    return calls
