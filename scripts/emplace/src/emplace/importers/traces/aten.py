@@ -26,7 +26,7 @@ WEIGHTS = {"addmm": (0, 2), "convolution": (1, 2), "embedding": (0,), "native_la
            "native_group_norm": (1, 2), "native_batch_norm": (1, 2), "cudnn_batch_norm": (1, 2)}
 STATISTICS = SILENT_WRITES
 # Products whose work cannot be told from the shapes of a trace.
-_UNKNOWN_WORK = ("_cudnn_rnn", "mkldnn_rnn_layer", "miopen_rnn", "_scaled_mm", "_fft", "linalg_", "_int_mm", "cdist",
+_UNKNOWN_WORK = ("_cudnn_rnn", "mkldnn_rnn_layer", "miopen_rnn", "_scaled_mm", "_fft", "_int_mm", "cdist",
                  "_embedding_bag")
 DTYPES = {"float": "f32", "double": "f64", "c10::half": "f16", "half": "f16", "c10::bfloat16": "bf16",
           "bfloat16": "bf16", "long int": "i64", "long": "i64", "int": "i32", "short int": "i16", "short": "i16",

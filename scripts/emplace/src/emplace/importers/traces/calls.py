@@ -84,8 +84,9 @@ def select(roots: Sequence[Node]) -> Selection:
     for root in nodes:
         _select(root, "forward", -1, selection)
     _settle_phases(selection.calls)
-    if not on_device and all(root.duration is not None for root in nodes) and nodes:
-        total = sum(root.duration or 0 for root in nodes)
+    timed = [node for root in nodes for node in _timed(root)]
+    if timed and not on_device:
+        total = sum(node.duration or 0 for node in timed)
         selection.outside = max(0, total - sum(call.duration or 0 for call in selection.calls))
     selection.calls = [part for call in selection.calls for part in _parts(call, selection)]
     return selection
@@ -95,6 +96,15 @@ def _everything(node: Node) -> Iterator[Node]:
     yield node
     for child in node.children:
         yield from _everything(child)
+
+
+def _timed(node: Node) -> Iterator[Node]:
+    """The outermost nodes that have a duration."""
+    if node.duration is not None:
+        yield node
+    else:
+        for child in node.children:
+            yield from _timed(child)
 
 
 def _select(node: Node, phase: str, forward: int, selection: Selection) -> None:

@@ -126,18 +126,32 @@ class _Builder:
         return "parameter" if "weight" in use.places and not self.has_update else "input"
 
     def _join_states(self) -> None:
-        """A state belongs to the parameter that is written from it, or together with it."""
+        """A state belongs to the parameter that it is used with, or whose gradient it takes in."""
+        parent: dict[Key, Key] = {}
+
+        def find(key: Key) -> Key:
+            while parent.setdefault(key, key) != key:
+                parent[key] = parent[parent[key]]
+                key = parent[key]
+            return key
+
+        made = {key: call for call, results in zip(self.calls, self.results) for key in results.values()}
         for call, read in zip(self.calls, self.keys):
             if call.phase != "update":
                 continue
-            parameters = {key for key in read.values() if self.roles.get(key) == "parameter"}
-            states = {key for key in read.values() if self.roles.get(key) == "optimizer_state"}
-            if len(parameters) == 1:
-                owner = parameters.pop()
-                size = self.external[owner].largest.num_bytes
-                for key in states:
-                    if self.external[key].largest.num_bytes == size:
-                        self.together.setdefault(key, owner)
+            sizes = {key: ref.num_bytes for ref, key in read.items()}
+            parameters = [key for key in sizes if self.roles.get(key) == "parameter"]
+            gradients = [key for key in sizes if key in made and made[key].phase == "backward"]
+            if len(parameters) > 1 or len(gradients) > 1 or not parameters + gradients:
+                continue
+            first = (parameters + gradients)[0]
+            for key, size in sizes.items():
+                if size == sizes[first] and (key in gradients or self.roles.get(key) == "optimizer_state"):
+                    parent[find(key)] = find(first)
+        owners = {find(key): key for key, role in self.roles.items() if role == "parameter"}
+        for key, role in self.roles.items():
+            if role == "optimizer_state" and find(key) in owners:
+                self.together[key] = owners[find(key)]
 
     def _source(self, key: Key, use: _Use, role: str) -> None:
         ref = use.largest
@@ -248,7 +262,8 @@ class _Builder:
         if backward is not None:
             found = [t for t in backward.inputs if tensors[t].role == "activation"][:1]
         else:
-            found = [t for op in ops for t in op.outputs if t not in read and tensors[t].alias_of is None]
+            ends = [op for op in ops if op.inputs and not read & set(op.outputs)]
+            found = [tensor for op in ends for tensor in op.outputs if tensors[tensor].alias_of is None]
         for tensor in found:
             if tensors[tensor].role == "activation":
                 tensors[tensor].role = "output"

@@ -1,0 +1,319 @@
+"""Tests of `emplace import --from chakra`: execution traces by hand, Chakra's protobuf, traces of PyTorch."""
+
+import copy
+import gzip
+import importlib.util
+import json
+import pathlib
+import struct
+import sys
+import tempfile
+import unittest
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pathlib.Path(__file__).resolve().parent)]
+
+from emplace import importers  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
+from emplace.importers.chakra import import_chakra, protobuf  # noqa: E402
+from emplace.importers.traces import aten  # noqa: E402
+from traces_support import node, run, tensor, training_step  # noqa: E402
+
+needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "SKIPPED, NOT TESTED: torch is missing")
+
+
+def varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number: int, value: int | bytes | str) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def message(number: int, name: str, kind: int, duration: int = 0, data: tuple = (), control: tuple = (),
+            attributes: bytes = b"", outputs: bytes = b"") -> bytes:
+    """A Node of et_def.proto, behind its length; data dependencies packed, others one by one."""
+    body = field(1, number) + field(2, name) + field(3, kind) + b"".join(field(4, other) for other in control)
+    body += field(5, b"".join(map(varint, data))) if data else b""
+    body += field(7, duration) + (field(9, outputs) if outputs else b"") + attributes
+    return varint(len(body)) + body
+
+
+def attribute(name: str, number: int, value: int | str) -> bytes:
+    return field(10, field(1, name) + field(number, value))
+
+
+METADATA = field(1, "0.0.4")
+METADATA = varint(len(METADATA)) + METADATA
+INT64, BOOL = 9, 27
+
+
+class ExecutionTraces(unittest.TestCase):
+    def imported(self, document: dict) -> importers.Imported:
+        imported = import_chakra(document)
+        self.assertEqual(graph_file.check(imported.document), [])
+        return imported
+
+    def test_a_training_step(self) -> None:
+        document = self.imported(training_step()).document
+        ops = {op["name"]: op for op in document["ops"]}
+        tensors = document["tensors"]
+        names = [tensor["name"] for tensor in tensors]
+        self.assertEqual(list(ops), ["parameter_2", "optimizer_state_3", "mm_0", "ones_like_0", "t_0", "mm_1", "mul_0",
+                                     "add_0"])
+        self.assertEqual(ops["mm_0"]["flops"], 2 * 4 * 6 * 3)
+        self.assertEqual([names[i] for i in ops["mm_0"]["inputs"]], ["input_1", "parameter_2"])
+        self.assertEqual(tensors[ops["mm_0"]["outputs"][0]]["role"], "output")  # where the backward pass begins
+        self.assertEqual(ops["mm_1"]["phase"], "backward")
+        self.assertEqual(ops["mm_1"]["attributes"], {"forward_op": "mm_0"})
+        self.assertEqual([names[i] for i in ops["mm_1"]["inputs"]], ["t_0", "ones_like_0"])
+        view = tensors[ops["t_0"]["outputs"][0]]
+        self.assertEqual((view["alias_of"], view["shape"]), (names.index("input_1"), [6, 4]))
+        self.assertEqual(ops["t_0"]["bytes_accessed"], 0)
+        # In place: what was read before has to be read before.
+        update = ops["add_0"]
+        self.assertEqual((update["phase"], update["colocate"]), ("update", "parameter_2"))
+        self.assertEqual(tensors[update["outputs"][0]]["alias_of"], names.index("parameter_2"))
+        self.assertEqual(update["control_inputs"], [ops["mm_0"]["id"]])
+        self.assertEqual(ops["optimizer_state_3"]["colocate"], "parameter_2")
+        self.assertEqual(ops["mul_0"]["colocate"], "parameter_2")
+        figures = graph_file.statistics(document)
+        self.assertEqual((figures["parameters"], figures["optimizer_state_bytes"], figures["input_bytes"]),
+                         (18, 72, 96))
+
+    def test_the_old_form_gives_the_same(self) -> None:
+        old = training_step()
+        for record in old["nodes"]:
+            for side in ("input", "output"):
+                group = record.pop(side + "s")
+                record |= {side + "s": group["values"], side + "_shapes": group["shapes"], side + "_types": group["types"]}
+            record |= {item["name"]: item["value"] for item in record.pop("attrs")}
+            record["parent"] = record.pop("ctrl_deps")
+        old["schema"] = "1.0.1"
+        new = self.imported(training_step()).document
+        found = self.imported(old).document
+        self.assertEqual((found["ops"], found["tensors"]), (new["ops"], new["tensors"]))
+        self.assertEqual(found["source"]["framework"], "execution trace 1.0.1")
+
+    def test_memory_that_is_given_away_again_is_new(self) -> None:
+        x, a, b = tensor(1, [8]), tensor(2, [8]), tensor(2, [8])
+        document = {"schema": "1.1.1", "nodes": [
+            node(1, 1, "[pytorch|profiler|execution_trace|process]"), node(2, 1, "aten::relu", [x], [a]),
+            node(3, 1, "aten::neg", [x], [b]), node(4, 1, "aten::exp", [b], [tensor(3, [8])])]}
+        ops = {op["name"]: op for op in self.imported(document).document["ops"]}
+        self.assertEqual(ops["exp_0"]["inputs"], ops["neg_0"]["outputs"])
+
+    def test_what_was_made_inside_of_a_call_is_its_result(self) -> None:
+        x, inner, y = tensor(1, [8]), tensor(2, [8]), tensor(3, [1])
+        document = {"schema": "1.1.1", "nodes": [
+            node(1, 1, "[pytorch|profiler|execution_trace|process]"),
+            node(3, 2, "aten::exp", [x], [inner]), node(2, 1, "aten::special", [x], [y]),
+            node(4, 1, "aten::neg", [inner], [tensor(4, [8])])]}
+        document = self.imported(document).document
+        ops = {op["name"]: op for op in document["ops"]}
+        self.assertNotIn("exp_0", ops)
+        self.assertEqual(ops["neg_0"]["inputs"], ops["special_0"]["outputs"][1:])
+
+    def test_lists_are_taken_apart(self) -> None:
+        first, second = tensor(1, [2]), tensor(2, [6])
+        lists = ([first[0], second[0]], [first[1], second[1]], "GenericList[Tensor(float),Tensor(float)]")
+        document = {"schema": "1.1.1", "nodes": [
+            node(1, 1, "[pytorch|profiler|execution_trace|process]"),
+            node(2, 1, "aten::_foreach_mul_", [lists, 3], [], "aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar s) "
+                 "-> ()", inclusive_dur=8.0)]}
+        imported = import_chakra(document, device_kind="cpu2")
+        ops = [op for op in imported.document["ops"] if op["kind"] == "aten._foreach_mul"]
+        self.assertEqual([op["cost_ns"] for op in ops], [{"cpu2": 2000}, {"cpu2": 6000}])  # 8 us, 8 B and 24 B
+        self.assertIn("calls on lists of tensors x 1", "\n".join(map(str, imported.dropped)))
+
+    def test_kernels_that_were_linked_are_the_time(self) -> None:
+        document = training_step()
+        for record in document["nodes"]:
+            record["inclusive_dur"] = 100.0
+        document["nodes"] += [node(50, 4, "sgemm", cat="kernel", dur=2.5), node(51, 4, "sgemm2", cat="kernel", dur=1.0)]
+        with self.assertRaisesRegex(importers.ImportFailure, "does not name the device; say --device-kind NAME"):
+            import_chakra(document)
+        ops = {op["name"]: op for op in import_chakra(document, device_kind="h100").document["ops"]}
+        self.assertEqual(ops["mm_0"]["cost_ns"], {"h100": 3500})
+        self.assertEqual(ops["add_0"]["cost_ns"], {"h100": 0})
+
+    def test_work(self) -> None:
+        def flops(name, inputs, values=(), output=None):
+            return aten.flops(f"aten::{name}", inputs, [*values], output)
+        self.assertEqual(flops("addmm", [[3], [4, 6], [6, 3]]), 2 * 4 * 6 * 3)
+        self.assertEqual(flops("bmm", [[5, 4, 6], [5, 6, 3]]), 5 * 2 * 4 * 6 * 3)
+        # 2 images of 8 x 8, 3 channels, 16 filters 3 x 3, stride 2, padding 1: 4 x 4 results.
+        images, filters = [2, 3, 8, 8], [16, 3, 3, 3]
+        values = [None, None, None, [2, 2], [1, 1], [1, 1], False, [0, 0], 1]
+        expected = 2 * (2 * 16 * 4 * 4) * 27
+        self.assertEqual(flops("convolution", [images, filters, None], values, [2, 16, 4, 4]), expected)
+        self.assertEqual(flops("convolution", [images, filters, None], values), expected)  # shape of the result not known
+        values = [None] * 7 + [False, [0, 0], 1, [False, True, False]]
+        self.assertEqual(flops("convolution_backward", [[2, 16, 4, 4], images, filters], values), expected)
+        # 2 x 4 heads, 10 queries, 12 keys of 8, values of 16.
+        shapes = [[2, 4, 10, 8], [2, 4, 12, 8], [2, 4, 12, 16]]
+        self.assertEqual(flops("_scaled_dot_product_flash_attention", shapes), 2 * 8 * 10 * 12 * (8 + 16))
+        self.assertEqual(flops("relu", [[5]]), 0)
+        self.assertIsNone(flops("_cudnn_rnn", [[5]]))
+
+    def test_what_is_refused(self) -> None:
+        for change, expected in ((lambda d: d.update(nodes=3), "trace: 'nodes' is int, expected a list"),
+                                 (lambda d: d["nodes"][2].pop("id"), "trace: nodes[2]: expected an object with 'id'"),
+                                 (lambda d: d["nodes"][2].update(id=2), "nodes[2] 'aten::mm': the id 2 is there already"),
+                                 (lambda d: d["nodes"][2].update(ctrl_deps="x"), "ctrl_deps is 'x', expected the id"),
+                                 (lambda d: d["nodes"][2]["inputs"].update(shapes=[]), "2 inputs, 0 shapes, 2 types"),
+                                 (lambda d: d.update(nodes=d["nodes"][:2]), "holds no call of an operator")):
+            document = copy.deepcopy(training_step())
+            change(document)
+            with self.subTest(expected), self.assertRaises(importers.ImportFailure) as caught:
+                import_chakra(document)
+            self.assertIn(expected, str(caught.exception))
+
+
+class Chakra(unittest.TestCase):
+    """A product that needs 3 us, an all-reduce of its 4 kB, a node behind both; read from a file."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        shapes = field(1, "[[7, 8, 0, 1024, 4, 'cuda:0']]") + field(2, "[[32, 32]]") + field(3, "['Tensor(float)']")
+        self.trace = (METADATA + message(1, "aten::mm", 4, 3, attributes=attribute("num_ops", INT64, 65536), outputs=shapes)
+                      + message(2, "sync", 7, 5, data=(1,), attributes=attribute("comm_size", INT64, 4096)
+                                + attribute("comm_type", INT64, 0))
+                      + message(300, "load", 2, 0, control=(1,), attributes=attribute("tensor_size", INT64, 100))
+                      + message(4, "end", 4, 1, data=(2, 300), control=(1,)))
+
+    def document(self, data: bytes, *options: str, name: str = "trace.et") -> dict:
+        path, output = self.folder / name, self.folder / "out.json"
+        path.write_bytes(data)
+        status, err = run(str(path), "--from", "chakra", *options, "-o", str(output))
+        self.assertEqual(status, 0, err)
+        document = graph_file.read(output)
+        self.assertEqual(graph_file.check(document), [])
+        return document
+
+    def test_nodes(self) -> None:
+        document = self.document(self.trace, "--device-kind", "h100")
+        ops, tensors = {op["name"]: op for op in document["ops"]}, document["tensors"]
+        product, sync, load, end = (ops[name] for name in ("aten::mm#1", "sync#2", "load#300", "end#4"))
+        self.assertEqual((product["kind"], product["flops"], product["cost_ns"]), ("aten.mm", 65536, {"h100": 3000}))
+        self.assertEqual([tensors[product["outputs"][0]][key] for key in ("shape", "dtype", "bytes")],
+                         [[32, 32], "f32", 4096])
+        self.assertEqual((sync["kind"], sync["inputs"]), ("chakra.all_reduce", product["outputs"]))
+        self.assertEqual((load["kind"], load["control_inputs"]), ("chakra.mem_load", [product["id"]]))
+        self.assertEqual(tensors[load["outputs"][0]]["bytes"], 100)
+        self.assertEqual((end["inputs"], end["control_inputs"]), ([*sync["outputs"], *load["outputs"]], [product["id"]]))
+        self.assertEqual(document["source"]["framework"], "chakra 0.0.4")
+
+    def test_host_nodes_give_their_dependencies_on(self) -> None:
+        def host(value: int) -> bytes:
+            return attribute("is_cpu_op", BOOL, value)
+        trace = (METADATA + message(1, "aten::mm", 4, 9, attributes=host(1))
+                 + message(2, "gemm", 4, 3, data=(1,), attributes=host(0))
+                 + message(3, "aten::relu", 4, 9, data=(2,), attributes=host(1))
+                 + message(4, "relu", 4, 2, data=(3,), attributes=host(0)))
+        ops = {op["name"]: op for op in self.document(trace, "--device-kind", "h100")["ops"]}
+        self.assertEqual(list(ops), ["gemm#2", "relu#4"])
+        self.assertEqual(ops["relu#4"]["inputs"], ops["gemm#2"]["outputs"])
+
+    def test_the_json_form(self) -> None:
+        records = [{"version": "0.0.4"},
+                   {"id": "1", "name": "aten::mm", "type": "COMP_NODE", "durationMicros": "3",
+                    "attr": [{"name": "num_ops", "int64Val": "65536"}],
+                    "outputs": {"values": "[[7, 8, 0, 1024, 4, 'cuda:0']]", "shapes": "[[32, 32]]",
+                                "types": "['Tensor(float)']"}},
+                   {"id": "2", "name": "sync", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "durationMicros": "5",
+                    "attr": [{"name": "comm_size", "int64Val": "4096"}, {"name": "comm_type", "int64Val": "0"}]},
+                   {"id": "300", "name": "load", "type": "MEM_LOAD_NODE", "ctrlDeps": ["1"],
+                    "attr": [{"name": "tensor_size", "int64Val": "100"}]},
+                   {"id": "4", "name": "end", "type": "COMP_NODE", "dataDeps": ["2", "300"], "ctrlDeps": ["1"],
+                    "durationMicros": "1"}]
+        text = "\n".join(map(json.dumps, records)).encode()
+        options = ("--device-kind", "h100")
+        self.assertEqual(self.document(gzip.compress(text), *options, name="trace.json"),
+                         self.document(self.trace, *options))
+
+    def test_every_kind_of_attribute(self) -> None:
+        packed = field(10, field(1, "list") + field(10, field(1, varint(3) + varint(-1))))
+        fixed = field(10, field(1, "double") + varint(3 << 3 | 1) + struct.pack("<d", 1.5))
+        _, nodes = protobuf.read(METADATA + message(1, "n", 4, attributes=packed + fixed + attribute("low", INT64, -2)
+                                                    + attribute("zig", 17, 5) + attribute("text", 29, "t")))
+        self.assertEqual(nodes[0]["attr"], {"list": [3, -1], "double": 1.5, "low": -2, "zig": -3, "text": "t"})
+
+    def test_what_is_refused(self) -> None:
+        for data, expected in ((self.trace, "has durations, but does not name the device; say --device-kind NAME"),
+                               (self.trace[:-4], "is neither JSON nor a Chakra trace in protobuf: byte"),
+                               (b"", "the file is empty"),
+                               (b"\xff" * 20, "a number does not end"),
+                               (METADATA + message(1, "a", 4) + message(1, "b", 4), "two nodes have the id 1: 'a' and 'b'"),
+                               (METADATA + message(1, "a", 4, data=(9,)), "data_deps names 9, but there is no such node"),
+                               (METADATA + message(1, "a", 99), "its type is 99"),
+                               (METADATA, "none of its 0 nodes is work"),
+                               (METADATA + message(1, "a", 4, data=(2,)) + message(2, "b", 4, data=(1,)), "cycle"),
+                               (b'{"schema": 1,', "trace.et:1: is no JSON"),
+                               (b'{"id": "1"} {"id":', "is no JSON"),
+                               (b'{"version": "1"} {"id": "x"}', "node 'x' '' cannot be read")):
+            with self.subTest(expected):
+                path = self.folder / "trace.et"
+                path.write_bytes(data)
+                status, err = run(str(path), "-o", str(self.folder / "x.json"))
+                self.assertEqual(status, 2, err)
+                self.assertIn(expected, err)
+                self.assertEqual(len(err.strip().splitlines()), 1, err)
+
+
+@needs_torch
+class Torch(unittest.TestCase):
+    def test_a_step_of_a_small_network(self) -> None:
+        import torch
+        from torch.profiler import ExecutionTraceObserver
+        net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(),
+                                  torch.nn.Flatten(), torch.nn.Linear(8 * 6 * 6, 5))
+        rule = torch.optim.Adam(net.parameters(), foreach=False)
+
+        def step() -> None:
+            rule.zero_grad()
+            torch.nn.functional.cross_entropy(net(torch.ones(2, 3, 8, 8)), torch.tensor([1, 2])).backward()
+            rule.step()
+        step()  # makes Adam's state
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(pathlib.Path(folder) / "trace.json")
+            observer = ExecutionTraceObserver().register_callback(path)
+            observer.start()
+            step()
+            observer.stop()
+            observer.unregister_callback()
+            imported = importers.read(path)  # known by what is in it
+        document = imported.document
+        self.assertEqual(graph_file.check(document), [])
+        figures = graph_file.statistics(document)
+        count = sum(parameter.numel() for parameter in net.parameters())
+        self.assertEqual(figures["parameters"], count)
+        # Adam: two values for each parameter, and a step count for each of six tensors.
+        self.assertEqual(figures["optimizer_state_bytes"], 4 * (2 * count + 6))
+        convolution, product = 2 * (2 * 8 * 6 * 6) * 27, 2 * 2 * 288 * 5
+        self.assertEqual(figures["forward_flops"], convolution + product)
+        # The convolution's gradient of the weights alone, both of the product.
+        self.assertEqual(figures["backward_flops"], convolution + 2 * product)
+        labels = {op["name"]: op.get("colocate") for op in document["ops"] if op["kind"] == "parameter"
+                  and op["name"].startswith("parameter")}
+        self.assertEqual(len(labels), 6)
+        for op in document["ops"]:
+            written = [document["tensors"][t] for t in op["outputs"] if document["tensors"][t].get("role") == "output"
+                       and op.get("phase") == "update" and document["tensors"][t]["shape"]]
+            if written:  # of a parameter, or of a state as large: not a step count
+                self.assertIn(op["colocate"], labels.values(), op["name"])
+        gradient = next(op for op in document["ops"] if op["kind"] == "aten.convolution_backward")
+        self.assertEqual(gradient["attributes"]["forward_op"], "convolution_0")
+
+
+if __name__ == "__main__":
+    unittest.main()
