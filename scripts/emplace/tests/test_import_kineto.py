@@ -1,0 +1,235 @@
+"""Tests of `emplace import --from kineto`: traces by hand in the documented form, and real ones of the CPU.
+
+The GPU trace here is written by hand; none of a real GPU was at hand.
+"""
+
+import copy
+import gzip
+import importlib.util
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pathlib.Path(__file__).resolve().parent)]
+
+from emplace import importers  # noqa: E402
+from emplace.importers import graph_file  # noqa: E402
+from emplace.importers.chakra import import_chakra  # noqa: E402
+from emplace.importers.kineto import import_kineto  # noqa: E402
+from traces_support import run, training_step  # noqa: E402
+
+needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "SKIPPED, NOT TESTED: torch is missing")
+
+
+def event(name: str, begin: float, duration: float, function: int, category: str = "cpu_op", thread: int = 1,
+          **arguments) -> dict:
+    """An event of the host; times in [us]. `function`: the number of the call."""
+    arguments = {key.replace("_", " ") if key.startswith("Input") or key.startswith("Sequence") else key: value
+                 for key, value in arguments.items()}
+    return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": thread, "ts": begin, "dur": duration,
+            "args": {"External id": 500 + function, "Record function id": function, **arguments}}
+
+
+def shapes(*sizes: list[int]) -> dict:
+    return {"Input_Dims": list(sizes), "Input_type": ["float"] * len(sizes)}
+
+
+def kernel(name: str, begin: float, duration: float, correlation: int, **arguments) -> dict:
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": begin, "dur": duration,
+            "args": {"stream": 7, "correlation": correlation, **arguments}}
+
+
+def launch(begin: float, correlation: int, thread: int = 1) -> dict:
+    return {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": thread, "ts": begin, "dur": 1,
+            "args": {"correlation": correlation}}
+
+
+def cpu_trace() -> dict:
+    """The step of traces_support.training_step, on the CPU."""
+    return {"schemaVersion": 1, "deviceProperties": [], "traceEvents": [
+        {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}},
+        event("aten::matmul", 10, 30, 3, Sequence_number=7, **shapes([4, 6], [6, 3])),
+        event("aten::mm", 15, 20, 4, Sequence_number=7, **shapes([4, 6], [6, 3])),
+        event("aten::ones_like", 45, 5, 5, **shapes([4, 3])),
+        event("autograd::engine::evaluate_function: MmBackward0", 60, 40, 6, thread=2, Sequence_number=7),
+        event("MmBackward0", 61, 35, 7, thread=2, Sequence_number=7, **shapes([4, 3])),
+        event("aten::t", 62, 3, 8, thread=2, **shapes([4, 6])),
+        event("aten::mm", 70, 20, 9, thread=2, **shapes([6, 4], [4, 3])),
+        event("Optimizer.step#SGD.step", 110, 50, 10, category="user_annotation"),
+        event("aten::mul_", 120, 4, 11, **shapes([6, 3], [6, 3])),
+        event("aten::add_", 130, 6, 12, **shapes([6, 3], [6, 3]))]}
+
+
+def gpu_trace() -> dict:
+    """The same on a GPU: kernels name their operator, or are found by their launch."""
+    trace = cpu_trace()
+    trace["deviceProperties"] = [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]
+    trace["traceEvents"] += [
+        kernel("gemm", 50, 2.5, 1, **{"External id": 504}), kernel("split_k", 53, 0.5, 2, **{"External id": 504}),
+        launch(47, 3), kernel("fill", 54, 1.25, 3),
+        launch(75, 4, thread=2), kernel("gemm", 80, 3, 4),
+        kernel("mul", 125, 1, 5, **{"External id": 511}), kernel("add", 135, 2, 6, **{"External id": 512}),
+        kernel("of somebody else", 140, 9, 99)]
+    return trace
+
+
+class ByHand(unittest.TestCase):
+    def ops(self, imported: importers.Imported) -> dict[str, dict]:
+        self.assertEqual(graph_file.check(imported.document), [])
+        return {op["name"]: op for op in imported.document["ops"]}
+
+    def test_order_alone(self) -> None:
+        imported = import_kineto(cpu_trace(), device_kind="cpu2")
+        ops = self.ops(imported)
+        self.assertEqual(list(ops), ["mm_0", "ones_like_0", "t_0", "mm_1", "mul_0", "add_0"])
+        # aten::matmul only calls aten::mm, so mm has its 30 us.
+        self.assertEqual([op["cost_ns"]["cpu2"] for op in ops.values()], [30_000, 5_000, 3_000, 20_000, 4_000, 6_000])
+        self.assertEqual([op.get("phase", "forward") for op in ops.values()],
+                         ["forward", "backward", "backward", "backward", "update", "update"])
+        self.assertEqual((ops["mm_0"]["flops"], ops["mm_1"]["flops"]), (2 * 4 * 6 * 3, 2 * 6 * 4 * 3))
+        self.assertEqual(ops["ones_like_0"]["inputs"], ops["mm_0"]["outputs"])
+        self.assertEqual(ops["t_0"]["inputs"], [*ops["ones_like_0"]["outputs"], *ops["mm_0"]["outputs"]])
+        self.assertEqual(ops["mm_1"]["attributes"], {"forward_op": "mm_0"})
+        sizes = [imported.document["tensors"][ops[name]["outputs"][0]]["bytes"] for name in ("mm_0", "t_0", "mul_0")]
+        self.assertEqual(sizes, [4 * 4 * 3, 4 * 6 * 4, 4 * 6 * 3])  # what the next op is given
+        told = "\n".join(map(str, imported.dropped))
+        self.assertIn("dependencies x 6: the trace does not say which tensors a call read", told)
+        # 30 + 5 + 40 + 50 us of outermost events, 68 us of ops.
+        self.assertIn("host time outside of ops x 1: 0.057 ms", told)
+
+    def test_with_the_execution_trace(self) -> None:
+        imported = import_kineto(cpu_trace(), training_step(), device_kind="cpu2")
+        ops = self.ops(imported)
+        plain = {op["name"]: op for op in import_chakra(training_step()).document["ops"]}
+        for name, op in ops.items():
+            self.assertEqual({key: value for key, value in op.items() if key != "cost_ns"}, plain[name])
+        self.assertEqual({name: op["cost_ns"]["cpu2"] for name, op in ops.items() if "cost_ns" in op},
+                         {"mm_0": 30_000, "ones_like_0": 5_000, "t_0": 3_000, "mm_1": 20_000, "mul_0": 4_000,
+                          "add_0": 6_000})
+        self.assertEqual(imported.document["source"]["dependencies"], "execution trace")
+
+    def test_kernels_of_a_gpu(self) -> None:
+        for execution in (None, training_step()):
+            with self.subTest(execution=execution is not None):
+                imported = import_kineto(gpu_trace(), execution)
+                kind = "nvidia_h100_80gb_hbm3"  # the trace names its GPU
+                costs = {name: op["cost_ns"] for name, op in self.ops(imported).items() if "cost_ns" in op}
+                self.assertEqual(costs, {"mm_0": {kind: 3000}, "ones_like_0": {kind: 1250}, "t_0": {kind: 0},
+                                         "mm_1": {kind: 3000}, "mul_0": {kind: 1000}, "add_0": {kind: 2000}})
+                self.assertIn("kernels x 1: their operator is not in the trace", str(imported.dropped[0]))
+
+    def test_one_of_several_steps(self) -> None:
+        trace = cpu_trace()
+        later = copy.deepcopy(trace["traceEvents"][1:])
+        for place, each in enumerate(later):
+            each["ts"] = 1000 + 2 * each["ts"]
+            each["dur"] *= 2
+            each["args"]["Record function id"] = 100 + place
+        marks = [event("ProfilerStep#4", 0, 500, 90, category="user_annotation"),
+                 event("ProfilerStep#5", 1000, 500, 91, category="user_annotation")]
+        trace["traceEvents"] += later + marks
+        for step, number, cost in ((None, 5, 60_000), (4, 4, 30_000)):
+            imported = import_kineto(trace, device_kind="k", step=step)
+            ops = self.ops(imported)
+            self.assertEqual((len(ops), ops["mm_0"]["cost_ns"], imported.document["source"]["step"]),
+                             (6, {"k": cost}, number))
+        with self.assertRaisesRegex(importers.ImportFailure, "--step 7: the trace has the steps 4, 5"):
+            import_kineto(trace, device_kind="k", step=7)
+        with self.assertRaisesRegex(importers.ImportFailure, "marks no steps"):
+            import_kineto(cpu_trace(), device_kind="k", step=0)
+
+    def test_without_shapes(self) -> None:
+        trace = cpu_trace()
+        for each in trace["traceEvents"]:
+            each["args"].pop("Input Dims", None)
+            each["args"].pop("Input type", None)
+        imported = import_kineto(trace, device_kind="k")
+        self.assertEqual(self.ops(imported)["mm_0"].get("flops", 0), 0)
+        told = "\n".join(map(str, imported.dropped))
+        self.assertIn("shapes x 6: the trace has none (record_shapes=True)", told)
+        self.assertIn("FLOPs of aten.mm x 2", told)
+
+    def test_what_is_refused(self) -> None:
+        other = training_step()
+        other["nodes"][2]["name"] = "aten::bmm"
+        strange = training_step()
+        for record in strange["nodes"]:
+            record["attrs"][0]["value"] += 1000
+        bad = cpu_trace()
+        bad["traceEvents"][2]["dur"] = "long"
+        for trace, execution, expected in (
+                (cpu_trace(), None, "does not name a device; say --device-kind NAME"),
+                ({"traceEvents": 3}, None, "'traceEvents' is int, expected a list"),
+                ({"traceEvents": []}, None, "has no event of the category cpu_op"),
+                (bad, None, "traceEvents[2] 'aten::mm': dur is 'long', expected a number"),
+                (gpu_trace(), other, "call 4 is 'aten::mm' in one and 'aten::bmm' in the other"),
+                (gpu_trace(), strange, "0 of 10 calls are in both; record both at once")):
+            with self.subTest(expected), self.assertRaises(importers.ImportFailure) as caught:
+                import_kineto(trace, execution)
+            self.assertIn(expected, str(caught.exception))
+
+    def test_files(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "t.json.gz").write_bytes(gzip.compress(json.dumps(gpu_trace()).encode()))
+            (folder / "e.json").write_text(json.dumps(training_step()))
+            outputs = []
+            for output in ("a.json", "a.json"):
+                status, err = run(str(folder / "t.json.gz"), "--execution-trace", str(folder / "e.json"), "-o",
+                                  str(folder / output))
+                self.assertEqual(status, 0, err)
+                outputs.append((folder / output).read_bytes())
+            self.assertEqual(outputs[0], outputs[1])
+            (folder / "b.json").write_text('{"traceEvents": [')
+            (folder / "c.json").write_text("[]")
+            for arguments, expected in ((["b.json"], "b.json:1: is no JSON"), (["c.json"], "holds a JSON list"),
+                                        (["none.json"], "cannot be read"),
+                                        (["t.json.gz", "--execution-trace", str(folder / "no.json")], "cannot be read")):
+                status, err = run("--from", "kineto", str(folder / arguments[0]), *arguments[1:], "-o",
+                                  str(folder / "x.json"))
+                self.assertEqual(status, 2)
+                self.assertIn(expected, err)
+                self.assertEqual(len(err.strip().splitlines()), 1, err)
+
+
+@needs_torch
+class Torch(unittest.TestCase):
+    def test_a_real_step_on_the_cpu(self) -> None:
+        import torch
+        from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+        net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+        rule = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)
+
+        def step() -> None:
+            rule.zero_grad()
+            torch.nn.functional.cross_entropy(net(torch.ones(8, 16)), torch.zeros(8, dtype=torch.int64)).backward()
+            rule.step()
+        step()
+        with tempfile.TemporaryDirectory() as name:
+            execution, trace = str(pathlib.Path(name) / "e.json"), str(pathlib.Path(name) / "t.json.gz")
+            observer = ExecutionTraceObserver()
+            observer.register_callback(execution)
+            with profile(activities=[ProfilerActivity.CPU], record_shapes=True,
+                         execution_trace_observer=observer) as profiler:
+                step()
+            profiler.export_chrome_trace(trace)
+            imported = importers.read(trace, device_kind="cpu2", execution_trace=execution)
+            ordered = importers.read(trace, device_kind="cpu2")
+        figures = graph_file.statistics(imported.document)
+        self.assertEqual(graph_file.check(imported.document), [])
+        self.assertEqual(figures["parameters"], 16 * 32 + 32 + 32 * 4 + 4)
+        self.assertEqual(figures["optimizer_state_bytes"], 4 * figures["parameters"])
+        # 8 examples: 16 x 32 and 32 x 4; of the first layer no gradient of the input.
+        self.assertEqual(figures["forward_flops"], 2 * 8 * (512 + 128))
+        self.assertEqual(figures["backward_flops"], 2 * 8 * (512 + 2 * 128))
+        for op in imported.document["ops"]:
+            if op["kind"] not in ("parameter", "constant"):
+                self.assertGreater(op["cost_ns"]["cpu2"], 0, op["name"])
+        self.assertEqual(graph_file.check(ordered.document), [])
+        self.assertEqual(graph_file.statistics(ordered.document)["forward_flops"], 2 * 8 * (512 + 128))
+
+
+if __name__ == "__main__":
+    unittest.main()
