@@ -60,10 +60,14 @@ class Own(keras.Model):
 
     @tf.function
     def helper(self, x):
-        return tf.nn.relu(x) * 2.0
+        return tf.nn.relu(self.a(x)) * 2.0
+
+    @tf.function
+    def outer(self, left, right):
+        return self.b(self.helper(left) + tf.stop_gradient(self.a(right)))
 
     def call(self, pair, training=False):
-        return self.b(self.helper(self.a(pair["left"])) + tf.stop_gradient(self.a(pair["right"])))
+        return self.outer(pair["left"], pair["right"])
 
 def own():
     model = Own()
@@ -90,6 +94,11 @@ def loop():
     model = Looping()
     model.compile("sgd", "mse")
     return model, tf.TensorSpec([None, 3], tf.float32)
+
+def condition():
+    model = keras.Sequential([layers.Input([4]), layers.Dense(3)])
+    model.compile(keras.optimizers.SGD(gradient_accumulation_steps=2), "mse")
+    return model
 
 def number():
     return 3
@@ -263,6 +272,18 @@ class Models(unittest.TestCase):
         self.assertEqual(matrix_work(document), 2 * (2 * 84 + 56))
         self.assertEqual(matrix_work(document, "backward"), 2 * (84 + 2 * 56))
 
+    def test_of_a_condition_the_larger_branch_is_taken(self) -> None:
+        imported = self.imported("condition", batch=2)
+        self.assertEqual([str(dropped).split(":")[0] for dropped in imported.dropped], ["conditions x 1"])
+        self.assertIn("the branch with more ops is taken", imported.dropped[0].why)
+        kinds = {op["kind"] for op in imported.document["ops"]}
+        self.assertFalse(kinds & {"If", "StatelessIf"})
+        # The step that updates: the kernel is written, not the sum of its gradients alone.
+        written = {imported.document["tensors"][tensor]["alias_of"] for op in imported.document["ops"]
+                   if op["kind"].startswith("Assign") for tensor in op["outputs"]}
+        kernel = next(op for op in imported.document["ops"] if op["name"].endswith("dense/kernel"))
+        self.assertIn(kernel["outputs"][0], written)
+
     def test_inference(self) -> None:
         document = self.imported("not_compiled", batch=4, inference=True).document
         figures = graph_file.statistics(document)
@@ -309,7 +330,7 @@ class Models(unittest.TestCase):
         broken = self.folder / "broken.keras"
         broken.write_bytes(b"no archive")
         for model, options, expected in (
-                (f"{self.module}:not_compiled", [], "not_compiled" and "the model is not compiled"),
+                (f"{self.module}:not_compiled", [], "the model is not compiled"),
                 (f"{self.module}:text", [], "say --length N for the dimensions that are open"),
                 (f"{self.module}:shapeless", ["--inference"], "the model does not say what it is fed"),
                 (f"{self.module}:loop", [], "unroll the loop"),

@@ -66,8 +66,12 @@ def complete(model: Any, inputs: Any, targets: Any, name: str, options: argparse
         inputs = getattr(model, "_inputs_struct", None)  # nested as the function calls wants it
         if inputs is None:
             inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
+    other = tf.nest.map_structure(lambda value: _fixed(value, batch + 1, options.length, name), inputs)
     inputs = tf.nest.map_structure(lambda value: _fixed(value, batch, options.length, name), inputs)
-    outputs = _outputs(model, inputs, name)
+    outputs = tf.nest.map_structure(
+        lambda value: tf.TensorSpec([batch if axis == 0 and size == batch + 1 else size
+                                     for axis, size in enumerate(value.shape)], tf.as_dtype(value.dtype)),
+        _outputs(model, other, name))
     network = Network(model, name, batch, inputs)
     if options.inference:
         return network
@@ -117,7 +121,11 @@ def _fixed(value: Any, batch: int, length: int | None, name: str) -> tf.TensorSp
 
 
 def _outputs(model: Any, inputs: Any, name: str) -> Any:
-    """Builds what is not built yet; returns the specs of the results."""
+    """Builds what is not built yet; returns the specs of the results.
+
+    Called with another batch than the step's where it is open: a tf.function of the model's own that is
+    traced while weights are made does not know them, and is traced anew only for another size.
+    """
     symbolic = tf.nest.map_structure(
         lambda spec: keras.KerasTensor(tuple(spec.shape), spec.dtype.name, name=spec.name), inputs)
     try:
@@ -164,7 +172,7 @@ def _targets(outputs: Any, loss: str) -> Any:
         plain = name.lower().replace("_", "")
         if plain.startswith("sparsecategorical"):
             return tf.TensorSpec(output.shape[:-1], tf.int32)
-        return tf.TensorSpec(output.shape, tf.as_dtype(output.dtype))
+        return tf.TensorSpec(output.shape, output.dtype)
 
     if len(losses) != len(flat):
         raise ImportFailure(f"{len(losses)} losses ({loss}) for {len(flat)} results; return (model, inputs, targets) "

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from .. import Dropped, ImportFailure
 from ..tensorflow import ModelError
-from ..tensorflow.inline import inline_calls
+from ..tensorflow.inline import INLINED, TAKEN, inline_calls
 from ..tensorflow.train_step import TrainStep
 from .network import Network
 
@@ -38,7 +38,7 @@ def trace(network: Network, inference: bool) -> Traced:
     ends = _Ends()
     notes: list[Dropped] = []
     with _unrolled(network, notes):
-        function = _inference(network, ends) if inference else _training(network, ends)
+        function = _inference(network, ends) if inference else _training(network, ends, notes)
         specs = [network.inputs] if inference else [network.inputs, network.targets]
         try:
             graph = tf.function(function, autograph=False).get_concrete_function(*specs).graph
@@ -47,7 +47,7 @@ def trace(network: Network, inference: bool) -> Traced:
         except Exception as error:
             first = (str(error).strip().splitlines() or [""])[0]
             raise ImportFailure(f"{network.name}: its step cannot be built: {type(error).__name__}: {first}") from error
-    return Traced(_step(network.model, graph, ends, inference), notes)
+    return Traced(_step(network.model, graph, ends, inference, notes), notes)
 
 
 def _inference(network: Network, ends: _Ends) -> Any:
@@ -59,7 +59,7 @@ def _inference(network: Network, ends: _Ends) -> Any:
     return predict
 
 
-def _training(network: Network, ends: _Ends) -> Any:
+def _training(network: Network, ends: _Ends, notes: list[Dropped]) -> Any:
     """Forward pass, loss, gradients, update: what keras.Model.train_step does, without metrics."""
     model, optimizer = network.model, network.model.optimizer
     variables = model.trainable_variables
@@ -77,6 +77,9 @@ def _training(network: Network, ends: _Ends) -> Any:
         pairs = [(gradient, variable) for gradient, variable in zip(gradients, variables) if gradient is not None]
         if not pairs:
             raise ModelError(f"{network.name}: no trainable variable has a gradient: the loss depends on none")
+        if len(pairs) < len(variables):
+            notes.append(Dropped("weights without gradient", len(variables) - len(pairs), "the loss does not depend on "
+                                 "them, so they are not updated"))
         ends.backward = len(graph.get_operations())
         optimizer.apply_gradients(pairs)
         return loss
@@ -99,13 +102,13 @@ def _unrolled(network: Network, notes: list[Dropped]) -> Iterator[None]:
             layer.unroll = False
 
 
-def _step(model: Any, traced: Any, ends: _Ends, inference: bool) -> TrainStep:
+def _step(model: Any, traced: Any, ends: _Ends, inference: bool, notes: list[Dropped]) -> TrainStep:
     """The traced graph as a plain graph: variables and captured values are ops of it, calls are inlined."""
     definition = traced.as_graph_def()
     order = {op.name: index for index, op in enumerate(traced.get_operations())}
     known = {variable.value.handle.ref(): variable for variable in _variables(model, inference)}
     taken = set(order)
-    names: dict[str, str] = {}  # path of a variable -> name of its op
+    names: dict[int, str] = {}  # id of a variable -> name of its op
     replaced: dict[str, Any] = {}  # name of the placeholder -> the node in its place
     for value, placeholder in traced.captures:
         node = tf.compat.v1.NodeDef()
@@ -118,7 +121,7 @@ def _step(model: Any, traced: Any, ends: _Ends, inference: bool) -> TrainStep:
             node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
             node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
             node.attr["shared_name"].s = node.name.encode()
-            names[path] = node.name
+            names[id(variable)] = node.name
         else:
             node.name, node.op = _unique(placeholder.op.name, taken), "Const"
             node.attr["dtype"].type = value.dtype.as_datatype_enum
@@ -128,8 +131,9 @@ def _step(model: Any, traced: Any, ends: _Ends, inference: bool) -> TrainStep:
     plain = tf.compat.v1.GraphDef()
     plain.versions.CopyFrom(definition.versions)
     plain.library.CopyFrom(definition.library)
-    for path in [variable.path for variable in _variables(model, inference)]:  # parameters stand first
-        plain.node.extend(node for name, node in replaced.items() if node.name == names.get(path))
+    by_name = {node.name: node for node in replaced.values()}
+    plain.node.extend(by_name[names[id(variable)]] for variable in _variables(model, inference)
+                      if id(variable) in names)  # parameters stand first
     plain.node.extend(node for node in replaced.values() if node.op == "Const")
     done = {node.name for node in plain.node}
     plain.node.extend(node for node in replaced.values() if node.name not in done)
@@ -144,7 +148,11 @@ def _step(model: Any, traced: Any, ends: _Ends, inference: bool) -> TrainStep:
                 copy.input[index] = ("^" if name.startswith("^") else "") + replaced[base].name
     graph = tf.Graph()
     with graph.as_default():
-        tf.compat.v1.import_graph_def(inline_calls(plain), name="")
+        inlined, conditions = inline_calls(plain)
+        tf.compat.v1.import_graph_def(inlined, name="")
+    if conditions:
+        notes.append(Dropped("conditions", len(conditions), f"the branch with more ops is taken: "
+                             f"{', '.join(conditions[:5])}{' ...' if len(conditions) > 5 else ''}"))
 
     def stage_of(op: tf.Operation) -> str:
         name = op.name
@@ -159,17 +167,17 @@ def _step(model: Any, traced: Any, ends: _Ends, inference: bool) -> TrainStep:
     outputs = [found(name) for name in ends.outputs]
     fetches = [output.op for output in outputs]
     if not inference:
-        fetches += [graph.get_operation_by_name(op.name if op.type not in ("PartitionedCall", "StatefulPartitionedCall")
-                                                else f"{op.name}/finished") for op in traced.control_outputs]
-    parameters = {names[variable.path] for variable in _weights(model) if variable.path in names}
+        fetches += [graph.get_operation_by_name(f"{op.name}/finished" if op.type in INLINED else op.name)
+                    for op in traced.control_outputs]
+    parameters = {names[id(variable)] for variable in _weights(model) if id(variable) in names}
     slots, together = (set(), {}) if inference else _slots(model, names)
     return TrainStep(graph, outputs, fetches, stage_of, parameters, slots, together)
 
 
 def _after_inlining(graph: tf.Graph, traced: Any, name: str) -> str:
     """The name of a traced tensor; what a call returned is found behind it."""
-    if traced.get_tensor_by_name(name).op.type in ("PartitionedCall", "StatefulPartitionedCall"):
-        raise ModelError(f"the result {name!r} comes straight out of a tf.function; return it from the layer itself")
+    if traced.get_tensor_by_name(name).op.type in INLINED:
+        return TAKEN.format(*name.split(":"))
     return name
 
 
@@ -189,22 +197,22 @@ def _weights(model: Any) -> list[Any]:
     return list(weights.values())
 
 
-def _slots(model: Any, names: dict[str, str]) -> tuple[set[str], dict[str, str]]:
+def _slots(model: Any, names: dict[int, str]) -> tuple[set[str], dict[str, str]]:
     """Names of the optimiser's variables, and which weight each belongs to.
 
     An optimiser keeps its state in lists as long as the list of the trainable variables.
     """
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
     trainable = model.trainable_variables
-    slots = {names[variable.path] for variable in model.optimizer.variables if variable.path in names}
+    slots = {names[id(variable)] for variable in model.optimizer.variables if id(variable) in names}
     together = {}
     for values in vars(optimizer).values():
         if not isinstance(values, (list, tuple)) or len(values) != len(trainable) or values is trainable:
             continue
         for slot, weight in zip(values, trainable):
-            slot_name = names.get(getattr(slot, "path", ""))
-            if slot_name in slots and weight.path in names:
-                together[slot_name] = names[weight.path]
+            slot_name = names.get(id(slot))
+            if slot_name in slots and id(weight) in names:
+                together[slot_name] = names[id(weight)]
     return slots, together
 
 

@@ -83,8 +83,8 @@ class _Converter:
         for op in self.operations:  # before what a loop keeps is found to have no size
             if op.type in _CONTROL_FLOW:
                 raise ModelError(f"op {op.name!r} is a {op.type}: functions, loops and conditions "
-                                 f"cannot be placed op by op; unroll the loop, or build with plain "
-                                 f"TensorFlow 1 ops instead of tf.function or Keras layers")
+                                 f"cannot be placed op by op; unroll the loop in Python (the recurrent "
+                                 f"layers of Keras are, by --from keras), call functions without tf.function")
         for op in self.operations:
             if op.type == "Placeholder":
                 self._add_values(op, "input")

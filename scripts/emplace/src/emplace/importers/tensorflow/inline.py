@@ -1,18 +1,21 @@
-"""Function calls of a GraphDef replaced by the bodies of the functions, so that each op stands alone."""
+"""Function calls and conditions of a GraphDef replaced by what they run, so that each op stands alone."""
 
 from __future__ import annotations
 
 from typing import Any
 
-_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+_CONDITIONS = ("If", "StatelessIf", "Case", "StatelessCase")
+INLINED = ("PartitionedCall", "StatefulPartitionedCall", *_CONDITIONS)
+TAKEN = "{0}/result_{1}:0"  # the name of result {1} of what was {0}
 
 
-def inline_calls(definition: Any) -> Any:
-    """A GraphDef without function calls, computing the same; ops of a call `c` are named `c/OP`.
+def inline_calls(definition: Any) -> tuple[Any, list[str]]:
+    """(a GraphDef without function calls and conditions, names of the conditions).
 
-    definition: a GraphDef with its function library, which is not changed. What waits for a call
-    waits for all that the function promises to run; what starts in it waits for what the call
-    waits for. Other kinds with functions (`While`, `If`) stay.
+    definition: a GraphDef with its function library, which is not changed. The ops of a call `c` are
+    named `c/OP`, its results are `Identity` ops. What waits for a call waits for all that the
+    function promises to run; what starts in it waits for what the call waits for. Of a condition
+    the branch with the most ops is taken, which also waits for the condition. Loops (`While`) stay.
     """
     import tensorflow as tf
 
@@ -20,27 +23,34 @@ def inline_calls(definition: Any) -> Any:
     result.versions.CopyFrom(definition.versions)
     result.library.CopyFrom(definition.library)
     functions = {function.signature.name: function for function in definition.library.function}
-    renamed: dict[str, str] = {}  # "call:1" -> "call/op:0"; "^call" -> "^call/finished"
-    for node in definition.node:
-        _add(result, node, functions, renamed)
+    renamed: dict[str, str] = {}  # "call:1" -> "call/result_1"; "^call" -> "^call/finished"
+    conditions: list[str] = []
+    with tf.Graph().as_default():  # knows the functions that functions call
+        tf.compat.v1.import_graph_def(tf.compat.v1.GraphDef(library=definition.library), name="")
+        for node in definition.node:
+            _add(result, node, functions, renamed, conditions)
     for node in result.node:
         inputs = [_resolve(name, renamed) for name in node.input]
         del node.input[:]
         node.input.extend(inputs)
-    return result
+    return result, conditions
 
 
-def _add(result: Any, node: Any, functions: dict[str, Any], renamed: dict[str, str]) -> None:
+def _add(result: Any, node: Any, functions: dict[str, Any], renamed: dict[str, str],
+         conditions: list[str]) -> None:
     """Appends the node, or the nodes of the function that it calls."""
-    if node.op not in _CALLS:
+    if node.op not in INLINED:
         result.node.add().CopyFrom(node)
         return
     from tensorflow.python.framework import function_def_to_graph
 
-    function = functions[node.attr["f"].func.name]
+    function = functions[_function(node, functions)]
     body, flat = function_def_to_graph.function_def_to_graph_def(function)
     arguments = [name for name in node.input if not name.startswith("^")]
     waits = [name for name in node.input if name.startswith("^")]
+    if node.op in _CONDITIONS:
+        conditions.append(node.name)
+        waits.append("^" + arguments.pop(0).split(":")[0])
     started, finished = f"{node.name}/started", f"{node.name}/finished"
     if waits:
         result.node.add(name=started, op="NoOp", input=waits)
@@ -72,15 +82,33 @@ def _add(result: Any, node: Any, functions: dict[str, Any], renamed: dict[str, s
                 names = [text.replace(b"loc:@", b"loc:@" + node.name.encode() + b"/") for text in copy.attr[key].list.s]
                 del copy.attr[key].list.s[:]
                 copy.attr[key].list.s.extend(names)
-        _add(result, copy, functions, renamed)
+        _add(result, copy, functions, renamed, conditions)
     last = []
     for index, output in enumerate(function.signature.output_arg):
-        target = inside(flat[function.ret[output.name]])
-        renamed[f"{node.name}:{index}" if index else node.name] = target
-        last.append("^" + target.split(":")[0])
+        taken = result.node.add(name=TAKEN.format(node.name, index).removesuffix(":0"), op="Identity",
+                                input=[inside(flat[function.ret[output.name]])])
+        taken.attr["T"].type = output.type
+        renamed[f"{node.name}:{index}" if index else node.name] = taken.name
+        last.append("^" + taken.name)
     last += ["^" + inside(name) for name in function.control_ret.values()]
     result.node.add(name=finished, op="NoOp", input=sorted(set(last)))
     renamed["^" + node.name] = "^" + finished
+
+
+def _function(node: Any, functions: dict[str, Any]) -> str:
+    """The function that a node runs; of the branches of a condition the one with the most ops."""
+    def ops(name: str) -> int:
+        return sum(1 + sum(ops(each.name) for value in inner.attr.values()
+                           for each in (value.func, *value.list.func) if each.name in functions)
+                   for inner in functions[name].node_def)
+
+    if node.op in ("PartitionedCall", "StatefulPartitionedCall"):
+        return node.attr["f"].func.name
+    if node.op in ("If", "StatelessIf"):
+        branches = [node.attr["then_branch"].func.name, node.attr["else_branch"].func.name]
+    else:
+        branches = [function.name for function in node.attr["branches"].list.func]
+    return max(branches, key=ops)
 
 
 def _resolve(name: str, renamed: dict[str, str]) -> str:

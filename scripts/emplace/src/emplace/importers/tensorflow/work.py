@@ -48,6 +48,8 @@ _PER_OUTPUT = {
     "SigmoidGrad": 3,        # dy y (1 - y)
     "RsqrtGrad": 4,          # -dy y^3 / 2
     "Softplus": 2, "SoftplusGrad": 3, "Elu": 2, "EluGrad": 2, "Selu": 3, "Xlogy": 2,
+    "LeakyReluGrad": 1, "SeluGrad": 3, "Softsign": 2, "SoftsignGrad": 4, "ClipByValue": 2, "InvGrad": 3,
+    "ReciprocalGrad": 3,
     "Softmax": 5,            # max, subtract, exp, sum, divide
     "LogSoftmax": 5,
 }
@@ -75,7 +77,10 @@ NO_FLOPS = frozenset("""
     RandomUniform RandomUniformInt Range Rank ReadVariableOp Reshape ResourceGather ReverseSequence
     ReverseV2 Shape ShapeN Size Slice Snapshot Split SplitV Squeeze StatelessRandomUniformV2
     StopGradient StridedSlice StridedSliceGrad Tile Transpose TruncatedNormal Unique UniqueV2 Unpack
-    StatelessRandomGetKeyCounter VariableShape Where ZerosLike ScatterUpdate ResourceScatterUpdate ScatterNd""".split())
+    StatelessRandomGetKeyCounter MatrixBandPart MatrixDiagV3
+    MatrixDiagPartV3 MatrixSetDiagV3 DepthToSpace SpaceToDepth SpaceToBatchND BatchToSpaceND Bitcast
+    Roll CheckNumerics IsFinite IsInf IsNan LinSpace StatelessRandomNormalV2 StatelessTruncatedNormalV2
+    StatelessRandomUniformIntV2 VariableShape Where ZerosLike ScatterUpdate ResourceScatterUpdate ScatterNd""".split())
 
 # Kinds whose output is their first input under another name or shape; TensorFlow shares the buffer.
 VIEWS = frozenset("""ExpandDims Identity IdentityN PlaceholderWithDefault PreventGradient ReadVariableOp
@@ -92,18 +97,18 @@ def _matmul(op: OpView) -> int:
 
 
 def _conv2d(op: OpView) -> int:
-    """Filter [h, w, channels / groups, filters]: every output element takes h w channels MACs."""
-    return 2 * op.outputs[0].elements * math.prod(op.inputs[1].shape[:3])
+    """Filter [h, w, channels / groups, filters]: every output element takes h w channels MACs; 3D likewise."""
+    return 2 * op.outputs[0].elements * math.prod(op.inputs[1].shape[:-1])
 
 
 def _conv2d_backprop_input(op: OpView) -> int:
     """As many MACs as forward: inputs (sizes, filter, d output)."""
-    return 2 * op.inputs[2].elements * math.prod(op.inputs[1].shape[:3])
+    return 2 * op.inputs[2].elements * math.prod(op.inputs[1].shape[:-1])
 
 
 def _conv2d_backprop_filter(op: OpView) -> int:
     """As many MACs as forward: inputs (input, sizes, d output), output d filter."""
-    return 2 * op.inputs[2].elements * math.prod(op.outputs[0].shape[:3])
+    return 2 * op.inputs[2].elements * math.prod(op.outputs[0].shape[:-1])
 
 
 def _depthwise(output: int, filter_of: str) -> Callable[[OpView], int]:
@@ -158,6 +163,8 @@ _FORMULAS: dict[str, Callable[[OpView], int]] = {
     "MatMul": _matmul, "BatchMatMul": _matmul, "BatchMatMulV2": _matmul, "BatchMatMulV3": _matmul,
     "Conv2D": _conv2d, "Conv2DBackpropInput": _conv2d_backprop_input,
     "Conv2DBackpropFilter": _conv2d_backprop_filter,
+    "Conv3D": _conv2d, "Conv3DBackpropInputV2": _conv2d_backprop_input,
+    "Conv3DBackpropFilterV2": _conv2d_backprop_filter,
     "DepthwiseConv2dNative": _depthwise(-1, "input"),
     "DepthwiseConv2dNativeBackpropInput": _depthwise(2, "input"),
     "DepthwiseConv2dNativeBackpropFilter": _depthwise(2, "output"),
