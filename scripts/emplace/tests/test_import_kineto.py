@@ -42,8 +42,8 @@ def kernel(name: str, begin: float, duration: float, correlation: int, **argumen
 
 
 def launch(begin: float, correlation: int, thread: int = 1) -> dict:
-    return {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": thread, "ts": begin, "dur": 1,
-            "args": {"correlation": correlation}}
+    return {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": thread, "ts": begin,
+            "dur": 1, "args": {"correlation": correlation}}
 
 
 def cpu_trace() -> dict:
@@ -186,7 +186,7 @@ class ByHand(unittest.TestCase):
             (folder / "c.json").write_text("[]")
             for arguments, expected in ((["b.json"], "b.json:1: is no JSON"), (["c.json"], "holds a JSON list"),
                                         (["none.json"], "cannot be read"),
-                                        (["t.json.gz", "--execution-trace", str(folder / "no.json")], "cannot be read")):
+                                        (["t.json.gz", "--execution-trace", str(folder / "no")], "cannot be read")):
                 status, err = run("--from", "kineto", str(folder / arguments[0]), *arguments[1:], "-o",
                                   str(folder / "x.json"))
                 self.assertEqual(status, 2)

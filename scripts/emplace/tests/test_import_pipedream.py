@@ -134,7 +134,8 @@ class Profiles(unittest.TestCase):
 
     def test_alexnet_s_parameters(self) -> None:
         """61,100,840 parameters (torchvision), from the sizes that the profiler gives its layers."""
-        layers = (("Conv2d", 11 * 11 * 3 * 64 + 64), ("Conv2d", 5 * 5 * 64 * 192 + 192), ("Conv2d", 9 * 192 * 384 + 384),
+        layers = (("Conv2d", 11 * 11 * 3 * 64 + 64), ("Conv2d", 5 * 5 * 64 * 192 + 192),
+                  ("Conv2d", 9 * 192 * 384 + 384),
                   ("Conv2d", 9 * 384 * 256 + 256), ("Conv2d", 9 * 256 * 256 + 256), ("Linear", 9216 * 4096 + 4096),
                   ("Linear", 4096 * 4096 + 4096), ("Linear", 4096 * 1000 + 1000))
         text = line("node0", "Input", 1, 0, "154140672.000", 0)

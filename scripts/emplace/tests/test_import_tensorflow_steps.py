@@ -136,7 +136,7 @@ class Exporting(unittest.TestCase):
         for function in ("build", "build_resource"):
             for optimizer, slots in (("sgd", 0), ("momentum", 1), ("rmsprop", 2), ("adam", 2)):
                 with self.subTest(function=function, optimizer=optimizer):
-                    document = self.export(str(self.module), "--function", function, "--optimizer", optimizer, "--batch", "4")
+                    document = self.export(f"{self.module}:{function}", "--optimizer", optimizer, "--batch", "4")
                     figures = graph_file.statistics(document)
                     self.assertEqual(figures["parameters"], 50 * 16 + 16 * 10)
                     self.assertEqual(figures["optimizer_state_bytes"],

@@ -32,6 +32,7 @@ FILE is one of
 --device-kind NAME says on what kind of device the durations were measured; it is needed where the trace
 has any.
 """
+_WHOLE = tuple(sign + size for sign in ("int", "uint", "sint", "fixed", "sfixed") for size in ("32", "64"))
 _JSON_KEYS = {"ctrlDeps": "ctrl_deps", "dataDeps": "data_deps", "durationMicros": "duration_micros"}
 
 
@@ -90,8 +91,9 @@ def _of_nodes(found: list[dict[str, Any]], version: str, name: str, device_kind:
     if nodes.has_durations(found) and not device_kind:
         raise ImportFailure(f"{path}: has durations, but does not name the device; say --device-kind NAME")
     timed = nodes.has_durations(found)
-    graph = graph_file.GraphBuilder(name, {"framework": f"chakra {version}".strip(), "exporter": EXPORTER, "model": name,
-                                           **({"device_kind": device_kind} if timed else {})})
+    settings = {"device_kind": device_kind} if timed else {}
+    graph = graph_file.GraphBuilder(name, {"framework": f"chakra {version}".strip(), "exporter": EXPORTER,
+                                           "model": name, **settings})
     told = nodes.build(found, graph, device_kind if timed else None, path)
     return Imported(graph.document(), told)
 
@@ -130,9 +132,7 @@ def _json_node(record: dict[str, Any], path: str) -> dict[str, Any]:
             form, value = next(((key, value) for key, value in item.items() if key not in ("name", "doc_string",
                                                                                          "docString")), ("", None))
             number = form.lower().replace("_", "").removesuffix("val")
-            attributes[item["name"]] = int(value) if number in (
-                "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64") \
-                else value
+            attributes[item["name"]] = int(value) if number in _WHOLE else value
         return {"id": int(record["id"]), "name": str(record.get("name", "")),
                 "type": str(record.get("type", "INVALID_NODE")), "attr": attributes,
                 "ctrl_deps": [int(other) for other in record.get("ctrl_deps", [])],

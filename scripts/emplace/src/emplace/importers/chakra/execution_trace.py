@@ -37,7 +37,8 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
         try:
             nodes[number] = _node(record)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise ImportFailure(f"{where} {record['name']!r}: cannot be read: {type(error).__name__}: {error}") from None
+            raise ImportFailure(f"{where} {record['name']!r}: cannot be read: {type(error).__name__}: "
+                                f"{error}") from None
         parents[number] = parent
     for number, duration in kernels.items():
         if number in nodes:

@@ -27,8 +27,8 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
         for key in ("data_deps", "ctrl_deps"):
             for other in node[key]:
                 if other not in by_id:
-                    raise ImportFailure(f"{path}: node {node['id']} {node['name']!r}: {key} names {other}, but there is "
-                                        f"no such node")
+                    raise ImportFailure(f"{path}: node {node['id']} {node['name']!r}: {key} names {other}, but there "
+                                        f"is no such node")
     on_device = any(node["attr"].get("is_cpu_op") is False for node in nodes)
     left_out = {node["id"] for node in nodes if node["type"] in ("METADATA_NODE", "INVALID_NODE")
                 or (on_device and node["attr"].get("is_cpu_op"))}
@@ -61,18 +61,18 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
     told = []
     host = sum(1 for node in nodes if node["id"] in left_out and node["attr"].get("is_cpu_op"))
     if on_device and host:
-        told.append(Dropped("host nodes", host, "the trace has nodes of a device: what waited for the host waits for what "
-                            "the host waited for"))
+        told.append(Dropped("host nodes", host, "the trace has nodes of a device: what waited for the host waits for "
+                            "what the host waited for"))
     if len(left_out) > (host if on_device else 0):
         told.append(Dropped("nodes of metadata", len(left_out) - (host if on_device else 0), "no work"))
     if unsized:
         told.append(Dropped("sizes of results", unsized, "the trace has none: 0 bytes"))
     communication = sum(node["type"].startswith("COMM_") for node in kept)
     if communication:
-        told.append(Dropped("other ranks", communication, "communication is an op of the one rank of the trace, with its "
-                            "measured time"))
-    told.append(Dropped("phases and parameters", len(kept), "a Chakra trace does not tell them: all is forward, what is "
-                        "read at first is not known"))
+        told.append(Dropped("other ranks", communication, "communication is an op of the one rank of the trace, with "
+                            "its measured time"))
+    told.append(Dropped("phases and parameters", len(kept), "a Chakra trace does not tell them: all is forward, what "
+                        "is read at first is not known"))
     return told
 
 

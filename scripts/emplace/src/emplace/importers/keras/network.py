@@ -145,8 +145,8 @@ def _compile(model: Any, name: str, options: argparse.Namespace) -> str:
     compiled = getattr(model, "compiled", False)
     if not compiled and not (options.loss and options.optimizer):
         missing = " and ".join(f"--{key} NAME" for key in ("loss", "optimizer") if not getattr(options, key))
-        raise ImportFailure(f"{name}: the model is not compiled, so that it cannot be trained; compile it, say {missing} "
-                            f"(such as mse, sparse_categorical_crossentropy; adam, sgd), or --inference")
+        raise ImportFailure(f"{name}: the model is not compiled, so that it cannot be trained; compile it, say "
+                            f"{missing} (such as mse, sparse_categorical_crossentropy; adam, sgd), or --inference")
     loss = options.loss or model.loss
     if not compiled or options.loss or options.optimizer:
         try:

@@ -66,7 +66,8 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
     settings: dict[str, Any] = {} if found.step is None else {"step": found.step}
     told: list[Dropped] = []
     if found.lost_kernels:
-        told.append(Dropped("kernels", found.lost_kernels, "their operator is not in the trace: their time is left out"))
+        told.append(Dropped("kernels", found.lost_kernels, "their operator is not in the trace: their time is left "
+                            "out"))
     if execution is None:
         selection = calls.select(found.nodes)
         settings = {"device_kind": kind, "dependencies": "order of calls", **settings}
@@ -109,8 +110,8 @@ def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path
         if other is None or node.id == 0:
             continue
         if other.name != node.name:
-            raise ImportFailure(f"{path}, {execution_path}: are not of one run: call {node.id} is {other.name!r} in one "
-                                f"and {node.name!r} in the other; record both at once (see --from kineto --help)")
+            raise ImportFailure(f"{path}, {execution_path}: are not of one run: call {node.id} is {other.name!r} in "
+                                f"one and {node.name!r} in the other; record both at once (see --from kineto --help)")
         matched += 1
         node.duration, node.device = other.duration, other.device
     total = len(found.by_function)

@@ -17,7 +17,7 @@ from .profile import Node, in_order, parse
 EXPORTER = "emplace import --from pipedream"
 EPILOG = """
 The file is what PipeDream's profiler writes: a line for each layer,
-  node2 -- Conv2d(3, 64, ...) -- forward_compute_time=1.2, backward_compute_time=2.3, activation_size=4.0, parameter_size=8.0
+  node2 -- ReLU() -- forward_compute_time=1.2, backward_compute_time=2.3, activation_size=4.0, parameter_size=0.0
 with times in milliseconds and sizes in bytes, and a line for each edge: a tab, then node1 -- node2.
 """
 

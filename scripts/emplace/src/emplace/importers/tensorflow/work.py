@@ -39,7 +39,8 @@ class OpView:
 _PER_OUTPUT = {
     **dict.fromkeys("""Add AddV2 Sub Mul RealDiv Div DivNoNan Maximum Minimum Neg Square Sqrt
         Reciprocal Inv Exp Log Log1p Abs Sign Pow Tanh Sigmoid Erf Sin Cos Floor Relu Relu6
-        LeakyRelu ReluGrad Relu6Grad Erfc Expm1 Tan Ceil Round Rint BiasAdd Less LessEqual Greater GreaterEqual Equal NotEqual
+        LeakyRelu ReluGrad Relu6Grad Erfc Expm1 Tan Ceil Round Rint
+        BiasAdd Less LessEqual Greater GreaterEqual Equal NotEqual
         Select SelectV2""".split(), 1),
     "Rsqrt": 2,              # square root, reciprocal
     "SquaredDifference": 2,  # (a - b)^2

@@ -108,7 +108,8 @@ def _timed(node: Node) -> Iterator[Node]:
 
 
 def _select(node: Node, phase: str, forward: int, selection: Selection) -> None:
-    if node.name.startswith("autograd::engine::evaluate_function") or node.name.rstrip("0123456789").endswith("Backward"):
+    evaluates = node.name.startswith("autograd::engine::evaluate_function")
+    if evaluates or node.name.rstrip("0123456789").endswith("Backward"):
         phase = "backward"
         forward = node.forward_sequence if node.forward_sequence >= 0 else forward
     elif node.name.startswith("Optimizer."):

@@ -159,7 +159,8 @@ class _Builder:
         tensor = self.graph.tensor(name, ref.shape, ref.dtype, role="buffer" if role == "constant" else role,
                                    num_bytes=ref.num_bytes)
         if role != "input":
-            self.graph.op(name, "constant" if role == "constant" else "parameter", [], [tensor], colocate=self._label(key, role))
+            self.graph.op(name, "constant" if role == "constant" else "parameter", [], [tensor],
+                          colocate=self._label(key, role))
         self.memory[key] = _Memory(tensor, role)
 
     def _label(self, key: Key, role: str) -> str | None:
@@ -198,7 +199,8 @@ class _Builder:
             before = self.graph.tensors[used[key]]
             root = self.memory[key].root
             role = "output" if root in ("parameter", "optimizer_state", "buffer") else "activation"
-            tensor = self.graph.tensor(f"{name}_{self.counts[name]}/{before.name.rpartition('/')[2]}", before.shape, before.dtype, role=role,
+            written_name = f"{name}_{self.counts[name]}/{before.name.rpartition('/')[2]}"
+            tensor = self.graph.tensor(written_name, before.shape, before.dtype, role=role,
                                        num_bytes=before.num_bytes, alias_of=used[key])
             outputs.append(tensor)
             self.memory[key] = _Memory(tensor, root)
@@ -271,14 +273,15 @@ class _Builder:
     def _told(self) -> list[Dropped]:
         told = [Dropped("calls that give back what they were given", self.copies, "no ops")] if self.copies else []
         if self.selection.split:
-            told.append(Dropped("calls on lists of tensors", self.selection.split, "one op for each place in the lists, "
-                                "each with its share of the time by bytes"))
+            told.append(Dropped("calls on lists of tensors", self.selection.split, "one op for each place in the "
+                                "lists, each with its share of the time by bytes"))
         if self.selection.outside and self.device_kind:
-            told.append(Dropped("host time outside of ops", 1, f"{self.selection.outside / 1e6:,.3f} ms of autograd and "
-                                "Python"))
+            told.append(Dropped("host time outside of ops", 1, f"{self.selection.outside / 1e6:,.3f} ms of autograd "
+                                "and Python"))
         for kind, count in sorted(self.unknown.items()):
             told.append(Dropped(f"FLOPs of {kind}", count, "they cannot be told from the trace"))
         parameters = sum(role == "parameter" for role in self.roles.values())
         if parameters and not self.has_update:
-            told.append(Dropped("roles of parameters", parameters, "no optimiser in the trace: taken from their places in the calls; other tensors are inputs"))
+            told.append(Dropped("roles of parameters", parameters, "no optimiser in the trace: taken from their places in "
+                                "the calls; other tensors are inputs"))
         return told

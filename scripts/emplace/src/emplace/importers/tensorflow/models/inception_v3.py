@@ -11,7 +11,8 @@ import types
 
 import tensorflow as tf
 
-from emplace.importers.tensorflow.models.layers import NUM_CLASSES, classifier_loss, conv_bn_relu, dense, image_inputs, tf1
+from emplace.importers.tensorflow.models.layers import (NUM_CLASSES, classifier_loss, conv_bn_relu, dense,
+                                                        image_inputs, tf1)
 
 DECAY = 4e-5
 AUX_WEIGHT = 0.4

@@ -12,8 +12,8 @@ import types
 
 import tensorflow as tf
 
-from emplace.importers.tensorflow.models.layers import (NUM_CLASSES, batch_norm, classifier_loss, conv, dense, image_inputs,
-                              separable_conv, tf1)
+from emplace.importers.tensorflow.models.layers import (NUM_CLASSES, batch_norm, classifier_loss, conv, dense,
+                                                        image_inputs, separable_conv, tf1)
 
 DECAY = 4e-5
 
