@@ -170,6 +170,10 @@ class ExecutionTraces(unittest.TestCase):
                                  (lambda d: d["nodes"][2].update(id=2), "'aten::mm': the id 2 is there already"),
                                  (lambda d: d["nodes"][2].update(ctrl_deps="x"), "ctrl_deps is 'x', expected the id"),
                                  (lambda d: d["nodes"][2]["inputs"].update(shapes=[]), "2 inputs, 0 shapes, 2 types"),
+                                 (lambda d: d["nodes"][2]["inputs"]["values"][0].__setitem__(1, "x"),
+                                  "a tensor is [1, 'x', 0, 24, 4, 'cpu'], expected [id, storage,"),
+                                 (lambda d: d["nodes"][2]["inputs"]["shapes"].__setitem__(0, [-1]), "a shape is [-1]"),
+                                 (lambda d: d["nodes"][2].update(dur="x"), "a duration is 'x'"),
                                  (lambda d: d.update(nodes=d["nodes"][:2]), "holds no call of an operator")):
             document = copy.deepcopy(training_step())
             change(document)

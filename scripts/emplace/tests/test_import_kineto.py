@@ -157,13 +157,18 @@ class ByHand(unittest.TestCase):
         strange = training_step()
         for record in strange["nodes"]:
             record["attrs"][0]["value"] += 1000
-        bad = cpu_trace()
-        bad["traceEvents"][2]["dur"] = "long"
+
+        def changed(**values) -> dict:
+            trace = cpu_trace()
+            trace["traceEvents"][2] |= values
+            return trace
         for trace, execution, expected in (
                 (cpu_trace(), None, "does not name a device; say --device-kind NAME"),
                 ({"traceEvents": 3}, None, "'traceEvents' is int, expected a list"),
                 ({"traceEvents": []}, None, "has no event of the category cpu_op"),
-                (bad, None, "traceEvents[2] 'aten::mm': dur is 'long', expected a number"),
+                (changed(dur="long"), None, "traceEvents[2] 'aten::mm': dur is 'long', expected a number"),
+                (changed(args=3), None, "traceEvents[2] 'aten::mm': args is 3, expected an object"),
+                (changed(name=None), None, "traceEvents[2] None: name is None, expected a text"),
                 (gpu_trace(), other, "call 4 is 'aten::mm' in one and 'aten::bmm' in the other"),
                 (gpu_trace(), strange, "0 of 10 calls are in both; record both at once")):
             with self.subTest(expected), self.assertRaises(importers.ImportFailure) as caught:

@@ -127,6 +127,9 @@ def _json_node(record: dict[str, Any], path: str) -> dict[str, Any]:
     """A node as protobuf's JSON has it: numbers of 64 bits as text, names in camel case."""
     record = {_JSON_KEYS.get(key, key): value for key, value in record.items()}
     try:
+        for side in ("inputs", "outputs"):
+            if not isinstance(record.get(side, {}), dict):
+                raise TypeError(f"{side} is {record[side]!r}, expected an object")
         attributes = {}
         for item in record.get("attr", []):
             form, value = next(((key, value) for key, value in item.items() if key not in ("name", "doc_string",
@@ -139,6 +142,6 @@ def _json_node(record: dict[str, Any], path: str) -> dict[str, Any]:
                 "data_deps": [int(other) for other in record.get("data_deps", [])],
                 "duration_micros": int(record.get("duration_micros", 0)), "inputs": record.get("inputs", {}),
                 "outputs": record.get("outputs", {})}
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ImportFailure(f"{path}: node {record.get('id')!r} {record.get('name', '')!r} cannot be read: "
                             f"{type(error).__name__}: {error}") from None

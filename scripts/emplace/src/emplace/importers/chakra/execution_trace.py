@@ -23,7 +23,7 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
     kernels: dict[int, int] = {}
     for place, record in enumerate(records):
         where = f"{path}: nodes[{place}]"
-        if not isinstance(record, dict) or not isinstance(record.get("id"), int) or "name" not in record:
+        if not isinstance(record, dict) or not isinstance(record.get("id"), int) or not isinstance(record.get("name"), str):
             raise ImportFailure(f"{where}: expected an object with 'id' (a number) and 'name'")
         number = record["id"]
         if number in nodes:
@@ -32,11 +32,11 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
         if not isinstance(parent, int):
             raise ImportFailure(f"{where} {record['name']!r}: ctrl_deps is {parent!r}, expected the id of a node")
         if record.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
-            kernels[parent] = kernels.get(parent, 0) + round(1000 * float(record.get("dur", 0)))
+            kernels[parent] = kernels.get(parent, 0) + _nanoseconds(record.get("dur", 0), where)
             continue
         try:
             nodes[number] = _node(record)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ImportFailure(f"{where} {record['name']!r}: cannot be read: {type(error).__name__}: "
                                 f"{error}") from None
         parents[number] = parent
@@ -66,7 +66,13 @@ def _node(record: Mapping[str, Any]) -> Node:
                 order=float(attributes.get("rf_id", record["id"])), inputs=_arguments(record, "input"),
                 outputs=_arguments(record, "output"), schema=str(attributes.get("op_schema") or ""),
                 sequence=-1 if backward else sequence, forward_sequence=sequence if backward else -1,
-                duration=None if duration is None else round(1000 * float(duration)))
+                duration=None if duration is None else _nanoseconds(duration, "its duration"))
+
+
+def _nanoseconds(microseconds: Any, where: str) -> int:
+    if isinstance(microseconds, bool) or not isinstance(microseconds, (int, float)) or not 0 <= microseconds < 1e300:
+        raise ImportFailure(f"{where}: a duration is {microseconds!r}, expected a number of microseconds")
+    return round(1000 * microseconds)
 
 
 def _arguments(record: Mapping[str, Any], side: str) -> list[Any]:
@@ -79,6 +85,8 @@ def _arguments(record: Mapping[str, Any], side: str) -> list[Any]:
         values, shapes, types, strides = group, record.get(side + "_shapes", []), record.get(side + "_types", []), []
     if not len(values) == len(shapes) == len(types):
         raise ValueError(f"{len(values)} {side}s, {len(shapes)} shapes, {len(types)} types")
+    if not all(isinstance(kind, str) for kind in types):
+        raise ValueError(f"the types of {side}s are {types!r}, expected texts")
     return [_argument(value, shape, kind, strides[index] if index < len(strides) else None)
             for index, (value, shape, kind) in enumerate(zip(values, shapes, types))]
 
@@ -87,6 +95,11 @@ def _argument(value: Any, shape: Any, kind: str, stride: Any) -> Any:
     if kind.startswith("Tensor(") and isinstance(value, list) and len(value) >= 5:
         tensor, storage, offset, _, item = value[:5]
         device = value[5] if len(value) > 5 else ""
+        if not all(isinstance(number, int) for number in (tensor, storage, offset, item)) \
+                or not isinstance(device, str):
+            raise ValueError(f"a tensor is {value!r}, expected [id, storage, offset, elements, bytes of one, device]")
+        if not isinstance(shape, list) or not all(isinstance(size, int) and 0 <= size < 2**48 for size in shape):
+            raise ValueError(f"a shape is {shape!r}, expected whole numbers >= 0")
         if "nullptr" in kind or item <= 0:
             return None
         size = item

@@ -52,6 +52,8 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
         names[name] += 1
         duration = round(1000 * node["duration_micros"])
         work = node["attr"].get("num_ops") or 0
+        if isinstance(work, bool) or not isinstance(work, (int, float)) or not 0 <= work < 1e300:
+            raise ImportFailure(f"{path}: node {node['id']} {name!r}: num_ops is {work!r}, expected a number >= 0")
         measured += duration > 0
         graph.op(f"{name}#{node['id']}", _kind(node), [results[other] for other in data[node["id"]]],
                  [results[node["id"]]], control_inputs=[ids[other] for other in control[node["id"]]

@@ -57,6 +57,8 @@ def _node(message: bytes) -> dict[str, Any]:
         elif key == "attr":
             node[key].update([_attribute(value)])
         elif key is not None:
+            if not isinstance(value, int):
+                raise WireError(f"node {node['id']}: {key} has bytes, expected a number")
             node[key] = value
     return node
 

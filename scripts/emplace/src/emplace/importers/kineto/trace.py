@@ -16,6 +16,7 @@ from ..traces.calls import Node, Ref
 
 _KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 _LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")
+_NUMBERS = ("Record function id", "Sequence number", "External id", "correlation")
 _STEP = re.compile(r"ProfilerStep#(\d+)")
 
 
@@ -48,19 +49,39 @@ def read(document: Mapping[str, Any], path: str, step: int | None) -> Trace:
     by_function = {int(event["args"]["Record function id"]): node for event, node in nodes
                    if "Record function id" in event.get("args", {})}
     devices = document.get("deviceProperties")
-    names = [device.get("name") for device in devices if isinstance(device, dict)] if isinstance(devices, list) else []
+    names = [str(device["name"]) for device in devices if isinstance(device, dict) and device.get("name")] if isinstance(devices, list) else []
     return Trace(tops, by_function, names[0] if names else None, step, lost, has_shapes)
 
 
 def _checked(event: dict[str, Any], place: int, path: str) -> dict[str, Any]:
+    """The event, with what is read of it in the form that it has to have. Throws ImportFailure."""
+    def wrong(key: str, value: Any, expected: str) -> ImportFailure:
+        return ImportFailure(f"{path}: traceEvents[{place}] {event.get('name')!r}: {key} is {value!r}, expected "
+                             f"{expected}")
+
+    arguments = event.get("args", {})
+    for key in ("name", "cat"):
+        if not isinstance(event.get(key, ""), str):
+            raise wrong(key, event[key], "a text")
     for key in ("ts", "dur"):
-        try:
-            event[key] = float(event[key])
-        except (KeyError, TypeError, ValueError):
-            raise ImportFailure(f"{path}: traceEvents[{place}] {event.get('name')!r}: {key} is {event.get(key)!r}, "
-                                f"expected a number of microseconds") from None
-    if not isinstance(event.get("args", {}), dict):
-        raise ImportFailure(f"{path}: traceEvents[{place}] {event.get('name')!r}: args is no object")
+        value = event.get(key)
+        if isinstance(value, str):
+            try:
+                value = float(value)
+            except ValueError:
+                pass
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e300 \
+                or (key == "dur" and value < 0):
+            raise wrong(key, event.get(key), "a number of microseconds")
+        event[key] = float(value)
+    if not isinstance(arguments, dict):
+        raise wrong("args", arguments, "an object")
+    for key in _NUMBERS:
+        if not isinstance(arguments.get(key, 0), int):
+            raise wrong(key, arguments[key], "a whole number")
+    for key in ("Input Dims", "Input type", "Concrete Inputs"):
+        if not isinstance(arguments.get(key, []), list):
+            raise wrong(key, arguments[key], "a list")
     return event
 
 
@@ -91,8 +112,8 @@ def _nested(hosts: list[dict[str, Any]]) -> tuple[list[Node], list[tuple[dict[st
         arguments = event.get("args", {})
         has_shapes |= "Input Dims" in arguments
         sequence = int(arguments.get("Sequence number", -1))
-        backward = "Backward" in str(event["name"])
-        node = Node(id=int(arguments.get("Record function id", len(nodes))), name=str(event["name"]), order=event["ts"],
+        backward = "Backward" in event.get("name", "")
+        node = Node(id=int(arguments.get("Record function id", len(nodes))), name=event.get("name", ""), order=event["ts"],
                     inputs=_inputs(arguments), sequence=-1 if backward else sequence,
                     forward_sequence=sequence if backward else -1, duration=round(1000 * event["dur"]))
         thread = (event.get("pid"), event.get("tid"))
@@ -110,8 +131,8 @@ def _inputs(arguments: Mapping[str, Any]) -> list[Any]:
     values = arguments.get("Concrete Inputs", [])
     inputs: list[Any] = []
     for index, (shape, kind) in enumerate(zip(shapes, types)):
-        if kind in ("", "Scalar", "ScalarList", "None", "TensorList") or not isinstance(shape, list) \
-                or not all(isinstance(size, int) for size in shape):
+        if not isinstance(kind, str) or kind in ("", "Scalar", "ScalarList", "None", "TensorList") or not isinstance(shape, list) \
+                or not all(isinstance(size, int) and 0 <= size < 2**48 for size in shape):
             inputs.append(_value(values[index]) if index < len(values) else None)
             continue
         name = aten.dtype(str(kind))

@@ -282,6 +282,6 @@ class _Builder:
             told.append(Dropped(f"FLOPs of {kind}", count, "they cannot be told from the trace"))
         parameters = sum(role == "parameter" for role in self.roles.values())
         if parameters and not self.has_update:
-            told.append(Dropped("roles of parameters", parameters, "no optimiser in the trace: taken from their places in "
-                                "the calls; other tensors are inputs"))
+            told.append(Dropped("roles of parameters", parameters, "no optimiser in the trace: taken from their places "
+                                "in the calls; other tensors are inputs"))
         return told
