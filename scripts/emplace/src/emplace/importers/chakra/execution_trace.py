@@ -23,7 +23,8 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
     kernels: dict[int, int] = {}
     for place, record in enumerate(records):
         where = f"{path}: nodes[{place}]"
-        if not isinstance(record, dict) or not isinstance(record.get("id"), int) or not isinstance(record.get("name"), str):
+        if not isinstance(record, dict) or not isinstance(record.get("id"), int) \
+                or not isinstance(record.get("name"), str):
             raise ImportFailure(f"{where}: expected an object with 'id' (a number) and 'name'")
         number = record["id"]
         if number in nodes:

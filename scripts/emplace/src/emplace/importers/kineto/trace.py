@@ -49,7 +49,8 @@ def read(document: Mapping[str, Any], path: str, step: int | None) -> Trace:
     by_function = {int(event["args"]["Record function id"]): node for event, node in nodes
                    if "Record function id" in event.get("args", {})}
     devices = document.get("deviceProperties")
-    names = [str(device["name"]) for device in devices if isinstance(device, dict) and device.get("name")] if isinstance(devices, list) else []
+    names = [str(device["name"]) for device in (devices if isinstance(devices, list) else [])
+             if isinstance(device, dict) and device.get("name")]
     return Trace(tops, by_function, names[0] if names else None, step, lost, has_shapes)
 
 
@@ -113,8 +114,8 @@ def _nested(hosts: list[dict[str, Any]]) -> tuple[list[Node], list[tuple[dict[st
         has_shapes |= "Input Dims" in arguments
         sequence = int(arguments.get("Sequence number", -1))
         backward = "Backward" in event.get("name", "")
-        node = Node(id=int(arguments.get("Record function id", len(nodes))), name=event.get("name", ""), order=event["ts"],
-                    inputs=_inputs(arguments), sequence=-1 if backward else sequence,
+        node = Node(id=int(arguments.get("Record function id", len(nodes))), name=event.get("name", ""),
+                    order=event["ts"], inputs=_inputs(arguments), sequence=-1 if backward else sequence,
                     forward_sequence=sequence if backward else -1, duration=round(1000 * event["dur"]))
         thread = (event.get("pid"), event.get("tid"))
         while stack and (stack[-1][1] != thread or stack[-1][0] <= event["ts"]):
@@ -131,8 +132,8 @@ def _inputs(arguments: Mapping[str, Any]) -> list[Any]:
     values = arguments.get("Concrete Inputs", [])
     inputs: list[Any] = []
     for index, (shape, kind) in enumerate(zip(shapes, types)):
-        if not isinstance(kind, str) or kind in ("", "Scalar", "ScalarList", "None", "TensorList") or not isinstance(shape, list) \
-                or not all(isinstance(size, int) and 0 <= size < 2**48 for size in shape):
+        if not isinstance(kind, str) or kind in ("", "Scalar", "ScalarList", "None", "TensorList") \
+                or not isinstance(shape, list) or not all(isinstance(size, int) and 0 <= size < 2**48 for size in shape):
             inputs.append(_value(values[index]) if index < len(values) else None)
             continue
         name = aten.dtype(str(kind))
