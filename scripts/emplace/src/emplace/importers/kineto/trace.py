@@ -133,7 +133,8 @@ def _inputs(arguments: Mapping[str, Any]) -> list[Any]:
     inputs: list[Any] = []
     for index, (shape, kind) in enumerate(zip(shapes, types)):
         if not isinstance(kind, str) or kind in ("", "Scalar", "ScalarList", "None", "TensorList") \
-                or not isinstance(shape, list) or not all(isinstance(size, int) and 0 <= size < 2**48 for size in shape):
+                or not isinstance(shape, list) \
+                or not all(isinstance(size, int) and 0 <= size < 2**48 for size in shape):
             inputs.append(_value(values[index]) if index < len(values) else None)
             continue
         name = aten.dtype(str(kind))
