@@ -81,17 +81,17 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("jax", "FILE.py:FUNCTION, which returns a JAX training step and its arguments", packages=("jax",)),
-    Format("onnx", "an .onnx file; weights in external files may be missing", endings=(".onnx",), packages=("onnx",)),
-    Format("tensorflow", "a network of the menu, FILE.py:FUNCTION (TensorFlow 1 style), a GraphDef",
-           endings=(".pb", ".pbtxt"), packages=("tensorflow",)),
-    Format("keras", "a saved model of Keras 3, FILE.py:FUNCTION, or a network of keras.applications",
-           endings=(".keras",), packages=("tensorflow", "keras")),
-    Format("pipedream", "a profile of PipeDream (graph.txt), with --device-kind", endings=("graph.txt",)),
     Format("chakra", "an execution trace of PyTorch (JSON), or one of MLCommons Chakra (.et)", endings=(".et",),
            keys=("schema", "nodes", "start_ts")),
+    Format("jax", "FILE.py:FUNCTION, which returns a JAX training step and its arguments", packages=("jax",)),
+    Format("keras", "a saved model of Keras 3, FILE.py:FUNCTION, or a network of keras.applications",
+           endings=(".keras",), packages=("tensorflow", "keras")),
     Format("kineto", "a trace of PyTorch's profiler (JSON), best with --execution-trace",
            endings=(".pt.trace.json", ".pt.trace.json.gz"), keys=("traceEvents", "schemaVersion")),
+    Format("onnx", "an .onnx file; weights in external files may be missing", endings=(".onnx",), packages=("onnx",)),
+    Format("pipedream", "a profile of PipeDream (graph.txt), with --device-kind", endings=("graph.txt",)),
+    Format("tensorflow", "a network of the menu, FILE.py:FUNCTION (TensorFlow 1 style), a GraphDef",
+           endings=(".pb", ".pbtxt"), packages=("tensorflow",)),
 )
 
 
