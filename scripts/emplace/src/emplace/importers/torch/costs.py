@@ -14,7 +14,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
 
-# "triton not found", and tracebacks of errors that export_torch.py explains.
+# "triton not found", and tracebacks of errors that `explain` explains.
 logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 from torch.utils import flop_counter  # noqa: E402
@@ -129,4 +129,15 @@ def flops(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str,
         return int(flop_counter.sdpa_flop_count(*(t.shape for t in args[:3])))
     if name == "_scaled_dot_product_flash_attention_for_cpu_backward":
         return int(flop_counter.sdpa_backward_flop_count(*(t.shape for t in args[:4])))
+    if name == "_grouped_mm":
+        return _grouped_mm_flops(args[0].shape, args[1].shape)
     return None
+
+
+def _grouped_mm_flops(a: Sequence[int], b: Sequence[int]) -> int:
+    """FLOP of a product by groups, of which each row (2-d) or matrix (3-d) takes part in one.
+
+    How many rows a group has does not matter: [rows, k] x [groups, k, n], [m, k] x [k, n] with k divided,
+    [groups, m, k] x [k, columns], or [groups, m, k] x [groups, k, n].
+    """
+    return 2 * math.prod(a if len(b) == 3 else a[-2:]) * b[-1]

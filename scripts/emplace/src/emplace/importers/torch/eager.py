@@ -38,13 +38,15 @@ class _Watch(TorchDispatchMode):
 
 
 def capture(training: Training, notes: StepNotes
-            ) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
-    """Notes forward and backward; returns the loss and the gradient of each trained parameter."""
+            ) -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor | None]]:
+    """Notes forward and backward; returns the results and the gradient of each trained parameter."""
     watch = _Watch(training, notes)
     with watch:
         with training.track_modules(watch.moved):
-            loss = training.loss(training.inputs, training.targets)
+            results = training.run(training.inputs, training.targets)
+        if training.inference:
+            return results, {}
         watch.phase = "backward"
         trained = training.trained
-        gradients = torch.autograd.grad(loss, list(trained.values()), allow_unused=True)
-    return loss, dict(zip(trained, gradients))
+        gradients = torch.autograd.grad(results, list(trained.values()), allow_unused=True)
+    return results, dict(zip(trained, gradients))

@@ -33,8 +33,8 @@ from .training import StepError, Training
 
 
 def capture(training: Training, notes: StepNotes
-            ) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
-    """Notes forward and backward; returns the loss and the gradient of each trained parameter."""
+            ) -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor | None]]:
+    """Notes forward and backward; returns the results and the gradient of each trained parameter."""
     state = {**training.parameters, **training.buffers}
     arguments = [*state.values(), *training.inputs, *training.targets]
     with contextlib.ExitStack() as stack:
@@ -45,12 +45,12 @@ def capture(training: Training, notes: StepNotes
 
 def _trace(stack: contextlib.ExitStack, training: Training, names: list[str],
            arguments: list[torch.Tensor]) -> torch.fx.GraphModule:
-    """The joint graph of the loss as a function of `arguments`: state `names`, inputs, targets."""
+    """The joint graph of the results as functions of `arguments`: state `names`, inputs, targets."""
     class Forward(torch.nn.Module):  # has no parameters of its own: all of them are arguments
-        def forward(self, *flat: torch.Tensor) -> torch.Tensor:
+        def forward(self, *flat: torch.Tensor) -> tuple[torch.Tensor, ...]:
             inputs = flat[len(names):len(names) + len(training.inputs)]
             targets = flat[len(names) + len(training.inputs):]
-            return training.loss(inputs, targets, dict(zip(names, flat)))
+            return training.run(inputs, targets, dict(zip(names, flat)))
 
     def moved(running: list[str]) -> None:
         meta = fx_traceback.get_current_meta()
@@ -76,9 +76,9 @@ class _Walk:
         self._backward_nr: int | None = None  # sequence number of the last backward node
         self._outputs = self._described_outputs()
 
-    def run(self) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
-        loss = next(node for node, desc in self._outputs
-                    if isinstance(desc, descriptors.PlainAOTOutput))
+    def run(self) -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor | None]]:
+        results = [node for node, desc in self._outputs
+                   if isinstance(desc, descriptors.PlainAOTOutput) and node is not None]
         tangents = []
         for node in self._module.graph.nodes:
             if node.op == "placeholder":
@@ -90,10 +90,10 @@ class _Walk:
                 self._results[node] = operator.attrgetter(node.target)(self._module)
             elif node.op == "call_function":
                 self._results[node] = self._call(node)
-            if node is loss:
-                seed = self._seed(self._results[loss])
+            if tangents and node is results[0]:  # a step of training has one: the loss
+                seed = self._seed(self._results[node])
                 self._results.update((tangent, seed) for tangent in tangents)
-        return self._results[loss], self._finish()
+        return tuple(self._results[node] for node in results), self._finish()
 
     def _described_outputs(self) -> list[tuple[torch.fx.Node | None, Any]]:
         output = self._module.graph.output_node()

@@ -1,7 +1,8 @@
 """One training step under fake tensors: forward, loss, backward and the optimiser's update.
 
 Fake tensors have shape, type and strides but no elements, so that a model of any size takes no
-memory and no time. What depends on elements (`if tensor:`, `.item()`, `nonzero`) cannot be traced.
+memory and no time. What depends on the elements of parameters or data (`if tensor:`, `.item()`,
+`nonzero`) cannot be traced; what depends on constants can (`fake`).
 
 What a CPU alone would run is replaced by what holds for every device: dropout is one op, and an
 LSTM or GRU is unrolled into the steps of its cells instead of oneDNN's one op a layer.
@@ -10,16 +11,17 @@ LSTM or GRU is unrolled into the steps of its cells instead of oneDNN's one op a
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from typing import Any, Callable, Iterator
 
 import torch
 import torch.nn.functional as F
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
 from emplace.importers.torch.models import TrainingSetup
 
 from . import eager, joint
+from .fake import ShapeMode, shape_world, tracing
 from .notes import StepNotes
 from .training import StepError, Training
 
@@ -52,47 +54,78 @@ class FusedDropout(TorchFunctionMode):
         return torch.native_dropout(input, p, True)[0] if training and p > 0 else input
 
 
-def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str, dtype: str | None,
-           notes: StepNotes) -> list[str]:
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """What there is to tell of a recorded step beside its notes.
+
+    unused: names of the parameters that want a gradient and get none.
+    assumed_reads: input -> places in the code where a value that depends on its example was read.
+    """
+
+    setup: TrainingSetup
+    unused: list[str]
+    assumed_reads: dict[str, set[str]]
+
+
+def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str | None, dtype: str | None,
+           notes: StepNotes) -> Recorded:
     """Notes one step of training the model that `build` makes, as `capture` sees it.
 
+    optimizer: None for inference, which is the forward pass of the module in evaluation mode alone.
     dtype: of all floating-point parameters, buffers and inputs; None leaves them as they are.
 
-    Returns the names of the parameters that want a gradient and get none.
     Throws StepError for a set-up that is no training step, and whatever the model's code throws.
     """
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        training = _prepare(build(), dtype, notes)
-        with _without_onednn(), FusedDropout():
+    with shape_world() as mode:
+        training = _prepare(build(), dtype, optimizer is None, notes, mode)
+        with _without_onednn(), FusedDropout(), tracing():
             try:
-                loss, gradients = CAPTURES[capture](training, notes)
+                with torch.set_grad_enabled(not training.inference):
+                    results, gradients = CAPTURES[capture](training, notes)
             except Exception as error:
                 notes.failed_in = training.failed_in(error)
                 raise
-        notes.values[notes.value_of(loss)].role = "output"
-        return _update(notes, training.trained, gradients, optimizer)
+        for result in results:
+            _mark_output(notes, notes.value_of(result))
+        unused = [] if optimizer is None else _update(notes, training.trained, gradients, optimizer)
+        return Recorded(training.setup, unused, mode.assumed_reads)
 
 
-def _prepare(setup: TrainingSetup, dtype: str | None, notes: StepNotes) -> Training:
+def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, notes: StepNotes,
+             mode: ShapeMode) -> Training:
     """Casts the set-up and notes what is there before the step: inputs, parameters, buffers."""
-    module, inputs, targets = setup.module.train(), setup.inputs, setup.targets
+    module, inputs, targets = setup.module.train(not inference), setup.inputs, setup.targets
+    if inference:
+        targets = ()  # nobody reads them
+    elif setup.loss_fn is None:
+        raise StepError("a step of training needs a loss, or say that inference is wanted")
     if dtype is not None:
         _cast_module(module, DTYPES[dtype])
         inputs = tuple(_cast(tensor, DTYPES[dtype]) for tensor in inputs)
         targets = tuple(_cast(tensor, DTYPES[dtype]) for tensor in targets)
-    for index, tensor in enumerate(inputs):
-        notes.add_input(tensor, _name(setup.input_names, index, "input"))
-    for index, tensor in enumerate(targets):
-        notes.add_input(tensor, _name(setup.target_names, index, "target"))
+    for tensors, names, otherwise in ((inputs, setup.input_names, "input"),
+                                      (targets, setup.target_names, "target")):
+        for index, tensor in enumerate(tensors):
+            name = _name(names, index, otherwise)
+            mode.assume(tensor, name, setup.examples.get(name))
+            notes.add_input(tensor, name)
     training = Training(setup, inputs, targets, dict(module.named_parameters()),
-                        dict(module.named_buffers()))
+                        dict(module.named_buffers()), inference)
     for name, parameter in training.parameters.items():
+        mode.forget(parameter)
         notes.add_state(parameter, name, "parameter", label=name)
     for name, buffer in training.buffers.items():
         notes.add_state(buffer, name, "buffer", label=name.rpartition(".")[0] or name)
-    if not training.trained:
+    if not inference and not training.trained:
         raise StepError("the module has no parameter that requires a gradient")
     return training
+
+
+def _mark_output(notes: StepNotes, value: int | None) -> None:
+    """Gives the role to a value and to what it is a view of; not to an input or a state handed back."""
+    while value is not None and notes.values[value].role == "activation":
+        notes.values[value].role = "output"
+        value = notes.values[value].alias_of
 
 
 @contextlib.contextmanager

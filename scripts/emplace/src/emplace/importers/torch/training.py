@@ -8,6 +8,7 @@ import traceback
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import torch
+from torch.utils import _pytree as pytree
 
 from emplace.importers.torch.models import TrainingSetup
 
@@ -18,10 +19,11 @@ class StepError(ValueError):
 
 @dataclasses.dataclass
 class Training:
-    """A set-up under fake tensors with its stored state; `loss()` may run more than once.
+    """A set-up under fake tensors with its stored state; `run()` may run more than once.
 
     parameters, buffers: those of the module by name; a tied one once, under its first name.
-    area: what `loss()` is at, "model" or "loss"; "" when it is not running.
+    inference: the forward pass alone, without loss or gradients.
+    area: what `run()` is at, "model" or "loss"; "" when it is not running.
     """
 
     setup: TrainingSetup
@@ -29,26 +31,38 @@ class Training:
     targets: tuple[torch.Tensor, ...]
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]
+    inference: bool = False
     area: str = ""
 
     @property
     def trained(self) -> dict[str, torch.Tensor]:
-        """The parameters that want a gradient."""
-        return {name: p for name, p in self.parameters.items() if p.requires_grad}
+        """The parameters that want a gradient; none where there is no backward pass."""
+        return {} if self.inference else {name: p for name, p in self.parameters.items() if p.requires_grad}
 
-    def loss(self, inputs: Sequence[torch.Tensor], targets: Sequence[torch.Tensor],
-             state: Mapping[str, torch.Tensor] | None = None) -> torch.Tensor:
-        """The scalar loss; `state` stands in for the module's own parameters and buffers."""
+    def run(self, inputs: Sequence[torch.Tensor], targets: Sequence[torch.Tensor],
+            state: Mapping[str, torch.Tensor] | None = None) -> tuple[torch.Tensor, ...]:
+        """The scalar loss; for inference all tensors that the module returns, each once.
+
+        `state` stands in for the module's own parameters and buffers.
+        """
         self.area = "model"
+        args, kwargs = tuple(inputs), {}
+        if self.setup.keywords:
+            args, kwargs = (), dict(zip(self.setup.input_names, inputs, strict=True))
         if state is None:
-            output = self.setup.module(*inputs)
+            output = self.setup.module(*args, **kwargs)
         else:
-            output = torch.func.functional_call(self.setup.module, dict(state), tuple(inputs))
-        self.area = "loss"
-        loss = self.setup.loss_fn(output, *targets)
-        _check_loss(loss)
+            output = torch.func.functional_call(self.setup.module, dict(state), args, kwargs)
+        if self.inference:
+            results = tuple({id(t): t for t in pytree.tree_leaves(output) if isinstance(t, torch.Tensor)}.values())
+            if not results:
+                raise StepError(f"the module returns no tensor but a {type(output).__name__}")
+        else:
+            self.area = "loss"
+            results = (self.setup.loss_fn(output, *targets),)
+            _check_loss(results[0])
         self.area = ""
-        return loss
+        return results
 
     @contextlib.contextmanager
     def track_modules(self, moved: Callable[[list[str]], None]) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Model definitions and step recording for `export_torch.py`.
+"""The models that `emplace import --from torch` knows by name.
 
 A model is a function `build(batch[, seq]) -> TrainingSetup` and one line in `MODELS`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 if TYPE_CHECKING:  # the registry itself works without torch, so that --list always does
     import torch
@@ -17,15 +17,21 @@ if TYPE_CHECKING:  # the registry itself works without torch, so that --list alw
 class TrainingSetup:
     """What one training step needs: `loss = loss_fn(module(*inputs), *targets)`, a scalar.
 
-    The tensors' names are those of `input_names` and `target_names`, where given.
+    The tensors' names are those of `input_names` and `target_names`, where given. With `keywords` the
+    inputs are passed by their names. loss_fn may be None where only the forward pass is wanted.
+    examples: real tensors that lend inputs and targets their values, by name (`fake.ShapeMode`).
+    notes: what the set-up leaves out of the model (what, how often, why), for the user to be told.
     """
 
     module: torch.nn.Module
     inputs: tuple[torch.Tensor, ...]
     targets: tuple[torch.Tensor, ...]
-    loss_fn: Callable[..., torch.Tensor]
+    loss_fn: Callable[..., torch.Tensor] | None
     input_names: tuple[str, ...] = ()
     target_names: tuple[str, ...] = ()
+    keywords: bool = False
+    examples: Mapping[str, torch.Tensor] = dataclasses.field(default_factory=dict)
+    notes: tuple[tuple[str, int, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

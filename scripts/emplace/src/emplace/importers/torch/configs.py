@@ -1,0 +1,59 @@
+"""A model from its config.json, of Transformers or of diffusers: class, sizes and loss, but no weights."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+from typing import Any, Mapping
+
+from .. import ImportFailure, graph_file, graph_name
+from .sources import Source
+
+
+def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> Source:
+    """The model of the config at `path`. Throws ImportFailure if it is none, or an option does not fit it."""
+    config = _read(path)
+    loss = None if options.inference else options.loss or "model"
+    if "model_type" in config:
+        from . import transformers_models
+
+        name = options.model_class or _first(config.get("architectures"))
+        settings = {"model": f"{name or config['model_type']} of {os.path.basename(path)}", **given}
+        return Source(_name(path), lambda: transformers_models.build(path, config, name, given, loss, options.attention),
+                      _with_loss(settings, loss), ("torch", "transformers"), "adamw")
+    if "_class_name" in config:
+        from . import diffusers_models
+
+        for value, written in ((options.attention, "--attention"), (options.loss, "--loss")):
+            if value is not None:
+                raise ImportFailure(f"{path}: {written} is for a config of Transformers, this one is of diffusers")
+        name = options.model_class or config["_class_name"]
+        settings = {"model": f"{name} of {os.path.basename(path)}", **given}
+        return Source(_name(path), lambda: diffusers_models.build(path, config, name, given, loss is not None),
+                      settings, ("torch", "diffusers"), "adamw")
+    raise ImportFailure(f"{path}: is no config of a model: it has neither `model_type`, as those of Transformers, "
+                        "nor `_class_name`, as those of diffusers")
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        config = graph_file.read(path)
+    except (OSError, EOFError, ValueError, gzip.BadGzipFile) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ImportFailure(f"{path}: cannot be read: {reason}") from None
+    if not isinstance(config, dict):
+        raise ImportFailure(f"{path}: expected a JSON object, got a {type(config).__name__}")
+    return config
+
+
+def _with_loss(settings: dict[str, Any], loss: str | None) -> dict[str, Any]:
+    return settings if loss is None else {**settings, "loss": loss}
+
+
+def _first(names: Any) -> str | None:
+    return names[0] if isinstance(names, list) and names and isinstance(names[0], str) else None
+
+
+def _name(path: str) -> str:
+    return graph_name(path) or "model"

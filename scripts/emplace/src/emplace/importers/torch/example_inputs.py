@@ -1,0 +1,202 @@
+"""Inputs for a model of Transformers, made from its config: which ones, of what shape.
+
+Which: those that forward() requires, the class's `main_input_name`, the decoder's tokens, and labels. Token ids,
+masks and labels lend their values where the model reads them in Python: full sequences without padding that
+end as the config says.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any, Callable, Mapping
+
+import torch
+
+from .. import ImportFailure
+
+DEFAULT_BATCH = 8
+DEFAULT_TOKENS = 512      # or as many as the model has positions
+DEFAULT_SAMPLES = 80_000  # of raw audio: 5 s at 16 kHz
+DEFAULT_FRAMES = 500      # of audio features: 5 s, one each 10 ms
+CHOICES = 4               # of a multiple-choice question
+# Attributes of a config that say how many positions a text may have.
+_POSITIONS = ("max_target_positions", "max_position_embeddings", "n_positions", "max_source_positions")
+
+
+class _Sizes:
+    """Sizes that inputs are made of; notes whether --seq and --image were of use."""
+
+    def __init__(self, path: str, model: Any, given: Mapping[str, int]) -> None:
+        self.path, self.model, self.config, self.given = path, model, model.config, given
+        self.batch = given.get("batch", DEFAULT_BATCH)
+        self.used_seq = self.used_image = False
+
+    def of(self, *names: str) -> Any:
+        """The first of these attributes that the config, or one inside it, has."""
+        queue = [self.config]
+        while queue:
+            config = queue.pop(0)
+            for name in names:
+                value = getattr(config, name, None)
+                if value is not None:
+                    return value
+            queue += [getattr(config, key) for key in getattr(config, "sub_configs", {})
+                      if getattr(config, key, None) is not None]
+        return None
+
+    def need(self, what: str, *names: str) -> Any:
+        value = self.of(*names)
+        if value is None:
+            raise ImportFailure(f"{self.path}: the config does not say how large {what} is (looked for "
+                                f"{', '.join(names)}); import the model from a Python file instead")
+        return value
+
+    def seq(self, default: int) -> int:
+        self.used_seq = True
+        return self.given.get("seq", default)
+
+    def image(self) -> list[int]:
+        """Height and width [pixels]."""
+        self.used_image = True
+        side = self.given.get("image") or self.of("image_size")
+        if side is None:
+            raise ImportFailure(f"{self.path}: the config does not say how large an image is; say --image PIXELS")
+        return [int(pixels) for pixels in side] if isinstance(side, (list, tuple)) else [int(side)] * 2
+
+    def tokens(self) -> int:
+        limit = self.of(*_POSITIONS)
+        if not isinstance(limit, int) or limit <= 0:
+            limit = None
+        if self.of("model_type") in ("roberta", "xlm-roberta", "camembert", "longformer") and limit:
+            limit -= self.of("pad_token_id") + 1  # their positions begin after the padding's
+        if limit is not None and self.given.get("seq", 0) > limit:
+            raise ImportFailure(f"{self.path}: the model has {limit} positions, so --seq {self.given['seq']} is too long")
+        return self.seq(min(DEFAULT_TOKENS, limit or DEFAULT_TOKENS))
+
+
+def make(path: str, model: Any, given: Mapping[str, int], labels: bool) -> dict[str, torch.Tensor]:
+    """Inputs by the names of forward()'s arguments. Throws ImportFailure for one that it cannot make."""
+    sizes = _Sizes(path, model, given)
+    parameters = inspect.signature(model.forward).parameters
+    main = model.main_input_name
+    main = [main] if isinstance(main, str) else list(main)
+    wanted = [name for name in main if name in parameters]
+    wanted += [name for name, p in parameters.items() if p.default is p.empty and name not in wanted
+               and p.kind is p.POSITIONAL_OR_KEYWORD]
+    answers = _labels(path, model, sizes, wanted, parameters) if labels else {}
+    if getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" in parameters \
+            and ("labels" not in answers or sizes.of("decoder_start_token_id") is None):
+        wanted.append("decoder_input_ids")  # else the labels, shifted by one
+    inputs = {}
+    for name in wanted:
+        if name not in _RECIPES:
+            raise ImportFailure(f"{path}: {type(model).__name__} needs an input {name!r}, which cannot be made from a "
+                                f"config (those that can: {', '.join(sorted(_RECIPES))}); import the model from a "
+                                "Python file instead")
+        inputs[name] = _RECIPES[name](sizes)
+    inputs.update((name, make_label()) for name, make_label in answers.items())
+    for option, used, what in (("seq", sizes.used_seq, "sequence"), ("image", sizes.used_image, "image")):
+        if option in given and not used:
+            raise ImportFailure(f"{path}: {type(model).__name__} has no {what}, so --{option} does not apply")
+    return inputs
+
+
+# --- inputs -----------------------------------------------------------------------------------
+
+
+def _input_ids(sizes: _Sizes) -> torch.Tensor:
+    shape = [sizes.batch, sizes.tokens()]
+    if type(sizes.model).__name__.endswith("ForMultipleChoice"):
+        shape.insert(1, CHOICES)
+    special = {value for name in dir(sizes.config) if name.endswith(("token_id", "token_index"))
+               for value in [getattr(sizes.config, name)] if isinstance(value, int)}
+    word = next(i for i in range(len(special) + 1) if i not in special)
+    ids = torch.full(shape, word, dtype=torch.int64)
+    end = sizes.of("eos_token_id")
+    if isinstance(end, int):
+        ids[..., -1] = end
+    return ids
+
+
+def _pixel_values(sizes: _Sizes) -> torch.Tensor:
+    side = sizes.image()
+    channels = sizes.of("num_channels", "in_channels") or 3
+    frames = sizes.of("num_frames")
+    return torch.empty([sizes.batch, *([frames] if frames else []), channels, *side])
+
+
+def _input_features(sizes: _Sizes) -> torch.Tensor:
+    bands, frames = sizes.of("num_mel_bins"), sizes.of("max_source_positions")
+    if sizes.of("model_type") in ("whisper", "qwen2_audio"):  # bands first; two frames make a position
+        return torch.empty(sizes.batch, bands, 2 * frames)
+    width = sizes.of("feature_projection_input_dim", "input_feat_per_channel") or bands or \
+        sizes.need("a frame of audio", "feature_size", "input_dim")
+    return torch.empty(sizes.batch, sizes.seq(DEFAULT_FRAMES), width)
+
+
+def _input_values(sizes: _Sizes) -> torch.Tensor:
+    if sizes.of("max_length") and sizes.of("num_mel_bins"):  # a picture of the sound
+        return torch.empty(sizes.batch, sizes.of("max_length"), sizes.of("num_mel_bins"))
+    shape = [sizes.batch, sizes.seq(DEFAULT_SAMPLES)]
+    if sizes.of("audio_channels"):
+        shape.insert(1, sizes.of("audio_channels"))
+    return torch.empty(shape)
+
+
+_RECIPES: dict[str, Callable[[_Sizes], torch.Tensor]] = {
+    "input_ids": _input_ids,
+    "decoder_input_ids": _input_ids,
+    "pixel_values": _pixel_values,
+    "pixel_values_videos": _pixel_values,
+    "input_features": _input_features,
+    "input_values": _input_values,
+}
+
+
+# --- labels -----------------------------------------------------------------------------------
+
+
+def _labels(path: str, model: Any, sizes: _Sizes, wanted: list[str], parameters: Mapping[str, Any]
+            ) -> dict[str, Callable[[], torch.Tensor]]:
+    """What the class computes its loss from, by how classes are called."""
+    name, batch = type(model).__name__, sizes.batch
+
+    def classes(*shape: int) -> Callable[[], torch.Tensor]:
+        return lambda: torch.zeros([batch, *shape], dtype=torch.int64)
+
+    def has(*suffixes: str) -> bool:
+        return name.endswith(suffixes)
+
+    if "start_positions" in parameters and has("ForQuestionAnswering"):
+        return {"start_positions": classes(), "end_positions": classes()}
+    if has("ForMaskedImageModeling") and "bool_masked_pos" in parameters:
+        patches = math.prod(s // sizes.of("patch_size") for s in sizes.image())
+        return {"bool_masked_pos": lambda: torch.ones([batch, patches], dtype=torch.bool)}
+    if "labels" in parameters:
+        if has("ForSemanticSegmentation", "ForDepthEstimation"):
+            return {"labels": classes(*sizes.image())}
+        if has("ForCTC"):
+            return {"labels": classes(32)}
+        if has("ForConditionalGeneration", "ForSpeechSeq2Seq", "ForVision2Seq", "ForImageTextToText", "ForCausalLM",
+               "ForMaskedLM", "LMHeadModel", "ForTokenClassification", "EncoderDecoderModel"):
+            return {"labels": classes(sizes.tokens())}
+        if has("ForNextSentencePrediction", "ForMultipleChoice"):
+            return {"labels": classes()}
+        if has("Classification", "ClassificationWithTeacher"):
+            if sizes.of("num_labels") == 1 or sizes.of("problem_type") == "regression":
+                return {"labels": lambda: torch.empty([batch] if sizes.of("num_labels") == 1
+                                                      else [batch, sizes.of("num_labels")])}
+            if sizes.of("problem_type") == "multi_label_classification":
+                return {"labels": lambda: torch.empty([batch, sizes.of("num_labels")])}
+            return {"labels": classes()}
+        if has("ForPreTraining") and "next_sentence_label" in parameters:
+            return {"labels": classes(sizes.tokens()), "next_sentence_label": classes()}
+        if has("ForPreTraining") and "input_ids" in wanted:
+            return {"labels": classes(sizes.tokens())}
+        raise ImportFailure(f"{path}: it is not known what the labels of {name} look like; say --loss mean, which needs "
+                            "none, or import the model from a Python file")
+    if has("ForPreTraining") and wanted == ["pixel_values"]:
+        return {}  # masked images are their own labels
+    raise ImportFailure(f"{path}: {name} computes no loss; say --loss mean for the mean of the squares of its output, "
+                        "--inference for the forward pass alone, or --class NAME for another class")

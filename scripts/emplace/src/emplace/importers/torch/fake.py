@@ -1,0 +1,216 @@
+"""Tensors that have a shape but no elements, except where the elements are known for sure.
+
+A model of any size is built and run under a `ShapeMode` in no memory. PyTorch's fake tensors refuse
+each read of a value (`if tensor:`, `.item()`, `nonzero`). Here a read is answered where the value
+depends neither on a parameter, nor on data, nor on chance: tables of positions, masks, schedules of
+rates (`torch.linspace(0, rate, depth).tolist()`). Small tensors made from numbers alone keep their
+real elements beside the fake ones, and so does what is computed from them alone. All else raises as
+PyTorch's own fake tensors do.
+
+Inputs may lend example values (`assume`): a mask of ones, labels without padding. A read that hangs
+on one is answered and remembered (`assumed_reads`), for the user to be told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import random
+import sys
+from typing import Any, Iterator
+from unittest import mock
+
+import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode)
+from torch.utils import _pytree as pytree
+from torch.utils._mode_utils import no_dispatch
+
+from .shape_rules import RULES
+
+# Elements that a tensor may have for its values to be kept: 0.5 MiB of i64.
+MOST_ELEMENTS = 1 << 16
+_ATTRIBUTE = "_emplace_known"
+# Ops whose result holds whatever was in memory.
+_UNSET = ("aten::empty", "aten::new_empty")
+
+
+@dataclasses.dataclass
+class _Memory:
+    """What tensors that share memory have in common."""
+
+    known: bool = True
+    assumed: frozenset[str] = frozenset()  # names of the inputs whose example values it depends on
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known:
+    """The real elements beside a fake tensor; they hold as long as those of its memory do."""
+
+    real: torch.Tensor
+    memory: _Memory
+
+
+class ShapeMode(FakeTensorMode):
+    """A FakeTensorMode that keeps small constant values; see the head of this file.
+
+    assumed_reads: input -> places in the code where a value that depends on its example was read.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(allow_non_fake_inputs=True)
+        self.assumed_reads: dict[str, set[str]] = {}
+
+    def assume(self, tensor: FakeTensor, name: str, example: torch.Tensor | None = None) -> None:
+        """Lends an input the elements of `example`, or those it has been made with; none if too many."""
+        known = _known(tensor if example is None else example)
+        if known is not None:
+            setattr(tensor, _ATTRIBUTE, _Known(known.real, _Memory(assumed=frozenset((name,)))))
+
+    def forget(self, tensor: torch.Tensor) -> None:
+        """The elements will change: those of a parameter are no constants, however it was filled."""
+        known = _known(tensor)
+        if known:
+            known.memory.known = False
+
+    def dispatch(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if not isinstance(func, torch._ops.OpOverload):
+            return super().dispatch(func, types, args, kwargs)
+        flat, spec = pytree.tree_flatten((args, kwargs))
+        tensors = [value for value in flat if isinstance(value, torch.Tensor)]
+        inputs = [_known(tensor) for tensor in tensors]
+        computable = all(inputs) and not func._schema.name.startswith(_UNSET) \
+            and torch.Tag.nondeterministic_seeded not in func.tags \
+            and torch.Tag.inplace_view not in func.tags
+        rule = RULES.get(func)
+        if rule is not None:
+            with self:
+                out = rule(self._read_by_rule, *args, **kwargs)
+            if out is not NotImplemented:
+                return out
+        try:
+            out = super().dispatch(func, types, args, kwargs)
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            if not computable:
+                raise
+            self._note_read(inputs)
+            real = _compute(func, flat, spec)
+            out = pytree.tree_map_only(
+                torch.Tensor, lambda t: self.fake_tensor_converter.from_real_tensor(self, t.clone()), real)
+        else:
+            results = [t for t in pytree.tree_leaves(out) if isinstance(t, FakeTensor)]
+            small = computable and results and all(t.numel() <= MOST_ELEMENTS for t in results)
+            real = _compute(func, flat, spec) if small else None
+        if real is not None:
+            _attach(out, real, inputs)
+        elif func._schema.is_mutable:
+            for argument, value in zip(func._schema.arguments, args):
+                _forget_written(argument, value)
+            for argument in func._schema.arguments:
+                if argument.name in kwargs:
+                    _forget_written(argument, kwargs[argument.name])
+        return out
+
+    def _read_by_rule(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        known = _known(tensor)
+        if known is None:
+            return None
+        self._note_read([known])
+        with no_dispatch():
+            return known.real.clone()
+
+    def _note_read(self, inputs: list[_Known]) -> None:
+        names = frozenset().union(*(known.memory.assumed for known in inputs))
+        place = _reader() if names else ""
+        for name in names:
+            self.assumed_reads.setdefault(name, set()).add(place)
+
+
+def _known(tensor: torch.Tensor) -> _Known | None:
+    """The values of a fake tensor if they are known; a real tensor under the mode is a constant."""
+    if isinstance(tensor, FakeTensor):
+        known = getattr(tensor, _ATTRIBUTE, None)
+        return known if known is not None and known.memory.known else None
+    if type(tensor) is torch.Tensor and tensor.numel() <= MOST_ELEMENTS and tensor.device.type == "cpu":
+        return _Known(tensor, _Memory())
+    return None
+
+
+def _compute(func, flat: list[Any], spec) -> Any:
+    """What `func` returns for the known values of its arguments."""
+    values = [_known(value).real if isinstance(value, torch.Tensor) else value for value in flat]
+    args, kwargs = pytree.tree_unflatten(values, spec)
+    with no_dispatch(), torch.no_grad():
+        return func(*args, **kwargs)
+
+
+def _attach(out: Any, real: Any, inputs: list[_Known]) -> None:
+    """Keeps the real results beside the fake ones; views share the memory of what they view."""
+    assumed = frozenset().union(*(known.memory.assumed for known in inputs))
+    memories = {known.real.untyped_storage()._cdata: known.memory for known in inputs}
+    for fake, value in zip(pytree.tree_leaves(out), pytree.tree_leaves(real)):
+        if isinstance(fake, FakeTensor) and isinstance(value, torch.Tensor):
+            memory = memories.setdefault(value.untyped_storage()._cdata, _Memory())
+            memory.assumed |= assumed
+            setattr(fake, _ATTRIBUTE, _Known(value, memory))
+
+
+def _forget_written(argument: torch._C.Argument, value: Any) -> None:
+    if argument.alias_info is not None and argument.alias_info.is_write:
+        for tensor in pytree.tree_leaves(value):
+            known = _known(tensor) if isinstance(tensor, FakeTensor) else None
+            if known:
+                known.memory.known = False
+
+
+def _reader() -> str:
+    """`FOLDER/FILE:LINE` of the call outside PyTorch and this package that reads a value."""
+    skipped = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_filename.startswith((*skipped, "<")):
+        frame = frame.f_back
+    if frame is None:
+        return "PyTorch itself"
+    return f"{'/'.join(frame.f_code.co_filename.split(os.sep)[-2:])}:{frame.f_lineno}"
+
+
+@contextlib.contextmanager
+def shape_world() -> Iterator[ShapeMode]:
+    """A ShapeMode in which whole models are built: initialisers read nothing, chance is the same each time."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_same_chance())
+        # The one initialiser of torch.nn.init that draws again until it likes what it reads.
+        stack.enter_context(mock.patch("torch.nn.init._no_grad_trunc_normal_",
+                                       lambda tensor, *args, **kwargs: tensor))
+        yield stack.enter_context(ShapeMode())
+
+
+@contextlib.contextmanager
+def tracing() -> Iterator[None]:
+    """Says to a model that asks (`torch.compiler.is_compiling()`) that its ops are being recorded."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(torch.compiler, "_is_compiling_flag", True))
+        experts = sys.modules.get("transformers.integrations.moe")
+        if experts is not None:  # when compiling, it would take a CPU's loop for the grouped product
+            stack.enter_context(mock.patch.object(experts, "_can_use_grouped_mm", lambda *_: True))
+        yield
+
+
+@contextlib.contextmanager
+def _same_chance() -> Iterator[None]:
+    """Chance that Python and NumPy draw, a layer left out for instance, falls the same each time."""
+    numpy = sys.modules.get("numpy")
+    python_state, numpy_state = random.getstate(), numpy.random.get_state() if numpy else None
+    random.seed(0)
+    if numpy:
+        numpy.random.seed(0)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            yield
+    finally:
+        random.setstate(python_state)
+        if numpy:
+            numpy.random.set_state(numpy_state)
