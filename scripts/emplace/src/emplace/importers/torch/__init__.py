@@ -81,6 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loss", nargs="?", const="model", choices=sources.LOSS_NAMES,
                         help="for a config: model: the loss that the class computes from labels; mean: the mean "
                              "of the squares of its first output, for classes without one (default: model)")
+    parser.add_argument("--input", action="append", metavar="NAME",
+                        help="for a Transformers config: an argument of forward() that is given although the model "
+                             "can do without, attention_mask for instance; may be repeated")
     parser.add_argument("--attention", choices=("sdpa", "eager"),
                         help="for a Transformers config: one fused op, or products and softmax apart "
                              "(default: as Transformers decides)")

@@ -8,6 +8,7 @@ import os
 from typing import Any, Mapping
 
 from .. import ImportFailure, graph_file, graph_name
+from .models import TrainingSetup
 from .sources import Source
 
 
@@ -16,24 +17,35 @@ def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> So
     config = _read(path)
     loss = None if options.inference else options.loss or "model"
     if "model_type" in config:
-        from . import transformers_models
-
         name = options.model_class or _first(config.get("architectures"))
         settings = {"model": f"{name or config['model_type']} of {os.path.basename(path)}", **given}
-        return Source(_name(path), lambda: transformers_models.build(path, config, name, given, loss, options.attention),
-                      _with_loss(settings, loss), ("torch", "transformers"), "adamw")
+        if options.input:
+            settings["inputs"] = list(options.input)
+        return Source(_name(path), lambda: _build(path, config, name, given, loss, options), _with_loss(settings, loss),
+                      ("torch", "transformers"), "adamw")
     if "_class_name" in config:
-        from . import diffusers_models
-
-        for value, written in ((options.attention, "--attention"), (options.loss, "--loss")):
+        for value, written in ((options.attention, "--attention"), (options.loss, "--loss"), (options.input, "--input")):
             if value is not None:
                 raise ImportFailure(f"{path}: {written} is for a config of Transformers, this one is of diffusers")
         name = options.model_class or config["_class_name"]
         settings = {"model": f"{name} of {os.path.basename(path)}", **given}
-        return Source(_name(path), lambda: diffusers_models.build(path, config, name, given, loss is not None),
+        return Source(_name(path), lambda: _build_denoiser(path, config, name, given, loss is not None),
                       settings, ("torch", "diffusers"), "adamw")
     raise ImportFailure(f"{path}: is no config of a model: it has neither `model_type`, as those of Transformers, "
                         "nor `_class_name`, as those of diffusers")
+
+
+def _build(path: str, config: dict[str, Any], name: str | None, given: Mapping[str, int], loss: str | None,
+           options: argparse.Namespace) -> TrainingSetup:
+    from . import transformers_models  # imports Transformers
+
+    return transformers_models.build(path, config, name, given, loss, options.attention, options.input or ())
+
+
+def _build_denoiser(*arguments: Any) -> TrainingSetup:
+    from . import diffusers_models  # imports diffusers
+
+    return diffusers_models.build(*arguments)
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 import torch
 
@@ -75,8 +75,12 @@ class _Sizes:
         return self.seq(min(DEFAULT_TOKENS, limit or DEFAULT_TOKENS))
 
 
-def make(path: str, model: Any, given: Mapping[str, int], labels: bool) -> dict[str, torch.Tensor]:
-    """Inputs by the names of forward()'s arguments. Throws ImportFailure for one that it cannot make."""
+def make(path: str, model: Any, given: Mapping[str, int], labels: bool, more: Sequence[str] = ()
+         ) -> dict[str, torch.Tensor]:
+    """Inputs by the names of forward()'s arguments; `more`: those that it could do without.
+
+    Throws ImportFailure for one that it cannot make.
+    """
     sizes = _Sizes(path, model, given)
     parameters = inspect.signature(model.forward).parameters
     main = model.main_input_name
@@ -84,6 +88,11 @@ def make(path: str, model: Any, given: Mapping[str, int], labels: bool) -> dict[
     wanted = [name for name in main if name in parameters]
     wanted += [name for name, p in parameters.items() if p.default is p.empty and name not in wanted
                and p.kind is p.POSITIONAL_OR_KEYWORD]
+    for name in more:
+        if name not in parameters:
+            raise ImportFailure(f"{path}: --input {name}: forward() of {type(model).__name__} has no such argument")
+        if name not in wanted:
+            wanted.append(name)
     answers = _labels(path, model, sizes, wanted, parameters) if labels else {}
     if getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" in parameters \
             and ("labels" not in answers or sizes.of("decoder_start_token_id") is None):
@@ -144,7 +153,15 @@ def _input_values(sizes: _Sizes) -> torch.Tensor:
     return torch.empty(shape)
 
 
+def _of_each_word(value: int) -> Callable[[_Sizes], torch.Tensor]:
+    return lambda sizes: torch.full([sizes.batch, sizes.tokens()], value, dtype=torch.int64)
+
+
 _RECIPES: dict[str, Callable[[_Sizes], torch.Tensor]] = {
+    "attention_mask": _of_each_word(1),
+    "decoder_attention_mask": _of_each_word(1),
+    "token_type_ids": _of_each_word(0),
+    "position_ids": lambda sizes: torch.arange(sizes.tokens()).expand(sizes.batch, -1).contiguous(),
     "input_ids": _input_ids,
     "decoder_input_ids": _input_ids,
     "pixel_values": _pixel_values,

@@ -17,7 +17,7 @@ from .models import MODELS, TrainingSetup
 
 LOSS_NAMES = ("model", "mean")
 # Options that only a config has, and how the user writes them.
-_CONFIG_OPTIONS = {"model_class": "--class", "loss": "--loss", "attention": "--attention"}
+_CONFIG_OPTIONS = {"model_class": "--class", "loss": "--loss", "attention": "--attention", "input": "--input"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Training:
         self.area = "model"
         args, kwargs = tuple(inputs), {}
         if self.setup.keywords:
-            args, kwargs = (), dict(zip(self.setup.input_names, inputs, strict=True))
+            args, kwargs = (), _nested(dict(zip(self.setup.input_names, inputs, strict=True)))
         if state is None:
             output = self.setup.module(*args, **kwargs)
         else:
@@ -100,6 +100,18 @@ class Training:
             if isinstance(owner, torch.nn.Module) and path_of.get(owner):
                 return path_of[owner]
         return self.area or None
+
+
+def _nested(named: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    """Keyword arguments, of which `a.b` is the entry "b" of a dictionary "a"."""
+    arguments: dict[str, Any] = {}
+    for name, tensor in named.items():
+        owner, dot, key = name.partition(".")
+        if dot:
+            arguments.setdefault(owner, {})[key] = tensor
+        else:
+            arguments[name] = tensor
+    return arguments
 
 
 def _check_loss(loss: Any) -> None:

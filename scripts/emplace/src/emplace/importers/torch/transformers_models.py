@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 import torch
 import transformers
@@ -16,14 +16,15 @@ from .models import TrainingSetup
 
 
 def build(path: str, values: Mapping[str, Any], class_name: str | None, given: Mapping[str, int],
-          loss: str | None, attention: str | None) -> TrainingSetup:
+          loss: str | None, attention: str | None, more: Sequence[str] = ()) -> TrainingSetup:
     """The step of the model that a config describes; to be called under a ShapeMode.
 
-    values: of the config at `path`. loss: "model", "mean", or None for inference. Throws ImportFailure.
+    values: of the config at `path`. loss: "model", "mean", or None for inference.
+    more: names of inputs that the model could do without. Throws ImportFailure.
     """
     transformers.logging.set_verbosity_error()
     config = _config(path, values)
-    cls = _class(path, config, class_name)
+    cls, config = _class(path, config, class_name)
     notes = _without_chance(config)
     model = _model(path, cls, config, attention)
     if hasattr(model, "_can_set_experts_implementation") and _has_experts(model):
@@ -31,7 +32,7 @@ def build(path: str, values: Mapping[str, Any], class_name: str | None, given: M
         notes.append(("load of the experts", sum(map(_is_experts, model.modules())),
                       "which expert a token goes to depends on the data: each layer is one grouped product over all "
                       "tokens and choices, whose FLOPs are the same for any load, and all experts' weights are read"))
-    inputs = example_inputs.make(path, model, given, labels=loss == "model")
+    inputs = example_inputs.make(path, model, given, labels=loss == "model", more=more)
     names = tuple(inputs)
     missing = sorted(set(_other_modalities(model)) - set(names))
     if missing:
@@ -53,7 +54,8 @@ def _config(path: str, values: Mapping[str, Any]) -> Any:
         raise ImportFailure(f"{path}: {transformers.CONFIG_MAPPING[kind].__name__} refuses it: {first}") from error
 
 
-def _class(path: str, config: Any, name: str | None) -> type:
+def _class(path: str, config: Any, name: str | None) -> tuple[type, Any]:
+    """The class, and the config or the part of it, that of the text for instance, which the class takes."""
     choices = _classes_of(config)
     hint = f" (choices for {config.model_type}: {', '.join(choices)})" if choices else ""
     if name is None:
@@ -61,10 +63,11 @@ def _class(path: str, config: Any, name: str | None) -> type:
     cls = getattr(transformers, name, None)
     if not inspect.isclass(cls) or not issubclass(cls, transformers.PreTrainedModel):
         raise ImportFailure(f"{path}: Transformers {transformers.__version__} has no model class {name!r}{hint}")
-    if cls.config_class is not None and not isinstance(config, cls.config_class):
-        raise ImportFailure(f"{path}: {name} takes a {cls.config_class.__name__}, but the config is a "
-                            f"{type(config).__name__}{hint}")
-    return cls
+    for part in _parts(config):
+        if cls.config_class is None or isinstance(part, cls.config_class):
+            return cls, part
+    raise ImportFailure(f"{path}: {name} takes a {cls.config_class.__name__}, but the config is a "
+                        f"{type(config).__name__}{hint}")
 
 
 def _classes_of(config: Any) -> list[str]:

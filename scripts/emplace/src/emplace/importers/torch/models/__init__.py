@@ -18,7 +18,7 @@ class TrainingSetup:
     """What one training step needs: `loss = loss_fn(module(*inputs), *targets)`, a scalar.
 
     The tensors' names are those of `input_names` and `target_names`, where given. With `keywords` the
-    inputs are passed by their names. loss_fn may be None where only the forward pass is wanted.
+    inputs are passed by their names; `a.b` is the entry "b" of an argument "a" that is a dictionary. loss_fn may be None where only the forward pass is wanted.
     examples: real tensors that lend inputs and targets their values, by name (`fake.ShapeMode`).
     notes: what the set-up leaves out of the model (what, how often, why), for the user to be told.
     """
