@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         framework = str(document.get("source", {}).get("framework", ""))
         if not framework.startswith(("torch", "tensorflow")):
             raise OSError(f"{options.graph}: made by {framework or 'no framework'}, expected a "
-                          "graph of export_torch.py or of emplace import --from tensorflow")
+                          "graph of `emplace import --from torch` or `--from tensorflow`")
         check = check_torch if framework.startswith("torch") else check_tensorflow
         lines = check(export, document, options)
     except ExportError as error:
@@ -101,20 +101,21 @@ def check_torch(device_map: Mapping[str, str | int], document: Mapping[str, Any]
 
 
 def torch_model(source: Mapping[str, Any], options: argparse.Namespace) -> Any:
-    import export_torch
+    from emplace.importers import ImportFailure
+    from emplace.importers.torch import sources
     from emplace.importers.torch.models import MODELS
 
     given = {key: source[key] for key in ("batch", "seq") if key in source}
     try:
         if options.module is not None:
-            return export_torch._build_own(options.module, options.function, given)
-    except export_torch.UserError as error:
+            return sources.build_own(options.module, options.function, given)
+    except ImportFailure as error:
         raise OSError(error) from error
     for entry in MODELS.values():
         if entry.sentence == source.get("model"):
             return entry.build(**given)
     raise OSError(f"the graph was made of {source.get('model')!r}, which is no model of "
-                  "export_torch.py; name its file with --module")
+                  "`emplace import --from torch --list`; name its file with --module")
 
 
 def covers(key: str, name: str) -> bool:

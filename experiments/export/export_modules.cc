@@ -188,7 +188,7 @@ ModuleUnits FindModuleUnits(const Graph& graph, const std::set<std::string>& blo
   if (std::all_of(paths.begin(), paths.end(), is_root)) {
     throw InputError(
         fmt::format("graph \"{}\": no op tells its module (attributes.module), so there are no "
-                    "modules to give devices to; expected a graph of scripts/export_torch.py",
+                    "modules to give devices to; expected a graph of `emplace import --from torch`",
                     graph.name()));
   }
   return UnitFinder(graph, blocks).Find();

@@ -43,7 +43,7 @@ struct ModuleUnits {
   std::vector<BoundUnits> groups;  ///< every unit once, by first unit
 };
 
-/// Module paths are the ops' `attributes.module`, as scripts/export_torch.py writes them.
+/// Module paths are the ops' `attributes.module`, as `emplace import --from torch` writes them.
 /// @param blocks  modules that are not to be opened, whatever they join
 /// @throws InputError for a graph without module paths
 ModuleUnits FindModuleUnits(const Graph& graph, const std::set<std::string>& blocks = {});

@@ -1,4 +1,4 @@
-"""Eight models for `scripts/export_torch.py --module`: none was trained on or tuned with by an agent of emplace.
+"""Eight models for `emplace import --from torch`: none was trained on or tuned with by an agent of emplace.
 
 Each function returns (module, inputs, targets, loss) of one training step; README.md beside this file says more.
 """

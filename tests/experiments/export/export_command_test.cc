@@ -154,7 +154,7 @@ TEST_CASE("the best placement of a run, or that of an agent") {
   };
   refused({"--to", "json", "--agent", "rando"},
           {"r.h5: --agent", "\"rando\"", "choices: ", "single_cpu"});
-  refused({"--to", "huggingface"}, {"graph \"small\"", "attributes.module", "export_torch.py"});
+  refused({"--to", "huggingface"}, {"graph \"small\"", "attributes.module", "import --from torch"});
   refused({"--to", "json", "--graph", "net.json"}, {"r.h5", "\"small\"", "\"net\""});
   std::filesystem::remove(files.folder / "g.json");
   refused({"--to", "json"}, {"r.h5", "g.json", "is not there any more", "--graph"});

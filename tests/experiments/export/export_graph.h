@@ -1,6 +1,6 @@
 #pragma once
 
-// Graphs with module paths, as scripts/export_torch.py writes them, from one line an op.
+// Graphs with module paths, as `emplace import --from torch` writes them, from one line an op.
 
 #include <map>
 #include <memory>

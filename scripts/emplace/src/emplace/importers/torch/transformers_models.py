@@ -79,7 +79,7 @@ def _classes_of(config: Any) -> list[str]:
         if name.endswith("_MAPPING_NAMES") and config.model_type in mapping:
             entry = mapping[config.model_type]
             found.update((entry,) if isinstance(entry, str) else entry)
-    return sorted(found)
+    return sorted(name for name in found if not name.endswith("Config"))
 
 
 def _model(path: str, cls: type, config: Any, attention: str | None) -> Any:
