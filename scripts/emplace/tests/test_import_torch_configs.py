@@ -163,7 +163,7 @@ class TransformersTest(ConfigFolder):
         llama, _ = self.build("LlamaForCausalLM", {"model_type": "llama"}, "--seq", "8")  # its defaults are those of 7B
         figures = graph_file.statistics(llama)
         self.assertEqual(figures["parameters"], 6_738_415_616)
-        # All parameters but the table of words (looked up) and the 65 norms take part in a product for each of 16 words.
+        # All parameters but the table of words (looked up) and the 65 norms multiply each of 16 words.
         weights = 6_738_415_616 - 32000 * 4096 - 65 * 4096
         self.assertEqual(figures["forward_flops"], 2 * 16 * weights + 32 * 2 * 2 * 2 * 8 * 8 * 4096)
 

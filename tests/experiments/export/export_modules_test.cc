@@ -96,7 +96,8 @@ TEST_CASE("a graph without module paths is refused") {
   const auto graph = ModuleGraph({{"a", "", {}, 1}});
   CHECK_THROWS_WITH_AS(FindModuleUnits(*graph),
                        "graph \"net\": no op tells its module (attributes.module), so there are no "
-                       "modules to give devices to; expected a graph of `emplace import --from torch`",
+                       "modules to give devices to; expected a graph of `emplace import "
+                       "--from torch`",
                        InputError);
 }
 

@@ -92,7 +92,7 @@ FORMATS: tuple[Format, ...] = (
     Format("pipedream", "a profile of PipeDream (graph.txt), with --device-kind", endings=("graph.txt",)),
     Format("tensorflow", "a network of the menu, FILE.py:FUNCTION (TensorFlow 1 style), a GraphDef",
            endings=(".pb", ".pbtxt"), packages=("tensorflow",)),
-    Format("torch", "a model of PyTorch: a name of the menu, FILE.py, PACKAGE.MODULE:FUNCTION, a config of Transformers",
+    Format("torch", "PyTorch: a name of the menu, FILE.py, PACKAGE.MODULE:FUNCTION, or a CONFIG.json of Transformers",
            endings=(".py",), keys=("model_type",), packages=("torch",)),
 )
 

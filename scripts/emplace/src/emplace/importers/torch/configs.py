@@ -21,10 +21,13 @@ def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> So
         settings = {"model": f"{name or config['model_type']} of {os.path.basename(path)}", **given}
         if options.input:
             settings["inputs"] = list(options.input)
-        return Source(_name(path), lambda: _build(path, config, name, given, loss, options), _with_loss(settings, loss),
+        if loss:
+            settings["loss"] = loss
+        return Source(_name(path), lambda: _build(path, config, name, given, loss, options), settings,
                       ("torch", "transformers"), "adamw")
     if "_class_name" in config:
-        for value, written in ((options.attention, "--attention"), (options.loss, "--loss"), (options.input, "--input")):
+        for value, written in ((options.attention, "--attention"), (options.loss, "--loss"),
+                               (options.input, "--input")):
             if value is not None:
                 raise ImportFailure(f"{path}: {written} is for a config of Transformers, this one is of diffusers")
         name = options.model_class or config["_class_name"]
@@ -57,10 +60,6 @@ def _read(path: str) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise ImportFailure(f"{path}: expected a JSON object, got a {type(config).__name__}")
     return config
-
-
-def _with_loss(settings: dict[str, Any], loss: str | None) -> dict[str, Any]:
-    return settings if loss is None else {**settings, "loss": loss}
 
 
 def _first(names: Any) -> str | None:

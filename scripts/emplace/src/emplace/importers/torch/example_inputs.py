@@ -71,7 +71,8 @@ class _Sizes:
         if self.of("model_type") in ("roberta", "xlm-roberta", "camembert", "longformer") and limit:
             limit -= self.of("pad_token_id") + 1  # their positions begin after the padding's
         if limit is not None and self.given.get("seq", 0) > limit:
-            raise ImportFailure(f"{self.path}: the model has {limit} positions, so --seq {self.given['seq']} is too long")
+            raise ImportFailure(f"{self.path}: the model has {limit} positions, so --seq {self.given['seq']} "
+                                "is too long")
         return self.seq(min(DEFAULT_TOKENS, limit or DEFAULT_TOKENS))
 
 
@@ -211,8 +212,8 @@ def _labels(path: str, model: Any, sizes: _Sizes, wanted: list[str], parameters:
             return {"labels": classes(sizes.tokens()), "next_sentence_label": classes()}
         if has("ForPreTraining") and "input_ids" in wanted:
             return {"labels": classes(sizes.tokens())}
-        raise ImportFailure(f"{path}: it is not known what the labels of {name} look like; say --loss mean, which needs "
-                            "none, or import the model from a Python file")
+        raise ImportFailure(f"{path}: it is not known what the labels of {name} look like; say --loss mean, which "
+                            "needs none, or import the model from a Python file")
     if has("ForPreTraining") and wanted == ["pixel_values"]:
         return {}  # masked images are their own labels
     raise ImportFailure(f"{path}: {name} computes no loss; say --loss mean for the mean of the squares of its output, "

@@ -48,7 +48,8 @@ def _config(path: str, values: Mapping[str, Any]) -> Any:
         hint = f"; close ones: {', '.join(close)}" if close else ""
         raise ImportFailure(f"{path}: Transformers {transformers.__version__} knows no model_type {kind!r}{hint}")
     try:
-        return transformers.CONFIG_MAPPING[kind].from_dict(dict(values))
+        cls = transformers.CONFIG_MAPPING[kind]
+        return cls.from_dict(cls._decode_special_floats(dict(values)))  # as for a file: infinity is {"__float__": ...}
     except Exception as error:  # whatever a config class throws at values it does not like
         first = " ".join(str(error).split())
         raise ImportFailure(f"{path}: {transformers.CONFIG_MAPPING[kind].__name__} refuses it: {first}") from error
