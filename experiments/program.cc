@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -24,12 +25,27 @@ int Report(int code, const std::string& message) {
   return code;
 }
 
+// What only the command `emplace` of the Python package can do, which takes these to itself.
+void RefusePythonCommands(int argc, const char* const* argv) {
+  for (const std::string_view name : {"import", "place"}) {
+    if (argc < 2 || argv[1] != name) continue;
+    throw InputError(
+        fmt::format("`emplace {}` is a command of the Python package: pip install "
+                    "./scripts/emplace, or from the source tree "
+                    "PYTHONPATH=scripts/emplace/src python3 -m emplace {}",
+                    name,
+                    name));
+  }
+}
+
 int ParseAndRun(int argc, const char* const* argv) {
+  RefusePythonCommands(argc, argv);
   CommandLine line(
       "emplace", "Finds where every operation of a neural network should run.", VersionText);
   Command program = line.program();
   program.Footer(
       "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
+      "The Python package adds `import` (a model as a graph) and `place` (a model to a map).\n"
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
       "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so).");
   AddRunCommand(program);
