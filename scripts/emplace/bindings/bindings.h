@@ -25,15 +25,16 @@ namespace emplace::python {
 
 namespace nb = nanobind;
 
-void AddErrors(nb::module_& module);    // errors.cc
-void AddGraph(nb::module_& module);     // graph.cc
-void AddCluster(nb::module_& module);   // cluster.cc
-void AddCosts(nb::module_& module);     // costs.cc
-void AddOutcomes(nb::module_& module);  // outcomes.cc
-void AddProblem(nb::module_& module);   // problem.cc
-void AddTimeline(nb::module_& module);  // timeline.cc
-void AddAgents(nb::module_& module);    // agents.cc
-void AddPrograms(nb::module_& module);  // programs.cc
+void AddErrors(nb::module_& module);       // errors.cc
+void AddGraph(nb::module_& module);        // graph.cc
+void AddCluster(nb::module_& module);      // cluster.cc
+void AddCosts(nb::module_& module);        // costs.cc
+void AddOutcomes(nb::module_& module);     // outcomes.cc
+void AddProblemView(nb::module_& module);  // problem_view.cc
+void AddProblem(nb::module_& module);      // problem.cc
+void AddTimeline(nb::module_& module);     // timeline.cc
+void AddAgents(nb::module_& module);       // agents.cc
+void AddPrograms(nb::module_& module);     // programs.cc
 
 /// Read-only NumPy views of memory that `owner` keeps alive.
 template <class T, int kDims>

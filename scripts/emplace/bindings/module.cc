@@ -8,6 +8,7 @@ NB_MODULE(_emplace, module) {
   emplace::python::AddCosts(module);
   emplace::python::AddOutcomes(module);
   emplace::python::AddTimeline(module);
+  emplace::python::AddProblemView(module);
   emplace::python::AddProblem(module);
   emplace::python::AddAgents(module);
   emplace::python::AddPrograms(module);

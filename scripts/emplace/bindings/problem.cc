@@ -16,6 +16,7 @@
 #include "framework/bounds/lower_bound.h"
 #include "framework/cost/cost_model.h"
 #include "scripts/emplace/bindings/bindings.h"
+#include "scripts/emplace/bindings/evaluation.h"
 
 namespace emplace::python {
 namespace {
@@ -158,47 +159,6 @@ void MakePythonProblem(PythonProblem* self,
   new (self) PythonProblem(std::move(made));
 }
 
-// One evaluation or several at a time, by one thread at a time.
-template <class Evaluate>
-auto Alone(PythonProblem& self, const Evaluate& evaluate) {
-  const nb::gil_scoped_release release;
-  const std::lock_guard lock(*self.mutex);
-  return evaluate(*self.simulator);
-}
-
-std::shared_ptr<Outcomes> EvaluateBytes(PythonProblem& self,
-                                        PlacementArray placements,
-                                        bool peaks,
-                                        bool busy) {
-  return Alone(self, [&](Evaluator& evaluator) {
-    return EvaluateRows(
-        evaluator, {placements.data(), placements.shape(0), placements.shape(1)}, {peaks, busy});
-  });
-}
-
-std::shared_ptr<Outcomes> EvaluateIntegers(PythonProblem& self,
-                                           nb::handle placements,
-                                           bool peaks,
-                                           bool busy) {
-  const GivenPlacements given(placements);
-  return Alone(self, [&](Evaluator& evaluator) {
-    return EvaluateRows(
-        evaluator, {given.device.data(), given.num_placements, given.num_groups}, {peaks, busy});
-  });
-}
-
-std::shared_ptr<Outcomes> Moves(PythonProblem& self,
-                                nb::handle base,
-                                nb::handle moves,
-                                nb::handle begin,
-                                bool peaks,
-                                bool busy) {
-  const GivenMoves given(base, moves, begin);
-  return Alone(self, [&](Evaluator& evaluator) {
-    return EvaluateMoves(evaluator, given, {peaks, busy});
-  });
-}
-
 struct PythonBounds {
   Bounds simple;
   LowerBound proven;
@@ -261,108 +221,12 @@ Placement RequireSize(const PythonProblem& problem, Placement placement) {
       "placement: has {} groups; the problem has {}", placement.device.size(), num_groups));
 }
 
-ProblemView::ProblemView(std::shared_ptr<const Problem> given) : problem(std::move(given)) {
-  const int num_groups = problem->num_groups(), num_devices = problem->num_devices();
-  allowed = std::make_unique<bool[]>(std::size_t(num_groups) * num_devices);
-  for (int g = 0; g < num_groups; ++g) {
-    resident.push_back(problem->group_resident_bytes(g));
-    for (int d = 0; d < num_devices; ++d) {
-      allowed[std::size_t(g) * num_devices + d] = problem->allowed(g, d);
-      group_cost.push_back(problem->allowed(g, d) ? problem->group_cost(g, d) : -1);
-    }
-    for (const Problem::Edge& edge : problem->neighbors(g)) {
-      if (edge.neighbor > g) group_edges.insert(group_edges.end(), {g, edge.neighbor, edge.bytes});
-    }
-  }
-  group_order.assign(problem->group_order().begin(), problem->group_order().end());
-}
-
 PythonProblem::PythonProblem(LoadedProblem given)
     : ProblemView(given.searched), loaded(std::move(given)) {
 }
 
 void AddProblem(nb::module_& module) {
   using V = ProblemView;
-  nb::class_<V>(module,
-                "ProblemView",
-                "What a search sees of a problem: all but how good a placement is.\n\n"
-                "Where a contracted graph is searched, this is it. Arrays are read-only views "
-                "without copies.")
-      .def_prop_ro(
-          "graph",
-          [](V& self) {
-            if (!self.graph) {
-              self.graph = nb::cast(PythonGraph(
-                  std::shared_ptr<const Graph>(self.problem, &self.problem->graph()), ""));
-            }
-            return self.graph;
-          },
-          nb::sig("def graph(self) -> Graph"))
-      .def_prop_ro(
-          "cluster",
-          [](V& self) {
-            if (!self.cluster) {
-              self.cluster = nb::cast(PythonCluster(
-                  std::shared_ptr<const Cluster>(self.problem, &self.problem->cluster()), ""));
-            }
-            return self.cluster;
-          },
-          nb::sig("def cluster(self) -> Cluster"))
-      .def_prop_ro("num_ops", [](const V& self) { return self.problem->num_ops(); })
-      .def_prop_ro("num_groups", [](const V& self) { return self.problem->num_groups(); })
-      .def_prop_ro("num_devices", [](const V& self) { return self.problem->num_devices(); })
-      .def_prop_ro("group_of_op",
-                   Array<V>([](const V& p, nb::handle self) {
-                     const auto groups = p.problem->grouping().group_of_op();
-                     return ViewOf(groups.data(), groups.size(), self);
-                   }),
-                   "[num_ops] int32")
-      .def_prop_ro("costs",
-                   Array<V>([](const V& p, nb::handle self) {
-                     const Costs& costs = p.problem->costs();
-                     return ViewOf(costs.time.data(), costs.num_ops, costs.num_devices, self);
-                   }),
-                   "[num_ops, num_devices] int64 [ns]; 2^56 where an op may not run")
-      .def_prop_ro("costs_uncertainty",
-                   Array<V>([](const V& p, nb::handle self) {
-                     const Costs& costs = p.problem->costs();
-                     return ViewOf(
-                         costs.uncertainty.data(), costs.num_ops, costs.num_devices, self);
-                   }),
-                   "[num_ops, num_devices] float32: relative standard error of the costs")
-      .def_prop_ro("allowed",
-                   Array<V>([](const V& p, nb::handle self) {
-                     return View<bool, 2>(p.allowed.get(),
-                                          {static_cast<std::size_t>(p.problem->num_groups()),
-                                           static_cast<std::size_t>(p.problem->num_devices())},
-                                          self);
-                   }),
-                   "[num_groups, num_devices] bool: where a group may be")
-      .def_prop_ro(
-          "group_costs",
-          Array<V>([](const V& p, nb::handle self) {
-            return ViewOf(
-                p.group_cost.data(), p.problem->num_groups(), p.problem->num_devices(), self);
-          }),
-          "[num_groups, num_devices] int64: sum of its ops' costs [ns]; -1 where it may not be")
-      .def_prop_ro("group_resident_bytes",
-                   Array<V>([](const V& p, nb::handle self) {
-                     return ViewOf(p.resident.data(), p.resident.size(), self);
-                   }),
-                   "[num_groups] int64: parameters, buffers and optimiser state [B]")
-      .def_prop_ro("group_edges",
-                   Array<V>([](const V& p, nb::handle self) {
-                     return ViewOf(p.group_edges.data(), p.group_edges.size() / 3, 3, self);
-                   }),
-                   "[num_edges, 3] int64: two groups, the first below the second, and the bytes "
-                   "that cross if "
-                   "they are on different devices [B]")
-      .def_prop_ro(
-          "group_order",
-          Array<V>([](const V& p, nb::handle self) {
-            return ViewOf(p.group_order.data(), p.group_order.size(), self);
-          }),
-          "[num_groups] int32: groups in the order of their first op in topological order");
   using B = PythonBounds;
   nb::class_<B>(module, "Bounds", "No placement that fits has a smaller objective than these.")
       .def_prop_ro(
@@ -380,11 +244,12 @@ void AddProblem(nb::module_& module) {
       });
 
   using P = PythonProblem;
-  nb::class_<P, V>(
+  nb::class_<P, V> problem(
       module,
       "Problem",
       "What is to be placed where, with the simulator that says how good a placement is.\n\n"
-      "A placement is a device index per group: [num_groups], or [B, num_groups] for B of them.")
+      "A placement is a device index per group: [num_groups], or [B, num_groups] for B of them.");
+  problem
       .def("__init__",
            MakePythonProblem,
            nb::arg("graph"),
@@ -419,44 +284,6 @@ void AddProblem(nb::module_& module) {
                      return ViewOf(costs.time.data(), costs.num_ops, costs.num_devices, self);
                    }),
                    "[num_ops, num_devices] int64 [ns]; 2^56 where an op may not run")
-      .def("evaluate",
-           EvaluateBytes,
-           nb::arg("placements").noconvert(),
-           nb::kw_only(),
-           nb::arg("peaks") = true,
-           nb::arg("busy") = false,
-           "Simulates placements, uint8 [B, num_groups], exactly; without the GIL, on `threads` "
-           "threads.\n\n"
-           "peaks, busy: whether these columns are wanted.\n"
-           "Throws InputError for a wrong size or a forbidden device.")
-      .def("evaluate",
-           EvaluateIntegers,
-           nb::arg("placements"),
-           nb::sig("def evaluate(self, placements: numpy.typing.ArrayLike, *, peaks: bool = True, "
-                   "busy: bool = False) -> Outcomes"),
-           nb::kw_only(),
-           nb::arg("peaks") = true,
-           nb::arg("busy") = false,
-           "The same for other integers, which are copied.")
-      .def("moves",
-           Moves,
-           nb::sig("def moves(self, base: numpy.typing.ArrayLike, moves: numpy.typing.ArrayLike, "
-                   "begin: numpy.typing.ArrayLike | None = None, *, peaks: bool = False, busy: "
-                   "bool = False) -> Outcomes"),
-           nb::sig("def moves(self, base: numpy.typing.ArrayLike, moves: numpy.typing.ArrayLike, "
-                   "begin: numpy.typing.ArrayLike | None = None, *, peaks: bool = False, busy: "
-                   "bool = False) -> Outcomes"),
-           nb::arg("base"),
-           nb::arg("moves"),
-           nb::arg("begin") = nb::none(),
-           nb::kw_only(),
-           nb::arg("peaks") = false,
-           nb::arg("busy") = false,
-           "Simulates neighbours of a placement, faster than placements of their own.\n\n"
-           "base: [num_groups]. moves: int [num_moves, 2], a group and its new device each.\n"
-           "begin: int [n + 1]: neighbour i is the base after the moves begin[i] .. begin[i + 1] - "
-           "1; None:\n"
-           "    each move is a neighbour.")
       .def("bounds",
            BoundsOf,
            nb::arg("seconds") = 0.0,
@@ -493,6 +320,12 @@ void AddProblem(nb::module_& module) {
                            self.searched().num_devices(),
                            ToString(self.how.semantics));
       });
+  // By one thread at a time.
+  AddEvaluation(problem, [](P& self, const auto& body) {
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(*self.mutex);
+    return body(*self.simulator);
+  });
 }
 
 }  // namespace emplace::python
