@@ -75,6 +75,26 @@ class ConstantTest(unittest.TestCase):
 
 
 @unittest.skipUnless(HAVE_TORCH, "needs torch")
+class GroupedProductTest(unittest.TestCase):
+    def test_shapes_are_those_of_the_kernel_and_work_that_of_the_rows(self) -> None:
+        """3 groups; by hand: 2 FLOP for each of 8 rows (columns, terms) times the other two sizes, 16 and 4; and three
+        whole products of 8x16 by 16x4."""
+        from emplace.importers.torch import costs
+
+        func, offsets = torch.ops.aten._grouped_mm.default, torch.tensor([2, 4, 8], dtype=torch.int32)
+        for a, b, offs, flops in (((8, 16), (3, 16, 4), offsets, 2 * 8 * 16 * 4),
+                                  ((16, 8), (8, 4), offsets, 2 * 8 * 16 * 4),
+                                  ((3, 4, 16), (16, 8), offsets, 2 * 8 * 16 * 4),
+                                  ((3, 8, 16), (3, 16, 4), None, 3 * 2 * 8 * 16 * 4)):
+            real = func(torch.ones(a), torch.ones(b), offs)
+            with shape_world():
+                left, right = torch.empty(a), torch.empty(b)
+                made = func(left, right, offs)
+                self.assertEqual((made.shape, made.dtype), (real.shape, real.dtype), (a, b))
+                self.assertEqual(costs.flops(func, (left, right, offs), {}, made), flops, (a, b))
+
+
+@unittest.skipUnless(HAVE_TORCH, "needs torch")
 class ChanceTest(unittest.TestCase):
     def test_chance_falls_the_same_each_time_and_is_given_back(self) -> None:
         drawn, before = [], random.getstate()

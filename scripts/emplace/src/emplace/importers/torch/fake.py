@@ -123,9 +123,10 @@ class ShapeMode(FakeTensorMode):
 
     def _note_read(self, inputs: list[_Known]) -> None:
         names = frozenset().union(*(known.memory.assumed for known in inputs))
-        place = _reader() if names else ""
-        for name in names:
-            self.assumed_reads.setdefault(name, set()).add(place)
+        place = _reader() if names else None
+        if place is not None:
+            for name in names:
+                self.assumed_reads.setdefault(name, set()).add(place)
 
 
 def _known(tensor: torch.Tensor) -> _Known | None:
@@ -165,14 +166,20 @@ def _forget_written(argument: torch._C.Argument, value: Any) -> None:
                 known.memory.known = False
 
 
-def _reader() -> str:
-    """`FOLDER/FILE:LINE` of the call outside PyTorch and this package that reads a value."""
-    skipped = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
+def _reader() -> str | None:
+    """`FOLDER/FILE:LINE` of the model's call that reads a value; None where a capture reads.
+
+    A capture repeats what the model has done, and it was noted then.
+    """
+    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    skipped = (os.path.dirname(torch.__file__) + os.sep, here, "<")
     frame = sys._getframe()
-    while frame is not None and frame.f_code.co_filename.startswith((*skipped, "<")):
+    while frame is not None and frame.f_code.co_filename.startswith(skipped):
+        if frame.f_code.co_filename == f"{here}joint.py":
+            return None
         frame = frame.f_back
     if frame is None:
-        return "PyTorch itself"
+        return None
     return f"{'/'.join(frame.f_code.co_filename.split(os.sep)[-2:])}:{frame.f_lineno}"
 
 
