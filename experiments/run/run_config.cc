@@ -146,7 +146,9 @@ void RunConfig::Visit(FieldVisitor& v) {
   v.Field("agents",
           agents,
           "required: names of `emplace list agents`, or maps {name: ..., label: ..., preset: ..., "
-          "setting: value}; preset: NAME begins with configs/agents/AGENT_NAME.yaml");
+          "setting: value}; preset: NAME begins with configs/agents/AGENT_NAME.yaml; "
+          "python:MODULE.CLASS "
+          "and python:FILE.py:CLASS are agents of yours in the Python package");
   v.AddedField("start",
                start,
                "",
