@@ -7,6 +7,7 @@
     problem.timeline(found.placement)               # every op, transfer and byte of that step
 
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
+Imports    import_model (a file, as `emplace import`), import_torch, import_onnx, import_jax, ... -> Imported
 Searches   search (in memory), run (as `emplace run`: HDF5 results, tables, resume), agent_names, agent_help
 Agents     Agent: the base of your own, which search(), run() and YAML ("python:module.Class") take as ours
 Rooms      emplace.env        Gymnasium environments
@@ -30,19 +31,36 @@ if TYPE_CHECKING:
                            Outcomes, Problem, ProblemView, RunError, Search, Timeline, agent_help, agent_names)
     from .agent import Agent
     from .arrays import cluster_from_arrays, graph_from_arrays
+    from .importers import read as import_model
+    from .importers.chakra import import_chakra
+    from .importers.jax import import_jax
+    from .importers.keras import import_keras
+    from .importers.kineto import import_kineto
+    from .importers.onnx import import_onnx
+    from .importers.pipedream import import_pipedream
+    from .importers.tensorflow import import_tensorflow
+    from .importers.torch import import_torch
     from .searches import run, search
 
 __version__ = "0.1.0"
 __all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Costs", "Evaluator", "Graph", "InputError",
-           "Interrupted", "Outcomes", "Problem", "ProblemView", "RunError", "Search", "Timeline", "agent_help", "agent_names",
-           "cluster_from_arrays", "graph_from_arrays", "run", "search"]
-_PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "graph_from_arrays": "arrays", "run": "searches",
-           "search": "searches"}  # the others are of the compiled part
+           "Interrupted", "Outcomes", "Problem", "ProblemView", "RunError", "Search", "Timeline", "agent_help",
+           "agent_names", "cluster_from_arrays", "graph_from_arrays", "import_chakra", "import_jax", "import_keras",
+           "import_kineto", "import_model", "import_onnx", "import_pipedream", "import_tensorflow", "import_torch",
+           "run", "search"]
+_PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "graph_from_arrays": "arrays",
+           "import_chakra": "importers.chakra", "import_jax": "importers.jax", "import_keras": "importers.keras",
+           "import_kineto": "importers.kineto", "import_onnx": "importers.onnx",
+           "import_pipedream": "importers.pipedream", "import_tensorflow": "importers.tensorflow",
+           "import_torch": "importers.torch", "run": "searches",
+           "search": "searches"}  # where each is; the others are of the compiled part
 
 
 def __getattr__(name: str) -> Any:
     """Loads what is asked for: the compiled part only where something of it is."""
-    if name in _PYTHON:
+    if name == "import_model":
+        value = importlib.import_module(f"{__name__}.importers").read
+    elif name in _PYTHON:
         value = getattr(importlib.import_module(f"{__name__}.{_PYTHON[name]}"), name)
     elif name in __all__:
         value = getattr(_compiled(), name)

@@ -20,11 +20,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib
+import json
 import os
 import sys
-from typing import Any, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 from . import graph_file
+
+if TYPE_CHECKING:
+    from .. import Graph
 
 
 class ImportFailure(Exception):
@@ -57,6 +61,13 @@ class Imported:
         """
         self.document["name"] = graph_name(path)
         graph_file.write(self.document, path)
+
+    def graph(self) -> Graph:
+        """As emplace.Graph, without a file. Throws InputError; needs the compiled part."""
+        from .. import _compiled
+
+        graph: Graph = _compiled().Graph.parse(json.dumps(self.document), self.document["name"])
+        return graph
 
     def report(self) -> str:
         """A few lines for people: what the graph holds, and what was dropped."""
@@ -127,7 +138,8 @@ def read(model: str, format: str | None = None, **options: Any) -> Imported:
         if name not in vars(parsed):
             raise TypeError(f"{chosen.name} has no option {name!r}; choices: {', '.join(vars(parsed))}")
         setattr(parsed, name, value)
-    return chosen.module().read(model, parsed)
+    imported: Imported = chosen.module().read(model, parsed)
+    return imported
 
 
 def find(name: str) -> Format:
