@@ -1,4 +1,4 @@
-"""The command `emplace` of the package: that of the C++ program, with `import` beside it."""
+"""The command `emplace` of the package: that of the C++ program, with `import` and `place` beside it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Sequence
 import emplace
 
 from .importers import command as import_command
+from .place import command as place_command
 
-COMMANDS = {"import": import_command.main}  # those that the C++ program does not have
-SENTENCES = {"import": "A model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)"}
+COMMANDS = {"import": import_command.main, "place": place_command.main}  # those that the C++ program does not have
+SENTENCES = {"import": "A model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)",
+             "place": "From a model to a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp and others"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

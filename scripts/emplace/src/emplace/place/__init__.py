@@ -1,0 +1,5 @@
+"""From a model to a map in one command: `emplace place MODEL --cluster C --for TARGET`.
+
+`grain` and `modules` find the units that a target can tell apart, `simulation` and `decide` search, compare and check
+that the files say what was simulated; each target is a file and one line of `targets`.
+"""

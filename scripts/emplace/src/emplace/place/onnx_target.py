@@ -1,0 +1,182 @@
+"""Target `onnxruntime`: nodes on the CPU or on the GPU, as annotations of the model and as a session option.
+
+A session has one provider of each kind, so that a model is on the CPU and on one GPU, the first of the cluster. Its
+executor runs one node after another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Sequence
+
+from . import grain, ort_check, ort_rules
+from .grain import Grain, PlaceFailure, is_source
+from .simulation import Outcome, Simulation, cpus, gpus, outcomes, part_of, searched, units_of_groups
+from .target import Request, Row, Target
+
+PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
+
+
+class OnnxRuntimeTarget(Target):
+    """An annotated copy of the model, and session options for it or for the model as it is."""
+
+    name = "onnxruntime"
+    sentence = "session options of ONNX Runtime: CPU or GPU for each node, by annotation and by name"
+
+    def __init__(self, request: Request) -> None:
+        _require_onnx(request)
+        wanted = [*cpus(request.cluster)[:1], *gpus(request.cluster)[:1]]
+        names = request.cluster.device_names
+        cluster = part_of(request.cluster, [names[device] for device in wanted])
+        super().__init__(Request(**{**vars(request), "cluster": cluster}))
+        if len(names) > len(wanted):
+            self.notes.append(f"devices: {', '.join(cluster.device_names)}; a session has one provider of each kind")
+        self._nodes = _nodes(request)
+        unit_of_op = _units(request.document)
+        document = grain.one_after_another(request.document, unit_of_op)
+        self._units = grain.make(document, [op["name"] for op in document["ops"]], unit_of_op)
+        self._simulation = Simulation(document, cluster, request.costs, request.objective)
+        self.notes.append(f"grain: {len(self._units.names)} nodes with their weights; one runs after another")
+        self.notes.append("ONNX Runtime's default: nodes for which the GPU's provider has kernels; simulated as all")
+
+    def close(self) -> None:
+        self._simulation.__exit__()
+
+    def simulated_document(self) -> dict[str, Any]:
+        return self._units.document
+
+    def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
+        return self._simulation.outcome(device_of_op)
+
+    def alternatives(self) -> list[Row]:
+        cluster = self.request.cluster
+        rows = []
+        for device, kind in sorted(enumerate(cluster.device_classes), key=lambda entry: entry[1] == "cpu"):
+            label = f"one device, {cluster.device_names[device]}{' (the default)' if kind == 'gpu' else ''}"
+            rows.append(self._row(label, [device] * len(self._units.names), kind == "gpu"))
+        return rows
+
+    def search(self) -> Row:
+        problem = self._simulation.of_units(self._units)
+        unit_of_group = units_of_groups(problem, self._units)
+        found, fits = searched(problem, self.request.seconds, self.request.seed)
+        devices = [0] * len(unit_of_group)
+        for unit, device in zip(unit_of_group, found):
+            devices[unit] = device
+        return self._row("found by the search", devices, outcome=outcomes(problem, [found])[0] if fits else None)
+
+    def write(self, payload: Any, stem: str) -> list[str]:
+        import onnx
+
+        model = onnx.load_model(self.request.model, load_external_data=False)
+        if _has_external_data(model) and os.path.realpath(os.path.dirname(os.path.abspath(stem))) != os.path.realpath(
+                os.path.dirname(os.path.abspath(self.request.model))):
+            raise PlaceFailure(f"-o {stem}: the weights of {self.request.model} lie in files beside it, so its"
+                               " annotated copy must be in the same folder")
+        classes = self.request.cluster.device_classes
+        by_name: dict[str, list[str]] = {}
+        for node, op in zip(model.graph.node, self._nodes):
+            if op is None:
+                continue  # computed when the session is made
+            kind = classes[payload[self._units.unit_of_op[op]]]
+            for old in [entry for entry in node.metadata_props if entry.key == ort_rules.KEY]:
+                node.metadata_props.remove(old)
+            node.metadata_props.add(key=ort_rules.KEY, value=f"emplace_{kind}")
+            by_name.setdefault(kind, []).append(node.name)
+        settings = "; ".join(f"{kind}(=emplace_{kind})" for kind in sorted(by_name, reverse=True))
+        providers = [PROVIDERS[kind] for kind in ("gpu", "cpu") if kind in classes]
+        options: dict[str, Any] = {"annotated_model": {
+            "model": os.path.basename(f"{stem}.placed.onnx"), "providers": providers,
+            "session_options": {ort_rules.BY_ANNOTATION: settings}}}
+        named = [name for names in by_name.values() for name in names]
+        if len(set(named)) == len(named) and all(map(ort_rules.can_be_pattern, named)):
+            rules = "; ".join(f"{kind}({', '.join(by_name[kind])})" for kind in sorted(by_name, reverse=True))
+            options["model_as_it_is"] = {"model": os.path.basename(self.request.model), "providers": providers,
+                                         "session_options": {ort_rules.BY_NAME: rules}}
+        else:
+            self.notes.append("no rules by name: names of nodes are missing, double, or have signs that rules know")
+        onnx.save_model(model, f"{stem}.placed.onnx")
+        with open(f"{stem}.session_options.json", "w", encoding="utf-8") as file:
+            json.dump(options, file, indent=1)
+            file.write("\n")
+        return [f"{stem}.placed.onnx", f"{stem}.session_options.json"]
+
+    def read(self, paths: list[str]) -> tuple[int, ...]:
+        """By the annotated model and its rules; rules by name must say the same."""
+        import onnx
+
+        model = onnx.load_model(paths[0], load_external_data=False)
+        with open(paths[1], encoding="utf-8") as file:
+            options = json.load(file)
+        rules = ort_rules.parse(options["annotated_model"]["session_options"][ort_rules.BY_ANNOTATION])
+        named = ort_rules.parse(options.get("model_as_it_is", {}).get("session_options", {}).get(ort_rules.BY_NAME, ""))
+        number = {kind: device for device, kind in enumerate(self.request.cluster.device_classes)}
+        device_of_op: list[int | None] = [None] * len(self._units.document["ops"])
+        for node, op in zip(model.graph.node, self._nodes):
+            if op is None:
+                continue
+            annotation = next((entry.value for entry in node.metadata_props if entry.key == ort_rules.KEY), "")
+            device = ort_rules.device_by_annotation(annotation, rules)
+            if named and ort_rules.device_by_name(node.name, named) != device:
+                raise PlaceFailure(f"rules by name put node {node.name!r} elsewhere than its annotation")
+            device_of_op[op] = number[device] if device else None
+        return tuple(_with_sources(self._units.document, device_of_op))
+
+    def try_out(self, paths: list[str]) -> str:
+        return ort_check.run(self.request.model, paths, [tensor for tensor in self.request.document["tensors"]
+                                                         if tensor.get("role") == "input"])
+
+    def _row(self, label: str, devices: Sequence[int], default: bool = False, outcome: Outcome | None = None) -> Row:
+        device_of_op = tuple(self._units.expand(devices))
+        return Row(label, self.counted(outcome, device_of_op), list(devices), device_of_op, default)
+
+
+def _require_onnx(request: Request) -> None:
+    if not request.model.endswith(".onnx"):
+        raise PlaceFailure(f"--for onnxruntime: expected an .onnx file, got {request.model}")
+
+
+def _nodes(request: Request) -> list[int | None]:
+    """[nodes of the model] the op of each node; None: it is computed when the model is loaded.
+
+    Throws PlaceFailure for a model with functions, whose nodes are not in the model itself.
+    """
+    import onnx
+
+    model = onnx.load_model(request.model, load_external_data=False)
+    if model.functions:
+        raise PlaceFailure(f"{request.model}: has functions, whose nodes cannot be annotated one by one; put them in "
+                           "the place of their calls with onnx.inliner.inline_local_functions first")
+    made = {request.document["tensors"][tensor]["name"]: op["id"] for op in request.document["ops"]
+            for tensor in op["outputs"]}
+    found: list[int | None] = []
+    for node in model.graph.node:
+        op = next((made[name] for name in node.output if name in made), None)
+        if op is None:
+            raise PlaceFailure(f"{request.model}: node {node.name!r} of type {node.op_type} is not in the graph")
+        found.append(None if is_source(request.document["ops"][op]) else op)
+    return found
+
+
+def _units(document: dict[str, Any]) -> list[int]:
+    """[num_ops] the node that an op goes with: itself, or of weights and constants the first reader."""
+    numbered: list[int | None] = [None if is_source(op) else op["id"] for op in document["ops"]]
+    return _with_sources(document, numbered)
+
+
+def _with_sources(document: dict[str, Any], values: Sequence[int | None]) -> list[int]:
+    """Fills in the values of sources: that of the first reader; without one, that of the first op that computes."""
+    found = list(values)
+    made = grain.producers(document)
+    first = next((value for value in values if value is not None), 0)
+    for op in reversed(grain.order(document)):
+        for tensor in document["ops"][op]["inputs"]:
+            source = made[tensor]
+            if source is not None and is_source(document["ops"][source]):
+                found[source] = found[op]  # the last one in reversed order is the first reader
+    return [first if value is None else value for value in found]
+
+
+def _has_external_data(model: Any) -> bool:
+    return any(tensor.data_location == 1 for tensor in model.graph.initializer)

@@ -1,0 +1,101 @@
+"""Target `tensorflow`: a device string for every op, written by `emplace export --to tensorflow`.
+
+The grain is that of TensorFlow itself: ops that a `colocate` label or a shared memory ties together. Its executor runs
+ops of several devices at the same time, so nothing is put one after another here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any, Sequence
+
+from .grain import PlaceFailure
+from .simulation import Outcome, Simulation, cpus, gpus, outcomes, searched
+from .target import Request, Row, Target
+
+
+class TensorFlowTarget(Target):
+    """A JSON file: op -> "/job:localhost/replica:0/task:0/device:GPU:0"."""
+
+    name = "tensorflow"
+    sentence = "a device string for every op of a TensorFlow graph"
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        framework = str(request.document.get("source", {}).get("framework", ""))
+        if not framework.startswith("tensorflow"):
+            raise PlaceFailure(f"--for tensorflow: {request.model} is of {framework or 'no framework'}, and its ops"
+                               " have other names than TensorFlow's; expected a graph of --from tensorflow")
+        self._simulation = Simulation(request.document, request.cluster, request.costs, request.objective)
+        self._problem = self._simulation.of_labels()
+        self.notes.append(f"grain: {self._problem.num_groups} groups of ops that TensorFlow keeps together")
+
+    def close(self) -> None:
+        self._simulation.__exit__()
+
+    def simulated_document(self) -> dict[str, Any]:
+        return self.request.document
+
+    def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
+        return self._simulation.outcome(device_of_op)
+
+    def alternatives(self) -> list[Row]:
+        cluster = self.request.cluster
+        kinds = cluster.device_kinds
+        rows = []
+        for device in (*gpus(cluster), *cpus(cluster)):
+            if kinds[device] in kinds[:device]:
+                continue
+            default = device in gpus(cluster)[:1]
+            placement = self._mostly_on(device)
+            if placement is not None:
+                label = f"one device, {cluster.device_names[device]}{' (the default)' if default else ''}"
+                rows.append(self._row(label, placement, default))
+        return rows
+
+    def search(self) -> Row:
+        found, _ = searched(self._problem, self.request.seconds, self.request.seed)
+        return self._row("found by the search", found, outcome=outcomes(self._problem, [found])[0])
+
+    def write(self, payload: Any, stem: str) -> list[str]:
+        path = f"{stem}.tensorflow.json"
+        placement, graph, cluster = self._simulation.files(payload)
+        command = [sys.executable, "-m", "emplace", "export", placement, "--to", "tensorflow", "--graph", graph,
+                   "--cluster", cluster, "--semantics", "stream", "-o", path]
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+        if done.returncode != 0:
+            raise PlaceFailure(f"the placement cannot be exported: {done.stderr.strip()}")
+        return [path]
+
+    def read(self, paths: list[str]) -> tuple[int, ...]:
+        with open(paths[0], encoding="utf-8") as file:
+            strings = json.load(file)
+        number = {f"{kind}:{index}": device for kind, devices in (
+            ("CPU", cpus(self.request.cluster)), ("GPU", gpus(self.request.cluster)))
+            for index, device in enumerate(devices)}
+        found = []
+        for op in self.request.document["ops"]:
+            told = re.search(r"/device:([A-Z]+:\d+)$", strings.get(op["name"], ""))
+            if told is None or told[1] not in number:
+                raise PlaceFailure(f"{paths[0]}: no device for op {op['name']!r}")
+            found.append(number[told[1]])
+        return tuple(found)
+
+    def _mostly_on(self, device: int) -> list[int] | None:
+        """That device, or the first CPU for groups that cannot be there; None: some can be on neither."""
+        import numpy as np
+
+        allowed = self._problem.allowed
+        host = [*cpus(self.request.cluster), device][0]
+        placement = np.where(allowed[:, device], device, host)
+        possible = bool(allowed[np.arange(len(placement)), placement].all())
+        return [int(chosen) for chosen in placement] if possible else None
+
+    def _row(self, label: str, placement: Sequence[int], default: bool = False, outcome: Outcome | None = None) -> Row:
+        device_of_op = tuple(placement[group] for group in self._problem.group_of_op.tolist())
+        return Row(label, self.counted(outcome, device_of_op), device_of_op, device_of_op, default)
