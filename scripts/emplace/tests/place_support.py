@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
-from typing import Any
+from typing import Any, Sequence
 
 if "EMPLACE_INSTALLED" not in __import__("os").environ:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
@@ -69,3 +69,22 @@ def wide() -> dict[str, Any]:
     joined = model.op("", "add", ends)
     model.linear("head", joined, role="output")
     return model.graph.document()
+
+
+def training(names: Sequence[str] = ("a", "b")) -> dict[str, Any]:
+    """Linear layers one behind another; the backward pass reads the views of weights that the forward pass made, and
+    an update that shares its `colocate` label with the weight writes it."""
+    model = Model()
+    y, views, weights = model.input(), [], []
+    for name in names:
+        weights.append(model.weight(name))
+        views.append(model.op(name, "t", [weights[-1]], flops=0, alias_of=weights[-1]))
+        y = model.op(name, "mm", [y, views[-1]])
+    for name, view, weight in reversed(list(zip(names, views, weights))):
+        y = model.op(name, "mm", [y, view], phase="backward", attributes={"forward_op": f"{name}/mm"})
+        model.op(name, "sgd", [weight, y], phase="update", alias_of=weight, colocate=f"{name}.weight")
+    document = model.graph.document()
+    for op in document["ops"]:
+        if op["kind"] == "parameter":
+            op["colocate"] = op["name"]
+    return document

@@ -5,7 +5,7 @@ import unittest
 from place_support import Model, transformer, wide
 
 from emplace.importers import graph_file
-from emplace.place import device_map, grain, modules, offload
+from emplace.place import device_map, grain, modules
 from emplace.place.grain import Grain, PlaceFailure
 
 
@@ -99,31 +99,6 @@ class OneAfterAnother(unittest.TestCase):
         self.assertEqual(waits["right.a/mm"], ["left.b/mm"])
         self.assertEqual(waits["add"], [])  # the unit of right.b, which is before it
         self.assertEqual(graph_file.check(serial), [])
-
-
-class Offload(unittest.TestCase):
-    def test_each_parameter_is_loaded_before_its_reader(self) -> None:
-        document = transformer(2)
-        loaded, origin = offload.with_loads(document)
-        self.assertEqual(graph_file.check(loaded), [])
-        ops = {op["name"]: op for op in loaded["ops"]}
-        load = ops["layers.1.up.weight/load1"]
-        self.assertEqual(loaded["ops"][load["control_inputs"][0]]["name"], "layers.0/add")
-        self.assertEqual(ops["layers.1.up/mm"]["inputs"][1], load["outputs"][0])
-        self.assertEqual(loaded["tensors"][load["outputs"][0]]["alias_of"], load["inputs"][0])
-        self.assertEqual([document["ops"][i]["name"] for i in origin if "load" not in loaded["ops"][i]["name"]][0],
-                         document["ops"][0]["name"])
-        order = [op["name"] for op in loaded["ops"] if op["kind"] != "parameter" and "loads" not in op["attributes"]]
-        self.assertEqual(order, [op["name"] for op in document["ops"] if op["kind"] != "parameter"])
-
-    def test_a_module_that_runs_twice_loads_twice(self) -> None:
-        model = Model()
-        x, weight = model.input(), model.weight("a")
-        y = model.linear("b", model.linear("a", x, weight))
-        model.linear("a", y, weight, role="output")
-        loaded, _ = offload.with_loads(model.graph.document())
-        self.assertEqual([op["name"] for op in loaded["ops"] if "loads" in op["attributes"]],
-                         ["a.weight/load1", "b.weight/load1", "a.weight/load2"])
 
 
 if __name__ == "__main__":

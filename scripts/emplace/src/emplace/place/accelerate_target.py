@@ -35,7 +35,7 @@ class DeviceMapTarget(Target):
         self._default_choices: list[Choices] = []
         self._can_offload = self.offloads and request.inference and bool(self._gpus and self._cpus)
         if self._can_offload:
-            document, origin = offload.with_loads(document)
+            document, origin = offload.with_hooks(document)
         self._units = Grain(document, units.names, [units.unit_of_op[op] for op in origin])
         self._simulation = Simulation(document, request.cluster, request.costs, request.objective)
         self.notes.append(f"grain: {len(units.names)} units of modules; one runs after another, as hooks run them")
@@ -201,10 +201,10 @@ class DeviceMapTarget(Target):
         if "cpu" in entries.values() and len(set(entries.values())) > 1 and not self._can_offload:
             return [Row(label, None, default=True, note="it offloads weights, which training cannot")]
         row = self._row(label, entries, default=True)
-        self._default_choices = [*self._default_choices, *self._as_choices(row.device_of_op)]
+        self._default_choices = [*self._default_choices, *self.as_choices(row.device_of_op)]
         return [row]
 
-    def _as_choices(self, device_of_op: Sequence[int]) -> list[Choices]:
+    def as_choices(self, device_of_op: Sequence[int]) -> list[Choices]:
         """The choices of units that a placement is; none if it splits a unit."""
         runs: dict[int, int] = {}
         stays: dict[int, int] = {}

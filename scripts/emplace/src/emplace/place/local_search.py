@@ -11,11 +11,11 @@ BATCH = 64
 
 def climb(evaluate: Callable[[Sequence[Choices]], Sequence[Any]], starts: Sequence[Choices],
           neighbourhoods: Sequence[Callable[[Choices], Sequence[Choices]]], seconds: float,
-          enough: Callable[[Any], bool] = lambda _: False) -> tuple[Choices, Any]:
+          enough: Callable[[Any], bool] = lambda _: False, size: int = BATCH) -> tuple[Choices, Any]:
     """The best choices met, and their value.
 
     evaluate: values of choices, which compare (less is better). From the best of `starts` goes on as long as there is a
-    better neighbour: the best of the first BATCH with a better one. Later neighbourhoods are looked at where earlier ones
+    better neighbour: the best of the first `size` with a better one. Later neighbourhoods are looked at where earlier ones
     have none. Ends after `seconds` [s] between two batches, or when a value is `enough`.
     """
     end = time.monotonic() + seconds
@@ -26,10 +26,10 @@ def climb(evaluate: Callable[[Sequence[Choices]], Sequence[Any]], starts: Sequen
     while better and not enough(value):
         better = False
         for around, first in ((around, first) for around in map(lambda hood: hood(here), neighbourhoods)
-                              for first in range(0, len(around), BATCH)):
+                              for first in range(0, len(around), size)):
             if time.monotonic() > end:
                 return here, value
-            batch = around[first:first + BATCH]
+            batch = around[first:first + size]
             values = evaluate(batch)
             best = min(range(len(batch)), key=lambda index: values[index])
             if values[best] < value:

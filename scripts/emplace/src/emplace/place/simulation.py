@@ -34,21 +34,20 @@ class Simulation:
     """One graph on one cluster.
 
     document: of the graph. costs: a measured table, or None for those of the graph and the model. objective:
-    "step_time" or "period". Use it in a `with` statement: it keeps files while it lives.
+    "step_time" or "period". Use it in a `with` statement: it keeps files while it lives, if it was asked for any.
     """
 
     def __init__(self, document: dict[str, Any], cluster: Cluster, costs: str | None = None,
                  objective: str = "step_time") -> None:
         self.document, self.cluster, self.costs, self.objective = document, cluster, costs, objective
-        self._folder = tempfile.TemporaryDirectory(prefix="emplace_place_")
-        graph_file.write(document, self._path("graph.json"))
-        cluster.write(self._path("cluster.yaml"))
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Simulation:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def outcome(self, device_of_op: Sequence[int]) -> Outcome:
         """What `emplace simulate` says of a placement of ops ([num_ops]), whatever the units are.
@@ -71,13 +70,18 @@ class Simulation:
 
     def files(self, device_of_op: Sequence[int]) -> tuple[str, str, str]:
         """Paths of a placement file, the graph and the cluster, until the next call."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="emplace_place_")
+            graph_file.write(self.document, os.path.join(self._folder.name, "graph.json"))
+            self.cluster.write(os.path.join(self._folder.name, "cluster.yaml"))
         names = self.cluster.device_names
         placement = {"format": "emplace-placement", "version": 1, "graph": self.document["name"],
                      "cluster": self.cluster.name,
                      "devices": {op["name"]: names[device] for op, device in zip(self.document["ops"], device_of_op)}}
-        with open(self._path("placement.json"), "w", encoding="utf-8") as file:
+        path = {name: os.path.join(self._folder.name, name) for name in ("placement.json", "graph.json", "cluster.yaml")}
+        with open(path["placement.json"], "w", encoding="utf-8") as file:
             json.dump(placement, file)
-        return self._path("placement.json"), self._path("graph.json"), self._path("cluster.yaml")
+        return path["placement.json"], path["graph.json"], path["cluster.yaml"]
 
     def of_labels(self) -> Problem:
         """The same problem with the graph's own `colocate` labels as groups."""
@@ -96,9 +100,6 @@ class Simulation:
         graph = emplace.Graph.parse(json.dumps(document), document["name"])
         return emplace.Problem(graph, self.cluster, costs=self.costs, coarsen=coarsen, semantics="stream",
                                objective=objective or self.objective)
-
-    def _path(self, name: str) -> str:
-        return os.path.join(self._folder.name, name)
 
 
 def outcomes(problem: Problem, placements: Sequence[Sequence[int]]) -> list[Outcome]:

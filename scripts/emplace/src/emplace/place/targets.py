@@ -11,7 +11,8 @@ TARGETS = {"transformers": ("accelerate_target", "DeviceMapTarget"), "pytorch": 
            "onnxruntime": ("onnx_target", "OnnxRuntimeTarget"),
            "tensorflow": ("tensorflow_target", "TensorFlowTarget"),
            "llama.cpp": ("llama_cpp_target", "LlamaCppTarget"), "vllm": ("pipeline_targets", "VllmTarget"),
-           "deepspeed": ("pipeline_targets", "DeepSpeedTarget")}
+           "deepspeed": ("pipeline_targets", "DeepSpeedTarget"),
+           "offload": ("offload_target", "OffloadTarget")}
 
 
 def find(name: str) -> type[Target]:
