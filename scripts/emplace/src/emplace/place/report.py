@@ -40,8 +40,9 @@ def verdict(target: Target, decision: Decision) -> str:
         if not known:
             return f"{files}{only}: the placement found; nothing simpler fits"
         rival = min(known, key=lambda row: row.told.time)
-        return (f"{files}{only}: the placement found, {rival.told.time / decision.chosen.told.time:.2f} times as "
-                f"fast as {rival.label}")
+        ratio = rival.told.time / decision.chosen.told.time
+        return (f"{files}{only}: the placement found, {ratio:.{2 if ratio >= 1.05 else 3}f} times as fast as "
+                f"{rival.label}")
     if target.request.memory_only:
         return f"{files}{only}: {decision.chosen.label}, which fits"
     return f"{files}{only}: {decision.chosen.label}, for nothing better was found; there is no gain"
