@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import emplace
@@ -55,6 +58,23 @@ class Examples(unittest.TestCase):
         pictures, printed = notebooks.check(self, os.path.join(EXAMPLES, "problems.ipynb"))
         self.assertEqual(pictures, 2)
         self.assertIn("ms on one GPU", printed)
+
+    @unittest.skipIf(needs("torch", "transformers", "accelerate", "onnx"),
+                     needs("torch", "transformers", "accelerate", "onnx"))
+    def test_a_map_for_each_target(self) -> None:
+        from emplace.place import targets
+
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, os.path.join(EXAMPLES, "place.py"), "--folder", folder, "--seconds",
+                                   "1"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for target in targets.TARGETS:
+                self.assertIn(f"--for {target} ", done.stdout)
+        tables = done.stdout.split("$ emplace place")[1:]
+        self.assertEqual(len(tables), len(targets.TARGETS))
+        for table in tables:  # as placed and as exported: the same time
+            times = [re.search(r"([\d,]+\.\d{3})  ", line) for line in table.splitlines() if line.startswith("as ")]
+            self.assertEqual(times[0][1], times[1][1], table)
 
     def test_they_are_short(self) -> None:
         for name in ("reinforce.py", "ppo.py", "stable_baselines.py"):
