@@ -15,6 +15,7 @@ void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Band
     p.memory.push_back(cluster.device(d).memory);
     p.has_slots |= cluster.device(d).slots > 1;
     p.has_host |= kind.issue > 0 || kind.launch > 0;
+    p.has_cold |= kind.cold_read.has_value();
   }
   for (const Channel& channel : cluster.channels()) {
     p.latency.push_back(channel.latency);
@@ -54,6 +55,9 @@ CompiledProblem::CompiledProblem(const Problem& problem, std::span<const int> op
   }
   for (const Item& item : items) {
     for (const Bandwidth& bandwidth : rates) wire.push_back(WireTime(item.bytes, bandwidth));
+    for (int d = 0; has_cold && d < num_devices; ++d) {
+      cold.push_back(ColdReadTime(item.bytes, problem.cluster().kind_of(d)));
+    }
   }
 }
 

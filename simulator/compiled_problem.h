@@ -29,6 +29,23 @@ struct CompiledProblem : CompiledGraph {
   // Items. Channels of equal bandwidth share a rate, and so a column of `wire`.
   std::vector<Nanos> wire;  ///< [num_items, num_rates] time on a channel, latency apart [ns]
   int num_rates = 0;
+  /// [num_items, num_devices] by how much the first reader on a device takes longer if the item
+  /// came from another device [ns]; empty unless has_cold
+  std::vector<Nanos> cold;
+  bool has_cold = false;  ///< some kind has a `cold_read`
+  /// Who pays that on device `e`: of the readers there, the op of least id.
+  /// @param device_at  callable: position -> device   @return its position; there is a reader on
+  /// `e`
+  template <class DeviceAt>
+  int ColdReader(int item, int e, const DeviceAt& device_at) const {
+    int first = -1;
+    for (int r = reader_begin[item]; r < reader_begin[item + 1]; ++r) {
+      const int position = readers[r];
+      if (device_at(position) == e && (first < 0 || op_at[position] < op_at[first]))
+        first = position;
+    }
+    return first;
+  }
 
   // Devices.
   std::vector<Nanos> gap, issue, launch;  ///< [num_devices] of its kind [ns]

@@ -30,7 +30,9 @@
 namespace emplace {
 
 bool DirectQueueRun::Fits(const CompiledProblem& p, const EngineOptions& options) {
-  if (p.has_slots || p.has_host || p.has_occupies || !options.channel_contention) return false;
+  if (p.has_slots || p.has_host || p.has_occupies || p.has_cold || !options.channel_contention) {
+    return false;
+  }
   for (int from = 0; from < p.num_devices; ++from) {
     for (int to = 0; to < p.num_devices; ++to) {
       if (p.route(from, to).size() > 1) return false;

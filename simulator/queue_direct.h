@@ -44,7 +44,7 @@ class DirectQueueRun {
 
  public:
   /// True if all routes have one hop, devices have one slot, and there are no hosts, no channels
-  /// that occupy devices, and contention.
+  /// that occupy devices, no cold reads, and contention.
   static bool Fits(const CompiledProblem& problem, const EngineOptions& options);
 
   /// @param problem  one that fits; outlives this

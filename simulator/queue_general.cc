@@ -52,7 +52,8 @@ bool GeneralQueueRun<Queue>::Run(const std::uint8_t* device,
   backlog_.Reset(initial_);
   queue_ = Queue(backlog_);
   for (int position = 0; position < p_.num_ops; ++position) {
-    ops_[position] = {0, p_.read_begin[position + 1] - p_.read_begin[position], device[position]};
+    ops_[position] = {
+        0, 0, p_.read_begin[position + 1] - p_.read_begin[position], device[position]};
   }
 
   for (;;) {
@@ -74,7 +75,7 @@ template <class Queue>
 void GeneralQueueRun<Queue>::ServeOp(int position, Nanos ready) {
   ServerState& servers = *servers_;
   const int d = ops_[position].device;
-  const Nanos cost = p_.cost[size_t(position) * p_.num_devices + d];
+  const Nanos cost = p_.cost[size_t(position) * p_.num_devices + d] + ops_[position].cold;
   const int slot = p_.has_slots ? servers.PickSlot(d) : servers.slot_begin[d];
   const Nanos issued = p_.has_host ? Issue(d, ready) : ready;
   const Nanos start = std::max(servers.slot_free[slot], issued);
@@ -163,6 +164,11 @@ void GeneralQueueRun<Queue>::FinishHop(int item,
     return;
   }
   times_->copies[times_->num_copies++] = {start, left_[item], item, destination};
+  if (p_.has_cold) {
+    const int first =
+        p_.ColdReader(item, destination, [&](int position) { return ops_[position].device; });
+    ops_[first].cold += p_.cold[size_t(item) * p_.num_devices + destination];
+  }
   for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
     if (ops_[p_.readers[r]].device == destination) Arrive(p_.readers[r], arrival);
   }

@@ -40,6 +40,7 @@ class GeneralQueueRun {
   static constexpr int kKeyBits = 8 * sizeof(Key) - 1;
   struct OpState {
     Nanos ready;
+    Nanos cold;  // of cold reads, so far
     int missing, device;
   };
 

@@ -43,6 +43,10 @@ struct Servers {
   Nanos host = 0;                             ///< the host's clock
 };
 
+/// What an op takes on its device: its cost, and the cold reads of those of its tensors that were
+/// made on another device and that no op of less id reads on this one. [ns]
+Nanos CostWithColdReads(const Problem& problem, std::span<const DeviceIndex> device_of_op, int op);
+
 /// Step time, busy times, channels and op times from a timeline's events. Memory is left to the
 /// functions below. @param count_gaps  the step lasts until the last server is free
 Outcome Summarize(const Problem& problem,

@@ -61,7 +61,8 @@ class QueueRun {
   void ServeOp(const Item& item) {
     const int v = item.op, d = device_of_op_[v], slot = servers_.PickSlot(d);
     const Nanos start = std::max(servers_.slot_free[d][slot], servers_.Issue(d, item.ready));
-    const Nanos finish = servers_.Run(d, slot, start, problem_.costs().at(v, d));
+    const Nanos finish =
+        servers_.Run(d, slot, start, CostWithColdReads(problem_, device_of_op_, v));
     timeline_.ops.push_back({v, d, slot, item.ready, start, finish});
     for (int t : graph_.op(v).outputs) Arrive(graph_.readers(t), d, finish);
     Arrive(graph_.control_readers(v), d, finish);

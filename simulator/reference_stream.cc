@@ -32,7 +32,7 @@ Timeline SimulateStream(const Problem& problem,
     }
     const int slot = servers.PickSlot(d);
     const Nanos start = std::max(servers.slot_free[d][slot], ready);
-    const Nanos finish = servers.Run(d, slot, start, problem.costs().at(v, d));
+    const Nanos finish = servers.Run(d, slot, start, CostWithColdReads(problem, device_of_op, v));
     timeline.ops.push_back({v, d, slot, ready, start, finish});
     for (int t : graph.op(v).outputs) arrivals[{v, t, d}] = finish;
     arrivals[{v, kControlTensor, d}] = finish;

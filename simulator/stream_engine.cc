@@ -18,6 +18,7 @@ class StreamEngine final : public Engine {
         servers_(problem),
         memory_(problem, problem.num_devices),
         arrival_(size_t(problem.num_items) * problem.num_devices),
+        cold_(problem.has_cold ? problem.num_ops : 0),
         broadcast_stamp_(problem.num_channels, 0),
         broadcast_arrival_(problem.num_channels, 0) {}
 
@@ -40,10 +41,12 @@ class StreamEngine final : public Engine {
     if (kMemory) memory_.Begin(p_, device);
     host_ = 0;
     latest_ = 0;
+    std::fill(cold_.begin(), cold_.end(), 0);
 
     for (int position = 0; position < p_.num_ops; ++position) {
       const int d = device[position];
-      const Nanos cost = p_.cost[size_t(position) * num_devices + d];
+      const Nanos cost =
+          p_.cost[size_t(position) * num_devices + d] + (p_.has_cold ? cold_[position] : 0);
       Nanos ready = p_.has_host ? Issue(d) : 0;
       for (int r = p_.read_begin[position]; r < p_.read_begin[position + 1]; ++r) {
         ready = std::max(ready, arrival_[size_t(p_.reads[r]) * num_devices + d]);
@@ -64,7 +67,9 @@ class StreamEngine final : public Engine {
         const std::uint64_t mask =
             (kMemory ? memory_.Make(p_, item, position) : p_.ReaderDevices(item, device)) &
             ~(std::uint64_t{1} << d);
-        if (mask != 0) SendCopies<kMemory, kOccupies>(item, d, finish, mask, detail, outcome);
+        if (mask == 0) continue;
+        if (p_.has_cold) AddColdReads(item, device, mask);
+        SendCopies<kMemory, kOccupies>(item, d, finish, mask, detail, outcome);
       }
       if (kMemory) memory_.Release(p_, position);
     }
@@ -76,6 +81,16 @@ class StreamEngine final : public Engine {
   Nanos Issue(int d) {
     host_ += p_.issue[d];
     return host_ + p_.launch[d];
+  }
+
+  // An item goes to the devices of `mask`: its first reader there takes longer.
+  void AddColdReads(int item, const std::uint8_t* device, std::uint64_t mask) {
+    for (; mask != 0; mask &= mask - 1) {
+      const int e = std::countr_zero(mask);
+      const Nanos cold = p_.cold[size_t(item) * p_.num_devices + e];
+      if (cold == 0) continue;
+      cold_[p_.ColdReader(item, e, [&](int position) { return device[position]; })] += cold;
+    }
   }
 
   // One transfer from device d to device e. @return arrival [ns]
@@ -144,6 +159,7 @@ class StreamEngine final : public Engine {
   ServerState servers_;
   StreamMemory memory_;
   std::vector<Nanos> arrival_;  // [num_items, num_devices]
+  std::vector<Nanos> cold_;     // [num_ops] of cold reads, so far; empty without any
   std::vector<std::int64_t> broadcast_stamp_;
   std::vector<Nanos> broadcast_arrival_;
   std::int64_t stamp_ = 0;

@@ -122,6 +122,10 @@ Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth) {
   return nanos < Wide(kMaxNanos) ? static_cast<Nanos>(nanos) : kMaxNanos;
 }
 
+Nanos ColdReadTime(std::int64_t bytes, const DeviceKind& kind) {
+  return kind.cold_read ? WireTime(bytes, *kind.cold_read) : 0;
+}
+
 Cluster::Cluster(std::string name,
                  std::vector<DeviceKind> kinds,
                  std::vector<Device> devices,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,13 +26,16 @@ std::string_view ToString(DeviceClass device_class);
 struct DeviceKind {
   std::string name;
   DeviceClass device_class = DeviceClass::kGpu;
-  std::map<std::string, double> peak;        ///< [FLOP/s] by dtype ("f32", "bf16"); may be empty
-  double memory_bandwidth = 0;               ///< [B/s]; 0: unknown
-  Nanos overhead = 0;                        ///< fixed part of every modelled op cost [ns]
-  Nanos gap = 0;                             ///< idle time after an op [ns]
-  Nanos issue = 0;                           ///< host time to issue one command [ns]
-  Nanos launch = 0;                          ///< from issue to the earliest start [ns]
-  bool pays_transfers = true;                ///< period objective: transfers load the device
+  std::map<std::string, double> peak;  ///< [FLOP/s] by dtype ("f32", "bf16"); may be empty
+  double memory_bandwidth = 0;         ///< [B/s]; 0: unknown
+  Nanos overhead = 0;                  ///< fixed part of every modelled op cost [ns]
+  Nanos gap = 0;                       ///< idle time after an op [ns]
+  Nanos issue = 0;                     ///< host time to issue one command [ns]
+  Nanos launch = 0;                    ///< from issue to the earliest start [ns]
+  bool pays_transfers = true;          ///< period objective: transfers load the device
+  /// Rate at which an op reads what arrived from another device, where it is the first to read it
+  /// there: so much longer it takes (simulator/README.md, "Cold reads"); nullopt: no longer
+  std::optional<Bandwidth> cold_read;
   std::map<std::string, double> efficiency;  ///< share of peak reached, by op class, in (0, 1]
   std::string source;                        ///< where the figures were published
 };
@@ -79,6 +83,9 @@ struct Channel {
 /// How long `bytes` occupy a channel of this bandwidth: bytes / bandwidth, rounded up, exact.
 /// @param bytes  >= 0 [B]   @return [ns]; kMaxNanos for anything longer
 Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth);
+/// How much longer an op on a device of this kind takes that is the first to read `bytes` which
+/// arrived from another device: bytes / cold_read, rounded up; 0 without one. [ns]
+Nanos ColdReadTime(std::int64_t bytes, const DeviceKind& kind);
 
 /// Device indices fit 64-bit masks.
 inline constexpr int kMaxDevices = 64;

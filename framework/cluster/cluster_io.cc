@@ -254,12 +254,6 @@ class ClusterReader {
   std::vector<std::vector<int>> routes_;
 };
 
-std::string FormatBandwidth(const Bandwidth& bandwidth) {
-  return bandwidth.per_seconds == 1
-             ? fmt::format("{}B/s", bandwidth.bytes)
-             : fmt::format("{}B/{}s", bandwidth.bytes, bandwidth.per_seconds);
-}
-
 }  // namespace
 
 Cluster ReadCluster(const std::filesystem::path& path,

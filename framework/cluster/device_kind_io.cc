@@ -28,6 +28,7 @@ DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
                                              "issue",
                                              "launch",
                                              "pays_transfers",
+                                             "cold_read",
                                              "efficiency",
                                              "source"};
   node.RequireKnownKeys(keys);
@@ -47,6 +48,7 @@ DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
   if (node.Has("issue")) kind.issue = node.At("issue").AsTime();
   if (node.Has("launch")) kind.launch = node.At("launch").AsTime();
   if (node.Has("pays_transfers")) kind.pays_transfers = node.At("pays_transfers").AsBool();
+  if (node.Has("cold_read")) kind.cold_read = node.At("cold_read").AsBandwidth();
   if (node.Has("efficiency")) {
     const ConfigNode efficiency = node.At("efficiency");
     efficiency.RequireKnownKeys(EfficiencyKeys());
@@ -125,6 +127,7 @@ std::string FormatDeviceKind(const DeviceKind& kind) {
                       kind.issue,
                       kind.launch);
   text += fmt::format("    pays_transfers: {}\n", kind.pays_transfers);
+  if (kind.cold_read) text += fmt::format("    cold_read: {}\n", FormatBandwidth(*kind.cold_read));
   if (!kind.efficiency.empty()) {
     text += fmt::format("    efficiency: {}\n", format_map(kind.efficiency, ""));
   }

@@ -17,7 +17,7 @@ bool Alike(const Cluster& cluster, int a, int b) {
   const DeviceKind &kind = cluster.kind_of(a), &other = cluster.kind_of(b);
   return x.memory == y.memory && x.slots == y.slots && kind.gap == other.gap &&
          kind.issue == other.issue && kind.launch == other.launch &&
-         kind.pays_transfers == other.pays_transfers;
+         kind.pays_transfers == other.pays_transfers && kind.cold_read == other.cold_read;
 }
 
 // Gives devices 0, 1, ... an image, one after another, and channels with them.

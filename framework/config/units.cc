@@ -275,6 +275,12 @@ Bandwidth ParseBandwidth(std::string_view text) {
   return {static_cast<std::int64_t>(rate->numerator), static_cast<std::int64_t>(rate->denominator)};
 }
 
+std::string FormatBandwidth(const Bandwidth& bandwidth) {
+  return bandwidth.per_seconds == 1
+             ? fmt::format("{}B/s", bandwidth.bytes)
+             : fmt::format("{}B/{}s", bandwidth.bytes, bandwidth.per_seconds);
+}
+
 double ParseFlopRate(std::string_view text) {
   const Quantity quantity = Split(text, kFlopRate);
   int power = -1;

@@ -5,6 +5,7 @@
 // SI prefixes are powers of 1000 (k, M, G, T, P), IEC prefixes powers of 1024 (Ki, Mi, Gi, Ti).
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "framework/base/time.h"
@@ -33,6 +34,8 @@ std::int64_t ParseBytes(std::string_view text);
 /// "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s"; must be > 0.
 /// @return a fraction in lowest terms
 Bandwidth ParseBandwidth(std::string_view text);
+/// "7600000000B/s", "2B/3s": read back equal.
+std::string FormatBandwidth(const Bandwidth& bandwidth);
 /// "2.8TFLOP/s" (also TFLOPS) -> 2.8e12 [FLOP/s]; must be > 0.
 double ParseFlopRate(std::string_view text);
 

@@ -23,6 +23,11 @@ GpuTables MakeTables(const Problem& problem, const SimulatorOptions& options) {
                                  OpOrder(problem.graph(), options.issue_order, options.semantics));
   const LaneProgram lanes(compiled,
                           {options.count_gaps, options.memory, options.channel_contention});
+  if (compiled.has_cold) {
+    throw InputError(
+        "a GPU does not simulate cold reads (`cold_read` of a device kind); simulate without a "
+        "GPU");
+  }
   if (!lanes.possible) {
     throw InputError(
         "some op or transfer takes too long for a GPU, which counts nanoseconds in 32 bits; "

@@ -520,6 +520,7 @@ class Compiler {
 }  // namespace
 
 LaneProgram::LaneProgram(const CompiledProblem& problem, const EngineOptions& options) {
+  if (problem.has_cold) return;
   Compiler(problem, options, *this).Compile();
 }
 

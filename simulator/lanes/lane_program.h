@@ -28,8 +28,8 @@ struct LaneProgram {
   /// @param problem  compiled in issue order
   LaneProgram(const CompiledProblem& problem, const EngineOptions& options);
 
-  /// false: some single cost, transfer or size is too large for 32-bit ticks; nothing below is
-  /// filled in
+  /// false: some single cost, transfer or size is too large for 32-bit ticks, or reads may be cold;
+  /// nothing below is filled in
   bool possible = false;
 
   int num_ops = 0, num_groups = 0, num_devices = 0, num_channels = 0, num_slots = 0;

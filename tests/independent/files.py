@@ -50,7 +50,7 @@ def cluster_yaml(cluster, rng):
             return spell(rng, value, TIME_UNITS)
         if key == "memory":
             return spell(rng, value, BYTE_UNITS)
-        if key == "bandwidth":
+        if key in ("bandwidth", "cold_read"):
             return spell(rng, value, RATE_UNITS)
         return json.dumps(value)
 

@@ -43,6 +43,7 @@ class Machine:
                     "gap": nearest(kind.get("gap", 0)),
                     "issue": nearest(kind.get("issue", 0)),
                     "launch": nearest(kind.get("launch", 0)),
+                    "cold_read": Fraction(kind["cold_read"]) if "cold_read" in kind else None,
                 }
             )
         self.channels, self.routes = [], {}
@@ -108,6 +109,8 @@ class Step:
                 {(self.producer[t], t) for t in op["inputs"] if t in self.producer}
                 | {(u, CONTROL) for u in op.get("control_inputs") or []}
             )
+        for v, d in enumerate(self.place):
+            self.cost[v] += sum(self.cold_read(t, v, d) for t in set(self.ops[v]["inputs"]))
         # sends[v]: (tensor, [remote devices]) in tensor-id order, control last
         self.sends, self.followers = [], [[] for _ in self.ops]
         for v, op in enumerate(self.ops):
@@ -121,6 +124,15 @@ class Step:
                 ]
             )
             self.followers[v] = [(t, r) for t, readers in items for r in readers]
+
+    def cold_read(self, tensor, reader, device):
+        """How much longer `reader` takes for a tensor from elsewhere that it is the first to read."""
+        rate = self.machine.devices[device]["cold_read"]
+        made = self.producer.get(tensor)
+        here = [v for v in self.readers[tensor] if self.place[v] == device]
+        if rate is None or made is None or self.place[made] == device or reader != min(here):
+            return 0
+        return -(-self.tensors[tensor]["bytes"] * 10**9 // rate)
 
     def bytes(self, tensor):
         return 0 if tensor == CONTROL else self.tensors[tensor]["bytes"]

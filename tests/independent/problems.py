@@ -7,6 +7,7 @@ FEATURES = {
     "broadcast-hops": "routes that go on after a broadcast channel (off by default: "
     "BROADCAST_FOLLOWERS_TAKE_TURNS in readings.py)",
     "bare": "ops without costs where they may not run, and parameters without any",
+    "cold-reads": "ops that take longer for what arrived from another device",
     "colocate": "labels of ops that share a device",
     "constraints": "ops that may run on some device kinds only",
     "control": "control edges",
@@ -145,6 +146,8 @@ def _cluster(rng, has, scale):
         kinds[name] = {"class": rng.choice(["cpu", "gpu"])}
         if has["gaps"] and rng.random() < 0.7:
             kinds[name]["gap"] = _time(rng, has, scale)
+        if has["cold-reads"] and rng.random() < 0.7:
+            kinds[name]["cold_read"] = _bandwidth(rng, has, scale)
         if has["issue"]:
             for key in ("issue", "launch"):
                 if rng.random() < 0.7:

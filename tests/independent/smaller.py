@@ -96,6 +96,7 @@ def candidates(problem):
         "colocate",
         "control_inputs",
         "gap",
+        "cold_read",
         "issue",
         "launch",
         "slots",

@@ -75,6 +75,14 @@ TEST_CASE("the fast engines equal the reference on random problems without ties"
   }
 }
 
+TEST_CASE("the fast engines equal the reference where reads may be cold") {
+  for (const Semantics semantics : AllSemantics()) {
+    CAPTURE(ToString(semantics));
+    CompareOnRandomProblems({semantics}, {.cold_reads = true});
+    CompareOnRandomProblems({semantics}, {.ties = false, .cold_reads = true});
+  }
+}
+
 TEST_CASE("the fast engines equal the reference in any issue order") {
   int compared = 0;
   for (const Semantics semantics : AllSemantics()) {
@@ -97,7 +105,7 @@ TEST_CASE("an issue order set later is as one that the simulator was made with")
                                  .issue_order = EntryOf(semantics).has_issue_order
                                                     ? RandomIssueOrder(rng, problem->graph())
                                                     : std::vector<int>{},
-          .order_may_change = true};
+                                 .order_may_change = true};
       const auto simulator = MakeSimulator(problem, own);
       for (std::vector<int> order : {RandomIssueOrder(rng, problem->graph()), std::vector<int>{}}) {
         REQUIRE(simulator->SetIssueOrder(order) == EntryOf(semantics).has_issue_order);

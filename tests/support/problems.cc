@@ -148,9 +148,7 @@ class Generator {
   Nanos Duration(int small) {
     return o_.ties ? UniformInt(rng_, small) : UniformInt(rng_, static_cast<int>(o_.longest)) + 1;
   }
-  std::int64_t Bytes() {
-    return o_.ties ? UniformInt(rng_, 8) * 10 : UniformInt(rng_, o_.largest);
-  }
+  std::int64_t Bytes() { return o_.ties ? UniformInt(rng_, 8) * 10 : UniformInt(rng_, o_.largest); }
 
   void MakeDevices() {
     for (int d = 0; d < o_.num_devices; ++d) {
@@ -159,6 +157,9 @@ class Generator {
                                       : kUnlimitedMemory;
       builder_.Device(fmt::format("d{}", d), memory, o_.slots && Chance(0.3) ? 2 : 1);
       if (o_.gaps && Chance(0.5)) builder_.kind(d).gap = Duration(4);
+      if (o_.cold_reads && Chance(0.7)) {
+        builder_.kind(d).cold_read = Bandwidth{100'000'000LL * (1 + UniformInt(rng_, 30)), 1};
+      }
       if (o_.host_costs && Chance(0.5)) {
         builder_.kind(d).issue = Duration(3);
         builder_.kind(d).launch = Duration(5);

@@ -97,6 +97,7 @@ struct RandomProblemOptions {
   bool control_edges = true;
   bool host_costs = true;    ///< issue and launch
   bool occupies = true;      ///< channels that occupy devices
+  bool cold_reads = false;   ///< ops that take longer for what arrived from another device
   bool resident = true;      ///< parameters, graph inputs, outputs, aliases, workspaces
   bool tight_memory = true;  ///< some placements do not fit
   bool forbidden = false;    ///< some ops may not run on some devices

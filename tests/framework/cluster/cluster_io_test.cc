@@ -163,7 +163,7 @@ TEST_CASE("inline kinds win over the library, which needs only a class") {
       "name: c\n"
       "device_kinds:\n"
       "  k80: {class: cpu, gap: 5.7us, issue: 1us, launch: 2us, overhead: 3us, pays_transfers: "
-      "no,\n"
+      "no, cold_read: 1.5GB/s,\n"
       "        efficiency: {matmul: 0.7}, memory_bandwidth: 160GB/s, peak: {bf16: 1GFLOPS}, "
       "source: x}\n"
       "devices: [{name: d, kind: k80}]\n");
@@ -174,6 +174,7 @@ TEST_CASE("inline kinds win over the library, which needs only a class") {
   CHECK(kind.launch == 2000);
   CHECK(kind.overhead == 3000);
   CHECK_FALSE(kind.pays_transfers);
+  CHECK(kind.cold_read == Bandwidth{1'500'000'000, 1});
   CHECK(kind.efficiency.at("matmul") == 0.7);
   CHECK(kind.memory_bandwidth == 160e9);
   CHECK(kind.peak.at("bf16") == 1e9);
@@ -315,6 +316,7 @@ void CheckEqual(const Cluster& a, const Cluster& b) {
     CHECK(ka.issue == kb.issue);
     CHECK(ka.launch == kb.launch);
     CHECK(ka.pays_transfers == kb.pays_transfers);
+    CHECK(ka.cold_read == kb.cold_read);
     CHECK(ka.efficiency == kb.efficiency);
     CHECK(ka.source == kb.source);
     for (int to = 0; to < a.num_devices(); ++to) CHECK(Route(a, d, to) == Route(b, d, to));
@@ -342,6 +344,7 @@ Cluster RandomCluster(Rng& rng) {
     kinds[k].issue = UniformInt(rng, 10'000);
     kinds[k].launch = UniformInt(rng, 10'000);
     kinds[k].pays_transfers = UniformInt(rng, 2);
+    if (UniformInt(rng, 2)) kinds[k].cold_read = Bandwidth{1 + 7 * UniformInt(rng, 1'000'000), 7};
     kinds[k].source = UniformInt(rng, 2) ? "a \"sheet\"\n\\ é: #" : "";
   }
   std::vector<Device> devices;

@@ -74,6 +74,7 @@ TEST_CASE("each figure of a device tells devices apart") {
   CHECK(symmetries([](ProblemBuilder& b) { b.kind(1).issue = 1; }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.kind(1).launch = 1; }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.kind(1).pays_transfers = false; }) == 1);
+  CHECK(symmetries([](ProblemBuilder& b) { b.kind(1).cold_read = Bandwidth{1, 1}; }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.Op("b", {5, 6}); }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.Op("b", {5, kMaxNanos}); }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.channel(0).latency = 2; }) == 1);
