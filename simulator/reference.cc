@@ -63,15 +63,10 @@ Nanos Servers::LatestFree() const {
 }
 
 Nanos CostWithColdReads(const Problem& problem, std::span<const DeviceIndex> device_of_op, int op) {
-  const Graph& graph = problem.graph();
   const DeviceIndex d = device_of_op[op];
   Nanos cost = problem.costs().at(op, d);
-  for (int t : graph.reads(op)) {
-    const int producer = graph.tensor(t).producer;
-    if (producer < 0 || device_of_op[producer] == d) continue;
-    const bool is_first = std::ranges::none_of(
-        graph.readers(t), [&](int reader) { return reader < op && device_of_op[reader] == d; });
-    if (is_first) cost += ColdReadTime(graph.tensor(t).bytes, problem.cluster().kind_of(d));
+  for (const int t : ColdReads(problem.graph(), device_of_op, op)) {
+    cost += ColdReadTime(problem.graph().tensor(t).bytes, problem.cluster().kind_of(d));
   }
   return cost;
 }

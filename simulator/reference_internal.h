@@ -43,8 +43,7 @@ struct Servers {
   Nanos host = 0;                             ///< the host's clock
 };
 
-/// What an op takes on its device: its cost, and the cold reads of those of its tensors that were
-/// made on another device and that no op of less id reads on this one. [ns]
+/// What an op takes on its device: its cost and its cold reads (ColdReads()). [ns]
 Nanos CostWithColdReads(const Problem& problem, std::span<const DeviceIndex> device_of_op, int op);
 
 /// Step time, busy times, channels and op times from a timeline's events. Memory is left to the

@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/json.h"
+#include "framework/config/units.h"
 
 namespace emplace {
 namespace {
@@ -94,8 +95,9 @@ std::string FormatKind(const DeviceKind& kind) {
       .Value("gap_ns", kind.gap)
       .Value("issue_ns", kind.issue)
       .Value("launch_ns", kind.launch)
-      .Flag("pays_transfers", kind.pays_transfers)
-      .Raw("efficiency", Object(kind.efficiency));
+      .Flag("pays_transfers", kind.pays_transfers);
+  if (kind.cold_read) record.Text("cold_read", FormatBandwidth(*kind.cold_read));
+  record.Raw("efficiency", Object(kind.efficiency));
   if (!kind.source.empty()) record.Text("source", kind.source);
   return record.Close();
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
+#include "framework/config/units.h"
 #include "framework/cost/cost_table.h"
 
 namespace emplace {
@@ -28,6 +30,10 @@ double ReadPositive(const Json& value) {
   const double number = JsonAmount(value);
   if (!(number > 0)) throw InputError(fmt::format("got {}; expected a number > 0", number));
   return number;
+}
+
+Bandwidth ReadRate(const Json& value) {
+  return ParseBandwidth(JsonText(value, "a rate such as \"7.6GB/s\""));
 }
 
 bool ReadBool(const Json& value) {
@@ -205,6 +211,7 @@ DeviceKind ReadKind(const Reader& record) {
   kind.issue = record.Get<Nanos>("issue_ns", 0, JsonCount);
   kind.launch = record.Get<Nanos>("launch_ns", 0, JsonCount);
   kind.pays_transfers = record.Get("pays_transfers", true, ReadBool);
+  kind.cold_read = record.Get<std::optional<Bandwidth>>("cold_read", std::nullopt, ReadRate);
   kind.source = record.Get<std::string>(
       "source", "", [](const Json& value) { return JsonText(value, "a source"); });
   return kind;

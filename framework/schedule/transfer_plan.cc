@@ -67,4 +67,18 @@ std::vector<Copy> CopiesOf(const Graph& graph,
   return copies;
 }
 
+std::vector<int> ColdReads(const Graph& graph, std::span<const DeviceIndex> device_of_op, int op) {
+  std::vector<int> tensors;
+  const DeviceIndex here = device_of_op[op];
+  for (const int t : graph.reads(op)) {
+    const int producer = graph.tensor(t).producer;
+    if (producer < 0 || device_of_op[producer] == here) continue;
+    const bool is_first = std::ranges::none_of(
+        graph.readers(t), [&](int reader) { return reader < op && device_of_op[reader] == here; });
+    if (is_first) tensors.push_back(t);
+  }
+  std::ranges::sort(tensors);
+  return tensors;
+}
+
 }  // namespace emplace

@@ -34,4 +34,9 @@ std::vector<Copy> CopiesOf(const Graph& graph,
                            std::span<const DeviceIndex> device_of_op,
                            int producer);
 
+/// The tensors that an op reads cold (simulator/README.md, "Cold reads"): made on another device
+/// than its own, and read on its own by no op of less id. Ascending.
+/// @param device_of_op  [num_ops]
+std::vector<int> ColdReads(const Graph& graph, std::span<const DeviceIndex> device_of_op, int op);
+
 }  // namespace emplace

@@ -32,7 +32,7 @@ class CpuBackend : public Backend {
                                       fmt::join(group.cores, ", "),
                                       model)});
       for (int to = 0; to < count; ++to) {
-        if (to != d) links_.push_back({d, to, "host"});
+        if (to != d) links_.push_back({d, to, "host", true});
       }
     }
   }

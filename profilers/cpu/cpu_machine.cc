@@ -1,28 +1,13 @@
 #include "profilers/cpu/cpu_machine.h"
 
-#include <algorithm>
-#include <set>
-
 #include "profilers/kernels/call_key.h"
 
 namespace emplace {
 namespace {
 
-constexpr int kMaxHelpers = 4;
-
-std::vector<std::vector<int>> CoresOfWorkers(const std::vector<CpuGroup>& groups) {
+std::vector<std::vector<int>> CoresOf(const std::vector<CpuGroup>& groups) {
   std::vector<std::vector<int>> cores;
-  std::set<int> taken;
-  for (const CpuGroup& group : groups) {
-    cores.push_back(group.cores);
-    taken.insert(group.cores.begin(), group.cores.end());
-  }
-  int helpers = 0;
-  for (int core : AllowedCores()) {
-    if (taken.contains(core) || groups.size() == 1 || helpers == kMaxHelpers) continue;
-    cores.push_back({core});
-    ++helpers;
-  }
+  for (const CpuGroup& group : groups) cores.push_back(group.cores);
   return cores;
 }
 
@@ -50,7 +35,7 @@ CpuMachine::CpuMachine(std::vector<CpuGroup> g)
     : groups(std::move(g)),
       memory_per_device(PhysicalMemory() / static_cast<std::int64_t>(groups.size())),
       staging(PhysicalMemory()),
-      workers(CoresOfWorkers(groups)) {
+      workers(CoresOf(groups)) {
   for (size_t d = 0; d < groups.size(); ++d) {
     devices.push_back(std::make_unique<CpuDevice>(memory_per_device));
   }

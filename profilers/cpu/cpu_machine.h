@@ -37,8 +37,7 @@ struct CpuMachine {
   std::int64_t memory_per_device = 0;  ///< an equal share of the physical memory [B]
   std::vector<std::unique_ptr<CpuDevice>> devices;
   ReservedMemory staging;  ///< where copies of several hops rest (kStaging)
-  /// Workers 0 .. num_devices - 1 run the devices. The others, on cores of no group, only copy.
-  WorkerPool workers;
+  WorkerPool workers;      ///< [num_devices] one for each group
 };
 
 }  // namespace emplace

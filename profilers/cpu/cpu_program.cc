@@ -11,9 +11,6 @@
 namespace emplace {
 namespace {
 
-// A helper copies so much before it looks whether its own work is ready.
-constexpr std::int64_t kChunkBytes = std::int64_t{128} << 10;
-
 std::int64_t SteadyNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -27,16 +24,13 @@ CpuProgram::CpuProgram(std::shared_ptr<CpuMachine> machine,
     : machine_(std::move(machine)),
       plan_(std::move(plan)),
       lists_(plan_->num_devices),
-      channel_of_stream_(plan_->num_streams(), nullptr),
       progress_(plan_->num_streams()),
       device_end_(plan_->num_devices, 0) {
   EMPLACE_CHECK(plan_->num_devices == static_cast<int>(machine_->devices.size()));
   CheckMemory();
   Link();
   machine_->staging.Touch(plan_->staging_bytes);
-  machine_->workers.RunOnAll([this](int worker) {
-    if (worker < plan_->num_devices) PrepareDevice(worker);
-  });
+  machine_->workers.RunOnAll([this](int worker) { PrepareDevice(worker); });
 }
 
 void CpuProgram::CheckMemory() const {
@@ -62,48 +56,52 @@ std::byte* CpuProgram::PointerTo(const Address& address) const {
 
 // The plan's commands as lists, all addresses as pointers; kernels come later.
 void CpuProgram::Link() {
-  const auto streams = plan_->CommandsByStream();
-  std::vector<std::uint64_t> count(plan_->commands.size());
-  for (const auto& stream : streams) {
-    for (size_t i = 0; i < stream.size(); ++i) count[stream[i]] = i + 1;
-  }
-  const auto fill = [&](int index, Command& command) {
-    const PlanCommand& planned = plan_->commands[index];
-    command.index = index;
-    command.announced = planned.is_awaited ? count[index] : 0;
-    for (int other : planned.waits) {
-      command.waits.push_back({plan_->commands[other].stream, count[other]});
-    }
+  std::vector<std::uint64_t> count(plan_->num_streams(), 0);  // commands of each stream so far
+  std::vector<std::uint64_t> number(plan_->commands.size());
+  std::vector<int> worker(plan_->commands.size());  // of each command
+  std::vector<int> last(plan_->num_streams(), -1);  // command of each stream
+  const auto wait_for = [&](int other, Command& command) {
+    command.waits.push_back({plan_->commands[other].stream, number[other]});
   };
-  channels_ = std::vector<Channel>(std::ranges::count_if(streams.begin() + plan_->num_devices,
-                                                         streams.end(),
-                                                         [](const auto& s) { return !s.empty(); }));
-  size_t used = 0;
-  for (int s = 0; s < plan_->num_streams(); ++s) {
-    if (s < plan_->num_devices) {
-      lists_[s].resize(streams[s].size());
-      for (size_t i = 0; i < streams[s].size(); ++i) {
-        OpCommand& command = lists_[s][i];
-        fill(streams[s][i], command);
-        const PlannedOp& op = plan_->ops[plan_->commands[command.index].op];
-        for (const Address& a : op.inputs) command.inputs.push_back(PointerTo(a));
-        for (const Address& a : op.outputs) command.outputs.push_back(PointerTo(a));
-      }
-    } else if (!streams[s].empty()) {
-      Channel& channel = channels_[used++];
-      channel.stream = s;
-      channel_of_stream_[s] = &channel;
-      channel.commands.resize(streams[s].size());
-      for (size_t i = 0; i < streams[s].size(); ++i) {
-        CopyCommand& command = channel.commands[i];
-        fill(streams[s][i], command);
-        const PlanCommand& planned = plan_->commands[command.index];
-        if (planned.bytes == 0) continue;
+  for (int index = 0; index < static_cast<int>(plan_->commands.size()); ++index) {
+    const PlanCommand& planned = plan_->commands[index];
+    const bool is_copy = planned.type == PlanCommand::Type::kCopy;
+    const int s = planned.stream;
+    number[index] = ++count[s];
+    if (!is_copy) {
+      worker[index] = s;
+    } else if (planned.source.device != kStaging) {
+      worker[index] = planned.source.device;
+    } else {
+      EMPLACE_CHECK(!planned.waits.empty());  // for the hop before it
+      worker[index] = worker[planned.waits.front()];
+    }
+    const auto fill = [&](Command& command) {
+      command.index = index;
+      command.stream = s;
+      command.announced = planned.is_awaited || is_copy ? number[index] : 0;
+      for (int other : planned.waits) wait_for(other, command);
+      // A stream's commands are made in their order, whoever makes them.
+      if (last[s] >= 0 && worker[last[s]] != worker[index]) wait_for(last[s], command);
+      last[s] = index;
+    };
+    if (is_copy) {
+      CopyCommand command;
+      fill(command);
+      if (planned.bytes > 0) {
         command.moves = true;
         command.copy = PackedCopy(planned.layout);
         command.source = PointerTo(planned.source);
         for (const Address& a : planned.destinations) command.destinations.push_back(PointerTo(a));
       }
+      lists_[worker[index]].emplace_back(std::move(command));
+    } else {
+      OpCommand command;
+      fill(command);
+      for (const Address& a : plan_->ops[planned.op].inputs) command.inputs.push_back(PointerTo(a));
+      for (const Address& a : plan_->ops[planned.op].outputs)
+        command.outputs.push_back(PointerTo(a));
+      lists_[s].emplace_back(std::move(command));
     }
   }
 }
@@ -116,11 +114,13 @@ void CpuProgram::PrepareDevice(int d) {
     if (value.address.device != d) continue;
     std::ranges::copy(InitialBytes(value), PointerTo(value.address));
   }
-  for (OpCommand& command : lists_[d]) {
-    const PlannedOp& op = plan_->ops[plan_->commands[command.index].op];
+  for (auto& entry : lists_[d]) {
+    OpCommand* const command = std::get_if<OpCommand>(&entry);
+    if (command == nullptr) continue;
+    const PlannedOp& op = plan_->ops[plan_->commands[command->index].op];
     for (const KernelCall& call : op.work.calls) {
       try {
-        command.kernels.push_back(device.Kernel(call, static_cast<int>(group.cores.size())));
+        command->kernels.push_back(device.Kernel(call, static_cast<int>(group.cores.size())));
       } catch (const std::exception& error) {
         throw RunError(
             fmt::format("op \"{}\" on device \"{}\": {}", op.name, group.name, error.what()));
@@ -137,41 +137,25 @@ StepRecord CpuProgram::Step(bool traced) {
     record_.finish.resize(plan_->commands.size());
   }
   base_ += std::uint64_t{1} << 32;
-  for (Channel& channel : channels_) {
-    channel.next.store(0, std::memory_order_relaxed);
-    channel.copied = 0;
-    channel.end = 0;
-  }
   missing_ = plan_->num_devices;
   start_ = 0;
-  open_channels_ = static_cast<int>(channels_.size());
   failed_ = false;
 
-  machine_->workers.RunOnAll([this](int worker) { RunWorker(worker); });
+  machine_->workers.RunOnAll([this](int worker) {
+    try {
+      RunDevice(worker);
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+  });
 
   for (Nanos end : device_end_) record_.step_time = std::max(record_.step_time, end);
-  for (const Channel& channel : channels_) {
-    record_.step_time = std::max(record_.step_time, channel.end);
-  }
   return std::move(record_);
 }
 
 Nanos CpuProgram::Now() const {
   return SteadyNanos() - start_.load(std::memory_order_relaxed);
-}
-
-void CpuProgram::RunWorker(int worker) {
-  try {
-    if (worker < plan_->num_devices) RunDevice(worker);
-    SpinWait spin;
-    while (open_channels_.load(std::memory_order_acquire) > 0 &&
-           !failed_.load(std::memory_order_relaxed)) {
-      if (!HelpAny(nullptr)) spin.Turn();
-    }
-  } catch (...) {
-    failed_ = true;
-    throw;
-  }
 }
 
 // The clock starts when the last device is awake, because waking up is no part of a step.
@@ -186,17 +170,27 @@ void CpuProgram::MeetAtStart() {
 
 void CpuProgram::RunDevice(int device) {
   MeetAtStart();
-  for (const OpCommand& command : lists_[device]) {
-    if (!WaitFor(command)) return;
-    if (traced_) record_.start[command.index] = Now();
-    if (!command.kernels.empty()) RunOp(device, command);
-    if (traced_) record_.finish[command.index] = Now();
-    Announce(device, command);
+  for (auto& entry : lists_[device]) {
+    const bool done = std::visit(
+        [&](auto& command) {
+          if (!WaitFor(command)) return false;
+          if (traced_) record_.start[command.index] = Now();
+          Run(device, command);
+          if (traced_) record_.finish[command.index] = Now();
+          if (command.announced > 0) {
+            progress_[command.stream].value.store(base_ + command.announced,
+                                                  std::memory_order_release);
+          }
+          return true;
+        },
+        entry);
+    if (!done) return;
   }
   device_end_[device] = Now();
 }
 
-void CpuProgram::RunOp(int device, const OpCommand& command) {
+void CpuProgram::Run(int device, OpCommand& command) {
+  if (command.kernels.empty()) return;
   CpuDevice& here = *machine_->devices[device];
   void* const scratch = here.scratch ? here.scratch->data() : nullptr;
   try {
@@ -211,20 +205,15 @@ void CpuProgram::RunOp(int device, const OpCommand& command) {
   }
 }
 
+void CpuProgram::Run(int /*device*/, CopyCommand& command) {
+  if (!command.moves) return;
+  for (std::byte* destination : command.destinations) {
+    command.copy.Copy(command.source, destination, 0, command.copy.bytes());
+  }
+}
+
 bool CpuProgram::Passed(const Wait& wait) const {
   return progress_[wait.stream].value.load(std::memory_order_acquire) >= base_ + wait.count;
-}
-
-bool CpuProgram::IsReady(const Command& command) const {
-  for (const Wait& wait : command.waits) {
-    if (!Passed(wait)) return false;
-  }
-  return true;
-}
-
-void CpuProgram::Announce(int stream, const Command& command) {
-  if (command.announced == 0) return;
-  progress_[stream].value.store(base_ + command.announced, std::memory_order_release);
 }
 
 bool CpuProgram::WaitFor(const Command& command) {
@@ -232,55 +221,10 @@ bool CpuProgram::WaitFor(const Command& command) {
     SpinWait spin;
     while (!Passed(wait)) {
       if (failed_.load(std::memory_order_relaxed)) return false;
-      Channel* const wanted = channel_of_stream_[wait.stream];
-      if (wanted != nullptr && Help(*wanted, &command)) continue;
-      if (!HelpAny(&command)) spin.Turn();
+      spin.Turn();
     }
   }
   return !failed_.load(std::memory_order_relaxed);
-}
-
-bool CpuProgram::Help(Channel& channel, const Command* own) {
-  const int size = static_cast<int>(channel.commands.size());
-  // First without the lock, so that its cache line stays with the worker that copies.
-  int next = channel.next.load(std::memory_order_relaxed);
-  if (next >= size || channel.busy.load(std::memory_order_relaxed) ||
-      !IsReady(channel.commands[next]) || channel.busy.exchange(true, std::memory_order_acquire)) {
-    return false;
-  }
-  bool helped = false;
-  next = channel.next.load(std::memory_order_relaxed);
-  while (next < size && IsReady(channel.commands[next])) {
-    const CopyCommand& command = channel.commands[next];
-    if (traced_ && channel.copied == 0) record_.start[command.index] = Now();
-    if (command.moves && channel.copied < command.copy.bytes()) {
-      const std::int64_t begin = channel.copied;
-      for (std::byte* destination : command.destinations) {
-        channel.copied = command.copy.Copy(command.source, destination, begin, kChunkBytes);
-      }
-    }
-    helped = true;
-    if (!command.moves || channel.copied == command.copy.bytes()) {
-      if (traced_) record_.finish[command.index] = Now();
-      channel.copied = 0;
-      channel.next.store(++next, std::memory_order_relaxed);
-      if (next == size) channel.end = Now();
-      Announce(channel.stream, command);
-      if (next == size) open_channels_.fetch_sub(1, std::memory_order_acq_rel);
-    }
-    if (own != nullptr && IsReady(*own)) break;
-  }
-  channel.busy.store(false, std::memory_order_release);
-  return helped;
-}
-
-bool CpuProgram::HelpAny(const Command* own) {
-  bool helped = false;
-  for (Channel& channel : channels_) {
-    helped |= Help(channel, own);
-    if (helped && own != nullptr && IsReady(*own)) break;
-  }
-  return helped;
 }
 
 std::vector<std::byte> CpuProgram::ReadTensor(Address address, std::int64_t bytes) {

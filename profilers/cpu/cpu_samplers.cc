@@ -124,15 +124,17 @@ struct LinkBuffers {
     });
   }
 
-  void Copy() {
-    for (std::int64_t at = 0; at < bytes;) {
-      at = copy.Copy(source.data(), destination.data(), at, std::int64_t{128} << 10);
+  void Copy() { copy.Copy(source.data(), destination.data(), 0, bytes); }
+  void Read() {
+    for (std::int64_t at = 0; at < bytes; at += 64) {
+      seen += std::to_integer<int>(static_cast<const volatile std::byte&>(destination.data()[at]));
     }
   }
 
   std::int64_t bytes;
   ReservedMemory source, destination;
   PackedCopy copy;
+  int seen = 0;  // keeps the reads
 };
 
 class CopyBench {
@@ -146,25 +148,27 @@ class CopyBench {
     // Copies so long that the caches do not keep them.
     beside_ =
         std::make_unique<LinkBuffers>(*machine_, *beside, std::max(bytes, std::int64_t{4} << 20));
-    for (int worker : {beside->to, beside->from, link_.from}) {
-      if (worker != link_.to && beside_worker_ < 0) beside_worker_ = worker;
+    for (int worker : {beside->from, beside->to, link_.to}) {
+      if (worker != link_.from && beside_worker_ < 0) beside_worker_ = worker;
     }
   }
 
+  // The source's worker writes and copies, as in a step; the destination's reads what has come.
   void Sample(int count, std::vector<double>& timings) {
-    const bool writes = beside_worker_ != link_.from;
-    std::atomic<int> turn{0};  // 2 i: to be written, 2 i + 1: to be copied
+    const bool reads = beside_worker_ != link_.to;
+    std::atomic<int> turn{0};  // 2 i: to be copied, 2 i + 1: to be read
     std::atomic<bool> busy{beside_ == nullptr}, over{false};
     machine_->workers.RunOnAll([&](int worker) {
       SpinWait spin;
-      if (worker == link_.to) {
+      if (worker == link_.from) {
         while (!busy.load()) spin.Turn();
         for (int i = 0; i < count; ++i) {
-          while (writes && turn.load() != 2 * i + 1) spin.Turn();
+          while (reads && turn.load() != 2 * i) spin.Turn();
+          std::memset(buffers_.source.data(), i, static_cast<size_t>(buffers_.bytes));
           const auto start = Clock::now();
           buffers_.Copy();
           timings.push_back(NanosSince(start));
-          turn.store(2 * i + 2);
+          turn.store(2 * i + 1);
         }
         over.store(true);
       } else if (worker == beside_worker_) {
@@ -172,11 +176,11 @@ class CopyBench {
           beside_->Copy();
           busy.store(true);
         }
-      } else if (worker == link_.from) {
+      } else if (worker == link_.to) {
         for (int i = 0; i < count; ++i) {
-          while (turn.load() != 2 * i) spin.Turn();
-          std::memset(buffers_.source.data(), i, static_cast<size_t>(buffers_.bytes));
-          turn.store(2 * i + 1);
+          while (turn.load() != 2 * i + 1) spin.Turn();
+          buffers_.Read();
+          turn.store(2 * i + 2);
         }
       }
     });

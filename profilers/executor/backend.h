@@ -34,6 +34,8 @@ struct BackendLink {
   /// What it copies between: "host" (two CPU devices), "pinned" (page-locked host memory and a
   /// GPU), "device" (two partitions of a GPU), "peer" (two GPUs).
   std::string memory;
+  /// Are its copies made by the source's own worker, which does nothing else meanwhile?
+  bool by_source = false;
 };
 
 /// Takes `count` timings and appends them [ns].

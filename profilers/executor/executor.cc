@@ -87,18 +87,28 @@ bool IsTraced(int round, const ExecutorOptions& options) {
   return traced_before(round + 1) > traced_before(round);
 }
 
-void Conclude(StepMeasurement& measurement) {
+// Does the command keep device `d` at work: its ops, and the copies that occupy it?
+bool IsWorkOf(const PlanCommand& command,
+              int d,
+              const ExecutionPlan& plan,
+              const Cluster& cluster) {
+  if (IsOp(command)) return command.stream == d;
+  const Occupies occupies = cluster.channel(command.stream - plan.num_devices).occupies;
+  return (OccupiesSource(occupies) && command.source.device == d) ||
+         (OccupiesDestination(occupies) && command.destinations.at(0).device == d);
+}
+
+void Conclude(const Cluster& cluster, StepMeasurement& measurement) {
   const ExecutionPlan& plan = *measurement.plan;
   const std::vector<double> times(measurement.step_times.begin(), measurement.step_times.end());
   measurement.step = Summarize(times);
   measurement.peak = plan.peak_bytes;
   measurement.arena = plan.arena_bytes;
-  Nanos total = 0;
   for (int d = 0; d < plan.num_devices; ++d) {
-    measurement.busy.push_back(
-        MedianSum(measurement, [d](const PlanCommand& c) { return IsOp(c) && c.stream == d; }));
-    total += measurement.busy.back();
+    measurement.busy.push_back(MedianSum(
+        measurement, [&](const PlanCommand& c) { return IsWorkOf(c, d, plan, cluster); }));
   }
+  const Nanos total = MedianSum(measurement, [](const PlanCommand& c) { return IsOp(c); });
   const Nanos proxies = MedianSum(
       measurement, [&](const PlanCommand& c) { return IsOp(c) && plan.ops[c.op].work.is_proxy(); });
   // The medians of parts may add up to more than the median of the whole.
@@ -169,7 +179,7 @@ std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placem
       if (options_.progress) goes_on &= options_.progress(done, total);
     }
   }
-  for (StepMeasurement& measurement : measurements) Conclude(measurement);
+  for (StepMeasurement& measurement : measurements) Conclude(problem_->cluster(), measurement);
   return measurements;
 }
 

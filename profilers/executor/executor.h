@@ -31,7 +31,8 @@ struct ExecutorOptions {
 struct StepMeasurement {
   std::vector<Nanos> step_times;  ///< [rounds], untraced [ns]
   Timing step;                    ///< their median and its interval
-  std::vector<Nanos> busy;        ///< [num_devices] ops' time in traced steps, median [ns]
+  std::vector<Nanos>
+      busy;  ///< [num_devices] time of ops, and of copies that occupy it, median [ns]
   /// [num_devices] ExecutionPlan::peak_bytes [B]: counted by the plan's compiler, not measured on
   /// the device. The stream semantics of the simulator count the same peak with code of their own.
   std::vector<std::int64_t> peak;

@@ -134,6 +134,7 @@ DeviceKind CalibratedKind(const CostTable& table, const DeviceKind& kind, Dispat
   calibrated.issue = calibrated.launch = 0;
   if (costs != nullptr) {
     calibrated.gap = costs->kind.gap;
+    calibrated.cold_read = costs->kind.cold_read;
     AddRates(*costs, calibrated);
   }
   if (mode == DispatchMode::kEager && dispatch != nullptr) {
@@ -173,6 +174,7 @@ Cluster CalibratedCluster(const CostTable& table,
                           const InSituTimings* in_situ) {
   if (in_situ != nullptr) {
     CostTable seen = table;
+    in_situ->WriteColdReads(seen);
     in_situ->WriteCopies(seen);
     if (mode == DispatchMode::kGraph) {
       in_situ->WriteGaps(seen);
@@ -212,7 +214,8 @@ Cluster CalibratedCluster(const CostTable& table,
           {.name = ChannelName(backend, *link),
            .latency = std::llround(fit.latency_ns + waits),
            .bandwidth = {std::max<std::int64_t>(1, std::llround(fit.bytes_per_second)), 1},
-           .gap = std::llround(fit.latency_ns) + kinds[devices[from].kind].gap});
+           .gap = std::llround(fit.latency_ns) + kinds[devices[from].kind].gap,
+           .occupies = link->by_source ? Occupies::kSource : Occupies::kNone});
     }
   }
   const std::vector<std::vector<int>> direct = routes;

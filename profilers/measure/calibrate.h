@@ -25,7 +25,10 @@ namespace emplace {
 /// end waits for the other's commands (DispatchCosts::wait_ns of the source's kind and of the
 /// destination's). Bandwidths are rounded to whole B/s, times to ns.
 ///
-/// Kinds. With eager dispatch, issue and launch are those of DispatchCosts. A step that is handed
+/// A channel occupies its source where the source's own worker makes the copies
+/// (BackendLink::by_source).
+///
+/// Kinds. `cold_read` is the table's (InSituTimings::WriteColdReads()). With eager dispatch, issue and launch are those of DispatchCosts. A step that is handed
 /// over whole has no issue cost, and its commands start `launch` after the step's start at the
 /// earliest (as seen in steps; 0 if the table has only eager ones). Peak and bandwidth are the best
 /// of the table's fits, but at most twice what any op reached, because a fit may extrapolate;

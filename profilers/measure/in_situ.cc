@@ -13,6 +13,8 @@
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
 #include "framework/cost/op_signature.h"
+#include "framework/schedule/issue_order.h"
+#include "framework/schedule/transfer_plan.h"
 #include "profilers/measure/cost_table_entries.h"
 #include "profilers/statistics/sampling.h"
 
@@ -22,6 +24,41 @@ namespace {
 bool HasWork(const ExecutionPlan& plan, const PlanCommand& command) {
   return command.type == PlanCommand::Type::kCopy ? command.bytes > 0
                                                   : !plan.ops[command.op].work.calls.empty();
+}
+
+// What each op reads cold. [num_ops] [B] An op without work touches nothing: what it would have
+// read, the first reader of its output on its device reads.
+std::vector<std::int64_t> ColdBytes(const Problem& problem,
+                                    std::span<const DeviceIndex> device_of_op,
+                                    const ExecutionPlan& plan) {
+  const Graph& graph = problem.graph();
+  std::vector<std::int64_t> cold(graph.num_ops(), 0);
+  for (const int v : IssueOrder(graph)) {
+    for (const int t : ColdReads(graph, device_of_op, v)) cold[v] += graph.tensor(t).bytes;
+    if (cold[v] == 0 || !plan.ops[v].work.calls.empty()) continue;
+    int first = -1;
+    for (const int t : graph.op(v).outputs) {
+      for (const int reader : graph.readers(t)) {
+        if (device_of_op[reader] == device_of_op[v] && (first < 0 || reader < first))
+          first = reader;
+      }
+    }
+    if (first >= 0) cold[first] += cold[v];
+    cold[v] = 0;
+  }
+  return cold;
+}
+
+// The value below and above which lies half of the weight.
+double WeightedMedian(std::vector<std::pair<double, double>> values) {  // (value, weight)
+  std::ranges::sort(values);
+  double total = 0, below = 0;
+  for (const auto& [value, weight] : values) total += weight;
+  for (const auto& [value, weight] : values) {
+    below += weight;
+    if (2 * below >= total) return value;
+  }
+  return 0;
 }
 
 // How far a stream has come in a traced step.
@@ -41,6 +78,8 @@ void InSituTimings::Add(const Problem& problem,
   const ExecutionPlan& plan = *measurement.plan;
   const Graph& graph = problem.graph();
   const Cluster& cluster = problem.cluster();
+
+  const std::vector<std::int64_t> cold = ColdBytes(problem, device_of_op, plan);
 
   // Where each command's times go; nullptr: nowhere.
   std::vector<std::vector<double>*> timings(plan.commands.size(), nullptr);
@@ -63,7 +102,7 @@ void InSituTimings::Add(const Problem& problem,
       samples.op = NewMeasurement(graph, command.op);
       samples.op.is_proxy = plan.ops[command.op].work.is_proxy();
     }
-    timings[c] = &samples.timings;
+    timings[c] = &samples.timings[cold[command.op]];
   }
   for (const Device& device : cluster.devices()) {
     const DeviceKind& kind = cluster.kinds()[device.kind];
@@ -88,9 +127,13 @@ void InSituTimings::AddBetween(const Problem& problem,
   std::vector<StreamState> streams(plan.num_streams());
   for (size_t c = 0; c < plan.commands.size(); ++c) {
     const PlanCommand& command = plan.commands[c];
-    StreamState& stream = streams[command.stream];
     const bool is_copy = command.type == PlanCommand::Type::kCopy;
     const int device = is_copy ? command.source.device : command.stream;
+    // A copy that its source's worker makes stands among the ops there.
+    const bool by_source =
+        is_copy && device != kStaging &&
+        OccupiesSource(problem.cluster().channel(command.stream - plan.num_devices).occupies);
+    StreamState& stream = streams[by_source ? device : command.stream];
     Nanos ready = 0;
     for (const int other : command.waits) ready = std::max(ready, trace.finish[other]);
     const bool was_new = std::exchange(stream.is_new, false);
@@ -120,12 +163,47 @@ void InSituTimings::AddBetween(const Problem& problem,
   }
 }
 
-void InSituTimings::WriteOps(CostTable& table) const {
+double InSituTimings::ColdNanosPerByte(const std::string& kind) const {
+  std::vector<std::pair<double, double>> slopes;  // with the bytes that tell of them as weights
   for (const auto& [key, samples] : ops_) {
-    if (samples.timings.empty()) continue;
+    const auto warm = samples.timings.find(0);
+    if (key.first != kind || warm == samples.timings.end() || warm->second.size() < kMinSeen)
+      continue;
+    const double base = Median(warm->second);
+    for (const auto& [bytes, timings] : samples.timings) {
+      if (bytes == 0 || timings.empty()) continue;
+      const auto size = static_cast<double>(bytes);
+      slopes.emplace_back((Median(timings) - base) / size,
+                          size * static_cast<double>(timings.size()));
+    }
+  }
+  return slopes.size() < kMinSeen ? 0 : std::max(0.0, WeightedMedian(std::move(slopes)));
+}
+
+void InSituTimings::WriteColdReads(CostTable& table) const {
+  for (const auto& [name, samples] : kinds_) {
+    const double nanos = ColdNanosPerByte(name);
+    std::optional<Bandwidth>& rate = KindIn(table, samples.kind).kind.cold_read;
+    rate.reset();
+    if (nanos > 0) rate = Bandwidth{std::max<std::int64_t>(1, std::llround(1e9 / nanos)), 1};
+  }
+}
+
+void InSituTimings::WriteOps(CostTable& table) const {
+  WriteColdReads(table);
+  for (const auto& [key, samples] : ops_) {
+    const double per_byte = ColdNanosPerByte(key.first);
+    std::vector<double> warm;
+    for (const auto& [bytes, timings] : samples.timings) {
+      for (const double nanos : timings) {
+        // The figure is a mean over ops: none takes less than half of its time.
+        warm.push_back(std::max(nanos / 2, nanos - per_byte * static_cast<double>(bytes)));
+      }
+    }
+    if (warm.empty()) continue;
     KindCosts& costs = KindIn(table, kinds_.at(key.first).kind);
     OpMeasurement& op = OpIn(costs, samples.op);
-    op.in_situ = Summarize(samples.timings);
+    op.in_situ = Summarize(warm);
   }
 }
 

@@ -40,8 +40,14 @@ class InSituTimings {
            std::span<const DeviceIndex> device_of_op,
            const StepMeasurement& measurement);
   /// Timings per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
-  /// know yet are added.
+  /// know yet are added. They are those of warm reads: what cold ones cost by WriteColdReads(),
+  /// which is called, too, is taken off.
   void WriteOps(CostTable& table) const;
+  /// DeviceKind::cold_read of each kind: how much longer ops take for a byte that arrived from
+  /// another device. It is the weighted median over signatures that were seen with and without such
+  /// bytes, of the difference of the medians over the difference of bytes. None where fewer than
+  /// kMinSeen signatures tell, or they are not slower.
+  void WriteColdReads(CostTable& table) const;
   /// Copies per channel into CostTable::links with memory kInSituMemory: a point per size and the
   /// range of FitChannel(), instead of those the table had. Channels that only lead to or from the
   /// staging area are left out.
@@ -60,7 +66,8 @@ class InSituTimings {
  private:
   struct OpSamples {
     OpMeasurement op;  ///< without timings
-    std::vector<double> timings;
+    /// Timings by what the op read cold [B] -> [ns]
+    std::map<std::int64_t, std::vector<double>> timings;
   };
   struct ChannelSamples {
     std::set<std::pair<std::string, std::string>> ends;   ///< device names; "" for staging
@@ -73,6 +80,8 @@ class InSituTimings {
     std::vector<std::pair<double, double>> waits;
     std::vector<double> starts;  ///< of first commands since the step's start [ns]
   };
+  /// [ns/B] of a kind; 0: none
+  double ColdNanosPerByte(const std::string& kind) const;
   void AddBetween(const Problem& problem, const ExecutionPlan& plan, const StepRecord& trace);
 
   std::map<std::pair<std::string, std::string>, OpSamples> ops_;  // (device kind, signature)

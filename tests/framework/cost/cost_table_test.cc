@@ -54,17 +54,19 @@ RooflineFit RandomFit(Rng& rng) {
 
 KindCosts RandomKind(Rng& rng, const std::string& name) {
   KindCosts costs;
-  costs.kind = {.name = name,
-                .device_class = UniformInt(rng, 2) == 0 ? DeviceClass::kCpu : DeviceClass::kGpu,
-                .peak = {{"f32", Amount(rng)}},
-                .memory_bandwidth = Amount(rng),
-                .overhead = static_cast<Nanos>(UniformInt(rng, 1000)),
-                .gap = static_cast<Nanos>(UniformInt(rng, 1000)),
-                .issue = static_cast<Nanos>(UniformInt(rng, 1000)),
-                .launch = static_cast<Nanos>(UniformInt(rng, 1000)),
-                .pays_transfers = UniformInt(rng, 2) == 0,
-                .efficiency = {{"matmul", 0.5 + 0.5 * Uniform01(rng)}},
-                .source = UniformInt(rng, 2) == 0 ? "" : Name(rng)};
+  costs.kind = {
+      .name = name,
+      .device_class = UniformInt(rng, 2) == 0 ? DeviceClass::kCpu : DeviceClass::kGpu,
+      .peak = {{"f32", Amount(rng)}},
+      .memory_bandwidth = Amount(rng),
+      .overhead = static_cast<Nanos>(UniformInt(rng, 1000)),
+      .gap = static_cast<Nanos>(UniformInt(rng, 1000)),
+      .issue = static_cast<Nanos>(UniformInt(rng, 1000)),
+      .launch = static_cast<Nanos>(UniformInt(rng, 1000)),
+      .pays_transfers = UniformInt(rng, 2) == 0,
+      .cold_read = UniformInt(rng, 2) == 0 ? std::nullopt : std::optional(Bandwidth{12345, 1}),
+      .efficiency = {{"matmul", 0.5 + 0.5 * Uniform01(rng)}},
+      .source = UniformInt(rng, 2) == 0 ? "" : Name(rng)};
   for (int i = UniformInt(rng, 20); i > 0; --i) {
     OpMeasurement op{.signature = fmt::format("{} {:02}", Name(rng), i),
                      .kind = Name(rng),
@@ -130,6 +132,7 @@ void CheckEqual(const KindCosts& a, const KindCosts& b) {
   CHECK(a.kind.issue == b.kind.issue);
   CHECK(a.kind.launch == b.kind.launch);
   CHECK(a.kind.pays_transfers == b.kind.pays_transfers);
+  CHECK(a.kind.cold_read == b.kind.cold_read);
   CHECK(a.kind.efficiency == b.kind.efficiency);
   CHECK(a.kind.source == b.kind.source);
   CHECK(a.by_op == b.by_op);

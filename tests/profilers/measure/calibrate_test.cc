@@ -44,6 +44,7 @@ void CheckEqual(const Cluster& a, const Cluster& b) {
     CHECK(x.gap == y.gap);
     CHECK(x.issue == y.issue);
     CHECK(x.launch == y.launch);
+    CHECK(x.cold_read == y.cold_read);
     CHECK(x.efficiency == y.efficiency);
     CHECK(x.source == y.source);
   }

@@ -1,6 +1,8 @@
 #include "profilers/measure/in_situ.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -121,6 +123,94 @@ TEST_CASE("what the table knows of an op stays, and a second graph of the same o
   timings.WriteOps(table);
   CHECK(known.isolated->median == 9);
   CHECK(known.in_situ->samples == 2);
+}
+
+// Producers of 100, 200, ... B, each with a view of what it makes (an op without work) and a reader
+// of the view, on one device or with the producers on another one. Times of readers: 100 ns, and
+// more for what arrived.
+struct ReadersFixture {
+  std::shared_ptr<const Problem> problem;
+  std::shared_ptr<ExecutionPlan> plan = std::make_shared<ExecutionPlan>();
+  int count;
+
+  explicit ReadersFixture(int readers) : count(readers) {
+    ProblemBuilder builder;
+    for (const char* name : {"d0", "d1"}) builder.kind(builder.Device(name)).name = name;
+    builder.AllToAll(10, kGigabytePerSecond);
+    for (int i = 0; i < count; ++i) {
+      const std::string number = std::to_string(i);
+      builder.Op("p" + number, {10}, {}, 100 * (i + 1));
+      builder.Op("v" + number, {0}, {3 * i}, 100 * (i + 1));
+      builder.Op("r" + number, {10}, {3 * i + 1}, 8);
+    }
+    problem = builder.Build();
+    plan->num_devices = 2;
+    plan->num_channels = problem->cluster().num_channels();
+    plan->ops.resize(problem->num_ops());
+    for (int op = 0; op < problem->num_ops(); ++op) {
+      if (op % 3 != 1) plan->ops[op].work.calls.resize(1);
+      plan->commands.push_back({.op = op});
+    }
+  }
+
+  // Five steps with producers on `device`, all else on d1; readers take `per_byte` more for a byte
+  // that arrived.
+  void Add(InSituTimings& timings, DeviceIndex device, double per_byte) {
+    std::vector<DeviceIndex> places(problem->num_ops(), 1);
+    StepMeasurement measurement;
+    StepRecord trace;
+    for (int op = 0; op < problem->num_ops(); ++op) {
+      if (op % 3 == 0) places[op] = device;
+      plan->commands[op].stream = places[op];
+      const double cold = device == 1 ? 0 : per_byte * 100 * (op / 3 + 1);
+      trace.start.push_back(1000 * op);
+      trace.finish.push_back(1000 * op + (op % 3 == 2 ? 100 + std::llround(cold) : 10));
+    }
+    measurement.plan = plan;
+    measurement.traces.assign(5, trace);
+    timings.Add(*problem, places, measurement);
+  }
+
+  const Timing& Reader(const CostTable& table, int i) const {
+    return *table.Find("d1")->Find(OpSignature(problem->graph(), 3 * i + 2))->in_situ;
+  }
+};
+
+TEST_CASE("cold reads: what a byte from elsewhere costs, and op times without it") {
+  ReadersFixture f(6);
+  InSituTimings timings;
+  f.Add(timings, 1, 0);
+  f.Add(timings, 0, 0.1);
+  CostTable table;
+  timings.WriteOps(table);
+  // Readers of 100 i B take 10 i ns longer: 10 B a ns. What is left is 100 ns, warm and cold.
+  CHECK(table.Find("d1")->kind.cold_read == Bandwidth{10'000'000'000, 1});
+  CHECK_FALSE(table.Find("d0")->kind.cold_read);
+  for (int i = 0; i < f.count; ++i) {
+    CHECK(f.Reader(table, i).median == 100);
+    CHECK(f.Reader(table, i).samples == 10);
+  }
+}
+
+TEST_CASE("cold reads: none where too few ops tell, or they are no slower") {
+  ReadersFixture few(4);
+  InSituTimings timings;
+  few.Add(timings, 1, 0);
+  few.Add(timings, 0, 0.5);
+  CostTable table;
+  timings.WriteOps(table);
+  CHECK_FALSE(table.Find("d1")->kind.cold_read);
+  CHECK(few.Reader(table, 0).median == 125);  // half of the steps took 100, half 150
+
+  ReadersFixture equal(6);
+  InSituTimings same;
+  equal.Add(same, 1, 0);
+  equal.Add(same, 0, 0);
+  CostTable other;
+  other.kinds.push_back(
+      {.kind = {.name = "d1", .cold_read = Bandwidth{1, 1}}});  // of an earlier profile
+  same.WriteColdReads(other);
+  CHECK_FALSE(other.Find("d1")->kind.cold_read);
 }
 
 TEST_CASE("copies: by channel and size, control edges left out") {
