@@ -1,6 +1,5 @@
 #include "profilers/cpu/cpu_kernel.h"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,99 +9,70 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "profilers/cpu/kernels/view_kernel.h"
+#include "profilers/kernels/check_call.h"
 
 namespace emplace {
 namespace {
 
-constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-
-// Who implements a kind, and with how many arguments.
-struct Implementation {
-  cpu::Factory* make;
-  std::size_t min_inputs, max_inputs, min_outputs, max_outputs;
-};
-
-Implementation ImplementationOf(KernelKind kind) {
+// Who implements a kind.
+cpu::Factory* FactoryOf(KernelKind kind) {
   switch (kind) {
     case KernelKind::kMatmul:
-      return {&cpu::MakeMatmul, 2, 3, 1, 1};
+      return &cpu::MakeMatmul;
     case KernelKind::kConvForward:
-      return {&cpu::MakeConvolution, 2, 3, 1, 1};
     case KernelKind::kConvBackwardData:
     case KernelKind::kConvBackwardFilter:
-      return {&cpu::MakeConvolution, 2, 2, 1, 1};
+      return &cpu::MakeConvolution;
     case KernelKind::kMaxPoolForward:
-      return {&cpu::MakePooling, 1, 1, 1, 2};
     case KernelKind::kMaxPoolBackward:
-      return {&cpu::MakePooling, 3, 3, 1, 1};
     case KernelKind::kMaxPoolBackwardIndices:
-      return {&cpu::MakePooling, 2, 2, 1, 1};
     case KernelKind::kAvgPoolForward:
     case KernelKind::kAvgPoolBackward:
-      return {&cpu::MakePooling, 1, 1, 1, 1};
+      return &cpu::MakePooling;
     case KernelKind::kBatchNormForward:
-      return {&cpu::MakeBatchNorm, 3, 5, 3, 5};
     case KernelKind::kBatchNormBackward:
-      return {&cpu::MakeBatchNorm, 5, 5, 3, 3};
+      return &cpu::MakeBatchNorm;
     case KernelKind::kLayerNormForward:
-      return {&cpu::MakeLayerNorm, 3, 3, 3, 3};
     case KernelKind::kLayerNormBackward:
-      return {&cpu::MakeLayerNorm, 5, 5, 3, 3};
+      return &cpu::MakeLayerNorm;
     case KernelKind::kSoftmax:
     case KernelKind::kLogSoftmax:
-      return {&cpu::MakeSoftmax, 1, 1, 1, 1};
     case KernelKind::kSoftmaxBackward:
     case KernelKind::kLogSoftmaxBackward:
-      return {&cpu::MakeSoftmax, 2, 2, 1, 1};
+      return &cpu::MakeSoftmax;
     case KernelKind::kSparseCrossEntropy:
-      return {&cpu::MakeSparseCrossEntropy, 2, 2, 2, 2};
+      return &cpu::MakeSparseCrossEntropy;
     case KernelKind::kNllLossForward:
-      return {&cpu::MakeNllLoss, 2, 2, 2, 2};
     case KernelKind::kNllLossBackward:
-      return {&cpu::MakeNllLoss, 3, 3, 1, 1};
+      return &cpu::MakeNllLoss;
     case KernelKind::kElementwise:
-      return {&cpu::MakeElementwise, 1, kAny, 1, 1};
+      return &cpu::MakeElementwise;
     case KernelKind::kSelect:
-      return {&cpu::MakeSelect, 2, 3, 1, 1};
+      return &cpu::MakeSelect;
     case KernelKind::kDropoutForward:
-      return {&cpu::MakeDropout, 1, 1, 2, 2};
     case KernelKind::kDropoutBackward:
-      return {&cpu::MakeDropout, 2, 2, 1, 1};
+      return &cpu::MakeDropout;
     case KernelKind::kRandomUniform:
-      return {&cpu::MakeRandomUniform, 0, 0, 1, 1};
+      return &cpu::MakeRandomUniform;
     case KernelKind::kFill:
-      return {&cpu::MakeFill, 0, 0, 1, 1};
+      return &cpu::MakeFill;
     case KernelKind::kReduce:
-      return {&cpu::MakeReduce, 1, 1, 1, 1};
+      return &cpu::MakeReduce;
     case KernelKind::kGather:
-      return {&cpu::MakeGather, 2, 2, 1, 1};
+      return &cpu::MakeGather;
     case KernelKind::kScatterAdd:
-      return {&cpu::MakeScatterAdd, 2, 2, 1, 1};
+      return &cpu::MakeScatterAdd;
     case KernelKind::kCopy:
-      return {&cpu::MakeCopy, 1, kAny, 1, kAny};
+      return &cpu::MakeCopy;
     case KernelKind::kMomentum:
-      return {&cpu::MakeOptimizer, 3, 3, 2, 2};
     case KernelKind::kRmsProp:
     case KernelKind::kAdam:
-      return {&cpu::MakeOptimizer, 4, 4, 3, 3};
     case KernelKind::kGradientDescent:
-      return {&cpu::MakeOptimizer, 2, 2, 1, 1};
+      return &cpu::MakeOptimizer;
     case KernelKind::kProxy:
-      return {&cpu::MakeProxy, 0, kAny, 0, kAny};
+      return &cpu::MakeProxy;
   }
-  return {};
-}
-
-void RequireCount(const KernelCall& call,
-                  std::string_view what,
-                  std::size_t count,
-                  std::size_t least,
-                  std::size_t most) {
-  if (count >= least && count <= most) return;
-  const std::string expected = most == kAny    ? fmt::format("at least {}", least)
-                               : least == most ? fmt::format("{}", least)
-                                               : fmt::format("{} to {}", least, most);
-  cpu::Refuse(call, fmt::format("{} {}, expected {}", count, what, expected));
+  return nullptr;
 }
 
 // oneDNN splits work by the number of OpenMP threads it finds when a primitive is made.
@@ -157,14 +127,11 @@ class ResolvingKernel : public CpuKernel {
 }  // namespace
 
 std::unique_ptr<CpuKernel> PrepareCpuKernel(const KernelCall& call, int threads) {
-  const Implementation implementation = ImplementationOf(call.kind);
-  RequireCount(
-      call, "inputs", call.inputs.size(), implementation.min_inputs, implementation.max_inputs);
-  RequireCount(
-      call, "outputs", call.outputs.size(), implementation.min_outputs, implementation.max_outputs);
+  const std::string error = WhyMalformed(call);
+  if (!error.empty()) cpu::Refuse(call, error);
   const ThreadsGuard guard(threads);
   try {
-    return std::make_unique<ResolvingKernel>(call, implementation.make(call, threads));
+    return std::make_unique<ResolvingKernel>(call, FactoryOf(call.kind)(call, threads));
   } catch (const dnnl::error& error) {
     cpu::Refuse(call, fmt::format("oneDNN: {}", error.what()));
   }

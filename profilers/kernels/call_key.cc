@@ -1,51 +1,58 @@
 #include "profilers/kernels/call_key.h"
 
 #include <iterator>
+#include <type_traits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "profilers/kernels/call_fields.h"
 
 namespace emplace {
+namespace {
 
-std::string CallKey(const KernelCall& call) {
-  fmt::memory_buffer key;
-  const auto out = std::back_inserter(key);
-  const KernelParams& p = call.params;
-  const Window& w = p.window;
-  fmt::format_to(out,
-                 "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
-                 static_cast<int>(call.kind),
-                 static_cast<int>(p.function),
-                 fmt::join(w.size, ","),
-                 fmt::join(w.stride, ","),
-                 fmt::join(w.pad_begin, ","),
-                 fmt::join(w.pad_end, ","),
-                 fmt::join(w.dilation, ","),
-                 w.count_include_pad,
-                 p.groups,
-                 p.alpha,
-                 p.epsilon,
-                 p.momentum,
-                 p.saves_inverse_std,
-                 p.zero_output,
-                 p.learning_rate,
-                 p.beta1,
-                 p.beta2,
-                 p.weight_decay);
-  for (const std::vector<Argument>* arguments : {&call.inputs, &call.outputs}) {
-    fmt::format_to(out, "|");
-    for (const Argument& a : *arguments) {
-      fmt::format_to(out,
-                     " {}{} {} {};{};{}",
-                     a.is_output ? 'o' : 'i',
-                     a.index,
-                     static_cast<int>(a.view.dtype),
-                     fmt::join(a.view.shape, ","),
-                     fmt::join(a.view.strides, ","),
-                     a.view.offset);
+// Values one behind the other, each with an end of its own, lists and structs in brackets: texts
+// are equal only for equal calls.
+class KeyWriter {
+ public:
+  template <class T>
+  void Write(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      Write(static_cast<int>(value));
+    } else {
+      fmt::format_to(std::back_inserter(key_), "{},", value);
     }
   }
-  return fmt::to_string(key);
+  template <class T>
+  void Write(const std::vector<T>& values) {
+    key_.push_back('[');
+    for (const T& value : values) Write(value);
+    key_.push_back(']');
+  }
+  void Write(const Window& window) { WriteAll(kWindowFields, window); }
+  void Write(const KernelParams& params) { WriteAll(kParamFields, params); }
+  void Write(const TensorView& view) { WriteAll(kViewFields, view); }
+  void Write(const Argument& argument) { WriteAll(kArgumentFields, argument); }
+  void Write(const KernelCall& call) { WriteAll(kCallFields, call); }
+
+  std::string Text() const { return fmt::to_string(key_); }
+
+ private:
+  template <class Fields, class Owner>
+  void WriteAll(const Fields& fields, const Owner& owner) {
+    key_.push_back('{');
+    ForEachField(fields, [&](const auto& field) { Write(owner.*field.member); });
+    key_.push_back('}');
+  }
+
+  fmt::memory_buffer key_;
+};
+
+}  // namespace
+
+std::string CallKey(const KernelCall& call) {
+  KeyWriter key;
+  key.Write(call);
+  return key.Text();
 }
 
 }  // namespace emplace

@@ -52,8 +52,8 @@ OpWork KernelWork(const Graph& graph, int op_id, const std::vector<bool>& dense_
   rule->emit(reader);
   OpWork work = reader.TakeWork();
   for (const KernelCall& call : work.calls) {
-    std::string error = WhyMalformed(call);
-    if (!error.empty()) throw NoKernel{std::move(error)};
+    const std::string error = WhyMalformed(call);
+    if (!error.empty()) throw NoKernel{fmt::format("{}: {}", ToString(call.kind), error)};
   }
   return work;
 }

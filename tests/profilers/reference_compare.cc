@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <map>
-#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/reference_internal.h"
 #include "tests/profilers/reference_kernels.h"
 
@@ -152,42 +151,28 @@ std::string CompareValues(const KernelCall& call,
 
 // How many products or terms go into one output element.
 double Terms(const KernelCall& call) {
-  const auto input = [&](int i) -> const std::vector<int64_t>& {
-    return call.inputs[i].view.shape;
+  const auto elements = [](const std::vector<Argument>& arguments, int i) {
+    return static_cast<double>(arguments[i].view.num_elements());
   };
-  const auto output = [&](int i) -> const std::vector<int64_t>& {
-    return call.outputs[i].view.shape;
-  };
-  const auto product = [](const std::vector<int64_t>& shape) {
-    return static_cast<double>(
-        std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
-  };
+  const double products = MultiplyAdds(call);
+  if (products > 0) return products / elements(call.outputs, 0);
   switch (call.kind) {
-    case KernelKind::kMatmul:
-      return static_cast<double>(input(0)[2]);
-    case KernelKind::kConvForward:
-      return product(input(1)) / static_cast<double>(input(1)[0]);
-    case KernelKind::kConvBackwardData:
-      return product(input(1)) / static_cast<double>(input(1)[1]);
-    case KernelKind::kConvBackwardFilter:
-      return product(input(1)) / static_cast<double>(input(1)[1]);
     case KernelKind::kAvgPoolForward:
     case KernelKind::kAvgPoolBackward:
     case KernelKind::kMaxPoolBackward:
     case KernelKind::kMaxPoolBackwardIndices:
       return static_cast<double>(call.params.window.size[0] * call.params.window.size[1]);
     case KernelKind::kReduce:
-      return product(input(0)) / std::max(1.0, product(output(0)));
+      return elements(call.inputs, 0) / elements(call.outputs, 0);
     case KernelKind::kNllLossForward:
-      return product(input(1));
     case KernelKind::kScatterAdd:
-      return product(input(1));
+      return elements(call.inputs, 1);
     case KernelKind::kSoftmaxBackward:
     case KernelKind::kLogSoftmaxBackward:
     case KernelKind::kSoftmax:
     case KernelKind::kLogSoftmax:
     case KernelKind::kSparseCrossEntropy:
-      return static_cast<double>(input(0)[1]);
+      return static_cast<double>(call.inputs[0].view.shape[1]);
     case KernelKind::kElementwise:
       return static_cast<double>(call.inputs.size());
     default:

@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/reference_internal.h"
 #include "tests/profilers/reference_kernels.h"
 
@@ -17,71 +21,20 @@ using std::int64_t;
 using Shape = std::vector<int64_t>;
 using Order = std::vector<int>;  // axes from the slowest to the fastest in memory
 
-constexpr KernelKind kLastKind = KernelKind::kProxy;
 constexpr int kRandomCallsPerKind = 10;
 constexpr double kLarge = 0.2;  // share of calls that keep several blocks of a parallel kernel busy
 
-const std::vector<Function>& ElementwiseFunctions() {
-  static const std::vector<Function> functions = [] {
-    std::vector<Function> all;
-    for (int f = static_cast<int>(Function::kAdd); f <= static_cast<int>(Function::kGeluTanhGrad);
-         ++f) {
-      all.push_back(static_cast<Function>(f));
-    }
-    return all;
-  }();
+constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kBool};
+
+// The functions of kElementwise, or of kReduce.
+std::vector<Function> FunctionsOf(KernelKind kind) {
+  std::vector<Function> functions;
+  for (const FunctionDescription& function : kFunctionTable) {
+    const bool is_reduction = function.arity == Arity::kReduction;
+    if (function.arity == Arity::kNone || is_reduction != (kind == KernelKind::kReduce)) continue;
+    functions.push_back(function.function);
+  }
   return functions;
-}
-
-constexpr Function kReductions[] = {Function::kSum, Function::kMean, Function::kHalfSumOfSquares};
-
-// Functions that also work on integers.
-bool IsArithmetic(Function function) {
-  switch (function) {
-    case Function::kAdd:
-    case Function::kSub:
-    case Function::kReverseSub:
-    case Function::kMul:
-    case Function::kMinimum:
-    case Function::kMaximum:
-    case Function::kGreaterEqual:
-    case Function::kNeg:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsUnary(Function function) {
-  switch (function) {
-    case Function::kNeg:
-    case Function::kSqrt:
-    case Function::kExp:
-    case Function::kLog:
-    case Function::kCast:
-    case Function::kRelu:
-    case Function::kSigmoid:
-    case Function::kTanh:
-    case Function::kGelu:
-    case Function::kGeluTanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// A gradient needs both of its inputs.
-bool NeedsTwo(Function function) {
-  switch (function) {
-    case Function::kReluGrad:
-    case Function::kSigmoidGrad:
-    case Function::kTanhGrad:
-    case Function::kGeluGrad:
-    case Function::kGeluTanhGrad:
-      return true;
-    default:
-      return false;
-  }
 }
 
 class Builder {
@@ -368,65 +321,6 @@ void MakeBatchNorm(Builder& b, bool forward) {
   }
 }
 
-void MakeRows(Builder& b, KernelKind kind) {
-  const bool is_large = b.Chance(kLarge);
-  const Shape x{b.Int(1, is_large ? 300 : 9), b.Int(2, is_large ? 3000 : 70)};
-  const Shape rows{x[0]}, width{x[1]};
-  b.Say(Text(x));
-  b.params().epsilon = 1e-3;
-  const auto matrix = [&](bool holes = true) { return b.View(DType::kF32, x, {0, 1}, holes); };
-  const auto f32 = [&](const Shape& shape) { return b.Dense(DType::kF32, shape); };
-  const TensorView labels = b.Dense(b.Chance(0.5) ? DType::kI32 : DType::kI64, rows);
-  switch (kind) {
-    case KernelKind::kLayerNormForward:
-      b.In(matrix());
-      b.In(f32(width));
-      b.In(f32(width));
-      b.Out(matrix(false));
-      b.Out(f32(rows));
-      b.Out(f32(rows));
-      break;
-    case KernelKind::kLayerNormBackward:
-      b.In(matrix());
-      b.In(matrix());
-      b.In(f32(rows));
-      b.In(f32(rows));
-      b.In(f32(width));
-      b.Out(matrix(false));
-      b.Out(f32(width));
-      b.Out(f32(width));
-      break;
-    case KernelKind::kSoftmax:
-    case KernelKind::kLogSoftmax:
-      b.In(matrix());
-      b.Out(matrix(false));
-      break;
-    case KernelKind::kSoftmaxBackward:
-    case KernelKind::kLogSoftmaxBackward:
-      b.In(matrix());
-      b.In(matrix());
-      b.Out(matrix(false));
-      break;
-    case KernelKind::kSparseCrossEntropy:
-      b.In(matrix());
-      b.In(labels);
-      b.Out(f32(rows));
-      b.Out(matrix(false));
-      break;
-    case KernelKind::kNllLossForward:
-      b.In(matrix());
-      b.In(labels);
-      b.Out(f32({}));
-      b.Out(f32({}));
-      break;
-    default:
-      b.In(f32({}));
-      b.In(labels);
-      b.In(f32({}));
-      b.Out(matrix(false));
-  }
-}
-
 TensorView Operand(Builder& b, DType dtype, const Shape& shape) {
   if (b.Chance(0.3)) {
     TensorView view = b.View(dtype, shape, b.RandomOrder(shape.size()), false);
@@ -448,18 +342,22 @@ void MakeElementwise(Builder& b, Function function) {
   b.params().alpha = function == Function::kReluGrad ? 0.25 * b.Int(0, 1) : 0.5 + b.Int(1, 3);
   const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(0, 5, 7);
   b.Say(fmt::format("{} {}", ToString(function), Text(shape)));
-  constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kBool};
+  const FunctionDescription& description = DescriptionOf(function);
   DType in = DType::kF32, out = DType::kF32;
-  if (IsArithmetic(function) && b.Chance(0.25)) in = out = kTypes[b.Int(1, 2)];
+  const bool compares = description.types == FunctionTypes::kComparison;
+  if ((compares || description.types == FunctionTypes::kNumber) && b.Chance(0.25)) {
+    in = out = kTypes[b.Int(1, 2)];
+  }
   if (in != DType::kF32) b.params().alpha = b.Int(1, 3);
-  if (function == Function::kGreaterEqual) out = DType::kBool;
-  if (function == Function::kCast) {
+  if (compares) out = DType::kBool;
+  if (description.types == FunctionTypes::kCast) {
     in = kTypes[b.Int(0, 3)];
     out = kTypes[b.Int(0, 3)];
   }
   b.Say(fmt::format("{} -> {}", ToString(in), ToString(out)));
-  int count = IsUnary(function) ? 1 : NeedsTwo(function) || b.Chance(0.7) ? 2 : 1;
-  if (function == Function::kAdd && b.Chance(0.3)) count = b.Int(3, 9);
+  const Arity arity = description.arity;
+  int count = arity == Arity::kUnary ? 1 : arity == Arity::kTwo || b.Chance(0.7) ? 2 : 1;
+  if (arity == Arity::kSum && b.Chance(0.3)) count = b.Int(3, 9);
   const bool in_place = in == out && b.Chance(0.25);
   const TensorView target = b.View(out, shape, b.RowMajor(shape.size()));
   for (int i = 0; i < count; ++i) b.In(in_place && i == 0 ? target : Operand(b, in, shape));
@@ -469,32 +367,6 @@ void MakeElementwise(Builder& b, Function function) {
     b.InPlace(0, target, true);
   } else {
     b.Out(target);
-  }
-}
-
-void MakeSelect(Builder& b) {
-  const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(0, 4, 7);
-  b.Say(Text(shape));
-  const int count = b.Int(1, 2);
-  b.In(Operand(b, DType::kBool, shape));
-  for (int i = 0; i < count; ++i) b.In(Operand(b, DType::kF32, shape));
-  b.params().alpha = b.Chance(0.5) ? -std::numeric_limits<double>::infinity() : 0.5;
-  if (count == 1) b.Say("scalar");
-  b.Out(b.Dense(DType::kF32, shape));
-}
-
-void MakeDropout(Builder& b, bool forward) {
-  const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(1, 3, 11);
-  b.Say(Text(shape));
-  b.In(b.View(DType::kF32, shape, b.RowMajor(shape.size())));
-  if (forward) {
-    b.params().alpha = 0.25 * b.Int(0, 3);
-    b.Out(b.Dense(DType::kF32, shape));
-    b.Out(b.Dense(DType::kBool, shape));
-  } else {
-    b.params().alpha = 1.25;
-    b.In(b.Dense(DType::kBool, shape));
-    b.Out(b.Dense(DType::kF32, shape));
   }
 }
 
@@ -511,15 +383,6 @@ void MakeReduce(Builder& b, Function function) {
   b.In(b.View(
       DType::kF32, shape, b.Chance(0.5) ? b.RowMajor(shape.size()) : b.RandomOrder(shape.size())));
   b.Out(b.Dense(DType::kF32, reduced));
-}
-
-void MakeGather(Builder& b) {
-  const int most = b.Chance(kLarge) ? 500 : 25;
-  const int64_t v = b.Int(1, 20), width = b.Int(1, most), n = b.Int(1, most);
-  b.Say(fmt::format("{} of {} x {}", n, v, width));
-  b.In(b.View(DType::kF32, {v, width}, {0, 1}));
-  b.In(b.Dense(b.Chance(0.5) ? DType::kI32 : DType::kI64, {n}));
-  b.Out(b.Dense(DType::kF32, {n, width}));
 }
 
 void MakeScatterAdd(Builder& b) {
@@ -542,7 +405,6 @@ void MakeScatterAdd(Builder& b) {
 
 // Parts of one tensor along an axis on one side, tensors of their own on the other.
 void MakeCopy(Builder& b) {
-  constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kBool};
   const DType dtype = kTypes[b.Int(0, 3)];
   const bool is_concat = b.Chance(0.6);
   const int parts = b.Chance(0.2) ? 20 : b.Int(1, 5);
@@ -612,6 +474,83 @@ void MakeProxy(Builder& b) {
   b.params().alpha = 1000.0 * b.Int(0, 10);
 }
 
+// What `alpha` may be; +-infinity fills masks.
+double MakeAlpha(Builder& b, KernelKind kind, DType dtype) {
+  switch (kind) {
+    case KernelKind::kDropoutForward:
+      return 0.25 * b.Int(0, 3);
+    case KernelKind::kSelect:
+      if (dtype == DType::kF32 && b.Chance(0.5)) return -std::numeric_limits<double>::infinity();
+      [[fallthrough]];
+    default:
+      return dtype == DType::kF32 ? 0.5 + b.Int(0, 3) : b.Int(0, 1);
+  }
+}
+
+// A call as the kernel's signature allows it: a size per letter, one shape for all [*], dtypes and
+// optional arguments drawn; strided inputs, dense outputs.
+void MakeBySignature(Builder& b, KernelKind kind) {
+  const KernelDescription& kernel = DescriptionOf(kind);
+  const bool is_large = b.Chance(kLarge);
+  const auto any_shape = [&] {
+    return is_large ? b.RandomShape(2, 2, 300) : b.RandomShape(0, 4, 7);
+  };
+  const Shape shared = any_shape();
+  const DType same = kTypes[b.Int(0, 3)];
+  std::map<char, int64_t> sizes;
+  const auto shape_of = [&](const ArgumentRule& rule) {
+    if (rule.shape == ArgumentRule::Shape::kShared) return shared;
+    if (rule.shape == ArgumentRule::Shape::kAny) return any_shape();
+    Shape shape;
+    for (const char letter : rule.sizes) {
+      const bool is_width = letter == 'w';
+      const int most = is_large ? (is_width ? 3000 : 300) : is_width ? 70 : 25;
+      shape.push_back(sizes.try_emplace(letter, b.Int(is_width ? 2 : 1, most)).first->second);
+    }
+    return shape;
+  };
+  DType dtype = DType::kF32;  // of the result
+  const auto dtype_of = [&](const ArgumentRule& rule) {
+    switch (rule.type) {
+      case TypeRule::kF32:
+        return DType::kF32;
+      case TypeRule::kBool:
+        return DType::kBool;
+      case TypeRule::kI64:
+        return DType::kI64;
+      case TypeRule::kIndex:
+        return b.Chance(0.5) ? DType::kI32 : DType::kI64;
+      case TypeRule::kSame:
+        return dtype = same;
+      case TypeRule::kAny:
+        return dtype = kTypes[b.Int(0, 3)];
+    }
+    std::abort();
+  };
+  for (const bool is_output : {false, true}) {
+    const Signature& signature = is_output ? kernel.outputs : kernel.inputs;
+    const std::size_t count =
+        signature.least() + (signature.most() - signature.least()) * b.Int(0, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      const ArgumentRule& rule = signature.RuleOf(i, count);
+      const Shape shape = shape_of(rule);
+      const DType type = dtype_of(rule);
+      b.Say(fmt::format("{} {} {}", rule.name, ToString(type), Text(shape)));
+      if (!is_output && rule.shape == ArgumentRule::Shape::kShared) {
+        b.In(Operand(b, type, shape));
+      } else if (!is_output) {
+        b.In(b.View(type, shape, b.RowMajor(shape.size()), shape.size() > 1));
+      } else if (rule.shape == ArgumentRule::Shape::kAny) {
+        b.Out(b.View(type, shape, b.RandomOrder(shape.size())));
+      } else {
+        b.Out(b.Dense(type, shape));
+      }
+    }
+  }
+  b.params().epsilon = 1e-3;
+  b.params().alpha = MakeAlpha(b, kind, dtype);
+}
+
 SampleCall Make(KernelKind kind, Function function, Rng& rng) {
   Builder b(kind, rng);
   switch (kind) {
@@ -634,42 +573,11 @@ SampleCall Make(KernelKind kind, Function function, Rng& rng) {
     case KernelKind::kBatchNormBackward:
       MakeBatchNorm(b, kind == KernelKind::kBatchNormForward);
       break;
-    case KernelKind::kLayerNormForward:
-    case KernelKind::kLayerNormBackward:
-    case KernelKind::kSoftmax:
-    case KernelKind::kLogSoftmax:
-    case KernelKind::kSoftmaxBackward:
-    case KernelKind::kLogSoftmaxBackward:
-    case KernelKind::kSparseCrossEntropy:
-    case KernelKind::kNllLossForward:
-    case KernelKind::kNllLossBackward:
-      MakeRows(b, kind);
-      break;
     case KernelKind::kElementwise:
       MakeElementwise(b, function);
       break;
-    case KernelKind::kSelect:
-      MakeSelect(b);
-      break;
-    case KernelKind::kDropoutForward:
-    case KernelKind::kDropoutBackward:
-      MakeDropout(b, kind == KernelKind::kDropoutForward);
-      break;
-    case KernelKind::kRandomUniform:
-      b.Out(b.Dense(DType::kF32,
-                    b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(1, 3, 15)));
-      break;
-    case KernelKind::kFill: {
-      const Shape shape = b.Chance(kLarge) ? b.RandomShape(2, 2, 300) : b.RandomShape(0, 4, 7);
-      b.params().alpha = b.Int(0, 3);
-      b.Out(b.View(static_cast<DType>(b.Int(0, 2)), shape, b.RandomOrder(shape.size())));
-      break;
-    }
     case KernelKind::kReduce:
       MakeReduce(b, function);
-      break;
-    case KernelKind::kGather:
-      MakeGather(b);
       break;
     case KernelKind::kScatterAdd:
       MakeScatterAdd(b);
@@ -686,47 +594,20 @@ SampleCall Make(KernelKind kind, Function function, Rng& rng) {
     case KernelKind::kProxy:
       MakeProxy(b);
       break;
+    default:  // the signature says all
+      MakeBySignature(b, kind);
   }
   return b.Finish();
 }
 
-// Rows or classes that input `position` counts in, or 0 if it holds no indices.
-int64_t IndexRange(const KernelCall& call, size_t position) {
-  if (position != 1) return 0;
-  switch (call.kind) {
-    case KernelKind::kGather:
-      return call.inputs[0].view.shape[0];
-    case KernelKind::kScatterAdd:
-      return call.outputs[0].view.shape[0];
-    case KernelKind::kSparseCrossEntropy:
-    case KernelKind::kNllLossForward:
-      return call.inputs[0].view.shape[1];
-    case KernelKind::kNllLossBackward:
-      return call.outputs[0].view.shape[1];
-    default:
-      return 0;
-  }
-}
-
-bool MustBePositive(const KernelCall& call, size_t position) {
-  const Function function = call.params.function;
-  switch (call.kind) {
-    case KernelKind::kBatchNormForward:
-    case KernelKind::kBatchNormBackward:
-      return position == 4;
-    case KernelKind::kLayerNormBackward:
-    case KernelKind::kAdam:
-      return position == 3;
-    case KernelKind::kRmsProp:
-      return position == 1;
-    case KernelKind::kNllLossBackward:
-      return position == 2;
-    case KernelKind::kElementwise:
-      return (function == Function::kDiv && position == 1) ||
-             ((function == Function::kSqrt || function == Function::kLog) && position == 0);
-    default:
-      return false;
-  }
+// Inputs that mean something only if they are positive: variances and the like, by name, and
+// operands by function.
+bool MustBePositive(const KernelCall& call, const ArgumentRule& rule, size_t position) {
+  static const std::set<std::string_view> kNames{
+      "running_variance", "second", "inverse_std", "weight", "s", "v"};
+  if (call.kind != KernelKind::kElementwise) return kNames.contains(rule.name);
+  const std::string_view positive = DescriptionOf(call.params.function).positive;
+  return (positive == "a" && position == 0) || (positive == "b" && position == 1);
 }
 
 std::vector<double> RandomValues(const KernelCall& call, size_t position, Rng& rng) {
@@ -735,17 +616,24 @@ std::vector<double> RandomValues(const KernelCall& call, size_t position, Rng& r
       call.kind == KernelKind::kElementwise && call.params.function == Function::kCast;
   const bool is_max_pool =
       call.kind == KernelKind::kMaxPoolForward || call.kind == KernelKind::kMaxPoolBackward;
-  const int64_t range = IndexRange(call, position);
+  const ArgumentRule& rule = DescriptionOf(call.kind).inputs.RuleOf(position, call.inputs.size());
+  // Indices beyond every size, so that they wrap on both sides.
+  int64_t range = 0;
+  for (const auto* arguments : {&call.inputs, &call.outputs}) {
+    for (const Argument& argument : *arguments) {
+      for (const int64_t size : argument.view.shape) range = std::max(range, 4 * size);
+    }
+  }
   std::vector<double> values(view.num_elements());
   for (double& value : values) {
     const double unit = Uniform01(rng);
     if (view.dtype == DType::kBool) {
       value = UniformInt(rng, 2);
-    } else if (range > 0) {
-      value = UniformInt(rng, static_cast<int>(4 * range)) - static_cast<double>(2 * range);
+    } else if (rule.type == TypeRule::kIndex) {
+      value = UniformInt(rng, static_cast<int>(range)) - std::floor(static_cast<double>(range) / 2);
     } else if (view.dtype != DType::kF32) {
       value = UniformInt(rng, 201) - 100;
-    } else if (MustBePositive(call, position)) {
+    } else if (MustBePositive(call, rule, position)) {
       value = 0.5 + unit;
     } else if (is_cast) {
       value = 200 * unit - 100;
@@ -786,27 +674,21 @@ Buffer RandomBytes(int64_t size, Rng& rng) {
 }  // namespace
 
 SampleCall RandomCall(KernelKind kind, Rng& rng) {
-  const std::vector<Function>& functions = ElementwiseFunctions();
-  const Function function = kind == KernelKind::kReduce
-                                ? kReductions[UniformInt(rng, 3)]
-                                : functions[UniformInt(rng, static_cast<int>(functions.size()))];
-  return Make(kind, function, rng);
+  const std::vector<Function> functions = FunctionsOf(kind);
+  return Make(kind, functions[UniformInt(rng, static_cast<int>(functions.size()))], rng);
 }
 
 std::vector<SampleCall> SampleCalls(std::uint64_t seed) {
   Rng rng(seed);
   std::vector<SampleCall> samples;
-  for (int kind = 0; kind <= static_cast<int>(kLastKind); ++kind) {
-    for (int i = 0; i < kRandomCallsPerKind; ++i) {
-      samples.push_back(RandomCall(static_cast<KernelKind>(kind), rng));
-    }
+  for (const KernelDescription& kernel : kKernelTable) {
+    for (int i = 0; i < kRandomCallsPerKind; ++i) samples.push_back(RandomCall(kernel.kind, rng));
   }
   for (int i = 0; i < 3; ++i) {
-    for (const Function function : ElementwiseFunctions()) {
-      samples.push_back(Make(KernelKind::kElementwise, function, rng));
-    }
-    for (const Function function : kReductions) {
-      samples.push_back(Make(KernelKind::kReduce, function, rng));
+    for (const KernelKind kind : {KernelKind::kElementwise, KernelKind::kReduce}) {
+      for (const Function function : FunctionsOf(kind)) {
+        samples.push_back(Make(kind, function, rng));
+      }
     }
   }
   return samples;

@@ -178,9 +178,6 @@ std::unique_ptr<ViewKernel> MakeBatchNormForward(const KernelCall& call, int thr
   const TensorView& x = call.inputs[0].view;
   const std::int64_t channels = x.shape[1], count = x.num_elements() / channels;
   const bool updates = call.outputs.size() == 5, has_running = call.inputs.size() == 5;
-  Require(call,
-          call.inputs.size() != 4 && call.outputs.size() != 4 && (updates || !has_running),
-          "expected running mean and variance together");
   const std::shared_ptr<ViewKernel> normalise =
       AllAre(&IsContiguous, call) ? MakePlaneForward(call, threads) : MakeOnednnForward(call);
   const bool saves_inverse_std = call.params.saves_inverse_std;
@@ -237,20 +234,7 @@ std::unique_ptr<ViewKernel> MakeBatchNormBackward(const KernelCall& call, int th
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeBatchNorm(const KernelCall& call, int threads) {
-  RequireF32(call);
   const bool is_forward = call.kind == KernelKind::kBatchNormForward;
-  const std::size_t num_data = is_forward ? 1 : 2;
-  const TensorView& x = call.inputs[num_data - 1].view;
-  Require(call, x.shape.size() == 4 && x.num_elements() > 0, "expected x [n, c, h, w]");
-  const std::vector<std::int64_t> per_channel{x.shape[1]};
-  for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    Require(call,
-            call.inputs[i].view.shape == (i < num_data ? x.shape : per_channel),
-            "expected data of x's shape, then statistics [c]");
-  for (std::size_t i = 0; i < call.outputs.size(); ++i)
-    Require(call,
-            call.outputs[i].view.shape == (i == 0 ? x.shape : per_channel),
-            "expected an output of x's shape, then statistics [c]");
   if (!AllAre(&IsChannelsLast, call))
     if (auto packed = PackUnless(&IsContiguous, &MakeBatchNorm, call, threads)) return packed;
   return is_forward ? MakeBatchNormForward(call, threads) : MakeBatchNormBackward(call, threads);

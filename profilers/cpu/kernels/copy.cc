@@ -31,12 +31,7 @@ bool HasUnitRow(const std::vector<std::int64_t>& strides) {
   return strides.back() == 1;
 }
 
-std::unique_ptr<ViewKernel> MakeOneCopy(const KernelCall& call,
-                                        const TensorView& x,
-                                        const TensorView& y,
-                                        int threads) {
-  RequireSameShape(call, x, y);
-  Require(call, x.dtype == y.dtype, "a copy keeps the type");
+std::unique_ptr<ViewKernel> MakeOneCopy(const TensorView& x, const TensorView& y, int threads) {
   const TensorView* const views[] = {&y, &x};
   Loops loops = MergeLoops(views);
   const bool transposes = !HasUnitRow(loops.strides[0]) || !HasUnitRow(loops.strides[1]);
@@ -77,11 +72,10 @@ std::unique_ptr<ViewKernel> MakeFillOf(const KernelCall& call, int threads) {
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeCopy(const KernelCall& call, int threads) {
-  Require(call, call.inputs.size() == call.outputs.size(), "expected as many outputs as inputs");
   std::vector<std::shared_ptr<ViewKernel>> copies;
   std::int64_t scratch_bytes = 0;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    copies.push_back(MakeOneCopy(call, call.inputs[i].view, call.outputs[i].view, threads));
+    copies.push_back(MakeOneCopy(call.inputs[i].view, call.outputs[i].view, threads));
     scratch_bytes = std::max(scratch_bytes, copies.back()->scratch_bytes());
   }
   return MakeKernel(

@@ -12,7 +12,7 @@ namespace {
 template <typename T>
 std::unique_ptr<ViewKernel> MakeGatherOf(const KernelCall& call, int threads) {
   const TensorView &table = call.inputs[0].view, &y = call.outputs[0].view;
-  const IndexReader index(call, call.inputs[1].view, table.shape[0]);
+  const IndexReader index(call.inputs[1].view, table.shape[0]);
   const std::int64_t n = y.shape[0], width = y.shape[1];
   const std::int64_t table_stride = table.strides[0], y_stride = y.strides[0];
   return MakeKernel([=](void* const* in, void* const* out, void*) {
@@ -30,7 +30,7 @@ std::unique_ptr<ViewKernel> MakeGatherOf(const KernelCall& call, int threads) {
 std::unique_ptr<ViewKernel> MakeDenseScatterAdd(const KernelCall& call, int threads) {
   if (auto packed = PackUnless(&HasDenseRows, &MakeDenseScatterAdd, call, threads)) return packed;
   const TensorView &rows = call.inputs[0].view, &table = call.outputs[0].view;
-  const IndexReader index(call, call.inputs[1].view, table.shape[0]);
+  const IndexReader index(call.inputs[1].view, table.shape[0]);
   const std::int64_t n = rows.shape[0], v = table.shape[0], width = table.shape[1];
   const std::int64_t row_stride = rows.strides[0], table_stride = table.strides[0];
   const float alpha = static_cast<float>(call.params.alpha);
@@ -57,11 +57,6 @@ std::unique_ptr<ViewKernel> MakeDenseScatterAdd(const KernelCall& call, int thre
 
 std::unique_ptr<ViewKernel> MakeGather(const KernelCall& call, int threads) {
   const TensorView &table = call.inputs[0].view, &y = call.outputs[0].view;
-  Require(call,
-          table.shape.size() == 2 && y.shape.size() == 2 && table.shape[1] == y.shape[1] &&
-              call.inputs[1].view.shape == std::vector{y.shape[0]},
-          "expected table [v, width], indices [n] -> [n, width]");
-  Require(call, table.dtype == y.dtype, "a gather keeps the type");
   if (!HasDenseRows(table) || !HasDenseRows(y))
     return PackUnless(&HasDenseRows, &MakeGather, call, threads);
   switch (SizeOf(y.dtype)) {
@@ -76,12 +71,6 @@ std::unique_ptr<ViewKernel> MakeGather(const KernelCall& call, int threads) {
 
 std::unique_ptr<ViewKernel> MakeScatterAdd(const KernelCall& call, int threads) {
   const TensorView &rows = call.inputs[0].view, &table = call.outputs[0].view;
-  Require(
-      call, rows.dtype == DType::kF32 && table.dtype == DType::kF32, "expected f32 rows and table");
-  Require(call,
-          table.shape.size() == 2 && rows.shape.size() == 2 && table.shape[1] == rows.shape[1] &&
-              call.inputs[1].view.shape == std::vector{rows.shape[0]},
-          "expected rows [n, width], indices [n] -> table [v, width]");
   if (HasDenseRows(table) || call.params.zero_output) return MakeDenseScatterAdd(call, threads);
 
   // The table's columns do not lie side by side: add to a packed copy, and write that back.

@@ -90,27 +90,7 @@ std::unique_ptr<ViewKernel> MakeLayerNormBackward(const KernelCall& call, int th
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeLayerNorm(const KernelCall& call, int threads) {
-  RequireF32(call);
   const bool is_forward = call.kind == KernelKind::kLayerNormForward;
-  const TensorView& x = call.inputs[is_forward ? 0 : 1].view;
-  Require(call, x.shape.size() == 2, "expected x [rows, width]");
-  const std::vector<std::int64_t> per_row{x.shape[0]}, per_column{x.shape[1]};
-  RequireSameShape(call, x, call.outputs[0].view);
-  RequireSameShape(call, x, call.inputs[0].view);
-  const auto has = [&](const Argument& argument, const std::vector<std::int64_t>& shape) {
-    return argument.view.shape == shape;
-  };
-  if (is_forward)
-    Require(call,
-            has(call.inputs[1], per_column) && has(call.inputs[2], per_column) &&
-                has(call.outputs[1], per_row) && has(call.outputs[2], per_row),
-            "expected scale, offset [width], mean, 1 / std [rows]");
-  else
-    Require(call,
-            has(call.inputs[2], per_row) && has(call.inputs[3], per_row) &&
-                has(call.inputs[4], per_column) && has(call.outputs[1], per_column) &&
-                has(call.outputs[2], per_column),
-            "expected mean, 1 / std [rows], scale, dscale, doffset [width]");
   if (auto packed = PackUnless(&HasDenseRows, &MakeLayerNorm, call, threads)) return packed;
   return is_forward ? MakeLayerNormForward(call, threads) : MakeLayerNormBackward(call, threads);
 }

@@ -6,34 +6,13 @@
 #include "profilers/cpu/kernels/simd.h"
 
 namespace emplace::cpu {
-namespace {
-
-void RequireRows(const KernelCall& call, const TensorView& rows, const TensorView& labels) {
-  Require(call,
-          rows.shape.size() == 2 && labels.shape == std::vector{rows.shape[0]},
-          "expected [rows, width] and labels [rows]");
-  Require(call, rows.dtype == DType::kF32, "expected f32 rows");
-}
-
-void RequireScalar(const KernelCall& call, const TensorView& view) {
-  Require(call, view.num_elements() == 1 && view.dtype == DType::kF32, "expected an f32 scalar");
-}
-
-}  // namespace
-
 // log-softmax into the gradient's place, the loss read off it, then exp in place.
 std::unique_ptr<ViewKernel> MakeSparseCrossEntropy(const KernelCall& call, int threads) {
   const TensorView &logits = call.inputs[0].view, &labels = call.inputs[1].view,
                    &loss = call.outputs[0].view, &gradient = call.outputs[1].view;
-  RequireRows(call, logits, labels);
-  RequireSameShape(call, logits, gradient);
-  RequireSameShape(call, labels, loss);
-  Require(call,
-          loss.dtype == DType::kF32 && gradient.dtype == DType::kF32,
-          "expected f32 loss and gradient");
   if (!gradient.is_contiguous())
     return PackUnless(&IsContiguous, &MakeSparseCrossEntropy, call, threads);
-  const IndexReader label(call, labels, logits.shape[1]);
+  const IndexReader label(labels, logits.shape[1]);
   std::shared_ptr<ViewKernel> log_softmax =
       MakeSoftmax(PartCall(KernelKind::kLogSoftmax, {logits}, {gradient}), threads);
   std::shared_ptr<ViewKernel> exp = MakeElementwise(
@@ -54,9 +33,7 @@ std::unique_ptr<ViewKernel> MakeSparseCrossEntropy(const KernelCall& call, int t
 std::unique_ptr<ViewKernel> MakeNllLoss(const KernelCall& call, int threads) {
   if (call.kind == KernelKind::kNllLossForward) {
     const TensorView& x = call.inputs[0].view;
-    RequireRows(call, x, call.inputs[1].view);
-    for (const Argument& output : call.outputs) RequireScalar(call, output.view);
-    const IndexReader label(call, call.inputs[1].view, x.shape[1]);
+    const IndexReader label(call.inputs[1].view, x.shape[1]);
     return MakeKernel([=, rows = x.shape[0], row_stride = x.strides[0], stride = x.strides[1]](
                           void* const* in, void* const* out, void*) {
       double sum = 0;
@@ -67,10 +44,7 @@ std::unique_ptr<ViewKernel> MakeNllLoss(const KernelCall& call, int threads) {
     });
   }
   const TensorView& dx = call.outputs[0].view;
-  RequireRows(call, dx, call.inputs[1].view);
-  RequireScalar(call, call.inputs[0].view);
-  RequireScalar(call, call.inputs[2].view);
-  const IndexReader label(call, call.inputs[1].view, dx.shape[1]);
+  const IndexReader label(call.inputs[1].view, dx.shape[1]);
   std::shared_ptr<ViewKernel> clear =
       MakeFill(PartCall(KernelKind::kFill, {}, {call.outputs[0].view}), threads);
   return MakeKernel([=, rows = dx.shape[0], row_stride = dx.strides[0], stride = dx.strides[1]](

@@ -27,11 +27,6 @@ std::unique_ptr<ViewKernel> MakeUpdate(const KernelCall& call, int threads, Upda
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeOptimizer(const KernelCall& call, int threads) {
-  RequireF32(call);
-  for (const Argument& input : call.inputs)
-    RequireSameShape(call, input.view, call.outputs[0].view);
-  for (const Argument& output : call.outputs)
-    RequireSameShape(call, output.view, call.outputs[0].view);
   if (auto packed = PackUnless(&IsContiguous, &MakeOptimizer, call, threads)) return packed;
 
   const KernelParams& params = call.params;

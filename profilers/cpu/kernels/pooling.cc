@@ -34,11 +34,6 @@ class Geometry {
  public:
   Geometry(const KernelCall& call, const TensorView& x, const TensorView& y)
       : x_(x), window_(call.params.window) {
-    Require(call,
-            x.shape.size() == 4 && y.shape.size() == 4 && x.shape[0] == y.shape[0] &&
-                x.shape[1] == y.shape[1],
-            "expected [n, c, h, w] of equal n and c");
-    Require(call, window_.dilation == std::vector<std::int64_t>{1, 1}, "expected dilation 1");
     images_ = x.shape[0];
     channels_ = x.shape[1];
     height_ = x.shape[2];
@@ -46,11 +41,6 @@ class Geometry {
     out_height_ = y.shape[2];
     out_width_ = y.shape[3];
     over_channels_ = x.strides[1] == 1 && channels_ > 1;
-    for (const bool is_row : {true, false})
-      for (std::int64_t p = 0; p < (is_row ? out_height_ : out_width_); ++p)
-        Require(call,
-                is_row ? Rows(p).begin < Rows(p).end : Columns(p).begin < Columns(p).end,
-                "a window without elements");
   }
 
   std::int64_t plane_size() const { return height_ * width_; }
@@ -192,10 +182,6 @@ std::unique_ptr<ViewKernel> MakeMaxForward(const KernelCall& call, int threads) 
   const Geometry geometry(call, call.inputs[0].view, y_view);
   const bool has_indices = call.outputs.size() == 2;
   const Strides y(y_view), indices(call.outputs.back().view);
-  if (has_indices) {
-    RequireSameShape(call, call.outputs[1].view, y_view);
-    Require(call, call.outputs[1].view.dtype == DType::kI64, "expected i64 indices");
-  }
   return MakeKernel([=](void* const* in, void* const* out, void*) {
     const std::int64_t step = geometry.Step(y), index_step = geometry.Step(indices);
     geometry.ForEachTile(threads, [&](const Tile& tile) {
@@ -232,8 +218,6 @@ bool HaveEqualSteps(const TensorView& a, const TensorView& b) {
 std::unique_ptr<ViewKernel> MakeMaxBackward(const KernelCall& call, int threads) {
   const TensorView &x = call.inputs[0].view, &dy_view = call.inputs[2].view,
                    &dx = call.outputs[0].view;
-  RequireSameShape(call, x, dx);
-  RequireSameShape(call, call.inputs[1].view, dy_view);
   const Geometry geometry(call, x, dy_view), target(call, dx, dy_view);
   if (!HaveEqualSteps(x, dx))  // the same tiles for both
     return PackUnless(&IsContiguous, &MakePooling, call, threads);
@@ -255,8 +239,6 @@ std::unique_ptr<ViewKernel> MakeMaxBackward(const KernelCall& call, int threads)
 std::unique_ptr<ViewKernel> MakeMaxBackwardIndices(const KernelCall& call, int threads) {
   const TensorView& index_view = call.inputs[1].view;
   const Geometry geometry(call, call.outputs[0].view, call.inputs[0].view);
-  RequireSameShape(call, index_view, call.inputs[0].view);
-  Require(call, index_view.dtype == DType::kI64, "expected i64 indices");
   const Strides dy(call.inputs[0].view), indices(index_view);
   return MakeAccumulating(call, threads, [=](void* const* in, void* const* out) {
     const std::int64_t index_step = geometry.Step(indices);
@@ -330,14 +312,6 @@ std::unique_ptr<ViewKernel> MakeAverageBackward(const KernelCall& call, int thre
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakePooling(const KernelCall& call, int threads) {
-  for (const auto* arguments : {&call.inputs, &call.outputs})
-    for (std::size_t i = 0; i < arguments->size(); ++i) {
-      const bool is_index = i == 1 && (call.kind == KernelKind::kMaxPoolForward ||
-                                       call.kind == KernelKind::kMaxPoolBackwardIndices);
-      Require(call,
-              is_index || (*arguments)[i].view.dtype == DType::kF32,
-              "expected f32 arguments beside indices");
-    }
   switch (call.kind) {
     case KernelKind::kMaxPoolForward:
       return MakeMaxForward(call, threads);

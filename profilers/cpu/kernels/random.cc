@@ -37,7 +37,6 @@ inline void Drop(const float* x,
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeRandomUniform(const KernelCall& call, int threads) {
-  RequireF32(call);
   if (auto packed = PackUnless(&IsContiguous, &MakeRandomUniform, call, threads)) return packed;
   return MakeKernel(
       [n = call.outputs[0].view.num_elements(), threads](void* const*, void* const* out, void*) {
@@ -53,11 +52,6 @@ std::unique_ptr<ViewKernel> MakeDropout(const KernelCall& call, int threads) {
   const bool is_forward = call.kind == KernelKind::kDropoutForward;
   const TensorView& mask = is_forward ? call.outputs[1].view : call.inputs[1].view;
   const TensorView &x = call.inputs[0].view, &y = call.outputs[0].view;
-  RequireSameShape(call, x, y);
-  RequireSameShape(call, mask, y);
-  Require(call,
-          mask.dtype == DType::kBool && x.dtype == DType::kF32 && y.dtype == DType::kF32,
-          "expected f32 data and a bool mask");
   if (auto packed = PackUnless(&IsContiguous, &MakeDropout, call, threads)) return packed;
   const std::int64_t n = y.num_elements();
   const auto alpha = static_cast<float>(call.params.alpha);

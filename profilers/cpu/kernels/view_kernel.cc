@@ -3,20 +3,12 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "framework/base/error.h"
+#include "profilers/kernels/check_call.h"
 
 namespace emplace::cpu {
 namespace {
-
-std::string Describe(const std::vector<Argument>& arguments) {
-  std::vector<std::string> texts;
-  for (const Argument& argument : arguments)
-    texts.push_back(
-        fmt::format("{}[{}]", ToString(argument.view.dtype), fmt::join(argument.view.shape, ",")));
-  return fmt::format("({})", fmt::join(texts, ", "));
-}
 
 // Runs a kernel on packed copies of some of its arguments, all of them in scratch behind the
 // kernel's own.
@@ -80,26 +72,7 @@ class PackedKernel : public ViewKernel {
 }  // namespace
 
 void Refuse(const KernelCall& call, std::string_view why) {
-  throw RunError(fmt::format("no CPU kernel for {}{} -> {}: {}",
-                             ToString(call.kind),
-                             Describe(call.inputs),
-                             Describe(call.outputs),
-                             why));
-}
-
-void RequireF32(const KernelCall& call) {
-  const auto is_f32 = [](const Argument& argument) { return argument.view.dtype == DType::kF32; };
-  Require(call,
-          std::ranges::all_of(call.inputs, is_f32) && std::ranges::all_of(call.outputs, is_f32),
-          "expected f32 arguments");
-}
-
-void RequireSameShape(const KernelCall& call, const TensorView& a, const TensorView& b) {
-  if (a.shape != b.shape)
-    Refuse(call,
-           fmt::format("shapes [{}] and [{}] should be equal",
-                       fmt::join(a.shape, ","),
-                       fmt::join(b.shape, ",")));
+  throw RunError(fmt::format("no CPU kernel for {}: {}", Describe(call), why));
 }
 
 KernelCall PartCall(KernelKind kind,

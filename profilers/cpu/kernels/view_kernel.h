@@ -40,19 +40,13 @@ std::unique_ptr<ViewKernel> MakeKernel(Function run, std::int64_t scratch_bytes 
   return std::make_unique<FunctionKernel>(std::move(run), scratch_bytes);
 }
 
-/// @throws RunError "no CPU kernel for matmul(f32[2,3]) -> (f32[2,2]): `why`"
+/// For what the table allows and an implementation lacks.
+/// @throws RunError "no CPU kernel for matmul f32 [2, 3] -> f32 [2, 2]: `why`"
 [[noreturn]] void Refuse(const KernelCall& call, std::string_view why);
-inline void Require(const KernelCall& call, bool condition, std::string_view why) {
-  if (!condition) Refuse(call, why);
-}
-/// Every input and output must be f32.
-void RequireF32(const KernelCall& call);
-/// a and b have equal shapes.
-void RequireSameShape(const KernelCall& call, const TensorView& a, const TensorView& b);
 
-/// Prepares a call; the number of its arguments has been checked before.
+/// Prepares a call that is well formed (check_call.h).
 /// @param threads  that the kernel may use
-/// @throws RunError if the arguments do not fit the call's kind
+/// @throws RunError if the implementation cannot do it
 using Factory = std::unique_ptr<ViewKernel>(const KernelCall& call, int threads);
 
 Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, MakeSoftmax,

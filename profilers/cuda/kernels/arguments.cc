@@ -3,22 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "framework/base/error.h"
 
 namespace emplace::cuda {
 namespace {
-
-std::string DescribeAll(const std::vector<Argument>& arguments) {
-  std::vector<std::string> texts;
-  for (const Argument& argument : arguments) {
-    texts.push_back(fmt::format(
-        "{} [{}]", ToString(argument.view.dtype), fmt::join(argument.view.shape, ", ")));
-  }
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
 
 // Strides of dimensions of size 1 say nothing.
 bool HasLayout(const TensorView& view, const TensorView& wanted) {
@@ -30,31 +18,6 @@ bool HasLayout(const TensorView& view, const TensorView& wanted) {
 }
 
 }  // namespace
-
-std::string Describe(const KernelCall& call) {
-  return fmt::format(
-      "{} {} -> {}", ToString(call.kind), DescribeAll(call.inputs), DescribeAll(call.outputs));
-}
-
-void RequireCounts(const KernelCall& call,
-                   std::size_t min_inputs,
-                   std::size_t max_inputs,
-                   std::size_t min_outputs,
-                   std::size_t max_outputs) {
-  const std::size_t inputs = call.inputs.size(), outputs = call.outputs.size();
-  if (inputs >= min_inputs && inputs <= max_inputs && outputs >= min_outputs &&
-      outputs <= max_outputs) {
-    return;
-  }
-  const auto range = [](std::size_t from, std::size_t to) {
-    return from == to ? std::to_string(from) : fmt::format("{} to {}", from, to);
-  };
-  throw RunError(fmt::format("it has {} inputs and {} outputs, expected {} and {}",
-                             inputs,
-                             outputs,
-                             range(min_inputs, max_inputs),
-                             range(min_outputs, max_outputs)));
-}
 
 std::int64_t AlignmentOf(const TensorView& view) {
   constexpr std::int64_t kStorage = 256;  // that tensors' storage is aligned to

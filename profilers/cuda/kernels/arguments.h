@@ -10,30 +10,25 @@
 #include "framework/base/error.h"
 #include "profilers/cuda/cuda_kernel.h"
 #include "profilers/cuda/kernels/copy.h"
+#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/kernel_call.h"
 
 namespace emplace::cuda {
 
-/// A call for messages: "matmul f32 [1, 2, 3], f32 [1, 3, 4] -> f32 [1, 2, 4]".
-std::string Describe(const KernelCall& call);
-
-/// Runs prepare() and returns what it returns. @throws its RunErrors with the call named in front:
-/// "CUDA kernels cannot do matmul ...: why"
+/// Runs prepare() for a well-formed call and returns what it returns. @throws RunError for any
+/// other call, and prepare()'s RunErrors, with the call named in front: "CUDA kernels cannot do
+/// matmul
+/// ...: why"
 template <class Prepare>
 auto NamingCall(const KernelCall& call, const Prepare& prepare) {
   try {
+    const std::string error = WhyMalformed(call);
+    if (!error.empty()) throw RunError(error);
     return prepare();
   } catch (const RunError& error) {
     throw RunError("CUDA kernels cannot do " + Describe(call) + ": " + error.what());
   }
 }
-
-/// @throws RunError unless the numbers of the call's arguments are in these ranges
-void RequireCounts(const KernelCall& call,
-                   std::size_t min_inputs,
-                   std::size_t max_inputs,
-                   std::size_t min_outputs,
-                   std::size_t max_outputs);
 
 /// The least power of two that a view's address is sure to be a multiple of, at most 256 [B].
 std::int64_t AlignmentOf(const TensorView& view);

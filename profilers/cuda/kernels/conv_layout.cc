@@ -53,16 +53,7 @@ ConvLayout PlanConvolution(const TensorView& x,
                            const TensorView& y,
                            const KernelParams& params,
                            bool channels_last) {
-  for (const TensorView* view : {&x, &w, &y}) {
-    if (view->shape.size() != 4) throw RunError("tensors and filters have four dimensions");
-    if (view->dtype != DType::kF32) throw RunError("it works on f32 alone");
-  }
   const Window& window = params.window;
-  if (x.shape[0] != y.shape[0] || w.shape[0] != y.shape[1] ||
-      x.shape[1] != w.shape[1] * params.groups || w.shape[0] % params.groups != 0 ||
-      window.size[0] != w.shape[2] || window.size[1] != w.shape[3]) {
-    throw RunError("shapes must be [n, c, h, w], [k, c / groups, r, s] and [n, k, p, q]");
-  }
   ConvLayout layout;
   layout.channels_last = channels_last;
   layout.groups = params.groups;

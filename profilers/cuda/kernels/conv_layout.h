@@ -49,7 +49,7 @@ struct ConvLayout {
 };
 
 /// @param x, w, y  [n, c, h, w], [k, c / groups, r, s], [n, k, p, q]
-/// @throws RunError if shapes do not fit or a dtype is not f32
+/// @throws RunError if no window reaches the input
 ConvLayout PlanConvolution(const TensorView& x,
                            const TensorView& w,
                            const TensorView& y,

@@ -120,7 +120,6 @@ class ConvolutionKernel final : public CudaKernel {
     }
     if (call_.kind == KernelKind::kConvForward && call_.inputs.size() > 2) {
       const TensorView& bias = call_.inputs[2].view;
-      if (bias.shape != std::vector{layout_.y.shape[1]}) throw RunError("bias must be [k]");
       TensorView broadcast = roles_.y.view;
       broadcast.strides = {0, bias.strides[0], 0, 0};
       const TensorView inputs[] = {roles_.y.view, broadcast};
@@ -374,7 +373,6 @@ class ConvolutionKernel final : public CudaKernel {
 
 std::unique_ptr<CudaKernel> PrepareConvolution(const KernelCall& call,
                                                std::shared_ptr<LibraryHandles> handles) {
-  RequireCounts(call, 2, call.kind == KernelKind::kConvForward ? 3 : 2, 1, 1);
   const Roles roles = RolesOf(call);
   const bool preferred = PrefersChannelsLast(roles.x.view, roles.y.view);
   std::string refusals;

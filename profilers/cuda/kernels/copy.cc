@@ -3,9 +3,6 @@
 namespace emplace::cuda {
 
 CopyJob PlanCopy(const TensorView& destination, const TensorView& source) {
-  if (destination.shape != source.shape || destination.dtype != source.dtype) {
-    throw RunError("copy: source and destination differ in shape or dtype");
-  }
   const TensorView views[] = {destination, source};
   CopyJob job;
   job.element_bytes = static_cast<std::uint8_t>(SizeOf(source.dtype));

@@ -32,7 +32,7 @@ struct CopyJob {
 
 inline constexpr int kTile = 32;
 
-/// @throws RunError if shapes or dtypes differ, or the views are beyond Strided's limits
+/// @throws RunError if the views are beyond Strided's limits
 CopyJob PlanCopy(const TensorView& destination, const TensorView& source);
 
 /// Number of tiles of a kTiled job.

@@ -11,7 +11,6 @@ ElementwiseJob Plan(const TensorView& output, std::span<const TensorView> inputs
   bool all_float = output.dtype == DType::kF32, has_integers = false;
   ElementwiseJob job;
   for (const TensorView& input : inputs) {
-    if (input.shape != output.shape) throw RunError("elementwise: an input has another shape");
     job.input_dtypes[operands.size() - 1] = input.dtype;
     operands.push_back(input);
     all_float &= input.dtype == DType::kF32;

@@ -1,7 +1,11 @@
 #include <cmath>
+#include <iterator>
+#include <type_traits>
+#include <utility>
 
 #include "profilers/cuda/kernels/device.cuh"
 #include "profilers/cuda/kernels/elementwise.h"
+#include "profilers/kernels/function_table.h"
 
 namespace emplace::cuda {
 namespace {
@@ -195,38 +199,22 @@ void LaunchFlat(const ElementwiseJob& job, cudaStream_t stream) {
          static_cast<std::int64_t>(job.dims.count));
 }
 
-void LaunchFlat(const ElementwiseJob& job, cudaStream_t stream) {
-  switch (job.function) {
-#define EMPLACE_CASE(name) \
-  case Function::name:     \
-    return LaunchFlat<Function::name>(job, stream);
-    EMPLACE_CASE(kAdd)
-    EMPLACE_CASE(kSub)
-    EMPLACE_CASE(kReverseSub)
-    EMPLACE_CASE(kMul)
-    EMPLACE_CASE(kDiv)
-    EMPLACE_CASE(kMinimum)
-    EMPLACE_CASE(kMaximum)
-    EMPLACE_CASE(kGreaterEqual)
-    EMPLACE_CASE(kNeg)
-    EMPLACE_CASE(kSqrt)
-    EMPLACE_CASE(kExp)
-    EMPLACE_CASE(kLog)
-    EMPLACE_CASE(kCast)
-    EMPLACE_CASE(kRelu)
-    EMPLACE_CASE(kReluGrad)
-    EMPLACE_CASE(kSigmoid)
-    EMPLACE_CASE(kSigmoidGrad)
-    EMPLACE_CASE(kTanh)
-    EMPLACE_CASE(kTanhGrad)
-    EMPLACE_CASE(kGelu)
-    EMPLACE_CASE(kGeluGrad)
-    EMPLACE_CASE(kGeluTanh)
-    EMPLACE_CASE(kGeluTanhGrad)
-#undef EMPLACE_CASE
-    default:
-      EMPLACE_CHECK(false, "no elementwise function");
-  }
+// Of f32 alone: the functions of the table that have such a result.
+template <std::size_t... kRows>
+void LaunchFlat(const ElementwiseJob& job, cudaStream_t stream, std::index_sequence<kRows...>) {
+  const auto try_row = [&]<std::size_t kRow>(std::integral_constant<std::size_t, kRow>) {
+    constexpr FunctionDescription kDescription = kFunctionTable[kRow];
+    if constexpr (kDescription.arity == Arity::kNone || kDescription.arity == Arity::kReduction ||
+                  kDescription.types == FunctionTypes::kComparison) {
+      return false;
+    } else {
+      if (job.function != kDescription.function) return false;
+      LaunchFlat<kDescription.function>(job, stream);
+      return true;
+    }
+  };
+  const bool is_launched = (try_row(std::integral_constant<std::size_t, kRows>()) || ...);
+  EMPLACE_CHECK(is_launched, "no elementwise function");
 }
 
 bool IsAlignedForVectors(const ElementwiseJob& job) {
@@ -265,7 +253,9 @@ void LaunchElementwise(const ElementwiseJob& job, cudaStream_t stream) {
     Launch("Sum", kernel, dim3(BlocksFor(count, kBlock)), dim3(kBlock), stream, job);
     return;
   }
-  if (is_flat) return LaunchFlat(job, stream);
+  if (is_flat) {
+    return LaunchFlat(job, stream, std::make_index_sequence<std::size(kFunctionTable)>());
+  }
   const bool is_float = job.path == ElementwisePath::kFloat || job.path == ElementwisePath::kFlat;
   const auto kernel = is_float                             ? &StridedKernel<float, false>
                       : job.path == ElementwisePath::kWide ? &StridedKernel<double, true>

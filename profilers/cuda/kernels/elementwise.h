@@ -38,7 +38,7 @@ struct ElementwiseJob {
 
 /// @param alpha  stands for a missing operand
 /// @param inputs  at most 8 of the output's shape; a broadcast dimension has stride 0
-/// @throws RunError if the shapes differ or views are beyond Strided's limits
+/// @throws RunError if views are beyond Strided's limits
 ElementwiseJob PlanElementwise(Function function,
                                double alpha,
                                const TensorView& output,

@@ -37,7 +37,6 @@ struct GemmLayout {
 
 /// @param a, b, c  [batch, m, k], [batch, k, n], [batch, m, n]    @param bias  [batch, m, n] or
 /// null
-/// @throws RunError if shapes do not fit or a dtype is not f32
 GemmLayout PlanGemm(const TensorView& a,
                     const TensorView& b,
                     const TensorView& c,

@@ -46,32 +46,6 @@ Kernel Make(const ScratchLayout& scratch, FunctionKernel::Function launch) {
   return std::make_unique<FunctionKernel>(scratch, std::move(launch));
 }
 
-// @throws RunError unless these inputs and outputs are f32; positions the call lacks do not count
-void RequireF32(const KernelCall& call,
-                std::initializer_list<int> inputs,
-                std::initializer_list<int> outputs) {
-  const auto check = [&](const std::vector<Argument>& arguments, int i) {
-    if (i < static_cast<int>(arguments.size()) && arguments[i].view.dtype != DType::kF32) {
-      throw RunError("it works on f32 alone");
-    }
-  };
-  for (const int i : inputs) check(call.inputs, i);
-  for (const int i : outputs) check(call.outputs, i);
-}
-
-void RequireIndices(const KernelCall& call, int input) {
-  const DType dtype = call.inputs[input].view.dtype;
-  if (dtype != DType::kI32 && dtype != DType::kI64) {
-    throw RunError("indices and labels are i32 or i64");
-  }
-}
-
-void RequireRank(const Argument& argument, std::size_t rank) {
-  if (argument.view.shape.size() != rank) {
-    throw RunError("expected an argument of rank " + std::to_string(rank));
-  }
-}
-
 std::vector<TensorView> ViewsOf(const std::vector<Argument>& arguments) {
   std::vector<TensorView> views;
   for (const Argument& argument : arguments) views.push_back(argument.view);
@@ -80,17 +54,6 @@ std::vector<TensorView> ViewsOf(const std::vector<Argument>& arguments) {
 
 Kernel PrepareElementwise(const KernelCall& call) {
   const Function function = call.params.function;
-  const bool is_sum = function == Function::kAdd;
-  RequireCounts(call, 1, is_sum ? 1u << 20 : 2, 1, 1);
-  switch (function) {
-    case Function::kNone:
-    case Function::kSum:
-    case Function::kMean:
-    case Function::kHalfSumOfSquares:
-      throw RunError("\"" + std::string(ToString(function)) + "\" is not elementwise");
-    default:
-      break;
-  }
   // A sum of more inputs than a launch takes: each further launch adds some to the output.
   struct Part {
     ElementwiseJob job;
@@ -120,7 +83,6 @@ Kernel PrepareElementwise(const KernelCall& call) {
 }
 
 Kernel PrepareSelect(const KernelCall& call) {
-  RequireCounts(call, 2, 3, 1, 1);
   const ElementwiseJob plan =
       PlanSelect(call.params.alpha, call.outputs[0].view, ViewsOf(call.inputs));
   return Make({}, [plan, call](const LaunchContext& context) {
@@ -135,28 +97,17 @@ Kernel PrepareSelect(const KernelCall& call) {
 
 Kernel PrepareDropout(const KernelCall& call) {
   const bool is_forward = call.kind == KernelKind::kDropoutForward;
-  const Argument* mask = nullptr;
-  if (is_forward) {
-    RequireCounts(call, 1, 1, 1, 2);
-    if (call.outputs.size() > 1) mask = &call.outputs[1];
-  } else {
-    RequireCounts(call, 2, 2, 1, 1);
-    mask = &call.inputs[1];
-  }
-  RequireF32(call, {0}, {0});
-  if (mask != nullptr && mask->view.dtype != DType::kBool) throw RunError("masks are bool");
   ScratchLayout scratch;
   DenseArguments arguments(call, scratch);
   const std::int64_t count = call.outputs[0].view.num_elements();
   const double alpha = call.params.alpha;
-  const bool has_mask = mask != nullptr;
   return Make(scratch, [=](const LaunchContext& context) mutable {
     arguments.CopyIn(context);
     const float* x = arguments.in<float>(context, 0);
     float* y = arguments.out<float>(context, 0);
     if (is_forward) {
-      auto* to = has_mask ? arguments.out<std::uint8_t>(context, 1) : nullptr;
-      LaunchDropoutForward(x, y, to, alpha, count, context.stream);
+      LaunchDropoutForward(
+          x, y, arguments.out<std::uint8_t>(context, 1), alpha, count, context.stream);
     } else {
       LaunchDropoutBackward(
           x, arguments.in<std::uint8_t>(context, 1), y, alpha, count, context.stream);
@@ -166,8 +117,6 @@ Kernel PrepareDropout(const KernelCall& call) {
 }
 
 Kernel PrepareRandomUniform(const KernelCall& call) {
-  RequireCounts(call, 0, 0, 1, 1);
-  RequireF32(call, {}, {0});
   ScratchLayout scratch;
   DenseArguments arguments(call, scratch);
   const std::int64_t count = call.outputs[0].view.num_elements();
@@ -178,7 +127,6 @@ Kernel PrepareRandomUniform(const KernelCall& call) {
 }
 
 Kernel PrepareFill(const KernelCall& call) {
-  RequireCounts(call, 0, 0, 1, 1);
   const FillJob plan = PlanFill(call.params.alpha, call.outputs[0].view);
   return Make({}, [plan, output = call.outputs[0]](const LaunchContext& context) {
     FillJob job = plan;
@@ -188,7 +136,6 @@ Kernel PrepareFill(const KernelCall& call) {
 }
 
 Kernel PrepareReduce(const KernelCall& call) {
-  RequireCounts(call, 1, 1, 1, 1);
   const ReduceJob plan =
       PlanReduce(call.params.function, call.outputs[0].view, call.inputs[0].view);
   ScratchLayout scratch;
@@ -203,16 +150,9 @@ Kernel PrepareReduce(const KernelCall& call) {
 }
 
 Kernel PrepareCopy(const KernelCall& call) {
-  if (call.inputs.size() != call.outputs.size()) {
-    throw RunError("as many inputs as outputs are needed");
-  }
   std::vector<CopyJob> jobs;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const TensorView &from = call.inputs[i].view, &to = call.outputs[i].view;
-    if (from.shape != to.shape || from.dtype != to.dtype) {
-      throw RunError("input and output " + std::to_string(i) + " differ");
-    }
-    jobs.push_back(PlanCopy(to, from));
+    jobs.push_back(PlanCopy(call.outputs[i].view, call.inputs[i].view));
   }
   return Make({}, [jobs, call](const LaunchContext& context) mutable {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -224,7 +164,6 @@ Kernel PrepareCopy(const KernelCall& call) {
 }
 
 RowsShape RowsOf(const Argument& argument) {
-  RequireRank(argument, 2);
   return {argument.view.shape[0], argument.view.shape[1]};
 }
 
@@ -233,9 +172,6 @@ Kernel PrepareSoftmax(const KernelCall& call) {
       call.kind == KernelKind::kSoftmaxBackward || call.kind == KernelKind::kLogSoftmaxBackward;
   const bool is_log =
       call.kind == KernelKind::kLogSoftmax || call.kind == KernelKind::kLogSoftmaxBackward;
-  const std::size_t num_inputs = is_backward ? 2 : 1;
-  RequireCounts(call, num_inputs, num_inputs, 1, 1);
-  RequireF32(call, {0, 1}, {0});
   const RowsShape shape = RowsOf(call.outputs[0]);
   ScratchLayout scratch;
   DenseArguments arguments(call, scratch);
@@ -256,14 +192,6 @@ Kernel PrepareSoftmax(const KernelCall& call) {
 Kernel PrepareLoss(const KernelCall& call) {
   const KernelKind kind = call.kind;
   const bool is_backward = kind == KernelKind::kNllLossBackward;
-  if (is_backward) {
-    RequireCounts(call, 3, 3, 1, 1);
-    RequireF32(call, {0, 2}, {0});
-  } else {
-    RequireCounts(call, 2, 2, 2, 2);
-    RequireF32(call, {0}, {0, 1});
-  }
-  RequireIndices(call, 1);
   const RowsShape shape = RowsOf(is_backward ? call.outputs[0] : call.inputs[0]);
   const DType labels = call.inputs[1].view.dtype;
   ScratchLayout scratch;
@@ -289,8 +217,6 @@ Kernel PrepareLoss(const KernelCall& call) {
 }
 
 Kernel PrepareLayerNormForward(const KernelCall& call) {
-  RequireCounts(call, 3, 3, 3, 3);
-  RequireF32(call, {0, 1, 2}, {0, 1, 2});
   const RowsShape shape = RowsOf(call.inputs[0]);
   LayerNormForward plan;
   plan.rows = shape.rows;
@@ -313,8 +239,6 @@ Kernel PrepareLayerNormForward(const KernelCall& call) {
 }
 
 Kernel PrepareLayerNormBackward(const KernelCall& call) {
-  RequireCounts(call, 5, 5, 3, 3);
-  RequireF32(call, {0, 1, 2, 3, 4}, {0, 1, 2});
   const RowsShape shape = RowsOf(call.inputs[0]);
   LayerNormBackward plan;
   plan.rows = shape.rows;
@@ -340,12 +264,6 @@ Kernel PrepareLayerNormBackward(const KernelCall& call) {
 }
 
 Kernel PrepareBatchNormForward(const KernelCall& call) {
-  RequireCounts(call, 3, 5, 3, 5);
-  if (call.inputs.size() == 4 || call.outputs.size() == 4 ||
-      call.inputs.size() > call.outputs.size()) {
-    throw RunError("running mean and variance come together");
-  }
-  RequireF32(call, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4});
   const bool has_running = call.inputs.size() == 5, updates_running = call.outputs.size() == 5;
   const TensorView inputs[] = {call.inputs[0].view};
   const BatchNormPlan plan = PlanBatchNorm(call.outputs[0].view, inputs);
@@ -380,8 +298,6 @@ Kernel PrepareBatchNormForward(const KernelCall& call) {
 }
 
 Kernel PrepareBatchNormBackward(const KernelCall& call) {
-  RequireCounts(call, 5, 5, 3, 3);
-  RequireF32(call, {0, 1, 2, 3, 4}, {0, 1, 2});
   const TensorView inputs[] = {call.inputs[0].view, call.inputs[1].view};
   const BatchNormPlan plan = PlanBatchNorm(call.outputs[0].view, inputs);
   BatchNormBackward parameters;
@@ -409,24 +325,6 @@ Kernel PrepareBatchNormBackward(const KernelCall& call) {
 
 Kernel PreparePool(const KernelCall& call) {
   const KernelKind kind = call.kind;
-  switch (kind) {
-    case KernelKind::kMaxPoolForward:
-      RequireCounts(call, 1, 1, 1, 2);
-      RequireF32(call, {0}, {0});
-      break;
-    case KernelKind::kMaxPoolBackward:
-      RequireCounts(call, 3, 3, 1, 1);
-      RequireF32(call, {0, 1, 2}, {0});
-      break;
-    case KernelKind::kMaxPoolBackwardIndices:
-      RequireCounts(call, 2, 2, 1, 1);
-      RequireF32(call, {0}, {0});
-      RequireIndices(call, 1);
-      break;
-    default:
-      RequireCounts(call, 1, 1, 1, 1);
-      RequireF32(call, {0}, {0});
-  }
   const PoolJob plan = PlanPool(call);
   return Make({}, [=](const LaunchContext& context) {
     const auto in = [&](int i) { return context.Pointer(call.inputs[i]); };
@@ -456,14 +354,7 @@ Kernel PreparePool(const KernelCall& call) {
 }
 
 Kernel PrepareGather(const KernelCall& call) {
-  RequireCounts(call, 2, 2, 1, 1);
-  RequireIndices(call, 1);
-  RequireRank(call.inputs[0], 2);
-  RequireRank(call.outputs[0], 2);
   const TensorView &table = call.inputs[0].view, &out = call.outputs[0].view;
-  if (table.dtype != out.dtype || table.shape[1] != out.shape[1]) {
-    throw RunError("table and output differ in dtype or width");
-  }
   GatherJob plan;
   plan.table_rows = table.shape[0];
   plan.n = out.shape[0];
@@ -483,15 +374,7 @@ Kernel PrepareGather(const KernelCall& call) {
 }
 
 Kernel PrepareScatterAdd(const KernelCall& call) {
-  RequireCounts(call, 2, 2, 1, 1);
-  RequireF32(call, {0}, {0});
-  RequireIndices(call, 1);
-  RequireRank(call.inputs[0], 2);
-  RequireRank(call.outputs[0], 2);
   const TensorView& table = call.outputs[0].view;
-  if (call.inputs[0].view.shape[1] != table.shape[1]) {
-    throw RunError("rows and table differ in width");
-  }
   const bool zeroes = call.params.zero_output;
   ScatterAddJob plan;
   plan.table_rows = table.shape[0];
@@ -519,24 +402,6 @@ Kernel PrepareScatterAdd(const KernelCall& call) {
 }
 
 Kernel PrepareOptimizer(const KernelCall& call) {
-  switch (call.kind) {
-    case KernelKind::kMomentum:
-      RequireCounts(call, 3, 3, 2, 2);
-      break;
-    case KernelKind::kGradientDescent:
-      RequireCounts(call, 2, 2, 1, 1);
-      break;
-    default:
-      RequireCounts(call, 4, 4, 3, 3);
-  }
-  RequireF32(call, {0, 1, 2, 3}, {0, 1, 2});
-  for (const auto* arguments : {&call.inputs, &call.outputs}) {
-    for (const Argument& argument : *arguments) {
-      if (argument.view.shape != call.inputs[0].view.shape) {
-        throw RunError("all arguments have one shape");
-      }
-    }
-  }
   const OptimizerJob plan = PlanOptimizer(call);
   const int num_inputs = static_cast<int>(call.inputs.size());
   const int num_outputs = static_cast<int>(call.outputs.size());

@@ -33,7 +33,7 @@ struct PoolJob {
   void* indices = nullptr;  ///< kMaxPoolForward: written, or null; kMaxPoolBackwardIndices: read
 };
 
-/// @param call  a pooling kind    @throws RunError if the shapes do not fit
+/// @param call  a pooling kind
 PoolJob PlanPool(const KernelCall& call);
 
 /// Launches the kernel of `kind`, one of the five pooling kinds.

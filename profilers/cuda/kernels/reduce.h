@@ -49,7 +49,7 @@ struct ReduceJob {
 };
 
 /// @param output  of the input's rank, size 1 along reduced axes
-/// @throws RunError if shapes do not fit or the function is none of a reduction
+/// @throws RunError if the views are beyond Strided's limits
 ReduceJob PlanReduce(Function function, const TensorView& output, const TensorView& input);
 
 void LaunchReduce(const ReduceJob& job, cudaStream_t stream);

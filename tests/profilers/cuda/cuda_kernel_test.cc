@@ -216,8 +216,7 @@ TEST_CASE("GPU: a call that nothing can do is refused by name") {
   CHECK_THROWS_WITH_AS(
       factory.Prepare(
           CallOf(KernelKind::kMatmul, {}, {Floats({1, 2, 3})}, {Floats({1, 2, 4})}).call),
-      "CUDA kernels cannot do matmul f32 [1, 2, 3] -> f32 [1, 2, 4]: it has 1 inputs and 1 "
-      "outputs, "
+      "CUDA kernels cannot do matmul f32 [1, 2, 3] -> f32 [1, 2, 4]: 1 inputs and 1 outputs; "
       "expected 2 to 3 and 1",
       RunError);
   CHECK(factory.Libraries().rfind("cuBLASLt ", 0) == 0);

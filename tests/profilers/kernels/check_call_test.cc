@@ -64,17 +64,43 @@ TEST_CASE("messages name what does not fit") {
   call.kind = KernelKind::kMatmul;
   call.inputs = {argument(false, {1, 2, 3}), argument(false, {1, 4, 5})};
   call.outputs = {argument(true, {1, 2, 5})};
-  CHECK_EQ(WhyMalformed(call), "matmul: b is [1, 4, 5]; expected [1, 3, 5]");
+  CHECK_EQ(WhyMalformed(call), "b is [1, 4, 5]; expected [1, 3, n]");
   call.inputs.pop_back();
-  CHECK_EQ(WhyMalformed(call), "matmul: 1 inputs and 1 outputs");
+  CHECK_EQ(WhyMalformed(call), "1 inputs and 1 outputs; expected 2 to 3 and 1");
+  call.inputs.clear();
+  call.kind = KernelKind::kCopy;
+  CHECK_EQ(WhyMalformed(call), "0 inputs and 1 outputs; expected at least 1 and at least 1");
+  call.inputs = {argument(false, {2}), argument(false, {2})};
+  CHECK_EQ(WhyMalformed(call), "2 inputs and 1 outputs; expected pairs");
+  call.outputs = {argument(true, {2}), argument(true, {3})};
+  CHECK_EQ(WhyMalformed(call), "x and y number 1 differ in shape or dtype");
+  call.kind = KernelKind::kElementwise;
+  call.outputs.pop_back();
+  call.inputs[1].view = ContiguousView(DType::kF32, {3});
+  CHECK_EQ(WhyMalformed(call), "operands is [3]; expected [2]");
+  call.inputs[1].view = ContiguousView(DType::kI64, {2});
+  CHECK_EQ(WhyMalformed(call), "operands is i64; expected f32");
+  call.inputs[1] = call.inputs[0];
+  call.params.function = Function::kMean;
+  CHECK_EQ(WhyMalformed(call), "\"mean\" is no elementwise function");
+  call.params.function = Function::kRelu;
+  CHECK_EQ(WhyMalformed(call), "relu of 2 operands; expected 1");
+  call.params.function = Function::kGreaterEqual;
+  CHECK_EQ(WhyMalformed(call), "greater_equal from f32 to f32");
+  call.kind = KernelKind::kReduce;
+  call.inputs.pop_back();
+  CHECK_EQ(WhyMalformed(call), "\"greater_equal\" is no reduction");
+  call.params.function = Function::kSum;
+  call.inputs[0] = argument(false, {3});
+  CHECK_EQ(WhyMalformed(call), "an axis that is reduced in part");
   call.kind = KernelKind::kMaxPoolForward;
   call.inputs = {argument(false, {1, 1, 4, 4})};
   call.outputs = {argument(true, {1, 1, 3, 4})};
   call.params.window.size = {1, 1};
-  CHECK_EQ(WhyMalformed(call), "max_pool_forward: windows that do not fit the image");
+  CHECK_EQ(WhyMalformed(call), "windows that do not fit the image");
   call.params.window.pad_begin = {1, 0};
   call.outputs = {argument(true, {1, 1, 5, 4})};
-  CHECK_EQ(WhyMalformed(call), "max_pool_forward: a pooling window without elements");
+  CHECK_EQ(WhyMalformed(call), "a pooling window without elements");
 }
 
 }  // namespace

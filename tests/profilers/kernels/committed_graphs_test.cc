@@ -1,5 +1,5 @@
-// Every op of every committed graph: kernels for all but the named kinds, and no view outside of
-// its storage.
+// Every op of every committed graph: kernels for all but the named kinds, as many FLOPs as the graph
+// says, and no view outside of its storage.
 
 #include <algorithm>
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include "framework/cost/op_kind.h"
 #include "framework/graph/graph_io.h"
 #include "profilers/kernels/check_call.h"
+#include "profilers/kernels/kernel_table.h"
 #include "profilers/kernels/op_work.h"
 #include "tests/support/paths.h"
 
@@ -76,6 +77,9 @@ TEST_CASE("committed graphs: kernels for all but the known kinds, views inside o
         continue;
       }
       CHECK_MESSAGE(!work.calls.empty(), op.name);
+      double multiply_adds = 0;
+      for (const KernelCall& call : work.calls) multiply_adds += MultiplyAdds(call);
+      if (multiply_adds > 0) CHECK_MESSAGE(2 * multiply_adds == op.flops, op.name);
       bytes += static_cast<double>(op.bytes_accessed);
       if (!work.is_proxy()) continue;
       proxies.insert(op.kind);

@@ -1,7 +1,5 @@
 #include "profilers/kernels/kernel_call.h"
 
-#include <set>
-
 #include <doctest/doctest.h>
 
 namespace emplace {
@@ -16,17 +14,6 @@ TEST_CASE("dtypes") {
   CHECK(SizeOf(DType::kI32) == 4);
   CHECK(SizeOf(DType::kI64) == 8);
   CHECK(SizeOf(DType::kBool) == 1);
-}
-
-TEST_CASE("names are all different") {
-  std::set<std::string_view> names;
-  const int kinds = static_cast<int>(KernelKind::kProxy) + 1;
-  for (int kind = 0; kind < kinds; ++kind) names.insert(ToString(static_cast<KernelKind>(kind)));
-  CHECK(static_cast<int>(names.size()) == kinds);
-  names.clear();
-  const int functions = static_cast<int>(Function::kHalfSumOfSquares) + 1;
-  for (int f = 0; f < functions; ++f) names.insert(ToString(static_cast<Function>(f)));
-  CHECK(static_cast<int>(names.size()) == functions);
 }
 
 TEST_CASE("views") {

@@ -33,7 +33,7 @@ TEST_CASE("why an op is a proxy") {
   CHECK_EQ(Why("Relu", "", {{3}}, {{4}}),
            "an operand whose shape does not broadcast to the result's");
   CHECK_EQ(Why("MatMul", "", {{2, 3}, {4, 5}}, {{2, 5}}),
-           "matmul: b is [1, 4, 5]; expected [1, 3, 5]");
+           "matmul: b is [1, 4, 5]; expected [1, 3, n]");
   CHECK_EQ(Why("MatMul", R"({"transpose_a": 1})", {{2, 3}, {3, 5}}, {{2, 5}}),
            "attribute \"transpose_a\": got 1; expected true or false");
   CHECK_EQ(Why("ConcatV2", "", {{2}, {2}, {}}, {{4}}), "attribute \"axis\" is missing");

@@ -11,22 +11,16 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("a call is described by kind, dtypes and shapes") {
-  const KernelCall call = CallOf(KernelKind::kGather,
-                                 {},
-                                 {Floats({5, 2}), ContiguousView(DType::kI64, {3})},
-                                 {Floats({3, 2})})
-                              .call;
-  CHECK(cuda::Describe(call) == "gather f32 [5, 2], i64 [3] -> f32 [3, 2]");
-}
-
-TEST_CASE("a wrong number of arguments is refused, and the call is named") {
-  const KernelCall call = CallOf(KernelKind::kGather, {}, {Floats({5})}, {Floats({3})}).call;
-  CHECK_THROWS_WITH_AS(
-      cuda::NamingCall(call, [&] { cuda::RequireCounts(call, 2, 3, 1, 1); }),
-      "CUDA kernels cannot do gather f32 [5] -> f32 [3]: it has 1 inputs and 1 outputs, expected 2 "
-      "to 3 and 1",
-      RunError);
+TEST_CASE("a malformed call is refused, whatever is refused is named") {
+  KernelCall call = CallOf(KernelKind::kFill, {}, {}, {Floats({3})}).call;
+  CHECK(cuda::NamingCall(call, [] { return 7; }) == 7);
+  CHECK_THROWS_WITH_AS(cuda::NamingCall(call, []() -> int { throw RunError("too large"); }),
+                       "CUDA kernels cannot do fill  -> f32 [3]: too large",
+                       RunError);
+  call.outputs.clear();
+  CHECK_THROWS_WITH_AS(cuda::NamingCall(call, [] { return 7; }),
+                       "CUDA kernels cannot do fill  -> : 0 inputs and 0 outputs; expected 0 and 1",
+                       RunError);
 }
 
 TEST_CASE("parts of scratch are aligned and do not overlap") {

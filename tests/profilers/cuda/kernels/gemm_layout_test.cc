@@ -114,7 +114,10 @@ TEST_CASE("a random matmul of any strides, broadcast and sizes of 1") {
       return result;
     };
     std::vector<TensorView> inputs = {view({b, m, k}, true), view({b, k, n}, true)};
-    if (UniformInt(rng, 2) == 0) inputs.push_back(view({b, m, n}, true));
+    if (UniformInt(rng, 2) == 0) {
+      inputs.push_back(view({b, m, n}, true));
+      inputs[2].strides[0] = inputs[2].strides[1] = 0;  // a row
+    }
     CAPTURE(round);
     testing::CheckSample(CallOf(KernelKind::kMatmul, {}, inputs, {view({b, m, n}, false)}),
                          rng,
@@ -167,21 +170,6 @@ TEST_CASE("a bias along the result's runs goes into the epilogue, any other is a
   CHECK(cuda::PlanGemm(a, b, c, &along_m).bias == cuda::GemmBias::kFull);
   CHECK(cuda::PlanGemm(a, b, c, &full).bias == cuda::GemmBias::kFull);
   CHECK(cuda::PlanGemm(a, b, c, nullptr).bias == cuda::GemmBias::kNone);
-}
-
-TEST_CASE("shapes and dtypes that are no matmul are refused") {
-  TensorView integers = Floats({1, 3, 4});
-  integers.dtype = DType::kI32;
-  CHECK_THROWS_WITH_AS(cuda::PlanGemm(Floats({1, 2, 3}), integers, Floats({1, 2, 4}), nullptr),
-                       "it works on f32 alone",
-                       RunError);
-  CHECK_THROWS_WITH_AS(
-      cuda::PlanGemm(Floats({1, 2, 3}), Floats({1, 4, 4}), Floats({1, 2, 4}), nullptr),
-      "shapes must be [b, m, k], [b, k, n], bias and result [b, m, n]",
-      RunError);
-  CHECK_THROWS_WITH_AS(cuda::PlanGemm(Floats({2, 3}), Floats({3, 4}), Floats({2, 4}), nullptr),
-                       "matrices must be [batch, rows, columns]",
-                       RunError);
 }
 
 }  // namespace

@@ -82,17 +82,4 @@ TEST_CASE("among equal maxima the first of the window gets the gradient") {
   CHECK(dx[2] == 0);
 }
 
-TEST_CASE("pooling beyond two axes of windows without dilation is refused") {
-  KernelParams params;
-  params.window.dilation = {2, 1};
-  CHECK_THROWS_WITH_AS(
-      cuda::PrepareOwnKernel(
-          CallOf(
-              KernelKind::kAvgPoolForward, params, {Floats({1, 1, 3, 3})}, {Floats({1, 1, 3, 3})})
-              .call),
-      "CUDA kernels cannot do avg_pool_forward f32 [1, 1, 3, 3] -> f32 [1, 1, 3, 3]: pooling: "
-      "dilation must be 1",
-      RunError);
-}
-
 }  // namespace

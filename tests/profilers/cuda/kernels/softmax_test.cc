@@ -62,16 +62,4 @@ TEST_CASE("large logits overflow nothing") {
   CHECK(log_y[39] == -1000.0f);
 }
 
-TEST_CASE("losses ask for integer labels") {
-  CHECK_THROWS_WITH_AS(
-      cuda::PrepareOwnKernel(CallOf(KernelKind::kSparseCrossEntropy,
-                                    {},
-                                    {Floats({2, 3}), Floats({2})},
-                                    {Floats({2}), Floats({2, 3})})
-                                 .call),
-      "CUDA kernels cannot do sparse_cross_entropy f32 [2, 3], f32 [2] -> f32 [2], f32 [2, 3]: "
-      "indices and labels are i32 or i64",
-      RunError);
-}
-
 }  // namespace

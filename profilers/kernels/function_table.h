@@ -1,0 +1,93 @@
+#pragma once
+
+// The one description of every function of kElementwise and kReduce: y = f(a, b). Names, the check
+// of a call and the calls that the tests of all backends draw follow from it. README.md here says
+// how to add a function.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "profilers/kernels/kernel_call.h"
+
+namespace emplace {
+
+/// What a function takes.
+enum class Arity : std::uint8_t {
+  kUnary,      ///< a
+  kBinary,     ///< a and b, or a alone: then b is alpha
+  kTwo,        ///< a and b
+  kSum,        ///< any number of operands; of one alone, b is alpha
+  kReduction,  ///< of kReduce, not of kElementwise
+  kNone,       ///< no function
+};
+/// Of which dtypes its operands are, and of which its result.
+enum class FunctionTypes : std::uint8_t {
+  kFloat,       ///< f32
+  kNumber,      ///< f32, i32 or i64, operands and result alike
+  kComparison,  ///< operands as kNumber, result bool
+  kCast,        ///< any to any: to integers by rounding towards zero, to bool by != 0
+};
+
+struct FunctionDescription {
+  Function function;
+  std::string_view name;
+  Arity arity;
+  FunctionTypes types = FunctionTypes::kFloat;
+  std::string_view positive = {};  ///< "a", "b": the operand that must be > 0 to mean something
+};
+
+// clang-format off
+inline constexpr FunctionDescription kFunctionTable[] = {
+    {Function::kNone, "none", Arity::kNone},
+    {Function::kAdd, "add", Arity::kSum, FunctionTypes::kNumber},
+    {Function::kSub, "sub", Arity::kBinary, FunctionTypes::kNumber},
+    {Function::kReverseSub, "reverse_sub", Arity::kBinary, FunctionTypes::kNumber},  // b - a
+    {Function::kMul, "mul", Arity::kBinary, FunctionTypes::kNumber},
+    {Function::kDiv, "div", Arity::kBinary, FunctionTypes::kFloat, "b"},
+    {Function::kMinimum, "minimum", Arity::kBinary, FunctionTypes::kNumber},
+    {Function::kMaximum, "maximum", Arity::kBinary, FunctionTypes::kNumber},
+    {Function::kGreaterEqual, "greater_equal", Arity::kBinary, FunctionTypes::kComparison},
+    {Function::kNeg, "neg", Arity::kUnary, FunctionTypes::kNumber},
+    {Function::kSqrt, "sqrt", Arity::kUnary, FunctionTypes::kFloat, "a"},
+    {Function::kExp, "exp", Arity::kUnary},
+    {Function::kLog, "log", Arity::kUnary, FunctionTypes::kFloat, "a"},
+    {Function::kCast, "cast", Arity::kUnary, FunctionTypes::kCast},
+    {Function::kRelu, "relu", Arity::kUnary},
+    {Function::kReluGrad, "relu_grad", Arity::kTwo},  // a: dy, b: y or x: dy where b > alpha
+    {Function::kSigmoid, "sigmoid", Arity::kUnary},
+    {Function::kSigmoidGrad, "sigmoid_grad", Arity::kTwo},  // a: y, b: dy: dy y (1 - y)
+    {Function::kTanh, "tanh", Arity::kUnary},
+    {Function::kTanhGrad, "tanh_grad", Arity::kTwo},  // a: y, b: dy: dy (1 - y y)
+    {Function::kGelu, "gelu", Arity::kUnary},
+    {Function::kGeluGrad, "gelu_grad", Arity::kTwo},           // a: dy, b: x
+    {Function::kGeluTanh, "gelu_tanh", Arity::kUnary},         // the tanh approximation
+    {Function::kGeluTanhGrad, "gelu_tanh_grad", Arity::kTwo},  // a: dy, b: x
+    {Function::kSum, "sum", Arity::kReduction},
+    {Function::kMean, "mean", Arity::kReduction},
+    {Function::kHalfSumOfSquares, "half_sum_of_squares", Arity::kReduction},  // TensorFlow's L2Loss
+};
+// clang-format on
+
+inline constexpr const FunctionDescription& DescriptionOf(Function function) {
+  return kFunctionTable[static_cast<std::size_t>(function)];
+}
+
+namespace internal {
+
+/// Whether a table has a row per value of an enum, in their order.
+template <class Table, class Value, class ValueOf>
+consteval bool IsComplete(const Table& table, Value last, ValueOf value_of) {
+  std::size_t i = 0;
+  for (const auto& row : table) {
+    if (value_of(row) != static_cast<Value>(i++)) return false;
+  }
+  return i == static_cast<std::size_t>(last) + 1;
+}
+
+}  // namespace internal
+static_assert(internal::IsComplete(kFunctionTable,
+                                   Function::kHalfSumOfSquares,
+                                   [](const auto& row) { return row.function; }));
+
+}  // namespace emplace

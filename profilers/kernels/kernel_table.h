@@ -1,0 +1,162 @@
+#pragma once
+
+// The one description of every kernel: what it computes, of how many arguments, of which dtypes and
+// shapes, with which parameters. The check of a call (check_call.h), the names, and the calls that
+// the tests of all backends draw follow from it. README.md here says how to add a kernel.
+//
+// Unless a kernel says otherwise, results are as accurate as f32 arithmetic makes them.
+//
+// Outputs are written whole: what was in them before does not count. An output may share the
+// storage of an input under the same view (in place) for kElementwise, kSelect, dropout, batch
+// norm's running statistics, kScatterAdd's table and the optimisers. These kernels work alike on
+// inputs and outputs that are apart.
+//
+// An argument's position in `inputs` or `outputs` says what it is for, Argument::is_output where
+// its bytes are. The two may differ: TensorFlow's optimisers update state that is only an input of
+// the op, so `outputs` may hold arguments that are inputs of the op.
+//
+// Indices and labels are taken modulo the number of rows or classes; negative ones count from the
+// end (-1 is the last).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "profilers/kernels/function_table.h"
+#include "profilers/kernels/kernel_call.h"
+#include "profilers/kernels/kernel_signature.h"
+
+namespace emplace {
+
+/// What must hold beside the signature. @return what does not; empty if all does
+using CallRule = std::string(const KernelCall& call);
+/// Of single kernels, in call_rules.cc.
+namespace call_rules {
+CallRule BiasIsRow, Convolution, ConvolutionData, ConvolutionFilter, PoolForward, PoolBackward,
+    MaxPoolBackward, RunningStatistics, Elementwise, DropoutProbability, Reduction, Pairs;
+}  // namespace call_rules
+
+struct KernelDescription {
+  KernelKind kind;
+  std::string_view name;
+  Signature inputs, outputs;
+  std::string_view parameters = {};  ///< fields of KernelParams that it reads, by name
+  std::string_view products = {};    ///< letters whose sizes' product is the number of its
+                                     ///< multiply-adds; empty: memory bounds it
+  CallRule* rule = nullptr;          ///< nullptr: the signature says all
+};
+
+// clang-format off
+inline constexpr KernelDescription kKernelTable[] = {
+    // c = a b + bias; the bias is one row: its first two strides are 0
+    {KernelKind::kMatmul, "matmul", "a[bmk] b[bkn] bias?[bmn]", "c[bmn]", "", "bmkn",
+     call_rules::BiasIsRow},
+    // Convolution of x [n, c, h, w] and w [k, c / groups, r, s] to y [n, k, p, q], groups > 1 and
+    // depthwise included. Rows and columns at the end of x that no window reaches do not change y,
+    // and their gradient is 0
+    {KernelKind::kConvForward, "conv_forward", "x[nchw] w[kgrs] bias?[k]", "y[nkpq]",
+     "window groups", "nkpqgrs", call_rules::Convolution},
+    {KernelKind::kConvBackwardData, "conv_backward_data", "dy[nkpq] w[kgrs]", "dx[nchw]",
+     "window groups", "nkpqgrs", call_rules::ConvolutionData},
+    {KernelKind::kConvBackwardFilter, "conv_backward_filter", "x[nchw] dy[nkpq]", "dw[kgrs]",
+     "window groups", "nkpqgrs", call_rules::ConvolutionFilter},
+    // Pooling over windows of x, dilation 1; every window holds at least one element of x. An index
+    // is h * W + w of the maximum in its plane of H x W elements; among equal ones it is the first
+    // in row-major order, and the gradient goes there. The average is over the window's elements,
+    // those of the padding only if window.count_include_pad
+    {KernelKind::kMaxPoolForward, "max_pool_forward", "x[nchw]", "y[ncpq] indices?:i64[ncpq]",
+     "window", "", call_rules::PoolForward},
+    {KernelKind::kMaxPoolBackward, "max_pool_backward", "x[nchw] y[ncpq] dy[ncpq]", "dx[nchw]",
+     "window", "", call_rules::MaxPoolBackward},
+    {KernelKind::kMaxPoolBackwardIndices, "max_pool_backward_indices", "dy[ncpq] indices:i64[ncpq]",
+     "dx[nchw]", "window", "", call_rules::PoolBackward},
+    {KernelKind::kAvgPoolForward, "avg_pool_forward", "x[nchw]", "y[ncpq]", "window", "",
+     call_rules::PoolForward},
+    {KernelKind::kAvgPoolBackward, "avg_pool_backward", "dy[ncpq]", "dx[nchw]", "window", "",
+     call_rules::PoolBackward},
+    // Training-mode batch norm per c. The second statistic is the variance over n h w, or with
+    // saves_inverse_std 1 / sqrt(variance + epsilon). With count = n h w, the running variance is
+    // updated with variance * count / max(1, count - 1). If running statistics are outputs but not
+    // inputs, they become those of the batch, as if momentum were 1
+    {KernelKind::kBatchNormForward, "batch_norm_forward",
+     "x[nchw] scale[c] offset[c] running_mean?[c] running_variance?[c]",
+     "y[nchw] mean[c] second[c] running_mean?[c] running_variance?[c]",
+     "epsilon momentum saves_inverse_std", "", call_rules::RunningStatistics},
+    // With s = 1 / sqrt(variance + epsilon), z = (x - mean) s: doffset = sum dy, dscale = sum dy z,
+    // dx = scale s (dy - doffset / count - z dscale / count)
+    {KernelKind::kBatchNormBackward, "batch_norm_backward",
+     "dy[nchw] x[nchw] scale[c] mean[c] second[c]", "dx[nchw] dscale[c] doffset[c]",
+     "epsilon saves_inverse_std"},
+    // Over rows of x [rows, width]; inverse_std = 1 / sqrt(variance + epsilon)
+    {KernelKind::kLayerNormForward, "layer_norm_forward", "x[rw] scale[w] offset[w]",
+     "y[rw] mean[r] inverse_std[r]", "epsilon"},
+    // With z = (x - mean) / std, g = dy scale: dx = (g - row mean of g - z (row mean of g z)) / std
+    {KernelKind::kLayerNormBackward, "layer_norm_backward",
+     "dy[rw] x[rw] mean[r] inverse_std[r] scale[w]", "dx[rw] dscale[w] doffset[w]"},
+    {KernelKind::kSoftmax, "softmax", "x[rw]", "y[rw]"},
+    {KernelKind::kLogSoftmax, "log_softmax", "x[rw]", "y[rw]"},
+    // dx = y (dy - row sum of dy y)
+    {KernelKind::kSoftmaxBackward, "softmax_backward", "dy[rw] y[rw]", "dx[rw]"},
+    // dx = dy - exp(y) (row sum of dy)
+    {KernelKind::kLogSoftmaxBackward, "log_softmax_backward", "dy[rw] y[rw]", "dx[rw]"},
+    // dlogits = softmax - one hot
+    {KernelKind::kSparseCrossEntropy, "sparse_cross_entropy", "logits[rw] labels:index[r]",
+     "loss[r] dlogits[rw]"},
+    // The mean loss of log-probabilities x; the weight is the number of rows
+    {KernelKind::kNllLossForward, "nll_loss_forward", "x[rw] labels:index[r]", "loss[] weight[]"},
+    // dx = -dloss / weight at the label, else 0
+    {KernelKind::kNllLossBackward, "nll_loss_backward", "dloss[] labels:index[r] weight[]",
+     "dx[rw]"},
+    // y = f(operands): function, which see. A missing second operand is alpha
+    {KernelKind::kElementwise, "elementwise", "operands+:same[*]", "y:any[*]", "function alpha", "",
+     call_rules::Elementwise},
+    // condition ? a : b; a missing a is alpha, as masked_fill has it
+    {KernelKind::kSelect, "select", "condition:bool[*] a?:same[*] b:same[*]", "y:same[*]", "alpha"},
+    // y = mask ? x / (1 - alpha) : 0, mask random as kRandomUniform; alpha: probability of a zero
+    {KernelKind::kDropoutForward, "dropout_forward", "x[*]", "y[*] mask:bool[*]", "alpha", "",
+     call_rules::DropoutProbability},
+    {KernelKind::kDropoutBackward, "dropout_backward", "dy[*] mask:bool[*]", "dx[*]", "alpha"},  // dx = dy * mask * alpha
+    // Uniform in [0, 1), a function of the element's position: the same in every step
+    {KernelKind::kRandomUniform, "random_uniform", "", "y"},
+    {KernelKind::kFill, "fill", "", "y:any", "alpha"},  // alpha everywhere
+    // y of the same rank, size 1 along reduced axes: function, which see
+    {KernelKind::kReduce, "reduce", "x", "y", "function", "", call_rules::Reduction},
+    {KernelKind::kGather, "gather", "table:same[vw] indices:index[n]", "y:same[nw]"},
+    // table += alpha * rows, zeroed before if zero_output
+    {KernelKind::kScatterAdd, "scatter_add", "rows[nw] indices:index[n]", "table[vw]",
+     "alpha zero_output"},
+    // y[i] = x[i] for any number of pairs of equal shapes and dtypes, any strides
+    {KernelKind::kCopy, "copy", "x+:any", "y+:any", "", "", call_rules::Pairs},
+    // Optimisers. g = gradient + weight_decay w; velocity = momentum velocity + g;
+    // w -= learning_rate velocity
+    {KernelKind::kMomentum, "momentum", "w[*] gradient[*] velocity[*]", "w[*] velocity[*]",
+     "momentum learning_rate weight_decay"},
+    // s = beta2 s + (1 - beta2) g g; m = momentum m + learning_rate g / sqrt(s + epsilon); w -= m
+    {KernelKind::kRmsProp, "rms_prop", "w[*] s[*] m[*] gradient[*]", "w[*] s[*] m[*]",
+     "epsilon momentum learning_rate beta2"},
+    // m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g g;
+    // w = w (1 - learning_rate weight_decay) - learning_rate m / (sqrt(v) + epsilon);
+    // bias corrections are part of the learning rate
+    {KernelKind::kAdam, "adam", "w[*] gradient[*] m[*] v[*]", "w[*] m[*] v[*]",
+     "epsilon learning_rate beta1 beta2 weight_decay"},
+    // w -= learning_rate (gradient + weight_decay w)
+    {KernelKind::kGradientDescent, "gradient_descent", "w[*] gradient[*]", "w[*]",
+     "learning_rate weight_decay"},
+    // The stand-in for an op that no kernel implements: reads every input byte and writes every
+    // output byte once, and does alpha FLOPs
+    {KernelKind::kProxy, "proxy", "x*:any", "y*:any", "alpha"},
+};
+// clang-format on
+
+inline constexpr const KernelDescription& DescriptionOf(KernelKind kind) {
+  return kKernelTable[static_cast<std::size_t>(kind)];
+}
+
+/// How many multiply-adds a well-formed call does; 0 for a kernel without `products`.
+double MultiplyAdds(const KernelCall& call);
+
+static_assert(internal::IsComplete(kKernelTable, KernelKind::kProxy, [](const auto& row) {
+  return row.kind;
+}));
+
+}  // namespace emplace
