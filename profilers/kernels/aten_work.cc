@@ -1,12 +1,10 @@
-// PyTorch's ops. Signatures are those of ATen's native_functions.yaml without what the exporter
-// leaves out; images are [n, c, h, w].
+// PyTorch's products, convolutions, poolings, norms, softmax and losses. Signatures, here and in
+// the other tables of ATen, are those of its native_functions.yaml without what the exporter leaves
+// out; images are [n, c, h, w].
 
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "profilers/kernels/op_reader.h"
-#include "profilers/kernels/shared_rules.h"
 #include "profilers/kernels/windows.h"
 
 namespace emplace::internal {
@@ -46,39 +44,83 @@ void Addmm(OpReader& r) {
   r.EmitElementwise(Function::kAdd, {out, bias}, out);
 }
 
-Window ConvWindow(OpReader& r, const Argument& filter) {
-  const Attributes& attributes = r.attributes();
-  Require(!attributes.Bool("transposed", false), "a transposed convolution");
-  Require(filter.view.shape.size() == 4, "a convolution that is not over [h, w]");
-  Window window;
-  window.size = {filter.view.shape[2], filter.view.shape[3]};
-  window.stride = attributes.Pair("stride", Ints{1, 1});
-  window.pad_begin = window.pad_end = attributes.Pair("padding", Ints{0, 0});
-  window.dilation = attributes.Pair("dilation", Ints{1, 1});
-  RequireSane(window);
-  return window;
+// [n, c, w] as the image [n, c, 1, w] of height 1; [n, c, h, w] as it is.
+Argument AsImage(const Argument& argument) {
+  if (argument.view.shape.size() != 3) return argument;
+  TensorView view = argument.view;
+  view.shape.insert(view.shape.begin() + 2, 1);
+  view.strides.insert(view.strides.begin() + 2, 0);
+  return With(argument, view);
 }
 
-// convolution(x, w, bias)
-void Convolution(OpReader& r) {
+// @param filter  as an image
+KernelParams ConvParams(OpReader& r, const Argument& filter) {
+  const Attributes& attributes = r.attributes();
+  Require(filter.view.shape.size() == 4, "a convolution that is not over [h, w]");
+  const bool is_line = Rank(r.In(0)) == 3;
+  const auto pair = [&](const char* key, int64_t fallback) {
+    if (!is_line) return attributes.Pair(key, Ints{fallback, fallback});
+    const Ints line = attributes.List(key, Ints{fallback});
+    Require(line.size() == 1, "a window of other axes");
+    return Ints{fallback, line[0]};
+  };
   KernelParams params;
-  params.window = ConvWindow(r, r.In(1));
-  params.groups = r.attributes().Int("groups", 1);
-  r.Emit(KernelKind::kConvForward, r.Inputs(0, r.num_inputs() > 2 ? 3 : 2), {r.Out(0)}, params);
+  Window& window = params.window;
+  window.size = {filter.view.shape[2], filter.view.shape[3]};
+  window.stride = pair("stride", 1);
+  window.pad_begin = window.pad_end = pair("padding", 0);
+  window.dilation = pair("dilation", 1);
+  RequireSane(window);
+  params.groups = attributes.Int("groups", 1);
+  return params;
+}
+
+bool IsTransposed(OpReader& r) {
+  return r.attributes().Bool("transposed", false);
+}
+
+// convolution(x, w, bias). The transposed one takes a gradient's way: y is the image whose windows
+// give x
+void Convolution(OpReader& r) {
+  const Argument x = AsImage(r.In(0)), w = AsImage(r.In(1)), y = AsImage(r.Out(0));
+  const KernelParams params = ConvParams(r, w);
+  const bool has_bias = r.num_inputs() > 2;
+  if (!IsTransposed(r)) {
+    std::vector<Argument> inputs{x, w};
+    if (has_bias) inputs.push_back(r.In(2));
+    r.Emit(KernelKind::kConvForward, std::move(inputs), {y}, params);
+    return;
+  }
+  r.Emit(KernelKind::kConvBackwardData, {x, w}, {y}, params);
+  if (!has_bias) return;
+  const int64_t channels = y.view.shape[1];
+  r.EmitElementwise(
+      Function::kAdd, {y, With(r.In(2), Reshape(r.In(2).view, {1, channels, 1, 1}))}, y);
 }
 
 // convolution_backward(dy, x, w) -> those of (dx, dw, dbias) that output_mask names
 void ConvolutionBackward(OpReader& r) {
-  KernelParams params;
-  params.window = ConvWindow(r, r.In(2));
-  params.groups = r.attributes().Int("groups", 1);
-  const Argument dy = r.In(0);
+  const Argument dy = AsImage(r.In(0)), x = AsImage(r.In(1)), w = AsImage(r.In(2));
+  const KernelParams params = ConvParams(r, w);
+  const bool is_transposed = IsTransposed(r);
   const std::vector<bool> mask =
       r.attributes().Flags("output_mask", {true, true, r.num_outputs() > 2});
   Require(mask.size() == 3, "an output mask that is not of three");
   int output = 0;
-  if (mask[0]) r.Emit(KernelKind::kConvBackwardData, {dy, r.In(2)}, {r.Out(output++)}, params);
-  if (mask[1]) r.Emit(KernelKind::kConvBackwardFilter, {r.In(1), dy}, {r.Out(output++)}, params);
+  if (mask[0]) {
+    const Argument dx = AsImage(r.Out(output++));
+    r.Emit(is_transposed ? KernelKind::kConvForward : KernelKind::kConvBackwardData,
+           {dy, w},
+           {dx},
+           params);
+  }
+  if (mask[1]) {
+    const Argument dw = AsImage(r.Out(output++));
+    r.Emit(KernelKind::kConvBackwardFilter,
+           {is_transposed ? dy : x, is_transposed ? x : dy},
+           {dw},
+           params);
+  }
   if (mask[2]) r.EmitReduce(Function::kSum, dy, r.Out(output++), {0, 2, 3});
   Require(output == r.num_outputs(), "outputs that the output mask does not name");
 }
@@ -191,10 +233,9 @@ void LayerNormBackward(OpReader& r) {
          {AsNormalized(r.Out(0), shape), AsVector(r.Out(1)), AsVector(r.Out(2))});
 }
 
-// Rows along attribute "dim".
-Argument AlongDim(OpReader& r, const Argument& argument) {
+// Rows along an axis.
+Argument AlongDim(const Argument& argument, int dim) {
   const int rank = Rank(argument);
-  const int dim = OpReader::Axis(r.attributes().Int("dim"), rank);
   std::vector<int> order;
   for (int i = 0; i < rank; ++i) {
     if (i != dim) order.push_back(i);
@@ -203,12 +244,32 @@ Argument AlongDim(OpReader& r, const Argument& argument) {
   return AsRows(With(argument, Permute(argument.view, order)));
 }
 
-// (x) or (dy, y)
+// (x) or (dy, y). Where axes on both sides of the softmax's cannot be joined to rows (classes of
+// pixels), a call per index of those before it
 template <KernelKind kKind>
 void Softmax(OpReader& r) {
-  std::vector<Argument> inputs;
-  for (int i = 0; i < r.num_inputs(); ++i) inputs.push_back(AlongDim(r, r.In(i)));
-  r.Emit(kKind, std::move(inputs), {AlongDim(r, r.Out(0))});
+  const std::vector<int64_t> shape = r.Out(0).view.shape;
+  const int rank = Rank(r.Out(0)), dim = OpReader::Axis(r.attributes().Int("dim"), rank);
+  const int apart = dim == rank - 1 ? 0 : dim;  // axes whose indices have calls of their own
+  int64_t calls = 1;
+  for (int axis = 0; axis < apart; ++axis) calls *= shape[axis];
+  Require(calls <= 1024, "a softmax over an axis between many others");
+  for (int64_t call = 0; call < calls; ++call) {
+    const auto rows = [&](Argument argument) {
+      int64_t index = call;
+      for (int axis = apart - 1; axis >= 0; --axis) {
+        argument.view = Select(argument.view, axis, index % shape[axis]);
+        index /= shape[axis];
+      }
+      return AlongDim(argument, dim - apart);
+    };
+    std::vector<Argument> inputs;
+    for (int i = 0; i < r.num_inputs(); ++i) {
+      Require(r.In(i).view.shape == shape, "a softmax of another shape");
+      inputs.push_back(rows(r.In(i)));
+    }
+    r.Emit(kKind, std::move(inputs), {rows(r.Out(0))});
+  }
 }
 
 void RequireMeanLoss(OpReader& r) {
@@ -229,48 +290,6 @@ void NllLossBackward(OpReader& r) {
   r.Emit(KernelKind::kNllLossBackward, {r.In(0), r.In(2), r.In(3)}, {r.Out(0)});
 }
 
-// (a, b), or (a) with the scalar b as attribute "other"
-template <Function kFunction>
-void Binary(OpReader& r) {
-  const Attributes& attributes = r.attributes();
-  Require(attributes.Number("alpha", 1) == 1, "a scaled operand");
-  Require(!attributes.Has("rounding_mode"), "a rounded division");
-  if (r.num_inputs() == 1) {
-    r.EmitElementwise(kFunction, {r.In(0)}, r.Out(0), attributes.Number("other"));
-  } else {
-    r.EmitElementwise(kFunction, {r.In(0), r.In(1)}, r.Out(0));
-  }
-}
-
-// sigmoid_backward(dy, y), tanh_backward(dy, y)
-template <Function kFunction>
-void GradientOfResult(OpReader& r) {
-  r.EmitElementwise(kFunction, {r.In(1), r.In(0)}, r.Out(0));
-}
-
-// threshold_backward(dy, y)
-void ThresholdBackward(OpReader& r) {
-  r.EmitElementwise(
-      Function::kReluGrad, {r.In(0), r.In(1)}, r.Out(0), r.attributes().Number("threshold", 0));
-}
-
-bool IsTanhGelu(OpReader& r) {
-  const std::string how = r.attributes().Text("approximate", "none");
-  Require(how == "none" || how == "tanh", "an unknown approximation of GELU");
-  return how == "tanh";
-}
-
-// gelu(x)
-void Gelu(OpReader& r) {
-  r.EmitElementwise(IsTanhGelu(r) ? Function::kGeluTanh : Function::kGelu, {r.In(0)}, r.Out(0));
-}
-
-// gelu_backward(dy, x)
-void GeluBackward(OpReader& r) {
-  r.EmitElementwise(
-      IsTanhGelu(r) ? Function::kGeluTanhGrad : Function::kGeluGrad, {r.In(0), r.In(1)}, r.Out(0));
-}
-
 // native_dropout(x) -> y, mask
 void Dropout(OpReader& r) {
   KernelParams params;
@@ -285,74 +304,6 @@ void DropoutBackward(OpReader& r) {
   r.Emit(KernelKind::kDropoutBackward, {r.In(0), r.In(1)}, {r.Out(0)}, params);
 }
 
-// embedding(table, indices)
-void Embedding(OpReader& r) {
-  r.Emit(KernelKind::kGather, {r.In(0), AsVector(r.In(1))}, {AsRows(r.Out(0))});
-}
-
-// embedding_dense_backward(dy, indices)
-void EmbeddingBackward(OpReader& r) {
-  Require(r.attributes().Int("padding_idx", -1) == -1, "an embedding with padding");
-  Require(!r.attributes().Bool("scale_grad_by_freq", false), "gradients scaled by frequency");
-  KernelParams params;
-  params.alpha = 1;
-  params.zero_output = true;
-  r.Emit(KernelKind::kScatterAdd, {AsRows(r.In(0)), AsVector(r.In(1))}, {AsRows(r.Out(0))}, params);
-}
-
-// masked_fill(x, mask), value as attribute "value" or as a third input
-void MaskedFill(OpReader& r) {
-  const Argument out = r.Out(0);
-  KernelParams params;
-  std::vector<Argument> inputs{Spread(r.In(1), out)};
-  if (r.num_inputs() > 2) {
-    inputs.push_back(Spread(r.In(2), out));
-  } else {
-    params.alpha = r.attributes().Number("value");
-  }
-  inputs.push_back(Spread(r.In(0), out));
-  r.Emit(KernelKind::kSelect, std::move(inputs), {out}, params);
-}
-
-// cat(parts...)
-void Cat(OpReader& r) {
-  const Argument whole = r.Out(0);
-  const int axis = OpReader::Axis(r.attributes().Int("dim", 0), Rank(whole));
-  r.EmitParts(whole, r.Inputs(0, r.num_inputs()), axis, true);
-}
-
-// stack(parts...): each is one step along a new axis
-void Stack(OpReader& r) {
-  const Argument whole = r.Out(0);
-  const int axis = OpReader::Axis(r.attributes().Int("dim", 0), Rank(whole));
-  std::vector<Argument> windows;
-  for (int i = 0; i < r.num_inputs(); ++i) {
-    windows.push_back(With(whole, Select(whole.view, axis, i)));
-  }
-  r.Emit(KernelKind::kCopy, r.Inputs(0, r.num_inputs()), std::move(windows));
-}
-
-// clone(x), contiguous(x)
-void Clone(OpReader& r) {
-  r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
-}
-
-// copy(old, new)
-void Copy(OpReader& r) {
-  r.Emit(KernelKind::kCopy, {Spread(r.In(1), r.Out(0))}, {r.Out(0)});
-}
-
-// _to_copy(x)
-void ToCopy(OpReader& r) {
-  if (r.In(0).view.dtype == r.Out(0).view.dtype) return Clone(r);
-  r.EmitElementwise(Function::kCast, {r.In(0)}, r.Out(0));
-}
-
-// full(), full_like(x)
-void Full(OpReader& r) {
-  r.EmitFill(r.attributes().Number("fill_value"));
-}
-
 // sum(x), mean(x)
 template <Function kFunction>
 void Reduction(OpReader& r) {
@@ -361,107 +312,31 @@ void Reduction(OpReader& r) {
   r.EmitReduce(kFunction, x, r.Out(0), dims.empty() ? AllAxes(x) : dims);
 }
 
-// slice_backward(dy)
-void SliceBackward(OpReader& r) {
-  const Attributes& attributes = r.attributes();
-  const Argument out = r.Out(0), dy = r.In(0);
-  const int dim = OpReader::Axis(attributes.Int("dim"), Rank(out));
-  Require(Rank(dy) == Rank(out), "a slice of another rank");
-  int64_t start = attributes.Int("start", 0);
-  if (start < 0) start += out.view.shape[dim];
-  r.EmitZeroPadded(
-      dy, out, Slice(out.view, dim, start, dy.view.shape[dim], attributes.Int("step", 1)));
-}
-
-// select_backward(dy)
-void SelectBackward(OpReader& r) {
-  const Argument out = r.Out(0);
-  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(out));
-  const int index = OpReader::Axis(r.attributes().Int("index"), out.view.shape[dim]);
-  r.EmitZeroPadded(r.In(0), out, Select(out.view, dim, index));
-}
-
-// expand(x) and the like with an output of its own
-void SpreadCopy(OpReader& r) {
-  r.Emit(KernelKind::kCopy, {Spread(r.In(0), r.Out(0))}, {r.Out(0)});
-}
-
-// rand(), rand_like(x), uniform(x)
-void Random(OpReader& r) {
-  Require(r.attributes().Number("from", 0) == 0 && r.attributes().Number("to", 1) == 1,
-          "random numbers of another range");
-  r.Emit(KernelKind::kRandomUniform, {}, {r.Out(0)});
-}
-
 constexpr WorkRule kRules[] = {
     {"_log_softmax", Softmax<KernelKind::kLogSoftmax>},
     {"_log_softmax_backward_data", Softmax<KernelKind::kLogSoftmaxBackward>},
     {"_native_batch_norm_legit_functional", BatchNorm},
+    {"_safe_softmax", Softmax<KernelKind::kSoftmax>},
     {"_softmax", Softmax<KernelKind::kSoftmax>},
     {"_softmax_backward_data", Softmax<KernelKind::kSoftmaxBackward>},
-    {"_to_copy", ToCopy},
-    {"add", Binary<Function::kAdd>},
     {"addmm", Addmm},
     {"avg_pool2d", AvgPool},
     {"avg_pool2d_backward", AvgPoolBackward},
     {"bmm", Mm},
-    {"cat", Cat},
-    {"clone", Clone},
-    {"contiguous", Clone},
     {"convolution", Convolution},
     {"convolution_backward", ConvolutionBackward},
-    {"copy", Copy},
-    {"div", Binary<Function::kDiv>},
-    {"embedding", Embedding},
-    {"embedding_dense_backward", EmbeddingBackward},
-    {"exp", Unary<Function::kExp>},
-    {"expand_copy", SpreadCopy},
-    {"full", Full},
-    {"full_like", Full},
-    {"ge", Binary<Function::kGreaterEqual>},
-    {"gelu", Gelu},
-    {"gelu_backward", GeluBackward},
-    {"log", Unary<Function::kLog>},
-    {"masked_fill", MaskedFill},
     {"max_pool2d_with_indices", MaxPool},
     {"max_pool2d_with_indices_backward", MaxPoolBackward},
-    {"maximum", Binary<Function::kMaximum>},
     {"mean", Reduction<Function::kMean>},
-    {"minimum", Binary<Function::kMinimum>},
     {"mm", Mm},
-    {"mul", Binary<Function::kMul>},
     {"native_batch_norm_backward", BatchNormBackward},
     {"native_dropout", Dropout},
     {"native_dropout_backward", DropoutBackward},
     {"native_layer_norm", LayerNorm},
     {"native_layer_norm_backward", LayerNormBackward},
-    {"neg", Unary<Function::kNeg>},
-    {"new_full", Full},
-    {"new_ones", Constant<1>},
-    {"new_zeros", Constant<0>},
     {"nll_loss_backward", NllLossBackward},
     {"nll_loss_forward", NllLoss},
-    {"ones", Constant<1>},
-    {"ones_like", Constant<1>},
-    {"rand", Random},
-    {"rand_like", Random},
-    {"relu", Unary<Function::kRelu>},
-    {"rsub", Binary<Function::kReverseSub>},
-    {"select_backward", SelectBackward},
-    {"sigmoid", Unary<Function::kSigmoid>},
-    {"sigmoid_backward", GradientOfResult<Function::kSigmoidGrad>},
-    {"slice_backward", SliceBackward},
-    {"sqrt", Unary<Function::kSqrt>},
-    {"stack", Stack},
-    {"sub", Binary<Function::kSub>},
     {"sum", Reduction<Function::kSum>},
-    {"tanh", Unary<Function::kTanh>},
-    {"tanh_backward", GradientOfResult<Function::kTanhGrad>},
-    {"threshold_backward", ThresholdBackward},
-    {"uniform", Random},
-    {"where", Where},
-    {"zeros", Constant<0>},
-    {"zeros_like", Constant<0>},
 };
 
 }  // namespace

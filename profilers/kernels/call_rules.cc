@@ -131,6 +131,9 @@ std::string Elementwise(const KernelCall& call) {
     case FunctionTypes::kComparison:
       fits = in != DType::kBool && out == DType::kBool;
       break;
+    case FunctionTypes::kLogic:
+      fits = in == DType::kBool && out == DType::kBool;
+      break;
     case FunctionTypes::kCast:
       break;
   }

@@ -128,9 +128,11 @@ struct WorkRule {
   std::string_view name;
   OpRuleFunction emit;
 };
-/// The three tables, sorted by name. ATen's names are without "aten." and without overload
-/// ("add" for "aten.add.Tensor").
+/// The tables, each sorted by name. ATen's names are without "aten." and without overload ("add"
+/// for "aten.add.Tensor"); it has three tables, for the length of their files.
 std::span<const WorkRule> AtenWork();
+std::span<const WorkRule> AtenElementwise();
+std::span<const WorkRule> AtenMemory();
 std::span<const WorkRule> TensorFlowWork();
 std::span<const WorkRule> OptimizerWork();
 

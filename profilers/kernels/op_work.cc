@@ -28,10 +28,15 @@ const WorkRule* FindRule(std::span<const WorkRule> rules, std::string_view name)
 const WorkRule* FindRule(std::string_view kind) {
   const OpName op = ParseOpKind(kind);
   switch (op.origin) {
-    case OpOrigin::kAten: {
-      const WorkRule* rule = FindRule(internal::AtenWork(), op.name);
-      return rule != nullptr ? rule : FindRule(internal::AtenWork(), op.base);
-    }
+    case OpOrigin::kAten:
+      for (const std::string_view name : {op.name, op.base}) {
+        for (const auto table :
+             {internal::AtenWork(), internal::AtenElementwise(), internal::AtenMemory()}) {
+          const WorkRule* const rule = FindRule(table, name);
+          if (rule != nullptr) return rule;
+        }
+      }
+      return nullptr;
     case OpOrigin::kOptimizer:
       return FindRule(internal::OptimizerWork(), op.name);
     case OpOrigin::kTensorFlow:

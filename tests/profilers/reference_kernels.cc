@@ -64,7 +64,7 @@ double Sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
-double Evaluate(Function function, double a, double b, double threshold) {
+double Evaluate(Function function, double a, double b, double alpha) {
   // sqrt(2 / pi) (x + 0.044715 x^3) and its derivative
   const auto inner = [](double x) {
     return std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
@@ -84,22 +84,62 @@ double Evaluate(Function function, double a, double b, double threshold) {
       return std::min(a, b);
     case Function::kMaximum:
       return std::max(a, b);
+    case Function::kPow:
+      return std::pow(a, b);
+    case Function::kGreater:
+      return a > b ? 1 : 0;
     case Function::kGreaterEqual:
       return a >= b ? 1 : 0;
+    case Function::kLess:
+      return a < b ? 1 : 0;
+    case Function::kLessEqual:
+      return a <= b ? 1 : 0;
+    case Function::kEqual:
+      return a == b ? 1 : 0;
+    case Function::kNotEqual:
+      return a != b ? 1 : 0;
+    case Function::kAnd:
+      return a != 0 && b != 0 ? 1 : 0;
+    case Function::kOr:
+      return a != 0 || b != 0 ? 1 : 0;
+    case Function::kXor:
+      return (a != 0) != (b != 0) ? 1 : 0;
+    case Function::kNot:
+      return a != 0 ? 0 : 1;
     case Function::kNeg:
       return -a;
+    case Function::kAbs:
+      return std::abs(a);
+    case Function::kFloor:
+      return std::floor(a);
     case Function::kSqrt:
       return std::sqrt(a);
+    case Function::kRsqrt:
+      return 1 / std::sqrt(a);
     case Function::kExp:
       return std::exp(a);
     case Function::kLog:
       return std::log(a);
+    case Function::kSin:
+      return std::sin(a);
+    case Function::kCos:
+      return std::cos(a);
+    case Function::kErf:
+      return std::erf(a);
     case Function::kCast:
       return a;
     case Function::kRelu:
       return std::max(a, 0.0);
     case Function::kReluGrad:
-      return b > threshold ? a : 0;
+      return b > alpha ? a : 0;
+    case Function::kLeakyRelu:
+      return a > 0 ? a : b * a;
+    case Function::kLeakyReluGrad:
+      return b > 0 ? a : alpha * a;
+    case Function::kElu:
+      return a > 0 ? a : b * (std::exp(a) - 1);
+    case Function::kEluGrad:
+      return b > 0 ? a : alpha * a * std::exp(b);
     case Function::kSigmoid:
       return Sigmoid(a);
     case Function::kSigmoidGrad:
@@ -119,6 +159,22 @@ double Evaluate(Function function, double a, double b, double threshold) {
       const double slope = std::sqrt(2 / std::numbers::pi) * (1 + 3 * 0.044715 * b * b);
       return a * (0.5 * (1 + t) + 0.5 * b * (1 - t * t) * slope);
     }
+    case Function::kSilu:
+      return a * Sigmoid(a);
+    case Function::kSiluGrad:
+      return a * (Sigmoid(b) + b * Sigmoid(b) * (1 - Sigmoid(b)));
+    case Function::kSoftplus:
+      return std::log(1 + std::exp(a));
+    case Function::kSoftplusGrad:
+      return a * Sigmoid(b);
+    case Function::kHardSigmoid:
+      return std::clamp((a + 3) / 6, 0.0, 1.0);
+    case Function::kHardSigmoidGrad:
+      return std::abs(b) < 3 ? a / 6 : 0;
+    case Function::kHardSwish:
+      return a * std::clamp((a + 3) / 6, 0.0, 1.0);
+    case Function::kHardSwishGrad:
+      return b < -3 ? 0 : b > 3 ? a : a * (2 * b + 3) / 6;
     case Function::kNone:
     case Function::kSum:
     case Function::kMean:

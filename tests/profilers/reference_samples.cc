@@ -350,6 +350,7 @@ void MakeElementwise(Builder& b, Function function) {
   }
   if (in != DType::kF32) b.params().alpha = b.Int(1, 3);
   if (compares) out = DType::kBool;
+  if (description.types == FunctionTypes::kLogic) in = out = DType::kBool;
   if (description.types == FunctionTypes::kCast) {
     in = kTypes[b.Int(0, 3)];
     out = kTypes[b.Int(0, 3)];
@@ -614,6 +615,8 @@ std::vector<double> RandomValues(const KernelCall& call, size_t position, Rng& r
   const TensorView& view = call.inputs[position].view;
   const bool is_cast =
       call.kind == KernelKind::kElementwise && call.params.function == Function::kCast;
+  const bool compares = call.kind == KernelKind::kElementwise &&
+                        DescriptionOf(call.params.function).types == FunctionTypes::kComparison;
   const bool is_max_pool =
       call.kind == KernelKind::kMaxPoolForward || call.kind == KernelKind::kMaxPoolBackward;
   const ArgumentRule& rule = DescriptionOf(call.kind).inputs.RuleOf(position, call.inputs.size());
@@ -631,6 +634,8 @@ std::vector<double> RandomValues(const KernelCall& call, size_t position, Rng& r
       value = UniformInt(rng, 2);
     } else if (rule.type == TypeRule::kIndex) {
       value = UniformInt(rng, static_cast<int>(range)) - std::floor(static_cast<double>(range) / 2);
+    } else if (compares) {  // with ties
+      value = UniformInt(rng, 9) - 4;
     } else if (view.dtype != DType::kF32) {
       value = UniformInt(rng, 201) - 100;
     } else if (MustBePositive(call, rule, position)) {
@@ -638,7 +643,9 @@ std::vector<double> RandomValues(const KernelCall& call, size_t position, Rng& r
     } else if (is_cast) {
       value = 200 * unit - 100;
     } else if (is_max_pool && position == 0) {
-      value = std::floor(8 * unit) / 4 - 1;  // with ties
+      value = std::floor(8 * unit) / 4 - 1;              // with ties
+    } else if (call.kind == KernelKind::kElementwise) {  // every piece of an activation
+      value = 10 * unit - 5;
     } else {
       value = 2 * unit - 1;
     }

@@ -1,71 +1,14 @@
-// Elementwise functions over strided views: own loops for arithmetic, which run at the speed of
-// memory. Exponentials and their like are in mathematics.cc.
+// Elementwise functions over strided views: arithmetic, casts and selection in own loops, which run
+// at the speed of memory. The others are in comparisons.cc, float_functions.cc and mathematics.cc.
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "profilers/cpu/kernels/loops.h"
+#include "profilers/cpu/kernels/rows.h"
 #include "profilers/cpu/kernels/view_kernel.h"
 
 namespace emplace::cpu {
 namespace {
-
-// One row of y = f(inputs): strides in elements of each view's own type.
-struct Row {
-  void* y;
-  std::int64_t y_stride;
-  std::array<const void*, 3> in;       // nullptr: missing
-  std::array<std::int64_t, 3> stride;  // of the inputs
-  std::int64_t count;
-  double alpha;
-};
-
-// Only these row functions know types, so that the walk over the rows is compiled just once.
-using RowFunction = void (*)(const Row& row);
-
-// y = f(a)
-template <typename A, typename Y, typename F>
-void UnaryRow(const Row& row) {
-  Vectorised([&] {
-    const A* const a = static_cast<const A*>(row.in[0]);
-    Y* const y = static_cast<Y*>(row.y);
-    if (row.y_stride == 1 && row.stride[0] == 1) {
-#pragma omp simd
-      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i]);
-    } else {
-      for (std::int64_t i = 0; i < row.count; ++i) y[i * row.y_stride] = F()(a[i * row.stride[0]]);
-    }
-  });
-}
-
-// y = f(a, b, alpha), where a missing b is alpha; broadcast and dense operands have loops of their
-// own.
-template <typename A, typename B, typename Y, typename F>
-void BinaryRow(const Row& row) {
-  Vectorised([&] {
-    const B alpha = static_cast<B>(row.alpha);
-    const A* const a = static_cast<const A*>(row.in[0]);
-    const B* const b = row.in[1] != nullptr ? static_cast<const B*>(row.in[1]) : &alpha;
-    Y* const y = static_cast<Y*>(row.y);
-    const std::int64_t a_stride = row.stride[0], b_stride = row.stride[1];
-    if (row.y_stride == 1 && a_stride == 1 && b_stride == 1) {
-#pragma omp simd
-      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i], b[i], alpha);
-    } else if (row.y_stride == 1 && a_stride == 1 && b_stride == 0) {
-      const B scalar = *b;
-#pragma omp simd
-      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i], scalar, alpha);
-    } else if (row.y_stride == 1 && a_stride == 0 && b_stride == 1) {
-      const A scalar = *a;
-#pragma omp simd
-      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(scalar, b[i], alpha);
-    } else {
-      for (std::int64_t i = 0; i < row.count; ++i)
-        y[i * row.y_stride] = F()(a[i * a_stride], b[i * b_stride], alpha);
-    }
-  });
-}
 
 // y = condition ? yes : no
 template <typename T>
@@ -86,45 +29,6 @@ void SelectRow(const Row& row) {
   });
 }
 
-template <std::size_t kViews>
-std::unique_ptr<ViewKernel> MakeRowsOf(const KernelCall& call, int threads, RowFunction function) {
-  std::array<const TensorView*, kViews> views{&call.outputs[0].view};
-  std::array<std::int64_t, kViews> bytes{SizeOf(call.outputs[0].view.dtype)};
-  for (std::size_t v = 1; v < kViews; ++v) {
-    views[v] = &call.inputs[v - 1].view;
-    bytes[v] = SizeOf(views[v]->dtype);
-  }
-  const double alpha = call.params.alpha;
-  return MakeKernel([loops = MergeLoops(views), bytes, alpha, threads, function](
-                        void* const* in, void* const* out, void*) {
-    ForEachRow<kViews>(loops, threads, [&](const auto& at, std::int64_t count) {
-      Row row{At(out[0], at[0] * bytes[0]), loops.row_stride(0), {}, {}, count, alpha};
-      for (std::size_t v = 1; v < kViews; ++v) {
-        row.in[v - 1] = At(in[v - 1], at[v] * bytes[v]);
-        row.stride[v - 1] = loops.row_stride(static_cast<int>(v));
-      }
-      function(row);
-    });
-  });
-}
-
-// The kernel that applies `function` to every row of its one output and its inputs.
-std::unique_ptr<ViewKernel> MakeRows(const KernelCall& call, int threads, RowFunction function) {
-  switch (call.inputs.size()) {
-    case 1:
-      return MakeRowsOf<2>(call, threads, function);
-    case 2:
-      return MakeRowsOf<3>(call, threads, function);
-    default:
-      return MakeRowsOf<4>(call, threads, function);
-  }
-}
-
-// The function of a list for `dtype`: f32, i32, i64, bool.
-RowFunction OfType(DType dtype, const std::array<RowFunction, 4>& functions) {
-  return functions[static_cast<std::size_t>(dtype)];
-}
-
 template <typename F>
 std::unique_ptr<ViewKernel> MakeArithmetic(const KernelCall& call, int threads, F) {
   return MakeRows(call,
@@ -136,9 +40,8 @@ std::unique_ptr<ViewKernel> MakeArithmetic(const KernelCall& call, int threads, 
                           nullptr}));
 }
 
-std::unique_ptr<ViewKernel> MakeNegative(const KernelCall& call, int threads) {
-  constexpr auto kNegative = [](auto a) { return -a; };
-  using F = decltype(kNegative);
+template <typename F>
+std::unique_ptr<ViewKernel> MakeNumbers(const KernelCall& call, int threads, F) {
   return MakeRows(call,
                   threads,
                   OfType(call.inputs[0].view.dtype,
@@ -146,30 +49,6 @@ std::unique_ptr<ViewKernel> MakeNegative(const KernelCall& call, int threads) {
                           &UnaryRow<std::int32_t, std::int32_t, F>,
                           &UnaryRow<std::int64_t, std::int64_t, F>,
                           nullptr}));
-}
-
-template <typename F>
-std::unique_ptr<ViewKernel> MakeUnaryF32(const KernelCall& call, int threads, F) {
-  return MakeRows(call, threads, &UnaryRow<float, float, F>);
-}
-
-template <typename F>
-std::unique_ptr<ViewKernel> MakeBinaryF32(const KernelCall& call, int threads, F) {
-  return MakeRows(call, threads, &BinaryRow<float, float, float, F>);
-}
-
-std::unique_ptr<ViewKernel> MakeGreaterEqual(const KernelCall& call, int threads) {
-  constexpr auto kGreaterEqual = [](auto a, auto b, auto) {
-    return static_cast<std::uint8_t>(a >= b);
-  };
-  using F = decltype(kGreaterEqual);
-  return MakeRows(call,
-                  threads,
-                  OfType(call.inputs[0].view.dtype,
-                         {&BinaryRow<float, float, std::uint8_t, F>,
-                          &BinaryRow<std::int32_t, std::int32_t, std::uint8_t, F>,
-                          &BinaryRow<std::int64_t, std::int64_t, std::uint8_t, F>,
-                          &BinaryRow<std::uint8_t, std::uint8_t, std::uint8_t, F>}));
 }
 
 template <typename Y>
@@ -250,31 +129,27 @@ std::unique_ptr<ViewKernel> MakeElementwise(const KernelCall& call, int threads)
       return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return b - a; });
     case Function::kMul:
       return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return a * b; });
-    case Function::kDiv:
-      return MakeBinaryF32(call, threads, [](float a, float b, float) { return a / b; });
     case Function::kMinimum:
       return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return b < a ? b : a; });
     case Function::kMaximum:
       return MakeArithmetic(call, threads, [](auto a, auto b, auto) { return a < b ? b : a; });
     case Function::kNeg:
-      return MakeNegative(call, threads);
-    case Function::kGreaterEqual:
-      return MakeGreaterEqual(call, threads);
-    case Function::kSqrt:
-      return MakeUnaryF32(call, threads, [](float a) { return std::sqrt(a); });
+      return MakeNumbers(call, threads, [](auto a) { return -a; });
+    case Function::kAbs:
+      return MakeNumbers(call, threads, [](auto a) { return a < 0 ? -a : a; });
     case Function::kCast:
       return MakeCast(call, threads);
-    case Function::kRelu:
-      return MakeUnaryF32(call, threads, [](float a) { return a > 0 ? a : 0; });
-    case Function::kReluGrad:
-      return MakeBinaryF32(
-          call, threads, [](float dy, float b, float threshold) { return b > threshold ? dy : 0; });
-    case Function::kSigmoidGrad:
-      return MakeBinaryF32(
-          call, threads, [](float y, float dy, float) { return dy * y * (1 - y); });
-    case Function::kTanhGrad:
-      return MakeBinaryF32(
-          call, threads, [](float y, float dy, float) { return dy * (1 - y * y); });
+    case Function::kGreater:
+    case Function::kGreaterEqual:
+    case Function::kLess:
+    case Function::kLessEqual:
+    case Function::kEqual:
+    case Function::kNotEqual:
+    case Function::kAnd:
+    case Function::kOr:
+    case Function::kXor:
+    case Function::kNot:
+      return MakeComparison(call, threads);
     case Function::kExp:
     case Function::kLog:
     case Function::kSigmoid:
@@ -283,14 +158,14 @@ std::unique_ptr<ViewKernel> MakeElementwise(const KernelCall& call, int threads)
     case Function::kGeluGrad:
     case Function::kGeluTanh:
     case Function::kGeluTanhGrad:
+    case Function::kSilu:
+    case Function::kSiluGrad:
+    case Function::kSoftplus:
+    case Function::kSoftplusGrad:
       return MakeMathematics(call, threads);
-    case Function::kNone:
-    case Function::kSum:
-    case Function::kMean:
-    case Function::kHalfSumOfSquares:
-      break;
+    default:
+      return MakeFloatFunction(call, threads);
   }
-  Refuse(call, "\"" + std::string(ToString(function)) + "\" is no elementwise function");
 }
 
 std::unique_ptr<ViewKernel> MakeSelect(const KernelCall& call, int threads) {

@@ -6,6 +6,9 @@
 namespace emplace::cpu {
 namespace {
 
+// oneDNN's `alpha`: of swish the factor in x sigmoid(factor x); the other functions have none.
+constexpr float kScale = 1;
+
 // oneDNN's vector mathematics on one dense run.
 dnnl::algorithm OnednnAlgorithm(Function function) {
   switch (function) {
@@ -23,6 +26,12 @@ dnnl::algorithm OnednnAlgorithm(Function function) {
     case Function::kGeluTanh:
     case Function::kGeluTanhGrad:
       return dnnl::algorithm::eltwise_gelu_tanh;
+    case Function::kSilu:
+    case Function::kSiluGrad:
+      return dnnl::algorithm::eltwise_swish;
+    case Function::kSoftplus:
+    case Function::kSoftplusGrad:
+      return dnnl::algorithm::eltwise_soft_relu;
     default:
       return dnnl::algorithm::undef;
   }
@@ -31,7 +40,7 @@ dnnl::algorithm OnednnAlgorithm(Function function) {
 std::unique_ptr<ViewKernel> MakeOnednnForward(dnnl::algorithm algorithm, std::int64_t n) {
   const dnnl::memory::desc line({n}, kOnednnF32, dnnl::memory::format_tag::x);
   const dnnl::eltwise_forward::primitive_desc desc(
-      {dnnl::prop_kind::forward_inference, algorithm, line, 0.F, 0.F},
+      {dnnl::prop_kind::forward_inference, algorithm, line, kScale, 0.F},
       OnednnAttributes(),
       OnednnEngine());
   auto program = std::make_unique<OnednnProgram>();
@@ -45,11 +54,11 @@ std::unique_ptr<ViewKernel> MakeOnednnForward(dnnl::algorithm algorithm, std::in
 std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::int64_t n) {
   const dnnl::memory::desc line({n}, kOnednnF32, dnnl::memory::format_tag::x);
   const dnnl::eltwise_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, algorithm, line, 0.F, 0.F},
+      {dnnl::prop_kind::forward_training, algorithm, line, kScale, 0.F},
       OnednnAttributes(),
       OnednnEngine());
   const dnnl::eltwise_backward::primitive_desc desc(
-      {algorithm, line, line, 0.F, 0.F}, OnednnAttributes(), OnednnEngine(), forward);
+      {algorithm, line, line, kScale, 0.F}, OnednnAttributes(), OnednnEngine(), forward);
   auto program = std::make_unique<OnednnProgram>();
   program->Append(dnnl::eltwise_backward(desc),
                   desc,
@@ -62,8 +71,7 @@ std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::i
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads) {
-  const bool is_grad = call.params.function == Function::kGeluGrad ||
-                       call.params.function == Function::kGeluTanhGrad;
+  const bool is_grad = call.inputs.size() == 2;  // dy, x
   const std::int64_t n = call.outputs[0].view.num_elements();
   // Packed unless all views are one and the same dense run, in whatever order.
   std::vector<const TensorView*> views{&call.outputs[0].view};

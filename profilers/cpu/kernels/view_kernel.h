@@ -50,9 +50,9 @@ std::unique_ptr<ViewKernel> MakeKernel(Function run, std::int64_t scratch_bytes 
 using Factory = std::unique_ptr<ViewKernel>(const KernelCall& call, int threads);
 
 Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, MakeSoftmax,
-    MakeSparseCrossEntropy, MakeNllLoss, MakeElementwise, MakeMathematics, MakeSelect, MakeDropout,
-    MakeRandomUniform, MakeFill, MakeReduce, MakeGather, MakeScatterAdd, MakeCopy, MakeOptimizer,
-    MakeProxy;
+    MakeSparseCrossEntropy, MakeNllLoss, MakeElementwise, MakeComparison, MakeFloatFunction,
+    MakeMathematics, MakeSelect, MakeDropout, MakeRandomUniform, MakeFill, MakeReduce, MakeGather,
+    MakeScatterAdd, MakeCopy, MakeOptimizer, MakeProxy;
 
 /// A call for a kernel that is part of another kernel. Argument i of either side is tensor i.
 KernelCall PartCall(KernelKind kind,

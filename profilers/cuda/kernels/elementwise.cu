@@ -28,6 +28,17 @@ __device__ inline T GeluInnerSlope(T x) {
 }
 
 template <class T>
+__device__ inline T Logistic(T x) {
+  return T(1) / (T(1) + std::exp(-x));
+}
+
+template <class T>
+__device__ inline T HardSigmoid(T x) {
+  const T y = x + T(3);
+  return (y < T(0) ? T(0) : y > T(6) ? T(6) : y) / T(6);
+}
+
+template <class T>
 __device__ inline T Evaluate(Function function, T a, T b, T alpha) {
   switch (function) {
     case Function::kAdd:
@@ -44,22 +55,62 @@ __device__ inline T Evaluate(Function function, T a, T b, T alpha) {
       return a < b ? a : b;
     case Function::kMaximum:
       return a > b ? a : b;
+    case Function::kPow:
+      return b == T(2) ? a * a : b == T(3) ? a * a * a : std::pow(a, b);
+    case Function::kGreater:
+      return a > b ? T(1) : T(0);
     case Function::kGreaterEqual:
       return a >= b ? T(1) : T(0);
+    case Function::kLess:
+      return a < b ? T(1) : T(0);
+    case Function::kLessEqual:
+      return a <= b ? T(1) : T(0);
+    case Function::kEqual:
+      return a == b ? T(1) : T(0);
+    case Function::kXor:  // a second operand that is no tensor may be any number
+      return (a != T(0)) != (b != T(0)) ? T(1) : T(0);
+    case Function::kNotEqual:
+      return a != b ? T(1) : T(0);
+    case Function::kAnd:
+      return a != T(0) && b != T(0) ? T(1) : T(0);
+    case Function::kOr:
+      return a != T(0) || b != T(0) ? T(1) : T(0);
+    case Function::kNot:
+      return a == T(0) ? T(1) : T(0);
     case Function::kNeg:
       return -a;
+    case Function::kAbs:
+      return a < T(0) ? -a : a;
+    case Function::kFloor:
+      return std::floor(a);
     case Function::kSqrt:
       return std::sqrt(a);
+    case Function::kRsqrt:
+      return T(1) / std::sqrt(a);
     case Function::kExp:
       return std::exp(a);
     case Function::kLog:
       return std::log(a);
+    case Function::kSin:
+      return std::sin(a);
+    case Function::kCos:
+      return std::cos(a);
+    case Function::kErf:
+      return std::erf(a);
     case Function::kRelu:
       return a > T(0) ? a : T(0);
     case Function::kReluGrad:
       return b > alpha ? a : T(0);
+    case Function::kLeakyRelu:
+      return a > T(0) ? a : b * a;
+    case Function::kLeakyReluGrad:
+      return b > T(0) ? a : alpha * a;
+    case Function::kElu:
+      return a > T(0) ? a : b * std::expm1(a);
+    case Function::kEluGrad:
+      return b > T(0) ? a : a * alpha * std::exp(b);
     case Function::kSigmoid:
-      return T(1) / (T(1) + std::exp(-a));
+      return Logistic(a);
     case Function::kSigmoidGrad:
       return b * a * (T(1) - a);
     case Function::kTanh:
@@ -76,6 +127,24 @@ __device__ inline T Evaluate(Function function, T a, T b, T alpha) {
       const T t = std::tanh(GeluInner(b));
       return a * T(0.5) * (T(1) + t + b * (T(1) - t * t) * GeluInnerSlope(b));
     }
+    case Function::kSilu:
+      return a * Logistic(a);
+    case Function::kSiluGrad: {
+      const T s = Logistic(b);
+      return a * s * (T(1) + b * (T(1) - s));
+    }
+    case Function::kSoftplus:  // log(1 + exp(a)) = max(a, 0) + log(1 + exp(-|a|)), without overflow
+      return (a > T(0) ? a : T(0)) + std::log1p(std::exp(a > T(0) ? -a : a));
+    case Function::kSoftplusGrad:
+      return a * Logistic(b);
+    case Function::kHardSigmoid:
+      return HardSigmoid(a);
+    case Function::kHardSigmoidGrad:
+      return b > T(-3) && b < T(3) ? a / T(6) : T(0);
+    case Function::kHardSwish:
+      return a * HardSigmoid(a);
+    case Function::kHardSwishGrad:
+      return b < T(-3) ? T(0) : b > T(3) ? a : a * (b / T(3) + T(0.5));
     default:  // kCast; reductions are refused before
       return a;
   }

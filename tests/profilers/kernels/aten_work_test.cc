@@ -95,6 +95,84 @@ TEST_CASE("convolution_backward: adjoint to convolution, with groups, padding, d
   }
 }
 
+TEST_CASE("a transposed convolution is the adjoint of the plain one; its gradients") {
+  Rng rng(6);
+  for (int trial = 0; trial < 20; ++trial) {
+    CAPTURE(trial);
+    const int groups = 1 + UniformInt(rng, 2), stride = 1 + UniformInt(rng, 2),
+              padding = UniformInt(rng, 2), dilation = 1 + UniformInt(rng, 2),
+              more = UniformInt(rng, stride);  // output_padding
+    const Shape x{2, 3 * groups, 4, 5}, w{3 * groups, 2, 3, 2}, k{2 * groups};
+    const auto size = [&](int64_t windows, int64_t window) {
+      return (windows - 1) * stride - 2 * padding + dilation * (window - 1) + more + 1;
+    };
+    const Shape y{2, k[0], size(4, 3), size(5, 2)};
+    const std::string geometry = fmt::format(
+        R"("stride": [{0}, {0}], "padding": [{1}, {1}], "dilation": [{2}, {2}], "groups": {3},
+           "output_padding": [{4}, {4}])",
+        stride,
+        padding,
+        dilation,
+        groups,
+        more);
+    const std::string transposed = geometry + R"(, "transposed": true)";
+    const auto convolve = [&](const Values& a, const Values& b, const Values& c) {
+      return RunOp("aten.convolution", "{" + transposed + "}", {{x, a}, {w, b}, {k, c}}, {y})[0];
+    };
+    const Values a = RandomValues(x, rng), b = RandomValues(w, rng), c = RandomValues(k, rng),
+                 dy = RandomValues(y, rng), zero_x(a.size(), 0), zero_k(c.size(), 0);
+    // <transposed(a), dy> = <a, plain(dy)>
+    const double product = Dot(convolve(a, b, zero_k), dy);
+    const Values plain = RunOp("aten.convolution", "{" + geometry + "}", {{y, dy}, {w, b}}, {x})[0];
+    CHECK(Dot(plain, a) == doctest::Approx(product).epsilon(1e-4).scale(1));
+    const auto gradients = RunOp("aten.convolution_backward",
+                                 "{" + transposed + R"(, "output_mask": [true, true, true]})",
+                                 {{y, dy}, {x, a}, {w, b}},
+                                 {x, w, k});
+    CHECK(Dot(gradients[0], a) == doctest::Approx(product).epsilon(1e-4).scale(1));
+    CHECK(Dot(gradients[1], b) == doctest::Approx(product).epsilon(1e-4).scale(1));
+    CHECK(Dot(gradients[2], c) ==
+          doctest::Approx(Dot(convolve(zero_x, b, c), dy)).epsilon(1e-4).scale(1));
+  }
+}
+
+TEST_CASE("a convolution over a line, and its gradients") {
+  // Windows of 2, stride 2, padding 1 over 1 2 3: [0 1] [2 3] with w = 1, 10 and bias 5.
+  const std::string line = R"({"stride": [2], "padding": [1], "dilation": [1]})";
+  CheckNear(RunOp("aten.convolution",
+                  line,
+                  {{{1, 1, 3}, {1, 2, 3}}, {{1, 1, 2}, {1, 10}}, {{1}, {5}}},
+                  {{1, 1, 2}})[0],
+            {15, 37});
+  const auto gradients = RunOp("aten.convolution_backward",
+                               line,
+                               {{{1, 1, 2}, {1, 2}}, {{1, 1, 3}, {1, 2, 3}}, {{1, 1, 2}, {1, 10}}},
+                               {{1, 1, 3}, {1, 1, 2}, {1}});
+  CheckNear(gradients[0], {10, 2, 20});
+  CheckNear(gradients[1], {2 * 2, 1 + 2 * 3});
+  CheckNear(gradients[2], {3});
+}
+
+TEST_CASE("softmax over classes that lie apart: images, and an axis in front") {
+  Rng rng(3);
+  const Shape shape{2, 3, 2, 2};
+  const Values x = RandomValues(shape, rng);
+  for (const int dim : {0, 1, 2, 3, -3}) {
+    CAPTURE(dim);
+    const Values y =
+        RunOp("aten._softmax", fmt::format(R"({{"dim": {}}})", dim), {{shape, x}}, {shape})[0];
+    const size_t axis = dim < 0 ? dim + 4 : dim;
+    size_t step = 1;
+    for (size_t i = axis + 1; i < 4; ++i) step *= shape[i];
+    for (size_t i = 0; i < x.size(); ++i) {
+      const size_t first = i - i / step % shape[axis] * step;
+      double sum = 0;
+      for (int64_t j = 0; j < shape[axis]; ++j) sum += std::exp(x[first + j * step]);
+      CHECK(y[i] == doctest::Approx(std::exp(x[i]) / sum).epsilon(1e-5));
+    }
+  }
+}
+
 TEST_CASE("pooling") {
   // Windows of 2 with stride 2 and padding 1 over 3 x 3 = 1 .. 9: [0, 0] sees 1 only.
   const Values x{1, 2, 3, 4, 5, 6, 7, 8, 9};

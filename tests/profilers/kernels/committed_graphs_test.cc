@@ -1,5 +1,5 @@
-// Every op of every committed graph: kernels for all but the named kinds, as many FLOPs as the graph
-// says, and no view outside of its storage.
+// Every op of every committed graph: kernels for all but the named kinds, as many FLOPs as the
+// graph says, and no view outside of its storage.
 
 #include <algorithm>
 #include <filesystem>

@@ -48,10 +48,10 @@ TEST_CASE("why an op is a proxy") {
                {{1, 4, 4, 1}}),
            "a padding other than SAME, VALID and EXPLICIT");
   CHECK_EQ(Why("aten.convolution",
-               R"({"transposed": true})",
-               {{1, 1, 4, 4}, {1, 1, 1, 1}},
-               {{1, 1, 4, 4}}),
-           "a transposed convolution");
+               R"({"stride": [1]})",
+               {{1, 1, 4, 4, 4}, {1, 1, 1, 1, 1}},
+               {{1, 1, 4, 4, 4}}),
+           "a convolution that is not over [h, w]");
   CHECK_EQ(Why("aten.add", R"({"alpha": 2})", {{4}, {4}}, {{4}}), "a scaled operand");
   CHECK_EQ(Why("aten.add", "", {{4}, {4}}, {{4}}), "");
   CHECK_EQ(Why("aten.add.Tensor", "", {{4}, {4}}, {{4}}), "");

@@ -1,0 +1,77 @@
+// Functions of f32 in own loops: those of arithmetic alone, which the compiler vectorises, and a
+// few that are rare.
+
+#include <algorithm>
+#include <cmath>
+
+#include "profilers/cpu/kernels/rows.h"
+
+namespace emplace::cpu {
+namespace {
+
+// Squares and cubes, the powers of norms and GELU, are products.
+std::unique_ptr<ViewKernel> MakePow(const KernelCall& call, int threads) {
+  if (call.inputs.size() == 1 && call.params.alpha == 2) {
+    return MakeUnaryF32(call, threads, [](float a) { return a * a; });
+  }
+  if (call.inputs.size() == 1 && call.params.alpha == 3) {
+    return MakeUnaryF32(call, threads, [](float a) { return a * a * a; });
+  }
+  return MakeBinaryF32(call, threads, [](float a, float b, float) { return std::pow(a, b); });
+}
+
+}  // namespace
+
+std::unique_ptr<ViewKernel> MakeFloatFunction(const KernelCall& call, int threads) {
+  const auto unary = [&](auto f) { return MakeUnaryF32(call, threads, f); };
+  const auto binary = [&](auto f) { return MakeBinaryF32(call, threads, f); };
+  switch (call.params.function) {
+    case Function::kDiv:
+      return binary([](float a, float b, float) { return a / b; });
+    case Function::kSqrt:
+      return unary([](float a) { return std::sqrt(a); });
+    case Function::kRsqrt:
+      return unary([](float a) { return 1 / std::sqrt(a); });
+    case Function::kPow:
+      return MakePow(call, threads);
+    case Function::kFloor:
+      return unary([](float a) { return std::floor(a); });
+    case Function::kSin:
+      return unary([](float a) { return std::sin(a); });
+    case Function::kCos:
+      return unary([](float a) { return std::cos(a); });
+    case Function::kErf:
+      return unary([](float a) { return std::erf(a); });
+    case Function::kRelu:
+      return unary([](float a) { return a > 0 ? a : 0; });
+    case Function::kReluGrad:
+      return binary([](float dy, float b, float threshold) { return b > threshold ? dy : 0; });
+    case Function::kSigmoidGrad:
+      return binary([](float y, float dy, float) { return dy * y * (1 - y); });
+    case Function::kTanhGrad:
+      return binary([](float y, float dy, float) { return dy * (1 - y * y); });
+    case Function::kHardSigmoid:
+      return unary([](float a) { return std::clamp(a + 3, 0.F, 6.F) / 6; });
+    case Function::kHardSigmoidGrad:
+      return binary([](float dy, float x, float) { return x > -3 && x < 3 ? dy / 6 : 0; });
+    case Function::kHardSwish:
+      return unary([](float a) { return a * std::clamp(a + 3, 0.F, 6.F) / 6; });
+    case Function::kHardSwishGrad:
+      return binary([](float dy, float x, float) {
+        return x < -3 ? 0 : x > 3 ? dy : dy * (x / 3 + 0.5F);
+      });
+    case Function::kLeakyRelu:
+      return binary([](float a, float slope, float) { return a > 0 ? a : slope * a; });
+    case Function::kLeakyReluGrad:
+      return binary([](float dy, float x, float slope) { return x > 0 ? dy : slope * dy; });
+    case Function::kElu:
+      return binary([](float a, float scale, float) { return a > 0 ? a : scale * std::expm1(a); });
+    case Function::kEluGrad:
+      return binary(
+          [](float dy, float x, float scale) { return x > 0 ? dy : dy * scale * std::exp(x); });
+    default:
+      Refuse(call, "no code for \"" + std::string(ToString(call.params.function)) + "\"");
+  }
+}
+
+}  // namespace emplace::cpu

@@ -1,0 +1,91 @@
+#pragma once
+
+// Elementwise functions in own loops: a function of one row, which knows the types, applied to
+// every row of a call's views.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "profilers/cpu/kernels/simd.h"
+#include "profilers/cpu/kernels/view_kernel.h"
+
+namespace emplace::cpu {
+
+/// One row of y = f(inputs): strides in elements of each view's own type.
+struct Row {
+  void* y;
+  std::int64_t y_stride;
+  std::array<const void*, 3> in;       // nullptr: missing
+  std::array<std::int64_t, 3> stride;  // of the inputs
+  std::int64_t count;
+  double alpha;
+};
+
+/// Only these row functions know types, so that the walk over the rows is compiled just once.
+using RowFunction = void (*)(const Row& row);
+
+/// y = f(a)
+template <typename A, typename Y, typename F>
+void UnaryRow(const Row& row) {
+  Vectorised([&] {
+    const A* const a = static_cast<const A*>(row.in[0]);
+    Y* const y = static_cast<Y*>(row.y);
+    if (row.y_stride == 1 && row.stride[0] == 1) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i]);
+    } else {
+      for (std::int64_t i = 0; i < row.count; ++i) y[i * row.y_stride] = F()(a[i * row.stride[0]]);
+    }
+  });
+}
+
+/// y = f(a, b, alpha), where a missing b is alpha; broadcast and dense operands have loops of their
+/// own.
+template <typename A, typename B, typename Y, typename F>
+void BinaryRow(const Row& row) {
+  Vectorised([&] {
+    const B alpha = static_cast<B>(row.alpha);
+    const A* const a = static_cast<const A*>(row.in[0]);
+    const B* const b = row.in[1] != nullptr ? static_cast<const B*>(row.in[1]) : &alpha;
+    Y* const y = static_cast<Y*>(row.y);
+    const std::int64_t a_stride = row.stride[0], b_stride = row.stride[1];
+    if (row.y_stride == 1 && a_stride == 1 && b_stride == 1) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i], b[i], alpha);
+    } else if (row.y_stride == 1 && a_stride == 1 && b_stride == 0) {
+      const B scalar = *b;
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(a[i], scalar, alpha);
+    } else if (row.y_stride == 1 && a_stride == 0 && b_stride == 1) {
+      const A scalar = *a;
+#pragma omp simd
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = F()(scalar, b[i], alpha);
+    } else {
+      for (std::int64_t i = 0; i < row.count; ++i)
+        y[i * row.y_stride] = F()(a[i * a_stride], b[i * b_stride], alpha);
+    }
+  });
+}
+
+/// The function of a list for `dtype`: f32, i32, i64, bool.
+inline RowFunction OfType(DType dtype, const std::array<RowFunction, 4>& functions) {
+  return functions[static_cast<std::size_t>(dtype)];
+}
+
+/// The kernel that applies `function` to every row of its one output and its up to three inputs.
+std::unique_ptr<ViewKernel> MakeRows(const KernelCall& call, int threads, RowFunction function);
+
+/// f(a) of f32.
+template <typename F>
+std::unique_ptr<ViewKernel> MakeUnaryF32(const KernelCall& call, int threads, F) {
+  return MakeRows(call, threads, &UnaryRow<float, float, F>);
+}
+
+/// f(a, b, alpha) of f32, where a missing b is alpha.
+template <typename F>
+std::unique_ptr<ViewKernel> MakeBinaryF32(const KernelCall& call, int threads, F) {
+  return MakeRows(call, threads, &BinaryRow<float, float, float, F>);
+}
+
+}  // namespace emplace::cpu

@@ -1,0 +1,290 @@
+// PyTorch's copies, slices, indexing, constants and random numbers.
+
+#include "profilers/kernels/op_reader.h"
+#include "profilers/kernels/shared_rules.h"
+
+namespace emplace::internal {
+namespace aten {
+namespace {
+
+using std::int64_t;
+using Ints = Attributes::Ints;
+
+// bernoulli(x), whose values do not matter: floor(uniform + p) is 1 with probability p
+void Bernoulli(OpReader& r) {
+  const Argument out = r.Out(0);
+  r.Emit(KernelKind::kRandomUniform, {}, {out});
+  r.EmitElementwise(Function::kAdd, {out}, out, r.attributes().Number("p"));
+  r.EmitElementwise(Function::kFloor, {out}, out);
+}
+
+// embedding(table, indices)
+void Embedding(OpReader& r) {
+  r.Emit(KernelKind::kGather, {r.In(0), AsVector(r.In(1))}, {AsRows(r.Out(0))});
+}
+
+// embedding_dense_backward(dy, indices)
+void EmbeddingBackward(OpReader& r) {
+  Require(!r.attributes().Bool("scale_grad_by_freq", false), "gradients scaled by frequency");
+  KernelParams params;
+  params.alpha = 1;
+  params.zero_output = true;
+  r.Emit(KernelKind::kScatterAdd, {AsRows(r.In(0)), AsVector(r.In(1))}, {AsRows(r.Out(0))}, params);
+  const int64_t padding = r.attributes().Int("padding_idx", -1);
+  if (padding < 0) return;
+  const Argument table = r.Out(0);  // the row of the padding has no gradient
+  r.Emit(KernelKind::kFill, {}, {With(table, Slice(table.view, 0, padding, 1))});
+}
+
+// masked_fill(x, mask), value as attribute "value" or as a third input
+void MaskedFill(OpReader& r) {
+  const Argument out = r.Out(0);
+  KernelParams params;
+  std::vector<Argument> inputs{Spread(r.In(1), out)};
+  if (r.num_inputs() > 2) {
+    inputs.push_back(Spread(r.In(2), out));
+  } else {
+    params.alpha = r.attributes().Number("value");
+  }
+  inputs.push_back(Spread(r.In(0), out));
+  r.Emit(KernelKind::kSelect, std::move(inputs), {out}, params);
+}
+
+// cat(parts...)
+void Cat(OpReader& r) {
+  const Argument whole = r.Out(0);
+  const int axis = OpReader::Axis(r.attributes().Int("dim", 0), Rank(whole));
+  r.EmitParts(whole, r.Inputs(0, r.num_inputs()), axis, true);
+}
+
+// stack(parts...): each is one step along a new axis
+void Stack(OpReader& r) {
+  const Argument whole = r.Out(0);
+  const int axis = OpReader::Axis(r.attributes().Int("dim", 0), Rank(whole));
+  std::vector<Argument> windows;
+  for (int i = 0; i < r.num_inputs(); ++i) {
+    windows.push_back(With(whole, Select(whole.view, axis, i)));
+  }
+  r.Emit(KernelKind::kCopy, r.Inputs(0, r.num_inputs()), std::move(windows));
+}
+
+// clone(x), contiguous(x)
+void Clone(OpReader& r) {
+  r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
+}
+
+// copy(old, new)
+void Copy(OpReader& r) {
+  r.Emit(KernelKind::kCopy, {Spread(r.In(1), r.Out(0))}, {r.Out(0)});
+}
+
+// fill(x, value)
+void FillWith(OpReader& r) {
+  if (r.num_inputs() < 2) return r.EmitFill(r.attributes().Number("value"));
+  r.Emit(KernelKind::kCopy, {Spread(r.In(1), r.Out(0))}, {r.Out(0)});
+}
+
+// scalar_tensor()
+void ScalarTensor(OpReader& r) {
+  r.EmitFill(r.attributes().Number("s"));
+}
+
+// repeat(x): missing leading axes have size 1
+void Repeat(OpReader& r) {
+  const Argument x = r.In(0), out = r.Out(0);
+  TensorView view = x.view;
+  Require(Rank(x) <= Rank(out), "a repeat to a lower rank");
+  view.shape.insert(view.shape.begin(), Rank(out) - Rank(x), 1);
+  view.strides.insert(view.strides.begin(), Rank(out) - Rank(x), 0);
+  r.EmitTile(With(x, view), out);
+}
+
+// `old` with `part` at the window of the output that `view` sees
+void EmitScatter(OpReader& r, const TensorView& window) {
+  r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
+  r.Emit(KernelKind::kCopy, {r.In(1)}, {With(r.Out(0), window)});
+}
+
+// slice_scatter(old, part)
+void SliceScatter(OpReader& r) {
+  const Attributes& attributes = r.attributes();
+  const Argument out = r.Out(0), part = r.In(1);
+  const int dim = OpReader::Axis(attributes.Int("dim", 0), Rank(out));
+  Require(Rank(part) == Rank(out), "a slice of another rank");
+  int64_t start = attributes.Int("start", 0);
+  if (start < 0) start += out.view.shape[dim];
+  EmitScatter(r, Slice(out.view, dim, start, part.view.shape[dim], attributes.Int("step", 1)));
+}
+
+// select_scatter(old, part)
+void SelectScatter(OpReader& r) {
+  const Argument out = r.Out(0);
+  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(out));
+  const int index = OpReader::Axis(r.attributes().Int("index"), out.view.shape[dim]);
+  EmitScatter(r, Select(out.view, dim, index));
+}
+
+// constant_pad_nd(x): "pad" has [begin, end] of the last axis, then of the one before, ...
+void Pad(OpReader& r) {
+  const Ints pad = r.attributes().List("pad");
+  const Argument x = r.In(0), out = r.Out(0);
+  Require(
+      Rank(x) == Rank(out) && pad.size() % 2 == 0 && static_cast<int>(pad.size()) <= 2 * Rank(out),
+      "a padding of other axes");
+  TensorView window = out.view;
+  for (size_t i = 0; i < pad.size(); i += 2) {
+    const int axis = Rank(out) - 1 - static_cast<int>(i / 2);
+    window = Slice(window, axis, pad[i], x.view.shape[axis]);
+  }
+  r.EmitFill(r.attributes().Number("value", 0));
+  r.Emit(KernelKind::kCopy, {x}, {With(out, window)});
+}
+
+// Rows of `argument` along `dim`: [size of dim, everything else].
+Argument RowsAlong(const Argument& argument, int dim) {
+  std::vector<int> order{dim};
+  int64_t width = 1;
+  for (int i = 0; i < Rank(argument); ++i) {
+    if (i == dim) continue;
+    order.push_back(i);
+    width *= argument.view.shape[i];
+  }
+  return With(argument, Reshape(Permute(argument.view, order), {argument.view.shape[dim], width}));
+}
+
+// index_select(x, indices)
+void IndexSelect(OpReader& r) {
+  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(r.In(0)));
+  r.Emit(KernelKind::kGather,
+         {RowsAlong(r.In(0), dim), AsVector(r.In(1))},
+         {RowsAlong(r.Out(0), dim)});
+}
+
+// index_add(old, indices, rows)
+void IndexAdd(OpReader& r) {
+  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(r.In(0)));
+  KernelParams params;
+  params.alpha = r.attributes().Number("alpha", 1);
+  r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
+  r.Emit(KernelKind::kScatterAdd,
+         {RowsAlong(r.In(2), dim), AsVector(r.In(1))},
+         {RowsAlong(r.Out(0), dim)},
+         params);
+}
+
+// The first axis indexed, the rest whole: the rows that `indices` pick, [n, everything else].
+Argument PickedRows(const Argument& rows, const Argument& indices) {
+  const int64_t n = indices.view.num_elements();
+  return With(rows, Reshape(rows.view, {n, rows.view.num_elements() / n}));
+}
+
+// index(x, indices) of the first axis
+void Index(OpReader& r) {
+  Require(r.num_inputs() == 2 && r.In(1).view.dtype != DType::kBool, "indices of several axes");
+  Require(r.In(0).view.shape[0] > 0 && Rank(r.Out(0)) == Rank(r.In(0)) + Rank(r.In(1)) - 1 &&
+              r.In(1).view.num_elements() > 0,
+          "indices of another axis than the first");
+  r.Emit(KernelKind::kGather,
+         {RowsAlong(r.In(0), 0), AsVector(r.In(1))},
+         {PickedRows(r.Out(0), r.In(1))});
+}
+
+// index_put(old, indices, rows) of the first axis, added up
+void IndexPut(OpReader& r) {
+  Require(r.num_inputs() == 3 && r.In(1).view.dtype != DType::kBool, "indices of several axes");
+  Require(r.attributes().Bool("accumulate", false), "values put, not added");
+  const Argument rows = r.In(2);
+  Require(Rank(rows) == Rank(r.In(0)) + Rank(r.In(1)) - 1 && r.In(1).view.num_elements() > 0,
+          "indices of another axis than the first");
+  KernelParams params;
+  params.alpha = 1;
+  r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
+  r.Emit(KernelKind::kScatterAdd,
+         {PickedRows(rows, r.In(1)), AsVector(r.In(1))},
+         {RowsAlong(r.Out(0), 0)},
+         params);
+}
+
+// full(), full_like(x)
+void Full(OpReader& r) {
+  r.EmitFill(r.attributes().Number("fill_value"));
+}
+
+// slice_backward(dy)
+void SliceBackward(OpReader& r) {
+  const Attributes& attributes = r.attributes();
+  const Argument out = r.Out(0), dy = r.In(0);
+  const int dim = OpReader::Axis(attributes.Int("dim"), Rank(out));
+  Require(Rank(dy) == Rank(out), "a slice of another rank");
+  int64_t start = attributes.Int("start", 0);
+  if (start < 0) start += out.view.shape[dim];
+  r.EmitZeroPadded(
+      dy, out, Slice(out.view, dim, start, dy.view.shape[dim], attributes.Int("step", 1)));
+}
+
+// select_backward(dy)
+void SelectBackward(OpReader& r) {
+  const Argument out = r.Out(0);
+  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(out));
+  const int index = OpReader::Axis(r.attributes().Int("index"), out.view.shape[dim]);
+  r.EmitZeroPadded(r.In(0), out, Select(out.view, dim, index));
+}
+
+// expand(x) and the like with an output of its own
+void SpreadCopy(OpReader& r) {
+  r.Emit(KernelKind::kCopy, {Spread(r.In(0), r.Out(0))}, {r.Out(0)});
+}
+
+// rand(), rand_like(x), uniform(x)
+void Random(OpReader& r) {
+  Require(r.attributes().Number("from", 0) == 0 && r.attributes().Number("to", 1) == 1,
+          "random numbers of another range");
+  r.Emit(KernelKind::kRandomUniform, {}, {r.Out(0)});
+}
+
+constexpr WorkRule kMemoryRules[] = {
+    {"bernoulli", Bernoulli},
+    {"cat", Cat},
+    {"clone", Clone},
+    {"constant_pad_nd", Pad},
+    {"contiguous", Clone},
+    {"copy", Copy},
+    {"embedding", Embedding},
+    {"embedding_dense_backward", EmbeddingBackward},
+    {"expand_copy", SpreadCopy},
+    {"fill", FillWith},
+    {"full", Full},
+    {"full_like", Full},
+    {"index", Index},
+    {"index_add", IndexAdd},
+    {"index_put", IndexPut},
+    {"index_select", IndexSelect},
+    {"masked_fill", MaskedFill},
+    {"new_full", Full},
+    {"new_ones", Constant<1>},
+    {"new_zeros", Constant<0>},
+    {"ones", Constant<1>},
+    {"ones_like", Constant<1>},
+    {"rand", Random},
+    {"rand_like", Random},
+    {"repeat", Repeat},
+    {"scalar_tensor", ScalarTensor},
+    {"select_backward", SelectBackward},
+    {"select_scatter", SelectScatter},
+    {"slice_backward", SliceBackward},
+    {"slice_scatter", SliceScatter},
+    {"stack", Stack},
+    {"uniform", Random},
+    {"where", Where},
+    {"zeros", Constant<0>},
+    {"zeros_like", Constant<0>},
+};
+
+}  // namespace
+}  // namespace aten
+
+std::span<const WorkRule> AtenMemory() {
+  return aten::kMemoryRules;
+}
+
+}  // namespace emplace::internal
