@@ -1,5 +1,6 @@
 #include "profilers/cpu/cpu_kernel.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,12 @@
 
 #include "profilers/cpu/kernels/view_kernel.h"
 #include "profilers/kernels/check_call.h"
+#include "profilers/kernels/kernel_table.h"
 
 namespace emplace {
 namespace {
 
-// Who implements a kind.
+// Who implements a kind; nullptr if its parts do.
 cpu::Factory* FactoryOf(KernelKind kind) {
   switch (kind) {
     case KernelKind::kMatmul:
@@ -49,6 +51,9 @@ cpu::Factory* FactoryOf(KernelKind kind) {
       return &cpu::MakeElementwise;
     case KernelKind::kSelect:
       return &cpu::MakeSelect;
+    case KernelKind::kAttentionForward:
+    case KernelKind::kAttentionBackward:
+      break;  // composed
     case KernelKind::kDropoutForward:
     case KernelKind::kDropoutBackward:
       return &cpu::MakeDropout;
@@ -56,8 +61,12 @@ cpu::Factory* FactoryOf(KernelKind kind) {
       return &cpu::MakeRandomUniform;
     case KernelKind::kFill:
       return &cpu::MakeFill;
+    case KernelKind::kRange:
+      return &cpu::MakeRange;
     case KernelKind::kReduce:
       return &cpu::MakeReduce;
+    case KernelKind::kCumulativeSum:
+      return &cpu::MakeCumulativeSum;
     case KernelKind::kGather:
       return &cpu::MakeGather;
     case KernelKind::kScatterAdd:
@@ -124,11 +133,50 @@ class ResolvingKernel : public CpuKernel {
   std::vector<void*> in_, out_;
 };
 
+// The parts of a composed kernel, one after the other. Temporaries lie in scratch, then comes the
+// parts' own.
+class ComposedKernel : public CpuKernel {
+ public:
+  ComposedKernel(const Composition& composition, int threads)
+      : num_outputs_(composition.first_temporary) {
+    for (const std::int64_t bytes : composition.temporary_bytes) {
+      temporaries_.push_back(temporary_bytes_);
+      temporary_bytes_ += cpu::Aligned(bytes);
+    }
+    for (const KernelCall& part : composition.parts) {
+      parts_.push_back(PrepareCpuKernel(part, threads));
+      part_bytes_ = std::max(part_bytes_, parts_.back()->scratch_bytes());
+    }
+    outputs_.resize(num_outputs_ + temporaries_.size());
+  }
+
+  std::int64_t scratch_bytes() const override { return temporary_bytes_ + part_bytes_; }
+
+  void Run(void* const* inputs, void* const* outputs, void* scratch) override {
+    std::copy_n(outputs, num_outputs_, outputs_.begin());
+    for (std::size_t i = 0; i < temporaries_.size(); ++i) {
+      outputs_[num_outputs_ + i] = cpu::At(scratch, temporaries_[i]);
+    }
+    for (const auto& part : parts_) {
+      part->Run(inputs, outputs_.data(), cpu::At(scratch, temporary_bytes_));
+    }
+  }
+
+ private:
+  std::size_t num_outputs_;
+  std::vector<std::int64_t> temporaries_;  // where they lie in scratch [B]
+  std::int64_t temporary_bytes_ = 0, part_bytes_ = 0;
+  std::vector<std::unique_ptr<CpuKernel>> parts_;
+  std::vector<void*> outputs_;  // of the op, then temporaries
+};
+
 }  // namespace
 
 std::unique_ptr<CpuKernel> PrepareCpuKernel(const KernelCall& call, int threads) {
   const std::string error = WhyMalformed(call);
   if (!error.empty()) cpu::Refuse(call, error);
+  Composer* const compose = DescriptionOf(call.kind).compose;
+  if (compose != nullptr) return std::make_unique<ComposedKernel>(compose(call), threads);
   const ThreadsGuard guard(threads);
   try {
     return std::make_unique<ResolvingKernel>(call, FactoryOf(call.kind)(call, threads));

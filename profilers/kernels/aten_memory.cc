@@ -89,6 +89,14 @@ void ScalarTensor(OpReader& r) {
   r.EmitFill(r.attributes().Number("s"));
 }
 
+// arange()
+void Range(OpReader& r) {
+  KernelParams params;
+  params.alpha = r.attributes().Number("start", 0);
+  params.step = r.attributes().Number("step", 1);
+  r.Emit(KernelKind::kRange, {}, {r.Out(0)}, params);
+}
+
 // repeat(x): missing leading axes have size 1
 void Repeat(OpReader& r) {
   const Argument x = r.In(0), out = r.Out(0);
@@ -243,6 +251,7 @@ void Random(OpReader& r) {
 }
 
 constexpr WorkRule kMemoryRules[] = {
+    {"arange", Range},
     {"bernoulli", Bernoulli},
     {"cat", Cat},
     {"clone", Clone},

@@ -272,6 +272,12 @@ void Softmax(OpReader& r) {
   }
 }
 
+// cumsum(x): rows along "dim", which lie together where it is the last or the first axis
+void CumulativeSum(OpReader& r) {
+  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(r.In(0)));
+  r.Emit(KernelKind::kCumulativeSum, {AlongDim(r.In(0), dim)}, {AlongDim(r.Out(0), dim)});
+}
+
 void RequireMeanLoss(OpReader& r) {
   Require(r.attributes().Int("reduction", 1) == 1, "a loss that is not the mean");
 }
@@ -320,11 +326,13 @@ constexpr WorkRule kRules[] = {
     {"_softmax", Softmax<KernelKind::kSoftmax>},
     {"_softmax_backward_data", Softmax<KernelKind::kSoftmaxBackward>},
     {"addmm", Addmm},
+    {"amax", Reduction<Function::kMax>},
     {"avg_pool2d", AvgPool},
     {"avg_pool2d_backward", AvgPoolBackward},
     {"bmm", Mm},
     {"convolution", Convolution},
     {"convolution_backward", ConvolutionBackward},
+    {"cumsum", CumulativeSum},
     {"max_pool2d_with_indices", MaxPool},
     {"max_pool2d_with_indices_backward", MaxPoolBackward},
     {"mean", Reduction<Function::kMean>},

@@ -28,6 +28,8 @@ inline constexpr auto kParamFields =
                Field{"momentum", &KernelParams::momentum},
                Field{"saves_inverse_std", &KernelParams::saves_inverse_std},
                Field{"zero_output", &KernelParams::zero_output},
+               Field{"causal", &KernelParams::causal},
+               Field{"step", &KernelParams::step},
                Field{"learning_rate", &KernelParams::learning_rate},
                Field{"beta1", &KernelParams::beta1},
                Field{"beta2", &KernelParams::beta2},

@@ -157,6 +157,16 @@ std::string Reduction(const KernelCall& call) {
   return "";
 }
 
+std::string RangeOfNumbers(const KernelCall& call) {
+  return call.outputs[0].view.dtype == DType::kBool ? "a range of bools" : "";
+}
+
+std::string SumOfNumbers(const KernelCall& call) {
+  const DType in = call.inputs[0].view.dtype, out = call.outputs[0].view.dtype;
+  const bool fits = out != DType::kBool && (in == out || (in != DType::kF32 && out == DType::kI64));
+  return fits ? "" : fmt::format("a sum from {} to {}", ToString(in), ToString(out));
+}
+
 std::string Pairs(const KernelCall& call) {
   if (call.inputs.size() != call.outputs.size()) {
     return fmt::format(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -181,9 +182,15 @@ double MultiplyAdds(const KernelCall& call) {
   if (products.empty()) return 0;
   Binding binding(call);
   EMPLACE_CHECK(binding.Run().empty());
-  double count = 1;
-  for (const char letter : products) count *= static_cast<double>(binding.SizeOfLetter(letter));
-  return count;
+  double sum = 0, product = 1;
+  for (const char letter : products) {
+    if (letter == '+') {
+      sum += std::exchange(product, 1);
+    } else {
+      product *= static_cast<double>(binding.SizeOfLetter(letter));
+    }
+  }
+  return sum + product;
 }
 
 }  // namespace emplace

@@ -96,6 +96,7 @@ inline constexpr FunctionDescription kFunctionTable[] = {
     {Function::kHardSwishGrad, "hard_swish_grad", Arity::kTwo},  // a: dy, b: x
     {Function::kSum, "sum", Arity::kReduction},
     {Function::kMean, "mean", Arity::kReduction},
+    {Function::kMax, "max", Arity::kReduction},
     {Function::kHalfSumOfSquares, "half_sum_of_squares", Arity::kReduction},  // TensorFlow's L2Loss
 };
 // clang-format on

@@ -76,11 +76,15 @@ enum class KernelKind : std::uint8_t {
   kNllLossBackward,
   kElementwise,
   kSelect,
+  kAttentionForward,
+  kAttentionBackward,
   kDropoutForward,
   kDropoutBackward,
   kRandomUniform,
   kFill,
+  kRange,
   kReduce,
+  kCumulativeSum,
   kGather,
   kScatterAdd,
   kCopy,
@@ -148,6 +152,7 @@ enum class Function : std::uint8_t {
   kHardSwishGrad,
   kSum,
   kMean,
+  kMax,
   kHalfSumOfSquares,  ///< the last one
 };
 std::string_view ToString(Function function);  ///< "add", "relu_grad", ...: unique
@@ -172,6 +177,8 @@ struct KernelParams {
                           ///< kMomentum, kRmsProp
   bool saves_inverse_std = false;  ///< batch norm: second statistic is 1 / sqrt(variance + epsilon)
   bool zero_output = false;        ///< kScatterAdd
+  bool causal = false;             ///< attention
+  double step = 1;                 ///< kRange
   double learning_rate = 1e-6, beta1 = 0.9, beta2 = 0.999, weight_decay = 0;  ///< optimisers
   bool operator==(const KernelParams&) const = default;
 };

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profilers/kernels/function_table.h"
 #include "profilers/kernels/kernel_call.h"
@@ -33,8 +34,24 @@ using CallRule = std::string(const KernelCall& call);
 /// Of single kernels, in call_rules.cc.
 namespace call_rules {
 CallRule BiasIsRow, Convolution, ConvolutionData, ConvolutionFilter, PoolForward, PoolBackward,
-    MaxPoolBackward, RunningStatistics, Elementwise, DropoutProbability, Reduction, Pairs;
+    MaxPoolBackward, RunningStatistics, Elementwise, DropoutProbability, Reduction, RangeOfNumbers,
+    SumOfNumbers, Pairs;
 }  // namespace call_rules
+
+/// The calls of other kernels that a composed kernel is made of, and the memory between them.
+struct Composition {
+  /// In order, none of them composed. Arguments are those of the composed call, seen through other
+  /// views, or temporaries: outputs with the indices first_temporary, first_temporary + 1, ...
+  std::vector<KernelCall> parts;
+  int first_temporary = 0;
+  std::vector<std::int64_t> temporary_bytes;  ///< sizes of the temporaries [B]
+};
+/// @param call  well formed
+using Composer = Composition(const KernelCall& call);
+/// In compositions.cc.
+namespace compositions {
+Composer AttentionForward, AttentionBackward;
+}  // namespace compositions
 
 struct KernelDescription {
   KernelKind kind;
@@ -42,8 +59,9 @@ struct KernelDescription {
   Signature inputs, outputs;
   std::string_view parameters = {};  ///< fields of KernelParams that it reads, by name
   std::string_view products = {};    ///< letters whose sizes' product is the number of its
-                                     ///< multiply-adds; empty: memory bounds it
+                                     ///< multiply-adds, "mn+mk": a sum; empty: memory bounds it
   CallRule* rule = nullptr;          ///< nullptr: the signature says all
+  Composer* compose = nullptr;       ///< nullptr: backends have code of their own
 };
 
 // clang-format off
@@ -112,6 +130,16 @@ inline constexpr KernelDescription kKernelTable[] = {
      call_rules::Elementwise},
     // condition ? a : b; a missing a is alpha, as masked_fill has it
     {KernelKind::kSelect, "select", "condition:bool[*] a?:same[*] b:same[*]", "y:same[*]", "alpha"},
+    // Scaled dot-product attention per batch and head: s = alpha q k^T + mask, -inf where causal and
+    // n > m; y = softmax(s) v; log_sum = log sum exp(s) over n. It writes the whole s to memory, as
+    // fused ("flash") implementations do not
+    {KernelKind::kAttentionForward, "attention_forward", "q[bhmd] k[bhnd] v[bhne] mask?[bhmn]",
+     "y[bhme] log_sum?[bhm]", "alpha causal", "bhmnd+bhmne", nullptr,
+     compositions::AttentionForward},
+    // The gradients of q, k and v, with p = softmax(s) computed anew
+    {KernelKind::kAttentionBackward, "attention_backward",
+     "dy[bhme] q[bhmd] k[bhnd] v[bhne] mask?[bhmn]", "dq[bhmd] dk[bhnd] dv[bhne]", "alpha causal",
+     "bhmnd+bhmnd+bhmnd+bhmne+bhmne", nullptr, compositions::AttentionBackward},
     // y = mask ? x / (1 - alpha) : 0, mask random as kRandomUniform; alpha: probability of a zero
     {KernelKind::kDropoutForward, "dropout_forward", "x[*]", "y[*] mask:bool[*]", "alpha", "",
      call_rules::DropoutProbability},
@@ -119,8 +147,13 @@ inline constexpr KernelDescription kKernelTable[] = {
     // Uniform in [0, 1), a function of the element's position: the same in every step
     {KernelKind::kRandomUniform, "random_uniform", "", "y"},
     {KernelKind::kFill, "fill", "", "y:any", "alpha"},  // alpha everywhere
+    // alpha, alpha + step, alpha + 2 step, ...
+    {KernelKind::kRange, "range", "", "y:any[n]", "alpha step", "", call_rules::RangeOfNumbers},
     // y of the same rank, size 1 along reduced axes: function, which see
     {KernelKind::kReduce, "reduce", "x", "y", "function", "", call_rules::Reduction},
+    // Sums of x up to each place of a row; of bools and i32 also as i64
+    {KernelKind::kCumulativeSum, "cumulative_sum", "x:any[rw]", "y:any[rw]", "", "",
+     call_rules::SumOfNumbers},
     {KernelKind::kGather, "gather", "table:same[vw] indices:index[n]", "y:same[nw]"},
     // table += alpha * rows, zeroed before if zero_output
     {KernelKind::kScatterAdd, "scatter_add", "rows[nw] indices:index[n]", "table[vw]",

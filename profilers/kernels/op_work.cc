@@ -30,8 +30,10 @@ const WorkRule* FindRule(std::string_view kind) {
   switch (op.origin) {
     case OpOrigin::kAten:
       for (const std::string_view name : {op.name, op.base}) {
-        for (const auto table :
-             {internal::AtenWork(), internal::AtenElementwise(), internal::AtenMemory()}) {
+        for (const auto table : {internal::AtenWork(),
+                                 internal::AtenElementwise(),
+                                 internal::AtenMemory(),
+                                 internal::AtenAttention()}) {
           const WorkRule* const rule = FindRule(table, name);
           if (rule != nullptr) return rule;
         }

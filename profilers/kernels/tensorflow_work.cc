@@ -24,6 +24,15 @@ void Binary(OpReader& r) {
   r.EmitElementwise(kFunction, {r.In(0), r.In(1)}, r.Out(0));
 }
 
+void Square(OpReader& r) {
+  r.EmitElementwise(Function::kMul, {r.In(0), r.In(0)}, r.Out(0));
+}
+
+void Relu6(OpReader& r) {
+  r.EmitElementwise(Function::kMaximum, {r.In(0)}, r.Out(0), 0);
+  r.EmitElementwise(Function::kMinimum, {r.Out(0)}, r.Out(0), 6);
+}
+
 void AddN(OpReader& r) {
   r.EmitElementwise(Function::kAdd, r.Inputs(0, r.num_inputs()), r.Out(0));
 }
@@ -478,6 +487,7 @@ void Scatter(OpReader& r) {
 }
 
 constexpr WorkRule kRules[] = {
+    {"Abs", Unary<Function::kAbs>},
     {"Add", Binary<Function::kAdd>},
     {"AddN", AddN},
     {"AddV2", Binary<Function::kAdd>},
@@ -499,19 +509,30 @@ constexpr WorkRule kRules[] = {
     {"Conv2D", Conv<false>},
     {"Conv2DBackpropFilter", ConvBackwardFilter<false>},
     {"Conv2DBackpropInput", ConvBackwardData<false>},
+    {"Cos", Unary<Function::kCos>},
     {"DepthwiseConv2dNative", Conv<true>},
     {"DepthwiseConv2dNativeBackpropFilter", ConvBackwardFilter<true>},
     {"DepthwiseConv2dNativeBackpropInput", ConvBackwardData<true>},
+    {"Equal", Binary<Function::kEqual>},
+    {"Erf", Unary<Function::kErf>},
     {"Exp", Unary<Function::kExp>},
     {"Fill", Fill},
+    {"Floor", Unary<Function::kFloor>},
     {"FusedBatchNormGradV3", BatchNormGrad},
     {"FusedBatchNormV3", BatchNorm},
     {"GatherV2", Gather},
+    {"Greater", Binary<Function::kGreater>},
     {"GreaterEqual", Binary<Function::kGreaterEqual>},
     {"L2Loss", L2Loss},
+    {"Less", Binary<Function::kLess>},
+    {"LessEqual", Binary<Function::kLessEqual>},
     {"Log", Unary<Function::kLog>},
     {"LogSoftmax", Softmax<KernelKind::kLogSoftmax>},
+    {"LogicalAnd", Binary<Function::kAnd>},
+    {"LogicalNot", Unary<Function::kNot>},
+    {"LogicalOr", Binary<Function::kOr>},
     {"MatMul", MatMul},
+    {"Max", Reduction<Function::kMax>},
     {"MaxPool", Pool<KernelKind::kMaxPoolForward>},
     {"MaxPoolGrad", MaxPoolGrad},
     {"Maximum", Binary<Function::kMaximum>},
@@ -519,24 +540,32 @@ constexpr WorkRule kRules[] = {
     {"Minimum", Binary<Function::kMinimum>},
     {"Mul", Binary<Function::kMul>},
     {"Neg", Unary<Function::kNeg>},
+    {"NotEqual", Binary<Function::kNotEqual>},
     {"OnesLike", Constant<1>},
     {"Pack", Pack},
     {"Pad", Pad},
+    {"Pow", Binary<Function::kPow>},
     {"RandomUniform", RandomUniform},
     {"RealDiv", Binary<Function::kDiv>},
     {"Relu", Unary<Function::kRelu>},
+    {"Relu6", Relu6},
     {"ReluGrad", Binary<Function::kReluGrad>},
+    {"Rsqrt", Unary<Function::kRsqrt>},
     {"ScatterAdd", Scatter<1>},
     {"ScatterSub", Scatter<-1>},
     {"SelectV2", Where},
     {"Sigmoid", Unary<Function::kSigmoid>},
     {"SigmoidGrad", Binary<Function::kSigmoidGrad>},
+    {"Sin", Unary<Function::kSin>},
     {"Slice", SliceOp},
     {"Softmax", Softmax<KernelKind::kSoftmax>},
+    {"Softplus", Unary<Function::kSoftplus>},
+    {"SoftplusGrad", Binary<Function::kSoftplusGrad>},
     {"SparseSoftmaxCrossEntropyWithLogits", SparseCrossEntropy},
     {"Split", Split},
     {"SplitV", SplitV},
     {"Sqrt", Unary<Function::kSqrt>},
+    {"Square", Square},
     {"StridedSlice", StridedSlice},
     {"StridedSliceGrad", StridedSliceGrad},
     {"Sub", Binary<Function::kSub>},

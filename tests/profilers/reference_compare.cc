@@ -167,6 +167,7 @@ double Terms(const KernelCall& call) {
     case KernelKind::kNllLossForward:
     case KernelKind::kScatterAdd:
       return elements(call.inputs, 1);
+    case KernelKind::kCumulativeSum:
     case KernelKind::kSoftmaxBackward:
     case KernelKind::kLogSoftmaxBackward:
     case KernelKind::kSoftmax:

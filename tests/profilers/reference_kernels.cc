@@ -178,6 +178,7 @@ double Evaluate(Function function, double a, double b, double alpha) {
     case Function::kNone:
     case Function::kSum:
     case Function::kMean:
+    case Function::kMax:
     case Function::kHalfSumOfSquares:
       break;
   }
@@ -289,6 +290,10 @@ class Reference {
         return Elementwise();
       case KernelKind::kSelect:
         return Select();
+      case KernelKind::kAttentionForward:
+        return AttentionForward();
+      case KernelKind::kAttentionBackward:
+        return AttentionBackward();
       case KernelKind::kDropoutForward:
         return DropoutForward();
       case KernelKind::kDropoutBackward:
@@ -302,6 +307,13 @@ class Reference {
       case KernelKind::kFill:
         std::ranges::fill(out_[0].values, params_.alpha);
         return;
+      case KernelKind::kRange:
+        for (int64_t i = 0; i < out_[0].shape[0]; ++i) {
+          out_[0](i) = params_.alpha + params_.step * static_cast<double>(i);
+        }
+        return;
+      case KernelKind::kCumulativeSum:
+        return CumulativeSum();
       case KernelKind::kReduce:
         return Reduce();
       case KernelKind::kGather:
@@ -589,6 +601,71 @@ class Reference {
     }
   }
 
+  // Scores s [m, n] of a batch and head.
+  Dense AttentionScores(const Dense& q,
+                        const Dense& k,
+                        const Dense* mask,
+                        int64_t b,
+                        int64_t h) const {
+    Dense s({q.shape[2], k.shape[2]});
+    for (int64_t m = 0; m < q.shape[2]; ++m) {
+      for (int64_t n = 0; n < k.shape[2]; ++n) {
+        for (int64_t d = 0; d < q.shape[3]; ++d) s(m, n) += q(b, h, m, d) * k(b, h, n, d);
+        s(m, n) = params_.alpha * s(m, n) + (mask != nullptr ? (*mask)(b, h, m, n) : 0);
+        if (params_.causal && n > m) s(m, n) = -std::numeric_limits<double>::infinity();
+      }
+    }
+    return s;
+  }
+
+  void AttentionForward() {
+    const Dense &q = in_[0], &k = in_[1], &v = in_[2];
+    Dense& y = out_[0];
+    For4(y.shape, [&](auto b, auto h, auto m, auto e) {
+      if (e > 0) return;
+      const Dense s = AttentionScores(q, k, in_.size() > 3 ? &in_[3] : nullptr, b, h);
+      const double log_sum = LogSum(s, m);
+      if (out_.size() > 1) out_[1](b, h, m) = log_sum;
+      for (int64_t n = 0; n < k.shape[2]; ++n) {
+        const double p = std::exp(s(m, n) - log_sum);
+        for (int64_t c = 0; c < y.shape[3]; ++c) y(b, h, m, c) += p * v(b, h, n, c);
+      }
+    });
+  }
+
+  void AttentionBackward() {
+    const Dense &dy = in_[0], &q = in_[1], &k = in_[2], &v = in_[3];
+    For4(q.shape, [&](auto b, auto h, auto m, auto first) {
+      if (first > 0) return;
+      const Dense s = AttentionScores(q, k, in_.size() > 4 ? &in_[4] : nullptr, b, h);
+      const double log_sum = LogSum(s, m);
+      Dense dp({k.shape[2]});
+      double mean = 0;  // sum over n of p dp
+      for (int64_t n = 0; n < k.shape[2]; ++n) {
+        const double p = std::exp(s(m, n) - log_sum);
+        for (int64_t e = 0; e < v.shape[3]; ++e) {
+          dp(n) += dy(b, h, m, e) * v(b, h, n, e);
+          out_[2](b, h, n, e) += p * dy(b, h, m, e);
+        }
+        mean += p * dp(n);
+      }
+      for (int64_t n = 0; n < k.shape[2]; ++n) {
+        const double ds = std::exp(s(m, n) - log_sum) * (dp(n) - mean) * params_.alpha;
+        for (int64_t d = 0; d < q.shape[3]; ++d) {
+          out_[0](b, h, m, d) += ds * k(b, h, n, d);
+          out_[1](b, h, n, d) += ds * q(b, h, m, d);
+        }
+      }
+    });
+  }
+
+  void CumulativeSum() {
+    for (int64_t r = 0; r < in_[0].shape[0]; ++r) {
+      double sum = 0;
+      for (int64_t i = 0; i < in_[0].shape[1]; ++i) out_[0](r, i) = sum += in_[0](r, i);
+    }
+  }
+
   void DropoutForward() {
     for (size_t i = 0; i < out_[0].values.size(); ++i) {
       out_[1].values[i] = Unit(i) >= params_.alpha ? 1 : 0;
@@ -606,6 +683,9 @@ class Reference {
     const std::vector<int64_t> offsets = ElementOffsets(target);
     const double terms =
         static_cast<double>(in_[0].values.size()) / static_cast<double>(out_[0].values.size());
+    if (params_.function == Function::kMax) {
+      std::ranges::fill(out_[0].values, -std::numeric_limits<double>::infinity());
+    }
     for (size_t i = 0; i < offsets.size(); ++i) {
       const double x = in_[0].values[i];
       double& y = out_[0].values[offsets[i]];
@@ -613,6 +693,8 @@ class Reference {
         y += x;
       } else if (params_.function == Function::kMean) {
         y += x / terms;
+      } else if (params_.function == Function::kMax) {
+        y = std::max(y, x);
       } else {
         EMPLACE_CHECK(params_.function == Function::kHalfSumOfSquares);
         y += x * x / 2;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/reference_internal.h"
 #include "tests/profilers/reference_kernels.h"
@@ -499,13 +500,23 @@ void MakeBySignature(Builder& b, KernelKind kind) {
   const Shape shared = any_shape();
   const DType same = kTypes[b.Int(0, 3)];
   std::map<char, int64_t> sizes;
+  std::set<char> letters;
+  for (const Signature* signature : {&kernel.inputs, &kernel.outputs}) {
+    for (const ArgumentRule& rule : signature->rules()) {
+      letters.insert(rule.sizes.begin(), rule.sizes.end());
+    }
+  }
+  const bool has_many = letters.size() > 3;
   const auto shape_of = [&](const ArgumentRule& rule) {
     if (rule.shape == ArgumentRule::Shape::kShared) return shared;
     if (rule.shape == ArgumentRule::Shape::kAny) return any_shape();
     Shape shape;
     for (const char letter : rule.sizes) {
       const bool is_width = letter == 'w';
-      const int most = is_large ? (is_width ? 3000 : 300) : is_width ? 70 : 25;
+      const int most = has_many   ? (is_large ? 12 : 5)
+                       : is_large ? (is_width ? 3000 : 300)
+                       : is_width ? 70
+                                  : 25;
       shape.push_back(sizes.try_emplace(letter, b.Int(is_width ? 2 : 1, most)).first->second);
     }
     return shape;
@@ -550,9 +561,11 @@ void MakeBySignature(Builder& b, KernelKind kind) {
   }
   b.params().epsilon = 1e-3;
   b.params().alpha = MakeAlpha(b, kind, dtype);
+  b.params().step = b.Int(1, 3);
+  b.params().causal = b.Chance(0.5);
 }
 
-SampleCall Make(KernelKind kind, Function function, Rng& rng) {
+SampleCall MakeOnce(KernelKind kind, Function function, Rng& rng) {
   Builder b(kind, rng);
   switch (kind) {
     case KernelKind::kMatmul:
@@ -599,6 +612,15 @@ SampleCall Make(KernelKind kind, Function function, Rng& rng) {
       MakeBySignature(b, kind);
   }
   return b.Finish();
+}
+
+// A signature allows more than a rule beside it: until both do.
+SampleCall Make(KernelKind kind, Function function, Rng& rng) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    SampleCall sample = MakeOnce(kind, function, rng);
+    if (WhyMalformed(sample.call).empty()) return sample;
+  }
+  EMPLACE_CHECK(false, "no sample of " + std::string(ToString(kind)));
 }
 
 // Inputs that mean something only if they are positive: variances and the like, by name, and

@@ -1,9 +1,9 @@
-// Sums over axes. The input is walked in its own order: where the fast dimension is reduced, rows
-// are summed; where it is kept, rows are added to a piece of sums that stays in the cache. Partial
-// sums are f32 and short, totals are double.
+// Sums and maxima over axes. The input is walked in its own order: where the fast dimension is
+// reduced, rows are summed; where it is kept, rows are added to a piece of sums that stays in the
+// cache. Partial sums are f32 and short, totals are double.
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "profilers/cpu/kernels/loops.h"
 #include "profilers/cpu/kernels/view_kernel.h"
@@ -14,11 +14,19 @@ namespace {
 constexpr std::int64_t kPiece = 512;       // sums of a piece of kept positions
 constexpr std::int64_t kPartialRows = 64;  // rows added in f32 before the double total takes over
 
-struct Identity {
-  float operator()(float x) const { return x; }
+// How terms are combined: in f32 to partial results, these in double.
+struct SumOf {
+  static constexpr float kStart = 0;
+  static float Add(float partial, float x) { return partial + x; }
+  static double Join(double total, double partial) { return total + partial; }
 };
-struct Square {
-  float operator()(float x) const { return x * x; }
+struct SumOfSquares : SumOf {
+  static float Add(float partial, float x) { return partial + x * x; }
+};
+struct LargestOf {
+  static constexpr float kStart = -std::numeric_limits<float>::infinity();
+  static float Add(float partial, float x) { return partial < x ? x : partial; }
+  static double Join(double total, double partial) { return total < partial ? partial : total; }
 };
 
 // The loops over the input, kept and reduced dimensions apart.
@@ -61,45 +69,50 @@ Reduction MakeReduction(const TensorView& x, const TensorView& y) {
 
 // Sum of a row: f32 lanes over pieces of it, each short enough to stay accurate however the
 // compiler orders the additions; pieces are added in double.
-template <typename Map>
-double SumRow(const float* x, std::int64_t stride, std::int64_t count, const Map& map) {
+template <typename Terms>
+double SumRow(const float* x, std::int64_t stride, std::int64_t count) {
   constexpr int kLanes = 32;
-  double total = 0;
+  double total = Terms::kStart;
   std::int64_t i = 0;
   while (stride == 1 && i + kLanes <= count) {
-    float lanes[kLanes] = {};
+    float lanes[kLanes];
+    std::fill_n(lanes, kLanes, Terms::kStart);
     const std::int64_t end = std::min(count - kLanes + 1, i + 4096);
     for (; i < end; i += kLanes) {
 #pragma omp simd
-      for (int j = 0; j < kLanes; ++j) lanes[j] += map(x[i + j]);
+      for (int j = 0; j < kLanes; ++j) lanes[j] = Terms::Add(lanes[j], x[i + j]);
     }
-    double piece = 0;
-    for (const float lane : lanes) piece += lane;
-    total += piece;
+    double piece = Terms::kStart;
+    for (const float lane : lanes) piece = Terms::Join(piece, lane);
+    total = Terms::Join(total, piece);
   }
-  for (; i < count; ++i) total += map(x[i * stride]);
+  for (; i < count; ++i) {
+    total = Terms::Join(total, Terms::Add(Terms::kStart, x[i * stride]));
+  }
   return total;
 }
 
-template <typename Map>
-void SumRows(const Reduction& r, int threads, const float* x, float* y, double scale, Map map) {
+template <typename Terms>
+void SumRows(const Reduction& r, int threads, const float* x, float* y, double scale) {
   const int kept_dims = static_cast<int>(r.kept_shape.size());
   const int outer_dims = static_cast<int>(r.reduced_shape.size()) - 1;
   const std::int64_t row = r.reduced_shape.back(), rows = r.num_reduced / row;
   ParallelRanges(threads, r.num_kept, [&](std::int64_t begin, std::int64_t end) {
     Odometer<2> kept(r.kept_shape.data(), {r.kept_x.data(), r.kept_y.data()}, kept_dims, begin);
     for (std::int64_t k = begin; k < end; ++k, kept.Step()) {
-      double total = 0;
+      double total = Terms::kStart;
       Odometer<1> reduced(r.reduced_shape.data(), {r.reduced_x.data()}, outer_dims, 0);
       for (std::int64_t i = 0; i < rows; ++i, reduced.Step())
-        total += SumRow(x + kept.offsets()[0] + reduced.offsets()[0], r.reduced_x.back(), row, map);
+        total = Terms::Join(
+            total,
+            SumRow<Terms>(x + kept.offsets()[0] + reduced.offsets()[0], r.reduced_x.back(), row));
       y[kept.offsets()[1]] = static_cast<float>(total * scale);
     }
   });
 }
 
-template <typename Map>
-void AddRows(const Reduction& r, int threads, const float* x, float* y, double scale, Map map) {
+template <typename Terms>
+void AddRows(const Reduction& r, int threads, const float* x, float* y, double scale) {
   const int kept_dims = static_cast<int>(r.kept_shape.size()) - 1;
   const int reduced_dims = static_cast<int>(r.reduced_shape.size());
   const std::int64_t row = r.kept_shape.back(), rows = r.num_kept / row;
@@ -112,11 +125,11 @@ void AddRows(const Reduction& r, int threads, const float* x, float* y, double s
       const std::int64_t first = item % pieces * kPiece, count = std::min(kPiece, row - first);
       float partial[kPiece];
       double total[kPiece];
-      std::fill_n(partial, count, 0.F);
-      std::fill_n(total, count, 0.0);
+      std::fill_n(partial, count, Terms::kStart);
+      std::fill_n(total, count, double{Terms::kStart});
       const auto flush = [&] {
-        for (std::int64_t j = 0; j < count; ++j) total[j] += partial[j];
-        std::fill_n(partial, count, 0.F);
+        for (std::int64_t j = 0; j < count; ++j) total[j] = Terms::Join(total[j], partial[j]);
+        std::fill_n(partial, count, Terms::kStart);
       };
       const float* x_first = x + kept.offsets()[0] + first * x_stride;
       Odometer<1> reduced(r.reduced_shape.data(), {r.reduced_x.data()}, reduced_dims, 0);
@@ -124,9 +137,11 @@ void AddRows(const Reduction& r, int threads, const float* x, float* y, double s
         const float* from = x_first + reduced.offsets()[0];
         if (x_stride == 1) {
 #pragma omp simd
-          for (std::int64_t j = 0; j < count; ++j) partial[j] += map(from[j]);
+          for (std::int64_t j = 0; j < count; ++j) partial[j] = Terms::Add(partial[j], from[j]);
         } else {
-          for (std::int64_t j = 0; j < count; ++j) partial[j] += map(from[j * x_stride]);
+          for (std::int64_t j = 0; j < count; ++j) {
+            partial[j] = Terms::Add(partial[j], from[j * x_stride]);
+          }
         }
         if (i % kPartialRows == kPartialRows - 1) flush();
       }
@@ -138,16 +153,16 @@ void AddRows(const Reduction& r, int threads, const float* x, float* y, double s
   });
 }
 
-template <typename Map>
-std::unique_ptr<ViewKernel> MakeSum(const KernelCall& call, int threads, double scale, Map map) {
-  return MakeKernel(
-      [reduction = MakeReduction(call.inputs[0].view, call.outputs[0].view), threads, scale, map](
-          void* const* in, void* const* out, void*) {
-        if (reduction.sums_rows)
-          SumRows(reduction, threads, As<float>(in[0]), As<float>(out[0]), scale, map);
-        else
-          AddRows(reduction, threads, As<float>(in[0]), As<float>(out[0]), scale, map);
-      });
+template <typename Terms>
+std::unique_ptr<ViewKernel> MakeSum(const KernelCall& call, int threads, double scale = 1) {
+  return MakeKernel([reduction = MakeReduction(call.inputs[0].view, call.outputs[0].view),
+                     threads,
+                     scale](void* const* in, void* const* out, void*) {
+    if (reduction.sums_rows)
+      SumRows<Terms>(reduction, threads, As<float>(in[0]), As<float>(out[0]), scale);
+    else
+      AddRows<Terms>(reduction, threads, As<float>(in[0]), As<float>(out[0]), scale);
+  });
 }
 
 }  // namespace
@@ -156,14 +171,16 @@ std::unique_ptr<ViewKernel> MakeReduce(const KernelCall& call, int threads) {
   const TensorView &x = call.inputs[0].view, &y = call.outputs[0].view;
   switch (call.params.function) {
     case Function::kSum:
-      return MakeSum(call, threads, 1, Identity{});
+      return MakeSum<SumOf>(call, threads);
     case Function::kMean:
-      return MakeSum(call,
-                     threads,
-                     static_cast<double>(y.num_elements()) / static_cast<double>(x.num_elements()),
-                     Identity{});
+      return MakeSum<SumOf>(
+          call,
+          threads,
+          static_cast<double>(y.num_elements()) / static_cast<double>(x.num_elements()));
+    case Function::kMax:
+      return MakeSum<LargestOf>(call, threads);
     case Function::kHalfSumOfSquares:
-      return MakeSum(call, threads, 0.5, Square{});
+      return MakeSum<SumOfSquares>(call, threads, 0.5);
     default:
       Refuse(call, "\"" + std::string(ToString(call.params.function)) + "\" is no reduction");
   }

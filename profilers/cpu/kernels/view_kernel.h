@@ -52,7 +52,7 @@ using Factory = std::unique_ptr<ViewKernel>(const KernelCall& call, int threads)
 Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, MakeSoftmax,
     MakeSparseCrossEntropy, MakeNllLoss, MakeElementwise, MakeComparison, MakeFloatFunction,
     MakeMathematics, MakeSelect, MakeDropout, MakeRandomUniform, MakeFill, MakeReduce, MakeGather,
-    MakeScatterAdd, MakeCopy, MakeOptimizer, MakeProxy;
+    MakeScatterAdd, MakeCopy, MakeRange, MakeCumulativeSum, MakeOptimizer, MakeProxy;
 
 /// A call for a kernel that is part of another kernel. Argument i of either side is tensor i.
 KernelCall PartCall(KernelKind kind,

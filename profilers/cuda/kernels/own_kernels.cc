@@ -15,6 +15,7 @@
 #include "profilers/cuda/kernels/pool.h"
 #include "profilers/cuda/kernels/proxy.h"
 #include "profilers/cuda/kernels/reduce.h"
+#include "profilers/cuda/kernels/sequences.h"
 #include "profilers/cuda/kernels/softmax.h"
 
 namespace emplace::cuda {
@@ -132,6 +133,38 @@ Kernel PrepareFill(const KernelCall& call) {
     FillJob job = plan;
     job.output = context.Pointer(output);
     LaunchFill(job, context.stream);
+  });
+}
+
+Kernel PrepareRange(const KernelCall& call) {
+  const TensorView& y = call.outputs[0].view;
+  const RangeJob plan{.dtype = y.dtype,
+                      .start = call.params.alpha,
+                      .step = call.params.step,
+                      .count = y.shape[0],
+                      .stride = y.strides[0]};
+  return Make({}, [plan, output = call.outputs[0]](const LaunchContext& context) {
+    RangeJob job = plan;
+    job.out = context.Pointer(output);
+    LaunchRange(job, context.stream);
+  });
+}
+
+Kernel PrepareCumulativeSum(const KernelCall& call) {
+  const TensorView& x = call.inputs[0].view;
+  const CumulativeSumJob plan{.x_dtype = x.dtype,
+                              .y_dtype = call.outputs[0].view.dtype,
+                              .rows = x.shape[0],
+                              .width = x.shape[1]};
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    CumulativeSumJob job = plan;
+    job.x = arguments.in<void>(context, 0);
+    job.y = arguments.out<void>(context, 0);
+    LaunchCumulativeSum(job, context.stream);
+    arguments.CopyOut(context);
   });
 }
 
@@ -472,6 +505,9 @@ Kernel Prepare(const KernelCall& call) {
     case KernelKind::kConvBackwardData:
     case KernelKind::kConvBackwardFilter:
       break;
+    case KernelKind::kAttentionForward:
+    case KernelKind::kAttentionBackward:
+      break;  // not here
     case KernelKind::kMaxPoolForward:
     case KernelKind::kMaxPoolBackward:
     case KernelKind::kMaxPoolBackwardIndices:
@@ -506,6 +542,10 @@ Kernel Prepare(const KernelCall& call) {
       return PrepareRandomUniform(call);
     case KernelKind::kFill:
       return PrepareFill(call);
+    case KernelKind::kRange:
+      return PrepareRange(call);
+    case KernelKind::kCumulativeSum:
+      return PrepareCumulativeSum(call);
     case KernelKind::kReduce:
       return PrepareReduce(call);
     case KernelKind::kGather:

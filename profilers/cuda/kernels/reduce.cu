@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "profilers/cuda/kernels/device.cuh"
 #include "profilers/cuda/kernels/reduce.h"
 
@@ -11,6 +13,18 @@ template <class T>
 __device__ inline T TermOf(Function function, T x) {
   return function == Function::kHalfSumOfSquares ? x * x : x;
 }
+// How two of them are combined, and what no term gives.
+struct TermsOf {
+  Function function;
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return function != Function::kMax ? a + b : a > b ? a : b;
+  }
+  template <class T>
+  __device__ T Start() const {
+    return function == Function::kMax ? -static_cast<T>(INFINITY) : T(0);
+  }
+};
 template <class T>
 __device__ inline T ResultOf(const ReduceJob& job, T sum) {
   if (job.function == Function::kMean) return sum / static_cast<T>(job.reduced.count);
@@ -47,11 +61,12 @@ __device__ inline T Walk(const ReduceJob& job,
                          std::uint32_t first,
                          std::uint32_t end,
                          std::uint32_t step) {
-  T value = T(0);
+  const TermsOf terms{job.function};
+  T value = terms.template Start<T>();
   for (std::uint32_t r = first; r < end; r += step) {
     std::int64_t at[1];
     OffsetsOf(job.reduced, r, at);
-    value += TermOf(job.function, Read<T>(job, base + at[0]));
+    value = terms(value, TermOf(job.function, Read<T>(job, base + at[0])));
   }
   return value;
 }
@@ -70,7 +85,7 @@ __global__ void RowsKernel(const __grid_constant__ ReduceJob job) {
   std::int64_t at[2];
   OffsetsOf(job.kept, output, at);
   T value = Walk<T>(job, at[1], begin + threadIdx.x, EndOfSplit(job, begin), kGroup);
-  value = CombineGroup<kGroup>(value, SumOf());
+  value = CombineGroup<kGroup>(value, TermsOf{job.function});
   if (threadIdx.x == 0) Write(job, output, blockIdx.y, at[0], value);
 }
 
@@ -81,7 +96,8 @@ __global__ void ColumnsKernel(const __grid_constant__ ReduceJob job) {
   const std::uint32_t output = blockIdx.x * kWarp + threadIdx.x;
   const std::uint32_t begin = blockIdx.y * job.shape.per_split;
   std::int64_t at[2] = {};
-  T value = T(0);
+  const TermsOf terms{job.function};
+  T value = terms.template Start<T>();
   if (output < job.kept.count) {
     OffsetsOf(job.kept, output, at);
     value = Walk<T>(job, at[1], begin + threadIdx.y, EndOfSplit(job, begin), kColumnRows);
@@ -90,7 +106,7 @@ __global__ void ColumnsKernel(const __grid_constant__ ReduceJob job) {
   __syncthreads();
   if (threadIdx.y != 0 || output >= job.kept.count) return;
   for (unsigned row = 1; row < kColumnRows; ++row) {
-    value += of_row[row][threadIdx.x];
+    value = terms(value, of_row[row][threadIdx.x]);
   }
   Write(job, output, blockIdx.y, at[0], value);
 }
@@ -99,10 +115,11 @@ template <class T>
 __global__ void PartialsKernel(const __grid_constant__ ReduceJob job) {
   const std::uint32_t output = blockIdx.x * blockDim.x + threadIdx.x;
   if (output >= job.kept.count) return;
-  T value = T(0);
+  const TermsOf terms{job.function};
+  T value = terms.template Start<T>();
   const T* partial = static_cast<const T*>(job.partial);
   for (std::uint32_t split = 0; split < job.shape.splits; ++split) {
-    value += partial[static_cast<std::int64_t>(split) * job.kept.count + output];
+    value = terms(value, partial[static_cast<std::int64_t>(split) * job.kept.count + output]);
   }
   std::int64_t at[2];
   OffsetsOf(job.kept, output, at);

@@ -284,7 +284,8 @@ TEST_CASE("larger elementwise, copies and reductions: more than a piece, transpo
                           rng);
   for (const TensorView& x : {square, transposed, per_column})
     CheckAgainstReference(Sample("copy", KernelKind::kCopy, {}, {x, x}, {square, transposed}), rng);
-  for (const Function function : {Function::kSum, Function::kMean, Function::kHalfSumOfSquares})
+  for (const Function function :
+       {Function::kSum, Function::kMean, Function::kMax, Function::kHalfSumOfSquares})
     for (const TensorView& x : {F32({9, 600, 21}),
                                 Broadcast({9, 600, 21}, {21 * 600, 1, 600}),
                                 Broadcast({9, 600, 21}, {1, 9, 9 * 600})})

@@ -33,6 +33,22 @@ TEST_CASE("constants, repeats, padding, and parts written over") {
             {10, 2, 3, 20, 5, 6});
 }
 
+TEST_CASE("ranges and cumulative sums") {
+  TinyGraph graph;
+  const int range = graph.AddOp("aten.arange.start_step",
+                                R"({"start": 3, "end": 10, "step": 2})",
+                                {},
+                                {{.shape = {4}, .dtype = DType::kI64}})[0];
+  const int x = graph.Input({2, 3}, {1, 0, 1, 1, 1, 1}, DType::kBool);
+  const std::vector<TinyGraph::Output> sums{{.shape = {2, 3}, .dtype = DType::kI64}};
+  const int along = graph.AddOp("aten.cumsum", R"({"dim": -1})", {x}, sums)[0];
+  const int across = graph.AddOp("aten.cumsum", R"({"dim": 0})", {x}, sums)[0];
+  graph.Run();
+  CHECK(graph.Read(range) == MemoryValues{3, 5, 7, 9});
+  CHECK(graph.Read(along) == MemoryValues{1, 1, 2, 1, 2, 3});
+  CHECK(graph.Read(across) == MemoryValues{1, 0, 1, 2, 1, 2});
+}
+
 TEST_CASE("rows picked and added along any axis") {
   TinyGraph graph;
   const MemoryValues table{1, 2, 3, 4, 5, 6};  // 1 2 3 / 4 5 6

@@ -53,7 +53,8 @@ TEST_CASE("the path follows from how the input lies") {
 
 TEST_CASE("long rows, many columns and parts of both") {
   Rng rng(1);
-  for (const Function function : {Function::kSum, Function::kMean, Function::kHalfSumOfSquares}) {
+  for (const Function function :
+       {Function::kSum, Function::kMean, Function::kMax, Function::kHalfSumOfSquares}) {
     KernelParams params;
     params.function = function;
     CAPTURE(ToString(function));

@@ -1,0 +1,176 @@
+// Composed kernels as calls of others.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "profilers/kernels/kernel_table.h"
+#include "profilers/kernels/op_reader.h"
+
+namespace emplace::compositions {
+namespace {
+
+using internal::Permute;
+using internal::Reshape;
+using internal::TryReshape;
+using internal::With;
+using std::int64_t;
+using Shape = std::vector<int64_t>;
+
+class Parts {
+ public:
+  explicit Parts(const KernelCall& call) {
+    for (const auto* arguments : {&call.inputs, &call.outputs}) {
+      for (const Argument& argument : *arguments) {
+        if (!argument.is_output) continue;
+        result_.first_temporary = std::max(result_.first_temporary, argument.index + 1);
+      }
+    }
+  }
+
+  Argument Temporary(const Shape& shape, DType dtype = DType::kF32) {
+    const int index = result_.first_temporary + static_cast<int>(result_.temporary_bytes.size());
+    Argument argument{.is_output = true, .index = index, .view = ContiguousView(dtype, shape)};
+    result_.temporary_bytes.push_back(argument.view.end_bytes());
+    return argument;
+  }
+
+  void Emit(KernelKind kind,
+            std::vector<Argument> inputs,
+            std::vector<Argument> outputs,
+            const KernelParams& params = {}) {
+    result_.parts.push_back({kind, params, std::move(inputs), std::move(outputs)});
+  }
+  void EmitFunction(KernelKind kind,
+                    Function function,
+                    std::vector<Argument> inputs,
+                    Argument output,
+                    double alpha = 0) {
+    KernelParams params;
+    params.function = function;
+    params.alpha = alpha;
+    Emit(kind, std::move(inputs), {std::move(output)}, params);
+  }
+
+  // [b, h, m, d] as matrices [b h, m, d]: another view, or where strides do not allow one a copy.
+  Argument Matrices(const Argument& argument) {
+    const Shape& shape = argument.view.shape;
+    const Shape joined{shape[0] * shape[1], shape[2], shape[3]};
+    std::optional<TensorView> view = TryReshape(argument.view, joined);
+    if (view) return With(argument, *view);
+    const Argument copy = Temporary(shape);
+    Emit(KernelKind::kCopy, {argument}, {copy});
+    return With(copy, Reshape(copy.view, joined));
+  }
+
+  // output [b, h, m, n] = a b of matrices [b h, m, k], [b h, k, n]
+  void EmitProduct(const Argument& a, const Argument& b, const Argument& output) {
+    const Shape& shape = output.view.shape;
+    const Shape joined{shape[0] * shape[1], shape[2], shape[3]};
+    std::optional<TensorView> view = TryReshape(output.view, joined);
+    if (view) return Emit(KernelKind::kMatmul, {a, b}, {With(output, *view)});
+    const Argument product = Temporary(shape);
+    Emit(KernelKind::kMatmul, {a, b}, {With(product, Reshape(product.view, joined))});
+    Emit(KernelKind::kCopy, {product}, {output});
+  }
+
+  Composition Take() { return std::move(result_); }
+
+ private:
+  Composition result_;
+};
+
+Argument TransposedMatrices(const Argument& matrices) {
+  return With(matrices, Permute(matrices.view, {0, 2, 1}));
+}
+
+// What forward and backward begin with.
+struct Scores {
+  Argument q;     // [b h, m, d], times the scale
+  Argument s, p;  // [b h, m, n]
+};
+
+// @param k  [b h, n, d]
+Scores EmitScores(Parts& parts,
+                  const KernelCall& call,
+                  const Argument& q,
+                  const Argument& k,
+                  const Argument* mask) {
+  const Shape& shape = q.view.shape;
+  const int64_t b = shape[0], h = shape[1], m = shape[2], d = shape[3], n = k.view.shape[1];
+  const Argument scaled = parts.Temporary(shape);
+  parts.EmitFunction(KernelKind::kElementwise, Function::kMul, {q}, scaled, call.params.alpha);
+  Scores scores{.q = With(scaled, Reshape(scaled.view, {b * h, m, d})),
+                .s = parts.Temporary({b * h, m, n}),
+                .p = parts.Temporary({b * h, m, n})};
+  parts.Emit(KernelKind::kMatmul, {scores.q, TransposedMatrices(k)}, {scores.s});
+  if (mask != nullptr) {
+    const Argument s = With(scores.s, Reshape(scores.s.view, {b, h, m, n}));
+    parts.EmitFunction(KernelKind::kElementwise, Function::kAdd, {s, *mask}, s);
+  }
+  if (call.params.causal) {
+    const Argument rows = parts.Temporary({m}, DType::kI64),
+                   columns = parts.Temporary({n}, DType::kI64),
+                   is_hidden = parts.Temporary({m, n}, DType::kBool);
+    parts.Emit(KernelKind::kRange, {}, {rows});
+    parts.Emit(KernelKind::kRange, {}, {columns});
+    TensorView row_of = is_hidden.view, column_of = is_hidden.view;
+    row_of.dtype = column_of.dtype = DType::kI64;
+    row_of.strides = {1, 0};
+    column_of.strides = {0, 1};
+    parts.EmitFunction(KernelKind::kElementwise,
+                       Function::kLess,
+                       {With(rows, row_of), With(columns, column_of)},
+                       is_hidden);
+    KernelParams hides;
+    hides.alpha = -std::numeric_limits<double>::infinity();
+    const TensorView everywhere = internal::Broadcast(is_hidden.view, scores.s.view.shape);
+    parts.Emit(KernelKind::kSelect, {With(is_hidden, everywhere), scores.s}, {scores.s}, hides);
+  }
+  parts.Emit(KernelKind::kSoftmax, {internal::AsRows(scores.s)}, {internal::AsRows(scores.p)});
+  return scores;
+}
+
+}  // namespace
+
+Composition AttentionForward(const KernelCall& call) {
+  Parts parts(call);
+  const Argument k = parts.Matrices(call.inputs[1]), v = parts.Matrices(call.inputs[2]);
+  const Argument* const mask = call.inputs.size() > 3 ? &call.inputs[3] : nullptr;
+  const Scores scores = EmitScores(parts, call, call.inputs[0], k, mask);
+  parts.EmitProduct(scores.p, v, call.outputs[0]);
+  if (call.outputs.size() == 1) return parts.Take();
+  // log sum exp(s) = max s - log max p
+  const Shape& shape = call.outputs[1].view.shape;
+  const auto emit_maxima = [&](const Argument& of) {
+    const Argument rows = internal::AsRows(of);
+    const Argument maxima = parts.Temporary({rows.view.shape[0], 1});
+    parts.EmitFunction(KernelKind::kReduce, Function::kMax, {rows}, maxima);
+    return With(maxima, Reshape(maxima.view, shape));
+  };
+  const Argument max_s = emit_maxima(scores.s), max_p = emit_maxima(scores.p);
+  parts.EmitFunction(KernelKind::kElementwise, Function::kLog, {max_p}, max_p);
+  parts.EmitFunction(KernelKind::kElementwise, Function::kSub, {max_s, max_p}, call.outputs[1]);
+  return parts.Take();
+}
+
+Composition AttentionBackward(const KernelCall& call) {
+  Parts parts(call);
+  const Argument dy = parts.Matrices(call.inputs[0]), k = parts.Matrices(call.inputs[2]),
+                 v = parts.Matrices(call.inputs[3]);
+  const Argument* const mask = call.inputs.size() > 4 ? &call.inputs[4] : nullptr;
+  const Scores scores = EmitScores(parts, call, call.inputs[1], k, mask);
+  const Argument &dq = call.outputs[0], &dk = call.outputs[1], &dv = call.outputs[2];
+  const Argument ds = parts.Temporary(scores.s.view.shape), &dp = scores.s;  // s is done with
+  parts.EmitProduct(TransposedMatrices(scores.p), dy, dv);
+  parts.Emit(KernelKind::kMatmul, {dy, TransposedMatrices(v)}, {dp});
+  parts.Emit(KernelKind::kSoftmaxBackward,
+             {internal::AsRows(dp), internal::AsRows(scores.p)},
+             {internal::AsRows(ds)});
+  parts.EmitProduct(ds, k, dq);
+  parts.EmitFunction(KernelKind::kElementwise, Function::kMul, {dq}, dq, call.params.alpha);
+  parts.EmitProduct(TransposedMatrices(ds), scores.q, dk);
+  return parts.Take();
+}
+
+}  // namespace emplace::compositions
