@@ -51,6 +51,8 @@ cpu::Factory* FactoryOf(KernelKind kind) {
       return &cpu::MakeElementwise;
     case KernelKind::kSelect:
       return &cpu::MakeSelect;
+    case KernelKind::kGroupNormForward:
+    case KernelKind::kGroupNormBackward:
     case KernelKind::kAttentionForward:
     case KernelKind::kAttentionBackward:
       break;  // composed

@@ -1,8 +1,6 @@
-// PyTorch's products, convolutions, poolings, norms, softmax and losses. Signatures, here and in
-// the other tables of ATen, are those of its native_functions.yaml without what the exporter leaves
-// out; images are [n, c, h, w].
-
-#include <numeric>
+// PyTorch's products, convolutions, poolings, reductions, softmax and losses. Signatures, here and
+// in the other tables of ATen, are those of its native_functions.yaml without what the exporter
+// leaves out; images are [n, c, h, w].
 
 #include "profilers/kernels/op_reader.h"
 #include "profilers/kernels/windows.h"
@@ -168,71 +166,6 @@ void MaxPoolBackward(OpReader& r) {
   r.Emit(KernelKind::kMaxPoolBackwardIndices, {r.In(0), r.In(2)}, {r.Out(0)}, params);
 }
 
-// _native_batch_norm_legit_functional(x, scale, offset, mean, variance)
-//   -> y, mean, 1 / std, running mean, running variance
-void BatchNorm(OpReader& r) {
-  Require(r.attributes().Bool("training", true), "batch norm in inference");
-  Require(r.num_inputs() == 5, "batch norm without scale, offset or running statistics");
-  KernelParams params;
-  params.epsilon = r.attributes().Number("eps", 1e-5);
-  params.momentum = r.attributes().Number("momentum", 0.1);
-  params.saves_inverse_std = true;
-  r.Emit(KernelKind::kBatchNormForward, r.Inputs(0, 5), r.Outputs(0, 5), params);
-}
-
-void RequireAllOutputs(OpReader& r) {
-  for (const bool wanted : r.attributes().Flags("output_mask", {true, true, true})) {
-    Require(wanted, "a gradient that is not wanted");
-  }
-}
-
-// native_batch_norm_backward(dy, x, scale, running mean, running variance, mean, 1 / std)
-void BatchNormBackward(OpReader& r) {
-  Require(r.attributes().Bool("train", true), "batch norm in inference");
-  Require(r.num_inputs() == 7, "batch norm without scale or running statistics");
-  RequireAllOutputs(r);
-  KernelParams params;
-  params.epsilon = r.attributes().Number("eps", 1e-5);
-  params.saves_inverse_std = true;
-  r.Emit(KernelKind::kBatchNormBackward,
-         {r.In(0), r.In(1), r.In(2), r.In(5), r.In(6)},
-         {r.Out(0), r.Out(1), r.Out(2)},
-         params);
-}
-
-// Rows as long as `normalized_shape` says.
-Argument AsNormalized(const Argument& argument, const Ints& normalized_shape) {
-  const int64_t width = std::accumulate(
-      normalized_shape.begin(), normalized_shape.end(), int64_t{1}, std::multiplies<>());
-  const int64_t elements = argument.view.num_elements();
-  Require(width > 0 && elements % width == 0, "rows of another length than normalized_shape");
-  return With(argument, Reshape(argument.view, {elements / width, width}));
-}
-
-// native_layer_norm(x, scale, offset) -> y, mean, 1 / std
-void LayerNorm(OpReader& r) {
-  const Ints shape = r.attributes().List("normalized_shape");
-  KernelParams params;
-  params.epsilon = r.attributes().Number("eps", 1e-5);
-  r.Emit(KernelKind::kLayerNormForward,
-         {AsNormalized(r.In(0), shape), AsVector(r.In(1)), AsVector(r.In(2))},
-         {AsNormalized(r.Out(0), shape), AsVector(r.Out(1)), AsVector(r.Out(2))},
-         params);
-}
-
-// native_layer_norm_backward(dy, x, mean, 1 / std, scale, offset)
-void LayerNormBackward(OpReader& r) {
-  const Ints shape = r.attributes().List("normalized_shape");
-  RequireAllOutputs(r);
-  r.Emit(KernelKind::kLayerNormBackward,
-         {AsNormalized(r.In(0), shape),
-          AsNormalized(r.In(1), shape),
-          AsVector(r.In(2)),
-          AsVector(r.In(3)),
-          AsVector(r.In(4))},
-         {AsNormalized(r.Out(0), shape), AsVector(r.Out(1)), AsVector(r.Out(2))});
-}
-
 // Rows along an axis.
 Argument AlongDim(const Argument& argument, int dim) {
   const int rank = Rank(argument);
@@ -321,7 +254,6 @@ void Reduction(OpReader& r) {
 constexpr WorkRule kRules[] = {
     {"_log_softmax", Softmax<KernelKind::kLogSoftmax>},
     {"_log_softmax_backward_data", Softmax<KernelKind::kLogSoftmaxBackward>},
-    {"_native_batch_norm_legit_functional", BatchNorm},
     {"_safe_softmax", Softmax<KernelKind::kSoftmax>},
     {"_softmax", Softmax<KernelKind::kSoftmax>},
     {"_softmax_backward_data", Softmax<KernelKind::kSoftmaxBackward>},
@@ -337,11 +269,8 @@ constexpr WorkRule kRules[] = {
     {"max_pool2d_with_indices_backward", MaxPoolBackward},
     {"mean", Reduction<Function::kMean>},
     {"mm", Mm},
-    {"native_batch_norm_backward", BatchNormBackward},
     {"native_dropout", Dropout},
     {"native_dropout_backward", DropoutBackward},
-    {"native_layer_norm", LayerNorm},
-    {"native_layer_norm_backward", LayerNormBackward},
     {"nll_loss_backward", NllLossBackward},
     {"nll_loss_forward", NllLoss},
     {"sum", Reduction<Function::kSum>},

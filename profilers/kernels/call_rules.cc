@@ -97,6 +97,23 @@ std::string RunningStatistics(const KernelCall& call) {
              : "one running statistic alone";
 }
 
+namespace {
+
+std::string GroupsOf(const KernelCall& call, int64_t channels, const Shape& statistic) {
+  if (channels % statistic[1] != 0) return "groups that do not divide the channels";
+  return call.inputs.size() == 2 || call.outputs.size() == 2 ? "scale or offset alone" : "";
+}
+
+}  // namespace
+
+std::string GroupNorm(const KernelCall& call) {
+  return GroupsOf(call, In(call, 0)[1], Out(call, 1));
+}
+
+std::string GroupNormGradient(const KernelCall& call) {
+  return GroupsOf(call, In(call, 0)[1], In(call, 2));
+}
+
 std::string Elementwise(const KernelCall& call) {
   const FunctionDescription& function = DescriptionOf(call.params.function);
   const size_t operands = call.inputs.size();

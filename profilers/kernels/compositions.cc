@@ -52,15 +52,19 @@ class Parts {
     Emit(kind, std::move(inputs), {std::move(output)}, params);
   }
 
-  // [b, h, m, d] as matrices [b h, m, d]: another view, or where strides do not allow one a copy.
+  // The argument in another shape: another view, or where strides do not allow one a copy.
+  Argument Reshaped(const Argument& argument, const Shape& shape) {
+    std::optional<TensorView> view = TryReshape(argument.view, shape);
+    if (view) return With(argument, *view);
+    const Argument copy = Temporary(argument.view.shape);
+    Emit(KernelKind::kCopy, {argument}, {copy});
+    return With(copy, Reshape(copy.view, shape));
+  }
+
+  // [b, h, m, d] as matrices [b h, m, d].
   Argument Matrices(const Argument& argument) {
     const Shape& shape = argument.view.shape;
-    const Shape joined{shape[0] * shape[1], shape[2], shape[3]};
-    std::optional<TensorView> view = TryReshape(argument.view, joined);
-    if (view) return With(argument, *view);
-    const Argument copy = Temporary(shape);
-    Emit(KernelKind::kCopy, {argument}, {copy});
-    return With(copy, Reshape(copy.view, joined));
+    return Reshaped(argument, {shape[0] * shape[1], shape[2], shape[3]});
   }
 
   // output [b, h, m, n] = a b of matrices [b h, m, k], [b h, k, n]
@@ -78,6 +82,22 @@ class Parts {
 
  private:
   Composition result_;
+};
+
+// What group norms are of: [n, c, l] in g groups.
+struct Groups {
+  int64_t n, c, l, g;
+  Groups(const Argument& x, const Argument& statistic)
+      : n(x.view.shape[0]), c(x.view.shape[1]), l(x.view.shape[2]), g(statistic.view.shape[1]) {}
+  Shape shape() const { return {n, c, l}; }
+  Shape rows() const { return {n * g, c / g * l}; }
+  // A vector per channel, or a number per group, for every element.
+  Argument PerChannel(const Argument& vector) const {
+    return With(vector, internal::Broadcast(Reshape(vector.view, {c, 1}), shape()));
+  }
+  Argument PerRow(const Argument& statistic) const {
+    return With(statistic, internal::Broadcast(Reshape(statistic.view, {n * g, 1}), rows()));
+  }
 };
 
 Argument TransposedMatrices(const Argument& matrices) {
@@ -132,6 +152,75 @@ Scores EmitScores(Parts& parts,
 }
 
 }  // namespace
+
+Composition GroupNormForward(const KernelCall& call) {
+  Parts parts(call);
+  const Groups groups(call.inputs[0], call.outputs[1]);
+  const int64_t rows = groups.rows()[0], width = groups.rows()[1];
+  const Argument x = parts.Reshaped(call.inputs[0], groups.rows());
+  const Argument ones = parts.Temporary({width}), zeros = parts.Temporary({width}),
+                 z = parts.Temporary(groups.shape()), mean = parts.Temporary({rows}),
+                 inverse_std = parts.Temporary({rows});
+  parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, ones, 1);
+  parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, zeros, 0);
+  parts.Emit(KernelKind::kLayerNormForward,
+             {x, ones, zeros},
+             {With(z, Reshape(z.view, groups.rows())), mean, inverse_std},
+             call.params);
+  const auto emit_copy = [&](const Argument& from, const Argument& to) {
+    parts.Emit(KernelKind::kCopy, {With(from, Reshape(from.view, to.view.shape))}, {to});
+  };
+  emit_copy(mean, call.outputs[1]);
+  emit_copy(inverse_std, call.outputs[2]);
+  const Argument& y = call.outputs[0];
+  if (call.inputs.size() == 1) {
+    emit_copy(z, y);
+    return parts.Take();
+  }
+  parts.EmitFunction(
+      KernelKind::kElementwise, Function::kMul, {z, groups.PerChannel(call.inputs[1])}, y);
+  parts.EmitFunction(
+      KernelKind::kElementwise, Function::kAdd, {y, groups.PerChannel(call.inputs[2])}, y);
+  return parts.Take();
+}
+
+Composition GroupNormBackward(const KernelCall& call) {
+  Parts parts(call);
+  const Groups groups(call.inputs[0], call.inputs[2]);
+  const int64_t rows = groups.rows()[0], width = groups.rows()[1];
+  const Argument dy = call.inputs[0], x = parts.Reshaped(call.inputs[1], groups.rows());
+  const Argument mean = parts.Reshaped(call.inputs[2], {rows}),
+                 inverse_std = parts.Reshaped(call.inputs[3], {rows});
+  const auto function = [&](Function f, std::vector<Argument> inputs, const Argument& output) {
+    parts.EmitFunction(KernelKind::kElementwise, f, std::move(inputs), output);
+  };
+  Argument gradient = dy;  // of z
+  if (call.inputs.size() > 4) {
+    gradient = parts.Temporary(groups.shape());
+    function(Function::kMul, {dy, groups.PerChannel(call.inputs[4])}, gradient);
+  }
+  const Argument ones = parts.Temporary({width}), dx = parts.Temporary(groups.shape());
+  parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, ones, 1);
+  parts.Emit(KernelKind::kLayerNormBackward,
+             {parts.Reshaped(gradient, groups.rows()), x, mean, inverse_std, ones},
+             {With(dx, Reshape(dx.view, groups.rows())),
+              parts.Temporary({width}),    // its gradients of scale
+              parts.Temporary({width})});  // and offset are not those of channels
+  parts.Emit(KernelKind::kCopy, {dx}, {call.outputs[0]});
+  if (call.outputs.size() == 1) return parts.Take();
+  const Argument z = parts.Temporary(groups.shape());
+  const Argument z_rows = With(z, Reshape(z.view, groups.rows()));
+  function(Function::kSub, {x, groups.PerRow(mean)}, z_rows);
+  function(Function::kMul, {z_rows, groups.PerRow(inverse_std)}, z_rows);
+  function(Function::kMul, {z, dy}, z);
+  const auto emit_sum = [&](const Argument& of, const Argument& to) {
+    parts.EmitFunction(
+        KernelKind::kReduce, Function::kSum, {of}, With(to, Reshape(to.view, {1, groups.c, 1})));
+  };
+  emit_sum(z, call.outputs[1]);
+  emit_sum(dy, call.outputs[2]);
+  return parts.Take();
+}
 
 Composition AttentionForward(const KernelCall& call) {
   Parts parts(call);

@@ -67,6 +67,8 @@ enum class KernelKind : std::uint8_t {
   kBatchNormBackward,
   kLayerNormForward,
   kLayerNormBackward,
+  kGroupNormForward,
+  kGroupNormBackward,
   kSoftmax,
   kLogSoftmax,
   kSoftmaxBackward,

@@ -34,8 +34,8 @@ using CallRule = std::string(const KernelCall& call);
 /// Of single kernels, in call_rules.cc.
 namespace call_rules {
 CallRule BiasIsRow, Convolution, ConvolutionData, ConvolutionFilter, PoolForward, PoolBackward,
-    MaxPoolBackward, RunningStatistics, Elementwise, DropoutProbability, Reduction, RangeOfNumbers,
-    SumOfNumbers, Pairs;
+    MaxPoolBackward, RunningStatistics, GroupNorm, GroupNormGradient, Elementwise,
+    DropoutProbability, Reduction, RangeOfNumbers, SumOfNumbers, Pairs;
 }  // namespace call_rules
 
 /// The calls of other kernels that a composed kernel is made of, and the memory between them.
@@ -50,7 +50,7 @@ struct Composition {
 using Composer = Composition(const KernelCall& call);
 /// In compositions.cc.
 namespace compositions {
-Composer AttentionForward, AttentionBackward;
+Composer GroupNormForward, GroupNormBackward, AttentionForward, AttentionBackward;
 }  // namespace compositions
 
 struct KernelDescription {
@@ -111,6 +111,15 @@ inline constexpr KernelDescription kKernelTable[] = {
     // With z = (x - mean) / std, g = dy scale: dx = (g - row mean of g - z (row mean of g z)) / std
     {KernelKind::kLayerNormBackward, "layer_norm_backward",
      "dy[rw] x[rw] mean[r] inverse_std[r] scale[w]", "dx[rw] dscale[w] doffset[w]"},
+    // Over the channels of a group and all positions: x [n, c, l], g groups of c / g channels. z =
+    // (x - mean) inverse_std; y = z scale + offset, or z without them
+    {KernelKind::kGroupNormForward, "group_norm_forward", "x[ncl] scale?[c] offset?[c]",
+     "y[ncl] mean[ng] inverse_std[ng]", "epsilon", "", call_rules::GroupNorm,
+     compositions::GroupNormForward},
+    // dscale = sum dy z, doffset = sum dy; dx as layer norm's over the group
+    {KernelKind::kGroupNormBackward, "group_norm_backward",
+     "dy[ncl] x[ncl] mean[ng] inverse_std[ng] scale?[c]", "dx[ncl] dscale?[c] doffset?[c]", "", "",
+     call_rules::GroupNormGradient, compositions::GroupNormBackward},
     {KernelKind::kSoftmax, "softmax", "x[rw]", "y[rw]"},
     {KernelKind::kLogSoftmax, "log_softmax", "x[rw]", "y[rw]"},
     // dx = y (dy - row sum of dy y)

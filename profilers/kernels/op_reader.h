@@ -129,11 +129,12 @@ struct WorkRule {
   OpRuleFunction emit;
 };
 /// The tables, each sorted by name. ATen's names are without "aten." and without overload ("add"
-/// for "aten.add.Tensor"); it has four tables, for the length of their files.
+/// for "aten.add.Tensor"); it has five tables, for the length of their files.
 std::span<const WorkRule> AtenWork();
 std::span<const WorkRule> AtenElementwise();
 std::span<const WorkRule> AtenMemory();
 std::span<const WorkRule> AtenAttention();
+std::span<const WorkRule> AtenNorms();
 std::span<const WorkRule> TensorFlowWork();
 std::span<const WorkRule> OptimizerWork();
 

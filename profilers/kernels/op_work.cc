@@ -33,7 +33,8 @@ const WorkRule* FindRule(std::string_view kind) {
         for (const auto table : {internal::AtenWork(),
                                  internal::AtenElementwise(),
                                  internal::AtenMemory(),
-                                 internal::AtenAttention()}) {
+                                 internal::AtenAttention(),
+                                 internal::AtenNorms()}) {
           const WorkRule* const rule = FindRule(table, name);
           if (rule != nullptr) return rule;
         }

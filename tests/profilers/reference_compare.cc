@@ -195,6 +195,8 @@ double Tolerance(const KernelCall& call) {
     case KernelKind::kBatchNormBackward:
     case KernelKind::kLayerNormForward:
     case KernelKind::kLayerNormBackward:
+    case KernelKind::kGroupNormForward:
+    case KernelKind::kGroupNormBackward:
       return 1e-4;  // a small variance magnifies the mean's rounding
     default:
       return 1e-5 * std::sqrt(std::max(1.0, Terms(call)));

@@ -274,6 +274,10 @@ class Reference {
         return LayerNormForward();
       case KernelKind::kLayerNormBackward:
         return LayerNormBackward();
+      case KernelKind::kGroupNormForward:
+        return GroupNormForward();
+      case KernelKind::kGroupNormBackward:
+        return GroupNormBackward();
       case KernelKind::kSoftmax:
       case KernelKind::kLogSoftmax:
         return Softmax();
@@ -525,6 +529,60 @@ class Reference {
         out_[0](r, i) = (g - mean_g - z * mean_gz) * in_[3](r);
       }
     }
+  }
+
+  // visit(n, group, c, l) for every element of [n, c, l].
+  template <typename Visit>
+  static void ForGroups(const Dense& x, const Dense& statistic, Visit visit) {
+    const int64_t per_group = x.shape[1] / statistic.shape[1];
+    for (int64_t n = 0; n < x.shape[0]; ++n) {
+      for (int64_t c = 0; c < x.shape[1]; ++c) {
+        for (int64_t l = 0; l < x.shape[2]; ++l) visit(n, c / per_group, c, l);
+      }
+    }
+  }
+
+  void GroupNormForward() {
+    const Dense& x = in_[0];
+    Dense &mean = out_[1], &inverse_std = out_[2];
+    const auto count =
+        static_cast<double>(x.values.size()) / static_cast<double>(mean.values.size());
+    Dense variance(mean.shape);
+    ForGroups(x, mean, [&](auto n, auto g, auto c, auto l) { mean(n, g) += x(n, c, l) / count; });
+    ForGroups(x, mean, [&](auto n, auto g, auto c, auto l) {
+      variance(n, g) += std::pow(x(n, c, l) - mean(n, g), 2) / count;
+    });
+    for (size_t i = 0; i < variance.values.size(); ++i) {
+      inverse_std.values[i] = 1 / std::sqrt(variance.values[i] + params_.epsilon);
+    }
+    ForGroups(x, mean, [&](auto n, auto g, auto c, auto l) {
+      const double z = (x(n, c, l) - mean(n, g)) * inverse_std(n, g);
+      out_[0](n, c, l) = in_.size() > 1 ? z * in_[1](c) + in_[2](c) : z;
+    });
+  }
+
+  void GroupNormBackward() {
+    const Dense &dy = in_[0], &x = in_[1], &mean = in_[2], &inverse_std = in_[3];
+    const auto count =
+        static_cast<double>(x.values.size()) / static_cast<double>(mean.values.size());
+    Dense mean_d(mean.shape), mean_dz(mean.shape);
+    const auto z = [&](auto n, auto g, auto c, auto l) {
+      return (x(n, c, l) - mean(n, g)) * inverse_std(n, g);
+    };
+    const auto d = [&](auto n, auto c, auto l) {
+      return in_.size() > 4 ? dy(n, c, l) * in_[4](c) : dy(n, c, l);
+    };
+    ForGroups(x, mean, [&](auto n, auto g, auto c, auto l) {
+      mean_d(n, g) += d(n, c, l) / count;
+      mean_dz(n, g) += d(n, c, l) * z(n, g, c, l) / count;
+      if (out_.size() == 1) return;
+      out_[1](c) += dy(n, c, l) * z(n, g, c, l);
+      out_[2](c) += dy(n, c, l);
+    });
+    ForGroups(x, mean, [&](auto n, auto g, auto c, auto l) {
+      out_[0](n, c, l) =
+          (d(n, c, l) - mean_d(n, g) - z(n, g, c, l) * mean_dz(n, g)) * inverse_std(n, g);
+    });
   }
 
   // log sum exp of a row

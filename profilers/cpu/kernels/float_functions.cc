@@ -9,13 +9,18 @@
 namespace emplace::cpu {
 namespace {
 
-// Squares and cubes, the powers of norms and GELU, are products.
+// Powers of norms and their gradients are a few products or a root.
 std::unique_ptr<ViewKernel> MakePow(const KernelCall& call, int threads) {
-  if (call.inputs.size() == 1 && call.params.alpha == 2) {
-    return MakeUnaryF32(call, threads, [](float a) { return a * a; });
-  }
-  if (call.inputs.size() == 1 && call.params.alpha == 3) {
-    return MakeUnaryF32(call, threads, [](float a) { return a * a * a; });
+  const auto unary = [&](auto f) { return MakeUnaryF32(call, threads, f); };
+  if (call.inputs.size() == 1) {
+    const double exponent = call.params.alpha;
+    if (exponent == 1) return unary([](float a) { return a; });
+    if (exponent == 2) return unary([](float a) { return a * a; });
+    if (exponent == 3) return unary([](float a) { return a * a * a; });
+    if (exponent == 0.5) return unary([](float a) { return std::sqrt(a); });
+    if (exponent == -0.5) return unary([](float a) { return 1 / std::sqrt(a); });
+    if (exponent == -1) return unary([](float a) { return 1 / a; });
+    if (exponent == -2) return unary([](float a) { return 1 / (a * a); });
   }
   return MakeBinaryF32(call, threads, [](float a, float b, float) { return std::pow(a, b); });
 }

@@ -27,6 +27,16 @@ __device__ inline T GeluInnerSlope(T x) {
   return T(0.79788456080286536) * (T(1) + T(3 * 0.044715) * x * x);
 }
 
+// The exponents of norms and their gradients are tried first: all threads take the same branch.
+template <class T>
+__device__ inline T PowerOf(T a, T exponent) {
+  if (exponent == T(1)) return a;
+  if (exponent == T(2)) return a * a;
+  if (exponent == T(3)) return a * a * a;
+  if (exponent == T(-1)) return T(1) / a;
+  return std::pow(a, exponent);
+}
+
 template <class T>
 __device__ inline T Logistic(T x) {
   return T(1) / (T(1) + std::exp(-x));
@@ -56,7 +66,7 @@ __device__ inline T Evaluate(Function function, T a, T b, T alpha) {
     case Function::kMaximum:
       return a > b ? a : b;
     case Function::kPow:
-      return b == T(2) ? a * a : b == T(3) ? a * a * a : std::pow(a, b);
+      return PowerOf(a, b);
     case Function::kGreater:
       return a > b ? T(1) : T(0);
     case Function::kGreaterEqual:

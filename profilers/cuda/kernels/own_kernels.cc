@@ -505,6 +505,8 @@ Kernel Prepare(const KernelCall& call) {
     case KernelKind::kConvBackwardData:
     case KernelKind::kConvBackwardFilter:
       break;
+    case KernelKind::kGroupNormForward:
+    case KernelKind::kGroupNormBackward:
     case KernelKind::kAttentionForward:
     case KernelKind::kAttentionBackward:
       break;  // not here

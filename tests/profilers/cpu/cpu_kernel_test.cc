@@ -334,6 +334,19 @@ TEST_CASE("random numbers: the dropped share is the probability, numbers are the
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == (mask[i] != 0 ? 1 / 0.7F : 0.F));
 }
 
+TEST_CASE("powers with code of their own, of positive numbers") {
+  Rng rng(12);
+  for (const double exponent : {1.0, 2.0, 3.0, 0.5, -0.5, -1.0, -2.0, 1.7}) {
+    CAPTURE(exponent);
+    CheckAgainstReference(Sample("power",
+                                 KernelKind::kElementwise,
+                                 WithFunction(Function::kPow, exponent),
+                                 {F32({40, 50})},
+                                 {F32({40, 50})}),
+                          rng);
+  }
+}
+
 TEST_CASE("views start at their offset, arguments are found among inputs and outputs") {
   // w [2] at element 1 of input 0 is read and, being an output too, written in place.
   KernelCall call =

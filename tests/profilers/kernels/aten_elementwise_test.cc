@@ -24,6 +24,7 @@ TEST_CASE("functions of one number") {
   CheckNear(Apply("aten.pow.Tensor_Scalar", R"({"exponent": 2})", {-3, 2}), {9, 4});
   CheckNear(Apply("aten.pow.Tensor_Scalar", R"({"exponent": 3})", {-3, 2}), {-27, 8});
   CheckNear(Apply("aten.pow.Tensor_Scalar", R"({"exponent": 0.5})", {9, 2}), {3, std::sqrt(2)});
+  CheckNear(Apply("aten.pow.Tensor_Scalar", R"({"exponent": -2})", {-4, 2}), {1 / 16.0, 0.25});
   CheckNear(RunOp("aten.pow", "", {{{2}, {2, 3}}, {{2}, {3, -1}}}, {{2}})[0], {8, 1 / 3.0});
   CheckNear(Apply("aten.rsqrt", "", {4, 0.25}), {0.5, 2});
   CheckNear(Apply("aten.reciprocal", "", {4, -0.25}), {0.25, -4});

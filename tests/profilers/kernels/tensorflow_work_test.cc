@@ -366,5 +366,31 @@ TEST_CASE("optimisers update weights and the state that only is an input") {
   CheckNear(graph.Read(z), {-2, -2});
 }
 
+TEST_CASE("functions of one and two numbers") {
+  const auto apply = [](const std::string& kind) {
+    return RunOp(kind, "", {{{2}, {0.25, 9}}}, {{2}})[0];
+  };
+  CheckNear(apply("Rsqrt"), {2, 1 / 3.0});
+  CheckNear(apply("Square"), {0.0625, 81});
+  CheckNear(apply("Relu6"), {0.25, 6});
+  CheckNear(apply("Floor"), {0, 9});
+  CheckNear(apply("Erf"), {std::erf(0.25), 1});
+  CheckNear(apply("Softplus"), {std::log(1 + std::exp(0.25)), std::log(1 + std::exp(9))});
+  CheckNear(RunOp("Pow", "", {{{2}, {2, 9}}, {{}, {0.5}}}, {{2}})[0], {std::sqrt(2), 3});
+  CheckNear(RunOp("SoftplusGrad", "", {{{1}, {3}}, {{1}, {0}}}, {{1}})[0], {1.5});
+  CheckNear(RunOp("Max", R"({"axis": [0]})", {{{2, 2}, {1, 8, 3, -4}}, {{1}, {0}}}, {{2}})[0],
+            {3, 8});
+  TinyGraph graph;
+  const int x = graph.Input({3}, {1, 2, 3}), y = graph.Input({}, {2});
+  const std::vector<TinyGraph::Output> bools{{.shape = {3}, .dtype = DType::kBool}};
+  const int less = graph.AddOp("Less", "", {x, y}, bools)[0];
+  const int equal = graph.AddOp("Equal", "", {x, y}, bools)[0];
+  const int either = graph.AddOp("LogicalOr", "", {less, equal}, bools)[0];
+  const int neither = graph.AddOp("LogicalNot", "", {either}, bools)[0];
+  graph.Run();
+  CHECK(graph.Read(either) == TinyGraph::Values{1, 1, 0});
+  CHECK(graph.Read(neither) == TinyGraph::Values{0, 0, 1});
+}
+
 }  // namespace
 }  // namespace emplace::testing

@@ -2,6 +2,7 @@
 
 // A graph of a few ops with values, run op by op through WorkOf and the reference kernels.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -128,6 +129,24 @@ inline double Dot(const TinyGraph::Values& a, const TinyGraph::Values& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
+}
+
+/// d<f(x), dy> / dx by central differences.
+inline TinyGraph::Values Gradient(
+    TinyGraph::Values x,
+    const TinyGraph::Values& dy,
+    const std::function<TinyGraph::Values(const TinyGraph::Values&)>& f) {
+  const double h = 1.0 / 64;
+  TinyGraph::Values gradient;
+  for (double& value : x) {
+    const double was = value;
+    value = was + h;
+    const double above = Dot(f(x), dy);
+    value = was - h;
+    gradient.push_back((above - Dot(f(x), dy)) / (2 * h));
+    value = was;
+  }
+  return gradient;
 }
 
 inline void CheckNear(const TinyGraph::Values& actual,

@@ -63,6 +63,20 @@ TEST_CASE("every function on vectors and on what is left over, and with a scalar
   }
 }
 
+TEST_CASE("powers with code of their own, of positive numbers") {
+  Rng rng(3);
+  KernelParams params;
+  params.function = Function::kPow;
+  for (const double exponent : {1.0, 2.0, 3.0, -1.0, 1.7}) {
+    CAPTURE(exponent);
+    params.alpha = exponent;
+    testing::CheckSample(
+        CallOf(KernelKind::kElementwise, params, {Floats({1030})}, {Floats({1030})}),
+        rng,
+        cuda::PrepareOwnKernel);
+  }
+}
+
 TEST_CASE("sums of more inputs than a launch takes") {
   Rng rng(2);
   KernelParams params;
