@@ -5,7 +5,6 @@
 #include <cstring>
 #include <functional>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -54,135 +53,6 @@ double Unit(std::uint64_t counter) {  // splitmix64
 int64_t Modulo(double index, int64_t count) {
   const auto i = static_cast<int64_t>(index);
   return ((i % count) + count) % count;
-}
-
-double NormalCdf(double x) {
-  return 0.5 * std::erfc(-x / std::numbers::sqrt2);
-}
-
-double Sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-double Evaluate(Function function, double a, double b, double alpha) {
-  // sqrt(2 / pi) (x + 0.044715 x^3) and its derivative
-  const auto inner = [](double x) {
-    return std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-  };
-  switch (function) {
-    case Function::kAdd:
-      return a + b;
-    case Function::kSub:
-      return a - b;
-    case Function::kReverseSub:
-      return b - a;
-    case Function::kMul:
-      return a * b;
-    case Function::kDiv:
-      return a / b;
-    case Function::kMinimum:
-      return std::min(a, b);
-    case Function::kMaximum:
-      return std::max(a, b);
-    case Function::kPow:
-      return std::pow(a, b);
-    case Function::kGreater:
-      return a > b ? 1 : 0;
-    case Function::kGreaterEqual:
-      return a >= b ? 1 : 0;
-    case Function::kLess:
-      return a < b ? 1 : 0;
-    case Function::kLessEqual:
-      return a <= b ? 1 : 0;
-    case Function::kEqual:
-      return a == b ? 1 : 0;
-    case Function::kNotEqual:
-      return a != b ? 1 : 0;
-    case Function::kAnd:
-      return a != 0 && b != 0 ? 1 : 0;
-    case Function::kOr:
-      return a != 0 || b != 0 ? 1 : 0;
-    case Function::kXor:
-      return (a != 0) != (b != 0) ? 1 : 0;
-    case Function::kNot:
-      return a != 0 ? 0 : 1;
-    case Function::kNeg:
-      return -a;
-    case Function::kAbs:
-      return std::abs(a);
-    case Function::kFloor:
-      return std::floor(a);
-    case Function::kSqrt:
-      return std::sqrt(a);
-    case Function::kRsqrt:
-      return 1 / std::sqrt(a);
-    case Function::kExp:
-      return std::exp(a);
-    case Function::kLog:
-      return std::log(a);
-    case Function::kSin:
-      return std::sin(a);
-    case Function::kCos:
-      return std::cos(a);
-    case Function::kErf:
-      return std::erf(a);
-    case Function::kCast:
-      return a;
-    case Function::kRelu:
-      return std::max(a, 0.0);
-    case Function::kReluGrad:
-      return b > alpha ? a : 0;
-    case Function::kLeakyRelu:
-      return a > 0 ? a : b * a;
-    case Function::kLeakyReluGrad:
-      return b > 0 ? a : alpha * a;
-    case Function::kElu:
-      return a > 0 ? a : b * (std::exp(a) - 1);
-    case Function::kEluGrad:
-      return b > 0 ? a : alpha * a * std::exp(b);
-    case Function::kSigmoid:
-      return Sigmoid(a);
-    case Function::kSigmoidGrad:
-      return b * a * (1 - a);
-    case Function::kTanh:
-      return std::tanh(a);
-    case Function::kTanhGrad:
-      return b * (1 - a * a);
-    case Function::kGelu:
-      return a * NormalCdf(a);
-    case Function::kGeluGrad:
-      return a * (NormalCdf(b) + b * std::exp(-b * b / 2) / std::sqrt(2 * std::numbers::pi));
-    case Function::kGeluTanh:
-      return 0.5 * a * (1 + std::tanh(inner(a)));
-    case Function::kGeluTanhGrad: {
-      const double t = std::tanh(inner(b));
-      const double slope = std::sqrt(2 / std::numbers::pi) * (1 + 3 * 0.044715 * b * b);
-      return a * (0.5 * (1 + t) + 0.5 * b * (1 - t * t) * slope);
-    }
-    case Function::kSilu:
-      return a * Sigmoid(a);
-    case Function::kSiluGrad:
-      return a * (Sigmoid(b) + b * Sigmoid(b) * (1 - Sigmoid(b)));
-    case Function::kSoftplus:
-      return std::log(1 + std::exp(a));
-    case Function::kSoftplusGrad:
-      return a * Sigmoid(b);
-    case Function::kHardSigmoid:
-      return std::clamp((a + 3) / 6, 0.0, 1.0);
-    case Function::kHardSigmoidGrad:
-      return std::abs(b) < 3 ? a / 6 : 0;
-    case Function::kHardSwish:
-      return a * std::clamp((a + 3) / 6, 0.0, 1.0);
-    case Function::kHardSwishGrad:
-      return b < -3 ? 0 : b > 3 ? a : a * (2 * b + 3) / 6;
-    case Function::kNone:
-    case Function::kSum:
-    case Function::kMean:
-    case Function::kMax:
-    case Function::kHalfSumOfSquares:
-      break;
-  }
-  EMPLACE_CHECK(false, "no elementwise function: " + std::string(ToString(function)));
 }
 
 // Calls visit(window row, window column, input row, input column) for the window of (p, q).
@@ -644,9 +514,10 @@ class Reference {
   void Elementwise() {
     for (size_t i = 0; i < out_[0].values.size(); ++i) {
       double value = in_[0].values[i];
-      if (in_.size() == 1) value = Evaluate(params_.function, value, params_.alpha, params_.alpha);
+      if (in_.size() == 1)
+        value = internal::Evaluate(params_.function, value, params_.alpha, params_.alpha);
       for (size_t k = 1; k < in_.size(); ++k) {
-        value = Evaluate(params_.function, value, in_[k].values[i], params_.alpha);
+        value = internal::Evaluate(params_.function, value, in_[k].values[i], params_.alpha);
       }
       out_[0].values[i] = value;
     }
@@ -812,102 +683,7 @@ class Reference {
   std::vector<Dense> in_, out_;
 };
 
-template <typename T>
-double Load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return static_cast<double>(value);
-}
-
-template <typename T>
-void Store(double value, std::byte* to) {
-  const T rounded = static_cast<T>(value);
-  std::memcpy(to, &rounded, sizeof(T));
-}
-
 }  // namespace
-
-namespace internal {
-
-std::vector<int64_t> ElementOffsets(const TensorView& view) {
-  EMPLACE_CHECK(view.shape.size() == view.strides.size());
-  std::vector<int64_t> offsets{view.offset};
-  for (size_t axis = 0; axis < view.shape.size(); ++axis) {
-    std::vector<int64_t> next;
-    next.reserve(offsets.size() * view.shape[axis]);
-    for (const int64_t offset : offsets) {
-      for (int64_t i = 0; i < view.shape[axis]; ++i)
-        next.push_back(offset + i * view.strides[axis]);
-    }
-    offsets = std::move(next);
-  }
-  return offsets;
-}
-
-}  // namespace internal
-
-std::vector<void*> OpBuffers::inputs() {
-  std::vector<void*> pointers;
-  for (Buffer& buffer : input_storage) pointers.push_back(buffer.data());
-  return pointers;
-}
-
-std::vector<void*> OpBuffers::outputs() {
-  std::vector<void*> pointers;
-  for (size_t i = 0; i < output_storage.size(); ++i) {
-    pointers.push_back(output(static_cast<int>(i)).data());
-  }
-  return pointers;
-}
-
-Buffer& OpBuffers::output(int index) {
-  return shared[index] >= 0 ? input_storage[shared[index]] : output_storage[index];
-}
-
-std::vector<double> ReadElements(const TensorView& view, const void* storage) {
-  std::vector<double> values;
-  const int64_t size = SizeOf(view.dtype);
-  for (const int64_t offset : ElementOffsets(view)) {
-    const std::byte* from = static_cast<const std::byte*>(storage) + offset * size;
-    switch (view.dtype) {
-      case DType::kF32:
-        values.push_back(Load<float>(from));
-        break;
-      case DType::kI32:
-        values.push_back(Load<std::int32_t>(from));
-        break;
-      case DType::kI64:
-        values.push_back(Load<std::int64_t>(from));
-        break;
-      case DType::kBool:
-        values.push_back(Load<std::uint8_t>(from));
-        break;
-    }
-  }
-  return values;
-}
-
-void WriteElements(const TensorView& view, const std::vector<double>& values, void* storage) {
-  const std::vector<int64_t> offsets = ElementOffsets(view);
-  EMPLACE_CHECK(offsets.size() == values.size());
-  for (size_t i = 0; i < offsets.size(); ++i) {
-    std::byte* to = static_cast<std::byte*>(storage) + offsets[i] * SizeOf(view.dtype);
-    switch (view.dtype) {
-      case DType::kF32:
-        Store<float>(values[i], to);
-        break;
-      case DType::kI32:
-        Store<std::int32_t>(values[i], to);
-        break;
-      case DType::kI64:
-        Store<std::int64_t>(values[i], to);
-        break;
-      case DType::kBool:
-        Store<std::uint8_t>(values[i] != 0 ? 1 : 0, to);
-        break;
-    }
-  }
-}
 
 void RunReference(const KernelCall& call, void* const* inputs, void* const* outputs) {
   Reference(call, inputs, outputs).Run();
