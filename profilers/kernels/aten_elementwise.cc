@@ -51,6 +51,13 @@ void Clamp(OpReader& r) {
   if (has_max) r.EmitElementwise(Function::kMinimum, {from}, r.Out(0), bound("max", "max_val", 1));
 }
 
+// hardtanh_backward(dy, x): dy between the bounds
+void HardtanhBackward(OpReader& r) {
+  const double min = r.attributes().Number("min_val"), max = r.attributes().Number("max_val");
+  r.EmitElementwise(Function::kReluGrad, {r.In(0), r.In(1)}, r.Out(0), min);
+  r.EmitElementwise(Function::kCapGrad, {r.Out(0), r.In(1)}, r.Out(0), max);
+}
+
 // silu_backward(dy, x) and the like
 template <Function kFunction>
 void GradientOfInput(OpReader& r) {
@@ -163,6 +170,7 @@ constexpr WorkRule kElementwiseRules[] = {
     {"hardswish", Unary<Function::kHardSwish>},
     {"hardswish_backward", GradientOfInput<Function::kHardSwishGrad>},
     {"hardtanh", Clamp},
+    {"hardtanh_backward", HardtanhBackward},
     {"le", Binary<Function::kLessEqual>},
     {"leaky_relu", LeakyRelu},
     {"leaky_relu_backward", LeakyReluBackward},

@@ -97,6 +97,31 @@ void Range(OpReader& r) {
   r.Emit(KernelKind::kRange, {}, {r.Out(0)}, params);
 }
 
+// roll(x) by "shifts" along "dims": every shifted axis is two parts that change places
+void Roll(OpReader& r) {
+  const Argument x = r.In(0), out = r.Out(0);
+  const Ints shifts = r.attributes().List("shifts"), dims = r.attributes().List("dims", Ints{});
+  Require(shifts.size() == dims.size(), "a roll of the flat tensor");
+  std::vector<Argument> from{x}, to{out};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int axis = OpReader::Axis(dims[i], Rank(x));
+    const int64_t size = x.view.shape[axis];
+    const int64_t shift = size == 0 ? 0 : (shifts[i] % size + size) % size;
+    std::vector<Argument> next_from, next_to;
+    for (size_t part = 0; part < from.size(); ++part) {
+      const auto add = [&](int64_t start, int64_t target, int64_t count) {
+        next_from.push_back(With(from[part], Slice(from[part].view, axis, start, count)));
+        next_to.push_back(With(to[part], Slice(to[part].view, axis, target, count)));
+      };
+      add(0, shift, size - shift);
+      if (shift > 0) add(size - shift, 0, shift);
+    }
+    from = std::move(next_from);
+    to = std::move(next_to);
+  }
+  r.Emit(KernelKind::kCopy, std::move(from), std::move(to));
+}
+
 // repeat(x): missing leading axes have size 1
 void Repeat(OpReader& r) {
   const Argument x = r.In(0), out = r.Out(0);
@@ -277,6 +302,7 @@ constexpr WorkRule kMemoryRules[] = {
     {"rand", Random},
     {"rand_like", Random},
     {"repeat", Repeat},
+    {"roll", Roll},
     {"scalar_tensor", ScalarTensor},
     {"select_backward", SelectBackward},
     {"select_scatter", SelectScatter},

@@ -45,62 +45,80 @@ void BatchNormBackward(OpReader& r) {
          params);
 }
 
-// Rows as long as `normalized_shape` says.
-Argument AsNormalized(const Argument& argument, const Ints& normalized_shape) {
-  const int64_t width = std::accumulate(
-      normalized_shape.begin(), normalized_shape.end(), int64_t{1}, std::multiplies<>());
-  const int64_t elements = argument.view.num_elements();
-  Require(width > 0 && elements % width == 0, "rows of another length than normalized_shape");
-  return With(argument, Reshape(argument.view, {elements / width, width}));
-}
+// How the rows of a layer norm are seen: [batch, rows, width].
+class NormalizedRows {
+ public:
+  // @param all  tensors that are normalised along `normalized_shape`. Their batch is 1 if all can
+  // be seen so, else their first axis: pixels of permuted images lie in no rows of one stride
+  NormalizedRows(const Ints& normalized_shape, const std::vector<Argument>& all) {
+    width_ = std::accumulate(
+        normalized_shape.begin(), normalized_shape.end(), int64_t{1}, std::multiplies<>());
+    const int64_t elements = all[0].view.num_elements();
+    Require(width_ > 0 && elements % width_ == 0, "rows of another length than normalized_shape");
+    rows_ = elements / width_;
+    const bool is_one = std::ranges::all_of(all, [&](const Argument& argument) {
+      return argument.view.num_elements() == elements &&
+             TryReshape(argument.view, {1, rows_, width_}).has_value();
+    });
+    if (is_one || Rank(all[0]) < 2) return;
+    batch_ = all[0].view.shape[0];
+    rows_ /= batch_;
+  }
+  Argument Rows(const Argument& argument) const {
+    return With(argument, Reshape(argument.view, {batch_, rows_, width_}));
+  }
+  Argument Statistic(const Argument& argument) const {
+    return With(argument, Reshape(argument.view, {batch_, rows_}));
+  }
+  // Without scale and offset a layer norm is a group norm of one channel: [rows, 1, width] and its
+  // statistics [rows, 1].
+  Argument OneChannel(const Argument& argument) const {
+    return With(argument, Reshape(argument.view, {batch_ * rows_, 1, width_}));
+  }
+  Argument Column(const Argument& argument) const {
+    return With(argument, Reshape(argument.view, {batch_ * rows_, 1}));
+  }
 
-// A layer norm without scale and offset is a group norm of one channel: [rows, 1, width] and its
-// statistics [rows, 1].
-Argument AsOneChannel(const Argument& argument, const Ints& normalized_shape) {
-  const Argument rows = AsNormalized(argument, normalized_shape);
-  const std::vector<int64_t>& shape = rows.view.shape;
-  return With(rows, Reshape(rows.view, {shape[0], 1, shape[1]}));
-}
-Argument AsColumn(const Argument& argument) {
-  return With(argument, Reshape(argument.view, {argument.view.num_elements(), 1}));
-}
+ private:
+  int64_t batch_ = 1, rows_ = 0, width_ = 0;
+};
 
-// native_layer_norm(x, scale, offset) -> y, mean, 1 / std
+// native_layer_norm(x, scale, offset), the last two together or not at all -> y, mean, 1 / std
 void LayerNorm(OpReader& r) {
-  const Ints shape = r.attributes().List("normalized_shape");
+  const NormalizedRows rows(r.attributes().List("normalized_shape"), {r.In(0), r.Out(0)});
   KernelParams params;
   params.epsilon = r.attributes().Number("eps", 1e-5);
   if (r.num_inputs() == 1) {
     return r.Emit(KernelKind::kGroupNormForward,
-                  {AsOneChannel(r.In(0), shape)},
-                  {AsOneChannel(r.Out(0), shape), AsColumn(r.Out(1)), AsColumn(r.Out(2))},
+                  {rows.OneChannel(r.In(0))},
+                  {rows.OneChannel(r.Out(0)), rows.Column(r.Out(1)), rows.Column(r.Out(2))},
                   params);
   }
   r.Emit(KernelKind::kLayerNormForward,
-         {AsNormalized(r.In(0), shape), AsVector(r.In(1)), AsVector(r.In(2))},
-         {AsNormalized(r.Out(0), shape), AsVector(r.Out(1)), AsVector(r.Out(2))},
+         {rows.Rows(r.In(0)), AsVector(r.In(1)), AsVector(r.In(2))},
+         {rows.Rows(r.Out(0)), rows.Statistic(r.Out(1)), rows.Statistic(r.Out(2))},
          params);
 }
 
 // native_layer_norm_backward(dy, x, mean, 1 / std, scale, offset)
 void LayerNormBackward(OpReader& r) {
-  const Ints shape = r.attributes().List("normalized_shape");
+  const NormalizedRows rows(r.attributes().List("normalized_shape"), {r.In(0), r.In(1), r.Out(0)});
   if (r.num_inputs() == 4) {
     return r.Emit(KernelKind::kGroupNormBackward,
-                  {AsOneChannel(r.In(0), shape),
-                   AsOneChannel(r.In(1), shape),
-                   AsColumn(r.In(2)),
-                   AsColumn(r.In(3))},
-                  {AsOneChannel(r.Out(0), shape)});
+                  {rows.OneChannel(r.In(0)),
+                   rows.OneChannel(r.In(1)),
+                   rows.Column(r.In(2)),
+                   rows.Column(r.In(3))},
+                  {rows.OneChannel(r.Out(0))});
   }
   RequireAllOutputs(r);
   r.Emit(KernelKind::kLayerNormBackward,
-         {AsNormalized(r.In(0), shape),
-          AsNormalized(r.In(1), shape),
-          AsVector(r.In(2)),
-          AsVector(r.In(3)),
+         {rows.Rows(r.In(0)),
+          rows.Rows(r.In(1)),
+          rows.Statistic(r.In(2)),
+          rows.Statistic(r.In(3)),
           AsVector(r.In(4))},
-         {AsNormalized(r.Out(0), shape), AsVector(r.Out(1)), AsVector(r.Out(2))});
+         {rows.Rows(r.Out(0)), AsVector(r.Out(1)), AsVector(r.Out(2))});
 }
 
 // [n, c, ...] as [n, c, l].

@@ -215,18 +215,33 @@ void RequireMeanLoss(OpReader& r) {
   Require(r.attributes().Int("reduction", 1) == 1, "a loss that is not the mean");
 }
 
-// nll_loss_forward(x, labels) -> loss, total weight
+// Classes [rows, classes] or those of pixels [n, classes, h, w] as [batch, rows, classes].
+Argument AsClasses(const Argument& argument) {
+  const std::vector<int64_t>& shape = argument.view.shape;
+  if (shape.size() == 2) return With(argument, Reshape(argument.view, {1, shape[0], shape[1]}));
+  Require(shape.size() == 4, "classes that are not of rows or pixels");
+  const TensorView pixels = Permute(argument.view, {0, 2, 3, 1});
+  return With(argument, Reshape(pixels, {shape[0], shape[2] * shape[3], shape[1]}));
+}
+Argument AsLabels(const Argument& labels, const Argument& classes) {
+  const std::vector<int64_t>& shape = classes.view.shape;
+  return With(labels, Reshape(labels.view, {shape[0], shape[1]}));
+}
+
+// nll_loss_forward(x, labels), nll_loss2d_forward(x, labels) -> loss, total weight
 void NllLoss(OpReader& r) {
   RequireMeanLoss(r);
   Require(r.num_inputs() == 2, "a loss with class weights");
-  r.Emit(KernelKind::kNllLossForward, {r.In(0), r.In(1)}, {r.Out(0), r.Out(1)});
+  const Argument x = AsClasses(r.In(0));
+  r.Emit(KernelKind::kNllLossForward, {x, AsLabels(r.In(1), x)}, {r.Out(0), r.Out(1)});
 }
 
-// nll_loss_backward(dloss, x, labels, total weight)
+// nll_loss_backward(dloss, x, labels, total weight), nll_loss2d_backward
 void NllLossBackward(OpReader& r) {
   RequireMeanLoss(r);
   Require(r.num_inputs() == 4, "a loss with class weights");
-  r.Emit(KernelKind::kNllLossBackward, {r.In(0), r.In(2), r.In(3)}, {r.Out(0)});
+  const Argument dx = AsClasses(r.Out(0));
+  r.Emit(KernelKind::kNllLossBackward, {r.In(0), AsLabels(r.In(2), dx), r.In(3)}, {dx});
 }
 
 // native_dropout(x) -> y, mask
@@ -271,6 +286,8 @@ constexpr WorkRule kRules[] = {
     {"mm", Mm},
     {"native_dropout", Dropout},
     {"native_dropout_backward", DropoutBackward},
+    {"nll_loss2d_backward", NllLossBackward},
+    {"nll_loss2d_forward", NllLoss},
     {"nll_loss_backward", NllLossBackward},
     {"nll_loss_forward", NllLoss},
     {"sum", Reduction<Function::kSum>},

@@ -90,13 +90,13 @@ struct Groups {
   Groups(const Argument& x, const Argument& statistic)
       : n(x.view.shape[0]), c(x.view.shape[1]), l(x.view.shape[2]), g(statistic.view.shape[1]) {}
   Shape shape() const { return {n, c, l}; }
-  Shape rows() const { return {n * g, c / g * l}; }
+  Shape rows() const { return {n, g, c / g * l}; }
   // A vector per channel, or a number per group, for every element.
   Argument PerChannel(const Argument& vector) const {
     return With(vector, internal::Broadcast(Reshape(vector.view, {c, 1}), shape()));
   }
   Argument PerRow(const Argument& statistic) const {
-    return With(statistic, internal::Broadcast(Reshape(statistic.view, {n * g, 1}), rows()));
+    return With(statistic, internal::Broadcast(Reshape(statistic.view, {n, g, 1}), rows()));
   }
 };
 
@@ -156,25 +156,19 @@ Scores EmitScores(Parts& parts,
 Composition GroupNormForward(const KernelCall& call) {
   Parts parts(call);
   const Groups groups(call.inputs[0], call.outputs[1]);
-  const int64_t rows = groups.rows()[0], width = groups.rows()[1];
+  const int64_t width = groups.rows()[2];
   const Argument x = parts.Reshaped(call.inputs[0], groups.rows());
   const Argument ones = parts.Temporary({width}), zeros = parts.Temporary({width}),
-                 z = parts.Temporary(groups.shape()), mean = parts.Temporary({rows}),
-                 inverse_std = parts.Temporary({rows});
+                 z = parts.Temporary(groups.shape());
   parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, ones, 1);
   parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, zeros, 0);
   parts.Emit(KernelKind::kLayerNormForward,
              {x, ones, zeros},
-             {With(z, Reshape(z.view, groups.rows())), mean, inverse_std},
+             {With(z, Reshape(z.view, groups.rows())), call.outputs[1], call.outputs[2]},
              call.params);
-  const auto emit_copy = [&](const Argument& from, const Argument& to) {
-    parts.Emit(KernelKind::kCopy, {With(from, Reshape(from.view, to.view.shape))}, {to});
-  };
-  emit_copy(mean, call.outputs[1]);
-  emit_copy(inverse_std, call.outputs[2]);
   const Argument& y = call.outputs[0];
   if (call.inputs.size() == 1) {
-    emit_copy(z, y);
+    parts.Emit(KernelKind::kCopy, {z}, {y});
     return parts.Take();
   }
   parts.EmitFunction(
@@ -187,10 +181,9 @@ Composition GroupNormForward(const KernelCall& call) {
 Composition GroupNormBackward(const KernelCall& call) {
   Parts parts(call);
   const Groups groups(call.inputs[0], call.inputs[2]);
-  const int64_t rows = groups.rows()[0], width = groups.rows()[1];
+  const int64_t width = groups.rows()[2];
   const Argument dy = call.inputs[0], x = parts.Reshaped(call.inputs[1], groups.rows());
-  const Argument mean = parts.Reshaped(call.inputs[2], {rows}),
-                 inverse_std = parts.Reshaped(call.inputs[3], {rows});
+  const Argument &mean = call.inputs[2], &inverse_std = call.inputs[3];
   const auto function = [&](Function f, std::vector<Argument> inputs, const Argument& output) {
     parts.EmitFunction(KernelKind::kElementwise, f, std::move(inputs), output);
   };

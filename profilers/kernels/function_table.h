@@ -72,6 +72,7 @@ inline constexpr FunctionDescription kFunctionTable[] = {
     {Function::kCast, "cast", Arity::kUnary, FunctionTypes::kCast},
     {Function::kRelu, "relu", Arity::kUnary},
     {Function::kReluGrad, "relu_grad", Arity::kTwo},  // a: dy, b: y or x: dy where b > alpha
+    {Function::kCapGrad, "cap_grad", Arity::kTwo},  // a: dy, b: x: dy where b < alpha
     // b: the slope where a <= 0
     {Function::kLeakyRelu, "leaky_relu", Arity::kBinary},
     {Function::kLeakyReluGrad, "leaky_relu_grad", Arity::kTwo},  // a: dy, b: x; alpha: the slope

@@ -132,6 +132,7 @@ enum class Function : std::uint8_t {
   kCast,
   kRelu,
   kReluGrad,
+  kCapGrad,
   kLeakyRelu,
   kLeakyReluGrad,
   kElu,

@@ -105,12 +105,12 @@ inline constexpr KernelDescription kKernelTable[] = {
     {KernelKind::kBatchNormBackward, "batch_norm_backward",
      "dy[nchw] x[nchw] scale[c] mean[c] second[c]", "dx[nchw] dscale[c] doffset[c]",
      "epsilon saves_inverse_std"},
-    // Over rows of x [rows, width]; inverse_std = 1 / sqrt(variance + epsilon)
-    {KernelKind::kLayerNormForward, "layer_norm_forward", "x[rw] scale[w] offset[w]",
-     "y[rw] mean[r] inverse_std[r]", "epsilon"},
+    // Over rows of x [batch, rows, width]; inverse_std = 1 / sqrt(variance + epsilon)
+    {KernelKind::kLayerNormForward, "layer_norm_forward", "x[brw] scale[w] offset[w]",
+     "y[brw] mean[br] inverse_std[br]", "epsilon"},
     // With z = (x - mean) / std, g = dy scale: dx = (g - row mean of g - z (row mean of g z)) / std
     {KernelKind::kLayerNormBackward, "layer_norm_backward",
-     "dy[rw] x[rw] mean[r] inverse_std[r] scale[w]", "dx[rw] dscale[w] doffset[w]"},
+     "dy[brw] x[brw] mean[br] inverse_std[br] scale[w]", "dx[brw] dscale[w] doffset[w]"},
     // Over the channels of a group and all positions: x [n, c, l], g groups of c / g channels. z =
     // (x - mean) inverse_std; y = z scale + offset, or z without them
     {KernelKind::kGroupNormForward, "group_norm_forward", "x[ncl] scale?[c] offset?[c]",
@@ -130,10 +130,10 @@ inline constexpr KernelDescription kKernelTable[] = {
     {KernelKind::kSparseCrossEntropy, "sparse_cross_entropy", "logits[rw] labels:index[r]",
      "loss[r] dlogits[rw]"},
     // The mean loss of log-probabilities x; the weight is the number of rows
-    {KernelKind::kNllLossForward, "nll_loss_forward", "x[rw] labels:index[r]", "loss[] weight[]"},
+    {KernelKind::kNllLossForward, "nll_loss_forward", "x[brw] labels:index[br]", "loss[] weight[]"},
     // dx = -dloss / weight at the label, else 0
-    {KernelKind::kNllLossBackward, "nll_loss_backward", "dloss[] labels:index[r] weight[]",
-     "dx[rw]"},
+    {KernelKind::kNllLossBackward, "nll_loss_backward", "dloss[] labels:index[br] weight[]",
+     "dx[brw]"},
     // y = f(operands): function, which see. A missing second operand is alpha
     {KernelKind::kElementwise, "elementwise", "operands+:same[*]", "y:any[*]", "function alpha", "",
      call_rules::Elementwise},

@@ -89,6 +89,8 @@ double Evaluate(Function function, double a, double b, double alpha) {
       return std::max(a, 0.0);
     case Function::kReluGrad:
       return b > alpha ? a : 0;
+    case Function::kCapGrad:
+      return b < alpha ? a : 0;
     case Function::kLeakyRelu:
       return a > 0 ? a : b * a;
     case Function::kLeakyReluGrad:

@@ -366,7 +366,19 @@ class Reference {
     });
   }
 
+  // Batch and rows of the arguments, if they have both, as one axis.
+  void JoinRows() {
+    for (std::vector<Dense>* arguments : {&in_, &out_}) {
+      for (Dense& argument : *arguments) {
+        if (argument.shape.size() < 2) continue;
+        argument.shape[1] *= argument.shape[0];
+        argument.shape.erase(argument.shape.begin());
+      }
+    }
+  }
+
   void LayerNormForward() {
+    JoinRows();
     const Dense& x = in_[0];
     const auto width = static_cast<double>(x.shape[1]);
     for (int64_t r = 0; r < x.shape[0]; ++r) {
@@ -383,6 +395,7 @@ class Reference {
   }
 
   void LayerNormBackward() {
+    JoinRows();
     const Dense &dy = in_[0], &x = in_[1];
     const auto width = static_cast<double>(x.shape[1]);
     for (int64_t r = 0; r < x.shape[0]; ++r) {
@@ -498,6 +511,7 @@ class Reference {
   }
 
   void NllLossForward() {
+    JoinRows();
     const int64_t rows = in_[0].shape[0];
     for (int64_t r = 0; r < rows; ++r) {
       out_[0]() -= in_[0](r, Modulo(in_[1](r), in_[0].shape[1])) / static_cast<double>(rows);
@@ -506,6 +520,7 @@ class Reference {
   }
 
   void NllLossBackward() {
+    JoinRows();
     for (int64_t r = 0; r < out_[0].shape[0]; ++r) {
       out_[0](r, Modulo(in_[1](r), out_[0].shape[1])) = -in_[0]() / in_[2]();
     }

@@ -510,8 +510,9 @@ void MakeBySignature(Builder& b, KernelKind kind) {
     if (rule.shape == ArgumentRule::Shape::kAny) return any_shape();
     Shape shape;
     for (const char letter : rule.sizes) {
-      const bool is_width = letter == 'w';
-      const int most = has_many   ? (is_large ? 12 : 5)
+      const bool is_width = letter == 'w', is_batch = letter == 'b';
+      const int most = is_batch   ? 3
+                       : has_many ? (is_large ? 12 : 5)
                        : is_large ? (is_width ? 3000 : 300)
                        : is_width ? 70
                                   : 25;

@@ -51,6 +51,8 @@ std::unique_ptr<ViewKernel> MakeFloatFunction(const KernelCall& call, int thread
       return unary([](float a) { return a > 0 ? a : 0; });
     case Function::kReluGrad:
       return binary([](float dy, float b, float threshold) { return b > threshold ? dy : 0; });
+    case Function::kCapGrad:
+      return binary([](float dy, float x, float cap) { return x < cap ? dy : 0; });
     case Function::kSigmoidGrad:
       return binary([](float y, float dy, float) { return dy * y * (1 - y); });
     case Function::kTanhGrad:

@@ -39,6 +39,17 @@ std::unique_ptr<ViewKernel> MakeLayerNormForward(const KernelCall& call, int thr
   });
 }
 
+// [batch, rows, ...] as [batch rows, ...]. @return false if no stride can express it
+bool JoinFirstAxes(TensorView& view) {
+  const std::int64_t batch = view.shape[0], rows = view.shape[1];
+  if (batch > 1 && rows > 1 && view.strides[0] != view.strides[1] * rows) return false;
+  if (rows == 1) view.strides[1] = view.strides[0];
+  view.shape.erase(view.shape.begin());
+  view.strides.erase(view.strides.begin());
+  view.shape[0] = batch * rows;
+  return true;
+}
+
 // dx row by row; dscale and doffset are summed by columns, each thread for columns of its own.
 std::unique_ptr<ViewKernel> MakeLayerNormBackward(const KernelCall& call, int threads) {
   const TensorView &dy = call.inputs[0].view, &x = call.inputs[1].view, &dx = call.outputs[0].view;
@@ -90,9 +101,21 @@ std::unique_ptr<ViewKernel> MakeLayerNormBackward(const KernelCall& call, int th
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeLayerNorm(const KernelCall& call, int threads) {
-  const bool is_forward = call.kind == KernelKind::kLayerNormForward;
-  if (auto packed = PackUnless(&HasDenseRows, &MakeLayerNorm, call, threads)) return packed;
-  return is_forward ? MakeLayerNormForward(call, threads) : MakeLayerNormBackward(call, threads);
+  // Batch and rows must be one axis to the loops.
+  KernelCall joined = call;
+  for (auto* arguments : {&joined.inputs, &joined.outputs}) {
+    for (Argument& argument : *arguments) {
+      if (argument.view.shape.size() > 1 && !JoinFirstAxes(argument.view)) {
+        return PackUnless(&IsContiguous, &MakeLayerNorm, call, threads);
+      }
+    }
+  }
+  const auto make = [](const KernelCall& rows, int threads) {
+    const bool is_forward = rows.kind == KernelKind::kLayerNormForward;
+    return is_forward ? MakeLayerNormForward(rows, threads) : MakeLayerNormBackward(rows, threads);
+  };
+  if (auto packed = PackUnless(&HasDenseRows, make, joined, threads)) return packed;
+  return make(joined, threads);
 }
 
 }  // namespace emplace::cpu

@@ -31,28 +31,37 @@ std::unique_ptr<ViewKernel> MakeSparseCrossEntropy(const KernelCall& call, int t
 }
 
 std::unique_ptr<ViewKernel> MakeNllLoss(const KernelCall& call, int threads) {
-  if (call.kind == KernelKind::kNllLossForward) {
-    const TensorView& x = call.inputs[0].view;
-    const IndexReader label(call.inputs[1].view, x.shape[1]);
-    return MakeKernel([=, rows = x.shape[0], row_stride = x.strides[0], stride = x.strides[1]](
-                          void* const* in, void* const* out, void*) {
+  const bool is_forward = call.kind == KernelKind::kNllLossForward;
+  const TensorView& classes = (is_forward ? call.inputs : call.outputs)[0].view;
+  const std::int64_t batch = classes.shape[0], rows = classes.shape[1];
+  TensorView labels = call.inputs[1].view;
+  const std::int64_t batch_step = labels.strides[0] * SizeOf(labels.dtype);  // [B]
+  labels.strides.erase(labels.strides.begin());
+  // visit(where the label's class of a row is)
+  const auto for_rows = [=,
+                         label = IndexReader(labels, classes.shape[2]),
+                         strides = classes.strides](void* of, const auto& visit) {
+    for (std::int64_t b = 0; b < batch; ++b) {
+      const void* of_batch = At(of, b * batch_step);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        visit(b * strides[0] + r * strides[1] + label(of_batch, r) * strides[2]);
+      }
+    }
+  };
+  const auto count = static_cast<double>(batch * rows);
+  if (is_forward) {
+    return MakeKernel([=](void* const* in, void* const* out, void*) {
       double sum = 0;
-      for (std::int64_t i = 0; i < rows; ++i)
-        sum -= As<float>(in[0])[i * row_stride + label(in[1], i) * stride];
-      *As<float>(out[0]) = static_cast<float>(sum / static_cast<double>(rows));
-      *As<float>(out[1]) = static_cast<float>(rows);
+      for_rows(in[1], [&](std::int64_t at) { sum -= As<float>(in[0])[at]; });
+      *As<float>(out[0]) = static_cast<float>(sum / count);
+      *As<float>(out[1]) = static_cast<float>(count);
     });
   }
-  const TensorView& dx = call.outputs[0].view;
-  const IndexReader label(call.inputs[1].view, dx.shape[1]);
-  std::shared_ptr<ViewKernel> clear =
-      MakeFill(PartCall(KernelKind::kFill, {}, {call.outputs[0].view}), threads);
-  return MakeKernel([=, rows = dx.shape[0], row_stride = dx.strides[0], stride = dx.strides[1]](
-                        void* const* in, void* const* out, void* scratch) {
+  std::shared_ptr<ViewKernel> clear = MakeFill(PartCall(KernelKind::kFill, {}, {classes}), threads);
+  return MakeKernel([=](void* const* in, void* const* out, void* scratch) {
     clear->Run(nullptr, out, scratch);
     const float share = -*As<float>(in[0]) / *As<float>(in[2]);
-    for (std::int64_t i = 0; i < rows; ++i)
-      As<float>(out[0])[i * row_stride + label(in[1], i) * stride] = share;
+    for_rows(in[1], [&](std::int64_t at) { As<float>(out[0])[at] = share; });
   });
 }
 

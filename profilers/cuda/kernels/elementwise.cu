@@ -111,6 +111,8 @@ __device__ inline T Evaluate(Function function, T a, T b, T alpha) {
       return a > T(0) ? a : T(0);
     case Function::kReluGrad:
       return b > alpha ? a : T(0);
+    case Function::kCapGrad:
+      return b < alpha ? a : T(0);
     case Function::kLeakyRelu:
       return a > T(0) ? a : b * a;
     case Function::kLeakyReluGrad:

@@ -196,8 +196,10 @@ Kernel PrepareCopy(const KernelCall& call) {
   });
 }
 
+// Of [rows, width] or [batch, rows, width].
 RowsShape RowsOf(const Argument& argument) {
-  return {argument.view.shape[0], argument.view.shape[1]};
+  const std::int64_t width = argument.view.shape.back();
+  return {argument.view.num_elements() / width, width};
 }
 
 Kernel PrepareSoftmax(const KernelCall& call) {

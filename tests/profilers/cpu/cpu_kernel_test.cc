@@ -220,7 +220,8 @@ TEST_CASE("larger norms and softmax") {
   Rng rng(4);
   KernelParams params;
   params.epsilon = 1e-3;
-  const TensorView c = F32({70}), rows = F32({33, 1030}), width = F32({1030}), per_row = F32({33});
+  const TensorView c = F32({70}), rows = F32({33, 1030}), width = F32({1030}), per_row = F32({33}),
+                   batch = F32({1, 33, 1030}), of_batch = F32({1, 33});
   for (const bool inverse_std : {false, true}) {
     params.saves_inverse_std = inverse_std;
     for (const TensorView& x : {F32({3, 70, 13, 11}), Nhwc({3, 70, 13, 11})}) {
@@ -238,14 +239,14 @@ TEST_CASE("larger norms and softmax") {
   CheckAgainstReference(Sample("layer norm",
                                KernelKind::kLayerNormForward,
                                params,
-                               {rows, width, width},
-                               {rows, per_row, per_row}),
+                               {batch, width, width},
+                               {batch, of_batch, of_batch}),
                         rng);
   CheckAgainstReference(Sample("layer norm gradient",
                                KernelKind::kLayerNormBackward,
                                params,
-                               {rows, rows, per_row, per_row, width},
-                               {rows, width, width}),
+                               {batch, batch, of_batch, of_batch, width},
+                               {batch, width, width}),
                         rng);
   for (const KernelKind kind : {KernelKind::kSoftmax, KernelKind::kLogSoftmax})
     CheckAgainstReference(Sample("softmax", kind, {}, {rows}, {rows}), rng);

@@ -60,6 +60,7 @@ TEST_CASE("gradients of activations by finite differences") {
       {"aten.hardswish", "aten.hardswish_backward", ""},
       {"aten.leaky_relu", "aten.leaky_relu_backward", R"({"negative_slope": 0.25})"},
       {"aten.elu", "aten.elu_backward", R"({"alpha": 1.5})"},
+      {"aten.hardtanh", "aten.hardtanh_backward", R"({"min_val": -2, "max_val": 3})"},
       {"aten.softplus", "aten.softplus_backward", R"({"beta": 1, "threshold": 20})"},
   };
   // A step away from every kink.

@@ -1,5 +1,7 @@
 // PyTorch's copies, indexing and constants against hand calculations.
 
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include "tests/profilers/kernels/tiny_graph.h"
@@ -31,6 +33,16 @@ TEST_CASE("constants, repeats, padding, and parts written over") {
                   {{{2, 3}, {1, 2, 3, 4, 5, 6}}, {{2}, {10, 20}}},
                   {{2, 3}})[0],
             {10, 2, 3, 20, 5, 6});
+}
+
+TEST_CASE("roll: along one axis, along two, not at all") {
+  const MemoryValues x{1, 2, 3, 4, 5, 6};
+  const auto roll = [&](const std::string& attributes) {
+    return RunOp("aten.roll", attributes, {{{2, 3}, x}}, {{2, 3}})[0];
+  };
+  CheckNear(roll(R"({"shifts": [1], "dims": [1]})"), {3, 1, 2, 6, 4, 5});
+  CheckNear(roll(R"({"shifts": [-1, -4], "dims": [0, 1]})"), {5, 6, 4, 2, 3, 1});
+  CheckNear(roll(R"({"shifts": [2], "dims": [-2]})"), x);
 }
 
 TEST_CASE("ranges and cumulative sums") {

@@ -99,5 +99,35 @@ TEST_CASE("group norm, and layer norm without scale: by hand and by finite diffe
             2e-3);
 }
 
+TEST_CASE("layer norm of permuted images: that of the copied ones, forward and backward") {
+  Rng rng(10);
+  const NormShape image{2, 3, 2, 2}, pixels{2, 2, 2, 3}, statistic{2, 2, 2, 1}, width{3};
+  const std::string eps = R"({"normalized_shape": [3], "eps": 0.1})";
+  const NormValues values = RandomValues(image, rng), scale = RandomValues(width, rng),
+                   offset = RandomValues(width, rng), dy = RandomValues(pixels, rng);
+  std::vector<NormValues> results[2];
+  for (const bool is_copied : {false, true}) {
+    TinyGraph graph;
+    const int x = graph.Input(image, values), by = graph.Input(width, scale),
+              plus = graph.Input(width, offset), gradient = graph.Input(pixels, dy);
+    int rows = graph.AddOp(
+        "aten.permute", R"({"dims": [0, 2, 3, 1]})", {x}, {{.shape = pixels, .alias_of = x}})[0];
+    if (is_copied) rows = graph.AddOp("aten.clone", "", {rows}, {{.shape = pixels}})[0];
+    const auto y = graph.AddOp("aten.native_layer_norm",
+                               eps,
+                               {rows, by, plus},
+                               {{.shape = pixels}, {.shape = statistic}, {.shape = statistic}});
+    const auto d = graph.AddOp("aten.native_layer_norm_backward",
+                               eps,
+                               {gradient, rows, y[1], y[2], by, plus},
+                               {{.shape = pixels}, {.shape = width}, {.shape = width}});
+    graph.Run();
+    for (const auto& outputs : {y, d}) {
+      for (const int id : outputs) results[is_copied].push_back(graph.Read(id));
+    }
+  }
+  for (size_t i = 0; i < results[0].size(); ++i) CheckNear(results[0][i], results[1][i]);
+}
+
 }  // namespace
 }  // namespace emplace::testing

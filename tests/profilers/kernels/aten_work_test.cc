@@ -274,6 +274,25 @@ TEST_CASE("activations: gradients by finite differences") {
             {0, 0, 3});
 }
 
+TEST_CASE("the loss of pixels is that of rows") {
+  // Two images of two pixels, three classes; the labels are 2 0 and 1 1.
+  TinyGraph graph;
+  const Values x{-1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12};
+  const int scores = graph.Input({2, 3, 1, 2}, x);
+  const int labels = graph.Input({2, 1, 2}, {2, 0, 1, 1}, DType::kI64);
+  const auto loss =
+      graph.AddOp("aten.nll_loss2d_forward", "", {scores, labels}, {{.shape = {}}, {.shape = {}}});
+  const int dloss = graph.Input({}, {8});
+  const int dx = graph.AddOp("aten.nll_loss2d_backward",
+                             "",
+                             {dloss, scores, labels, loss[1]},
+                             {{.shape = {2, 3, 1, 2}}})[0];
+  graph.Run();
+  CheckNear(graph.Read(loss[0]), {(5 + 2 + 9 + 10) / 4.0});
+  CheckNear(graph.Read(loss[1]), {4});
+  CheckNear(graph.Read(dx), {0, -2, 0, 0, -2, 0, 0, 0, -2, -2, 0, 0});
+}
+
 TEST_CASE("losses, embeddings, masks and scalars") {
   TinyGraph graph;
   const int logits = graph.Input({2, 3}, {-1, -2, -3, -4, -5, -6});

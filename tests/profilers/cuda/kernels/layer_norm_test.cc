@@ -29,7 +29,8 @@ TEST_CASE("rows that take a block, rows in parts") {
                                     {130, 1}}) {
     CAPTURE(rows);
     CAPTURE(width);
-    const TensorView x = Floats({rows, width}), row = Floats({rows}), column = Floats({width});
+    const TensorView x = Floats({1, rows, width}), row = Floats({1, rows}),
+                     column = Floats({width});
     testing::CheckSample(
         CallOf(KernelKind::kLayerNormForward, params, {x, column, column}, {x, row, row}),
         rng,

@@ -44,8 +44,10 @@ TEST_CASE("rows longer than a warp takes, and many rows") {
     check(KernelKind::kSoftmaxBackward, {x, x}, {x});
     check(KernelKind::kLogSoftmaxBackward, {x, x}, {x});
     check(KernelKind::kSparseCrossEntropy, {x, labels}, {Floats({rows}), x});
-    check(KernelKind::kNllLossForward, {x, labels}, {Floats({}), Floats({})});
-    check(KernelKind::kNllLossBackward, {Floats({}), labels, Floats({})}, {x});
+    const TensorView batch = Floats({1, rows, width});
+    const TensorView of_batch = ContiguousView(DType::kI32, {1, rows});
+    check(KernelKind::kNllLossForward, {batch, of_batch}, {Floats({}), Floats({})});
+    check(KernelKind::kNllLossBackward, {Floats({}), of_batch, Floats({})}, {batch});
   }
 }
 
