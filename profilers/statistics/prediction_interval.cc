@@ -1,0 +1,135 @@
+#include "profilers/statistics/prediction_interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double QuantileOfSortedScores(std::span<const double> sorted, double level) {
+  // A product such as 10 * 0.9 may come out a little above the whole number that it is.
+  constexpr double kRounding = 1e-9;
+  const double place = static_cast<double>(sorted.size() + 1) * level;
+  if (place > static_cast<double>(sorted.size()) + kRounding) return kInfinity;
+  const auto rank = std::min(static_cast<size_t>(place + kRounding), sorted.size());  // from 1
+  const double below = rank == 0 ? 0 : sorted[rank - 1];
+  if (rank == sorted.size()) return below;
+  return below + std::max(0.0, place - static_cast<double>(rank)) * (sorted[rank] - below);
+}
+
+// Each score against the quantile of the others.
+double LeaveOneOutCoverage(std::span<const double> sorted, double level) {
+  std::vector<double> others(sorted.begin(), sorted.end());
+  int covered = 0;
+  for (const double score : sorted) {
+    others.erase(std::lower_bound(others.begin(), others.end(), score));
+    const double quantile = QuantileOfSortedScores(others, level);
+    if (std::isinf(quantile)) return std::numeric_limits<double>::quiet_NaN();
+    covered += score <= quantile;
+    others.insert(std::lower_bound(others.begin(), others.end(), score), score);
+  }
+  return static_cast<double>(covered) / static_cast<double>(sorted.size());
+}
+
+}  // namespace
+
+double IntervalScore(double simulated, double measured) {
+  const auto is_time = [](double time) { return time > 0 && std::isfinite(time); };
+  if (is_time(simulated) && is_time(measured)) return std::abs(std::log(measured / simulated));
+  throw InputError(
+      fmt::format("held-out step: simulated {} ns, measured {} ns; expected finite times above 0",
+                  simulated,
+                  measured));
+}
+
+double ConformalQuantile(std::span<const double> scores, double level) {
+  std::vector<double> sorted(scores.begin(), scores.end());
+  std::sort(sorted.begin(), sorted.end());
+  return QuantileOfSortedScores(sorted, level);
+}
+
+bool PredictionInterval::is_bounded() const {
+  return std::isfinite(factor);
+}
+
+TimeInterval PredictionInterval::Around(double simulated) const {
+  if (!is_bounded()) return {0, kInfinity};
+  return {simulated / factor, simulated * factor};
+}
+
+PredictionInterval CalibrateInterval(std::span<const double> scores, double level) {
+  if (!(level > 0 && level < 1)) {
+    throw InputError(
+        fmt::format("interval: level {}, expected a share above 0 and below 1", level));
+  }
+  for (const double score : scores) {
+    if (score >= 0) continue;
+    throw InputError(fmt::format("interval: score {}, expected a number >= 0", score));
+  }
+  std::vector<double> sorted(scores.begin(), scores.end());
+  std::sort(sorted.begin(), sorted.end());
+  PredictionInterval interval;
+  interval.level = level;
+  interval.held_out = static_cast<int>(scores.size());
+  interval.factor = std::exp(QuantileOfSortedScores(sorted, level));
+  interval.held_out_coverage = sorted.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                              : LeaveOneOutCoverage(sorted, level);
+  return interval;
+}
+
+IntervalFidelity CheckIntervals(std::span<const FidelityPoint> points,
+                                const PredictionInterval& interval) {
+  EMPLACE_CHECK(!points.empty() && interval.is_bounded());
+  IntervalFidelity result;
+  double repeat_shares = 0;
+  int with_repeats = 0;
+  std::int64_t in_order = 0;
+  for (const FidelityPoint& point : points) {
+    const TimeInterval around = interval.Around(point.simulated);
+    result.covered += around.Contains(point.measured);
+    if (point.repeats.empty()) continue;
+    const auto inside = std::count_if(point.repeats.begin(), point.repeats.end(), [&](double time) {
+      return around.Contains(time);
+    });
+    repeat_shares += static_cast<double>(inside) / static_cast<double>(point.repeats.size());
+    ++with_repeats;
+  }
+  for (size_t i = 0; i < points.size(); ++i) {
+    for (size_t j = i + 1; j < points.size(); ++j) {
+      const FidelityPoint& a = points[i];
+      const FidelityPoint& b = points[j];
+      if (interval.Around(a.simulated).Overlaps(interval.Around(b.simulated))) {
+        ++result.equal_pairs;
+        continue;
+      }
+      ++result.distinct_pairs;
+      in_order += a.simulated < b.simulated ? a.measured < b.measured : b.measured < a.measured;
+    }
+  }
+  const auto best =
+      std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) {
+        return a.simulated < b.simulated;
+      });
+  for (const FidelityPoint& point : points) {
+    result.equal_to_best +=
+        interval.Around(point.simulated).Overlaps(interval.Around(best->simulated));
+  }
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  result.coverage = static_cast<double>(result.covered) / static_cast<double>(points.size());
+  result.repeat_coverage = with_repeats == 0 ? kNone : repeat_shares / with_repeats;
+  result.distinct_accuracy =
+      result.distinct_pairs == 0
+          ? kNone
+          : static_cast<double>(in_order) / static_cast<double>(result.distinct_pairs);
+  return result;
+}
+
+}  // namespace emplace

@@ -1,0 +1,79 @@
+#pragma once
+
+// How sure a simulated step time is: the interval in which its measurement lies in `level` of all
+// cases, and which placements are equal within that.
+//
+// Split-conformal prediction, Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World"
+// (2005) [R]; as a recipe: Angelopoulos and Bates, arXiv 2107.07511 (2021) [R]. Some placements are
+// held out: executed, and simulated by costs that were calibrated without them. The score of such a
+// step is |ln(measured / simulated)|. If the scores of n held-out placements and of a new one may
+// stand in any order (the same graph and machine, placements drawn alike), the new score is as
+// likely to be of any rank among the n + 1, whatever their distribution.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "profilers/statistics/fidelity.h"
+
+namespace emplace {
+
+/// Share of measured steps that intervals are made for.
+inline constexpr double kIntervalLevel = 0.9;
+
+/// |ln(measured / simulated)| @throws InputError unless both are finite and above 0, naming them
+double IntervalScore(double simulated, double measured);
+
+/// The score that the share `level` of new scores does not exceed: that of rank (n + 1) level among
+/// the n given ones, between two ranks linearly (and between 0 and the first). A new score is below
+/// it with a probability between floor((n + 1) level) / (n + 1) and ceil((n + 1) level) / (n + 1),
+/// and with `level` where its distribution function is linear between the two ranks [ours: the
+/// usual choice is the upper rank, which covers too much with few scores]. Infinite if n is below
+/// level / (1 - level): too few to say anything.
+/// @param scores  at least 0 each, in any order; may be empty    @param level  in (0, 1)
+double ConformalQuantile(std::span<const double> scores, double level);
+
+/// Ends of an interval [ns]; `high` may be infinite.
+struct TimeInterval {
+  double low = 0, high = 0;
+
+  bool Contains(double time) const { return low <= time && time <= high; }
+  bool Overlaps(const TimeInterval& other) const { return low <= other.high && other.low <= high; }
+};
+
+/// What held-out placements say about new ones.
+struct PredictionInterval {
+  double level = kIntervalLevel;
+  int held_out = 0;   ///< placements behind it
+  double factor = 0;  ///< at least 1; infinite: too few held-out placements
+  /// Share of the held-out placements that the interval made of the others covers; NaN where those
+  /// are too few.
+  double held_out_coverage = 0;
+
+  bool is_bounded() const;
+  /// [simulated / factor, simulated * factor], or [0, infinity].
+  TimeInterval Around(double simulated) const;
+};
+
+/// @param scores  of the held-out placements (IntervalScore())
+/// @throws InputError for a level outside (0, 1) or a score that is negative or no number
+PredictionInterval CalibrateInterval(std::span<const double> scores, double level = kIntervalLevel);
+
+/// What became of intervals when placements were executed.
+struct IntervalFidelity {
+  int covered = 0;      ///< placements whose measured time is in their interval
+  double coverage = 0;  ///< share of the placements
+  double repeat_coverage =
+      0;  ///< share of their repeats, mean over the placements; NaN without any
+  /// Pairs of placements whose intervals overlap: called equal; and all others.
+  std::int64_t equal_pairs = 0, distinct_pairs = 0;
+  double distinct_accuracy = 0;  ///< share of the latter measured in that order; NaN without any
+  int equal_to_best = 0;  ///< placements called equal to the best simulated one, which counts, too
+};
+
+/// @param points    executed placements, none of them held out for `interval`; at least 1
+/// @param interval  with bounds
+IntervalFidelity CheckIntervals(std::span<const FidelityPoint> points,
+                                const PredictionInterval& interval);
+
+}  // namespace emplace
