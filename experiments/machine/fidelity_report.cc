@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "experiments/machine/interval_report.h"
 #include "experiments/output.h"
 #include "experiments/run/run_table.h"
 #include "profilers/measure/calibrate.h"
@@ -13,18 +13,12 @@
 namespace emplace {
 namespace {
 
-using nlohmann::ordered_json;
-
 std::string FormatNanos(double nanos) {
   return FormatTime(static_cast<Nanos>(std::llround(nanos)));
 }
 
 std::string FormatTau(double tau) {
   return std::isfinite(tau) ? fmt::format("{:.3f}", tau) : "-";
-}
-
-double SignedError(const VerifiedPlacement& placement) {
-  return static_cast<double>(placement.simulated.step_time) / placement.measured.step.median - 1;
 }
 
 double HalfInterval(const Timing& timing) {
@@ -53,70 +47,19 @@ std::string MarkdownRule(size_t columns) {
   return text + "\n";
 }
 
-ordered_json NumberOrNull(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
-}
-
-ordered_json FidelityJson(const Fidelity& f) {
-  return {{"placements", f.placements},
-          {"repeat_noise", NumberOrNull(f.repeat_noise)},
-          {"median_noise", NumberOrNull(f.median_noise)},
-          {"mape", NumberOrNull(f.mape)},
-          {"max_error", NumberOrNull(f.max_error)},
-          {"bias", NumberOrNull(f.bias)},
-          {"kendall_tau", NumberOrNull(f.kendall_tau)},
-          {"repeat_tau", NumberOrNull(f.repeat_tau)},
-          {"pair_accuracy", NumberOrNull(f.pair_accuracy)},
-          {"clear_pairs", f.clear_pairs},
-          {"top_regret", NumberOrNull(f.top_regret)},
-          {"best_regret", NumberOrNull(f.best_regret)}};
-}
-
-ordered_json SharesJson(const RungShares& shares) {
-  ordered_json json = ordered_json::object();
-  for (int rung = 0; rung < kNumRungs; ++rung) {
-    json[std::string(ToString(static_cast<Rung>(rung)))] = shares[rung];
-  }
-  return json;
-}
-
-ordered_json PlacementJson(const VerifiedPlacement& placement, const Cluster& cluster) {
-  ordered_json devices = ordered_json::object();
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    devices[cluster.device(d).name] = {{"busy_ns",
-                                        {{"simulated", placement.simulated.devices[d].busy},
-                                         {"measured", placement.measured.busy[d]}}},
-                                       {"peak_bytes",
-                                        {{"simulated", placement.simulated.devices[d].peak},
-                                         {"executor", placement.measured.peak[d]},
-                                         {"arena", placement.measured.arena[d]}}}};
-  }
-  ordered_json json;
-  json["label"] = placement.candidate.label;
-  json["simulated_ns"] = placement.simulated.step_time;
-  json["searched_ns"] = nullptr;
-  if (placement.candidate.searched) json["searched_ns"] = *placement.candidate.searched;
-  json["measured_ns"] = {{"median", placement.measured.step.median},
-                         {"low", placement.measured.step.low},
-                         {"high", placement.measured.step.high},
-                         {"steps", placement.measured.step_times}};
-  json["error"] = SignedError(placement);
-  json["proxy_share"] = placement.measured.proxy_share;
-  json["cost_sources"] = SharesJson(placement.shares);
-  json["devices"] = std::move(devices);
-  return json;
-}
-
 // What a row of the Markdown table shows of one graph, as numbers that can be averaged.
 struct RowFigures {
   double noise = 0, mape = 0, max_error = 0, bias = 0, tau = 0, repeat_tau = 0, pairs = 0, top = 0,
          best = 0;
   double busy = 0, arena = 0, proxy = 0, measured = 0;
+  double factor = 0, covered = 0, distinct = 0;
   int placements = 0, equal_peaks = 0;
 };
 
 RowFigures FiguresOf(const GraphFidelity& graph) {
   const Fidelity& f = *graph.summary.fidelity;
+  const std::optional<IntervalFidelity>& intervals = graph.summary.intervals;
+  const double none = std::nan("");
   return {.noise = f.median_noise,
           .mape = f.mape,
           .max_error = f.max_error,
@@ -130,6 +73,9 @@ RowFigures FiguresOf(const GraphFidelity& graph) {
           .arena = graph.summary.arena_overhead,
           .proxy = graph.summary.proxy_share,
           .measured = MeasuredShare(graph.summary.shares),
+          .factor = intervals ? graph.verification.interval.interval.factor - 1 : none,
+          .covered = intervals ? intervals->coverage : none,
+          .distinct = intervals ? intervals->distinct_accuracy : none,
           .placements = f.placements,
           .equal_peaks = graph.summary.equal_peaks};
 }
@@ -146,6 +92,9 @@ std::vector<std::string> Cells(const std::string& name, const RowFigures& f) {
           FormatShare(f.pairs, 1),
           FormatShare(f.top),
           FormatShare(f.best),
+          FormatShare(f.factor, 1),
+          FormatShare(f.covered, 1),
+          FormatShare(f.distinct, 1),
           FormatShare(f.busy),
           fmt::format("{} of {}", f.equal_peaks, f.placements),
           FormatShare(f.arena, 1),
@@ -186,11 +135,18 @@ RowFigures Total(const std::vector<RowFigures>& rows) {
                    .busy = Largest(rows, &RowFigures::busy),
                    .arena = Mean(rows, &RowFigures::arena),
                    .proxy = Mean(rows, &RowFigures::proxy),
-                   .measured = Mean(rows, &RowFigures::measured)};
+                   .measured = Mean(rows, &RowFigures::measured),
+                   .factor = Mean(rows, &RowFigures::factor),
+                   .distinct = Mean(rows, &RowFigures::distinct)};
+  double covered = 0, with_interval = 0;
   for (const RowFigures& row : rows) {
     total.placements += row.placements;
     total.equal_peaks += row.equal_peaks;
+    if (!std::isfinite(row.covered)) continue;
+    covered += row.covered * row.placements;
+    with_interval += row.placements;
   }
+  total.covered = with_interval > 0 ? covered / with_interval : std::nan("");
   return total;
 }
 
@@ -229,6 +185,11 @@ std::string FormatVerification(const Verification& verification) {
       order.begin(), order.end(), [](const auto* p) { return p->candidate.searched.has_value(); });
   std::vector<std::vector<std::string>> rows = {
       {"placement", "measured", "simulated", "error", "noise"}};
+  const PredictionInterval& interval = verification.interval.interval;
+  if (interval.is_bounded()) {
+    const std::string level = fmt::format("{:.0f} % interval", 100 * interval.level);
+    rows[0].insert(rows[0].end(), {level, "covers", "equal to best"});
+  }
   if (searched) rows[0].push_back("the run said");
   for (const std::string& name : cluster.DeviceNames()) {
     rows[0].push_back(fmt::format("busy {} (simulated)", name));
@@ -244,6 +205,14 @@ std::string FormatVerification(const Verification& verification) {
                                     FormatTime(placement->simulated.step_time),
                                     fmt::format("{:+.2f} %", 100 * SignedError(*placement)),
                                     FormatShare(HalfInterval(step))};
+    if (interval.is_bounded()) {
+      const TimeInterval ends =
+          interval.Around(static_cast<double>(placement->simulated.step_time));
+      row.insert(row.end(),
+                 {FormatInterval(ends),
+                  ends.Contains(step.median) ? "yes" : "no",
+                  IsEqualToBest(verification, *placement) ? "yes" : "no"});
+    }
     if (searched) {
       row.push_back(placement->candidate.searched ? FormatTime(*placement->candidate.searched)
                                                   : "-");
@@ -269,7 +238,7 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
   const Cluster& cluster = verification.problem->cluster();
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format("{:<17}{}\n", name, value);
+    text += SummaryLine(name, value);
   };
   const size_t count = verification.placements.size();
   if (summary.fidelity) {
@@ -300,6 +269,7 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
   } else {
     line("step time error", FormatShare(summary.max_error));
   }
+  text += FormatIntervalSummary(summary, verification);
   std::vector<std::string> busy;
   for (int d = 0; d < cluster.num_devices(); ++d) {
     busy.push_back(
@@ -338,6 +308,9 @@ std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs) {
                                            "pairs in order",
                                            "top-10 regret",
                                            "best regret",
+                                           "90 % interval",
+                                           "covers",
+                                           "others in order",
                                            "busy error",
                                            "peaks equal",
                                            "arena above peak",
@@ -349,56 +322,17 @@ std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs) {
     text += MarkdownRow(Cells(graph.verification.problem->graph().name(), figures.back()));
   }
   if (graphs.size() > 1) text += MarkdownRow(Cells("all", Total(figures)));
-  return text + AblationMarkdown(graphs);
+  text += AblationMarkdown(graphs);
+  if (const auto residuals = PooledResiduals(graphs)) {
+    text += "\n" + FormatResidualMarkdown(*residuals);
+  }
+  return text;
 }
 
-ordered_json ToJson(const Verification& verification,
-                    const VerificationSummary& summary,
-                    std::span<const Ablation> ablations) {
-  const Problem& problem = *verification.problem;
-  ordered_json busy_error = ordered_json::object(), clocks = ordered_json::array();
-  for (int d = 0; d < problem.num_devices(); ++d) {
-    busy_error[problem.cluster().device(d).name] = NumberOrNull(summary.busy_error[d]);
-  }
-  const auto add_clocks = [&](const char* when, const std::vector<ClockReading>& readings) {
-    for (const ClockReading& reading : readings) {
-      clocks.push_back({{"when", when}, {"device", reading.device}, {"mhz", reading.mhz}});
-      if (reading.temperature) clocks.back()["celsius"] = *reading.temperature;
-    }
-  };
-  add_clocks("before", verification.clocks_before);
-  add_clocks("after", verification.clocks_after);
-  ordered_json json;
-  json["graph"] = problem.graph().name();
-  json["cluster"] = problem.cluster().name();
-  json["mode"] = ToString(verification.mode);
-  json["rounds"] = verification.rounds;
-  json["seconds"] = verification.seconds;
-  json["fidelity"] = summary.fidelity ? FidelityJson(*summary.fidelity) : ordered_json(nullptr);
-  json["mape"] = summary.mape;
-  json["max_error"] = summary.max_error;
-  json["busy_error"] = std::move(busy_error);
-  json["equal_peaks"] = summary.equal_peaks;
-  json["arena_overhead"] = summary.arena_overhead;
-  json["proxy_share"] = summary.proxy_share;
-  json["cost_sources"] = SharesJson(summary.shares);
-  json["busy_ratio"] = summary.busy_ratio;
-  json["reference_drift"] = summary.reference_drift;
-  json["clock_change"] = summary.clock_change;
-  json["clocks"] = std::move(clocks);
-  json["warnings"] = summary.warnings;
-  json["unfitting"] = verification.unfitting;
-  json["placements"] = ordered_json::array();
-  for (const VerifiedPlacement& placement : verification.placements) {
-    json["placements"].push_back(PlacementJson(placement, problem.cluster()));
-  }
-  if (!ablations.empty()) {
-    ordered_json list = ordered_json::object();
-    for (const Ablation& ablation : ablations)
-      list[ablation.name] = FidelityJson(ablation.fidelity);
-    json["ablations"] = std::move(list);
-  }
-  return json;
+std::optional<ResidualReport> PooledResiduals(std::span<const GraphFidelity> graphs) {
+  std::vector<std::vector<ResidualPoint>> points;
+  for (const GraphFidelity& graph : graphs) points.push_back(ResidualPoints(graph.verification));
+  return TestResiduals(points);
 }
 
 }  // namespace emplace

@@ -1,7 +1,9 @@
 #include "experiments/machine/fidelity_results.h"
 
+#include <cmath>
 #include <functional>
 
+#include "experiments/machine/interval_report.h"
 #include "profilers/measure/calibrate.h"
 #include "profilers/statistics/sampling.h"
 
@@ -23,6 +25,14 @@ void WriteErrors(ResultsFile& file, const std::string& group, const Fidelity& f)
   file.SetAttribute(group, "best_regret", f.best_regret);
 }
 
+void WriteInterval(ResultsFile& file, const std::string& group, const StepInterval& step) {
+  file.SetAttribute(group, "interval_level", step.interval.level);
+  file.SetAttribute(group, "interval_factor", step.interval.factor);
+  file.SetAttribute(group, "interval_source", step.source);
+  file.SetAttribute(group, "held_out", std::int64_t{step.interval.held_out});
+  file.SetAttribute(group, "held_out_coverage", step.interval.held_out_coverage);
+}
+
 void WriteFigures(ResultsFile& file, const std::string& group, const VerificationSummary& summary) {
   file.SetAttribute(group, "mape", summary.mape);
   file.SetAttribute(group, "max_error", summary.max_error);
@@ -32,6 +42,16 @@ void WriteFigures(ResultsFile& file, const std::string& group, const Verificatio
     file.SetAttribute(group, "repeat_tau", summary.fidelity->repeat_tau);
     WriteErrors(file, group, *summary.fidelity);
   }
+  if (summary.intervals) {
+    const IntervalFidelity& f = *summary.intervals;
+    file.SetAttribute(group, "coverage", f.coverage);
+    file.SetAttribute(group, "repeat_coverage", f.repeat_coverage);
+    file.SetAttribute(group, "equal_pairs", f.equal_pairs);
+    file.SetAttribute(group, "distinct_pairs", f.distinct_pairs);
+    file.SetAttribute(group, "distinct_accuracy", f.distinct_accuracy);
+    file.SetAttribute(group, "equal_to_best", std::int64_t{f.equal_to_best});
+  }
+  if (summary.residuals) WriteResiduals(file, group + "/residuals", *summary.residuals);
   file.SetAttribute(group, "equal_peaks", std::int64_t{summary.equal_peaks});
   file.SetAttribute(group, "arena_overhead", summary.arena_overhead);
   file.SetAttribute(group, "proxy_share", summary.proxy_share);
@@ -50,6 +70,10 @@ double Noise(const StepMeasurement& measured) {
   return MedianAbsoluteDeviation(times) / measured.step.median;
 }
 
+std::int64_t WholeTrait(const VerifiedPlacement& placement, StepTrait trait) {
+  return std::llround(placement.traits[static_cast<size_t>(trait)]);
+}
+
 void WriteSteps(ResultsFile& file, const std::string& group, const Verification& verification) {
   const std::vector<VerifiedPlacement>& placements = verification.placements;
   const auto ints = [&](const char* name, auto value) {
@@ -63,6 +87,9 @@ void WriteSteps(ResultsFile& file, const std::string& group, const Verification&
     return TableColumn{name, std::move(values)};
   };
   using P = const VerifiedPlacement&;
+  const auto around = [&](P p) {
+    return verification.interval.interval.Around(static_cast<double>(p.simulated.step_time));
+  };
   std::vector<TableColumn> columns = {
       ints("simulated_ns", [](P p) { return p.simulated.step_time; }),
       ints("searched_ns", [](P p) { return p.candidate.searched.value_or(-1); }),
@@ -70,6 +97,12 @@ void WriteSteps(ResultsFile& file, const std::string& group, const Verification&
       doubles("low_ns", [](P p) { return p.measured.step.low; }),
       doubles("high_ns", [](P p) { return p.measured.step.high; }),
       doubles("noise", [](P p) { return Noise(p.measured); }),
+      doubles("interval_low_ns", [&](P p) { return around(p).low; }),
+      doubles("interval_high_ns", [&](P p) { return around(p).high; }),
+      ints("equal_to_best", [&](P p) { return std::int64_t{IsEqualToBest(verification, p)}; }),
+      ints("crossing_bytes", [](P p) { return WholeTrait(p, StepTrait::kCrossingBytes); }),
+      ints("crossings", [](P p) { return WholeTrait(p, StepTrait::kCrossings); }),
+      doubles("overlap", [](P p) { return p.traits[static_cast<size_t>(StepTrait::kOverlap)]; }),
       doubles("proxy_share", [](P p) { return p.measured.proxy_share; })};
   for (int rung = 0; rung < kNumRungs; ++rung) {
     columns.push_back(doubles(RungName(rung), [rung](P p) { return p.shares[rung]; }));
@@ -94,6 +127,28 @@ void WriteRows(ResultsFile& file,
 
 }  // namespace
 
+void WriteResiduals(ResultsFile& file, const std::string& group, const ResidualReport& report) {
+  file.SetAttribute(group, "graphs", std::int64_t{report.graphs});
+  file.SetAttribute(group, "placements", std::int64_t{report.placements});
+  file.SetAttribute(group, "shuffles", std::int64_t{report.shuffles});
+  file.SetAttribute(group, "largest_above", report.largest_above);
+  file.SetAttribute(group, "systematic", std::int64_t{report.is_systematic()});
+  std::vector<std::string> names;
+  for (const TraitCorrelation& trait : report.traits) names.emplace_back(ToString(trait.trait));
+  file.WriteStrings(group + "/traits", names);
+  const auto column = [&](const char* name, double TraitCorrelation::*figure) {
+    std::vector<double> values;
+    for (const TraitCorrelation& trait : report.traits) values.push_back(trait.*figure);
+    return TableColumn{name, std::move(values)};
+  };
+  file.WriteTable(group + "/correlations",
+                  {column("pearson", &TraitCorrelation::pearson),
+                   column("pearson_above", &TraitCorrelation::pearson_above),
+                   column("spearman", &TraitCorrelation::spearman),
+                   column("spearman_above", &TraitCorrelation::spearman_above),
+                   column("slope", &TraitCorrelation::slope)});
+}
+
 void WriteVerification(ResultsFile& file,
                        const std::string& group,
                        const Verification& verification,
@@ -109,6 +164,7 @@ void WriteVerification(ResultsFile& file,
   file.SetAttribute(group, "seconds", verification.seconds);
   file.SetAttribute(group, "placements", static_cast<std::int64_t>(verification.placements.size()));
   WriteProvenance(file, group, provenance);
+  WriteInterval(file, group, verification.interval);
   WriteFigures(file, group, summary);
   std::vector<std::string> labels;
   for (const VerifiedPlacement& placement : verification.placements) {

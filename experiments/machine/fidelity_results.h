@@ -20,4 +20,8 @@ void WriteVerification(ResultsFile& file,
                        std::span<const Ablation> ablations,
                        const Provenance& provenance);
 
+/// Writes what errors go with into `group` ("/residuals" for all graphs of a validation together);
+/// WriteVerification() does it for the graph itself.
+void WriteResiduals(ResultsFile& file, const std::string& group, const ResidualReport& report);
+
 }  // namespace emplace

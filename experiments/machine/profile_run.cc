@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/machine/held_out.h"
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
@@ -79,6 +80,9 @@ CostTable RunProfile(const Machine& machine,
     progress.Update(static_cast<std::int64_t>(share * kParts), note);
   };
   events.stop = StopRequest::requested;
+  events.hold_out = [&](const ExecutedGraph& executed) {
+    return HoldOut(executed, *machine.backend, options.mode);
+  };
   if (checkpoint) {
     events.checkpoint = [&](const CostTable& partial) {
       CostTable table = partial;

@@ -74,37 +74,25 @@ std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph
 
 // The placements that the costs were calibrated on, drawn again by the seed with which the profiler
 // drew them; at least `at_least`, as many as are to calibrate the model now.
-std::vector<Placement> CalibrationPlacements(const Problem& problem,
-                                             const CostTable& table,
-                                             int at_least) {
-  std::vector<Placement> placements;
+std::vector<LabelledPlacement> CalibrationPlacements(const Problem& problem,
+                                                     const CostTable& table,
+                                                     int at_least) {
   const auto count = static_cast<int>(NumberOf(table, kPlacementsProperty));
   const auto seed =
       count > 0 ? static_cast<std::uint64_t>(NumberOf(table, kSeedProperty)) : kCalibrationSeed;
-  for (LabelledPlacement& drawn : DrawPlacements(problem, std::max(count, at_least), seed)) {
-    placements.push_back(std::move(drawn.placement));
-  }
-  return placements;
+  return DrawPlacements(problem, std::max(count, at_least), seed);
 }
 
-// The model with the times of ops, copies and gaps that were measured in the calibration
-// placements.
+// The model with the times that were measured in the calibration placements.
 Model Recalibrated(const Model& model,
                    const InSituTimings& timings,
                    const Backend& backend,
                    DispatchMode mode) {
-  auto table = std::make_shared<CostTable>(*model.table);
-  timings.WriteOps(*table);
-  timings.WriteCopies(*table);
-  if (mode == DispatchMode::kGraph) timings.WriteGaps(*table);
-  FitLadder(*table);
-  Model fresh;
-  fresh.cluster = std::make_shared<const Cluster>(
-      CalibratedCluster(*table, backend, model.cluster->name(), mode));
-  fresh.isolated = WithIsolatedFits(*table);
-  fresh.table = std::move(table);
-  fresh.where = model.where;
-  return fresh;
+  CalibratedModel fresh = Calibrate(*model.table, timings, backend, model.cluster->name(), mode);
+  return {.table = fresh.table,
+          .isolated = WithIsolatedFits(*fresh.table),
+          .cluster = fresh.cluster,
+          .where = model.where};
 }
 
 void RequireOtherSeed(const ValidateOptions& options, const CostTable& table) {
@@ -150,12 +138,13 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
                             const ValidateOptions& options,
                             DispatchMode mode) {
   const auto problem = MakeTestProblem(graph, model, true);
-  TestPlacementOptions which{
-      .count = options.placements,
-      .seed = options.seed,
-      .search_seconds = options.seconds,
-      .known = CalibrationPlacements(*problem, *model.table, options.calibrate),
-      .stop = StopRequest::requested};
+  std::vector<LabelledPlacement> calibration =
+      CalibrationPlacements(*problem, *model.table, options.calibrate);
+  TestPlacementOptions which{.count = options.placements,
+                             .seed = options.seed,
+                             .search_seconds = options.seconds,
+                             .stop = StopRequest::requested};
+  for (const LabelledPlacement& drawn : calibration) which.known.push_back(drawn.placement);
   const std::vector<Candidate> candidates = TestPlacements(problem, which);
   if (candidates.size() < 2) {
     throw InputError(fmt::format(
@@ -170,18 +159,23 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
         candidate.label);
   }
   VerificationOptions how{.rounds = options.rounds, .mode = mode, .stop = StopRequest::requested};
-  how.calibration = which.known;
-  how.calibration.resize(std::min<size_t>(how.calibration.size(), options.calibrate));
+  calibration.resize(std::min<size_t>(calibration.size(), options.calibrate));
+  how.calibration = std::move(calibration);
   GraphFidelity result;
   result.verification =
       VerifyWithProgress(problem, machine.backend, candidates, how, !options.quiet);
-  if (result.verification.calibration_placements == 0) {
-    result.ablations = Ablate(result.verification, MakeTestProblem(graph, model, false));
+  Verification& verification = result.verification;
+  if (verification.calibration.empty()) {
+    verification.interval = FindInterval(model.table.get(), graph->name());
+    result.ablations = Ablate(verification, MakeTestProblem(graph, model, false));
   } else {
     const Model fresh =
-        Recalibrated(model, result.verification.calibration, *machine.backend, mode);
-    SimulateAgain(result.verification, MakeTestProblem(graph, fresh, true));
-    result.ablations = Ablate(result.verification, MakeTestProblem(graph, fresh, false), problem);
+        Recalibrated(model, Together(verification.calibration), *machine.backend, mode);
+    verification.interval = MakeInterval(
+        HoldOut(graph, verification.calibration, *model.table, {}, *machine.backend, mode),
+        "of these rounds");
+    SimulateAgain(verification, MakeTestProblem(graph, fresh, true));
+    result.ablations = Ablate(verification, MakeTestProblem(graph, fresh, false), problem);
   }
   result.summary = Summarize(result.verification);
   return result;
@@ -216,6 +210,8 @@ std::string AsJson(std::span<const GraphFidelity> results, const Model& model) {
   for (const GraphFidelity& result : results) {
     json["graphs"].push_back(ToJson(result.verification, result.summary, result.ablations));
   }
+  const auto residuals = PooledResiduals(results);
+  json["residuals"] = residuals ? ResidualJson(*residuals) : nlohmann::ordered_json(nullptr);
   return json.dump(2) + "\n";
 }
 
@@ -270,6 +266,10 @@ int Validate(const ValidateOptions& options) {
             FormatSummary(result.summary, result.verification) + "\n");
       FlushOutput();
     }
+  }
+  if (const auto residuals = PooledResiduals(results); file && residuals) {
+    WriteResiduals(*file, "/residuals", *residuals);
+    file->Commit();
   }
   if (!json_only) Print(FormatFidelityMarkdown(results));
   if (json_only) {

@@ -24,9 +24,11 @@ SimulatorOptions InStreams(const std::vector<int>& issue_order) {
 }
 
 // In the candidate's own order if it has one.
-Outcome Simulate(Evaluator& simulator, const Candidate& candidate) {
+Outcome Simulate(Evaluator& simulator,
+                 const Candidate& candidate,
+                 const OutcomeDetail& detail = {}) {
   simulator.SetIssueOrder(candidate.issue_order);
-  return simulator.Evaluate(candidate.placement);
+  return simulator.Evaluate(candidate.placement, detail);
 }
 
 void RequireNotStopped(const VerificationOptions& options) {
@@ -115,12 +117,20 @@ std::string WhyUnfitting(Evaluator& simulator,
 
 }  // namespace
 
+double SignedError(const VerifiedPlacement& placement) {
+  return static_cast<double>(placement.simulated.step_time) / placement.measured.step.median - 1;
+}
+
 void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem) {
   const auto simulator = MakeSimulator(problem, InStreams(verification.issue_order));
   for (VerifiedPlacement& placement : verification.placements) {
-    placement.simulated = Simulate(*simulator, placement.candidate);
-    placement.shares = ComputeRungShares(
-        problem->costs(), ExpandPlacement(placement.candidate.placement, problem->grouping()));
+    const std::vector<DeviceIndex> device_of_op =
+        ExpandPlacement(placement.candidate.placement, problem->grouping());
+    placement.simulated = Simulate(*simulator, placement.candidate, {.op_times = true});
+    placement.traits = TraitsOf(*problem, device_of_op, placement.simulated);
+    placement.simulated.start.clear();  // large, and nothing else needs them
+    placement.simulated.finish.clear();
+    placement.shares = ComputeRungShares(problem->costs(), device_of_op);
   }
   verification.problem = std::move(problem);
 }
@@ -154,13 +164,15 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   }
 
   SimulateAgain(result, problem);
-  for (const Placement& placement : options.calibration) {
-    if (WhyUnfitting(*simulator, {.placement = placement}, options.issue_order).empty()) {
-      placements.push_back(placement);
-      issue_orders.emplace_back();
+  std::vector<const LabelledPlacement*> calibration;
+  for (const LabelledPlacement& drawn : options.calibration) {
+    if (!WhyUnfitting(*simulator, {.placement = drawn.placement}, options.issue_order).empty()) {
+      continue;
     }
+    calibration.push_back(&drawn);
+    placements.push_back(drawn.placement);
+    issue_orders.emplace_back();
   }
-  result.calibration_placements = static_cast<int>(placements.size() - result.placements.size());
 
   result.clocks_before = backend->ReadClocks();
   const double first = MeasureAlone(problem, backend, result.placements[0].candidate, options);
@@ -177,9 +189,9 @@ Verification Verify(std::shared_ptr<const Problem> problem,
       Executor(problem, backend, executor_options).Measure(placements, issue_orders);
   RequireNotStopped(options);
   EMPLACE_CHECK(measured.size() == placements.size());
-  for (size_t i = result.placements.size(); i < measured.size(); ++i) {
-    result.calibration.Add(
-        *problem, ExpandPlacement(placements[i], problem->grouping()), measured[i]);
+  for (size_t i = 0; i < calibration.size(); ++i) {
+    result.calibration.push_back(MakeCalibrationPlacement(
+        *problem, *calibration[i], measured[result.placements.size() + i]));
   }
   for (size_t i = 0; i < result.placements.size(); ++i) {
     measured[i].plan.reset();
@@ -222,11 +234,26 @@ std::vector<FidelityPoint> FidelityPoints(const Verification& verification,
   return points;
 }
 
+std::vector<ResidualPoint> ResidualPoints(const Verification& verification) {
+  std::vector<ResidualPoint> points;
+  for (const VerifiedPlacement& placement : verification.placements) {
+    points.push_back({static_cast<double>(placement.simulated.step_time),
+                      placement.measured.step.median,
+                      placement.traits});
+  }
+  return points;
+}
+
 VerificationSummary Summarize(const Verification& verification) {
   VerificationSummary summary;
   const std::vector<VerifiedPlacement>& placements = verification.placements;
   const int num_devices = verification.problem->num_devices();
-  if (placements.size() >= 2) summary.fidelity = ComputeFidelity(FidelityPoints(verification));
+  const std::vector<FidelityPoint> points = FidelityPoints(verification);
+  if (placements.size() >= 2) summary.fidelity = ComputeFidelity(points);
+  const PredictionInterval& interval = verification.interval.interval;
+  if (interval.is_bounded()) summary.intervals = CheckIntervals(points, interval);
+  const std::vector<ResidualPoint> residuals = ResidualPoints(verification);
+  summary.residuals = TestResiduals(std::span(&residuals, 1));
   std::vector<double> busy_errors(num_devices, 0), busy_counts(num_devices, 0);
   double arena = 0, peak = 0, busy = 0, simulated_busy = 0, proxy = 0;
   for (const VerifiedPlacement& placement : placements) {

@@ -2,6 +2,7 @@
 
 // Verification: placements are executed on the devices, and each is compared with its simulation.
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,11 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "experiments/machine/held_out.h"
+#include "experiments/machine/step_traits.h"
 #include "experiments/run/candidate.h"
+#include "experiments/step_interval.h"
 #include "framework/search/evaluator.h"
 #include "profilers/executor/executor.h"
-#include "profilers/measure/in_situ.h"
 #include "profilers/statistics/fidelity.h"
+#include "profilers/statistics/residuals.h"
 #include "simulator/simulator.h"
 
 namespace emplace {
@@ -27,7 +31,7 @@ struct VerificationOptions {
   /// Further placements, executed in the same rounds: their steps tell what ops and copies take
   /// while the machine is in the state in which the others are measured. Those that do not fit are
   /// left out.
-  std::vector<Placement> calibration;
+  std::vector<LabelledPlacement> calibration;
   DispatchMode mode = DispatchMode::kGraph;
   /// [num_ops] op ids in the order in which placements are simulated and executed that have none of
   /// their own (Candidate::issue_order); empty: by id.
@@ -43,7 +47,11 @@ struct VerifiedPlacement {
   Outcome simulated;         ///< in stream semantics, which is what the executor does
   StepMeasurement measured;  ///< without plan and traces, which are large
   RungShares shares{};       ///< of the simulated ops' time by source
+  std::array<double, kNumStepTraits> traits{};  ///< of the simulated step
 };
+
+/// (simulated - measured) / measured step time.
+double SignedError(const VerifiedPlacement& placement);
 
 /// What was executed together, and all that it says.
 struct Verification {
@@ -52,9 +60,11 @@ struct Verification {
   std::vector<int> issue_order;  ///< of VerificationOptions
   int rounds = 0;
   std::vector<VerifiedPlacement> placements;  ///< those that can be executed, in the given order
-  InSituTimings calibration;                  ///< from VerificationOptions::calibration
-  int calibration_placements = 0;             ///< how many of those were executed
-  std::vector<std::string> unfitting;         ///< "random 3: OOM (missing 1.20 GiB on gpu:0)"
+  /// Those of VerificationOptions::calibration that were executed.
+  std::vector<CalibrationPlacement> calibration;
+  /// Of the simulated step times; the caller sets it, from placements that are none of these.
+  StepInterval interval{{}, "no placements were held out"};
+  std::vector<std::string> unfitting;  ///< "random 3: OOM (missing 1.20 GiB on gpu:0)"
   std::vector<ClockReading> clocks_before, clocks_after;
   /// How the machine changed meanwhile: the first placement is measured alone at the beginning and
   /// at the end, and this is the ratio of the medians, end / beginning - 1.
@@ -96,6 +106,10 @@ struct VerificationSummary {
   double clock_change = 0;    ///< largest relative change of a device's clock
   double reference_drift = 0;
   double busy_ratio = 1;  ///< measured / simulated busy time over all devices and placements
+  /// What became of the intervals, if there are any.
+  std::optional<IntervalFidelity> intervals;
+  /// What the errors go with, if there are three placements or more.
+  std::optional<ResidualReport> residuals;
   std::vector<std::string> warnings;  ///< clock or drift beyond kSteady, busy_ratio beyond kSlower
 };
 inline constexpr double kBusyShare = 0.01;
@@ -109,6 +123,9 @@ VerificationSummary Summarize(const Verification& verification);
 /// @param simulated  [placements], in the place of the simulated ones; empty: those [ns]
 std::vector<FidelityPoint> FidelityPoints(const Verification& verification,
                                           std::span<const Nanos> simulated = {});
+
+/// Errors and traits of the placements as TestResiduals() takes them.
+std::vector<ResidualPoint> ResidualPoints(const Verification& verification);
 
 /// The figures that simulation without a part of the model would have had.
 struct Ablation {

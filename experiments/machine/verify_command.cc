@@ -58,8 +58,9 @@ int VerifyRun(const VerifyOptions& options) {
   VerificationOptions how{.rounds = options.rounds, .mode = ChooseMode(machine, options.eager)};
   how.issue_order = run.issue_order;
   how.stop = StopRequest::requested;
-  const Verification verification =
+  Verification verification =
       VerifyWithProgress(problem, machine.backend, run.found, how, !options.quiet);
+  verification.interval = FindInterval(run.costs.get(), run.graph->name());
   const VerificationSummary summary = Summarize(verification);
   WriteVerification(file, "/verification", verification, summary, {}, CollectProvenance());
   file.Commit();

@@ -184,6 +184,16 @@ std::string FormatSlowdown(const Slowdown& slowdown) {
       .Close();
 }
 
+std::string FormatHeldOut(const HeldOutStep& step) {
+  return Record()
+      .Text("graph", step.graph)
+      .Text("placement", step.placement)
+      .Value("simulated_ns", step.simulated_ns)
+      .Value("measured_ns", step.measured_ns)
+      .Value("samples", step.samples)
+      .Close();
+}
+
 }  // namespace
 
 const Timing* OpMeasurement::Best(bool prefer_in_situ) const {
@@ -242,6 +252,7 @@ std::string FormatCostTable(const CostTable& table) {
   AppendList(text, "links", table.links, FormatLink);
   AppendList(text, "link_contention", table.link_contention, FormatSlowdown);
   AppendList(text, "interference", table.interference, FormatSlowdown);
+  AppendList(text, "held_out", table.held_out, FormatHeldOut);
   return text + "\n}\n";
 }
 

@@ -111,6 +111,16 @@ struct DispatchCosts {
   double wait_ns = 0;          ///< extra start delay after an event of another stream
 };
 
+/// A placement that was executed, beside what the simulation said of it with costs that were
+/// calibrated without it: how far off a simulation with these costs is.
+struct HeldOutStep {
+  std::string graph;                         ///< its name
+  std::string placement;                     ///< how it was drawn: "random 3"
+  double simulated_ns = 0, measured_ns = 0;  ///< step time: in stream semantics; median [ns]
+  std::int64_t samples = 0;                  ///< measured steps
+  bool operator==(const HeldOutStep&) const = default;
+};
+
 /// All that one file holds.
 struct CostTable {
   std::string machine;  ///< host name and devices, for people
@@ -120,6 +130,7 @@ struct CostTable {
   std::vector<LinkMeasurement> links;
   std::vector<DispatchCosts> dispatch;
   std::vector<Slowdown> link_contention, interference;
+  std::vector<HeldOutStep> held_out;  ///< each placement of a graph once
   std::vector<std::string> warnings;  ///< what the profiler flagged (clocks moved by 7 %, ...)
   bool complete = true;               ///< false: a profile that was cut off and can be resumed
 

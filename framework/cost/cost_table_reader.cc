@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -18,13 +19,14 @@ namespace {
 
 constexpr std::string_view kFormat = "emplace-costs";
 constexpr int kVersion = 1;
-constexpr std::array<std::string_view, 7> kRecordKeys{"device_kinds",
+constexpr std::array<std::string_view, 8> kRecordKeys{"device_kinds",
                                                       "dispatch",
                                                       "fits",
                                                       "ops",
                                                       "links",
                                                       "link_contention",
-                                                      "interference"};
+                                                      "interference",
+                                                      "held_out"};
 
 double ReadPositive(const Json& value) {
   const double number = JsonAmount(value);
@@ -281,6 +283,14 @@ Slowdown ReadSlowdown(const Reader& record) {
   return {record.Name("victim"), record.Name("aggressor"), record.At("factor", ReadPositive)};
 }
 
+HeldOutStep ReadHeldOut(const Reader& record) {
+  return {.graph = record.Name("graph"),
+          .placement = record.Name("placement"),
+          .simulated_ns = record.At("simulated_ns", ReadPositive),
+          .measured_ns = record.At("measured_ns", ReadPositive),
+          .samples = record.Count("samples")};
+}
+
 class TableReader {
  public:
   explicit TableReader(const std::string& where) : where_(where) {}
@@ -388,6 +398,14 @@ class TableReader {
       table_.links.push_back(ReadLink(record));
     } else if (part.key == "dispatch") {
       table_.dispatch.push_back(ReadDispatch(record));
+    } else if (part.key == "held_out") {
+      const HeldOutStep step = ReadHeldOut(record);
+      if (!held_out_.emplace(step.graph, step.placement).second) {
+        record.Fail(fmt::format("placement {} of graph {} is there already",
+                                QuoteJson(step.placement),
+                                QuoteJson(step.graph)));
+      }
+      table_.held_out.push_back(step);
     } else {
       (part.key == "interference" ? table_.interference : table_.link_contention)
           .push_back(ReadSlowdown(record));
@@ -425,8 +443,9 @@ class TableReader {
   Json format_ = Json(Json::value_t::discarded), version_ = Json(Json::value_t::discarded);
   std::vector<std::string> seen_;  // outermost keys
   CostTable table_;
-  std::vector<PlacedOp> ops_;    // until all device kinds are known
-  std::vector<PlacedFit> fits_;  // likewise
+  std::vector<PlacedOp> ops_;                               // until all device kinds are known
+  std::vector<PlacedFit> fits_;                             // likewise
+  std::set<std::pair<std::string, std::string>> held_out_;  // graph, placement
 };
 
 }  // namespace

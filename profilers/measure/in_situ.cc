@@ -121,6 +121,29 @@ void InSituTimings::Add(const Problem& problem,
   }
 }
 
+void InSituTimings::Add(const InSituTimings& other) {
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const auto& [key, samples] : other.ops_) {
+    OpSamples& own = ops_[key];
+    if (own.timings.empty()) own.op = samples.op;
+    append(own.timings, samples.timings);
+  }
+  for (const auto& [name, channel] : other.copies_) {
+    ChannelSamples& own = copies_[name];
+    own.ends.insert(channel.ends.begin(), channel.ends.end());
+    for (const auto& [bytes, timings] : channel.timings) append(own.timings[bytes], timings);
+  }
+  for (const auto& [name, samples] : other.kinds_) {
+    KindSamples& own = kinds_.try_emplace(name).first->second;
+    own.kind = samples.kind;
+    append(own.gaps, samples.gaps);
+    append(own.waits, samples.waits);
+    append(own.starts, samples.starts);
+  }
+}
+
 void InSituTimings::AddBetween(const Problem& problem,
                                const ExecutionPlan& plan,
                                const StepRecord& trace) {

@@ -39,6 +39,8 @@ class InSituTimings {
   void Add(const Problem& problem,
            std::span<const DeviceIndex> device_of_op,
            const StepMeasurement& measurement);
+  /// Adds all that another collection has seen on the same machine.
+  void Add(const InSituTimings& other);
   /// Timings per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
   /// know yet are added. They are those of warm reads: what cold ones cost by WriteColdReads(),
   /// which is called, too, is taken off.

@@ -33,6 +33,8 @@ struct ProfileOptions {
   std::uint64_t seed = 1;                    ///< of the drawn placements
 };
 
+struct ExecutedGraph;  // step_phase.h
+
 /// How the caller follows a profile while it runs. Each function may be empty.
 struct ProfileEvents {
   /// @param done  seconds gone    @param total  seconds expected in all, an estimate that changes
@@ -41,6 +43,10 @@ struct ProfileEvents {
   /// Gets the table so far, to be saved: after every phase, and every few seconds within one.
   std::function<void(const CostTable&)> checkpoint;
   std::function<bool()> stop;  ///< asked often; true: end soon and return what there is
+  /// Simulates each executed placement of a graph by costs calibrated on the others; called when
+  /// the graph's steps have been measured. What it returns becomes CostTable::held_out. The
+  /// profiler itself knows no simulator.
+  std::function<std::vector<HeldOutStep>(const ExecutedGraph&)> hold_out;
 };
 
 /// Runs four phases: every op signature alone on the first device of each kind that may run it;

@@ -9,14 +9,12 @@
 #include "framework/search/problem.h"
 #include "profilers/executor/executor.h"
 #include "profilers/measure/calibrate.h"
-#include "profilers/measure/draw_placements.h"
-#include "profilers/measure/in_situ.h"
 
 namespace emplace {
 namespace {
 
 constexpr int kLeastPlacements = 3;
-constexpr int kWarmup = 1, kUntracedRounds = 1;
+constexpr int kWarmup = 1, kUntracedRounds = 3;
 
 // Step time if all ops ran on the device that is slowest for them together [s].
 double LongestStep(const Problem& problem) {
@@ -54,8 +52,8 @@ int CountPlacements(ProfilingSession& session, const Problem& problem) {
 }
 
 // Drawn placements that fit the devices' memory.
-std::vector<Placement> DrawFitting(ProfilingSession& session, const Problem& problem) {
-  std::vector<Placement> placements;
+std::vector<LabelledPlacement> DrawFitting(ProfilingSession& session, const Problem& problem) {
+  std::vector<LabelledPlacement> placements;
   const int count = CountPlacements(session, problem);
   for (LabelledPlacement& drawn : DrawPlacements(problem, count, session.options().seed)) {
     const ExecutionPlan plan =
@@ -73,7 +71,7 @@ std::vector<Placement> DrawFitting(ProfilingSession& session, const Problem& pro
           device.name,
           device.memory));
     }
-    if (fits) placements.push_back(std::move(drawn.placement));
+    if (fits) placements.push_back(std::move(drawn));
   }
   return placements;
 }
@@ -98,8 +96,13 @@ void MeasureGraph(ProfilingSession& session,
                   double seconds_for_others,
                   InSituTimings& timings) {
   const auto problem = MakeProblem(session, graph);
-  const std::vector<Placement> placements = DrawFitting(session, *problem);
-  if (placements.empty()) return;
+  ExecutedGraph executed{.problem = problem,
+                         .placements = DrawFitting(session, *problem),
+                         .earlier = timings,
+                         .table = session.table()};
+  if (executed.placements.empty()) return;
+  std::vector<Placement> placements;
+  for (const LabelledPlacement& drawn : executed.placements) placements.push_back(drawn.placement);
   const double begin = session.Elapsed();
   ExecutorOptions options{.warmup = kWarmup,
                           .rounds = kUntracedRounds,
@@ -112,10 +115,11 @@ void MeasureGraph(ProfilingSession& session,
     session.Report(fmt::format("steps of {} ({} of {})", graph->name(), done, total));
     return !session.IsStopped();
   };
-  const std::vector<StepMeasurement> measurements =
-      Executor(problem, session.shared_backend(), options).Measure(placements);
-  for (size_t i = 0; i < measurements.size(); ++i) {
-    timings.Add(*problem, ExpandPlacement(placements[i], problem->grouping()), measurements[i]);
+  executed.measurements = Executor(problem, session.shared_backend(), options).Measure(placements);
+  if (!session.IsStopped()) session.HoldOut(executed);
+  for (size_t i = 0; i < placements.size(); ++i) {
+    timings.Add(
+        *problem, ExpandPlacement(placements[i], problem->grouping()), executed.measurements[i]);
   }
 }
 

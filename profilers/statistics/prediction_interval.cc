@@ -12,13 +12,13 @@
 namespace emplace {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 double QuantileOfSortedScores(std::span<const double> sorted, double level) {
   // A product such as 10 * 0.9 may come out a little above the whole number that it is.
   constexpr double kRounding = 1e-9;
   const double place = static_cast<double>(sorted.size() + 1) * level;
-  if (place > static_cast<double>(sorted.size()) + kRounding) return kInfinity;
+  if (place > static_cast<double>(sorted.size()) + kRounding) return kUnbounded;
   const auto rank = std::min(static_cast<size_t>(place + kRounding), sorted.size());  // from 1
   const double below = rank == 0 ? 0 : sorted[rank - 1];
   if (rank == sorted.size()) return below;
@@ -61,7 +61,7 @@ bool PredictionInterval::is_bounded() const {
 }
 
 TimeInterval PredictionInterval::Around(double simulated) const {
-  if (!is_bounded()) return {0, kInfinity};
+  if (!is_bounded()) return {0, kUnbounded};
   return {simulated / factor, simulated * factor};
 }
 

@@ -11,6 +11,7 @@
 // likely to be of any rank among the n + 1, whatever their distribution.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -44,11 +45,12 @@ struct TimeInterval {
 /// What held-out placements say about new ones.
 struct PredictionInterval {
   double level = kIntervalLevel;
-  int held_out = 0;   ///< placements behind it
-  double factor = 0;  ///< at least 1; infinite: too few held-out placements
+  int held_out = 0;  ///< placements behind it
+  /// At least 1; infinite: too few held-out placements
+  double factor = std::numeric_limits<double>::infinity();
   /// Share of the held-out placements that the interval made of the others covers; NaN where those
   /// are too few.
-  double held_out_coverage = 0;
+  double held_out_coverage = std::numeric_limits<double>::quiet_NaN();
 
   bool is_bounded() const;
   /// [simulated / factor, simulated * factor], or [0, infinity].

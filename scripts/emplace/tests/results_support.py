@@ -34,6 +34,11 @@ TESTS = [("graph", "i8"), ("method", "i8"), ("seed", "i8"), ("final_step_time_ns
          ("best_step_time_ns", "f8"), ("best_known_ns", "f8"), ("evaluations", "i8"), ("seconds", "f8")]
 STEPS = [("simulated_ns", "i8"), ("searched_ns", "i8"), ("measured_ns", "f8"), ("low_ns", "f8"),
          ("high_ns", "f8"), ("noise", "f8")]
+# As above, and what came later: intervals and traits.
+SURE_STEPS = STEPS + [("interval_low_ns", "f8"), ("interval_high_ns", "f8"), ("equal_to_best", "i8"),
+                      ("crossing_bytes", "i8"), ("crossings", "i8"), ("overlap", "f8")]
+CORRELATIONS = [(name, "f8") for name in ("pearson", "pearson_above", "spearman", "spearman_above", "slope")]
+TRAITS = ["crossing bytes", "crossings", "overlap", "step time"]
 YAML = """graph: {graph}
 cluster: "{cluster}"
 coarsen:
@@ -186,4 +191,22 @@ def write_validation(path: str, rows: Sequence[tuple], graph: str = "g") -> str:
         group["labels"] = [f"random {i}" for i in range(len(rows))]
         group["steps"] = np.array(rows, dtype=STEPS)
         group.create_group("ablations/no host cost").attrs.update(mape=0.75)
+    return path
+
+
+def write_sure_validation(path: str, rows: Sequence[tuple], graph: str = "g") -> str:
+    """The same with intervals and residuals. @param rows  as SURE_STEPS tells"""
+    write_validation(path, [row[:len(STEPS)] for row in rows], graph)
+    with h5py.File(path, "a") as file:
+        group = file[f"validation/{graph}"]
+        del group["steps"]
+        group["steps"] = np.array(rows, dtype=SURE_STEPS)
+        group.attrs.update(interval_factor=1.125, held_out=17, coverage=0.5, equal_pairs=0, distinct_pairs=1,
+                           distinct_accuracy=1.0, equal_to_best=1)
+        for place, pearson in ((group, 0.25), (file, 0.5)):
+            residuals = place.create_group("residuals")
+            residuals.attrs.update(graphs=1, placements=len(rows), shuffles=1000, largest_above=0.5, systematic=0)
+            residuals["traits"] = TRAITS
+            residuals["correlations"] = np.array(
+                [(pearson, 0.875, -0.125, 0.75, 3.0)] + [(NAN,) * 5] * 3, dtype=CORRELATIONS)
     return path

@@ -7,7 +7,7 @@ import re
 import unittest
 from typing import Any
 
-from results_support import NAN, TestCase, add_stress, run, write_families, write_run, write_validation
+from results_support import NAN, TestCase, add_stress, run, write_families, write_run, write_sure_validation, write_validation
 
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
@@ -208,6 +208,37 @@ class Scatter(TestCase):
         self.assertEqual(set(labels), {"equal", "± 10%", "g: mean error 25.0%, tau 1.00"})
 
 
+class Errors(TestCase):
+
+    ROWS = [(100_000_000, -1, 110e6, 1e6, 1e6, 0.0, 1e6, 1e9, 1, 1_000_000, 2, 0.25),
+            (200_000_000, -1, 240e6, 1e6, 1e6, 0.0, 1e6, 1e9, 0, 3_000_000, 3, 0.25)]
+
+    def test_points_lines_and_correlations(self) -> None:
+        loaded = load_fidelity(write_sure_validation(self.path("v.h5"), self.ROWS))
+        figure = figures.fidelity_errors(loaded.placements, loaded.residuals,
+                                         traits=("crossing bytes", "overlap", "step time"))
+        crossing, overlap, step = figure.axes
+        points = next(line for line in crossing.get_lines() if line.get_marker() == "o")
+        np.testing.assert_allclose(points.get_xydata(), [[1, 0.1], [3, 0.2]])
+        straight = crossing.get_lines()[-1]
+        np.testing.assert_allclose(straight.get_xydata(), [[1, 0.1], [3, 0.2]])
+        self.assertEqual(crossing.get_title(loc="left"), "crossing bytes: r +0.50, above 88% of shuffles")
+        self.assertEqual(overlap.get_title(loc="left"), "overlap")
+        self.assertEqual(len(overlap.get_lines()), 2)  # zero and points: no line through one place
+        self.assertEqual(step.get_xlabel(), "simulated step time [ms]")
+        self.assertEqual(figures.fidelity_errors(loaded.placements).axes[0].get_title(loc="left"), "crossing bytes")
+
+    def test_what_is_not_there(self) -> None:
+        old = load_fidelity(write_validation(self.path("old.h5"), [(90, -1, 100.0, 95.0, 106.0, 0.02)]))
+        new = write_sure_validation(self.path("new.h5"), self.ROWS)
+        both = load_fidelity([new, self.path("old.h5")])
+        for placements in (old.placements, both.placements):
+            with self.assertRaisesRegex(ResultsError, "old.h5: has no crossing bytes of its placements; validate again"):
+                figures.fidelity_errors(placements)
+        with self.assertRaisesRegex(ResultsError, "colour.*crossing bytes, crossings, overlap, step time"):
+            figures.fidelity_errors(both.placements, traits=("colour",))
+
+
 class Palette(unittest.TestCase):
 
     def test_neighbours_differ_without_colour_vision(self) -> None:
@@ -231,6 +262,7 @@ class Program(TestCase):
         self.families = write_families(self.path("g.h5"), {
             "fam": [(0, 0, 0, 110.0, 100.0, 100.0, 4, 1.0)]})
         self.measured = write_validation(self.path("v.h5"), [(90, -1, 100.0, 95.0, 106.0, 0.02)])
+        self.sure = write_sure_validation(self.path("s.h5"), Errors.ROWS)
 
     def draw(self, *arguments: str, suffix: str = ".png") -> bytes:
         target = self.path("p" + suffix)
@@ -244,7 +276,8 @@ class Program(TestCase):
                           ["efficiency", self.runs, "--target", "2.1s"],
                           ["efficiency", self.runs, "--target", "best"],
                           ["finals", self.runs], ["cdf", self.families, "--best", "--log-x"],
-                          ["scatter", self.measured, "--band", "0.1"]):
+                          ["scatter", self.measured, "--band", "0.1"],
+                          ["errors", self.sure], ["errors", self.sure, "--trait", "crossings"]):
             with self.subTest(arguments=arguments):
                 self.assertTrue(self.draw(*arguments).startswith(b"\x89PNG\r\n\x1a\n"))
 

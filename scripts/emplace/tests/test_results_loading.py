@@ -8,7 +8,7 @@ import shutil
 import unittest
 
 from results_support import (NAN, TestCase, VERSION_ONE, add_stress, run, seal, write_families, write_run,
-                             write_sweep, write_validation)
+                             write_sure_validation, write_sweep, write_validation)
 
 import h5py
 import numpy as np
@@ -318,6 +318,29 @@ class LoadFidelity(TestCase):
         self.assertEqual(list(loaded.graphs["mape"]), [0.25, 0.25])
         self.assertEqual(list(loaded.ablations["name"]), ["no host cost"] * 2)
         self.assertEqual(len(load_runs(verified).runs), 1)
+
+    def test_intervals_and_residuals(self) -> None:
+        path = write_sure_validation(self.path("v.h5"), [
+            (90, -1, 100.0, 95.0, 105.0, 0.02, 80.0, 101.25, 1, 5, 2, 0.25),
+            (220, 210, 200.0, 190.0, 210.0, 0.01, 195.6, 247.5, 0, 7, 3, 0.5),
+            (220, 210, 250.0, 240.0, 260.0, 0.01, 195.6, 247.5, 0, 7, 3, 0.5)])
+        loaded = load_fidelity(path)
+        self.assertEqual(list(loaded.placements["covered"]), [True, True, False])
+        self.assertEqual(list(loaded.placements["crossing_bytes"]), [5, 7, 7])
+        self.assertEqual(loaded.graphs["interval_factor"][0], 1.125)
+        frame = loaded.residuals
+        self.assertEqual(len(frame), 8)
+        self.assertEqual(list(frame["graph"].isna()), [False] * 4 + [True] * 4)
+        self.assertEqual(list(frame["trait"])[:4], ["crossing bytes", "crossings", "overlap", "step time"])
+        self.assertEqual(list(frame["pearson"][::4]), [0.25, 0.5])
+        self.assertEqual(set(frame["placements"]), {3})
+        self.assertTrue(np.isnan(frame["slope"][1]))
+
+    def test_files_of_older_programs_have_none(self) -> None:
+        loaded = load_fidelity(write_validation(self.path("v.h5"), [(90, -1, 100.0, 95.0, 105.0, 0.02)]))
+        self.assertEqual(list(loaded.residuals.columns), ["file", "graph", "trait"])
+        self.assertNotIn("covered", loaded.placements)
+        self.assertEqual(len(load_fidelity(os.path.join(VERSION_ONE, "verification.h5")).residuals), 0)
 
     def test_a_sweep_whose_runs_were_verified(self) -> None:
         folder = write_sweep(self.path("s"), ["0000.h5", "0001.h5"])

@@ -9,7 +9,7 @@ import random
 import unittest
 
 from results_support import (NAN, TestCase, run, write_families, write_run, write_sweep,
-                             write_validation)
+                             write_sure_validation, write_validation)
 
 import numpy as np
 import pandas as pd
@@ -174,8 +174,21 @@ class SummariseFidelity(TestCase):
         one = write_validation(self.path("one.h5"), rows[:1], graph="h")
         code, out, _ = run("summarise", many, one)
         self.assertEqual(code, 0)
-        self.assertEqual(rows_of(out), [["g", "2", "–", "25.00%", "50.00%", "–", "1.000", "–", "–", "–"],
-                                        ["h", "1", "–", "25.00%", "50.00%", "–", "–", "–", "–", "–"]])
+        self.assertEqual(rows_of(out), [["g", "2", "–", "25.00%", "50.00%", "–", "1.000"] + ["–"] * 6,
+                                        ["h", "1", "–", "25.00%", "50.00%"] + ["–"] * 8])
+
+    def test_intervals_and_what_errors_go_with(self) -> None:
+        path = write_sure_validation(self.path("v.h5"), [
+            (90, -1, 100.0, 95.0, 105.0, 0.02, 80.0, 101.25, 1, 5, 2, 0.25)])
+        code, out, _ = run("summarise", path)
+        self.assertEqual(code, 0)
+        measured = next(line for line in out.splitlines() if line.startswith("| g |"))
+        self.assertTrue(measured.endswith("| 12.5% | 50.00% | 100.00% |"), measured)
+        self.assertIn("v.h5: 1 placements", out)
+        self.assertIn("| crossing bytes | +0.500 | 87.5% | -0.125 | 75.0% |", out)
+        self.assertIn("| overlap | – | – | – | – |", out)
+        code, out, _ = run("export-csv", path, "--frame", "residuals")
+        self.assertEqual((code, out.count("\n")), (0, 9))
 
 
 class ExportCsv(TestCase):

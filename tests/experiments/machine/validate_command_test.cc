@@ -1,5 +1,6 @@
 // `emplace validate`: the whole protocol on a small graph, its files, and what it refuses.
 
+#include <algorithm>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -27,6 +28,59 @@ std::vector<std::string> With(std::vector<std::string> arguments,
                               const std::vector<std::string>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
+}
+
+template <class Value>
+std::vector<Value> ColumnOf(const std::vector<TableColumn>& table, const std::string& name) {
+  for (const TableColumn& column : table) {
+    if (column.name == name) return std::get<std::vector<Value>>(column.values);
+  }
+  FAIL("no column ", name);
+  return {};
+}
+std::vector<double> Column(const std::vector<TableColumn>& table, const std::string& name) {
+  return ColumnOf<double>(table, name);
+}
+
+// File and JSON say the same, and what the file says of the placements adds up.
+void CheckIntervals(const ResultsReader& reader,
+                    const std::string& group,
+                    const nlohmann::json& graph) {
+  const nlohmann::json& intervals = graph["intervals"];
+  REQUIRE(intervals.is_object());
+  CHECK(intervals["level"] == 0.9);
+  CHECK(intervals["held_out"] == 17);
+  CHECK(reader.Int(group, "held_out") == 17);
+  CHECK(reader.Text(group, "interval_source") == "17 held-out placements of these rounds");
+  const double factor = reader.Double(group, "interval_factor");
+  CHECK(factor == intervals["factor"].get<double>());
+  CHECK(reader.Double(group, "coverage") == intervals["coverage"].get<double>());
+  CHECK(reader.Int(group, "equal_pairs") + reader.Int(group, "distinct_pairs") == 12 * 11 / 2);
+  const std::vector<TableColumn> steps = reader.Table(group + "/steps");
+  const auto low = Column(steps, "interval_low_ns"), high = Column(steps, "interval_high_ns"),
+             measured = Column(steps, "measured_ns"), overlap = Column(steps, "overlap");
+  const auto simulated = ColumnOf<std::int64_t>(steps, "simulated_ns"),
+             equal = ColumnOf<std::int64_t>(steps, "equal_to_best"),
+             bytes = ColumnOf<std::int64_t>(steps, "crossing_bytes"),
+             crossings = ColumnOf<std::int64_t>(steps, "crossings");
+  const double best = *std::min_element(simulated.begin(), simulated.end()) * factor;
+  int covered = 0, equals = 0;
+  for (size_t i = 0; i < simulated.size(); ++i) {
+    CHECK(low[i] * factor == doctest::Approx(double(simulated[i])));
+    CHECK(high[i] == doctest::Approx(double(simulated[i]) * factor));
+    covered += low[i] <= measured[i] && measured[i] <= high[i];
+    CHECK((equal[i] == 1) == (low[i] <= best));
+    equals += static_cast<int>(equal[i]);
+    CHECK(crossings[i] > 0);  // those on one device were the calibration's
+    CHECK(bytes[i] > 0);
+    CHECK(overlap[i] >= 0);
+    CHECK(overlap[i] <= 1);
+    CHECK(graph["placements"][i]["interval_ns"]["low"].get<double>() == low[i]);
+    CHECK(graph["placements"][i]["traits"]["crossing bytes"].get<double>() == double(bytes[i]));
+  }
+  CHECK(reader.Double(group, "coverage") == doctest::Approx(covered / 12.));
+  CHECK(reader.Int(group, "equal_to_best") == equals);
+  CHECK(reader.Int(group + "/residuals", "placements") == 12);
 }
 
 TEST_CASE("a validation with a profile's costs") {
@@ -65,7 +119,13 @@ TEST_CASE("a validation with a profile's costs") {
                            "no host cost",
                            "no channel contention",
                            "isolated op costs",
-                           "calibrated before"}) {
+                           "calibrated before",
+                           "held-out placements of these rounds",
+                           "coverage         ",
+                           "called equal     ",
+                           "errors of 24 placements, 2 graphs, go with",
+                           "crossing bytes",
+                           "ystematic"}) {
     CAPTURE(part);
     CHECK(Contains(result.out, part));
   }
@@ -84,10 +144,19 @@ TEST_CASE("a validation with a profile's costs") {
               "calibrated before", "isolated op costs", "no channel contention", "no host cost"});
     const auto placements = reader.IntMatrix(group + "/placement");
     CHECK(std::set(placements.begin(), placements.end()).size() == 12);  // all differ
+    CheckIntervals(reader, group, graph);
     for (size_t i = 0; i < 12; ++i) {
       CHECK(graph["placements"][i]["label"] == reader.Strings(group + "/labels")[i]);
     }
   }
+
+  CHECK(reader.Int("/residuals", "graphs") == 2);
+  CHECK(reader.Int("/residuals", "placements") == 24);
+  CHECK(reader.Strings("/residuals/traits") ==
+        std::vector<std::string>{"crossing bytes", "crossings", "overlap", "step time"});
+  CHECK(json["residuals"]["placements"] == 24);
+  CHECK(Column(reader.Table("/residuals/correlations"), "pearson")[0] ==
+        json["residuals"]["traits"]["crossing bytes"]["pearson"].get<double>());
 
   const std::string svg = ReadText(machine.folder / "v.svg");
   CHECK(svg.starts_with("<svg "));

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "experiments/machine/fidelity_report.h"
+#include "experiments/machine/interval_report.h"
 #include "experiments/machine/scatter_svg.h"
 #include "tests/support/problems.h"
 #include "tests/support/text.h"
@@ -136,6 +137,93 @@ TEST_CASE("ablations simulate the same placements with less of the model") {
   CHECK(ablations[2].name == "isolated op costs");
   CHECK(ablations[2].fidelity.mape == doctest::Approx((90. / 200 + 145. / 325) / 2));
   CHECK(Ablate(v, nullptr).size() == 2);
+}
+
+TEST_CASE("intervals: in the table, in the figures, and why there are none") {
+  Verification v = MakeVerification();
+  VerificationSummary s = Summarize(v);
+  CHECK(!s.intervals.has_value());
+  CHECK(Contains(FormatSummary(s, v),
+                 "interval         none: no placements were held out; expected at least 9"));
+  CHECK(!Contains(FormatVerification(v), "90 % interval"));
+
+  v.interval = {{.level = 0.9, .held_out = 9, .factor = 1.125, .held_out_coverage = 0.75},
+                "9 held-out placements of these rounds"};
+  s = Summarize(v);
+  REQUIRE(s.intervals.has_value());
+  // [186.7, 236.3] holds 200; [231.1, 292.5] does not hold 325, and overlaps it.
+  CHECK(s.intervals->covered == 1);
+  CHECK(s.intervals->equal_pairs == 1);
+  CHECK(s.intervals->equal_to_best == 2);
+  CHECK(IsEqualToBest(v, v.placements[1]));
+  const std::string table = FormatVerification(v);
+  CHECK(Contains(table, "90 % interval"));
+  CHECK(Contains(table, "[187 ns .. 236 ns]"));
+  const std::string summary = FormatSummary(s, v);
+  CHECK(Contains(summary,
+                 "interval         90 % of placements within a factor of 1.1250 of the simulated "
+                 "time, from 9 held-out placements of these rounds (of which it covers 75.0 %)"));
+  CHECK(Contains(summary, "coverage         1 of 2 placements (50.0 %); 50.0 % of their single"));
+  CHECK(Contains(summary, "called equal     1 of 1 pairs, whose intervals overlap; - of the 0 "));
+
+  v.interval.interval.factor = 1.0625;  // [197.6, 223.1] and [244.7, 276.3]
+  CHECK(!IsEqualToBest(v, v.placements[1]));
+  CHECK(Contains(FormatSummary(Summarize(v), v), "called equal     0 of 1 pairs"));
+  const GraphFidelity graph{v, Summarize(v), {}};
+  const std::string markdown = FormatFidelityMarkdown(std::span(&graph, 1));
+  CHECK(Contains(markdown, "| 90 % interval | covers | others in order |"));
+  CHECK(Contains(markdown, "| 6.2 % | 50.0 % | 100.0 % |"));
+}
+
+TEST_CASE("residuals: with the traits of the simulated placements, graphs pooled") {
+  Verification v = MakeVerification();
+  v.placements.push_back(Verified(v.problem, "three", {0, 1, 0}, 220, {100, 0}));
+  SimulateAgain(v, v.problem);
+  const std::vector<ResidualPoint> points = ResidualPoints(v);
+  REQUIRE(points.size() == 3);
+  CHECK(points[1].simulated == 260);
+  CHECK(points[1].measured == 325);
+  const auto trait = [&](int i, StepTrait which) {
+    return points[i].traits[static_cast<size_t>(which)];
+  };
+  CHECK(trait(0, StepTrait::kCrossingBytes) == 0);
+  CHECK(trait(1, StepTrait::kCrossingBytes) == 100);
+  CHECK(trait(1, StepTrait::kStepTime) == 260);
+  CHECK(trait(2, StepTrait::kCrossings) == 1);
+  CHECK(trait(2, StepTrait::kOverlap) > 0);
+  CHECK(v.placements[1].simulated.start.empty());
+
+  const VerificationSummary s = Summarize(v);
+  REQUIRE(s.residuals.has_value());
+  CHECK(s.residuals->placements == 3);
+  const GraphFidelity graph{v, s, {}};
+  const std::vector<GraphFidelity> two = {graph, graph};
+  const auto pooled = PooledResiduals(two);
+  REQUIRE(pooled.has_value());
+  CHECK(pooled->graphs == 2);
+  CHECK(pooled->placements == 6);
+  for (int t = 0; t < kNumStepTraits; ++t) {
+    CHECK(pooled->traits[t].pearson == doctest::Approx(s.residuals->traits[t].pearson));
+  }
+  const std::string text = FormatFidelityMarkdown(two);
+  CHECK(Contains(text, "errors of 6 placements, 2 graphs, go with"));
+  CHECK(Contains(text, "us per MB"));
+}
+
+TEST_CASE("residuals: the verdict names what is systematic") {
+  ResidualReport report{.graphs = 1, .placements = 30, .shuffles = 1000, .largest_above = 0.981};
+  for (int t = 0; t < kNumStepTraits; ++t) {
+    report.traits[t] = {StepTrait{std::uint8_t(t)}, 0.1, 0.2, 0.5, 0.9, 0};
+  }
+  CHECK(Contains(FormatResidualMarkdown(report), "Nothing systematic: "));
+  report.traits[0] = {StepTrait::kCrossingBytes, 0.6, 0.5, 0.999, 0.95, 0.13};
+  report.traits[2] = {StepTrait::kOverlap, std::nan(""), std::nan(""), std::nan(""), 0.96, 5e5};
+  const std::string text = FormatResidualMarkdown(report);
+  CHECK(Contains(text, "Systematic: errors go with crossing bytes, overlap more than"));
+  CHECK(Contains(text, "above that of 98.1 %"));
+  CHECK(Contains(text, "+0.600"));
+  CHECK(Contains(text, "+130.0 us per MB"));
+  CHECK(Contains(text, "+0.50 ms from none to all"));
 }
 
 TEST_CASE("costs are of another machine if cpu or gpu say so") {

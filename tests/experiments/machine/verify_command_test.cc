@@ -62,6 +62,7 @@ TEST_CASE("the best placements of a run are executed and compared") {
                            "kernels",
                            "op costs from",
                            "dispatch",
+                           "interval         none: 4 held-out placements of perceptron",
                            "results          r.h5"}) {
     CAPTURE(part);
     CHECK(Contains(verify.out, part));
@@ -127,6 +128,36 @@ TEST_CASE("placements are executed and simulated in the issue order of the run")
   CHECK(IntColumn(steps, "simulated_ns") == IntColumn(steps, "searched_ns"));
   CHECK(reader.IntMatrix("/verification/peak_simulated_bytes") ==
         reader.IntMatrix("/verification/peak_executor_bytes"));
+}
+
+TEST_CASE("intervals come from the held-out placements of the profile") {
+  if (MeasuredMachine::Devices().size() < 2) {
+    MESSAGE("skipped: one core has no two placements");
+    return;
+  }
+  const MeasuredMachine machine({"--quiet", "--in-situ", "12"});
+  REQUIRE(machine.profile.exit_code == 0);
+  const CostTable table = ReadCostTable(machine.folder / "costs.json");
+  REQUIRE(table.held_out.size() == 12);
+  for (const HeldOutStep& step : table.held_out) {
+    CHECK(step.graph == "perceptron");
+    CHECK(step.samples == 3);
+  }
+  CHECK(table.held_out[0].placement == "all on cpu:0");
+  REQUIRE(machine.Search("r.h5").exit_code == 0);
+  const ProcessResult verify = machine.Run({"verify", "r.h5", "--rounds", "3", "--quiet"});
+  REQUIRE(verify.exit_code == 0);
+  CHECK(Contains(verify.out, "from 12 held-out placements of perceptron"));
+  CHECK(Contains(verify.out, "coverage         "));
+  const ResultsReader reader(machine.folder / "r.h5");
+  CHECK(reader.Int("/verification", "held_out") == 12);
+  double largest = 1;
+  for (const HeldOutStep& step : table.held_out) {
+    const double ratio = step.measured_ns / step.simulated_ns;
+    largest = std::max({largest, ratio, 1 / ratio});
+  }
+  CHECK(reader.Double("/verification", "interval_factor") <= largest * (1 + 1e-12));
+  CHECK(reader.Double("/verification", "interval_factor") > 1);
 }
 
 TEST_CASE("a second verification replaces the first; everything as JSON") {

@@ -106,6 +106,11 @@ CostTable RandomTable(Rng& rng) {
       link.ranges.push_back({bytes, Amount(rng), Amount(rng)});
     }
     table.links.push_back(std::move(link));
+    table.held_out.push_back({Name(rng),
+                              fmt::format("random {}", i),
+                              Amount(rng),
+                              Amount(rng),
+                              static_cast<std::int64_t>(UniformInt(rng, 100))});
   }
   return table;
 }
@@ -177,6 +182,7 @@ void CheckEqual(const CostTable& a, const CostTable& b) {
   }
   CheckEqual(a.interference, b.interference);
   CheckEqual(a.link_contention, b.link_contention);
+  CHECK(a.held_out == b.held_out);
 }
 
 TEST_CASE("a table written is read back equal, and written again the same") {
@@ -233,7 +239,8 @@ TEST_CASE("the text is for people: a record per line") {
 ],
 "links": [],
 "link_contention": [],
-"interference": []
+"interference": [],
+"held_out": []
 }
 )");
 }
@@ -408,6 +415,21 @@ TEST_CASE("a record that is there twice is refused") {
   SUBCASE("device kind") {
     json["device_kinds"].push_back(json["device_kinds"][0]);
     CHECK(error() == "f.json: device_kinds[1] \"c1\": the device kind is there already");
+  }
+  SUBCASE("held-out step") {
+    nlohmann::json step = {{"graph", "g"},
+                           {"placement", "random 3"},
+                           {"simulated_ns", 2},
+                           {"measured_ns", 1},
+                           {"samples", 3}};
+    json["held_out"] = nlohmann::json::array({step});
+    step["graph"] = "h";
+    json["held_out"].push_back(step);
+    CHECK(ParseCostTable(json.dump(), "f.json").held_out.size() == 2);
+    json["held_out"].push_back(step);
+    CHECK(error() == "f.json: held_out[2]: placement \"random 3\" of graph \"h\" is there already");
+    json["held_out"][1]["measured_ns"] = 0;
+    CHECK(error() == "f.json: held_out[1]: measured_ns: got 0; expected a number > 0");
   }
   SUBCASE("fit") {
     json["fits"].push_back(json["fits"][0]);

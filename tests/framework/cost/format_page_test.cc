@@ -35,7 +35,8 @@ TEST_CASE("costs: the tables name the keys that reader and writer know") {
       {"Keys of a point", {"/links/0/points/1", "/links/0/points/0"}},
       {"Keys of a range", {"/links/0/ranges/0", "/links/0/ranges/1"}},
       {"Keys of a dispatch record", {"/dispatch/0"}},
-      {"Keys of a slowdown", {"/link_contention/0", "/interference/0"}}};
+      {"Keys of a slowdown", {"/link_contention/0", "/interference/0"}},
+      {"Keys of a held-out step", {"/held_out/0"}}};
   for (const Records& records : tables) {
     CAPTURE(records.heading);
     KeyTable keys = KeysOf(kCostPage, records.heading);

@@ -102,7 +102,8 @@ std::regex PatternOf(const std::string& name) {
   return std::regex(pattern);
 }
 
-// What no committed file has: only resumed and stopped runs do, and matrices that were left out.
+// What no committed file has: only resumed and stopped runs do, matrices that were left out, and
+// intervals and residuals, which the files are older than.
 const Names kNotInExamples = {"/config@resumed",
                               "/config@earlier_programs",
                               "/problem@priority",
@@ -111,7 +112,48 @@ const Names kNotInExamples = {"/config@resumed",
                               "/agents/<label>/best/issue_order",
                               "/agents/<label>/checkpoint",
                               "/families/<family>/training/<label>/checkpoint",
-                              "/validation/<graph>/placement"};
+                              "/validation/<graph>/placement",
+                              "/validation/<graph>@interval_level",
+                              "/validation/<graph>@interval_factor",
+                              "/validation/<graph>@interval_source",
+                              "/validation/<graph>@held_out",
+                              "/validation/<graph>@held_out_coverage",
+                              "/validation/<graph>@coverage",
+                              "/validation/<graph>@repeat_coverage",
+                              "/validation/<graph>@equal_pairs",
+                              "/validation/<graph>@distinct_pairs",
+                              "/validation/<graph>@distinct_accuracy",
+                              "/validation/<graph>@equal_to_best",
+                              "/validation/<graph>/steps[interval_low_ns]",
+                              "/validation/<graph>/steps[interval_high_ns]",
+                              "/validation/<graph>/steps[equal_to_best]",
+                              "/validation/<graph>/steps[crossing_bytes]",
+                              "/validation/<graph>/steps[crossings]",
+                              "/validation/<graph>/steps[overlap]",
+                              "/validation/<graph>/residuals@graphs",
+                              "/validation/<graph>/residuals@placements",
+                              "/validation/<graph>/residuals@shuffles",
+                              "/validation/<graph>/residuals@largest_above",
+                              "/validation/<graph>/residuals@systematic",
+                              "/validation/<graph>/residuals/traits",
+                              "/validation/<graph>/residuals/correlations",
+                              "/validation/<graph>/residuals/correlations[pearson]",
+                              "/validation/<graph>/residuals/correlations[pearson_above]",
+                              "/validation/<graph>/residuals/correlations[spearman]",
+                              "/validation/<graph>/residuals/correlations[spearman_above]",
+                              "/validation/<graph>/residuals/correlations[slope]",
+                              "/residuals@graphs",
+                              "/residuals@placements",
+                              "/residuals@shuffles",
+                              "/residuals@largest_above",
+                              "/residuals@systematic",
+                              "/residuals/traits",
+                              "/residuals/correlations",
+                              "/residuals/correlations[pearson]",
+                              "/residuals/correlations[pearson_above]",
+                              "/residuals/correlations[spearman]",
+                              "/residuals/correlations[spearman_above]",
+                              "/residuals/correlations[slope]"};
 
 TEST_CASE("results: the page names all that the example files hold, with its type") {
   const std::string page = ReadPage(kResultsPage);
@@ -123,6 +165,7 @@ TEST_CASE("results: the page names all that the example files hold, with its typ
         "`/agents/<label>`: one search",
         "`/stress`: placements with other costs",
         "`/verification` and `/validation/<graph>`: placements executed",
+        "`/residuals`: what the errors of a validation go with",
         "`/families/<family>`: policies on graphs they never saw"}) {
     for (const auto& row : TableOf(SectionOf(page, heading))) {
       const std::vector<std::string> names = CodeSpans(row.at("name"));

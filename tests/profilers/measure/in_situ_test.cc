@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "framework/base/random.h"
 #include "framework/cost/op_signature.h"
 #include "framework/schedule/transfer_plan.h"
 #include "tests/support/problems.h"
@@ -211,6 +212,30 @@ TEST_CASE("cold reads: none where too few ops tell, or they are no slower") {
       {.kind = {.name = "d1", .cold_read = Bandwidth{1, 1}}});  // of an earlier profile
   same.WriteColdReads(other);
   CHECK_FALSE(other.Find("d1")->kind.cold_read);
+TEST_CASE("collections added up are one collection") {
+  Rng rng(1);
+  InSituFixture f;
+  InSituTimings all, sum;
+  std::vector<InSituTimings> parts(4);
+  for (InSituTimings& part : parts) {
+    f.measurement.traces.clear();
+    for (int i = 0; i < 5; ++i) f.Trace(UniformInt(rng, 5));
+    all.Add(*f.problem, f.devices, f.measurement);
+    part.Add(*f.problem, f.devices, f.measurement);
+  }
+  for (const InSituTimings& part : parts) sum.Add(part);
+  const auto written = [](const InSituTimings& timings) {
+    CostTable table;
+    timings.WriteOps(table);
+    timings.WriteCopies(table);
+    timings.WriteGaps(table);
+    return FormatCostTable(table);
+  };
+  CHECK(written(sum) == written(all));
+  CHECK(written(sum) != written(parts[0]));
+  const std::string before = written(all);
+  all.Add(InSituTimings{});
+  CHECK(written(all) == before);
 }
 
 TEST_CASE("copies: by channel and size, control edges left out") {

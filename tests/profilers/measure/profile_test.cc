@@ -13,6 +13,7 @@
 #include "profilers/executor/executor.h"
 #include "profilers/measure/calibrate.h"
 #include "profilers/measure/draw_placements.h"
+#include "profilers/measure/step_phase.h"
 #include "simulator/simulator.h"
 #include "tests/profilers/measure/virtual_machine.h"
 #include "tests/support/paths.h"
@@ -279,6 +280,42 @@ TEST_CASE("a stopped profile goes on where it was, and ends as one that was not 
     CHECK(rest.links.size() == whole.links.size());
     CHECK(rest.link_contention.size() == whole.link_contention.size());
   }
+}
+
+TEST_CASE("held-out steps: once per graph, what the caller says of them, old ones replaced") {
+  Rng rng(9);
+  const Graphs graphs{RandomMatrixGraph(rng, 40, "g"), RandomMatrixGraph(rng, 60, "h")};
+  const CostTable plain = ProfileMachine(MakeVirtualMachine(1).Make(), graphs, SmallOptions());
+  CHECK(plain.held_out.empty());
+  ProfileEvents events;
+  std::vector<std::string> seen;
+  events.hold_out = [&](const ExecutedGraph& executed) {
+    const std::string& name = executed.problem->graph().name();
+    seen.push_back(name);
+    CHECK(executed.placements.size() == 8);
+    CHECK(executed.measurements.size() == 8);
+    CostTable earlier;
+    executed.earlier.WriteOps(earlier);
+    CHECK(earlier.kinds.empty() == (name == "g"));
+    std::vector<HeldOutStep> steps;
+    for (size_t i = 0; i < executed.placements.size(); ++i) {
+      const StepMeasurement& measured = executed.measurements[i];
+      CHECK(measured.traces.size() == 3);
+      CHECK(measured.step.samples == 3);
+      steps.push_back(
+          {name, executed.placements[i].label, 1, measured.step.median, measured.step.samples});
+    }
+    return steps;
+  };
+  CostTable resume;
+  resume.held_out = {{"g", "old", 1, 1, 1}, {"other", "old", 1, 1, 1}};
+  const CostTable table =
+      ProfileMachine(MakeVirtualMachine(1).Make(), graphs, SmallOptions(), resume, events);
+  CHECK(seen == std::vector<std::string>{"g", "h"});
+  REQUIRE(table.held_out.size() == 17);
+  CHECK(table.held_out[0].graph == "other");
+  CHECK(table.held_out[1].graph == "g");
+  CHECK(table.held_out[16].graph == "h");
 }
 
 TEST_CASE("progress and checkpoints: seconds, and partial tables that say so") {

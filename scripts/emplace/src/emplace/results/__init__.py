@@ -10,7 +10,7 @@ Loading:  load_runs, load_generalization, load_fidelity, load_stress (see Runs, 
 Numbers:  summaries.summarise_runs, summaries.evaluations_to, targets.expected_running_time, targets.ecdf,
           robustness.method_ratios, ...
 Pictures: figures.learning_curves, efficiency_bars, target_ecdfs, final_step_times, generalization_cdfs,
-          fidelity_scatter, noise_regrets; each takes frames and returns a matplotlib Figure
+          fidelity_scatter, fidelity_errors, noise_regrets; each takes frames and returns a matplotlib Figure
 Shell:    python3 -m emplace.results --help
 """
 

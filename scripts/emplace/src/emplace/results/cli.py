@@ -9,7 +9,7 @@ from typing import Callable, Sequence
 
 import pandas as pd
 
-from . import figures, robustness, summaries, targets
+from . import fidelity_figures, figures, robustness, summaries, targets
 from .fidelity import load_fidelity
 from .files import ResultsError, open_results
 from .generalization import load_generalization
@@ -25,6 +25,7 @@ FRAMES: dict[str, tuple[Callable, str]] = {
     "placements": (load_fidelity, "simulated and measured, of emplace validate and verify"),
     "graphs": (load_fidelity, "the figures of each validation"),
     "ablations": (load_fidelity, "the figures without a part of the model"),
+    "residuals": (load_fidelity, "what the errors of simulated step times go with"),
     "draws": (load_stress, "step times with other costs, of emplace stress"),
     "scenarios": (load_stress, "what became of the winner in each of its scenarios"),
     "adversary": (load_stress, "the smallest change of costs that makes the second win"),
@@ -137,6 +138,11 @@ def make_parser() -> argparse.ArgumentParser:
                           "results of emplace validate -o, or of runs after emplace verify")
     command.add_argument("--band", type=above(0), default=0.05, metavar="SHARE",
                          help="drawn around the diagonal (default: 0.05)")
+
+    command = add_picture("errors", errors, "Errors of simulated step times over what placements have",
+                          "results of emplace validate -o, or of runs after emplace verify")
+    command.add_argument("--trait", choices=tuple(fidelity_figures.TRAITS), action="append", default=[],
+                         help="again for more panels (default: crossing bytes and overlap)")
 
     command = add("export-csv", export_csv, "One frame as CSV, step times in nanoseconds",
                   "results that have the frame")
@@ -275,6 +281,12 @@ def cdf(options: argparse.Namespace) -> None:
 def scatter(options: argparse.Namespace) -> None:
     loaded = load_fidelity(options.inputs)
     save(options, figures.fidelity_scatter(loaded.placements, loaded.graphs, band=options.band))
+
+
+def errors(options: argparse.Namespace) -> None:
+    loaded = load_fidelity(options.inputs)
+    traits = {"traits": options.trait} if options.trait else {}
+    save(options, figures.fidelity_errors(loaded.placements, loaded.residuals, **traits))
 
 
 def save(options: argparse.Namespace, figure: figures.Figure) -> None:

@@ -19,15 +19,24 @@ class Fidelity:
     placements  a row per executed placement: file, graph, label; simulated_ns, measured_ns (median
                 of the rounds), low_ns and high_ns (its 95 % interval), error (simulated / measured
                 - 1), noise (median absolute deviation of the rounds / median), searched_ns (what
-                the search saw; NaN without), proxy_share and rung_... (shares of the ops' time)
+                the search saw; NaN without), interval_low_ns and interval_high_ns (of the simulated
+                time; 0 and inf where too few placements were held out), covered (measured_ns is
+                within it), equal_to_best (1: it overlaps that of the best simulated placement),
+                crossing_bytes, crossings, overlap (as simulated), proxy_share and rung_... (shares
+                of the ops' time). A file of an older emplace has neither intervals nor traits
     graphs      a row per graph and file with all figures: placements, mape, max_error, bias,
                 kendall_tau, ... (missing where there is a single placement), machine and versions
     ablations   file, graph, name ("no host cost"), mape, kendall_tau, ...
+    residuals   what errors go with: file, graph (None: all of the file together), trait ("crossing
+                bytes", "crossings", "overlap", "step time"), pearson and spearman, pearson_above
+                and spearman_above (share of the shuffles that correlate less), slope (measured -
+                simulated, ns per unit of the trait), placements, shuffles
     """
 
     placements: pd.DataFrame
     graphs: pd.DataFrame
     ablations: pd.DataFrame
+    residuals: pd.DataFrame
 
 
 def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
@@ -35,6 +44,7 @@ def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
     placements: list[pd.DataFrame] = []
     graphs: list[dict[str, Any]] = []
     ablations: list[dict[str, Any]] = []
+    residuals: list[dict[str, Any]] = []
     for source in as_paths(paths):
         measured = len(graphs)
         files = [path for path, _ in sweep_runs(source)] if os.path.isdir(source) else [source]
@@ -47,11 +57,14 @@ def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
                     ablations += [{**where, "name": name, **{key: plain(value) for key, value in
                                                              ablation.attrs.items()}}
                                   for name, ablation in group.get("ablations", {}).items()]
+                    residuals += read_residuals(group, where)
+                residuals += read_residuals(file, {"file": path, "graph": None})
         if len(graphs) == measured:
             raise ResultsError(f"{source}: expected results of `emplace validate -o`, or of a run "
                                "after `emplace verify`; found nothing that was measured")
     return Fidelity(concat(placements, ["file", "graph"]), pd.DataFrame(graphs),
-                    pd.DataFrame(ablations, columns=None if ablations else ["file", "graph", "name"]))
+                    pd.DataFrame(ablations, columns=None if ablations else ["file", "graph", "name"]),
+                    pd.DataFrame(residuals, columns=None if residuals else ["file", "graph", "trait"]))
 
 
 def measurements(file: Any) -> list[Any]:
@@ -66,4 +79,16 @@ def read_placements(group: Any, where: dict[str, str]) -> pd.DataFrame:
     frame.insert(2, "label", texts(group["labels"]))
     frame["error"] = frame["simulated_ns"] / frame["measured_ns"] - 1
     frame["searched_ns"] = frame["searched_ns"].astype(float).where(frame["searched_ns"] >= 0)
+    if "interval_low_ns" in frame:
+        frame["covered"] = frame["measured_ns"].between(frame["interval_low_ns"], frame["interval_high_ns"])
     return frame
+
+
+def read_residuals(group: Any, where: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of a group that may have some; a row per trait."""
+    if "residuals" not in group:
+        return []
+    found = group["residuals"]
+    counts = {key: plain(found.attrs[key]) for key in ("placements", "shuffles")}
+    rows = pd.DataFrame(found["correlations"][()]).to_dict("records")
+    return [{**where, "trait": trait, **row, **counts} for trait, row in zip(texts(found["traits"]), rows)]

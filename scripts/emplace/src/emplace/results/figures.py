@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from .fidelity_figures import fidelity_errors  # noqa: F401, one of the pictures
 from .files import require_choice
 from .layout import add_legend, grid_of, require_rows, style_of
 from .summaries import (WITHIN, best_median_of_problem, best_so_far, by_agent, by_problem, evaluations_to,

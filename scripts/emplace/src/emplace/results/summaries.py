@@ -237,21 +237,37 @@ def comparison(zero_shot: str, scratch: str, methods: Mapping[str, pd.DataFrame]
 # --- simulated against measured
 
 FIDELITY_COLUMNS = ("graph", "placements", "noise", "MAPE", "largest error", "bias", "Kendall's tau",
-                    "tau of repeats", "pairs in order", "best regret")
+                    "tau of repeats", "pairs in order", "best regret", "90 % interval", "covers", "others in order")
+RESIDUAL_COLUMNS = ("errors go with", "Pearson", "above shuffled", "Spearman", "above shuffled")
 
 
 def summarise_fidelity(loaded: Fidelity) -> str:
-    """A Markdown table, a row per graph and file; "–" where a figure needs more placements."""
+    """A Markdown table, a row per graph and file; "–" where a figure needs more placements. Below it, for each
+    file that has them, what the errors of all its graphs together go with."""
     rows = []
     for row in loaded.graphs.to_dict("records"):
         share = {key: "–" if pd.isna(row.get(key, np.nan)) else f"{row[key]:.2%}" for key in (
-            "median_noise", "mape", "max_error", "bias", "pair_accuracy", "best_regret")}
+            "median_noise", "mape", "max_error", "bias", "pair_accuracy", "best_regret", "coverage",
+            "distinct_accuracy")}
+        factor = row.get("interval_factor", np.nan)
+        interval = f"{factor - 1:.1%}" if np.isfinite(factor) else "–"
         tau = {key: "–" if pd.isna(row.get(key, np.nan)) else f"{row[key]:.3f}"
                for key in ("kendall_tau", "repeat_tau")}
         rows.append([row["graph"], str(row["placements"]), share["median_noise"], share["mape"],
                      share["max_error"], share["bias"], tau["kendall_tau"], tau["repeat_tau"],
-                     share["pair_accuracy"], share["best_regret"]])
-    return markdown(FIDELITY_COLUMNS, rows)
+                     share["pair_accuracy"], share["best_regret"], interval, share["coverage"],
+                     share["distinct_accuracy"]])
+    text = markdown(FIDELITY_COLUMNS, rows)
+    if "pearson" not in loaded.residuals:
+        return text
+    pooled = loaded.residuals[loaded.residuals["graph"].isna()]
+    for file, traits in pooled.groupby("file", sort=False):
+        lines = [[row["trait"], *(figure for kind in ("pearson", "spearman") for figure in (
+            "–" if pd.isna(row[kind]) else f"{row[kind]:+.3f}",
+            "–" if pd.isna(row[f"{kind}_above"]) else f"{row[f'{kind}_above']:.1%}"))]
+            for row in traits.to_dict("records")]
+        text += f"\n{os.path.basename(file)}: {traits['placements'].iloc[0]} placements\n\n{markdown(RESIDUAL_COLUMNS, lines)}"
+    return text
 
 
 # --- placements with other costs

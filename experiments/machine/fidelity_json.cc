@@ -1,0 +1,167 @@
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/machine/fidelity_report.h"
+#include "profilers/measure/calibrate.h"
+
+namespace emplace {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json NumberOrNull(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
+ordered_json FidelityJson(const Fidelity& f) {
+  return {{"placements", f.placements},
+          {"repeat_noise", NumberOrNull(f.repeat_noise)},
+          {"median_noise", NumberOrNull(f.median_noise)},
+          {"mape", NumberOrNull(f.mape)},
+          {"max_error", NumberOrNull(f.max_error)},
+          {"bias", NumberOrNull(f.bias)},
+          {"kendall_tau", NumberOrNull(f.kendall_tau)},
+          {"repeat_tau", NumberOrNull(f.repeat_tau)},
+          {"pair_accuracy", NumberOrNull(f.pair_accuracy)},
+          {"clear_pairs", f.clear_pairs},
+          {"top_regret", NumberOrNull(f.top_regret)},
+          {"best_regret", NumberOrNull(f.best_regret)}};
+}
+
+ordered_json SharesJson(const RungShares& shares) {
+  ordered_json json = ordered_json::object();
+  for (int rung = 0; rung < kNumRungs; ++rung) {
+    json[std::string(ToString(static_cast<Rung>(rung)))] = shares[rung];
+  }
+  return json;
+}
+
+ordered_json PlacementJson(const VerifiedPlacement& placement,
+                           const Cluster& cluster,
+                           const PredictionInterval& interval) {
+  ordered_json devices = ordered_json::object();
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    devices[cluster.device(d).name] = {{"busy_ns",
+                                        {{"simulated", placement.simulated.devices[d].busy},
+                                         {"measured", placement.measured.busy[d]}}},
+                                       {"peak_bytes",
+                                        {{"simulated", placement.simulated.devices[d].peak},
+                                         {"executor", placement.measured.peak[d]},
+                                         {"arena", placement.measured.arena[d]}}}};
+  }
+  ordered_json json;
+  json["label"] = placement.candidate.label;
+  json["simulated_ns"] = placement.simulated.step_time;
+  json["searched_ns"] = nullptr;
+  if (placement.candidate.searched) json["searched_ns"] = *placement.candidate.searched;
+  json["measured_ns"] = {{"median", placement.measured.step.median},
+                         {"low", placement.measured.step.low},
+                         {"high", placement.measured.step.high},
+                         {"steps", placement.measured.step_times}};
+  json["error"] = SignedError(placement);
+  json["interval_ns"] = nullptr;
+  if (interval.is_bounded()) {
+    const TimeInterval ends = interval.Around(static_cast<double>(placement.simulated.step_time));
+    json["interval_ns"] = {{"low", ends.low}, {"high", ends.high}};
+  }
+  for (int t = 0; t < kNumStepTraits; ++t) {
+    json["traits"][std::string(ToString(static_cast<StepTrait>(t)))] = placement.traits[t];
+  }
+  json["proxy_share"] = placement.measured.proxy_share;
+  json["cost_sources"] = SharesJson(placement.shares);
+  json["devices"] = std::move(devices);
+  return json;
+}
+
+ordered_json IntervalJson(const VerificationSummary& summary, const Verification& verification) {
+  if (!summary.intervals) return nullptr;
+  const PredictionInterval& interval = verification.interval.interval;
+  const IntervalFidelity& f = *summary.intervals;
+  return {{"level", interval.level},
+          {"factor", interval.factor},
+          {"held_out", interval.held_out},
+          {"source", verification.interval.source},
+          {"held_out_coverage", NumberOrNull(interval.held_out_coverage)},
+          {"coverage", f.coverage},
+          {"repeat_coverage", NumberOrNull(f.repeat_coverage)},
+          {"equal_pairs", f.equal_pairs},
+          {"distinct_pairs", f.distinct_pairs},
+          {"distinct_accuracy", NumberOrNull(f.distinct_accuracy)},
+          {"equal_to_best", f.equal_to_best}};
+}
+
+}  // namespace
+
+ordered_json ResidualJson(const ResidualReport& report) {
+  ordered_json traits = ordered_json::object();
+  for (const TraitCorrelation& trait : report.traits) {
+    traits[std::string(ToString(trait.trait))] = {
+        {"pearson", NumberOrNull(trait.pearson)},
+        {"pearson_above", NumberOrNull(trait.pearson_above)},
+        {"spearman", NumberOrNull(trait.spearman)},
+        {"spearman_above", NumberOrNull(trait.spearman_above)},
+        {"slope", NumberOrNull(trait.slope)},
+        {"systematic", trait.is_systematic()}};
+  }
+  return {{"graphs", report.graphs},
+          {"placements", report.placements},
+          {"shuffles", report.shuffles},
+          {"largest_above", NumberOrNull(report.largest_above)},
+          {"systematic", report.is_systematic()},
+          {"traits", std::move(traits)}};
+}
+
+ordered_json ToJson(const Verification& verification,
+                    const VerificationSummary& summary,
+                    std::span<const Ablation> ablations) {
+  const Problem& problem = *verification.problem;
+  ordered_json busy_error = ordered_json::object(), clocks = ordered_json::array();
+  for (int d = 0; d < problem.num_devices(); ++d) {
+    busy_error[problem.cluster().device(d).name] = NumberOrNull(summary.busy_error[d]);
+  }
+  const auto add_clocks = [&](const char* when, const std::vector<ClockReading>& readings) {
+    for (const ClockReading& reading : readings) {
+      clocks.push_back({{"when", when}, {"device", reading.device}, {"mhz", reading.mhz}});
+      if (reading.temperature) clocks.back()["celsius"] = *reading.temperature;
+    }
+  };
+  add_clocks("before", verification.clocks_before);
+  add_clocks("after", verification.clocks_after);
+  ordered_json json;
+  json["graph"] = problem.graph().name();
+  json["cluster"] = problem.cluster().name();
+  json["mode"] = ToString(verification.mode);
+  json["rounds"] = verification.rounds;
+  json["seconds"] = verification.seconds;
+  json["fidelity"] = summary.fidelity ? FidelityJson(*summary.fidelity) : ordered_json(nullptr);
+  json["intervals"] = IntervalJson(summary, verification);
+  json["residuals"] = summary.residuals ? ResidualJson(*summary.residuals) : ordered_json(nullptr);
+  json["mape"] = summary.mape;
+  json["max_error"] = summary.max_error;
+  json["busy_error"] = std::move(busy_error);
+  json["equal_peaks"] = summary.equal_peaks;
+  json["arena_overhead"] = summary.arena_overhead;
+  json["proxy_share"] = summary.proxy_share;
+  json["cost_sources"] = SharesJson(summary.shares);
+  json["busy_ratio"] = summary.busy_ratio;
+  json["reference_drift"] = summary.reference_drift;
+  json["clock_change"] = summary.clock_change;
+  json["clocks"] = std::move(clocks);
+  json["warnings"] = summary.warnings;
+  json["unfitting"] = verification.unfitting;
+  json["placements"] = ordered_json::array();
+  for (const VerifiedPlacement& placement : verification.placements) {
+    json["placements"].push_back(
+        PlacementJson(placement, problem.cluster(), verification.interval.interval));
+  }
+  if (!ablations.empty()) {
+    ordered_json list = ordered_json::object();
+    for (const Ablation& ablation : ablations)
+      list[ablation.name] = FidelityJson(ablation.fidelity);
+    json["ablations"] = std::move(list);
+  }
+  return json;
+}
+
+}  // namespace emplace

@@ -1,0 +1,36 @@
+#pragma once
+
+// How sure the step times are that are simulated with the costs of a file
+// (profilers/statistics/prediction_interval.h).
+
+#include <string>
+
+#include "framework/base/time.h"
+#include "framework/cost/cost_table.h"
+#include "profilers/statistics/prediction_interval.h"
+
+namespace emplace {
+
+/// The interval of simulated step times, and where it is from.
+struct StepInterval {
+  PredictionInterval interval;
+  std::string source;  ///< "17 held-out placements of rnnlm_h384"; why there is none
+};
+
+/// The interval that the held-out steps of a cost file give: those of the graph if they are enough
+/// for one, else those of all graphs of the file together, which says less about this one.
+/// @param table  nullptr: no measured costs    @param graph  its name
+/// @return without bounds if there is no table, or too few held-out steps in it
+/// @throws InputError as IntervalScore() does
+StepInterval FindInterval(const CostTable* table, const std::string& graph);
+
+/// The same from held-out steps of the graph itself.
+/// @param where  ends the source: "of these rounds"
+StepInterval MakeInterval(const std::vector<HeldOutStep>& steps, const std::string& where);
+
+/// "[11.9 ms .. 12.9 ms]"
+std::string FormatInterval(const TimeInterval& interval);
+/// "12.3 ms [11.9 ms .. 12.9 ms]"; without bounds the time alone.
+std::string FormatWithInterval(Nanos time, const PredictionInterval& interval);
+
+}  // namespace emplace

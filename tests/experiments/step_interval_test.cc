@@ -1,0 +1,62 @@
+// Intervals of simulated step times from cost files.
+
+#include "experiments/step_interval.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+using namespace emplace;
+
+namespace {
+
+// Errors of 1 %, 2 %, 3 %, ...
+void AddSteps(CostTable& table, const std::string& graph, int count, double unit = 0.01) {
+  for (int i = 1; i <= count; ++i) {
+    table.held_out.push_back({graph, fmt::format("random {}", i), 100, 100 * (1 + unit * i), 3});
+  }
+}
+
+TEST_CASE("the graph's own held-out steps decide if they are enough") {
+  CostTable table;
+  AddSteps(table, "g", 9);
+  AddSteps(table, "h", 9, 0.1);
+  const StepInterval own = FindInterval(&table, "g");
+  CHECK(own.interval.factor == doctest::Approx(1.09));  // rank 10 * 0.9 of 9
+  CHECK(own.source == "9 held-out placements of g");
+  CHECK(FindInterval(&table, "h").interval.factor == doctest::Approx(1.9));
+
+  // Unknown graph: all 18, rank 19 * 0.9 = 17.1 of 1.01 ... 1.09, 1.1 ... 1.9.
+  const StepInterval other = FindInterval(&table, "x");
+  CHECK(other.interval.factor ==
+        doctest::Approx(std::exp(0.9 * std::log(1.8) + 0.1 * std::log(1.9))));
+  CHECK(other.source == "18 held-out placements of other graphs");
+
+  table.held_out.erase(table.held_out.begin());
+  const StepInterval few = FindInterval(&table, "g");
+  CHECK(few.interval.held_out == 17);
+  CHECK(few.source == "17 held-out placements of this and other graphs");
+}
+
+TEST_CASE("no interval, and why") {
+  CHECK(!FindInterval(nullptr, "g").interval.is_bounded());
+  CHECK(FindInterval(nullptr, "g").source == "no measured costs");
+  CostTable table;
+  CHECK(FindInterval(&table, "g").source == "the costs have no held-out placements");
+  AddSteps(table, "g", 8);
+  const StepInterval few = FindInterval(&table, "g");
+  CHECK(!few.interval.is_bounded());
+  CHECK(few.interval.held_out == 8);
+  CHECK(few.source == "8 held-out placements of g");
+  CHECK(!FindInterval(&table, "x").interval.is_bounded());
+}
+
+TEST_CASE("intervals as text") {
+  const PredictionInterval interval{.level = 0.9, .held_out = 9, .factor = 1.25};
+  CHECK(FormatInterval({11.9e6, 12.9e6}) == "[11.90 ms .. 12.90 ms]");
+  CHECK(FormatWithInterval(1'000'000, interval) == "1.000 ms [800.0 us .. 1.250 ms]");
+  CHECK(FormatWithInterval(1'000'000, {}) == "1.000 ms");
+}
+
+}  // namespace
