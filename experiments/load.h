@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/passes.h"
+#include "experiments/step_interval.h"
 #include "framework/cost/cost_table.h"
 #include "framework/search/problem.h"
 
@@ -36,6 +37,8 @@ struct LoadedProblem {
   /// or a few (ContractGroups()): faster to simulate, but an approximation.
   std::shared_ptr<const Problem> searched;
   bool contracted = false;
+  /// Of step times of `exact` that are simulated in stream semantics (FindInterval()).
+  StepInterval interval;
 
   /// A placement of the groups, which both problems share, as a device for each op of `exact`.
   /// @return [exact->num_ops()]

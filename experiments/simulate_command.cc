@@ -1,3 +1,4 @@
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/priority.h"
+#include "experiments/step_interval.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/bounds/bounds.h"
@@ -64,7 +66,21 @@ void RequireAllowed(const Graph& graph,
   }
 }
 
-nlohmann::ordered_json ToJson(const Cluster& cluster, const Outcome& outcome, Nanos bound) {
+// null without bounds
+nlohmann::ordered_json IntervalToJson(Nanos time, const StepInterval& step) {
+  if (!step.interval.is_bounded()) return nullptr;
+  const TimeInterval ends = step.interval.Around(static_cast<double>(time));
+  return {{"low", std::llround(ends.low)},
+          {"high", std::llround(ends.high)},
+          {"level", step.interval.level},
+          {"held_out", step.interval.held_out},
+          {"source", step.source}};
+}
+
+nlohmann::ordered_json ToJson(const Cluster& cluster,
+                              const Outcome& outcome,
+                              const StepInterval& interval,
+                              Nanos bound) {
   nlohmann::ordered_json json, devices, channels;
   for (int d = 0; d < cluster.num_devices(); ++d) {
     const DeviceOutcome& device = outcome.devices[d];
@@ -78,6 +94,7 @@ nlohmann::ordered_json ToJson(const Cluster& cluster, const Outcome& outcome, Na
         {"busy_ns", channel.busy}, {"transfers", channel.transfers}, {"bytes", channel.bytes}};
   }
   json["step_time_ns"] = outcome.step_time;
+  json["interval_ns"] = IntervalToJson(outcome.step_time, interval);
   json["feasible"] = outcome.feasible;
   json["devices"] = std::move(devices);
   json["channels"] = std::move(channels);
@@ -144,7 +161,9 @@ int Simulate(const SimulateOptions& options) {
     EMPLACE_CHECK(SameNumbers(timeline.outcome, outcome), "reference and fast simulator disagree");
     WriteFileAtomically(options.trace, FormatTrace(*problem, timeline));
   }
-  Print(ToJson(*cluster, outcome, ComputeBounds(*problem).best()).dump(2) + "\n");
+  StepInterval interval;
+  if (how.semantics == Semantics::kStream) interval = FindInterval(table.get(), graph->name());
+  Print(ToJson(*cluster, outcome, interval, ComputeBounds(*problem).best()).dump(2) + "\n");
   return 0;
 }
 
@@ -163,7 +182,8 @@ void AddSimulateCommand(Command program) {
       .Add("--costs",
            options->costs,
            "measured costs: a name of `emplace list costs` or a path; none: the graph's own "
-           "and the roofline model")
+           "and the roofline model. In stream semantics the held-out placements of the file tell "
+           "how sure the step time is")
       .ShowDefault();
   command.Add("--semantics", options->semantics, SemanticsHelp()).ShowDefault();
   command.Add("--priority",

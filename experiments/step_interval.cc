@@ -1,7 +1,6 @@
 #include "experiments/step_interval.h"
 
 #include <cmath>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -41,14 +40,6 @@ std::string FormatInterval(const TimeInterval& interval) {
   return fmt::format("[{} .. {}]",
                      FormatTime(std::llround(interval.low)),
                      FormatTime(std::llround(interval.high)));
-}
-
-std::string FormatWithInterval(Nanos time, const PredictionInterval& interval) {
-  std::string text = FormatTime(time);
-  if (interval.is_bounded()) {
-    text += " " + FormatInterval(interval.Around(static_cast<double>(time)));
-  }
-  return text;
 }
 
 }  // namespace emplace

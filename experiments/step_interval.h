@@ -4,8 +4,8 @@
 // (profilers/statistics/prediction_interval.h).
 
 #include <string>
+#include <vector>
 
-#include "framework/base/time.h"
 #include "framework/cost/cost_table.h"
 #include "profilers/statistics/prediction_interval.h"
 
@@ -30,7 +30,5 @@ StepInterval MakeInterval(const std::vector<HeldOutStep>& steps, const std::stri
 
 /// "[11.9 ms .. 12.9 ms]"
 std::string FormatInterval(const TimeInterval& interval);
-/// "12.3 ms [11.9 ms .. 12.9 ms]"; without bounds the time alone.
-std::string FormatWithInterval(Nanos time, const PredictionInterval& interval);
 
 }  // namespace emplace

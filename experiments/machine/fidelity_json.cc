@@ -74,7 +74,8 @@ ordered_json PlacementJson(const VerifiedPlacement& placement,
   return json;
 }
 
-ordered_json IntervalJson(const VerificationSummary& summary, const Verification& verification) {
+ordered_json SummaryIntervalJson(const VerificationSummary& summary,
+                                 const Verification& verification) {
   if (!summary.intervals) return nullptr;
   const PredictionInterval& interval = verification.interval.interval;
   const IntervalFidelity& f = *summary.intervals;
@@ -135,7 +136,7 @@ ordered_json ToJson(const Verification& verification,
   json["rounds"] = verification.rounds;
   json["seconds"] = verification.seconds;
   json["fidelity"] = summary.fidelity ? FidelityJson(*summary.fidelity) : ordered_json(nullptr);
-  json["intervals"] = IntervalJson(summary, verification);
+  json["intervals"] = SummaryIntervalJson(summary, verification);
   json["residuals"] = summary.residuals ? ResidualJson(*summary.residuals) : ordered_json(nullptr);
   json["mape"] = summary.mape;
   json["max_error"] = summary.max_error;

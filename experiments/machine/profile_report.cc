@@ -10,6 +10,7 @@
 
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/output.h"
+#include "experiments/step_interval.h"
 #include "framework/cost/op_signature.h"
 
 namespace emplace {
@@ -214,6 +215,40 @@ std::string DispatchText(const CostTable& table) {
   return "\n" + FormatColumns(rows);
 }
 
+// How far off simulations are on placements that the costs have not seen, by graph.
+struct HeldOutError {
+  std::string graph;
+  int placements = 0;
+  double mape = 0;
+  PredictionInterval interval;
+};
+
+std::vector<HeldOutError> HeldOutErrors(const CostTable& table) {
+  std::map<std::string, std::vector<HeldOutStep>> by_graph;
+  for (const HeldOutStep& step : table.held_out) by_graph[step.graph].push_back(step);
+  std::vector<HeldOutError> errors;
+  for (const auto& [graph, steps] : by_graph) {
+    HeldOutError error{.graph = graph, .placements = static_cast<int>(steps.size())};
+    for (const HeldOutStep& step : steps) {
+      error.mape += std::abs(step.simulated_ns / step.measured_ns - 1) / error.placements;
+    }
+    error.interval = MakeInterval(steps, "").interval;
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+std::string HeldOutText(const CostTable& table) {
+  Rows rows = {{"held-out steps", "placements", "MAPE", "90 % interval"}};
+  for (const HeldOutError& error : HeldOutErrors(table)) {
+    rows.push_back({error.graph,
+                    std::to_string(error.placements),
+                    FormatShare(error.mape, 1),
+                    FormatShare(error.interval.factor - 1, 1)});
+  }
+  return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
+}
+
 ordered_json FitsJson(const std::map<std::string, RooflineFit>& fits) {
   ordered_json json = ordered_json::object();
   for (const auto& [name, fit] : fits) {
@@ -229,7 +264,7 @@ std::string FormatProfileReport(const CostTable& table,
                                 double seconds) {
   std::string text = fmt::format("machine  {}\nseconds  {:.1f}\n\n", table.machine, seconds);
   text += KindsText(table) + GraphsText(AccountAll(table, graphs)) + LadderText(table) +
-          LinksText(table) + DispatchText(table);
+          LinksText(table) + DispatchText(table) + HeldOutText(table);
   if (!table.warnings.empty()) text += "\n";
   for (const std::string& warning : table.warnings) text += fmt::format("warning  {}\n", warning);
   return text;
@@ -294,6 +329,16 @@ ordered_json ProfileReportJson(const CostTable& table,
                                 {"issue_ns", dispatch.issue_ns},
                                 {"graph_launch_ns", dispatch.graph_launch_ns},
                                 {"wait_ns", dispatch.wait_ns}});
+  }
+  json["held_out"] = ordered_json::array();
+  for (const HeldOutError& error : HeldOutErrors(table)) {
+    json["held_out"].push_back({{"graph", error.graph},
+                                {"placements", error.placements},
+                                {"mape", error.mape},
+                                {"interval_factor", nullptr}});
+    if (error.interval.is_bounded()) {
+      json["held_out"].back()["interval_factor"] = error.interval.factor;
+    }
   }
   json["warnings"] = table.warnings;
   return json;

@@ -1,11 +1,11 @@
 #include "experiments/machine/scatter_svg.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "experiments/machine/svg_parts.h"
 #include "experiments/output.h"
 
 namespace emplace {
@@ -13,9 +13,6 @@ namespace {
 
 constexpr double kSize = 520, kLeft = 90, kTop = 20, kBottom = 60, kLegend = 210;
 constexpr double kBand = 0.05;
-// Okabe and Ito's colours, distinct for colour-blind readers.
-constexpr std::array<const char*, 8> kColors =
-    {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"};
 
 // A square of the plane, logarithmic on both sides.
 class Axes {
@@ -55,14 +52,6 @@ class Axes {
 
   double low_ = 1, high_ = 10;
 };
-
-std::string EscapeXml(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    escaped += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  }
-  return escaped;
-}
 
 // simulated = factor * measured, within the square.
 std::string Diagonal(const Axes& axes, double factor, const char* style) {
@@ -117,40 +106,19 @@ std::string Frame(const Axes& axes) {
 
 std::string FormatScatterSvg(std::span<const GraphFidelity> graphs) {
   const Axes axes(graphs);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-      "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-      kLeft + kSize + kLegend,
-      kTop + kSize + kBottom);
+  std::string svg = BeginSvg(kLeft + kSize + kLegend, kTop + kSize + kBottom);
   svg += Frame(axes);
   svg += Diagonal(axes, 1, "stroke=\"#444\"");
   for (const double factor : {1 - kBand, 1 + kBand}) {
     svg += Diagonal(axes, factor, "stroke=\"#444\" stroke-dasharray=\"4 4\"");
   }
   for (size_t i = 0; i < graphs.size(); ++i) {
-    const char* color = kColors[i % kColors.size()];
     for (const FidelityPoint& point : FidelityPoints(graphs[i].verification)) {
-      svg += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.6\">"
-          "<title>{}</title></circle>\n",
-          axes.x(point.measured),
-          axes.y(point.simulated),
-          color,
-          EscapeXml(point.label));
+      svg += PlacementDot(
+          axes.x(point.measured), axes.y(point.simulated), SeriesColor(i), point.label);
     }
-    const double y = kTop + 14 + 20 * static_cast<double>(i);
-    svg += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\"/>"
-        "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-        kLeft + kSize + 18,
-        y - 4,
-        color,
-        kLeft + kSize + 30,
-        y,
-        EscapeXml(graphs[i].verification.problem->graph().name()));
   }
-  return svg + "</svg>\n";
+  return svg + GraphLegend(graphs, kLeft + kSize + 18, kTop + 14) + "</svg>\n";
 }
 
 }  // namespace emplace

@@ -7,6 +7,7 @@
 
 #include "experiments/commands.h"
 #include "experiments/load.h"
+#include "experiments/machine/error_svg.h"
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/fidelity_results.h"
 #include "experiments/machine/profile_run.h"
@@ -30,7 +31,7 @@ constexpr const char* kJsonToStdout = "-";
 
 struct ValidateOptions {
   std::vector<std::string> graphs, devices;
-  std::string costs, cluster, output, json, svg;
+  std::string costs, cluster, output, json, svg, errors_svg;
   int placements = 30, rounds = 10, calibrate = 17;
   std::uint64_t seed = 2;
   double seconds = 5;
@@ -278,6 +279,9 @@ int Validate(const ValidateOptions& options) {
     WriteFileAtomically(options.json, AsJson(results, model));
   }
   if (!options.svg.empty()) WriteFileAtomically(options.svg, FormatScatterSvg(results));
+  if (!options.errors_svg.empty()) {
+    WriteFileAtomically(options.errors_svg, FormatErrorSvg(results));
+  }
   return 0;
 }
 
@@ -311,7 +315,9 @@ void AddValidateCommand(Command program) {
       .Add("--calibrate",
            options->calibrate,
            "further placements, executed between the others, by which the model is calibrated "
-           "anew; 0: costs and cluster are taken as given")
+           "anew; each simulated by a model of the others, they tell how sure simulated times are "
+           "(from 9 on). 0: costs and cluster are taken as given, and what the cost file says of "
+           "that")
       .NotNegative()
       .ShowDefault();
   command
@@ -327,6 +333,11 @@ void AddValidateCommand(Command program) {
       .ValueOptional(kJsonToStdout)
       .Type("FILE.json");
   command.Add("--svg", options->svg, "picture: simulated against measured step times")
+      .Type("FILE.svg");
+  command
+      .Add("--errors-svg",
+           options->errors_svg,
+           "picture: errors over crossing bytes and over overlap of devices")
       .Type("FILE.svg");
   command.AddFlag("--eager", options->eager, "issue steps op by op instead of as captured graphs");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");

@@ -67,6 +67,35 @@ std::vector<TableRow> MakeRows(const Run& run) {
   return rows;
 }
 
+namespace {
+
+bool IntervalApplies(const Run& run) {
+  return run.plan.simulator.semantics == Semantics::kStream &&
+         run.plan.objective == Objective::kStepTime && !run.problem.contracted &&
+         run.problem.interval.interval.is_bounded();
+}
+
+// The interval of the best, and whose best are equal to it within theirs; empty if there is none.
+std::string IntervalText(const Run& run, const TableRow& row, Nanos best) {
+  const StepInterval& step = run.problem.interval;
+  if (!IntervalApplies(run)) return "";
+  const TimeInterval ends = step.interval.Around(static_cast<double>(best));
+  std::vector<std::string> equal;
+  for (const TableRow& other : MakeRows(run)) {
+    if (other.label == row.label || !other.least) continue;
+    if (step.interval.Around(static_cast<double>(*other.least)).Overlaps(ends)) {
+      equal.push_back(other.label);
+    }
+  }
+  return fmt::format("interval {} for {:.0f} % of measured steps, from {}; equal to it: {}\n",
+                     FormatInterval(ends),
+                     100 * step.interval.level,
+                     step.source,
+                     equal.empty() ? "none" : fmt::format("{}", fmt::join(equal, ", ")));
+}
+
+}  // namespace
+
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement) {
   const Cluster& cluster = run.problem.exact->cluster();
   const MeteredEvaluator::Best& best = *row.best;
@@ -86,6 +115,7 @@ std::string BestText(const Run& run, const TableRow& row, const std::filesystem:
                                  row.label,
                                  proof,
                                  FormatShares(SharesOf(run.problem, best.placement)));
+  if (best.outcome.feasible) text += IntervalText(run, row, best.outcome.step_time);
   if (run.problem.contracted) {
     const Outcome exact = MakeSimulator(run.problem.exact, run.exact)->Evaluate(best.placement);
     text +=
@@ -109,6 +139,9 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
       rows, [&](const TableRow& row) { return IsOptimal(run.bounds.proven, row.least); });
   json["single_gpu_ns"] = nullptr;
   if (run.scale.single_gpu) json["single_gpu_ns"] = *run.scale.single_gpu;
+  json["interval_factor"] = nullptr;
+  if (IntervalApplies(run)) json["interval_factor"] = run.problem.interval.interval.factor;
+  json["interval_source"] = run.problem.interval.source;
   json["steps_per_measurement"] = run.plan.config.steps_per_measurement;
   json["agents"] =
       nlohmann::ordered_json::parse(FormatTableJson(rows, run.scale, run.problem.exact->cluster()));

@@ -28,7 +28,7 @@ struct Run {
   ProblemBounds bounds;              ///< `proven` grows with what agents prove
   TableScale scale;
   std::vector<SearchTask> tasks;
-  int jobs = 1;  ///< searches at a time
+  int jobs = 1;                       ///< searches at a time
   EarlierSearches earlier;            ///< of a resumed run: what to go on from
   std::vector<SearchResult> results;  ///< [tasks]
 };
@@ -44,8 +44,10 @@ std::string ShortOutcome(const SearchResult& result, const Cluster& cluster);
 /// The table of the run: one row per agent, the best first.
 std::vector<TableRow> MakeRows(const Run& run);
 
-/// The best placement: its step time, how far it may be from the optimum, where the costs of its
-/// ops come from, its file, and, if the search was on a contracted problem, its step time op by op.
+/// The best placement: its step time, how far it may be from the optimum, if the costs have
+/// held-out placements the interval of its measured time and the agents equal to it within theirs,
+/// where the costs of its ops come from, its file, and, if the search was on a contracted problem,
+/// its step time op by op.
 /// @param row        whose best it is   @param placement  the file that it was written to
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement);
 

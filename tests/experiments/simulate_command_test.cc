@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/json.h"
+#include "framework/cost/cost_table.h"
 #include "tests/experiments/program_files.h"
 
 using namespace emplace;
@@ -48,7 +49,9 @@ struct Case {
   Case(const std::string& graph,
        const std::string& cluster,
        const std::string& devices,
-       std::vector<std::string> more = {}) {
+       std::vector<std::string> more = {},
+       const std::string& costs = "") {
+    WriteText(folder / "costs.json", costs);
     WriteText(folder / "g.json", graph);
     WriteText(folder / "c.yaml", cluster);
     WriteText(folder / "p.json", PlacementJson(devices));
@@ -59,6 +62,35 @@ struct Case {
     if (result.exit_code == 0) json = Json::parse(result.out);
   }
 };
+
+TEST_CASE("costs with held-out placements say how sure the step time is") {
+  CostTable table;
+  table.machine = "box";
+  table.kinds.push_back({.kind = {.name = "g", .device_class = DeviceClass::kGpu}});
+  for (int i = 1; i <= 9; ++i) {
+    table.held_out.push_back({"small", fmt::format("random {}", i), 100, 100 + 2.5 * i, 3});
+  }
+  const auto simulate = [&](const std::string& semantics) {
+    const Case c(DiamondJson(),
+                 ClusterYaml(),
+                 R"("a": "gpu:0", "b": "gpu:0", "c": "gpu:0", "d": "gpu:0")",
+                 {"--semantics", semantics, "--costs", "./costs.json"},
+                 FormatCostTable(table));
+    CAPTURE(c.result.err);
+    REQUIRE(c.result.exit_code == 0);
+    CHECK(c.json["step_time_ns"] == 4020000);
+    return c.json["interval_ns"];
+  };
+  const Json interval = simulate("stream");  // the largest of nine: 22.5 %
+  CHECK(interval["low"] == 3281633);         // 4020000 / 1.225
+  CHECK(interval["high"] == 4924500);
+  CHECK(interval["level"] == 0.9);
+  CHECK(interval["held_out"] == 9);
+  CHECK(interval["source"] == "9 held-out placements of small");
+  CHECK(simulate("queue") == nullptr);  // they were simulated as streams
+  table.held_out.pop_back();
+  CHECK(simulate("stream") == nullptr);
+}
 
 TEST_CASE("golden cases of the published Placeto simulator, with trailing gaps") {
   const std::vector<std::string> gaps = {"--count-gaps"};

@@ -53,10 +53,7 @@ TEST_CASE("no interval, and why") {
 }
 
 TEST_CASE("intervals as text") {
-  const PredictionInterval interval{.level = 0.9, .held_out = 9, .factor = 1.25};
   CHECK(FormatInterval({11.9e6, 12.9e6}) == "[11.90 ms .. 12.90 ms]");
-  CHECK(FormatWithInterval(1'000'000, interval) == "1.000 ms [800.0 us .. 1.250 ms]");
-  CHECK(FormatWithInterval(1'000'000, {}) == "1.000 ms");
 }
 
 }  // namespace

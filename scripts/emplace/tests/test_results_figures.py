@@ -7,7 +7,8 @@ import re
 import unittest
 from typing import Any
 
-from results_support import NAN, TestCase, add_stress, run, write_families, write_run, write_sure_validation, write_validation
+from results_support import (NAN, TestCase, add_stress, run, write_families, write_run, write_sure_validation,
+                             write_validation)
 
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
@@ -233,7 +234,7 @@ class Errors(TestCase):
         new = write_sure_validation(self.path("new.h5"), self.ROWS)
         both = load_fidelity([new, self.path("old.h5")])
         for placements in (old.placements, both.placements):
-            with self.assertRaisesRegex(ResultsError, "old.h5: has no crossing bytes of its placements; validate again"):
+            with self.assertRaisesRegex(ResultsError, "old.h5: has no crossing bytes of its placements"):
                 figures.fidelity_errors(placements)
         with self.assertRaisesRegex(ResultsError, "colour.*crossing bytes, crossings, overlap, step time"):
             figures.fidelity_errors(both.placements, traits=("colour",))

@@ -3,6 +3,7 @@
 // A small training step of real ops, and this machine's profile of it: what the commands that
 // execute placements are tested with. Devices are CPU cores: two, or one where there is only one.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,9 +136,10 @@ struct MeasuredMachine {
                                           DeviceList(),
                                           "--seconds",
                                           "0.002",
-                                          "--in-situ",
-                                          "4",
                                           "--no-links"};
+    if (std::ranges::find(more, "--in-situ") == more.end()) {
+      arguments.insert(arguments.end(), {"--in-situ", "4"});
+    }
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Run(std::move(arguments));
   }

@@ -82,6 +82,26 @@ TEST_CASE("a report adds up what the ops of a graph take") {
   CHECK(!Contains(text, "1.01"));  // noise
 }
 
+TEST_CASE("a report tells how far off held-out placements are") {
+  CostTable table;
+  table.machine = "here";
+  for (int i = 1; i <= 9; ++i) table.held_out.push_back({"g", std::to_string(i), 100, 125, 3});
+  table.held_out.push_back({"h", "1", 110, 100, 3});
+  const std::string text = FormatProfileReport(table, {}, 1);
+  CHECK(Contains(text, "held-out steps"));
+  CHECK(Contains(text, "20.0 %"));  // 100 / 125 - 1
+  CHECK(Contains(text, "25.0 %"));
+  const auto json = ProfileReportJson(table, {}, 1);
+  REQUIRE(json["held_out"].size() == 2);
+  CHECK(json["held_out"][0]["graph"] == "g");
+  CHECK(json["held_out"][0]["placements"] == 9);
+  CHECK(json["held_out"][0]["mape"].get<double>() == doctest::Approx(0.2));
+  CHECK(json["held_out"][0]["interval_factor"].get<double>() == doctest::Approx(1.25));
+  CHECK(json["held_out"][1]["interval_factor"] == nullptr);
+  table.held_out.clear();
+  CHECK(!Contains(FormatProfileReport(table, {}, 1), "held-out"));
+}
+
 TEST_CASE("a profile without graphs and without links still has a report") {
   CostTable table;
   table.machine = "here";

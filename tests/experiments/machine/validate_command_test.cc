@@ -105,7 +105,9 @@ TEST_CASE("a validation with a profile's costs") {
                                                  "--json",
                                                  "v.json",
                                                  "--svg",
-                                                 "v.svg"}));
+                                                 "v.svg",
+                                                 "--errors-svg",
+                                                 "e.svg"}));
   CAPTURE(result.err);
   REQUIRE(result.exit_code == 0);
   for (const char* part : {"perceptron: ",
@@ -161,6 +163,7 @@ TEST_CASE("a validation with a profile's costs") {
   const std::string svg = ReadText(machine.folder / "v.svg");
   CHECK(svg.starts_with("<svg "));
   CHECK(svg.ends_with("</svg>\n"));
+  CHECK(Contains(ReadText(machine.folder / "e.svg"), "bytes that cross between devices [MB]"));
 }
 
 TEST_CASE("no tested placement is one of the calibration's") {

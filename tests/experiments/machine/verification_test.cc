@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "experiments/machine/error_svg.h"
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/interval_report.h"
 #include "experiments/machine/scatter_svg.h"
@@ -267,6 +268,26 @@ TEST_CASE("the picture has a point per placement and is the same every time") {
   CHECK(circles == 2);
   CHECK(Contains(svg, "&lt;two&gt;"));
   CHECK(!Contains(svg, "nan"));
+}
+
+TEST_CASE("the picture of errors: a point per placement and panel, zero in it") {
+  GraphFidelity graph{MakeVerification(), {}, {}};
+  SimulateAgain(graph.verification, graph.verification.problem);
+  const std::string svg = FormatErrorSvg(std::span(&graph, 1));
+  CHECK(svg == FormatErrorSvg(std::span(&graph, 1)));
+  size_t circles = 0;
+  for (size_t at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1)) {
+    ++circles;
+  }
+  CHECK(circles == 2 * 2);
+  CHECK(Contains(svg, ">0 %</text>"));
+  CHECK(Contains(svg, "stroke=\"#444\"/><text"));
+  CHECK(Contains(svg, "&lt;two&gt;"));
+  CHECK(!Contains(svg, "nan"));
+  // No placement crosses or overlaps: an axis still has a width.
+  for (VerifiedPlacement& placement : graph.verification.placements) placement.traits = {};
+  CHECK(!Contains(FormatErrorSvg(std::span(&graph, 1)), "nan"));
+  CHECK(!Contains(FormatErrorSvg(std::span(&graph, 1)), "inf"));
 }
 
 TEST_CASE("placements are simulated in the issue order in which they were executed") {

@@ -144,7 +144,10 @@ TEST_CASE("intervals come from the held-out placements of the profile") {
     CHECK(step.samples == 3);
   }
   CHECK(table.held_out[0].placement == "all on cpu:0");
-  REQUIRE(machine.Search("r.h5").exit_code == 0);
+  const ProcessResult search = machine.Search("r.h5");
+  REQUIRE(search.exit_code == 0);
+  CHECK(Contains(search.out, "interval ["));
+  CHECK(Contains(search.out, "90 % of measured steps, from 12 held-out placements of perceptron"));
   const ProcessResult verify = machine.Run({"verify", "r.h5", "--rounds", "3", "--quiet"});
   REQUIRE(verify.exit_code == 0);
   CHECK(Contains(verify.out, "from 12 held-out placements of perceptron"));

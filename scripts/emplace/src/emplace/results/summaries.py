@@ -266,7 +266,8 @@ def summarise_fidelity(loaded: Fidelity) -> str:
             "–" if pd.isna(row[kind]) else f"{row[kind]:+.3f}",
             "–" if pd.isna(row[f"{kind}_above"]) else f"{row[f'{kind}_above']:.1%}"))]
             for row in traits.to_dict("records")]
-        text += f"\n{os.path.basename(file)}: {traits['placements'].iloc[0]} placements\n\n{markdown(RESIDUAL_COLUMNS, lines)}"
+        text += (f"\n{os.path.basename(file)}: {traits['placements'].iloc[0]} placements\n\n"
+                 f"{markdown(RESIDUAL_COLUMNS, lines)}")
     return text
 
 

@@ -1,0 +1,28 @@
+#pragma once
+
+// What the pictures of `emplace validate` share.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "experiments/machine/fidelity_report.h"
+
+namespace emplace {
+
+/// Colour of the i-th graph: Okabe and Ito's, distinct for colour-blind readers; after eight they
+/// begin anew.
+const char* SeriesColor(std::size_t series);
+
+std::string EscapeXml(const std::string& text);
+
+/// The opening tag, with a white ground.
+std::string BeginSvg(double width, double height);
+
+/// A point of a placement; its label shows under the mouse.
+std::string PlacementDot(double x, double y, const char* color, const std::string& label);
+
+/// The names of the graphs with their colours, one below the other.
+std::string GraphLegend(std::span<const GraphFidelity> graphs, double left, double top);
+
+}  // namespace emplace
