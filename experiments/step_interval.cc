@@ -10,11 +10,11 @@ namespace emplace {
 namespace {
 
 PredictionInterval IntervalOf(const std::vector<HeldOutStep>& steps) {
-  std::vector<double> scores;
+  std::vector<double> log_ratios;
   for (const HeldOutStep& step : steps) {
-    scores.push_back(IntervalScore(step.simulated_ns, step.measured_ns));
+    log_ratios.push_back(LogRatio(step.simulated_ns, step.measured_ns));
   }
-  return CalibrateInterval(scores);
+  return CalibrateInterval(log_ratios);
 }
 
 }  // namespace
@@ -34,6 +34,11 @@ StepInterval FindInterval(const CostTable* table, const std::string& graph) {
   if (found.interval.is_bounded() || own.size() == table->held_out.size()) return found;
   return MakeInterval(table->held_out,
                       own.empty() ? "of other graphs" : "of this and other graphs");
+}
+
+std::string FormatRatios(const PredictionInterval& interval) {
+  if (!interval.is_bounded()) return "-";
+  return fmt::format("{:+.1f} % .. {:+.1f} %", 100 * (interval.low - 1), 100 * (interval.high - 1));
 }
 
 std::string FormatInterval(const TimeInterval& interval) {

@@ -21,13 +21,15 @@ struct StepInterval {
 /// for one, else those of all graphs of the file together, which says less about this one.
 /// @param table  nullptr: no measured costs    @param graph  its name
 /// @return without bounds if there is no table, or too few held-out steps in it
-/// @throws InputError as IntervalScore() does
+/// @throws InputError as LogRatio() does
 StepInterval FindInterval(const CostTable* table, const std::string& graph);
 
 /// The same from held-out steps of the graph itself.
 /// @param where  ends the source: "of these rounds"
 StepInterval MakeInterval(const std::vector<HeldOutStep>& steps, const std::string& where);
 
+/// How far measured times are from simulated ones: "-3.2 % .. +4.1 %"; "-" without bounds.
+std::string FormatRatios(const PredictionInterval& interval);
 /// "[11.9 ms .. 12.9 ms]"
 std::string FormatInterval(const TimeInterval& interval);
 

@@ -80,7 +80,8 @@ ordered_json SummaryIntervalJson(const VerificationSummary& summary,
   const PredictionInterval& interval = verification.interval.interval;
   const IntervalFidelity& f = *summary.intervals;
   return {{"level", interval.level},
-          {"factor", interval.factor},
+          {"low_ratio", interval.low},
+          {"high_ratio", interval.high},
           {"held_out", interval.held_out},
           {"source", verification.interval.source},
           {"held_out_coverage", NumberOrNull(interval.held_out_coverage)},

@@ -52,7 +52,7 @@ struct RowFigures {
   double noise = 0, mape = 0, max_error = 0, bias = 0, tau = 0, repeat_tau = 0, pairs = 0, top = 0,
          best = 0;
   double busy = 0, arena = 0, proxy = 0, measured = 0;
-  double factor = 0, covered = 0, distinct = 0;
+  double low = 0, high = 0, covered = 0, distinct = 0;
   int placements = 0, equal_peaks = 0;
 };
 
@@ -73,7 +73,8 @@ RowFigures FiguresOf(const GraphFidelity& graph) {
           .arena = graph.summary.arena_overhead,
           .proxy = graph.summary.proxy_share,
           .measured = MeasuredShare(graph.summary.shares),
-          .factor = intervals ? graph.verification.interval.interval.factor - 1 : none,
+          .low = intervals ? graph.verification.interval.interval.low : none,
+          .high = intervals ? graph.verification.interval.interval.high : none,
           .covered = intervals ? intervals->coverage : none,
           .distinct = intervals ? intervals->distinct_accuracy : none,
           .placements = f.placements,
@@ -92,7 +93,7 @@ std::vector<std::string> Cells(const std::string& name, const RowFigures& f) {
           FormatShare(f.pairs, 1),
           FormatShare(f.top),
           FormatShare(f.best),
-          FormatShare(f.factor, 1),
+          std::isfinite(f.high) ? FormatRatios({.low = f.low, .high = f.high}) : "-",
           FormatShare(f.covered, 1),
           FormatShare(f.distinct, 1),
           FormatShare(f.busy),
@@ -136,7 +137,8 @@ RowFigures Total(const std::vector<RowFigures>& rows) {
                    .arena = Mean(rows, &RowFigures::arena),
                    .proxy = Mean(rows, &RowFigures::proxy),
                    .measured = Mean(rows, &RowFigures::measured),
-                   .factor = Mean(rows, &RowFigures::factor),
+                   .low = Mean(rows, &RowFigures::low),
+                   .high = Mean(rows, &RowFigures::high),
                    .distinct = Mean(rows, &RowFigures::distinct)};
   double covered = 0, with_interval = 0;
   for (const RowFigures& row : rows) {

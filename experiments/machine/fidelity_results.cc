@@ -27,7 +27,8 @@ void WriteErrors(ResultsFile& file, const std::string& group, const Fidelity& f)
 
 void WriteInterval(ResultsFile& file, const std::string& group, const StepInterval& step) {
   file.SetAttribute(group, "interval_level", step.interval.level);
-  file.SetAttribute(group, "interval_factor", step.interval.factor);
+  file.SetAttribute(group, "interval_low_ratio", step.interval.low);
+  file.SetAttribute(group, "interval_high_ratio", step.interval.high);
   file.SetAttribute(group, "interval_source", step.source);
   file.SetAttribute(group, "held_out", std::int64_t{step.interval.held_out});
   file.SetAttribute(group, "held_out_coverage", step.interval.held_out_coverage);

@@ -70,10 +70,10 @@ std::string FormatIntervalSummary(const VerificationSummary& summary,
   const IntervalFidelity& f = *summary.intervals;
   std::string text =
       SummaryLine("interval",
-                  fmt::format("{:.0f} % of placements within a factor of {:.4f} of the simulated "
-                              "time, from {} (of which it covers {})",
+                  fmt::format("{:.0f} % of measured times are {} from simulated ones, by {} (of "
+                              "which it covers {})",
                               100 * interval.level,
-                              interval.factor,
+                              FormatRatios(interval),
                               step.source,
                               FormatShare(interval.held_out_coverage, 1)));
   text += SummaryLine("coverage",

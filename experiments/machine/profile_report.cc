@@ -244,7 +244,7 @@ std::string HeldOutText(const CostTable& table) {
     rows.push_back({error.graph,
                     std::to_string(error.placements),
                     FormatShare(error.mape, 1),
-                    FormatShare(error.interval.factor - 1, 1)});
+                    FormatRatios(error.interval)});
   }
   return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
 }
@@ -332,13 +332,12 @@ ordered_json ProfileReportJson(const CostTable& table,
   }
   json["held_out"] = ordered_json::array();
   for (const HeldOutError& error : HeldOutErrors(table)) {
-    json["held_out"].push_back({{"graph", error.graph},
-                                {"placements", error.placements},
-                                {"mape", error.mape},
-                                {"interval_factor", nullptr}});
-    if (error.interval.is_bounded()) {
-      json["held_out"].back()["interval_factor"] = error.interval.factor;
-    }
+    json["held_out"].push_back(
+        {{"graph", error.graph}, {"placements", error.placements}, {"mape", error.mape}});
+    const PredictionInterval& interval = error.interval;
+    ordered_json& last = json["held_out"].back();
+    last["low_ratio"] = interval.is_bounded() ? ordered_json(interval.low) : nullptr;
+    last["high_ratio"] = interval.is_bounded() ? ordered_json(interval.high) : nullptr;
   }
   json["warnings"] = table.warnings;
   return json;

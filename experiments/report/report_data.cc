@@ -221,6 +221,13 @@ Json VerificationJson(const ReportProblem& problem) {
     for (const char* name : {"mape", "max_error", "kendall_tau"}) {
       if (reader.HasAttribute(kGroup, name)) json[name] = reader.Double(kGroup, name);
     }
+    if (reader.HasAttribute(kGroup, "coverage")) {  // else the intervals have no bounds
+      for (const char* name :
+           {"coverage", "interval_level", "interval_low_ratio", "interval_high_ratio"}) {
+        json[name] = reader.Double(kGroup, name);
+      }
+      json["interval_source"] = reader.Text(kGroup, "interval_source");
+    }
     return json;
   }
   return nullptr;

@@ -139,8 +139,11 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
       rows, [&](const TableRow& row) { return IsOptimal(run.bounds.proven, row.least); });
   json["single_gpu_ns"] = nullptr;
   if (run.scale.single_gpu) json["single_gpu_ns"] = *run.scale.single_gpu;
-  json["interval_factor"] = nullptr;
-  if (IntervalApplies(run)) json["interval_factor"] = run.problem.interval.interval.factor;
+  json["interval_low_ratio"] = json["interval_high_ratio"] = nullptr;
+  if (IntervalApplies(run)) {
+    json["interval_low_ratio"] = run.problem.interval.interval.low;
+    json["interval_high_ratio"] = run.problem.interval.interval.high;
+  }
   json["interval_source"] = run.problem.interval.source;
   json["steps_per_measurement"] = run.plan.config.steps_per_measurement;
   json["agents"] =

@@ -25,25 +25,48 @@ double QuantileOfSortedScores(std::span<const double> sorted, double level) {
   return below + std::max(0.0, place - static_cast<double>(rank)) * (sorted[rank] - below);
 }
 
-// Each score against the quantile of the others.
+// Median of sorted values, without the one at `without`; size(): of all. At least one is left.
+double MedianOfSorted(std::span<const double> sorted, size_t without) {
+  const size_t count = sorted.size() - (without < sorted.size() ? 1 : 0);
+  const auto at = [&](size_t rank) { return sorted[rank < without ? rank : rank + 1]; };
+  return (at((count - 1) / 2) + at(count / 2)) / 2;
+}
+
+// What the log ratio of a new placement is likely to be.
+struct LogInterval {
+  double middle = 0, distance = kUnbounded;
+
+  bool Contains(double log_ratio) const { return std::abs(log_ratio - middle) <= distance; }
+};
+
+LogInterval LogIntervalOf(std::span<const double> sorted, double level) {
+  if (sorted.size() < 2) return {};
+  std::vector<double> scores;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    scores.push_back(std::abs(sorted[i] - MedianOfSorted(sorted, i)));
+  }
+  std::sort(scores.begin(), scores.end());
+  return {MedianOfSorted(sorted, sorted.size()), QuantileOfSortedScores(scores, level)};
+}
+
+// Each log ratio against the interval of the others.
 double LeaveOneOutCoverage(std::span<const double> sorted, double level) {
-  std::vector<double> others(sorted.begin(), sorted.end());
   int covered = 0;
-  for (const double score : sorted) {
-    others.erase(std::lower_bound(others.begin(), others.end(), score));
-    const double quantile = QuantileOfSortedScores(others, level);
-    if (std::isinf(quantile)) return std::numeric_limits<double>::quiet_NaN();
-    covered += score <= quantile;
-    others.insert(std::lower_bound(others.begin(), others.end(), score), score);
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    std::vector<double> others(sorted.begin(), sorted.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const LogInterval interval = LogIntervalOf(others, level);
+    if (std::isinf(interval.distance)) return std::numeric_limits<double>::quiet_NaN();
+    covered += interval.Contains(sorted[i]);
   }
   return static_cast<double>(covered) / static_cast<double>(sorted.size());
 }
 
 }  // namespace
 
-double IntervalScore(double simulated, double measured) {
+double LogRatio(double simulated, double measured) {
   const auto is_time = [](double time) { return time > 0 && std::isfinite(time); };
-  if (is_time(simulated) && is_time(measured)) return std::abs(std::log(measured / simulated));
+  if (is_time(simulated) && is_time(measured)) return std::log(measured / simulated);
   throw InputError(
       fmt::format("held-out step: simulated {} ns, measured {} ns; expected finite times above 0",
                   simulated,
@@ -57,31 +80,32 @@ double ConformalQuantile(std::span<const double> scores, double level) {
 }
 
 bool PredictionInterval::is_bounded() const {
-  return std::isfinite(factor);
+  return std::isfinite(high);
 }
 
 TimeInterval PredictionInterval::Around(double simulated) const {
-  if (!is_bounded()) return {0, kUnbounded};
-  return {simulated / factor, simulated * factor};
+  return {simulated * low, simulated * high};
 }
 
-PredictionInterval CalibrateInterval(std::span<const double> scores, double level) {
+PredictionInterval CalibrateInterval(std::span<const double> log_ratios, double level) {
   if (!(level > 0 && level < 1)) {
     throw InputError(
         fmt::format("interval: level {}, expected a share above 0 and below 1", level));
   }
-  for (const double score : scores) {
-    if (score >= 0) continue;
-    throw InputError(fmt::format("interval: score {}, expected a number >= 0", score));
+  for (const double log_ratio : log_ratios) {
+    if (std::isfinite(log_ratio)) continue;
+    throw InputError(fmt::format("interval: log ratio {}, expected a finite number", log_ratio));
   }
-  std::vector<double> sorted(scores.begin(), scores.end());
+  std::vector<double> sorted(log_ratios.begin(), log_ratios.end());
   std::sort(sorted.begin(), sorted.end());
   PredictionInterval interval;
   interval.level = level;
-  interval.held_out = static_cast<int>(scores.size());
-  interval.factor = std::exp(QuantileOfSortedScores(sorted, level));
-  interval.held_out_coverage = sorted.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                              : LeaveOneOutCoverage(sorted, level);
+  interval.held_out = static_cast<int>(sorted.size());
+  const LogInterval found = LogIntervalOf(sorted, level);
+  if (std::isinf(found.distance)) return interval;
+  interval.low = std::exp(found.middle - found.distance);
+  interval.high = std::exp(found.middle + found.distance);
+  interval.held_out_coverage = LeaveOneOutCoverage(sorted, level);
   return interval;
 }
 

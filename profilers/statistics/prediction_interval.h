@@ -3,12 +3,15 @@
 // How sure a simulated step time is: the interval in which its measurement lies in `level` of all
 // cases, and which placements are equal within that.
 //
-// Split-conformal prediction, Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World"
-// (2005) [R]; as a recipe: Angelopoulos and Bates, arXiv 2107.07511 (2021) [R]. Some placements are
-// held out: executed, and simulated by costs that were calibrated without them. The score of such a
-// step is |ln(measured / simulated)|. If the scores of n held-out placements and of a new one may
-// stand in any order (the same graph and machine, placements drawn alike), the new score is as
-// likely to be of any rank among the n + 1, whatever their distribution.
+// Conformal prediction, Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World" (2005)
+// [R]; as a recipe: Angelopoulos and Bates, arXiv 2107.07511 (2021) [R]. Some placements are held
+// out: executed, and simulated by costs that were calibrated without them. Each has a log ratio
+// ln(measured / simulated), and as its score the distance of that from the median of the others'
+// log ratios. If those of n held-out placements and of a new one may stand in any order (the same
+// graph and machine, placements drawn alike), the new score is about as likely to be of any rank
+// among the n + 1, whatever their distribution. A simulation that is off by the same share
+// everywhere has narrow intervals, which are as far off as it was on the held-out placements [ours:
+// distances from the median instead of from 0].
 
 #include <cstdint>
 #include <limits>
@@ -22,8 +25,8 @@ namespace emplace {
 /// Share of measured steps that intervals are made for.
 inline constexpr double kIntervalLevel = 0.9;
 
-/// |ln(measured / simulated)| @throws InputError unless both are finite and above 0, naming them
-double IntervalScore(double simulated, double measured);
+/// ln(measured / simulated) @throws InputError unless both are finite and above 0, naming them
+double LogRatio(double simulated, double measured);
 
 /// The score that the share `level` of new scores does not exceed: that of rank (n + 1) level among
 /// the n given ones, between two ranks linearly (and between 0 and the first). A new score is below
@@ -46,20 +49,21 @@ struct TimeInterval {
 struct PredictionInterval {
   double level = kIntervalLevel;
   int held_out = 0;  ///< placements behind it
-  /// At least 1; infinite: too few held-out placements
-  double factor = std::numeric_limits<double>::infinity();
+  /// An interval reaches from `low` to `high` times the simulated time; 0 and infinity: too few
+  /// held-out placements.
+  double low = 0, high = std::numeric_limits<double>::infinity();
   /// Share of the held-out placements that the interval made of the others covers; NaN where those
   /// are too few.
   double held_out_coverage = std::numeric_limits<double>::quiet_NaN();
 
   bool is_bounded() const;
-  /// [simulated / factor, simulated * factor], or [0, infinity].
   TimeInterval Around(double simulated) const;
 };
 
-/// @param scores  of the held-out placements (IntervalScore())
-/// @throws InputError for a level outside (0, 1) or a score that is negative or no number
-PredictionInterval CalibrateInterval(std::span<const double> scores, double level = kIntervalLevel);
+/// @param log_ratios  of the held-out placements (LogRatio()), in any order
+/// @throws InputError for a level outside (0, 1) or a log ratio that is not finite
+PredictionInterval CalibrateInterval(std::span<const double> log_ratios,
+                                     double level = kIntervalLevel);
 
 /// What became of intervals when placements were executed.
 struct IntervalFidelity {

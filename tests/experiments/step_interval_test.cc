@@ -11,10 +11,11 @@ using namespace emplace;
 
 namespace {
 
-// Errors of 1 %, 2 %, 3 %, ...
+// Log ratios unit, 2 unit, 3 unit, ...
 void AddSteps(CostTable& table, const std::string& graph, int count, double unit = 0.01) {
   for (int i = 1; i <= count; ++i) {
-    table.held_out.push_back({graph, fmt::format("random {}", i), 100, 100 * (1 + unit * i), 3});
+    table.held_out.push_back(
+        {graph, fmt::format("random {}", i), 100, 100 * std::exp(unit * i), 3});
   }
 }
 
@@ -22,15 +23,16 @@ TEST_CASE("the graph's own held-out steps decide if they are enough") {
   CostTable table;
   AddSteps(table, "g", 9);
   AddSteps(table, "h", 9, 0.1);
+  // 5 +- 4.5 units (prediction_interval_test.cc).
   const StepInterval own = FindInterval(&table, "g");
-  CHECK(own.interval.factor == doctest::Approx(1.09));  // rank 10 * 0.9 of 9
+  CHECK(own.interval.low == doctest::Approx(std::exp(0.005)));
+  CHECK(own.interval.high == doctest::Approx(std::exp(0.095)));
   CHECK(own.source == "9 held-out placements of g");
-  CHECK(FindInterval(&table, "h").interval.factor == doctest::Approx(1.9));
+  CHECK(FindInterval(&table, "h").interval.high == doctest::Approx(std::exp(0.95)));
 
-  // Unknown graph: all 18, rank 19 * 0.9 = 17.1 of 1.01 ... 1.09, 1.1 ... 1.9.
   const StepInterval other = FindInterval(&table, "x");
-  CHECK(other.interval.factor ==
-        doctest::Approx(std::exp(0.9 * std::log(1.8) + 0.1 * std::log(1.9))));
+  CHECK(other.interval.held_out == 18);
+  CHECK(other.interval.high > own.interval.high);
   CHECK(other.source == "18 held-out placements of other graphs");
 
   table.held_out.erase(table.held_out.begin());
@@ -53,6 +55,8 @@ TEST_CASE("no interval, and why") {
 }
 
 TEST_CASE("intervals as text") {
+  CHECK(FormatRatios({.low = 0.968, .high = 1.0414}) == "-3.2 % .. +4.1 %");
+  CHECK(FormatRatios({}) == "-");
   CHECK(FormatInterval({11.9e6, 12.9e6}) == "[11.90 ms .. 12.90 ms]");
 }
 

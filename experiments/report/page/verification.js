@@ -12,6 +12,13 @@ function showVerification(problem) {
                       .map(([name, value]) => `${name} ${Format.percent(value)}`);
   if (data.kendall_tau !== undefined && data.kendall_tau !== null)
     figures.push(`Kendall's tau ${data.kendall_tau.toFixed(3)}`);
+  const sure = data.coverage !== undefined,
+        ends = (i) => [data.interval_low_ratio, data.interval_high_ratio].map(
+            (ratio) => Format.time(ratio * data.simulated_ns[i]));
+  if (sure)
+    figures.push(
+        `${Format.percent(data.coverage)} of the measured times within the ` +
+        `${Math.round(100 * data.interval_level)} % intervals (by ${data.interval_source})`);
   fill(
       'verification',
       element('h2', {}, 'Simulated against measured'),
@@ -23,7 +30,7 @@ function showVerification(problem) {
       holder,
       scrollTable(
           {},
-          ['placement', 'simulated', 'measured', 'error'],
+          ['placement', 'simulated', ...(sure ? ['interval'] : []), 'measured', 'error'],
           data.labels.map(
               (label, i) => element(
                   'tr',
@@ -33,6 +40,7 @@ function showVerification(problem) {
                       'td',
                       {'data-simulated': data.simulated_ns[i]},
                       Format.time(data.simulated_ns[i])),
+                  ...(sure ? [element('td', {}, ends(i).join(' .. '))] : []),
                   element(
                       'td',
                       {'data-measured': data.measured_ns[i]},
@@ -79,7 +87,8 @@ function showVerification(problem) {
                 d3.event,
                 [
                   label,
-                  `simulated ${Format.time(data.simulated_ns[i])}`,
+                  `simulated ${Format.time(data.simulated_ns[i])}` +
+                      (sure ? ` (${ends(i).join(' .. ')})` : ''),
                   `measured ${Format.time(data.measured_ns[i])}`,
                   `error ${Format.percent(error(i))}`
                 ]))

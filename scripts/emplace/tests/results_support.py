@@ -201,8 +201,8 @@ def write_sure_validation(path: str, rows: Sequence[tuple], graph: str = "g") ->
         group = file[f"validation/{graph}"]
         del group["steps"]
         group["steps"] = np.array(rows, dtype=SURE_STEPS)
-        group.attrs.update(interval_factor=1.125, held_out=17, coverage=0.5, equal_pairs=0, distinct_pairs=1,
-                           distinct_accuracy=1.0, equal_to_best=1)
+        group.attrs.update(interval_low_ratio=0.875, interval_high_ratio=1.125, held_out=17, coverage=0.5,
+                           equal_pairs=0, distinct_pairs=1, distinct_accuracy=1.0, equal_to_best=1)
         for place, pearson in ((group, 0.25), (file, 0.5)):
             residuals = place.create_group("residuals")
             residuals.attrs.update(graphs=1, placements=len(rows), shuffles=1000, largest_above=0.5, systematic=0)

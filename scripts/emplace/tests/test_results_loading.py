@@ -327,7 +327,7 @@ class LoadFidelity(TestCase):
         loaded = load_fidelity(path)
         self.assertEqual(list(loaded.placements["covered"]), [True, True, False])
         self.assertEqual(list(loaded.placements["crossing_bytes"]), [5, 7, 7])
-        self.assertEqual(loaded.graphs["interval_factor"][0], 1.125)
+        self.assertEqual(loaded.graphs["interval_high_ratio"][0], 1.125)
         frame = loaded.residuals
         self.assertEqual(len(frame), 8)
         self.assertEqual(list(frame["graph"].isna()), [False] * 4 + [True] * 4)

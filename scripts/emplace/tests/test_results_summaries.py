@@ -183,7 +183,7 @@ class SummariseFidelity(TestCase):
         code, out, _ = run("summarise", path)
         self.assertEqual(code, 0)
         measured = next(line for line in out.splitlines() if line.startswith("| g |"))
-        self.assertTrue(measured.endswith("| 12.5% | 50.00% | 100.00% |"), measured)
+        self.assertTrue(measured.endswith("| -12.5% .. +12.5% | 50.00% | 100.00% |"), measured)
         self.assertIn("v.h5: 1 placements", out)
         self.assertIn("| crossing bytes | +0.500 | 87.5% | -0.125 | 75.0% |", out)
         self.assertIn("| overlap | – | – | – | – |", out)

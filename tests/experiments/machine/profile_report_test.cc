@@ -90,14 +90,15 @@ TEST_CASE("a report tells how far off held-out placements are") {
   const std::string text = FormatProfileReport(table, {}, 1);
   CHECK(Contains(text, "held-out steps"));
   CHECK(Contains(text, "20.0 %"));  // 100 / 125 - 1
-  CHECK(Contains(text, "25.0 %"));
+  CHECK(Contains(text, "+25.0 % .. +25.0 %"));
   const auto json = ProfileReportJson(table, {}, 1);
   REQUIRE(json["held_out"].size() == 2);
   CHECK(json["held_out"][0]["graph"] == "g");
   CHECK(json["held_out"][0]["placements"] == 9);
   CHECK(json["held_out"][0]["mape"].get<double>() == doctest::Approx(0.2));
-  CHECK(json["held_out"][0]["interval_factor"].get<double>() == doctest::Approx(1.25));
-  CHECK(json["held_out"][1]["interval_factor"] == nullptr);
+  CHECK(json["held_out"][0]["low_ratio"].get<double>() == doctest::Approx(1.25));
+  CHECK(json["held_out"][0]["high_ratio"].get<double>() == doctest::Approx(1.25));
+  CHECK(json["held_out"][1]["high_ratio"] == nullptr);
   table.held_out.clear();
   CHECK(!Contains(FormatProfileReport(table, {}, 1), "held-out"));
 }

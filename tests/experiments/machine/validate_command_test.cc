@@ -52,8 +52,11 @@ void CheckIntervals(const ResultsReader& reader,
   CHECK(intervals["held_out"] == 17);
   CHECK(reader.Int(group, "held_out") == 17);
   CHECK(reader.Text(group, "interval_source") == "17 held-out placements of these rounds");
-  const double factor = reader.Double(group, "interval_factor");
-  CHECK(factor == intervals["factor"].get<double>());
+  const double low_ratio = reader.Double(group, "interval_low_ratio"),
+               high_ratio = reader.Double(group, "interval_high_ratio");
+  CHECK(low_ratio == intervals["low_ratio"].get<double>());
+  CHECK(high_ratio == intervals["high_ratio"].get<double>());
+  CHECK(low_ratio < high_ratio);
   CHECK(reader.Double(group, "coverage") == intervals["coverage"].get<double>());
   CHECK(reader.Int(group, "equal_pairs") + reader.Int(group, "distinct_pairs") == 12 * 11 / 2);
   const std::vector<TableColumn> steps = reader.Table(group + "/steps");
@@ -63,11 +66,11 @@ void CheckIntervals(const ResultsReader& reader,
              equal = ColumnOf<std::int64_t>(steps, "equal_to_best"),
              bytes = ColumnOf<std::int64_t>(steps, "crossing_bytes"),
              crossings = ColumnOf<std::int64_t>(steps, "crossings");
-  const double best = *std::min_element(simulated.begin(), simulated.end()) * factor;
+  const double best = double(*std::min_element(simulated.begin(), simulated.end())) * high_ratio;
   int covered = 0, equals = 0;
   for (size_t i = 0; i < simulated.size(); ++i) {
-    CHECK(low[i] * factor == doctest::Approx(double(simulated[i])));
-    CHECK(high[i] == doctest::Approx(double(simulated[i]) * factor));
+    CHECK(low[i] == doctest::Approx(double(simulated[i]) * low_ratio));
+    CHECK(high[i] == doctest::Approx(double(simulated[i]) * high_ratio));
     covered += low[i] <= measured[i] && measured[i] <= high[i];
     CHECK((equal[i] == 1) == (low[i] <= best));
     equals += static_cast<int>(equal[i]);

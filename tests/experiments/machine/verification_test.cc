@@ -148,8 +148,9 @@ TEST_CASE("intervals: in the table, in the figures, and why there are none") {
                  "interval         none: no placements were held out; expected at least 9"));
   CHECK(!Contains(FormatVerification(v), "90 % interval"));
 
-  v.interval = {{.level = 0.9, .held_out = 9, .factor = 1.125, .held_out_coverage = 0.75},
-                "9 held-out placements of these rounds"};
+  v.interval = {
+      {.level = 0.9, .held_out = 9, .low = 1 / 1.125, .high = 1.125, .held_out_coverage = 0.75},
+      "9 held-out placements of these rounds"};
   s = Summarize(v);
   REQUIRE(s.intervals.has_value());
   // [186.7, 236.3] holds 200; [231.1, 292.5] does not hold 325, and overlaps it.
@@ -161,19 +162,21 @@ TEST_CASE("intervals: in the table, in the figures, and why there are none") {
   CHECK(Contains(table, "90 % interval"));
   CHECK(Contains(table, "[187 ns .. 236 ns]"));
   const std::string summary = FormatSummary(s, v);
-  CHECK(Contains(summary,
-                 "interval         90 % of placements within a factor of 1.1250 of the simulated "
-                 "time, from 9 held-out placements of these rounds (of which it covers 75.0 %)"));
+  CHECK(Contains(
+      summary,
+      "interval         90 % of measured times are -11.1 % .. +12.5 % from simulated ones, "
+      "by 9 held-out placements of these rounds (of which it covers 75.0 %)"));
   CHECK(Contains(summary, "coverage         1 of 2 placements (50.0 %); 50.0 % of their single"));
   CHECK(Contains(summary, "called equal     1 of 1 pairs, whose intervals overlap; - of the 0 "));
 
-  v.interval.interval.factor = 1.0625;  // [197.6, 223.1] and [244.7, 276.3]
+  v.interval.interval.low = 1 / 1.0625;
+  v.interval.interval.high = 1.0625;  // [197.6, 223.1] and [244.7, 276.3]
   CHECK(!IsEqualToBest(v, v.placements[1]));
   CHECK(Contains(FormatSummary(Summarize(v), v), "called equal     0 of 1 pairs"));
   const GraphFidelity graph{v, Summarize(v), {}};
   const std::string markdown = FormatFidelityMarkdown(std::span(&graph, 1));
   CHECK(Contains(markdown, "| 90 % interval | covers | others in order |"));
-  CHECK(Contains(markdown, "| 6.2 % | 50.0 % | 100.0 % |"));
+  CHECK(Contains(markdown, "| -5.9 % .. +6.2 % | 50.0 % | 100.0 % |"));
 }
 
 TEST_CASE("residuals: with the traits of the simulated placements, graphs pooled") {

@@ -249,8 +249,8 @@ def summarise_fidelity(loaded: Fidelity) -> str:
         share = {key: "–" if pd.isna(row.get(key, np.nan)) else f"{row[key]:.2%}" for key in (
             "median_noise", "mape", "max_error", "bias", "pair_accuracy", "best_regret", "coverage",
             "distinct_accuracy")}
-        factor = row.get("interval_factor", np.nan)
-        interval = f"{factor - 1:.1%}" if np.isfinite(factor) else "–"
+        low, high = (row.get(f"interval_{end}_ratio", np.nan) for end in ("low", "high"))
+        interval = f"{low - 1:+.1%} .. {high - 1:+.1%}" if np.isfinite(high) else "–"
         tau = {key: "–" if pd.isna(row.get(key, np.nan)) else f"{row[key]:.3f}"
                for key in ("kendall_tau", "repeat_tau")}
         rows.append([row["graph"], str(row["placements"]), share["median_noise"], share["mape"],
