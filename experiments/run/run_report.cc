@@ -69,16 +69,10 @@ std::vector<TableRow> MakeRows(const Run& run) {
 
 namespace {
 
-bool IntervalApplies(const Run& run) {
-  return run.plan.simulator.semantics == Semantics::kStream &&
-         run.plan.objective == Objective::kStepTime && !run.problem.contracted &&
-         run.problem.interval.interval.is_bounded();
-}
-
 // The interval of the best, and whose best are equal to it within theirs; empty if there is none.
 std::string IntervalText(const Run& run, const TableRow& row, Nanos best) {
-  const StepInterval& step = run.problem.interval;
-  if (!IntervalApplies(run)) return "";
+  const StepInterval step = IntervalOfRun(run.plan, run.problem);
+  if (!step.interval.is_bounded()) return "";
   const TimeInterval ends = step.interval.Around(static_cast<double>(best));
   std::vector<std::string> equal;
   for (const TableRow& other : MakeRows(run)) {
@@ -139,12 +133,13 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
       rows, [&](const TableRow& row) { return IsOptimal(run.bounds.proven, row.least); });
   json["single_gpu_ns"] = nullptr;
   if (run.scale.single_gpu) json["single_gpu_ns"] = *run.scale.single_gpu;
+  const StepInterval step = IntervalOfRun(run.plan, run.problem);
   json["interval_low_ratio"] = json["interval_high_ratio"] = nullptr;
-  if (IntervalApplies(run)) {
-    json["interval_low_ratio"] = run.problem.interval.interval.low;
-    json["interval_high_ratio"] = run.problem.interval.interval.high;
+  if (step.interval.is_bounded()) {
+    json["interval_low_ratio"] = step.interval.low;
+    json["interval_high_ratio"] = step.interval.high;
   }
-  json["interval_source"] = run.problem.interval.source;
+  json["interval_source"] = step.source;
   json["steps_per_measurement"] = run.plan.config.steps_per_measurement;
   json["agents"] =
       nlohmann::ordered_json::parse(FormatTableJson(rows, run.scale, run.problem.exact->cluster()));

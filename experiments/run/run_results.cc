@@ -84,6 +84,12 @@ void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTab
   file.WriteTable(dataset, columns);
 }
 
+StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem) {
+  const bool applies = plan.simulator.semantics == Semantics::kStream &&
+                       plan.objective == Objective::kStepTime && !problem.contracted;
+  return applies ? problem.interval : StepInterval{{}, "not in stream semantics op by op"};
+}
+
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,
                     const LoadedProblem& problem,
@@ -116,6 +122,12 @@ void WriteRunHeader(ResultsFile& file,
   WriteBound(file, bounds.proven, std::nullopt);
   file.SetAttribute("/problem", "critical_path_ns", bounds.simple.critical_path);
   file.SetAttribute("/problem", "work_ns", bounds.simple.work);
+  if (const StepInterval step = IntervalOfRun(plan, problem); step.interval.is_bounded()) {
+    file.SetAttribute("/problem", "interval_level", step.interval.level);
+    file.SetAttribute("/problem", "interval_low_ratio", step.interval.low);
+    file.SetAttribute("/problem", "interval_high_ratio", step.interval.high);
+    file.SetAttribute("/problem", "interval_source", step.source);
+  }
   std::vector<std::string> ops;
   for (const Op& op : exact.graph().ops()) ops.push_back(op.name);
   file.WriteStrings("/problem/op_names", ops);

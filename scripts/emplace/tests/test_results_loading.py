@@ -37,6 +37,16 @@ class Yaml(unittest.TestCase):
 
 class LoadRuns(TestCase):
 
+    def test_interval_of_the_best(self) -> None:
+        path = write_run(self.path("r.h5"), [{"agent": "climb", "best": [4.0, 2.0]}, {"agent": "never", "best": [NAN]}])
+        self.assertTrue(load_runs(path).runs["interval_high_ns"].isna().all())
+        with h5py.File(path, "a") as file:
+            file["problem"].attrs.update(interval_low_ratio=0.75, interval_high_ratio=1.5)
+        runs = load_runs(path).runs
+        np.testing.assert_allclose(runs["interval_low_ns"], 0.75 * runs["best_step_time_ns"])
+        np.testing.assert_allclose(runs["interval_high_ns"], 1.5 * runs["best_step_time_ns"])
+        self.assertEqual(int(runs["interval_high_ns"].isna().sum()), 1)
+
     def test_frames_of_one_file(self) -> None:
         path = write_run(self.path("r.h5"), [
             {"agent": "climb", "best": [NAN, 2.0], "updates": {"loss": [1.0, 0.5]}},

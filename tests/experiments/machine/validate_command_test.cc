@@ -1,6 +1,7 @@
 // `emplace validate`: the whole protocol on a small graph, its files, and what it refuses.
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -191,6 +192,47 @@ TEST_CASE("no tested placement is one of the calibration's") {
   for (const auto& placement : reader.IntMatrix("/validation/perceptron/placement")) {
     CHECK(std::set(placement.begin(), placement.end()).size() == 2);
   }
+}
+
+TEST_CASE("too few held-out placements: no intervals, and why") {
+  if (!HasTwoCores()) {
+    MESSAGE("skipped: one core has no two placements");
+    return;
+  }
+  const MeasuredMachine machine;  // four placements
+  REQUIRE(machine.profile.exit_code == 0);
+  const auto validate = [&](const std::string& calibrate) {
+    const ProcessResult result = machine.Run(With(kShort,
+                                                  {"--graph",
+                                                   "g.json",
+                                                   "--costs",
+                                                   "./costs.json",
+                                                   "--cluster",
+                                                   "costs.cluster.yaml",
+                                                   "--calibrate",
+                                                   calibrate,
+                                                   "-o",
+                                                   "v.h5",
+                                                   "--json",
+                                                   "v.json"}));
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    return result.out;
+  };
+  CHECK(
+      Contains(validate("8"), "none: 8 held-out placements of these rounds; expected at least 9"));
+  const std::string taken = validate("0");
+  CHECK(Contains(taken, "none: 4 held-out placements of perceptron; expected at least 9"));
+  CHECK(!Contains(taken, "called equal"));
+  CHECK(nlohmann::json::parse(ReadText(machine.folder / "v.json"))["graphs"][0]["intervals"] ==
+        nullptr);
+  const ResultsReader reader(machine.folder / "v.h5");
+  const std::string group = "/validation/perceptron";
+  CHECK(reader.Int(group, "held_out") == 4);
+  CHECK(std::isinf(reader.Double(group, "interval_high_ratio")));
+  CHECK(reader.Double(group, "interval_low_ratio") == 0);
+  CHECK(!reader.HasAttribute(group, "coverage"));
+  CHECK(std::isinf(Column(reader.Table(group + "/steps"), "interval_high_ns")[0]));
 }
 
 TEST_CASE("without costs the machine is profiled first; JSON on stdout") {

@@ -147,6 +147,7 @@ TEST_CASE("intervals come from the held-out placements of the profile") {
   const ProcessResult search = machine.Search("r.h5");
   REQUIRE(search.exit_code == 0);
   CHECK(Contains(search.out, "interval ["));
+  const auto json = nlohmann::json::parse(machine.Search("j.h5", {"--json"}).out);
   CHECK(Contains(search.out, "90 % of measured steps, from 12 held-out placements of perceptron"));
   const ProcessResult verify = machine.Run({"verify", "r.h5", "--rounds", "3", "--quiet"});
   REQUIRE(verify.exit_code == 0);
@@ -163,6 +164,14 @@ TEST_CASE("intervals come from the held-out placements of the profile") {
   const double low = reader.Double("/verification", "interval_low_ratio"),
                high = reader.Double("/verification", "interval_high_ratio");
   CHECK(low < high);
+  CHECK(reader.Double("/problem", "interval_low_ratio") == low);
+  CHECK(reader.Double("/problem", "interval_high_ratio") == high);
+  CHECK(reader.Text("/problem", "interval_source") == "12 held-out placements of perceptron");
+  CHECK(json["interval_low_ratio"].get<double>() == low);
+  CHECK(json["interval_high_ratio"].get<double>() == high);
+  // Not known of other semantics.
+  REQUIRE(machine.Search("q.h5", {"--set", "semantics=queue"}).exit_code == 0);
+  CHECK(!ResultsReader(machine.folder / "q.h5").HasAttribute("/problem", "interval_level"));
   CHECK(std::sqrt(low * high) > least);
   CHECK(std::sqrt(low * high) < most);
 }

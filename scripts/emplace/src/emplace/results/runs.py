@@ -14,6 +14,7 @@ from .files import Path, ResultsError, as_paths, flat_config, open_results, plai
 PROBLEM = ("graph", "cluster", "semantics", "objective")
 SAME_PROBLEM = ("graph", "cluster", "semantics", "priority", "count_gaps", "objective", "contracted",
                 "critical_path_ns", "work_ns")
+INTERVAL = {"interval_low_ns": "interval_low_ratio", "interval_high_ns": "interval_high_ratio"}
 PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
 # Keys of a run config that have columns of their own, or on which no result depends.
 NOT_CONFIG = ("agents", "seeds", "jobs", "output", "split")
@@ -32,7 +33,8 @@ class Runs:
                  search (label and seed, as its group in the file), seed, uses_seed; status:
                  "finished", "budget" (used up), "stopped" (a checkpoint: going on, or to be
                  resumed), "failed" with error; best_step_time_ns (NaN: nothing evaluated fits),
-                 feasible, best_evaluation; evaluations, steps, seconds (of search),
+                 feasible, best_evaluation; interval_low_ns, interval_high_ns (in which a measurement of
+                 it is to lie; NaN where the costs do not tell); evaluations, steps, seconds (of search),
                  hardware_seconds (what measuring would have taken); peak_bytes and
                  deficit_bytes.DEVICE of the best placement; version, commit, host, cpu, gpus, date;
                  config.KEY of the run config and setting.KEY of the agent (NaN where it has no
@@ -84,6 +86,8 @@ def load_runs(paths: Path | Sequence[Path], *, evaluations: str = "all") -> Runs
         raise ResultsError(f"{', '.join(sources)}: there is no run yet")
     runs = with_bounds(pd.DataFrame(rows)).drop(columns=["devices", "same_problem"])
     runs.insert(1, "problem", name_problems(runs))
+    for column in INTERVAL:  # so far ratios
+        runs[column] *= runs["best_step_time_ns"]
     curves = concat(tried, ["run", "evaluation", "feasible"]).drop(columns="index", errors="ignore")
     curves["feasible"] = curves["feasible"].astype(bool)
     return Runs(runs, curves, concat(updates, ["run", "update"]), tuple(not_run))
@@ -110,6 +114,7 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
         "split": str(keys.get("split", "")),
         **{key: plain(problem[key]) for key in (*PROBLEM, "bound_ns")},
         "bound_method": bound_method(problem),
+        **{column: float(problem.get(ratio, np.nan)) for column, ratio in INTERVAL.items()},
         "same_problem": (
             *(plain(config[name]) for name in ("graph_path", "cluster_path", "costs_path") if name in config),
             *(plain(problem[name]) for name in SAME_PROBLEM if name in problem),
