@@ -128,7 +128,7 @@ void InSituTimings::Add(const InSituTimings& other) {
   for (const auto& [key, samples] : other.ops_) {
     OpSamples& own = ops_[key];
     if (own.timings.empty()) own.op = samples.op;
-    append(own.timings, samples.timings);
+    for (const auto& [cold, timings] : samples.timings) append(own.timings[cold], timings);
   }
   for (const auto& [name, channel] : other.copies_) {
     ChannelSamples& own = copies_[name];

@@ -212,6 +212,8 @@ TEST_CASE("cold reads: none where too few ops tell, or they are no slower") {
       {.kind = {.name = "d1", .cold_read = Bandwidth{1, 1}}});  // of an earlier profile
   same.WriteColdReads(other);
   CHECK_FALSE(other.Find("d1")->kind.cold_read);
+}
+
 TEST_CASE("collections added up are one collection") {
   Rng rng(1);
   InSituFixture f;
