@@ -215,6 +215,7 @@ def simulate(graph, cluster, placement, semantics, count_gaps=False, priority=No
             for k, channel in enumerate(channels)
         },
         "bound_ns": bound_range(graph, step),
+        "interval_ns": None,  # without measured costs
     }
     trace = {
         f"op {v}": (devices[d]["name"], line.slot[v], line.start[v], line.finish[v] - line.start[v])
