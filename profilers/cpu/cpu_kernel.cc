@@ -53,6 +53,7 @@ cpu::Factory* FactoryOf(KernelKind kind) {
       return &cpu::MakeSelect;
     case KernelKind::kGroupNormForward:
     case KernelKind::kGroupNormBackward:
+    case KernelKind::kGatherPlaces:
     case KernelKind::kAttentionForward:
     case KernelKind::kAttentionBackward:
       break;  // composed

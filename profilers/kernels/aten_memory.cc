@@ -1,5 +1,7 @@
 // PyTorch's copies, slices, indexing, constants and random numbers.
 
+#include <utility>
+
 #include "profilers/kernels/op_reader.h"
 #include "profilers/kernels/shared_rules.h"
 
@@ -18,9 +20,27 @@ void Bernoulli(OpReader& r) {
   r.EmitElementwise(Function::kFloor, {out}, out);
 }
 
+// Indices as one vector with the rows they are of; where no stride joins them (positions that all
+// samples share), a pair per index of the first axis.
+std::vector<std::pair<Argument, Argument>> WithRows(const Argument& indices, const Argument& rows) {
+  const std::vector<int64_t>& shape = indices.view.shape;
+  if (TryReshape(indices.view, {indices.view.num_elements()}).has_value()) {
+    return {{AsVector(indices), AsRows(rows)}};
+  }
+  Require(shape[0] == rows.view.shape[0], "rows of other indices");
+  std::vector<std::pair<Argument, Argument>> pairs;
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    pairs.emplace_back(AsVector(With(indices, Select(indices.view, 0, i))),
+                       AsRows(With(rows, Select(rows.view, 0, i))));
+  }
+  return pairs;
+}
+
 // embedding(table, indices)
 void Embedding(OpReader& r) {
-  r.Emit(KernelKind::kGather, {r.In(0), AsVector(r.In(1))}, {AsRows(r.Out(0))});
+  for (const auto& [indices, rows] : WithRows(r.In(1), r.Out(0))) {
+    r.Emit(KernelKind::kGather, {r.In(0), indices}, {rows});
+  }
 }
 
 // embedding_dense_backward(dy, indices)
@@ -29,7 +49,10 @@ void EmbeddingBackward(OpReader& r) {
   KernelParams params;
   params.alpha = 1;
   params.zero_output = true;
-  r.Emit(KernelKind::kScatterAdd, {AsRows(r.In(0)), AsVector(r.In(1))}, {AsRows(r.Out(0))}, params);
+  for (const auto& [indices, rows] : WithRows(r.In(1), r.In(0))) {
+    r.Emit(KernelKind::kScatterAdd, {rows, indices}, {AsRows(r.Out(0))}, params);
+    params.zero_output = false;  // the next ones add to it
+  }
   const int64_t padding = r.attributes().Int("padding_idx", -1);
   if (padding < 0) return;
   const Argument table = r.Out(0);  // the row of the padding has no gradient
@@ -211,8 +234,13 @@ Argument PickedRows(const Argument& rows, const Argument& indices) {
   return With(rows, Reshape(rows.view, {n, rows.view.num_elements() / n}));
 }
 
-// index(x, indices) of the first axis
+// index(x, indices) of the first axis, or of both axes of a matrix
 void Index(OpReader& r) {
+  const Argument out = r.Out(0);
+  if (r.num_inputs() == 3 && Rank(r.In(0)) == 2) {
+    return r.Emit(
+        KernelKind::kGatherPlaces, {r.In(0), Spread(r.In(1), out), Spread(r.In(2), out)}, {out});
+  }
   Require(r.num_inputs() == 2 && r.In(1).view.dtype != DType::kBool, "indices of several axes");
   Require(r.In(0).view.shape[0] > 0 && Rank(r.Out(0)) == Rank(r.In(0)) + Rank(r.In(1)) - 1 &&
               r.In(1).view.num_elements() > 0,

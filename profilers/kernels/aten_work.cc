@@ -27,19 +27,20 @@ void Mm(OpReader& r) {
   r.Emit(KernelKind::kMatmul, {Batched(r.In(0)), Batched(r.In(1))}, {Batched(r.Out(0))});
 }
 
-// addmm(bias, a, b)
+// addmm(bias, a, b), baddbmm(bias, a, b): beta bias + alpha a b
 void Addmm(OpReader& r) {
-  Require(r.attributes().Number("beta", 1) == 1 && r.attributes().Number("alpha", 1) == 1,
-          "a scaled product");
+  const double beta = r.attributes().Number("beta", 1), alpha = r.attributes().Number("alpha", 1);
   const Argument out = Batched(r.Out(0));
   const Argument bias = With(r.In(0), Broadcast(r.In(0).view, out.view.shape));
   const std::vector<Argument> factors{Batched(r.In(1)), Batched(r.In(2))};
-  if (bias.view.strides[0] == 0 && bias.view.strides[1] == 0) {
+  if (beta == 1 && alpha == 1 && bias.view.strides[0] == 0 && bias.view.strides[1] == 0) {
     r.Emit(KernelKind::kMatmul, {factors[0], factors[1], bias}, {out});
     return;
   }
+  Require(beta == 1 || beta == 0, "a scaled bias");
   r.Emit(KernelKind::kMatmul, factors, {out});
-  r.EmitElementwise(Function::kAdd, {out, bias}, out);
+  if (alpha != 1) r.EmitElementwise(Function::kMul, {out}, out, alpha);
+  if (beta == 1) r.EmitElementwise(Function::kAdd, {out, bias}, out);
 }
 
 // [n, c, w] as the image [n, c, 1, w] of height 1; [n, c, h, w] as it is.
@@ -150,6 +151,28 @@ void AvgPoolBackward(OpReader& r) {
   KernelParams params;
   params.window = PoolWindow(r, r.Out(0), r.In(0), true);
   r.Emit(KernelKind::kAvgPoolBackward, {r.In(0)}, {r.Out(0)}, params);
+}
+
+// Windows that part the image evenly, as adaptive pooling takes them where sizes allow it.
+KernelParams EvenWindows(const Argument& image, const Argument& windows) {
+  Require(Rank(image) == 4 && Rank(windows) == 4, "an adaptive pooling that is not over [h, w]");
+  KernelParams params;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t size = image.view.shape[2 + i], count = windows.view.shape[2 + i];
+    Require(count > 0 && size % count == 0, "an adaptive pooling of uneven windows");
+    params.window.size[i] = params.window.stride[i] = size / count;
+  }
+  return params;
+}
+
+// _adaptive_avg_pool2d(x)
+void AdaptiveAvgPool(OpReader& r) {
+  r.Emit(KernelKind::kAvgPoolForward, {r.In(0)}, {r.Out(0)}, EvenWindows(r.In(0), r.Out(0)));
+}
+
+// _adaptive_avg_pool2d_backward(dy, x)
+void AdaptiveAvgPoolBackward(OpReader& r) {
+  r.Emit(KernelKind::kAvgPoolBackward, {r.In(0)}, {r.Out(0)}, EvenWindows(r.Out(0), r.In(0)));
 }
 
 // max_pool2d_with_indices(x) -> y, indices
@@ -267,6 +290,8 @@ void Reduction(OpReader& r) {
 }
 
 constexpr WorkRule kRules[] = {
+    {"_adaptive_avg_pool2d", AdaptiveAvgPool},
+    {"_adaptive_avg_pool2d_backward", AdaptiveAvgPoolBackward},
     {"_log_softmax", Softmax<KernelKind::kLogSoftmax>},
     {"_log_softmax_backward_data", Softmax<KernelKind::kLogSoftmaxBackward>},
     {"_safe_softmax", Softmax<KernelKind::kSoftmax>},
@@ -276,6 +301,7 @@ constexpr WorkRule kRules[] = {
     {"amax", Reduction<Function::kMax>},
     {"avg_pool2d", AvgPool},
     {"avg_pool2d_backward", AvgPoolBackward},
+    {"baddbmm", Addmm},
     {"bmm", Mm},
     {"convolution", Convolution},
     {"convolution_backward", ConvolutionBackward},

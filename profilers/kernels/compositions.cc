@@ -56,7 +56,7 @@ class Parts {
   Argument Reshaped(const Argument& argument, const Shape& shape) {
     std::optional<TensorView> view = TryReshape(argument.view, shape);
     if (view) return With(argument, *view);
-    const Argument copy = Temporary(argument.view.shape);
+    const Argument copy = Temporary(argument.view.shape, argument.view.dtype);
     Emit(KernelKind::kCopy, {argument}, {copy});
     return With(copy, Reshape(copy.view, shape));
   }
@@ -152,6 +152,25 @@ Scores EmitScores(Parts& parts,
 }
 
 }  // namespace
+
+Composition GatherPlaces(const KernelCall& call) {
+  Parts parts(call);
+  const Argument &table = call.inputs[0], &y = call.outputs[0];
+  const int64_t u = table.view.shape[0], v = table.view.shape[1];
+  const int64_t count = y.view.num_elements();
+  const Argument places = parts.Temporary(y.view.shape, DType::kI64);
+  const Argument values = parts.Temporary({count, 1}, y.view.dtype);
+  const auto function = [&](Function f, std::vector<Argument> inputs, double alpha = 0) {
+    parts.EmitFunction(KernelKind::kElementwise, f, std::move(inputs), places, alpha);
+  };
+  function(Function::kMul, {call.inputs[1]}, static_cast<double>(v));
+  function(Function::kAdd, {places, call.inputs[2]});
+  parts.Emit(KernelKind::kGather,
+             {parts.Reshaped(table, {u * v, 1}), With(places, Reshape(places.view, {count}))},
+             {values});
+  parts.Emit(KernelKind::kCopy, {With(values, Reshape(values.view, y.view.shape))}, {y});
+  return parts.Take();
+}
 
 Composition GroupNormForward(const KernelCall& call) {
   Parts parts(call);

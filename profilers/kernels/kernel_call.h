@@ -88,6 +88,7 @@ enum class KernelKind : std::uint8_t {
   kReduce,
   kCumulativeSum,
   kGather,
+  kGatherPlaces,
   kScatterAdd,
   kCopy,
   kMomentum,

@@ -50,7 +50,7 @@ struct Composition {
 using Composer = Composition(const KernelCall& call);
 /// In compositions.cc.
 namespace compositions {
-Composer GroupNormForward, GroupNormBackward, AttentionForward, AttentionBackward;
+Composer GatherPlaces, GroupNormForward, GroupNormBackward, AttentionForward, AttentionBackward;
 }  // namespace compositions
 
 struct KernelDescription {
@@ -164,6 +164,9 @@ inline constexpr KernelDescription kKernelTable[] = {
     {KernelKind::kCumulativeSum, "cumulative_sum", "x:any[rw]", "y:any[rw]", "", "",
      call_rules::SumOfNumbers},
     {KernelKind::kGather, "gather", "table:same[vw] indices:index[n]", "y:same[nw]"},
+    // y = table[rows, columns], element by element: place rows V + columns, modulo U V
+    {KernelKind::kGatherPlaces, "gather_places", "table:same[uv] rows:i64[*] columns:i64[*]",
+     "y:same[*]", "", "", nullptr, compositions::GatherPlaces},
     // table += alpha * rows, zeroed before if zero_output
     {KernelKind::kScatterAdd, "scatter_add", "rows[nw] indices:index[n]", "table[vw]",
      "alpha zero_output"},

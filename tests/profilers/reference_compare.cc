@@ -188,6 +188,7 @@ double Tolerance(const KernelCall& call) {
     case KernelKind::kCopy:
     case KernelKind::kFill:
     case KernelKind::kGather:
+    case KernelKind::kGatherPlaces:
     case KernelKind::kSelect:
     case KernelKind::kMaxPoolForward:
       return 1e-7;  // nothing is computed; a scalar may be rounded

@@ -192,6 +192,14 @@ class Reference {
         return Reduce();
       case KernelKind::kGather:
         return Gather();
+      case KernelKind::kGatherPlaces: {
+        const auto &table = in_[0].values, &rows = in_[1].values, &columns = in_[2].values;
+        for (size_t i = 0; i < out_[0].values.size(); ++i) {
+          const double place = rows[i] * static_cast<double>(in_[0].shape[1]) + columns[i];
+          out_[0].values[i] = table[Modulo(place, static_cast<int64_t>(table.size()))];
+        }
+        return;
+      }
       case KernelKind::kScatterAdd:
         return ScatterAdd();
       case KernelKind::kMomentum:

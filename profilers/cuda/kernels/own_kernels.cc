@@ -509,6 +509,7 @@ Kernel Prepare(const KernelCall& call) {
       break;
     case KernelKind::kGroupNormForward:
     case KernelKind::kGroupNormBackward:
+    case KernelKind::kGatherPlaces:
     case KernelKind::kAttentionForward:
     case KernelKind::kAttentionBackward:
       break;  // not here

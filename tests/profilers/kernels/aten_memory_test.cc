@@ -88,6 +88,35 @@ TEST_CASE("rows picked and added along any axis") {
   CheckNear(graph.Read(gradient), {0, 0, 0, 0, 2, 20, 200, 2000});
 }
 
+TEST_CASE("elements picked by row and column, which broadcast") {
+  TinyGraph graph;
+  const int x = graph.Input({2, 3}, {1, 2, 3, 4, 5, 6});
+  const int rows = graph.Input({2, 1}, {1, 0}, DType::kI64);
+  const int columns = graph.Input({1, 3}, {2, 0, 1}, DType::kI64);
+  const int picked = graph.AddOp("aten.index", "", {x, rows, columns}, {{.shape = {2, 3}}})[0];
+  graph.Run();
+  CheckNear(graph.Read(picked), {6, 4, 5, 3, 1, 2});
+}
+
+TEST_CASE("embeddings of positions that all samples share") {
+  TinyGraph graph;
+  const int table = graph.Input({3, 1}, {10, 20, 30});
+  const int i = graph.Input({1, 2}, {2, 0}, DType::kI64);
+  const int shared = graph.AddOp("aten.expand",
+                                 R"({"size": [2, 2]})",
+                                 {i},
+                                 {{.shape = {2, 2}, .dtype = DType::kI64, .alias_of = i}})[0];
+  const int y = graph.AddOp("aten.embedding", "", {table, shared}, {{.shape = {2, 2, 1}}})[0];
+  const int dy = graph.Input({2, 2, 1}, {1, 2, 3, 4});
+  const int dtable = graph.AddOp("aten.embedding_dense_backward",
+                                 R"({"num_weights": 3, "padding_idx": -1})",
+                                 {dy, shared},
+                                 {{.shape = {3, 1}}})[0];
+  graph.Run();
+  CheckNear(graph.Read(y), {30, 10, 30, 10});
+  CheckNear(graph.Read(dtable), {2 + 4, 0, 1 + 3});
+}
+
 TEST_CASE("bernoulli: zeros and ones, as many as its probability says") {
   const MemoryValues drawn =
       RunOp("aten.bernoulli.p", R"({"p": 0.8})", {{{10000}, MemoryValues(10000)}}, {{10000}})[0];

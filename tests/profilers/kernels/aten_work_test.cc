@@ -39,6 +39,27 @@ TEST_CASE("products with transposed operands and biases") {
   CheckNear(graph.Read(b), {2, 4, 6});
 }
 
+TEST_CASE("scaled products, and a bias left out") {
+  const TinyGraph::Shape one{1, 1, 1};
+  const auto product = [&](const std::string& attributes) {
+    return RunOp("aten.baddbmm", attributes, {{one, {5}}, {one, {2}}, {one, {3}}}, {one})[0];
+  };
+  CheckNear(product(""), {11});
+  CheckNear(product(R"({"alpha": 0.5})"), {8});
+  CheckNear(product(R"({"beta": 0, "alpha": 0.5})"), {3});
+}
+
+TEST_CASE("adaptive pooling that parts the image evenly") {
+  const Values x{1, 2, 3, 4, 5, 6, 7, 8};
+  CheckNear(RunOp("aten._adaptive_avg_pool2d", "", {{{1, 1, 2, 4}, x}}, {{1, 1, 1, 2}})[0],
+            {(1 + 2 + 5 + 6) / 4.0, (3 + 4 + 7 + 8) / 4.0});
+  CheckNear(RunOp("aten._adaptive_avg_pool2d_backward",
+                  "",
+                  {{{1, 1, 1, 2}, {4, 8}}, {{1, 1, 2, 4}, x}},
+                  {{1, 1, 2, 4}})[0],
+            {1, 1, 2, 2, 1, 1, 2, 2});
+}
+
 TEST_CASE("convolution_backward: adjoint to convolution, with groups, padding, dilation, masks") {
   Rng rng(5);
   for (int trial = 0; trial < 20; ++trial) {

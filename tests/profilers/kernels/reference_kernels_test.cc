@@ -33,7 +33,10 @@ TEST_CASE("samples cover every kind, are the same for a seed, and agree with the
     void* const storage = (output.is_output ? actual.outputs() : actual.inputs())[output.index];
     std::vector<double> values = ReadElements(output.view, storage);
     double& value = values[UniformInt(rng, static_cast<int>(values.size()))];
-    value = value == 0 ? 1 : value == 1 ? 0 : std::isfinite(value) ? 1.5 * value + 1 : 0;
+    value = value == 0             ? 1
+            : value == 1           ? 0
+            : std::isfinite(value) ? value + 1 + std::abs(value)
+                                   : 0;
     WriteElements(output.view, values, storage);
     CHECK_NE(CompareOutputs(sample.call, before, expected, actual), "");
   }
