@@ -234,7 +234,8 @@ Argument PickedRows(const Argument& rows, const Argument& indices) {
   return With(rows, Reshape(rows.view, {n, rows.view.num_elements() / n}));
 }
 
-// index(x, indices) of the first axis, or of both axes of a matrix
+// index(x, indices) of the first axis, or of both axes of a matrix. The graph does not say which
+// axes are indexed: what fits the first is taken to be of it
 void Index(OpReader& r) {
   const Argument out = r.Out(0);
   if (r.num_inputs() == 3 && Rank(r.In(0)) == 2) {
