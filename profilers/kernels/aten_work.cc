@@ -200,7 +200,8 @@ Argument AlongDim(const Argument& argument, int dim) {
   return AsRows(With(argument, Permute(argument.view, order)));
 }
 
-// (x) or (dy, y). Where axes on both sides of the softmax's cannot be joined to rows (classes of
+// (x) or (dy, y). _safe_softmax is the same but for rows of -inf alone, of which it makes zeros and
+// this does not. Where axes on both sides of the softmax's cannot be joined to rows (classes of
 // pixels), a call per index of those before it
 template <KernelKind kKind>
 void Softmax(OpReader& r) {

@@ -152,7 +152,8 @@ inline constexpr KernelDescription kKernelTable[] = {
     // y = mask ? x / (1 - alpha) : 0, mask random as kRandomUniform; alpha: probability of a zero
     {KernelKind::kDropoutForward, "dropout_forward", "x[*]", "y[*] mask:bool[*]", "alpha", "",
      call_rules::DropoutProbability},
-    {KernelKind::kDropoutBackward, "dropout_backward", "dy[*] mask:bool[*]", "dx[*]", "alpha"},  // dx = dy * mask * alpha
+    // dx = dy * mask * alpha
+    {KernelKind::kDropoutBackward, "dropout_backward", "dy[*] mask:bool[*]", "dx[*]", "alpha"},
     // Uniform in [0, 1), a function of the element's position: the same in every step
     {KernelKind::kRandomUniform, "random_uniform", "", "y"},
     {KernelKind::kFill, "fill", "", "y:any", "alpha"},  // alpha everywhere
