@@ -61,6 +61,15 @@ class Parts {
     return With(copy, Reshape(copy.view, shape));
   }
 
+  // `output` itself if it can be seen as `shape`, else a temporary to be copied there.
+  Argument OutputOrTemporary(const Argument& output, const Shape& shape) {
+    return TryReshape(output.view, shape) ? output : Temporary(output.view.shape);
+  }
+  void EmitCopyUnlessSame(const Argument& from, const Argument& to) {
+    const bool is_same = from.is_output == to.is_output && from.index == to.index;
+    if (!is_same) Emit(KernelKind::kCopy, {from}, {to});
+  }
+
   // [b, h, m, d] as matrices [b h, m, d].
   Argument Matrices(const Argument& argument) {
     const Shape& shape = argument.view.shape;
@@ -177,17 +186,17 @@ Composition GroupNormForward(const KernelCall& call) {
   const Groups groups(call.inputs[0], call.outputs[1]);
   const int64_t width = groups.rows()[2];
   const Argument x = parts.Reshaped(call.inputs[0], groups.rows());
+  const Argument& y = call.outputs[0];
   const Argument ones = parts.Temporary({width}), zeros = parts.Temporary({width}),
-                 z = parts.Temporary(groups.shape());
+                 z = parts.OutputOrTemporary(y, groups.rows());
   parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, ones, 1);
   parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, zeros, 0);
   parts.Emit(KernelKind::kLayerNormForward,
              {x, ones, zeros},
              {With(z, Reshape(z.view, groups.rows())), call.outputs[1], call.outputs[2]},
              call.params);
-  const Argument& y = call.outputs[0];
   if (call.inputs.size() == 1) {
-    parts.Emit(KernelKind::kCopy, {z}, {y});
+    parts.EmitCopyUnlessSame(z, y);
     return parts.Take();
   }
   parts.EmitFunction(
@@ -211,14 +220,15 @@ Composition GroupNormBackward(const KernelCall& call) {
     gradient = parts.Temporary(groups.shape());
     function(Function::kMul, {dy, groups.PerChannel(call.inputs[4])}, gradient);
   }
-  const Argument ones = parts.Temporary({width}), dx = parts.Temporary(groups.shape());
+  const Argument ones = parts.Temporary({width}),
+                 dx = parts.OutputOrTemporary(call.outputs[0], groups.rows());
   parts.EmitFunction(KernelKind::kFill, Function::kNone, {}, ones, 1);
   parts.Emit(KernelKind::kLayerNormBackward,
              {parts.Reshaped(gradient, groups.rows()), x, mean, inverse_std, ones},
              {With(dx, Reshape(dx.view, groups.rows())),
               parts.Temporary({width}),    // its gradients of scale
               parts.Temporary({width})});  // and offset are not those of channels
-  parts.Emit(KernelKind::kCopy, {dx}, {call.outputs[0]});
+  parts.EmitCopyUnlessSame(dx, call.outputs[0]);
   if (call.outputs.size() == 1) return parts.Take();
   const Argument z = parts.Temporary(groups.shape());
   const Argument z_rows = With(z, Reshape(z.view, groups.rows()));
