@@ -9,12 +9,12 @@
 namespace emplace::testing {
 namespace {
 
-using Words = TinyGraph::Values;
+using AttentionValues = TinyGraph::Values;
 
 TEST_CASE("attention of two words, with a mask, and causal") {
   // q k^T = [1 2; 3 6] with scale 1; v = 10, 20.
   const TinyGraph::Shape one{1, 1, 2, 1};
-  const Words q{1, 3}, k{1, 2}, v{10, 20};
+  const AttentionValues q{1, 3}, k{1, 2}, v{10, 20};
   const auto softmax = [](double a, double b) { return std::exp(a) / (std::exp(a) + std::exp(b)); };
   const double first = softmax(1, 2), second = softmax(3, 6);
   const std::string kind = "aten._scaled_dot_product_flash_attention_for_cpu";
@@ -46,12 +46,14 @@ TEST_CASE("gradients of attention by finite differences") {
   Rng rng(8);
   const TinyGraph::Shape of_q{2, 1, 3, 2}, of_k{2, 1, 4, 2}, of_v{2, 1, 4, 3}, of_y{2, 1, 3, 3},
       sums{2, 1, 3}, of_mask{2, 1, 3, 4};
-  const Words q = RandomValues(of_q, rng), k = RandomValues(of_k, rng), v = RandomValues(of_v, rng),
-              dy = RandomValues(of_y, rng), mask = RandomValues(of_mask, rng);
+  const AttentionValues q = RandomValues(of_q, rng), k = RandomValues(of_k, rng),
+                        v = RandomValues(of_v, rng), dy = RandomValues(of_y, rng),
+                        mask = RandomValues(of_mask, rng);
   const std::string kind = "aten._scaled_dot_product_flash_attention_for_cpu";
-  const auto forward = [&](const Words& a, const Words& b, const Words& c) {
-    return RunOp(kind, "", {{of_q, a}, {of_k, b}, {of_v, c}, {of_mask, mask}}, {of_y, sums})[0];
-  };
+  const auto forward =
+      [&](const AttentionValues& a, const AttentionValues& b, const AttentionValues& c) {
+        return RunOp(kind, "", {{of_q, a}, {of_k, b}, {of_v, c}, {of_mask, mask}}, {of_y, sums})[0];
+      };
   const auto gradients = RunOp(kind + "_backward",
                                R"({"dropout_p": 0.0, "is_causal": false})",
                                {{of_y, dy},
@@ -59,17 +61,17 @@ TEST_CASE("gradients of attention by finite differences") {
                                 {of_k, k},
                                 {of_v, v},
                                 {of_y, forward(q, k, v)},
-                                {sums, Words(6)},
+                                {sums, AttentionValues(6)},
                                 {of_mask, mask}},
                                {of_q, of_k, of_v});
   const double h = 1.0 / 64;
-  const Words* const inputs[] = {&q, &k, &v};
+  const AttentionValues* const inputs[] = {&q, &k, &v};
   for (int which = 0; which < 3; ++which) {
     CAPTURE(which);
-    Words expected;
+    AttentionValues expected;
     for (size_t i = 0; i < inputs[which]->size(); ++i) {
       const auto at = [&](double step) {
-        Words moved[] = {q, k, v};
+        AttentionValues moved[] = {q, k, v};
         moved[which][i] += step;
         return Dot(forward(moved[0], moved[1], moved[2]), dy);
       };

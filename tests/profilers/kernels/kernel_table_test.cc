@@ -15,7 +15,7 @@
 namespace emplace::testing {
 namespace {
 
-std::set<std::string> Words(std::string_view text) {
+std::set<std::string> WordsOf(std::string_view text) {
   std::set<std::string> words;
   std::string word;
   for (const char c : std::string(text) + " ") {
@@ -80,7 +80,7 @@ TEST_CASE("the letters of products are axes, the parameters are fields") {
     for (const char letter : kernel.products) {
       CHECK((letter == '+' || letters.find(letter) != letters.npos));
     }
-    for (const std::string& word : Words(kernel.parameters)) CHECK(fields.contains(word));
+    for (const std::string& word : WordsOf(kernel.parameters)) CHECK(fields.contains(word));
   }
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a kernel reads the parameters that its row names, and no others") {
     if (sample.call.is_proxy()) continue;  // the reference of a proxy computes nothing
     CAPTURE(sample.name);
     const KernelDescription& kernel = DescriptionOf(sample.call.kind);
-    const std::set<std::string> named = Words(kernel.parameters);
+    const std::set<std::string> named = WordsOf(kernel.parameters);
     const OpBuffers before = RandomBuffers(sample, rng);
     const OpBuffers expected = ResultOf(sample.call, before);
     ForEachField(kParamFields, [&](const auto& field) {
@@ -129,7 +129,7 @@ TEST_CASE("a kernel reads the parameters that its row names, and no others") {
   for (const KernelDescription& kernel : kKernelTable) {
     if (kernel.kind == KernelKind::kProxy) continue;
     CAPTURE(kernel.name);
-    CHECK(seen[std::string(kernel.name)] == Words(kernel.parameters));
+    CHECK(seen[std::string(kernel.name)] == WordsOf(kernel.parameters));
   }
 }
 
