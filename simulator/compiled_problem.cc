@@ -5,7 +5,8 @@
 namespace emplace {
 namespace {
 
-void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Bandwidth>& rates) {
+// @param rates  out: a channel of each wire time, see CompiledProblem::rate
+void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Channel>& rates) {
   for (int d = 0; d < cluster.num_devices(); ++d) {
     const DeviceKind& kind = cluster.kind_of(d);
     p.gap.push_back(kind.gap);
@@ -17,6 +18,13 @@ void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Band
     p.has_host |= kind.issue > 0 || kind.launch > 0;
     p.has_cold |= kind.cold_read.has_value();
   }
+  p.has_interference = cluster.has_neighbors();
+  for (int d = 0; p.has_interference && d < cluster.num_devices(); ++d) {
+    const auto& classes = cluster.kind_of(d).interference;
+    const auto found = classes.find(kTransferClass);
+    p.transfers.push_back(found == classes.end() ? Interference{} : found->second);
+    p.neighbors.push_back(cluster.device(d).neighbors);
+  }
   for (const Channel& channel : cluster.channels()) {
     p.latency.push_back(channel.latency);
     p.channel_gap.push_back(channel.gap);
@@ -24,9 +32,11 @@ void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Band
     p.occupies_source.push_back(OccupiesSource(channel.occupies));
     p.occupies_destination.push_back(OccupiesDestination(channel.occupies));
     p.has_occupies |= channel.occupies != Occupies::kNone;
-    const auto known = std::find(rates.begin(), rates.end(), channel.bandwidth);
+    const auto known = std::find_if(rates.begin(), rates.end(), [&](const Channel& other) {
+      return other.bandwidth == channel.bandwidth && other.setup == channel.setup;
+    });
     p.rate.push_back(static_cast<int>(known - rates.begin()));
-    if (known == rates.end()) rates.push_back(channel.bandwidth);
+    if (known == rates.end()) rates.push_back(channel);
   }
   p.route_begin.push_back(0);
   for (int from = 0; from < cluster.num_devices(); ++from) {
@@ -46,15 +56,18 @@ CompiledProblem::CompiledProblem(const Problem& problem, std::span<const int> op
     : CompiledGraph(problem.graph(), op_order),
       num_devices(problem.num_devices()),
       num_channels(problem.cluster().num_channels()) {
-  std::vector<Bandwidth> rates;
+  std::vector<Channel> rates;
   CompileMachine(problem.cluster(), *this, rates);
   num_rates = static_cast<int>(rates.size());
   for (const int v : op_at) {
     group_at.push_back(problem.grouping().group_of(v));
-    for (int d = 0; d < num_devices; ++d) cost.push_back(problem.costs().at(v, d));
+    for (int d = 0; d < num_devices; ++d) {
+      cost.push_back(problem.costs().at(v, d));
+      if (has_interference) interference.push_back(problem.costs().interference_at(v, d));
+    }
   }
   for (const Item& item : items) {
-    for (const Bandwidth& bandwidth : rates) wire.push_back(WireTime(item.bytes, bandwidth));
+    for (const Channel& channel : rates) wire.push_back(WireTime(item.bytes, channel));
     for (int d = 0; has_cold && d < num_devices; ++d) {
       cold.push_back(ColdReadTime(item.bytes, problem.cluster().kind_of(d)));
     }

@@ -26,7 +26,8 @@ struct CompiledProblem : CompiledGraph {
   std::vector<int> group_at;  ///< [num_ops] group of the placement that the op belongs to
   std::vector<Nanos> cost;    ///< [num_ops, num_devices] kMaxNanos where it may not run [ns]
 
-  // Items. Channels of equal bandwidth share a rate, and so a column of `wire`.
+  // Items. Channels of equal bandwidth and setup share a rate, and so a column of
+  // `wire`.
   std::vector<Nanos> wire;  ///< [num_items, num_rates] time on a channel, latency apart [ns]
   int num_rates = 0;
   /// [num_items, num_devices] by how much the first reader on a device takes longer if the item
@@ -46,6 +47,12 @@ struct CompiledProblem : CompiledGraph {
     }
     return first;
   }
+
+  // Interference; all empty unless has_interference.
+  bool has_interference = false;           ///< some device has neighbours
+  std::vector<Interference> interference;  ///< [num_ops, num_devices] of ops, by position
+  std::vector<Interference> transfers;     ///< [num_devices] of transfers that belong to a device
+  std::vector<std::uint64_t> neighbors;    ///< [num_devices] masks
 
   // Devices.
   std::vector<Nanos> gap, issue, launch;  ///< [num_devices] of its kind [ns]

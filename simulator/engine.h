@@ -63,6 +63,11 @@ std::unique_ptr<Engine> MakeQueueEngine(const CompiledProblem& problem,
 std::unique_ptr<Engine> MakeStreamEngine(const CompiledProblem& problem,
                                          const EngineOptions& options);
 
+/// Interference semantics.
+/// @param problem  compiled in issue order; outlives the engine
+std::unique_ptr<Engine> MakeInterferenceEngine(const CompiledProblem& problem,
+                                               const EngineOptions& options);
+
 /// The servers of one run: when each is free again, and how long the devices have worked. A server
 /// is a slot of a device or a channel.
 struct ServerState {

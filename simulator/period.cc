@@ -37,7 +37,7 @@ void EvaluatePeriod(const Problem& problem,
       if (!detail.channels) continue;
       for (int k : cluster.route(source, d)) {
         ChannelOutcome& channel = outcome.channels[k];
-        channel.busy += WireTime(size, cluster.channel(k).bandwidth);
+        channel.busy += WireTime(size, cluster.channel(k));
         channel.bytes += size;
         ++channel.transfers;
       }

@@ -37,7 +37,7 @@ Servers::Hop Servers::Send(int channel,
                            Nanos earliest,
                            std::int64_t bytes) {
   const Channel& c = cluster.channel(channel);
-  Hop hop{.start = earliest, .wire = WireTime(bytes, c.bandwidth)};
+  Hop hop{.start = earliest, .wire = WireTime(bytes, c)};
   if (channel_contention) hop.start = std::max(hop.start, channel_free[channel]);
   if (OccupiesSource(c.occupies)) {
     hop.source_slot = PickSlot(source);

@@ -54,7 +54,7 @@ Outcome Summarize(const Problem& problem,
                   bool count_gaps);
 
 /// The events of one step in the order of service, and their summary. In queue semantics the ready
-/// times of that order never decrease; in stream semantics it is the issue order.
+/// times of that order never decrease; in the others it is the issue order.
 /// @param device_of_op  [num_ops], all allowed
 /// @throws InputError naming op, tensor and both devices if a needed route is missing
 Timeline SimulateQueue(const Problem& problem,
@@ -63,9 +63,12 @@ Timeline SimulateQueue(const Problem& problem,
 Timeline SimulateStream(const Problem& problem,
                         std::span<const DeviceIndex> device_of_op,
                         const SimulatorOptions& options);
+Timeline SimulateInterference(const Problem& problem,
+                              std::span<const DeviceIndex> device_of_op,
+                              const SimulatorOptions& options);
 
 /// Fill in timeline.memory and the peaks of its outcome; deficits are left to SimulateReference().
-/// Queue semantics counts by time, stream semantics by issue order.
+/// Queue semantics counts by time, the others by issue order.
 /// @param timeline  of the same problem and placement, from the function of the semantics above
 void AddQueueMemory(const Problem& problem,
                     std::span<const DeviceIndex> device_of_op,

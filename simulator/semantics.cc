@@ -45,6 +45,15 @@ constexpr SemanticsEntry kTable[] = {
      .in_lanes = true,
      .simulate_reference = &reference::SimulateStream,
      .add_reference_memory = &reference::AddStreamMemory},
+    {.name = "interference",
+     .meaning = "in-order streams that slow one another down",
+     .op_order = &InIssueOrder,
+     .has_issue_order = true,
+     .most_hops = kAnyHops,
+     .make_engine = &MakeInterferenceEngine,
+     .in_lanes = false,
+     .simulate_reference = &reference::SimulateInterference,
+     .add_reference_memory = &reference::AddStreamMemory},
 };
 
 constexpr const SemanticsEntry& At(Semantics semantics) {
@@ -52,6 +61,7 @@ constexpr const SemanticsEntry& At(Semantics semantics) {
 }
 static_assert(At(Semantics::kQueue).name == "queue");
 static_assert(At(Semantics::kStream).name == "stream");
+static_assert(At(Semantics::kInterference).name == "interference");
 
 // "a", "a or b", "a, b or c".
 std::string Alternatives(const std::vector<std::string>& texts) {

@@ -7,6 +7,8 @@
 //               executors, Placeto, FlexFlow)
 //   stream (S)  every device and channel is an in-order stream fed in one fixed issue order (CUDA
 //               streams; what the executor under profilers/ does)
+//   interference (I)
+//               the same, on devices that slow one another down while they run beside one another
 //
 // Each is one entry of the table in semantics.cc. Everything else takes names, choices and help
 // texts from there, and the tests that hold for every semantics run over it; README.md, "A new
@@ -33,7 +35,7 @@ struct Timeline;
 
 /// A value is a position in the table. Only those that C++ code asks for have an enumerator; any
 /// other comes from ParseSemantics() or AllSemantics().
-enum class Semantics : std::uint8_t { kQueue, kStream };
+enum class Semantics : std::uint8_t { kQueue, kStream, kInterference };
 
 /// Every semantics, in the order of the table.
 std::vector<Semantics> AllSemantics();

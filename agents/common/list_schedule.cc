@@ -37,7 +37,7 @@ MeanCommunication ComputeMeanCommunication(const Cluster& cluster, std::uint64_t
       ++pairs;
       for (int k : cluster.route(from, to)) {
         const Channel& channel = cluster.channel(k);
-        mean.fixed += static_cast<double>(channel.latency);
+        mean.fixed += static_cast<double>(channel.latency + channel.setup);
         mean.per_byte += 1e9 / channel.bandwidth.BytesPerSecond();
       }
     }

@@ -64,6 +64,7 @@ std::shared_ptr<const Problem> Perturb(const std::shared_ptr<const Problem>& pro
     const double factor = factors.channel[k];
     if (factor == 1) continue;
     channels[k].latency = times(channels[k].latency, factor);
+    channels[k].setup = times(channels[k].setup, factor);
     const double bandwidth = channels[k].bandwidth.BytesPerSecond() / factor;
     channels[k].bandwidth = {std::max<std::int64_t>(1, std::llround(bandwidth)), 1};
   }

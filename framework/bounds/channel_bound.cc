@@ -22,7 +22,7 @@ Nanos ChannelBound::operator()(std::vector<SentItem>& sent) {
     Nanos tail = cluster_.TransferTime(item.from, item.to, item.bytes) + item.tail;
     for (int k : cluster_.route(item.from, item.to)) {
       const Channel& channel = cluster_.channel(k);
-      const Nanos wire = WireTime(item.bytes, channel.bandwidth);
+      const Nanos wire = WireTime(item.bytes, channel);
       tail -= wire;
       if (!channel.broadcast) jobs_[k].push_back({head, wire, tail});
       head += wire + channel.latency;

@@ -216,7 +216,7 @@ class CutProgramme {
       for (const int k : problem_.cluster().route(s, d)) {
         if (!channels.contains(k) || problem_.cluster().channel(k).broadcast) continue;
         for (const std::int64_t bytes : item.bytes) {
-          time += static_cast<double>(WireTime(bytes, problem_.cluster().channel(k).bandwidth));
+          time += static_cast<double>(WireTime(bytes, problem_.cluster().channel(k)));
         }
       }
       least = std::min(least, time / unit_);

@@ -92,7 +92,7 @@ void PartialBound::SetItems(std::span<const int> node_of) {
       items_.push_back(item);
       if (!added) continue;
       for (int k = 0; k < cluster.num_channels(); ++k) {
-        wires_.push_back(WireTime(bytes, cluster.channel(k).bandwidth));
+        wires_.push_back(WireTime(bytes, cluster.channel(k)));
       }
       for (int s = 0; s < num_devices_; ++s) {
         for (int d = 0; d < num_devices_; ++d) {

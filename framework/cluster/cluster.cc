@@ -92,6 +92,40 @@ void CheckRoute(const std::string& where,
   }
 }
 
+void CheckInterference(const std::string& where, const DeviceKind& kind) {
+  const std::vector<std::string>& keys = InterferenceKeys();
+  for (const auto& [key, figures] : kind.interference) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      Refuse(where, "device kind", kind.name, fmt::format("interference of \"{}\"", key));
+    }
+    for (const int figure : {figures.sensitivity, figures.pressure}) {
+      if (figure >= 0 && figure <= kMostInterference) continue;
+      Refuse(where,
+             "device kind",
+             kind.name,
+             fmt::format("interference of {} is {}, expected 0 to {} (in 1/{})",
+                         key,
+                         figure,
+                         kMostInterference,
+                         kInterferenceOne));
+    }
+  }
+}
+
+void CheckNeighbors(const std::string& where, const std::vector<Device>& devices) {
+  for (size_t d = 0; d < devices.size(); ++d) {
+    for (size_t e = 0; e < size_t{kMaxDevices}; ++e) {
+      if (!(devices[d].neighbors >> e & 1)) continue;
+      if (e == d || e >= devices.size() || !(devices[e].neighbors >> d & 1)) {
+        Refuse(where,
+               "device",
+               devices[d].name,
+               fmt::format("device {} cannot be a neighbour on one side alone", e));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view ToString(DeviceClass device_class) {
@@ -113,7 +147,7 @@ const std::vector<std::string>& PeakKeys() {
   return keys;
 }
 
-Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth) {
+Nanos TimeAtRate(std::int64_t bytes, const Bandwidth& bandwidth) {
   EMPLACE_CHECK(bytes >= 0 && bandwidth.bytes > 0 && bandwidth.per_seconds > 0);
   Wide numerator = Wide(bytes) * 1'000'000'000u;  // below 2^93
   if (__builtin_mul_overflow(numerator, Wide(bandwidth.per_seconds), &numerator)) return kMaxNanos;
@@ -122,8 +156,13 @@ Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth) {
   return nanos < Wide(kMaxNanos) ? static_cast<Nanos>(nanos) : kMaxNanos;
 }
 
+Nanos WireTime(std::int64_t bytes, const Channel& channel) {
+  if (bytes == 0) return 0;
+  return std::min(channel.setup + TimeAtRate(bytes, channel.bandwidth), kMaxNanos);
+}
+
 Nanos ColdReadTime(std::int64_t bytes, const DeviceKind& kind) {
-  return kind.cold_read ? WireTime(bytes, *kind.cold_read) : 0;
+  return kind.cold_read ? TimeAtRate(bytes, *kind.cold_read) : 0;
 }
 
 Cluster::Cluster(std::string name,
@@ -150,6 +189,7 @@ Cluster::Cluster(std::string name,
     RequireRange(where, "device kind", kind.name, "gap", kind.gap, 0);
     RequireRange(where, "device kind", kind.name, "issue", kind.issue, 0);
     RequireRange(where, "device kind", kind.name, "launch", kind.launch, 0);
+    CheckInterference(where, kind);
   }
   for (const Device& device : devices_) {
     if (device.kind < 0 || device.kind >= static_cast<int>(kinds_.size())) {
@@ -161,8 +201,10 @@ Cluster::Cluster(std::string name,
     RequireRange(where, "device", device.name, "memory", device.memory, 0);
     RequireRange(where, "device", device.name, "slots", device.slots, 1);
   }
+  CheckNeighbors(where, devices_);
   for (const Channel& channel : channels_) {
     RequireRange(where, "channel", channel.name, "latency", channel.latency, 0);
+    RequireRange(where, "channel", channel.name, "setup", channel.setup, 0);
     RequireRange(where, "channel", channel.name, "gap", channel.gap, 0);
     if (channel.bandwidth.bytes <= 0 || channel.bandwidth.per_seconds <= 0) {
       Refuse(where, "channel", channel.name, "the bandwidth must be greater than 0");
@@ -193,6 +235,10 @@ Cluster::Cluster(std::string name,
   }
 }
 
+bool Cluster::has_neighbors() const {
+  return std::ranges::any_of(devices_, [](const Device& d) { return d.neighbors != 0; });
+}
+
 int Cluster::FindDevice(std::string_view name) const {
   const auto found = std::find_if(
       devices_.begin(), devices_.end(), [&](const Device& device) { return device.name == name; });
@@ -212,7 +258,7 @@ Nanos Cluster::TransferTime(int from, int to, std::int64_t bytes) const {
   Nanos time = 0;
   for (const int hop : hops) {
     const Channel& channel = channels_[hop];
-    const Nanos wire = WireTime(bytes, channel.bandwidth);
+    const Nanos wire = WireTime(bytes, channel);
     time = std::min(time + channel.latency, kMaxNanos);  // no sum of two legal times overflows
     time = std::min(time + wire, kMaxNanos);
   }

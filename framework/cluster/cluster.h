@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/time.h"
+#include "framework/cluster/interference.h"
 #include "framework/config/units.h"
 
 namespace emplace {
@@ -36,6 +37,7 @@ struct DeviceKind {
   /// Rate at which an op reads what arrived from another device, where it is the first to read it
   /// there: so much longer it takes (simulator/README.md, "Cold reads"); nullopt: no longer
   std::optional<Bandwidth> cold_read;
+  std::map<std::string, Interference> interference;  ///< by InterferenceKeys(); others have none
   std::map<std::string, double> efficiency;  ///< share of peak reached, by op class, in (0, 1]
   std::string source;                        ///< where the figures were published
 };
@@ -52,6 +54,8 @@ struct Device {
   int kind = 0;                            ///< index into Cluster::kinds()
   std::int64_t memory = kUnlimitedMemory;  ///< [B]
   int slots = 1;                           ///< ops that run at once, >= 1
+  /// Mask of the devices, by index, with which it shares caches or memory bandwidth.
+  std::uint64_t neighbors = 0;
 };
 
 /// Which of a transfer's two devices work on it for its wire time, besides the channel: each gives
@@ -72,6 +76,7 @@ inline bool OccupiesDestination(Occupies occupies) {
 struct Channel {
   std::string name;
   Nanos latency = 0;       ///< [ns]
+  Nanos setup = 0;         ///< [ns] part of the wire time of a transfer of at least one byte
   Bandwidth bandwidth;     ///< > 0
   Nanos gap = 0;           ///< [ns] idle after each transfer
   bool broadcast = false;  ///< one transfer serves every destination
@@ -80,9 +85,12 @@ struct Channel {
   Occupies occupies = Occupies::kNone;
 };
 
-/// How long `bytes` occupy a channel of this bandwidth: bytes / bandwidth, rounded up, exact.
+/// How long `bytes` take at this rate: bytes / bandwidth, rounded up, exact.
 /// @param bytes  >= 0 [B]   @return [ns]; kMaxNanos for anything longer
-Nanos WireTime(std::int64_t bytes, const Bandwidth& bandwidth);
+Nanos TimeAtRate(std::int64_t bytes, const Bandwidth& bandwidth);
+/// How long `bytes` occupy a channel: its setup and their time at its bandwidth; 0 for 0 bytes.
+/// @param bytes  >= 0 [B]   @return [ns]; kMaxNanos for anything longer
+Nanos WireTime(std::int64_t bytes, const Channel& channel);
 /// How much longer an op on a device of this kind takes that is the first to read `bytes` which
 /// arrived from another device: bytes / cold_read, rounded up; 0 without one. [ns]
 Nanos ColdReadTime(std::int64_t bytes, const DeviceKind& kind);
@@ -98,8 +106,10 @@ class Cluster {
   ///   occupies the destination only a last hop.
   /// @throws InputError naming `where` and the device or channel: no devices, more than
   ///   kMaxDevices, empty or duplicate names, bad indices, a negative size or time, slots < 1, a
-  ///   bandwidth of 0, a route from a device to itself, a broadcast or occupying channel where it
-  ///   may not be, a broadcast channel that occupies a destination
+  ///   bandwidth of 0, a neighbour that is no other device or does not have this one as neighbour,
+  ///   figures of interference of an unknown class or out of range, a route from a device to
+  ///   itself, a broadcast or occupying channel where it may not be, a broadcast channel that
+  ///   occupies a destination
   Cluster(std::string name,
           std::vector<DeviceKind> kinds,
           std::vector<Device> devices,
@@ -118,6 +128,8 @@ class Cluster {
   std::span<const Channel> channels() const { return channels_; }
   /// Channels to take one after another; empty: no route. @pre from != to
   std::span<const int> route(int from, int to) const { return routes_[from * num_devices() + to]; }
+  /// Whether ops of some device are slowed down by those of another: it has neighbours.
+  bool has_neighbors() const;
   /// Device index by name, or -1.
   int FindDevice(std::string_view name) const;
   std::vector<std::string> DeviceNames() const;

@@ -1,6 +1,7 @@
 #include "framework/cluster/cluster_io.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -41,9 +42,15 @@ class ClusterReader {
       : node_(node), library_(library) {}
 
   Cluster Read() {
-    RequireKeys(
-        node_,
-        {"name", "devices", "channels", "routes", "all_to_all", "egress_bus", "device_kinds"});
+    RequireKeys(node_,
+                {"name",
+                 "devices",
+                 "channels",
+                 "routes",
+                 "all_to_all",
+                 "egress_bus",
+                 "shares",
+                 "device_kinds"});
     const std::string name = ReadName(node_.At("name"));
     if (node_.Has("device_kinds")) inline_kinds_ = ParseDeviceKinds(node_.At("device_kinds"));
     ReadDevices(node_.At("devices"));
@@ -58,6 +65,9 @@ class ClusterReader {
     if (node_.Has("egress_bus")) ExpandEgressBus(node_.At("egress_bus"));
     if (node_.Has("routes")) {
       for (const ConfigNode& route : node_.At("routes").Elements()) ReadRoute(route);
+    }
+    if (node_.Has("shares")) {
+      for (const ConfigNode& group : node_.At("shares").Elements()) ReadShares(group);
     }
     return Cluster(name,
                    std::move(kinds_),
@@ -119,7 +129,7 @@ class ClusterReader {
   }
 
   void ReadChannel(const ConfigNode& node) {
-    RequireKeys(node, {"name", "latency", "bandwidth", "gap", "broadcast", "occupies"});
+    RequireKeys(node, {"name", "latency", "setup", "bandwidth", "gap", "broadcast", "occupies"});
     Channel channel = ReadLink(node);
     channel.name = ReadName(node.At("name"));
     AddChannel(std::move(channel), node.At("name"));
@@ -128,6 +138,7 @@ class ClusterReader {
   static Channel ReadLink(const ConfigNode& node) {
     Channel channel;
     if (node.Has("latency")) channel.latency = node.At("latency").AsTime();
+    if (node.Has("setup")) channel.setup = node.At("setup").AsTime();
     channel.bandwidth = node.At("bandwidth").AsBandwidth();
     if (node.Has("gap")) channel.gap = node.At("gap").AsTime();
     if (node.Has("broadcast")) channel.broadcast = node.At("broadcast").AsBool();
@@ -165,7 +176,7 @@ class ClusterReader {
   }
 
   void ExpandAllToAll(const ConfigNode& node) {
-    RequireKeys(node, {"latency", "bandwidth", "gap", "occupies"});
+    RequireKeys(node, {"latency", "setup", "bandwidth", "gap", "occupies"});
     const Channel link = ReadLink(node);
     for (size_t from = 0; from < devices_.size(); ++from) {
       for (size_t to = 0; to < devices_.size(); ++to) {
@@ -178,7 +189,7 @@ class ClusterReader {
   }
 
   void ExpandEgressBus(const ConfigNode& node) {
-    RequireKeys(node, {"latency", "bandwidth", "gap", "broadcast", "occupies"});
+    RequireKeys(node, {"latency", "setup", "bandwidth", "gap", "broadcast", "occupies"});
     const Channel link = ReadLink(node);
     for (size_t from = 0; from < devices_.size(); ++from) {
       Channel channel = link;
@@ -213,6 +224,16 @@ class ClusterReader {
       for (const int to : destinations) {
         if (from != to) Route(from, to) = hops;
       }
+    }
+  }
+
+  void ReadShares(const ConfigNode& node) {
+    std::uint64_t mask = 0;
+    for (const int d : MatchDevices(node)) mask |= std::uint64_t{1} << d;
+    if (std::popcount(mask) < 2) node.Fail("expected two devices or more that share something");
+    for (size_t d = 0; d < devices_.size(); ++d) {
+      const std::uint64_t self = std::uint64_t{1} << d;
+      if (mask & self) devices_[d].neighbors |= mask & ~self;
     }
   }
 
@@ -265,6 +286,24 @@ Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceK
   return ClusterReader(node, library).Read();
 }
 
+namespace {
+
+// Each pair of neighbours by itself: not all that share something with one device do so with one
+// another.
+std::string FormatShares(const Cluster& cluster) {
+  std::string text;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    for (int e = d + 1; e < cluster.num_devices(); ++e) {
+      if (!(cluster.device(d).neighbors >> e & 1)) continue;
+      text += fmt::format(
+          "  - [{}, {}]\n", QuoteYaml(cluster.device(d).name), QuoteYaml(cluster.device(e).name));
+    }
+  }
+  return text.empty() ? text : "shares:\n" + text;
+}
+
+}  // namespace
+
 std::string FormatCluster(const Cluster& cluster) {
   std::string text = fmt::format("name: {}\n", QuoteYaml(cluster.name()));
   text += "device_kinds:\n";
@@ -285,6 +324,7 @@ std::string FormatCluster(const Cluster& cluster) {
                         FormatBandwidth(channel.bandwidth),
                         channel.gap,
                         channel.broadcast);
+    if (channel.setup > 0) text += fmt::format(", setup: {}ns", channel.setup);
     if (channel.occupies != Occupies::kNone) {
       text += fmt::format(", occupies: {}", ToString(channel.occupies));
     }
@@ -304,7 +344,8 @@ std::string FormatCluster(const Cluster& cluster) {
                             fmt::join(via, ", "));
     }
   }
-  return text + (routes.empty() ? "routes: []\n" : "routes:\n" + routes);
+  text += routes.empty() ? "routes: []\n" : "routes:\n" + routes;
+  return text + FormatShares(cluster);
 }
 
 }  // namespace emplace

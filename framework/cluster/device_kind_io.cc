@@ -19,6 +19,27 @@ DeviceClass ParseClass(const ConfigNode& node) {
   ThrowUnknown(node.Where(), "device class", text, std::vector<std::string>{"cpu", "gpu"});
 }
 
+int ParseFigure(const ConfigNode& node) {
+  const double number = node.AsDouble();
+  const std::optional<int> figure = ParseInterference(number);
+  if (!figure) node.Fail(fmt::format("expected a number from 0 to 16, got {}", number));
+  return *figure;
+}
+
+std::map<std::string, Interference> ParseKindInterference(const ConfigNode& node) {
+  static const std::vector<std::string> keys{"sensitivity", "pressure"};
+  node.RequireKnownKeys(InterferenceKeys());
+  std::map<std::string, Interference> figures;
+  for (const std::string& key : node.Keys()) {
+    const ConfigNode entry = node.At(key);
+    entry.RequireKnownKeys(keys);
+    Interference& read = figures[key];
+    if (entry.Has("sensitivity")) read.sensitivity = ParseFigure(entry.At("sensitivity"));
+    if (entry.Has("pressure")) read.pressure = ParseFigure(entry.At("pressure"));
+  }
+  return figures;
+}
+
 DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
   static const std::vector<std::string> keys{"class",
                                              "peak",
@@ -29,6 +50,7 @@ DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
                                              "launch",
                                              "pays_transfers",
                                              "cold_read",
+                                             "interference",
                                              "efficiency",
                                              "source"};
   node.RequireKnownKeys(keys);
@@ -49,6 +71,7 @@ DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
   if (node.Has("launch")) kind.launch = node.At("launch").AsTime();
   if (node.Has("pays_transfers")) kind.pays_transfers = node.At("pays_transfers").AsBool();
   if (node.Has("cold_read")) kind.cold_read = node.At("cold_read").AsBandwidth();
+  if (node.Has("interference")) kind.interference = ParseKindInterference(node.At("interference"));
   if (node.Has("efficiency")) {
     const ConfigNode efficiency = node.At("efficiency");
     efficiency.RequireKnownKeys(EfficiencyKeys());
@@ -128,6 +151,16 @@ std::string FormatDeviceKind(const DeviceKind& kind) {
                       kind.launch);
   text += fmt::format("    pays_transfers: {}\n", kind.pays_transfers);
   if (kind.cold_read) text += fmt::format("    cold_read: {}\n", FormatBandwidth(*kind.cold_read));
+  if (!kind.interference.empty()) {
+    std::vector<std::string> entries;
+    for (const auto& [key, figures] : kind.interference) {
+      entries.push_back(fmt::format("{}: {{sensitivity: {}, pressure: {}}}",
+                                    key,
+                                    InterferenceNumber(figures.sensitivity),
+                                    InterferenceNumber(figures.pressure)));
+    }
+    text += fmt::format("    interference: {{{}}}\n", fmt::join(entries, ", "));
+  }
   if (!kind.efficiency.empty()) {
     text += fmt::format("    efficiency: {}\n", format_map(kind.efficiency, ""));
   }

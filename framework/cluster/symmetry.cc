@@ -8,8 +8,8 @@ namespace emplace {
 namespace {
 
 bool Alike(const Channel& a, const Channel& b) {
-  return a.latency == b.latency && a.bandwidth == b.bandwidth && a.gap == b.gap &&
-         a.broadcast == b.broadcast && a.occupies == b.occupies;
+  return a.latency == b.latency && a.setup == b.setup && a.bandwidth == b.bandwidth &&
+         a.gap == b.gap && a.broadcast == b.broadcast && a.occupies == b.occupies;
 }
 
 bool Alike(const Cluster& cluster, int a, int b) {
@@ -17,7 +17,8 @@ bool Alike(const Cluster& cluster, int a, int b) {
   const DeviceKind &kind = cluster.kind_of(a), &other = cluster.kind_of(b);
   return x.memory == y.memory && x.slots == y.slots && kind.gap == other.gap &&
          kind.issue == other.issue && kind.launch == other.launch &&
-         kind.pays_transfers == other.pays_transfers && kind.cold_read == other.cold_read;
+         kind.pays_transfers == other.pays_transfers && kind.cold_read == other.cold_read &&
+         kind.interference == other.interference;
 }
 
 // Gives devices 0, 1, ... an image, one after another, and channels with them.

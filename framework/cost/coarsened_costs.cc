@@ -1,6 +1,7 @@
 #include "framework/cost/coarsened_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace emplace {
@@ -21,12 +22,15 @@ Costs ContractCosts(const Costs& costs, const Grouping& grouping) {
   for (int group = 0; group < num_groups; ++group) {
     for (int d = 0; d < num_devices; ++d) {
       Nanos sum = 0, largest = -1;
-      double error = 0;
+      double error = 0, sensitivity = 0, pressure = 0;
       Rung rung = Rung::kFree;
       for (int v : grouping.members(group)) {
         const Nanos cost = costs.at(v, d);
         sum = costs.allowed(v, d) && sum < kMaxNanos ? sum + cost : kMaxNanos;
         error += static_cast<double>(cost) * costs.uncertainty[size_t(v) * num_devices + d];
+        const Interference figures = costs.interference_at(v, d);
+        sensitivity += static_cast<double>(cost) * figures.sensitivity;
+        pressure += static_cast<double>(cost) * figures.pressure;
         if (cost > largest) {
           largest = cost;
           rung = costs.rung_at(v, d);
@@ -34,8 +38,13 @@ Costs ContractCosts(const Costs& costs, const Grouping& grouping) {
       }
       sums.time.push_back(sum);
       sums.rung.push_back(rung);
-      sums.uncertainty.push_back(sum > 0 ? static_cast<float>(error / static_cast<double>(sum))
-                                         : 0);
+      const double weight = sum > 0 ? static_cast<double>(sum) : 1;
+      sums.uncertainty.push_back(static_cast<float>(error / weight));
+      if (costs.interference.empty()) continue;
+      const auto mean = [&](double total) {
+        return sum < kMaxNanos ? static_cast<int>(std::floor(total / weight + 0.5)) : 0;
+      };
+      sums.interference.push_back({mean(sensitivity), mean(pressure)});
     }
   }
   return sums;

@@ -16,7 +16,8 @@ std::vector<double> BestDeviceCosts(const Costs& costs);
 
 /// Costs of the groups, for the graph that ContractGroups() makes of them: the time is the sum over
 /// the members, forbidden where one of them is; the rung is that of the member that takes longest;
-/// the uncertainty is the mean of the members', weighted by their times.
+/// the uncertainty and the interference are means of the members', weighted by their times; those
+/// of interference are rounded to the nearest, halves up.
 /// @param costs  [num_ops, num_devices]   @param grouping  of the same ops
 /// @return [num_groups, num_devices]
 Costs ContractCosts(const Costs& costs, const Grouping& grouping);

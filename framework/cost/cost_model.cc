@@ -115,6 +115,7 @@ struct Cost {
   double nanos;
   Rung rung;
   float uncertainty;
+  std::optional<Interference> interference;  // nullopt: that of its class
 
   Cost(double nanos, Rung rung) : Cost(nanos, rung, kUncertainty[static_cast<int>(rung)]) {}
   Cost(double nanos, Rung rung, double uncertainty)
@@ -158,11 +159,16 @@ double RelativeError(const RooflineFit& fit) {
 
 std::optional<Cost> TimedCost(const KindCosts& measured,
                               const std::string& signature,
-                              bool prefer_in_situ) {
+                              const CostSources& sources) {
   const OpMeasurement* op = measured.Find(signature);
-  const Timing* timing = op != nullptr ? op->Best(prefer_in_situ) : nullptr;
+  const Timing* timing = op != nullptr ? op->Best(sources.prefer_in_situ) : nullptr;
   if (timing == nullptr) return std::nullopt;
-  return Cost(*op->Time(prefer_in_situ), Rung::kMeasured, RelativeError(*timing));
+  const bool is_apart = sources.apart && op->apart_ns && op->in_situ && timing == &*op->in_situ;
+  Cost cost(is_apart ? *op->apart_ns : *op->Time(sources.prefer_in_situ),
+            Rung::kMeasured,
+            RelativeError(*timing));
+  cost.interference = op->interference;
+  return cost;
 }
 
 std::optional<Cost> FittedCost(const KindCosts& measured, const Op& op, OpClass op_class) {
@@ -174,6 +180,11 @@ std::optional<Cost> FittedCost(const KindCosts& measured, const Op& op, OpClass 
   const auto fit = measured.by_class.find(std::string(ToString(op_class)));
   if (fit == measured.by_class.end()) return std::nullopt;
   return Cost(Predict(fit->second, op.flops, bytes), Rung::kRoofline, RelativeError(fit->second));
+}
+
+Interference InterferenceOf(const DeviceKind& kind, OpClass op_class) {
+  const auto found = kind.interference.find(std::string(ToString(op_class)));
+  return found == kind.interference.end() ? Interference{} : found->second;
 }
 
 Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::string& where) {
@@ -255,6 +266,7 @@ Costs ComputeCosts(const Graph& graph,
   costs.rung.reserve(size);
   costs.uncertainty.reserve(size);
 
+  const bool has_neighbors = cluster.has_neighbors();
   std::vector<Rates> kinds;
   for (const DeviceKind& kind : cluster.kinds()) {
     kinds.push_back(MakeRates(kind));
@@ -281,7 +293,7 @@ Costs ComputeCosts(const Graph& graph,
       std::optional<Cost> cost = OwnCost(op, *kinds[k].kind);
       if (!cost && measured != nullptr) {
         if (signature.empty()) signature = OpSignature(graph, v);
-        cost = TimedCost(*measured, signature, sources.prefer_in_situ);
+        cost = TimedCost(*measured, signature, sources);
       }
       if (!cost && work.op_class == OpClass::kView) cost = Cost(0, Rung::kFree);
       if (!cost && measured != nullptr) cost = FittedCost(*measured, op, work.op_class);
@@ -289,6 +301,7 @@ Costs ComputeCosts(const Graph& graph,
         cost = ModelCost(op, work, kinds[k], where);
         ++num_modelled[k];
       }
+      if (!cost->interference) cost->interference = InterferenceOf(*kinds[k].kind, work.op_class);
       cost_on_kind[k] = *cost;
       if (!(cost_on_kind[k].nanos < limit)) {
         throw InputError(fmt::format(
@@ -310,6 +323,7 @@ Costs ComputeCosts(const Graph& graph,
       costs.time.push_back(forbidden ? kMaxNanos : std::llround(cost.nanos));
       costs.rung.push_back(cost.rung);
       costs.uncertainty.push_back(cost.uncertainty);
+      if (has_neighbors) costs.interference.push_back(cost.interference.value_or(Interference{}));
     }
     if (!is_allowed) RefuseEverywhere(where, op, cluster);
   }

@@ -41,13 +41,17 @@ struct CostTable;
 struct CostSources {
   const CostTable* table = nullptr;  ///< measured ops; nullptr: none
   bool prefer_in_situ = true;        ///< false: isolated timings, for the ablation
+  /// OpMeasurement::apart_ns where a timing in situ would count: for simulations that count what
+  /// neighbours cost by themselves
+  bool apart = false;
   /// Called for each device kind of the cluster that the table does not know, if ops cost there
   /// what the model says. Give one wherever a person sees the results.
   std::function<void(const std::string&)> warn = {};
 };
 
-/// The cost of every op on every device. Ops that may not run on a device (device_kinds) get
-/// kMaxNanos there.
+/// The cost of every op on every device, and its interference where the cluster has neighbours: the
+/// table's if the table's time counts, else that of its class on the device's kind. Ops that may
+/// not run on a device (device_kinds) get kMaxNanos there.
 /// @param where  stands for the file in messages
 /// @throws InputError naming op and device: a kind without peak or memory bandwidth while an op
 ///   falls to the model there; a cost beyond kMaxNanos / num_ops; an op allowed on no device of the

@@ -85,6 +85,13 @@ void AppendList(std::string& text,
   AppendList(text, key, records);
 }
 
+std::string FormatInterference(const Interference& figures) {
+  return Record()
+      .Value("sensitivity", InterferenceNumber(figures.sensitivity))
+      .Value("pressure", InterferenceNumber(figures.pressure))
+      .Close();
+}
+
 std::string FormatKind(const DeviceKind& kind) {
   Record record;
   record.Text("name", kind.name)
@@ -97,6 +104,13 @@ std::string FormatKind(const DeviceKind& kind) {
       .Value("launch_ns", kind.launch)
       .Flag("pays_transfers", kind.pays_transfers);
   if (kind.cold_read) record.Text("cold_read", FormatBandwidth(*kind.cold_read));
+  if (!kind.interference.empty()) {
+    Record classes;
+    for (const auto& [name, figures] : kind.interference) {
+      classes.Raw(name, FormatInterference(figures));
+    }
+    record.Raw("interference", classes.Close());
+  }
   record.Raw("efficiency", Object(kind.efficiency));
   if (!kind.source.empty()) record.Text("source", kind.source);
   return record.Close();
@@ -112,6 +126,8 @@ std::string FormatOp(const std::string& device_kind, const OpMeasurement& op) {
       .Value("bytes", op.bytes);
   if (op.is_proxy) record.Flag("proxy", true);
   record.Times("isolated", op.isolated).Times("cold", op.cold).Times("in_situ", op.in_situ);
+  if (op.apart_ns) record.Value("apart_ns", *op.apart_ns);
+  if (op.interference) record.Raw("interference", FormatInterference(*op.interference));
   return record.Close();
 }
 

@@ -38,6 +38,9 @@ struct OpMeasurement {
   std::int64_t bytes = 0;                         ///< bytes accessed [B]
   bool is_proxy = false;                          ///< measured with a stand-in kernel
   std::optional<Timing> isolated, cold, in_situ;  ///< warm caches, flushed caches, in whole steps
+  /// Time(), if that is in situ, without what neighbouring devices cost [ns]; nullopt: not known
+  std::optional<double> apart_ns;
+  std::optional<Interference> interference;  ///< with neighbouring devices; nullopt: not measured
 
   /// The timing to go by: in situ if there is one and it is preferred, else isolated, else cold,
   /// else in situ after all; nullptr without any.

@@ -191,6 +191,32 @@ std::map<std::string, double> ReadRates(const Reader& kind,
   return rates;
 }
 
+Interference ReadInterference(const Reader& record) {
+  const auto read = [](const Json& value) {
+    const std::optional<int> figure = ParseInterference(JsonAmount(value));
+    if (!figure) {
+      throw InputError(fmt::format("got {}; expected a number from 0 to 16", ClippedJson(value)));
+    }
+    return *figure;
+  };
+  return {record.Get("sensitivity", 0, read), record.Get("pressure", 0, read)};
+}
+
+std::map<std::string, Interference> ReadKindInterference(const Reader& kind) {
+  std::map<std::string, Interference> classes;
+  if (!kind.Has("interference")) return classes;
+  kind.At("interference", [&](const Json& json) {
+    const Reader map(json, "interference", kind);
+    for (const auto& [name, value] : json.items()) {
+      ReadChoice(Json(name), "key", InterferenceKeys());
+      classes[name] = map.At(name, [&, key = name](const Json& figures) {
+        return ReadInterference(Reader(figures, key, map));
+      });
+    }
+  });
+  return classes;
+}
+
 DeviceKind ReadKind(const Reader& record) {
   static const std::vector<std::string> kClasses{"cpu", "gpu"};
   const auto read_class = [](const Json& value) {
@@ -214,6 +240,7 @@ DeviceKind ReadKind(const Reader& record) {
   kind.launch = record.Get<Nanos>("launch_ns", 0, JsonCount);
   kind.pays_transfers = record.Get("pays_transfers", true, ReadBool);
   kind.cold_read = record.Get<std::optional<Bandwidth>>("cold_read", std::nullopt, ReadRate);
+  kind.interference = ReadKindInterference(record);
   kind.source = record.Get<std::string>(
       "source", "", [](const Json& value) { return JsonText(value, "a source"); });
   return kind;
@@ -230,6 +257,12 @@ OpMeasurement ReadOp(const Reader& record) {
   op.isolated = ReadTimingIfThere(record, "isolated");
   op.cold = ReadTimingIfThere(record, "cold");
   op.in_situ = ReadTimingIfThere(record, "in_situ");
+  if (record.Has("apart_ns")) op.apart_ns = record.Amount("apart_ns");
+  if (record.Has("interference")) {
+    op.interference = record.At("interference", [&](const Json& figures) {
+      return ReadInterference(Reader(figures, "interference", record));
+    });
+  }
   return op;
 }
 

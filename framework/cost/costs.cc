@@ -21,7 +21,10 @@ std::string_view ToString(Rung rung) {
 std::vector<int> DevicesOfEqualCosts(const Costs& costs) {
   const auto equal = [&](int a, int b) {
     for (int v = 0; v < costs.num_ops; ++v) {
-      if (costs.at(v, a) != costs.at(v, b)) return false;
+      if (costs.at(v, a) != costs.at(v, b) ||
+          costs.interference_at(v, a) != costs.interference_at(v, b)) {
+        return false;
+      }
     }
     return true;
   };

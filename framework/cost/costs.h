@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/base/time.h"
+#include "framework/cluster/interference.h"
 
 namespace emplace {
 
@@ -27,14 +28,20 @@ struct Costs {
   std::vector<Nanos> time;         ///< [num_ops, num_devices] [ns], >= 0
   std::vector<Rung> rung;          ///< [num_ops, num_devices]
   std::vector<float> uncertainty;  ///< [num_ops, num_devices] relative standard error, 0.5 = 50 %
+  /// [num_ops, num_devices], or empty where no device has neighbours
+  std::vector<Interference> interference;
 
   Nanos at(int op, int device) const { return time[size_t(op) * num_devices + device]; }
   Rung rung_at(int op, int device) const { return rung[size_t(op) * num_devices + device]; }
+  Interference interference_at(int op, int device) const {
+    return interference.empty() ? Interference{} : interference[size_t(op) * num_devices + device];
+  }
   /// Whether the op may run on the device.
   bool allowed(int op, int device) const { return at(op, device) < kMaxNanos; }
 };
 
-/// For each device the least one on which every op costs the same, maybe itself. [num_devices]
+/// For each device the least one on which every op costs the same, with the same interference,
+/// maybe itself. [num_devices]
 std::vector<int> DevicesOfEqualCosts(const Costs& costs);
 
 /// Share of the time of a placement by rung; sums to 1 (all 0 for a placement without work).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <tuple>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -18,12 +19,17 @@ Nanos RoundedMean(WideSum sum, std::int64_t count) {
   return static_cast<Nanos>(std::min<WideSum>((2 * sum + count) / (2 * count), kMaxNanos));
 }
 
-// Mean transfer times. Channels of one bandwidth share their wire time, so that a mean over many
-// pairs of devices takes few divisions.
+// Mean transfer times. Channels of one bandwidth and setup share their wire time, so that a mean
+// over many pairs of devices takes few divisions.
 class MeanTransfer {
+  struct Rate {
+    const Channel* channel = nullptr;  // one of this bandwidth and setup
+    std::int64_t hops = 0;
+  };
+
  public:
   explicit MeanTransfer(const Cluster& cluster) {
-    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> hops;  // by bandwidth
+    std::map<std::tuple<std::int64_t, std::int64_t, Nanos>, Rate> rates;  // by bandwidth, setup
     for (int from = 0; from < cluster.num_devices(); ++from) {
       for (int to = 0; to < cluster.num_devices(); ++to) {
         if (from == to || cluster.route(from, to).empty()) continue;
@@ -31,26 +37,23 @@ class MeanTransfer {
         for (const int k : cluster.route(from, to)) {
           const Channel& channel = cluster.channel(k);
           latency_ += channel.latency;
-          ++hops[{channel.bandwidth.bytes, channel.bandwidth.per_seconds}];
+          Rate& rate =
+              rates[{channel.bandwidth.bytes, channel.bandwidth.per_seconds, channel.setup}];
+          rate.channel = &channel;
+          ++rate.hops;
         }
       }
     }
-    for (const auto& [bandwidth, count] : hops) {
-      rates_.push_back({{bandwidth.first, bandwidth.second}, count});
-    }
+    for (const auto& [key, rate] : rates) rates_.push_back(rate);
   }
 
   Nanos Of(std::int64_t bytes) const {
     WideSum sum = latency_;
-    for (const Rate& rate : rates_) sum += WideSum(rate.hops) * WireTime(bytes, rate.bandwidth);
+    for (const Rate& rate : rates_) sum += WideSum(rate.hops) * WireTime(bytes, *rate.channel);
     return RoundedMean(sum, pairs_);
   }
 
  private:
-  struct Rate {
-    Bandwidth bandwidth;
-    std::int64_t hops;
-  };
   std::int64_t pairs_ = 0;
   WideSum latency_ = 0;
   std::vector<Rate> rates_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace emplace {
@@ -11,7 +12,7 @@ namespace {
 // Columns of the table of transfer times: pairs of devices between which every transfer takes the
 // same time share one.
 std::vector<std::pair<int, int>> ComparePaths(const Cluster& cluster, std::vector<int>& path) {
-  using Hops = std::vector<std::pair<std::int64_t, std::int64_t>>;  // bandwidths, any order
+  using Hops = std::vector<std::tuple<std::int64_t, std::int64_t, Nanos>>;  // any order
   std::map<std::pair<Nanos, Hops>, int> known;
   std::vector<std::pair<int, int>> examples;
   for (int from = 0; from < cluster.num_devices(); ++from) {
@@ -21,7 +22,7 @@ std::vector<std::pair<int, int>> ComparePaths(const Cluster& cluster, std::vecto
       for (const int k : from != to ? cluster.route(from, to) : std::span<const int>{}) {
         const Channel& channel = cluster.channel(k);
         latency = std::min(latency + channel.latency, kMaxNanos);
-        hops.emplace_back(channel.bandwidth.bytes, channel.bandwidth.per_seconds);
+        hops.emplace_back(channel.bandwidth.bytes, channel.bandwidth.per_seconds, channel.setup);
       }
       std::sort(hops.begin(), hops.end());
       const auto [entry, added] = known.try_emplace({latency, hops}, std::ssize(examples));

@@ -76,7 +76,7 @@ void CheckMagnitudes(const Graph& graph, const Cluster& cluster, const Costs& co
   double slowest_rate = std::numeric_limits<double>::infinity(), latency = 0;
   for (const Channel& channel : cluster.channels()) {
     slowest_rate = std::min(slowest_rate, channel.bandwidth.BytesPerSecond());
-    latency = std::max(latency, static_cast<double>(channel.latency) + channel.gap);
+    latency = std::max(latency, static_cast<double>(channel.latency) + channel.setup + channel.gap);
   }
   double fixed = 0;
   for (const DeviceKind& kind : cluster.kinds()) {

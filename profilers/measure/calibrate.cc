@@ -212,9 +212,10 @@ Cluster CalibratedCluster(const CostTable& table,
       route(from, to) = {static_cast<int>(channels.size())};
       channels.push_back(
           {.name = ChannelName(backend, *link),
-           .latency = std::llround(fit.latency_ns + waits),
+           .latency = std::llround(waits),
+           .setup = std::llround(fit.latency_ns),
            .bandwidth = {std::max<std::int64_t>(1, std::llround(fit.bytes_per_second)), 1},
-           .gap = std::llround(fit.latency_ns) + kinds[devices[from].kind].gap,
+           .gap = kinds[devices[from].kind].gap,
            .occupies = link->by_source ? Occupies::kSource : Occupies::kNone});
     }
   }

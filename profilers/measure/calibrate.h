@@ -17,23 +17,23 @@ namespace emplace {
 /// `costs:`. It has the backend's devices, a channel per link, routes (over a CPU device where two
 /// devices have no direct link) and the device kinds with their measured figures.
 ///
-/// Channels, named "cpu:0->gpu:0". Latency and bandwidth are FitChannel() of the copies seen in
-/// whole steps, weighted by how often each was seen, if there are enough of them: 8 sizes, or 3
-/// sizes and 20 copies. Else it is fitted to the copies timed alone, with the weight 1 / time. A
-/// channel is one in-order stream: the next copy starts when this one has arrived and the stream
-/// has gone on, so gap = latency + gap of the source's kind. Added to the latency is what either
-/// end waits for the other's commands (DispatchCosts::wait_ns of the source's kind and of the
+/// Channels, named "cpu:0->gpu:0". Setup (the latency of the fit) and bandwidth are FitChannel() of
+/// the copies seen in whole steps, weighted by how often each was seen, if there are enough of
+/// them: 8 sizes, or 3 sizes and 20 copies. Else it is fitted to the copies timed alone, with the
+/// weight 1 / time. A channel is one in-order stream: the next copy starts when this one is made
+/// and the stream has gone on, after the gap of the source's kind. The latency is what either end
+/// waits for the other's commands (DispatchCosts::wait_ns of the source's kind and of the
 /// destination's). Bandwidths are rounded to whole B/s, times to ns.
 ///
 /// A channel occupies its source where the source's own worker makes the copies
 /// (BackendLink::by_source).
 ///
-/// Kinds. `cold_read` is the table's (InSituTimings::WriteColdReads()). With eager dispatch, issue and launch are those of DispatchCosts. A step that is handed
-/// over whole has no issue cost, and its commands start `launch` after the step's start at the
-/// earliest (as seen in steps; 0 if the table has only eager ones). Peak and bandwidth are the best
-/// of the table's fits, but at most twice what any op reached, because a fit may extrapolate;
-/// without fits they are what the best op reached. The efficiency of an op class is its share of
-/// the peak.
+/// Kinds. `cold_read` is the table's (InSituTimings::WriteColdReads()). With eager dispatch, issue
+/// and launch are those of DispatchCosts. A step that is handed over whole has no issue cost, and
+/// its commands start `launch` after the step's start at the earliest (as seen in steps; 0 if the
+/// table has only eager ones). Peak and bandwidth are the best of the table's fits, but at most
+/// twice what any op reached, because a fit may extrapolate; without fits they are what the best op
+/// reached. The efficiency of an op class is its share of the peak.
 ///
 /// @param mode  how steps will be dispatched
 /// @param in_situ  copies and gaps seen in these steps replace those of the table; nullptr: none

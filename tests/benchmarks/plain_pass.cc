@@ -36,7 +36,8 @@ PlainPass::PlainPass(const Problem& problem)
   for (int k = 0; k < cluster.num_channels(); ++k) {
     const Channel& channel = cluster.channel(k);
     EMPLACE_CHECK(channel.latency == latency_ && channel.bandwidth == any.bandwidth &&
-                  channel.gap == 0 && !channel.broadcast && channel.occupies == Occupies::kNone);
+                  channel.setup == any.setup && channel.gap == 0 && !channel.broadcast &&
+                  channel.occupies == Occupies::kNone);
   }
 
   const int num_tensors = graph.num_tensors();
@@ -58,7 +59,7 @@ PlainPass::PlainPass(const Problem& problem)
   const auto add_item = [&](std::span<const int> readers, std::int64_t bytes) {
     readers_.insert(readers_.end(), readers.begin(), readers.end());
     reader_begin_.push_back(static_cast<int>(readers_.size()));
-    wire_.push_back(WireTime(bytes, any.bandwidth));
+    wire_.push_back(WireTime(bytes, any));
   };
   for (int t = 0; t < num_tensors; ++t) add_item(graph.readers(t), graph.tensor(t).bytes);
   for (int v = 0; v < num_ops_; ++v) add_item(graph.control_readers(v), 0);

@@ -46,7 +46,7 @@ def cluster_yaml(cluster, rng):
     """The text of the cluster file."""
 
     def quantity(key, value):
-        if key in ("latency", "gap", "issue", "launch", "overhead"):
+        if key in ("latency", "setup", "gap", "issue", "launch", "overhead"):
             return spell(rng, value, TIME_UNITS)
         if key == "memory":
             return spell(rng, value, BYTE_UNITS)

@@ -79,6 +79,7 @@ class Machine:
             {
                 "name": name,
                 "latency": nearest(channel.get("latency", 0)),
+                "setup": nearest(channel.get("setup", 0)),
                 "bandwidth": Fraction(channel["bandwidth"]),
                 "gap": nearest(channel.get("gap", 0)),
                 "broadcast": channel.get("broadcast", False),
@@ -86,6 +87,11 @@ class Machine:
             }
         )
         return len(self.channels) - 1
+
+
+def wire_time(size, channel):
+    """How long a transfer of `size` bytes holds a channel [ns]."""
+    return channel["setup"] - (-size * 10**9 // channel["bandwidth"]) if size > 0 else 0
 
 
 class Step:
@@ -192,8 +198,7 @@ def upward_ranks(step):
         return rounded_mean(
             [
                 sum(
-                    machine.channels[k]["latency"]
-                    - (-size * 10**9 // machine.channels[k]["bandwidth"])
+                    machine.channels[k]["latency"] + wire_time(size, machine.channels[k])
                     for k in route
                 )
                 for route in machine.routes.values()

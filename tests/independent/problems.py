@@ -27,6 +27,7 @@ FEATURES = {
     "overlaps": "pairs with several routes, and routes beside a shorthand",
     "resident": "parameters, buffers, optimizer state",
     "resident-aliases": "aliases with a resident role, of tensors that have or have not one",
+    "setups": "transfers that take longer by a fixed time",
     "shared-channels": "channels that several pairs share",
     "slots": "devices that run several ops at once",
     "spread-aliases": "aliases made on another device than the tensor they share",
@@ -171,6 +172,7 @@ def _cluster(rng, has, scale):
         return {
             **({"name": name} if name else {}),
             "latency": _time(rng, has, scale),
+            **({"setup": _time(rng, has, scale)} if has["setups"] and rng.random() < 0.7 else {}),
             "bandwidth": _bandwidth(rng, has, scale),
             **({"gap": _time(rng, has, scale)} if has["gaps"] else {}),
             **({"broadcast": True} if broadcast else {}),

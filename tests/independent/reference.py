@@ -17,7 +17,7 @@ import heapq
 import readings
 from lower_bound import bound_range
 from memory import queue_peaks, stream_peaks
-from model import Machine, Step, issue_order, upward_ranks
+from model import Machine, Step, issue_order, upward_ranks, wire_time
 
 
 class Timeline:
@@ -65,7 +65,7 @@ class Timeline:
         """One hop for all `destinations`; returns the arrival."""
         channel_index = self.step.route(source, destinations[0])[hop]
         channel, size = self.step.machine.channels[channel_index], self.step.bytes(tensor)
-        wire = -(-size * 10**9 // channel["bandwidth"])
+        wire = wire_time(size, channel)
         ends = {"none": [], "source": [source], "destination": [destinations[0]]}
         ends["both"] = ends["source"] + ends["destination"]
         slots = [(d, self.free_slot(d)) for d in ends[channel["occupies"]]]

@@ -97,6 +97,7 @@ def candidates(problem):
         "control_inputs",
         "gap",
         "cold_read",
+        "setup",
         "issue",
         "launch",
         "slots",

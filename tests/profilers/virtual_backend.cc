@@ -152,8 +152,7 @@ VirtualTimes TimesOf(std::shared_ptr<const Problem> problem) {
                       ? command.stream - cluster.num_devices()
                       : cluster.route(command.source.device, command.destinations.at(0).device)[0];
     const Channel& channel = cluster.channel(k);
-    return VirtualTimes::Copy{
-        channel.latency, WireTime(command.bytes, channel.bandwidth), channel.gap};
+    return VirtualTimes::Copy{channel.latency, WireTime(command.bytes, channel), channel.gap};
   };
   return times;
 }

@@ -83,6 +83,17 @@ TEST_CASE("the fast engines equal the reference where reads may be cold") {
   }
 }
 
+TEST_CASE("the fast engines equal the reference where devices interfere") {
+  for (const Semantics semantics : AllSemantics()) {
+    CAPTURE(ToString(semantics));
+    for (const bool contention : {true, false}) {
+      const SimulatorOptions options{.semantics = semantics, .channel_contention = contention};
+      CompareOnRandomProblems(options, {.interference = true});
+      CompareOnRandomProblems(options, {.ties = false, .cold_reads = true, .interference = true});
+    }
+  }
+}
+
 TEST_CASE("the fast engines equal the reference in any issue order") {
   int compared = 0;
   for (const Semantics semantics : AllSemantics()) {

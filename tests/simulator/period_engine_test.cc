@@ -8,8 +8,8 @@
 #include "framework/base/error.h"
 #include "simulator/period.h"
 #include "simulator/simulator.h"
-#include "tests/support/paths.h"
 #include "tests/support/neighbors.h"
+#include "tests/support/paths.h"
 #include "tests/support/problems.h"
 
 namespace {

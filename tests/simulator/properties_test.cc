@@ -68,7 +68,7 @@ TEST_CASE("no server does two things at once; nothing starts before it is ready"
       for (const TransferEvent& e : transfers) {
         const Channel& channel = problem.cluster().channel(e.channel);
         REQUIRE(e.start >= channel_free[e.channel]);
-        REQUIRE(e.arrival == e.start + channel.latency + WireTime(e.bytes, channel.bandwidth));
+        REQUIRE(e.arrival == e.start + channel.latency + WireTime(e.bytes, channel));
         channel_free[e.channel] = e.start + e.wire + channel.gap;
       }
     });

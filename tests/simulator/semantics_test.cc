@@ -99,7 +99,7 @@ TEST_CASE("an issue order is one of the graph, and only for semantics that have 
     return error;
   };
   CHECK(error_of(Semantics::kQueue, {0, 2, 1}) ==
-        "issue order: queue semantics has none, expected stream semantics");
+        "issue order: queue semantics has none, expected stream or interference semantics");
   CHECK(error_of(Semantics::kStream, {0, 1}) ==
         "issue order: has 2 ops, expected each of the 3 ops of graph \"test_graph\" once");
   CHECK(error_of(Semantics::kStream, {0, 3, 1}) ==

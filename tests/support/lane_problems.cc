@@ -15,6 +15,7 @@ std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round) {
   if (plain) {
     options.slots = options.shared_channels = options.hops = options.broadcast = false;
     options.occupies = false;
+    options.setups = round % 2 == 1;
     options.host_costs = round % 8 < 4;
     options.gaps = round % 4 < 2;
     if (round % 2 == 1) {

@@ -47,12 +47,25 @@ int ProblemBuilder::Device(const std::string& name, std::int64_t memory, int slo
   return static_cast<int>(devices_.size()) - 1;
 }
 
+void ProblemBuilder::Share(int a, int b) {
+  devices_[a].neighbors |= std::uint64_t{1} << b;
+  devices_[b].neighbors |= std::uint64_t{1} << a;
+}
+
+void ProblemBuilder::Interfere(int op, std::vector<Interference> by_device) {
+  interference_[op] = std::move(by_device);
+}
+
 int ProblemBuilder::Channel(const std::string& name,
                             Nanos latency,
                             Bandwidth bandwidth,
                             Nanos gap,
                             bool broadcast) {
-  channels_.push_back({name, latency, bandwidth, gap, broadcast});
+  channels_.push_back({.name = name,
+                       .latency = latency,
+                       .bandwidth = bandwidth,
+                       .gap = gap,
+                       .broadcast = broadcast});
   return static_cast<int>(channels_.size()) - 1;
 }
 
@@ -114,6 +127,12 @@ std::shared_ptr<const Problem> ProblemBuilder::Build(const Grouping& grouping,
     for (int d = 0; d < costs.num_devices; ++d)
       costs.time.push_back(row.size() == 1 ? row[0] : row[d]);
   }
+  if (BuildCluster()->has_neighbors()) {
+    costs.interference.resize(costs.time.size());
+    for (const auto& [op, by_device] : interference_) {
+      std::ranges::copy(by_device, costs.interference.begin() + op * costs.num_devices);
+    }
+  }
   costs.rung.assign(costs.time.size(), Rung::kMeasured);
   costs.uncertainty.assign(costs.time.size(), 0.0f);
   return std::make_shared<Problem>(
@@ -160,6 +179,12 @@ class Generator {
       if (o_.cold_reads && Chance(0.7)) {
         builder_.kind(d).cold_read = Bandwidth{100'000'000LL * (1 + UniformInt(rng_, 30)), 1};
       }
+      if (o_.interference && Chance(0.7)) {
+        builder_.kind(d).interference[kTransferClass] = Figures();
+      }
+      for (int e = 0; e < d && o_.interference; ++e) {
+        if (Chance(0.8)) builder_.Share(d, e);
+      }
       if (o_.host_costs && Chance(0.5)) {
         builder_.kind(d).issue = Duration(3);
         builder_.kind(d).launch = Duration(5);
@@ -174,9 +199,18 @@ class Generator {
     const int k =
         builder_.Channel(fmt::format("k{}", num_channels_++), latency, bandwidth, gap, broadcast);
     builder_.channel(k).occupies = occupies;
+    if (o_.setups && Chance(0.5)) builder_.channel(k).setup = Duration(6);
     return k;
   }
 
+  // Round figures, so that times coincide, or any.
+  Interference Figures() {
+    const auto figure = [&] {
+      return o_.ties ? 512 * UniformInt(rng_, 6) : UniformInt(rng_, kMostInterference + 1);
+    };
+    const int sensitivity = figure();
+    return {sensitivity, figure()};
+  }
   // Routes that occupy devices: over a channel of the two alone, or from the source's channel
   // and into the destination's, which it shares with other routes.
   void MakeOccupyingLinks() {
@@ -249,6 +283,10 @@ class Generator {
       if (o_.forbidden && Chance(0.2)) costs[UniformInt(rng_, o_.num_devices)] = kMaxNanos;
       if (std::ranges::all_of(costs, [](Nanos c) { return c == kMaxNanos; })) costs[0] = 1;
       builder_.Op(fmt::format("op{}", v), costs, {}, Bytes());
+      if (!o_.interference) continue;
+      std::vector<Interference> figures(o_.num_devices);
+      for (Interference& on_device : figures) on_device = Chance(0.8) ? Figures() : Interference{};
+      builder_.Interfere(v, figures);
     }
     std::vector<int> order(o_.num_ops);
     for (int v = 0; v < o_.num_ops; ++v) order[v] = v;

@@ -2,6 +2,7 @@
 
 // Small problems in a few lines, and random ones by the thousand.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ class ProblemBuilder {
   /// Adds a device of its own kind. @return device index
   int Device(const std::string& name, std::int64_t memory = kUnlimitedMemory, int slots = 1);
   DeviceKind& kind(int device) { return kinds_[device]; }
+  /// Makes two devices neighbours.
+  void Share(int a, int b);
+  /// Figures of an op on each device, in 1/1024. Others have none.
+  void Interfere(int op, std::vector<Interference> by_device);
   /// Adds a channel; routes name it. @return channel index
   int Channel(const std::string& name,
               Nanos latency,
@@ -57,6 +62,7 @@ class ProblemBuilder {
   std::vector<emplace::Op> ops_;
   std::vector<Tensor> tensors_;
   std::vector<std::vector<Nanos>> costs_;
+  std::map<int, std::vector<Interference>> interference_;  // by op
   std::vector<DeviceKind> kinds_;
   std::vector<emplace::Device> devices_;
   std::vector<emplace::Channel> channels_;
@@ -95,12 +101,14 @@ struct RandomProblemOptions {
   bool hops = true;
   bool broadcast = true;
   bool control_edges = true;
-  bool host_costs = true;    ///< issue and launch
-  bool occupies = true;      ///< channels that occupy devices
-  bool cold_reads = false;   ///< ops that take longer for what arrived from another device
-  bool resident = true;      ///< parameters, graph inputs, outputs, aliases, workspaces
-  bool tight_memory = true;  ///< some placements do not fit
-  bool forbidden = false;    ///< some ops may not run on some devices
+  bool host_costs = true;     ///< issue and launch
+  bool occupies = true;       ///< channels that occupy devices
+  bool setups = true;         ///< channels whose transfers take a fixed time besides
+  bool cold_reads = false;    ///< ops that take longer for what arrived from another device
+  bool interference = false;  ///< devices that slow one another down
+  bool resident = true;       ///< parameters, graph inputs, outputs, aliases, workspaces
+  bool tight_memory = true;   ///< some placements do not fit
+  bool forbidden = false;     ///< some ops may not run on some devices
 };
 std::shared_ptr<const Problem> RandomProblem(Rng& rng, const RandomProblemOptions& options);
 

@@ -83,19 +83,22 @@ TEST_CASE("defaults: memory without limit, one slot, no latency, no gap") {
   CHECK(cluster.device(0).memory == kUnlimitedMemory);
   CHECK(cluster.device(0).slots == 1);
   CHECK(cluster.channel(0).latency == 0);
+  CHECK(cluster.channel(0).setup == 0);
   CHECK(cluster.channel(0).gap == 0);
   CHECK(Route(cluster, 0, 1).empty());
 }
 
 TEST_CASE("all_to_all gives every ordered pair a channel, later routes replace it") {
-  const Cluster cluster = Parse(kDevices +
-                                "channels: [{name: slow, bandwidth: 1B/s}]\n"
-                                "all_to_all: {latency: 3us, bandwidth: 5GB/s, gap: 1us}\n"
-                                "routes: [{from: \"cpu:*\", to: \"gpu:1\", via: [slow]}]\n");
+  const Cluster cluster =
+      Parse(kDevices +
+            "channels: [{name: slow, bandwidth: 1B/s}]\n"
+            "all_to_all: {latency: 3us, setup: 2us, bandwidth: 5GB/s, gap: 1us}\n"
+            "routes: [{from: \"cpu:*\", to: \"gpu:1\", via: [slow]}]\n");
   REQUIRE(cluster.num_channels() == 7);
   const Channel& channel = cluster.channel(cluster.route(1, 2)[0]);
   CHECK(channel.name == "gpu:0->gpu:1");
   CHECK(channel.latency == 3000);
+  CHECK(channel.setup == 2000);
   CHECK(channel.gap == 1000);
   CHECK(channel.bandwidth == Bandwidth{5'000'000'000, 1});
   CHECK(Route(cluster, 0, 2) == std::vector<int>{0});
@@ -317,6 +320,8 @@ void CheckEqual(const Cluster& a, const Cluster& b) {
     CHECK(ka.launch == kb.launch);
     CHECK(ka.pays_transfers == kb.pays_transfers);
     CHECK(ka.cold_read == kb.cold_read);
+    CHECK(ka.interference == kb.interference);
+    CHECK(a.device(d).neighbors == b.device(d).neighbors);
     CHECK(ka.efficiency == kb.efficiency);
     CHECK(ka.source == kb.source);
     for (int to = 0; to < a.num_devices(); ++to) CHECK(Route(a, d, to) == Route(b, d, to));
@@ -324,6 +329,7 @@ void CheckEqual(const Cluster& a, const Cluster& b) {
   for (int k = 0; k < a.num_channels(); ++k) {
     CHECK(a.channel(k).name == b.channel(k).name);
     CHECK(a.channel(k).latency == b.channel(k).latency);
+    CHECK(a.channel(k).setup == b.channel(k).setup);
     CHECK(a.channel(k).bandwidth == b.channel(k).bandwidth);
     CHECK(a.channel(k).gap == b.channel(k).gap);
     CHECK(a.channel(k).broadcast == b.channel(k).broadcast);
@@ -359,11 +365,12 @@ Cluster RandomCluster(Rng& rng) {
     const std::int64_t odd = 2 * UniformInt(rng, 100'000) + 1;
     const Bandwidth bandwidth =
         UniformInt(rng, 2) ? Bandwidth{odd, 1} : Bandwidth{1 << UniformInt(rng, 20), odd};
-    channels.push_back({fmt::format("c{}->*", k),
-                        UniformInt(rng, 1000),
-                        bandwidth,
-                        UniformInt(rng, 1000),
-                        UniformInt(rng, 2) == 1});
+    channels.push_back({.name = fmt::format("c{}->*", k),
+                        .latency = UniformInt(rng, 1000),
+                        .setup = UniformInt(rng, 3),
+                        .bandwidth = bandwidth,
+                        .gap = UniformInt(rng, 1000),
+                        .broadcast = UniformInt(rng, 2) == 1});
     const int choices = channels.back().broadcast ? 2 : 4;
     channels.back().occupies = static_cast<Occupies>(UniformInt(rng, choices));
   }

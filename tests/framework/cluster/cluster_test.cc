@@ -77,6 +77,7 @@ TEST_CASE("bad parts are refused by name") {
   CheckRefused([](Parts& p) { p.devices[0].memory = -1; }, "device \"a\": memory is -1");
   CheckRefused([](Parts& p) { p.kinds[0].gap = -1; }, "device kind \"k\": gap is -1");
   CheckRefused([](Parts& p) { p.channels[0].latency = -1; }, "channel \"p\": latency is -1");
+  CheckRefused([](Parts& p) { p.channels[0].setup = -1; }, "channel \"p\": setup is -1");
   CheckRefused([](Parts& p) { p.channels[0].bandwidth = {}; },
                "channel \"p\": the bandwidth must be greater than 0");
   CheckRefused([](Parts& p) { p.routes.pop_back(); },
@@ -127,24 +128,32 @@ TEST_CASE("a broadcast channel may begin a route, and 64 devices fit") {
   CHECK(parts.Build().num_devices() == 64);
 }
 
-TEST_CASE("wire time is the exact ceiling") {
-  CHECK(WireTime(0, {1, 1}) == 0);
-  CHECK(WireTime(7600, {7'600'000'000, 1}) == 1000);  // 7600 B at 7600 B/us
-  CHECK(WireTime(7601, {7'600'000'000, 1}) == 1001);  // 1000.13
-  CHECK(WireTime(1, {3, 1}) == 333'333'334);          // 10^9 / 3
-  CHECK(WireTime(1, {1, 3}) == 3'000'000'000);
-  CHECK(WireTime(2, {2, 3}) == 3'000'000'000);
-  CHECK(WireTime(1LL << 62, {1'000'000'000, 1}) == kMaxNanos);
-  CHECK(WireTime(1LL << 60, {1, 1LL << 62}) == kMaxNanos);
+TEST_CASE("the time at a rate is the exact ceiling") {
+  CHECK(TimeAtRate(0, {1, 1}) == 0);
+  CHECK(TimeAtRate(7600, {7'600'000'000, 1}) == 1000);  // 7600 B at 7600 B/us
+  CHECK(TimeAtRate(7601, {7'600'000'000, 1}) == 1001);  // 1000.13
+  CHECK(TimeAtRate(1, {3, 1}) == 333'333'334);          // 10^9 / 3
+  CHECK(TimeAtRate(1, {1, 3}) == 3'000'000'000);
+  CHECK(TimeAtRate(2, {2, 3}) == 3'000'000'000);
+  CHECK(TimeAtRate(1LL << 62, {1'000'000'000, 1}) == kMaxNanos);
+  CHECK(TimeAtRate(1LL << 60, {1, 1LL << 62}) == kMaxNanos);
 }
 
-TEST_CASE("random: wire time t is the least with t * bandwidth >= bytes * 10^9") {
+TEST_CASE("a setup is part of the wire time of whatever has a byte") {
+  const Channel channel{.latency = 5, .setup = 700, .bandwidth = {7'600'000'000, 1}};
+  CHECK(WireTime(0, channel) == 0);
+  CHECK(WireTime(7601, channel) == 700 + 1001);
+  CHECK(WireTime(1LL << 62, channel) == kMaxNanos);
+  CHECK(WireTime(1, {.setup = kMaxNanos, .bandwidth = {1, 1}}) == kMaxNanos);
+}
+
+TEST_CASE("random: time t at a rate is the least with t * bandwidth >= bytes * 10^9") {
   Rng rng(7);
   for (int i = 0; i < 20'000; ++i) {
     const std::int64_t bytes = static_cast<std::int64_t>(Uniform01(rng) * 1e12);
     const Bandwidth bandwidth{1 + static_cast<std::int64_t>(Uniform01(rng) * 1e12),
                               1 + UniformInt(rng, 9)};
-    const Nanos time = WireTime(bytes, bandwidth);
+    const Nanos time = TimeAtRate(bytes, bandwidth);
     __extension__ using Wide = __int128;
     const Wide need = Wide(bytes) * 1'000'000'000 * bandwidth.per_seconds;
     REQUIRE(Wide(time) * bandwidth.bytes >= need);

@@ -135,6 +135,8 @@ TEST_CASE("device kinds: the example and its keys") {
   };
   CHECK(Text(NamesInProse("Keys of `peak`")) == known("peak"));
   CHECK(Text(NamesInProse("Keys of `efficiency`")) == known("efficiency"));
+  CHECK(Text(NamesInProse("Keys of `interference`")) == known("interference"));
+  CheckYamlKeys(root, "Keys of `interference`", "device_kinds.k80.interference.elementwise", parse);
   // The cost page tells the defaults for the same keys.
   const auto defaults = TableOf(SectionOf(ReadPage(kCostPage), "Default efficiencies"));
   Names named;

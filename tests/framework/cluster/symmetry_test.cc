@@ -78,6 +78,7 @@ TEST_CASE("each figure of a device tells devices apart") {
   CHECK(symmetries([](ProblemBuilder& b) { b.Op("b", {5, 6}); }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.Op("b", {5, kMaxNanos}); }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.channel(0).latency = 2; }) == 1);
+  CHECK(symmetries([](ProblemBuilder& b) { b.channel(0).setup = 2; }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.channel(0).gap = 2; }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.channel(0).bandwidth.bytes = 5; }) == 1);
   CHECK(symmetries([](ProblemBuilder& b) { b.channel(0).occupies = Occupies::kSource; }) == 1);
@@ -158,6 +159,7 @@ bool IsSymmetric(const Cluster& cluster, const DevicePermutation& image) {
   }
   for (const auto& [k, m] : mapped) {
     if (cluster.channel(k).latency != cluster.channel(m).latency) return false;
+    if (cluster.channel(k).setup != cluster.channel(m).setup) return false;
     for (const auto& [other, other_image] : mapped) {
       if ((k == other) != (m == other_image)) return false;
     }

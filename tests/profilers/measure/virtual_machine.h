@@ -41,7 +41,7 @@ struct VirtualMachine {
 
 /// Two CPU devices and `num_gpus` GPUs, with a link between every CPU and every device. Copies take
 /// 500 ns and 1 ns per 2 B from a CPU, 300 ns and 1 ns per B from a GPU; devices idle for 7 ns
-/// (CPU) or 40 ns (GPU) behind an op, channels for their latency and their source's idle time.
+/// (CPU) or 40 ns (GPU) behind an op, channels for as long behind a copy from such a device.
 VirtualMachine MakeVirtualMachine(int num_gpus);
 
 /// Passes everything on, counts, and does what a test wants beside.
@@ -203,9 +203,9 @@ inline VirtualMachine MakeVirtualMachine(int num_gpus) {
     // device and goes on to a GPU, over that CPU's channel.
     const bool from_cpu = command.source.device < 2;
     EMPLACE_CHECK(command.source.device < count);
-    const Nanos latency = from_cpu ? 500 : 300;
-    return VirtualTimes::Copy{
-        latency, from_cpu ? (command.bytes + 1) / 2 : command.bytes, latency + (from_cpu ? 7 : 40)};
+    const Nanos setup = command.bytes == 0 ? 0 : from_cpu ? 500 : 300;
+    const Nanos wire = setup + (from_cpu ? (command.bytes + 1) / 2 : command.bytes);
+    return VirtualTimes::Copy{0, wire, from_cpu ? 7 : 40};
   };
   return machine;
 }

@@ -1,0 +1,34 @@
+#pragma once
+
+// How ops and transfers on devices that share caches or memory bandwidth slow one another down:
+// simulator/README.md, "Interference semantics".
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+/// The figures of an op on a device, or of the transfers that a device makes. Beside b on a
+/// neighbouring device, a takes 1 + sensitivity(a) * pressure(b) times as long. Integers in 1/1024.
+struct Interference {
+  int sensitivity = 0;  ///< how much it suffers from its neighbours
+  int pressure = 0;     ///< how much its neighbours suffer from it
+  bool operator==(const Interference&) const = default;
+};
+/// A figure of 1, and the largest.
+inline constexpr int kInterferenceOne = 1024, kMostInterference = 16 * kInterferenceOne;
+
+/// A figure from the number that files have: times 1024, to the nearest integer, halves up; nullopt
+/// for a number outside of [0, 16].
+std::optional<int> ParseInterference(double number);
+
+/// Its number for files: exact, ParseInterference() gives the figure back.
+double InterferenceNumber(int figure);
+
+/// The keys that `interference:` of a device kind may have: OpClassNames() and kTransferClass.
+const std::vector<std::string>& InterferenceKeys();
+/// The class of transfers that occupy a device.
+inline constexpr const char* kTransferClass = "transfer";
+
+}  // namespace emplace
