@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "experiments/as_executed.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "framework/base/error.h"
@@ -66,8 +67,13 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           Objective objective,
                           bool contracted,
                           const std::string& where,
-                          const CostTable* table) {
-  Costs costs = ComputeCosts(*graph, *cluster, where, {.table = table, .warn = PrintWarning});
+                          const CostTable* table,
+                          Semantics semantics) {
+  Costs costs =
+      ComputeCosts(*graph,
+                   *cluster,
+                   where,
+                   {.table = table, .apart = CountsNeighbors(semantics), .warn = PrintWarning});
   const Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costs));
   LoadedProblem loaded;
   loaded.contracted = contracted;

@@ -10,6 +10,7 @@
 #include "experiments/step_interval.h"
 #include "framework/cost/cost_table.h"
 #include "framework/search/problem.h"
+#include "simulator/semantics.h"
 
 namespace emplace {
 
@@ -37,7 +38,7 @@ struct LoadedProblem {
   /// or a few (ContractGroups()): faster to simulate, but an approximation.
   std::shared_ptr<const Problem> searched;
   bool contracted = false;
-  /// Of step times of `exact` that are simulated in stream semantics (FindInterval()).
+  /// Of step times of `exact` that are simulated as executed (FindInterval()).
   StepInterval interval;
 
   /// A placement of the groups, which both problems share, as a device for each op of `exact`.
@@ -52,6 +53,7 @@ struct LoadedProblem {
 /// @param where       stands for the run in messages about costs
 /// @param table       measured costs, or nullptr; a warning goes to stderr if it lacks a device
 ///   kind of the cluster
+/// @param semantics  of the simulation that the costs are for
 /// @throws InputError as ComputeCosts(), ApplyPasses(), ContractGroups() and Problem do
 LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           std::shared_ptr<const Cluster> cluster,
@@ -59,6 +61,7 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           Objective objective,
                           bool contracted,
                           const std::string& where,
-                          const CostTable* table = nullptr);
+                          const CostTable* table = nullptr,
+                          Semantics semantics = Semantics::kStream);
 
 }  // namespace emplace

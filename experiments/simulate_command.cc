@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "experiments/as_executed.h"
 #include "experiments/commands.h"
 #include "experiments/load.h"
 #include "experiments/menu.h"
@@ -143,10 +144,11 @@ int Simulate(const SimulateOptions& options) {
   if (options.costs != "none") {
     table = LoadCosts(ResolveMenu(CostsMenu(), options.costs, "--costs"));
   }
-  Costs costs = ComputeCosts(*graph,
-                             *cluster,
-                             options.graph + (table ? " with costs " + options.costs : ""),
-                             {.table = table.get(), .warn = PrintWarning});
+  Costs costs = ComputeCosts(
+      *graph,
+      *cluster,
+      options.graph + (table ? " with costs " + options.costs : ""),
+      {.table = table.get(), .apart = CountsNeighbors(how.semantics), .warn = PrintWarning});
   RequireAllowed(*graph, *cluster, costs, placement.device, options.placement);
   const auto problem = std::make_shared<const Problem>(graph,
                                                        Grouping::Identity(graph->num_ops()),
@@ -162,7 +164,9 @@ int Simulate(const SimulateOptions& options) {
     WriteFileAtomically(options.trace, FormatTrace(*problem, timeline));
   }
   StepInterval interval;
-  if (how.semantics == Semantics::kStream) interval = FindInterval(table.get(), graph->name());
+  if (how.semantics == SemanticsAsExecuted(*cluster)) {
+    interval = FindInterval(table.get(), graph->name());
+  }
   Print(ToJson(*cluster, outcome, interval, ComputeBounds(*problem).best()).dump(2) + "\n");
   return 0;
 }

@@ -300,13 +300,12 @@ class InterferenceEngine final : public Engine {
     if (changed_ == 0) return;
     for (Activity& a : activities_) {
       if (a.rate != 0 && !(p_.neighbors[a.device] & changed_)) continue;
-      std::int64_t slower = kInterferenceOne;
+      std::int64_t excess = 0;
       for (const Activity& b : activities_) {
         if (!(p_.neighbors[a.device] >> b.device & 1)) continue;
-        slower += std::int64_t{a.figures.sensitivity} * b.figures.pressure / kInterferenceOne;
+        excess += InterferenceExcess(a.figures, b.figures);
       }
-      const auto rate = static_cast<std::uint64_t>(
-          std::max<std::int64_t>(16, std::int64_t{kInterferenceOne} * kInterferenceOne / slower));
+      const auto rate = static_cast<std::uint64_t>(InterferenceRate(excess));
       if (rate == a.rate) continue;
       a.left -= Work128(a.rate) * static_cast<std::uint64_t>(now_ - a.since);
       a.since = now_;

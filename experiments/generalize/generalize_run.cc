@@ -32,7 +32,9 @@ Family LoadFamily(const FamilyPlan& plan) {
                        plan.passes,
                        Objective::kStepTime,
                        plan.config.contracted,
-                       graph.string())
+                       graph.string(),
+                       nullptr,
+                       plan.simulator.semantics)
         .searched;
   };
   for (std::size_t i = 0; i < plan.train.size(); ++i) {

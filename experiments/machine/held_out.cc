@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "experiments/as_executed.h"
 #include "framework/base/error.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
@@ -14,12 +15,16 @@ namespace {
 Nanos SimulateStep(const std::shared_ptr<const Graph>& graph,
                    const CalibratedModel& model,
                    const Placement& placement) {
+  const Semantics semantics = SemanticsAsExecuted(*model.cluster);
   const auto problem = std::make_shared<const Problem>(
       graph,
       ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())),
       model.cluster,
-      ComputeCosts(*graph, *model.cluster, "held out", {.table = model.table.get()}));
-  return MakeSimulator(problem, {.semantics = Semantics::kStream})->Evaluate(placement).step_time;
+      ComputeCosts(*graph,
+                   *model.cluster,
+                   "held out",
+                   {.table = model.table.get(), .apart = CountsNeighbors(semantics)}));
+  return MakeSimulator(problem, {.semantics = semantics})->Evaluate(placement).step_time;
 }
 
 }  // namespace

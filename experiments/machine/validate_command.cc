@@ -65,7 +65,8 @@ std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph
                                                const Model& model,
                                                bool prefer_in_situ) {
   CostSources sources{.table = (prefer_in_situ ? model.table : model.isolated).get(),
-                      .prefer_in_situ = prefer_in_situ};
+                      .prefer_in_situ = prefer_in_situ,
+                      .apart = model.cluster->has_neighbors()};
   if (prefer_in_situ) sources.warn = PrintWarning;
   Costs costs = ComputeCosts(*graph, *model.cluster, model.where, sources);
   Grouping grouping = ColocateByLabel(*graph, Grouping::Identity(graph->num_ops()));
@@ -94,6 +95,15 @@ Model Recalibrated(const Model& model,
           .isolated = WithIsolatedFits(*fresh.table),
           .cluster = fresh.cluster,
           .where = model.where};
+}
+
+// The model of a machine whose devices share nothing.
+Model WithoutNeighbors(const Model& model) {
+  auto table = std::make_shared<CostTable>(*model.table);
+  table->interference.clear();
+  Model changed = model;
+  changed.table = std::move(table);
+  return changed;
 }
 
 void RequireOtherSeed(const ValidateOptions& options, const CostTable& table) {
@@ -168,7 +178,7 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
   Verification& verification = result.verification;
   if (verification.calibration.empty()) {
     verification.interval = FindInterval(model.table.get(), graph->name());
-    result.ablations = Ablate(verification, MakeTestProblem(graph, model, false));
+    result.ablations = Ablate(verification, {.isolated = MakeTestProblem(graph, model, false)});
   } else {
     const Model fresh =
         Recalibrated(model, Together(verification.calibration), *machine.backend, mode);
@@ -176,7 +186,15 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
         HoldOut(graph, verification.calibration, *model.table, {}, *machine.backend, mode),
         "of these rounds");
     SimulateAgain(verification, MakeTestProblem(graph, fresh, true));
-    result.ablations = Ablate(verification, MakeTestProblem(graph, fresh, false), problem);
+    AblatedProblems without{.isolated = MakeTestProblem(graph, fresh, false), .earlier = problem};
+    const InSituTimings timings = Together(verification.calibration);
+    if (fresh.cluster->has_neighbors()) {
+      without.no_interference = MakeTestProblem(
+          graph, Recalibrated(WithoutNeighbors(model), timings, *machine.backend, mode), true);
+    }
+    without.no_cold_reads = MakeTestProblem(
+        graph, Recalibrated(model, timings.WithoutColdReads(), *machine.backend, mode), true);
+    result.ablations = Ablate(verification, without);
   }
   result.summary = Summarize(result.verification);
   return result;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/as_executed.h"
 #include "experiments/changed_problem.h"
 #include "experiments/run/run_table.h"
 #include "framework/base/error.h"
@@ -19,8 +20,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-SimulatorOptions InStreams(const std::vector<int>& issue_order) {
-  return {.semantics = Semantics::kStream, .issue_order = issue_order, .order_may_change = true};
+SimulatorOptions AsExecuted(const Problem& problem, const std::vector<int>& issue_order) {
+  return {.semantics = SemanticsAsExecuted(problem.cluster()),
+          .issue_order = issue_order,
+          .order_may_change = true};
 }
 
 // In the candidate's own order if it has one.
@@ -122,7 +125,7 @@ double SignedError(const VerifiedPlacement& placement) {
 }
 
 void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> problem) {
-  const auto simulator = MakeSimulator(problem, InStreams(verification.issue_order));
+  const auto simulator = MakeSimulator(problem, AsExecuted(*problem, verification.issue_order));
   for (VerifiedPlacement& placement : verification.placements) {
     const std::vector<DeviceIndex> device_of_op =
         ExpandPlacement(placement.candidate.placement, problem->grouping());
@@ -145,7 +148,7 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   result.mode = options.mode;
   result.issue_order = options.issue_order;
   result.rounds = options.rounds;
-  const auto simulator = MakeSimulator(problem, InStreams(options.issue_order));
+  const auto simulator = MakeSimulator(problem, AsExecuted(*problem, options.issue_order));
   std::vector<Placement> placements;
   std::vector<std::vector<int>> issue_orders;
   for (const Candidate& candidate : candidates) {
@@ -308,28 +311,27 @@ VerificationSummary Summarize(const Verification& verification) {
   return summary;
 }
 
-std::vector<Ablation> Ablate(const Verification& verification,
-                             std::shared_ptr<const Problem> isolated,
-                             std::shared_ptr<const Problem> earlier) {
+std::vector<Ablation> Ablate(const Verification& verification, const AblatedProblems& problems) {
   const auto figures = [&](std::string name,
                            const std::shared_ptr<const Problem>& problem,
-                           const SimulatorOptions& options) {
+                           bool channel_contention = true) {
+    EMPLACE_CHECK(problem->num_groups() == verification.problem->num_groups());
+    SimulatorOptions options = AsExecuted(*problem, verification.issue_order);
+    options.channel_contention = channel_contention;
     const std::vector<Nanos> simulated = Resimulate(verification, problem, options);
     return Ablation{std::move(name), ComputeFidelity(FidelityPoints(verification, simulated))};
   };
   std::vector<Ablation> ablations;
   if (verification.placements.size() < 2) return ablations;
-  const SimulatorOptions streams = InStreams(verification.issue_order);
-  ablations.push_back(figures("no host cost", WithoutHostCost(verification.problem), streams));
-  SimulatorOptions alone = streams;
-  alone.channel_contention = false;
-  ablations.push_back(figures("no channel contention", verification.problem, alone));
-  if (isolated != nullptr) {
-    EMPLACE_CHECK(isolated->num_groups() == verification.problem->num_groups());
-    ablations.push_back(figures("isolated op costs", isolated, streams));
-  }
-  if (earlier != nullptr) {
-    ablations.push_back(figures("calibrated before", earlier, streams));
+  ablations.push_back(figures("no host cost", WithoutHostCost(verification.problem)));
+  ablations.push_back(figures("no channel contention", verification.problem, false));
+  const std::pair<const char*, std::shared_ptr<const Problem>> given[] = {
+      {"isolated op costs", problems.isolated},
+      {"calibrated before", problems.earlier},
+      {"no interference", problems.no_interference},
+      {"no cold reads", problems.no_cold_reads}};
+  for (const auto& [name, problem] : given) {
+    if (problem != nullptr) ablations.push_back(figures(name, problem));
   }
   return ablations;
 }

@@ -44,9 +44,9 @@ struct VerificationOptions {
 /// A placement that was executed.
 struct VerifiedPlacement {
   Candidate candidate;
-  Outcome simulated;         ///< in stream semantics, which is what the executor does
-  StepMeasurement measured;  ///< without plan and traces, which are large
-  RungShares shares{};       ///< of the simulated ops' time by source
+  Outcome simulated;                            ///< as executed (SemanticsAsExecuted())
+  StepMeasurement measured;                     ///< without plan and traces, which are large
+  RungShares shares{};                          ///< of the simulated ops' time by source
   std::array<double, kNumStepTraits> traits{};  ///< of the simulated step
 };
 
@@ -133,16 +133,20 @@ struct Ablation {
   Fidelity fidelity;
 };
 
+/// The same problem with parts of the model left out that only its maker can leave out; nullptr:
+/// none of this kind.
+struct AblatedProblems {
+  std::shared_ptr<const Problem> isolated;         ///< costs of isolated timings only
+  std::shared_ptr<const Problem> earlier;          ///< as calibrated before this verification
+  std::shared_ptr<const Problem> no_interference;  ///< no neighbours, whose part is in the costs
+  std::shared_ptr<const Problem> no_cold_reads;    ///< likewise with cold reads
+};
+
 /// Simulates the executed placements with parts of the model left out: "no host cost" (issue and
-/// launch take no time), "no channel contention", "isolated op costs" and "calibrated before".
-/// @param isolated  the same problem with costs of isolated timings only, for the third; nullptr:
-///   none
-/// @param earlier   the same problem with what was calibrated before this verification, for the
-///   fourth; nullptr: none
+/// launch take no time), "no channel contention", "isolated op costs", "calibrated before", "no
+/// interference" and "no cold reads".
 /// @return nothing for a single placement
-std::vector<Ablation> Ablate(const Verification& verification,
-                             std::shared_ptr<const Problem> isolated,
-                             std::shared_ptr<const Problem> earlier = nullptr);
+std::vector<Ablation> Ablate(const Verification& verification, const AblatedProblems& problems);
 
 /// Were the costs measured on a machine like this one?
 /// @param measured, here  properties of both machines (CostTable::properties,

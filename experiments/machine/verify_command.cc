@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "experiments/as_executed.h"
 #include "experiments/commands.h"
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/fidelity_results.h"
@@ -37,7 +38,8 @@ std::string HeaderText(const EarlierRun& run, const Machine& machine) {
 
 int VerifyRun(const VerifyOptions& options) {
   EarlierRun run = ReadRun(options.results, options.files);
-  const auto problem = MakeExactProblem(run, options.results);
+  const auto problem = MakeExactProblem(
+      run, options.results, Objective::kStepTime, SemanticsAsExecuted(*run.cluster));
   const Machine machine = OpenDevices(
       options.devices,
       run.costs.get(),

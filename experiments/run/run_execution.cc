@@ -121,7 +121,8 @@ LoadedProblem LoadProblem(const RunPlan& plan) {
                      plan.objective,
                      plan.config.contracted,
                      plan.graph.string() + (costs ? " with costs " + plan.costs.string() : ""),
-                     costs.get());
+                     costs.get(),
+                     plan.simulator.semantics);
 }
 
 Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs) {

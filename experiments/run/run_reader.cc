@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/as_executed.h"
 #include "experiments/load.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
@@ -188,20 +189,31 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
 
 std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run,
                                                 const std::string& where,
-                                                Objective objective) {
+                                                Objective objective,
+                                                std::optional<Semantics> semantics) {
   return std::make_shared<const Problem>(
       run.graph,
       Grouping::Identity(run.graph->num_ops()),
       run.cluster,
-      ComputeCosts(
-          *run.graph, *run.cluster, where, {.table = run.costs.get(), .warn = PrintWarning}),
+      ComputeCosts(*run.graph,
+                   *run.cluster,
+                   where,
+                   {.table = run.costs.get(),
+                    .apart = CountsNeighbors(semantics.value_or(run.semantics)),
+                    .warn = PrintWarning}),
       objective,
       ProblemChecks::kPlacementOnly);
 }
 
 LoadedProblem MakeRunProblem(const EarlierRun& run, const std::string& where) {
-  return MakeProblem(
-      run.graph, run.cluster, run.passes, run.objective, run.contracted, where, run.costs.get());
+  return MakeProblem(run.graph,
+                     run.cluster,
+                     run.passes,
+                     run.objective,
+                     run.contracted,
+                     where,
+                     run.costs.get(),
+                     run.semantics);
 }
 
 SimulatorOptions HowSimulated(const EarlierRun& run, const Problem& problem) {

@@ -57,10 +57,12 @@ std::vector<int> ReadIssueOrder(const ResultsReader& reader,
                                 const std::string& where);
 
 /// The problem of the run with every op as a group of its own.
-/// @param where  stands for the run in messages about costs
+/// @param where      stands for the run in messages about costs
+/// @param semantics  of the simulation that the costs are for; nullopt: those of the run
 std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run,
                                                 const std::string& where,
-                                                Objective objective = Objective::kStepTime);
+                                                Objective objective = Objective::kStepTime,
+                                                std::optional<Semantics> semantics = {});
 
 /// The problem as the run had it, with its groups. @param where  as above
 LoadedProblem MakeRunProblem(const EarlierRun& run, const std::string& where);

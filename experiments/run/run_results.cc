@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "experiments/as_executed.h"
 #include "framework/cost/cost_model.h"
 
 namespace emplace {
@@ -85,9 +86,9 @@ void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTab
 }
 
 StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem) {
-  const bool applies = plan.simulator.semantics == Semantics::kStream &&
+  const bool applies = plan.simulator.semantics == SemanticsAsExecuted(problem.exact->cluster()) &&
                        plan.objective == Objective::kStepTime && !problem.contracted;
-  return applies ? problem.interval : StepInterval{{}, "not in stream semantics op by op"};
+  return applies ? problem.interval : StepInterval{{}, "not simulated op by op as executed"};
 }
 
 void WriteRunHeader(ResultsFile& file,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/as_executed.h"
 #include "experiments/run/run_table.h"
 #include "experiments/stress/perturbation.h"
 #include "framework/base/error.h"
@@ -142,6 +143,8 @@ StressResult Stress(const std::shared_ptr<const Problem>& problem,
 
   for (const Semantics other : AllSemantics()) {
     if (other == how.semantics || problem->objective() == Objective::kPeriod) continue;
+    // Without neighbours it is stream semantics.
+    if (CountsNeighbors(other) && !problem->cluster().has_neighbors()) continue;
     SimulatorOptions otherwise = how;
     otherwise.semantics = other;
     otherwise.issue_order.clear();

@@ -53,7 +53,8 @@ SweepProblems LoadSweepProblems(const SweepPlan& plan) {
                     config.objective,
                     config.config.contracted,
                     config.graph.string() + (costs ? " with costs " + config.costs.string() : ""),
-                    costs);
+                    costs,
+                    config.simulator.semantics);
     problem.bounds = BoundProblem(problem.problem);
   }
 

@@ -3,6 +3,8 @@
 // How ops and transfers on devices that share caches or memory bandwidth slow one another down:
 // simulator/README.md, "Interference semantics".
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +20,17 @@ struct Interference {
 };
 /// A figure of 1, and the largest.
 inline constexpr int kInterferenceOne = 1024, kMostInterference = 16 * kInterferenceOne;
+
+/// By how much longer `victim` takes beside `aggressor`, in 1/1024.
+inline std::int64_t InterferenceExcess(const Interference& victim, const Interference& aggressor) {
+  return std::int64_t{victim.sensitivity} * aggressor.pressure / kInterferenceOne;
+}
+/// Work, in 1/1024 ns, that is done in a nanosecond beside others: 1024 alone, never less than 16.
+/// @param excess  sum of InterferenceExcess() over all that runs beside
+inline std::int64_t InterferenceRate(std::int64_t excess) {
+  return std::max<std::int64_t>(
+      16, std::int64_t{kInterferenceOne} * kInterferenceOne / (kInterferenceOne + excess));
+}
 
 /// A figure from the number that files have: times 1024, to the nearest integer, halves up; nullopt
 /// for a number outside of [0, 16].

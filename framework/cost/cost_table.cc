@@ -193,11 +193,13 @@ std::string FormatDispatch(const DispatchCosts& costs) {
 }
 
 std::string FormatSlowdown(const Slowdown& slowdown) {
-  return Record()
-      .Text("victim", slowdown.victim)
+  Record record;
+  record.Text("victim", slowdown.victim)
       .Text("aggressor", slowdown.aggressor)
-      .Value("factor", slowdown.factor)
-      .Close();
+      .Value("factor", slowdown.factor);
+  if (slowdown.low > 0) record.Value("low", slowdown.low).Value("high", slowdown.high);
+  if (slowdown.modelled > 0) record.Value("modelled", slowdown.modelled);
+  return record.Close();
 }
 
 std::string FormatHeldOut(const HeldOutStep& step) {

@@ -103,6 +103,8 @@ struct LinkMeasurement {
 struct Slowdown {
   std::string victim, aggressor;  ///< "cpu:0->cpu:1" for links, "gpu:0 matmul" for ops
   double factor = 1;
+  double low = 0, high = 0;  ///< 95 % interval of the factor; 0: not known
+  double modelled = 0;       ///< the factor that figures of interference give; 0: not told
 };
 
 struct DispatchCosts {

@@ -313,7 +313,12 @@ DispatchCosts ReadDispatch(const Reader& record) {
 }
 
 Slowdown ReadSlowdown(const Reader& record) {
-  return {record.Name("victim"), record.Name("aggressor"), record.At("factor", ReadPositive)};
+  return {.victim = record.Name("victim"),
+          .aggressor = record.Name("aggressor"),
+          .factor = record.At("factor", ReadPositive),
+          .low = record.Get("low", 0.0, JsonAmount),
+          .high = record.Get("high", 0.0, JsonAmount),
+          .modelled = record.Get("modelled", 0.0, JsonAmount)};
 }
 
 HeldOutStep ReadHeldOut(const Reader& record) {

@@ -69,6 +69,19 @@ class CpuBackend : public Backend {
     return MakeCpuOpSampler(machine_, device, work, input_bytes, output_bytes, cache);
   }
 
+  std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override {
+    return PrepareCpuOp(machine_, op);
+  }
+
+  Sampler AloneSampler(std::shared_ptr<PreparedOp> op) override {
+    return MakeCpuAloneSampler(std::move(op));
+  }
+
+  std::optional<Sampler> BesideSampler(std::shared_ptr<PreparedOp> timed,
+                                       std::shared_ptr<PreparedOp> beside) override {
+    return MakeCpuBesideSampler(std::move(timed), std::move(beside));
+  }
+
   Sampler CopySampler(int link, std::int64_t bytes, std::optional<int> beside) override {
     return MakeCpuCopySampler(
         machine_, links_.at(link), bytes, beside ? &links_.at(*beside) : nullptr);

@@ -21,10 +21,16 @@ double NanosSince(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
+// A worker that waits for the flag of another goes on if that one throws.
+struct SetAtEnd {
+  std::atomic<bool>& flag;
+  ~SetAtEnd() { flag.store(true); }
+};
+
 // Shortest span that is timed in one piece [ns].
 constexpr double kShortestTiming = 20'000;
 
-class OpBench {
+class OpBench : public PreparedOp {
  public:
   OpBench(std::shared_ptr<CpuMachine> machine,
           int device,
@@ -34,6 +40,25 @@ class OpBench {
           CacheState cache)
       : machine_(std::move(machine)), device_(device), cache_(cache) {
     machine_->workers.RunOn(device_, [&] { Prepare(work, input_bytes, output_bytes); });
+  }
+
+  // Warm timings while `other` runs on its own device.
+  void SampleBeside(OpBench& other, int count, std::vector<double>& timings) {
+    std::atomic<bool> has_begun{false}, is_over{false};
+    machine_->workers.RunOnAll([&](int worker) {
+      if (worker == device_) {
+        const SetAtEnd mark{is_over};
+        SpinWait spin;
+        while (!has_begun.load()) spin.Turn();
+        for (int i = 0; i < count; ++i) timings.push_back(TimeWarm());
+      } else if (worker == other.device_) {
+        const SetAtEnd mark{has_begun};
+        while (!is_over.load()) {
+          other.Run();
+          has_begun.store(true);
+        }
+      }
+    });
   }
 
   void Sample(int count, std::vector<double>& timings) {
@@ -222,6 +247,25 @@ Sampler MakeCpuOpSampler(std::shared_ptr<CpuMachine> machine,
   auto bench =
       std::make_shared<OpBench>(std::move(machine), device, work, input_bytes, output_bytes, cache);
   return [bench](int count, std::vector<double>& timings) { bench->Sample(count, timings); };
+}
+
+std::shared_ptr<PreparedOp> PrepareCpuOp(std::shared_ptr<CpuMachine> machine, const LoneOp& op) {
+  return std::make_shared<OpBench>(
+      std::move(machine), op.device, op.work, op.input_bytes, op.output_bytes, CacheState::kWarm);
+}
+
+Sampler MakeCpuAloneSampler(std::shared_ptr<PreparedOp> op) {
+  return [bench = std::dynamic_pointer_cast<OpBench>(std::move(op))](
+             int count, std::vector<double>& timings) { bench->Sample(count, timings); };
+}
+
+Sampler MakeCpuBesideSampler(std::shared_ptr<PreparedOp> timed,
+                             std::shared_ptr<PreparedOp> beside) {
+  return [victim = std::dynamic_pointer_cast<OpBench>(std::move(timed)),
+          aggressor = std::dynamic_pointer_cast<OpBench>(std::move(beside))](
+             int count, std::vector<double>& timings) {
+    victim->SampleBeside(*aggressor, count, timings);
+  };
 }
 
 Sampler MakeCpuCopySampler(std::shared_ptr<CpuMachine> machine,

@@ -23,6 +23,12 @@ Sampler MakeCpuOpSampler(std::shared_ptr<CpuMachine> machine,
                          std::span<const std::int64_t> output_bytes,
                          CacheState cache);
 
+/// As Backend::Prepare. @throws RunError naming the call if there is no kernel
+std::shared_ptr<PreparedOp> PrepareCpuOp(std::shared_ptr<CpuMachine> machine, const LoneOp& op);
+/// As Backend::AloneSampler and Backend::BesideSampler. @param op, timed, beside  of PrepareCpuOp()
+Sampler MakeCpuAloneSampler(std::shared_ptr<PreparedOp> op);
+Sampler MakeCpuBesideSampler(std::shared_ptr<PreparedOp> timed, std::shared_ptr<PreparedOp> beside);
+
 /// As Backend::CopySampler. The receiver's core copies what the sender's core has just written, as
 /// in a step. @param beside  a link that copies without pause meanwhile; nullptr: none
 Sampler MakeCpuCopySampler(std::shared_ptr<CpuMachine> machine,

@@ -114,6 +114,41 @@ class CudaBackend final : public Backend {
     });
   }
 
+  std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override {
+    auto prepared = std::make_shared<MixedOp>();
+    prepared->device = op.device;
+    if (cpu_index_[op.device] >= 0) {
+      LoneOp inner = op;
+      inner.device = cpu_index_[op.device];
+      prepared->on_cpu = cpus_->Prepare(inner);
+    } else {
+      prepared->on_gpu =
+          WithDevice(descriptions_[op.device].name, [&] { return PrepareOp(*devices_, op); });
+    }
+    return prepared;
+  }
+
+  Sampler AloneSampler(std::shared_ptr<PreparedOp> op) override {
+    const auto mixed = std::dynamic_pointer_cast<MixedOp>(op);
+    if (mixed->on_cpu) return cpus_->AloneSampler(mixed->on_cpu);
+    const std::string& name = descriptions_[mixed->device].name;
+    return WithDevice(name, [&] { return Named(name, MakeAloneSampler(mixed->on_gpu)); });
+  }
+
+  std::optional<Sampler> BesideSampler(std::shared_ptr<PreparedOp> timed,
+                                       std::shared_ptr<PreparedOp> beside) override {
+    const auto victim = std::dynamic_pointer_cast<MixedOp>(timed),
+               aggressor = std::dynamic_pointer_cast<MixedOp>(beside);
+    if (victim->on_cpu && aggressor->on_cpu) {
+      return cpus_->BesideSampler(victim->on_cpu, aggressor->on_cpu);
+    }
+    const std::optional<int> gpu = (*devices_)[victim->device].gpu;
+    if (!gpu || gpu != (*devices_)[aggressor->device].gpu) return std::nullopt;
+    const std::string& name = descriptions_[victim->device].name;
+    return WithDevice(
+        name, [&] { return Named(name, MakeBesideSampler(victim->on_gpu, aggressor->on_gpu)); });
+  }
+
   Sampler CopySampler(int link, std::int64_t bytes, std::optional<int> beside) override {
     const std::string name = NameOf(link);
     return WithDevice(name, [&] {
@@ -149,6 +184,13 @@ class CudaBackend final : public Backend {
   }
 
  private:
+  // One of the two, by its device.
+  struct MixedOp : PreparedOp {
+    int device = 0;
+    std::shared_ptr<PreparedOp> on_cpu;
+    std::shared_ptr<LaunchableOp> on_gpu;
+  };
+
   void DescribeDevices() {
     std::map<int, int> parts;  // devices of each GPU
     for (int d = 0; d < devices_->size(); ++d) {

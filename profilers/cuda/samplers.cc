@@ -16,6 +16,24 @@
 
 namespace emplace::cuda {
 
+class LaunchableOp {
+ public:
+  std::vector<CudaKernel*> kernels;
+  std::vector<Memory> memory;
+  std::vector<void*> inputs, outputs;
+  Memory scratch;
+  cudaStream_t stream = nullptr;
+  int gpu = 0;
+  Memory flush;
+  size_t flush_bytes = 0;
+
+  void Enqueue() const {
+    for (CudaKernel* kernel : kernels) {
+      kernel->Launch(inputs.data(), outputs.data(), scratch.get(), stream);
+    }
+  }
+};
+
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -74,22 +92,52 @@ double NullKernelNanos(cudaStream_t stream) {
   return Median(std::move(timings)) / kBatch;
 }
 
-/// What an op's launches need, alive as long as its sampler.
-struct PreparedOp {
-  std::vector<CudaKernel*> kernels;
-  std::vector<Memory> memory;
-  std::vector<void*> inputs, outputs;
-  Memory scratch;
-  cudaStream_t stream = nullptr;
-  int gpu = 0;
-  Memory flush;
-  size_t flush_bytes = 0;
+/// Until `stop`, two batches in flight: one runs while the other is enqueued.
+void RunWithoutPause(cudaStream_t stream,
+                     const std::atomic<bool>& stop,
+                     const std::function<void()>& enqueue) {
+  constexpr int kBatch = 4;
+  Event done[2] = {MakeEvent(false), MakeEvent(false)};
+  for (int turn = 0; !stop; turn = 1 - turn) {
+    EMPLACE_CUDA_CHECK(cudaEventSynchronize(done[turn].get()));
+    for (int i = 0; i < kBatch; ++i) enqueue();
+    EMPLACE_CUDA_CHECK(cudaEventRecord(done[turn].get(), stream));
+  }
+  EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
+}
 
-  void Enqueue() const {
-    for (CudaKernel* kernel : kernels) {
-      kernel->Launch(inputs.data(), outputs.data(), scratch.get(), stream);
+int LaunchesOf(const LaunchableOp& op) {
+  return kLaunchesPerCall * static_cast<int>(std::max<size_t>(1, op.kernels.size()));
+}
+
+/// Runs an op without pause on a thread of its own, as long as the object lives.
+class BusyOp {
+ public:
+  explicit BusyOp(std::shared_ptr<const LaunchableOp> op)
+      : op_(std::move(op)), thread_([this] { Loop(); }) {}
+  ~BusyOp() {
+    stop_ = true;
+    thread_.join();
+  }
+  BusyOp(const BusyOp&) = delete;
+  BusyOp& operator=(const BusyOp&) = delete;
+  void CheckAlive() const {
+    if (has_failed_) throw RunError("the op beside the timed one failed");
+  }
+
+ private:
+  void Loop() {
+    try {
+      SelectGpu(op_->gpu);
+      RunWithoutPause(op_->stream, stop_, [this] { op_->Enqueue(); });
+    } catch (const std::runtime_error&) {
+      has_failed_ = true;
     }
   }
+
+  const std::shared_ptr<const LaunchableOp> op_;
+  std::atomic<bool> stop_{false}, has_failed_{false};
+  std::thread thread_;
 };
 
 }  // namespace
@@ -116,13 +164,9 @@ void Latch::Open() {
   SetFinished(*counter_);
 }
 
-Sampler MakeOpSampler(Devices& devices,
-                      int device,
-                      const OpWork& work,
-                      std::span<const std::int64_t> input_bytes,
-                      std::span<const std::int64_t> output_bytes,
-                      CacheState cache) {
-  const auto op = std::make_shared<PreparedOp>();
+std::shared_ptr<LaunchableOp> PrepareOp(Devices& devices, const LoneOp& lone) {
+  const auto& [device, work, input_bytes, output_bytes] = lone;
+  const auto op = std::make_shared<LaunchableOp>();
   Device& where = devices[device];
   op->gpu = *where.gpu;
   op->stream = where.stream.get();
@@ -154,29 +198,11 @@ Sampler MakeOpSampler(Devices& devices,
   op->Enqueue();
   EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
 
-  const int launches = kLaunchesPerCall * static_cast<int>(std::max<size_t>(1, op->kernels.size()));
-  if (cache == CacheState::kCold) {
-    int l2_bytes = 0;
-    EMPLACE_CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, op->gpu));
-    op->flush_bytes = static_cast<size_t>(2) * std::max(l2_bytes, 1 << 20);
-    op->flush = AllocateOnGpu(static_cast<std::int64_t>(op->flush_bytes), where.name);
-    return [op](int count, std::vector<double>& timings) {
-      SelectGpu(op->gpu);
-      const Event start = MakeEvent(true), end = MakeEvent(true);
-      for (int i = 0; i < count; ++i) {
-        Latch latch;
-        latch.Close(op->stream);
-        EMPLACE_CUDA_CHECK(cudaMemsetAsync(op->flush.get(), i & 0xff, op->flush_bytes, op->stream));
-        EMPLACE_CUDA_CHECK(cudaEventRecord(start.get(), op->stream));
-        op->Enqueue();
-        EMPLACE_CUDA_CHECK(cudaEventRecord(end.get(), op->stream));
-        latch.Open();
-        EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
-        timings.push_back(NanosBetween(start.get(), end.get()));
-      }
-    };
-  }
+  return op;
+}
 
+Sampler MakeAloneSampler(std::shared_ptr<const LaunchableOp> op) {
+  const int launches = LaunchesOf(*op);
   // Short ops in batches of about 100 us, beside which the events' own time does not count.
   std::vector<double> once;
   TimePieces(
@@ -195,6 +221,51 @@ Sampler MakeOpSampler(Devices& devices,
         },
         batches);
     for (double nanos : batches) timings.push_back(nanos / batch);
+  };
+}
+
+Sampler MakeOpSampler(Devices& devices,
+                      int device,
+                      const OpWork& work,
+                      std::span<const std::int64_t> input_bytes,
+                      std::span<const std::int64_t> output_bytes,
+                      CacheState cache) {
+  const auto op = PrepareOp(devices,
+                            {device,
+                             work,
+                             {input_bytes.begin(), input_bytes.end()},
+                             {output_bytes.begin(), output_bytes.end()}});
+  if (cache == CacheState::kCold) {
+    int l2_bytes = 0;
+    EMPLACE_CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, op->gpu));
+    op->flush_bytes = static_cast<size_t>(2) * std::max(l2_bytes, 1 << 20);
+    op->flush = AllocateOnGpu(static_cast<std::int64_t>(op->flush_bytes), devices[device].name);
+    return [op](int count, std::vector<double>& timings) {
+      SelectGpu(op->gpu);
+      const Event start = MakeEvent(true), end = MakeEvent(true);
+      for (int i = 0; i < count; ++i) {
+        Latch latch;
+        latch.Close(op->stream);
+        EMPLACE_CUDA_CHECK(cudaMemsetAsync(op->flush.get(), i & 0xff, op->flush_bytes, op->stream));
+        EMPLACE_CUDA_CHECK(cudaEventRecord(start.get(), op->stream));
+        op->Enqueue();
+        EMPLACE_CUDA_CHECK(cudaEventRecord(end.get(), op->stream));
+        latch.Open();
+        EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
+        timings.push_back(NanosBetween(start.get(), end.get()));
+      }
+    };
+  }
+  return MakeAloneSampler(op);
+}
+
+Sampler MakeBesideSampler(std::shared_ptr<const LaunchableOp> timed,
+                          std::shared_ptr<const LaunchableOp> beside) {
+  return [sampler = MakeAloneSampler(std::move(timed)), aggressor = std::move(beside)](
+             int count, std::vector<double>& timings) {
+    const BusyOp busy(aggressor);
+    sampler(count, timings);
+    busy.CheckAlive();
   };
 }
 
@@ -366,16 +437,8 @@ void BusyLink::Loop() {
       while (!stop_) copies_->CopyOnHost();
       return;
     }
-    // Two batches in flight: one runs while the other is enqueued.
     SelectGpu(copies_->gpu());
-    constexpr int kBatch = 4;
-    Event done[2] = {MakeEvent(false), MakeEvent(false)};
-    for (int turn = 0; !stop_; turn = 1 - turn) {
-      EMPLACE_CUDA_CHECK(cudaEventSynchronize(done[turn].get()));
-      for (int i = 0; i < kBatch; ++i) copies_->Enqueue();
-      EMPLACE_CUDA_CHECK(cudaEventRecord(done[turn].get(), copies_->stream()));
-    }
-    EMPLACE_CUDA_CHECK(cudaStreamSynchronize(copies_->stream()));
+    RunWithoutPause(copies_->stream(), stop_, [this] { copies_->Enqueue(); });
   } catch (const std::runtime_error&) {
     has_failed_ = true;
   }

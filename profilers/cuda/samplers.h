@@ -47,6 +47,16 @@ Sampler MakeOpSampler(Devices& devices,
                       std::span<const std::int64_t> output_bytes,
                       CacheState cache);
 
+/// An op with memory, kernels and a stream.
+class LaunchableOp;
+/// As Backend::Prepare, for a GPU device.
+std::shared_ptr<LaunchableOp> PrepareOp(Devices& devices, const LoneOp& op);
+/// As Backend::AloneSampler, for a GPU device.
+Sampler MakeAloneSampler(std::shared_ptr<const LaunchableOp> op);
+/// As Backend::BesideSampler, for two partitions of one GPU.
+Sampler MakeBesideSampler(std::shared_ptr<const LaunchableOp> timed,
+                          std::shared_ptr<const LaunchableOp> beside);
+
 /// As Backend::DispatchSampler, for a GPU device.
 Sampler MakeDispatchSampler(Devices& devices, int device, DispatchQuantity quantity);
 

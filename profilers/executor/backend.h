@@ -44,6 +44,19 @@ using Sampler = std::function<void(int count, std::vector<double>& timings)>;
 /// Whether an op's data may be in the caches when it is timed.
 enum class CacheState : std::uint8_t { kWarm, kCold };
 
+/// An op on a device, with memory of its own.
+struct LoneOp {
+  int device = 0;
+  OpWork work;
+  std::vector<std::int64_t> input_bytes, output_bytes;  ///< as OpSampler() takes them [B]
+};
+
+/// An op that can run at once (Backend::Prepare()).
+class PreparedOp {
+ public:
+  virtual ~PreparedOp() = default;
+};
+
 /// What dispatching a command costs apart from its work, each a time per command.
 enum class DispatchQuantity : std::uint8_t {
   kNullKernel,   ///< an empty kernel, back to back with others
@@ -117,6 +130,16 @@ class Backend {
                             std::span<const std::int64_t> input_bytes,
                             std::span<const std::int64_t> output_bytes,
                             CacheState cache) = 0;
+  /// Makes an op ready to run alone. It holds its memory as long as it lives.
+  virtual std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) = 0;
+  /// Times an op, warm, while another device runs another op again and again.
+  /// @param timed, beside  of Prepare(), on two devices
+  /// @return nullopt where ops of the two devices share neither caches nor memory (a CPU device and
+  /// a GPU; two GPUs)
+  virtual std::optional<Sampler> BesideSampler(std::shared_ptr<PreparedOp> timed,
+                                               std::shared_ptr<PreparedOp> beside) = 0;
+  /// Times an op, warm, with nothing beside it.
+  virtual Sampler AloneSampler(std::shared_ptr<PreparedOp> op) = 0;
   /// Times copies over a link.
   /// @param link  index into links()    @param beside  likewise; a link that copies without pause
   /// meanwhile. Empty: the link has the machine to itself

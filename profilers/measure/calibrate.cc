@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
+#include "profilers/measure/interference_phase.h"
 #include "profilers/statistics/link_fit.h"
 
 namespace emplace {
@@ -36,6 +37,12 @@ bool IsEnough(const LinkMeasurement& link) {
   for (const auto& [bytes, timing] : link.points) copies += timing.samples;
   return link.points.size() >= kEnoughSizes ||
          (link.points.size() >= kLeastSizes && copies >= kEnoughCopies);
+}
+
+bool HasCopiesInSteps(const CostTable& table) {
+  return std::ranges::any_of(table.links, [](const LinkMeasurement& link) {
+    return link.memory == kInSituMemory && IsEnough(link);
+  });
 }
 
 LinkRange FitMeasured(const CostTable& table,
@@ -135,6 +142,7 @@ DeviceKind CalibratedKind(const CostTable& table, const DeviceKind& kind, Dispat
   if (costs != nullptr) {
     calibrated.gap = costs->kind.gap;
     calibrated.cold_read = costs->kind.cold_read;
+    calibrated.interference = costs->kind.interference;
     AddRates(*costs, calibrated);
   }
   if (mode == DispatchMode::kEager && dispatch != nullptr) {
@@ -192,8 +200,20 @@ Cluster CalibratedCluster(const CostTable& table,
       return kind.name == device.kind.name;
     });
     const int kind = static_cast<int>(known - kinds.begin());
-    if (known == kinds.end()) kinds.push_back(CalibratedKind(table, device.kind, mode));
+    if (known == kinds.end()) {
+      kinds.push_back(CalibratedKind(table, device.kind, mode));
+      const auto transfers = kinds.back().interference.find(kTransferClass);
+      if (transfers != kinds.back().interference.end() && HasCopiesInSteps(table)) {
+        transfers->second.sensitivity = 0;  // their times have it
+      }
+    }
     devices.push_back({.name = device.name, .kind = kind, .memory = device.memory});
+  }
+  for (Device& device : devices) {
+    for (size_t e = 0; e < devices.size(); ++e) {
+      if (!AreNeighbors(table, device.name, devices[e].name)) continue;
+      device.neighbors |= std::uint64_t{1} << e;
+    }
   }
 
   std::vector<Channel> channels;

@@ -28,12 +28,16 @@ namespace emplace {
 /// A channel occupies its source where the source's own worker makes the copies
 /// (BackendLink::by_source).
 ///
-/// Kinds. `cold_read` is the table's (InSituTimings::WriteColdReads()). With eager dispatch, issue
-/// and launch are those of DispatchCosts. A step that is handed over whole has no issue cost, and
-/// its commands start `launch` after the step's start at the earliest (as seen in steps; 0 if the
-/// table has only eager ones). Peak and bandwidth are the best of the table's fits, but at most
-/// twice what any op reached, because a fit may extrapolate; without fits they are what the best op
-/// reached. The efficiency of an op class is its share of the peak.
+/// Neighbours are AreNeighbors() of the table.
+///
+/// Kinds. `cold_read` is the table's (InSituTimings::WriteColdReads()), and so is `interference`,
+/// but transfers have no sensitivity where copies seen in whole steps count, which have it in their
+/// times. With eager dispatch, issue and launch are those of DispatchCosts. A step that is handed
+/// over whole has no issue cost, and its commands start `launch` after the step's start at the
+/// earliest (as seen in steps; 0 if the table has only eager ones). Peak and bandwidth are the best
+/// of the table's fits, but at most twice what any op reached, because a fit may extrapolate;
+/// without fits they are what the best op reached. The efficiency of an op class is its share of
+/// the peak.
 ///
 /// @param mode  how steps will be dispatched
 /// @param in_situ  copies and gaps seen in these steps replace those of the table; nullptr: none

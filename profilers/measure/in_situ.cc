@@ -15,6 +15,7 @@
 #include "framework/cost/op_signature.h"
 #include "framework/schedule/issue_order.h"
 #include "framework/schedule/transfer_plan.h"
+#include "profilers/measure/apart_times.h"
 #include "profilers/measure/cost_table_entries.h"
 #include "profilers/statistics/sampling.h"
 
@@ -83,6 +84,7 @@ void InSituTimings::Add(const Problem& problem,
 
   // Where each command's times go; nullptr: nowhere.
   std::vector<std::vector<double>*> timings(plan.commands.size(), nullptr);
+  std::vector<std::vector<double>*> apart(plan.commands.size(), nullptr);
   for (size_t c = 0; c < plan.commands.size(); ++c) {
     const PlanCommand& command = plan.commands[c];
     if (!HasWork(plan, command)) continue;
@@ -103,6 +105,7 @@ void InSituTimings::Add(const Problem& problem,
       samples.op.is_proxy = plan.ops[command.op].work.is_proxy();
     }
     timings[c] = &samples.timings[cold[command.op]];
+    if (cluster.has_neighbors()) apart[c] = &samples.apart[cold[command.op]];
   }
   for (const Device& device : cluster.devices()) {
     const DeviceKind& kind = cluster.kinds()[device.kind];
@@ -117,6 +120,12 @@ void InSituTimings::Add(const Problem& problem,
       if (timings[c] == nullptr) continue;
       timings[c]->push_back(static_cast<double>(trace.finish[c] - trace.start[c]));
     }
+    if (cluster.has_neighbors()) {
+      const std::vector<double> times = ApartTimes(problem, device_of_op, plan, trace);
+      for (size_t c = 0; c < plan.commands.size(); ++c) {
+        if (apart[c] != nullptr) apart[c]->push_back(times[c]);
+      }
+    }
     AddBetween(problem, plan, trace);
   }
 }
@@ -129,6 +138,7 @@ void InSituTimings::Add(const InSituTimings& other) {
     OpSamples& own = ops_[key];
     if (own.timings.empty()) own.op = samples.op;
     for (const auto& [cold, timings] : samples.timings) append(own.timings[cold], timings);
+    for (const auto& [cold, timings] : samples.apart) append(own.apart[cold], timings);
   }
   for (const auto& [name, channel] : other.copies_) {
     ChannelSamples& own = copies_[name];
@@ -186,6 +196,21 @@ void InSituTimings::AddBetween(const Problem& problem,
   }
 }
 
+InSituTimings InSituTimings::WithoutColdReads() const {
+  InSituTimings warm = *this;
+  for (auto& [key, samples] : warm.ops_) {
+    for (auto* by_cold : {&samples.timings, &samples.apart}) {
+      std::vector<double> all;
+      for (const auto& [bytes, timings] : *by_cold) {
+        all.insert(all.end(), timings.begin(), timings.end());
+      }
+      by_cold->clear();
+      if (!all.empty()) (*by_cold)[0] = std::move(all);
+    }
+  }
+  return warm;
+}
+
 double InSituTimings::ColdNanosPerByte(const std::string& kind) const {
   std::vector<std::pair<double, double>> slopes;  // with the bytes that tell of them as weights
   for (const auto& [key, samples] : ops_) {
@@ -216,17 +241,23 @@ void InSituTimings::WriteOps(CostTable& table) const {
   WriteColdReads(table);
   for (const auto& [key, samples] : ops_) {
     const double per_byte = ColdNanosPerByte(key.first);
-    std::vector<double> warm;
-    for (const auto& [bytes, timings] : samples.timings) {
-      for (const double nanos : timings) {
-        // The figure is a mean over ops: none takes less than half of its time.
-        warm.push_back(std::max(nanos / 2, nanos - per_byte * static_cast<double>(bytes)));
+    const auto warmed = [&](const std::map<std::int64_t, std::vector<double>>& by_cold) {
+      std::vector<double> warm;
+      for (const auto& [bytes, timings] : by_cold) {
+        for (const double nanos : timings) {
+          // The figure is a mean over ops: none takes less than half of its time.
+          warm.push_back(std::max(nanos / 2, nanos - per_byte * static_cast<double>(bytes)));
+        }
       }
-    }
+      return warm;
+    };
+    const std::vector<double> warm = warmed(samples.timings), apart = warmed(samples.apart);
     if (warm.empty()) continue;
     KindCosts& costs = KindIn(table, kinds_.at(key.first).kind);
     OpMeasurement& op = OpIn(costs, samples.op);
     op.in_situ = Summarize(warm);
+    op.apart_ns.reset();
+    if (!apart.empty()) op.apart_ns = Summarize(apart).Additive();
   }
 }
 

@@ -41,9 +41,12 @@ class InSituTimings {
            const StepMeasurement& measurement);
   /// Adds all that another collection has seen on the same machine.
   void Add(const InSituTimings& other);
+  /// The same as if all reads had been warm, for the ablation.
+  InSituTimings WithoutColdReads() const;
   /// Timings per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
   /// know yet are added. They are those of warm reads: what cold ones cost by WriteColdReads(),
-  /// which is called, too, is taken off.
+  /// which is called, too, is taken off. Where devices have neighbours, also
+  /// OpMeasurement::apart_ns.
   void WriteOps(CostTable& table) const;
   /// DeviceKind::cold_read of each kind: how much longer ops take for a byte that arrived from
   /// another device. It is the weighted median over signatures that were seen with and without such
@@ -68,8 +71,9 @@ class InSituTimings {
  private:
   struct OpSamples {
     OpMeasurement op;  ///< without timings
-    /// Timings by what the op read cold [B] -> [ns]
-    std::map<std::int64_t, std::vector<double>> timings;
+    /// Timings by what the op read cold [B] -> [ns]; and without what neighbours cost
+    /// (ApartTimes()), empty where there are none
+    std::map<std::int64_t, std::vector<double>> timings, apart;
   };
   struct ChannelSamples {
     std::set<std::pair<std::string, std::string>> ends;   ///< device names; "" for staging

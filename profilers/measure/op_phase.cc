@@ -19,12 +19,6 @@ bool MayRunOn(const Op& op, const DeviceKind& kind) {
          });
 }
 
-std::vector<std::int64_t> StorageBytes(const Graph& graph, const std::vector<int>& tensors) {
-  std::vector<std::int64_t> bytes;
-  for (const int tensor : tensors) bytes.push_back(graph.tensor(graph.alias_root(tensor)).bytes);
-  return bytes;
-}
-
 void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
   const Graph& graph = *item.graph;
   KindCosts& costs = KindIn(session.table(), session.kind_of(item.device));
@@ -50,6 +44,12 @@ void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> StorageBytes(const Graph& graph, const std::vector<int>& tensors) {
+  std::vector<std::int64_t> bytes;
+  for (const int tensor : tensors) bytes.push_back(graph.tensor(graph.alias_root(tensor)).bytes);
+  return bytes;
+}
 
 OpItems FindOps(const ProfilingSession& session,
                 std::span<const std::shared_ptr<const Graph>> graphs) {

@@ -33,6 +33,9 @@ struct OpItems {
 OpItems FindOps(const ProfilingSession& session,
                 std::span<const std::shared_ptr<const Graph>> graphs);
 
+/// Bytes of the storage at which the views of each tensor start. [tensors] [B]
+std::vector<std::int64_t> StorageBytes(const Graph& graph, const std::vector<int>& tensors);
+
 /// Fills OpMeasurement::isolated (and `cold`, if the options ask for it) where they are missing.
 /// @return the items whose kernels failed; each is a warning
 std::set<SignatureOnDevice> MeasureOps(ProfilingSession& session, const OpItems& ops);

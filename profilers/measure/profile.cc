@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "framework/base/error.h"
+#include "profilers/measure/interference_phase.h"
 #include "profilers/measure/link_phase.h"
 #include "profilers/measure/op_phase.h"
 #include "profilers/measure/profiling_session.h"
@@ -56,6 +57,9 @@ CostTable ProfileMachine(std::shared_ptr<Backend> backend,
   session.RunPhase("ops", [&] { failed = MeasureOps(session, ops); });
   if (options.dispatch) session.RunPhase("dispatch", [&] { MeasureDispatch(session); });
   session.RunPhase("links", [&] { MeasureLinks(session); });
+  if (options.interference) {
+    session.RunPhase("interference", [&] { MeasureInterference(session, ops); });
+  }
   if (options.in_situ_placements > 0) {
     session.RunPhase("steps", [&] { MeasureSteps(session, graphs, ops, failed); });
   }

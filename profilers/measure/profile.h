@@ -24,8 +24,10 @@ struct ProfileOptions {
   bool links = true;  ///< all sizes and contention; false: three sizes, enough for a channel
   std::int64_t max_link_bytes = std::int64_t{1} << 30;  ///< largest copy timed [B]
   bool dispatch = true;                                 ///< measure every DispatchQuantity
-  int in_situ_placements = 17;  ///< drawn, to run whole steps of each graph under; 0: no steps
-  int in_situ_rounds = 4;       ///< traced steps of each
+  bool interference = true;          ///< run ops of neighbouring devices beside one another
+  double interference_seconds = 30;  ///< for the ops of a device kind [s]
+  int in_situ_placements = 17;       ///< drawn, to run whole steps of each graph under; 0: no steps
+  int in_situ_rounds = 4;            ///< traced steps of each
   /// For the whole steps of one graph [s]. Where steps are slow, fewer placements run (at least 3),
   /// which becomes a warning.
   double in_situ_seconds = 120;
@@ -49,9 +51,9 @@ struct ProfileEvents {
   std::function<std::vector<HeldOutStep>(const ExecutedGraph&)> hold_out;
 };
 
-/// Runs four phases: every op signature alone on the first device of each kind that may run it;
-/// dispatch; links (sizes 1 B, 2 B, 4 B ... alone, then every pair at one size together); whole
-/// steps.
+/// Runs five phases: every op signature alone on the first device of each kind that may run it;
+/// dispatch; links (sizes 1 B, 2 B, 4 B ... alone, then every pair at one size together);
+/// interference (interference_phase.h); whole steps.
 ///
 /// Becomes a warning in CostTable::warnings, and is left out: a signature whose kernel fails, a
 /// graph whose steps fail or do not fit into memory, placements for which there is no time. Drift

@@ -108,6 +108,30 @@ class VirtualBackend : public Backend {
     return Repeat(static_cast<double>(world_->times.op(device, -1, work)));
   }
 
+  struct VirtualOp : PreparedOp {
+    LoneOp op;
+  };
+
+  std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override {
+    auto prepared = std::make_shared<VirtualOp>();
+    prepared->op = op;
+    return prepared;
+  }
+
+  Sampler AloneSampler(std::shared_ptr<PreparedOp> prepared) override {
+    const LoneOp& op = std::dynamic_pointer_cast<VirtualOp>(prepared)->op;
+    return Repeat(static_cast<double>(world_->times.op(op.device, -1, op.work)));
+  }
+
+  std::optional<Sampler> BesideSampler(std::shared_ptr<PreparedOp> timed,
+                                       std::shared_ptr<PreparedOp> beside) override {
+    if (!world_->times.slowdown) return std::nullopt;
+    const LoneOp &victim = std::dynamic_pointer_cast<VirtualOp>(timed)->op,
+                 &aggressor = std::dynamic_pointer_cast<VirtualOp>(beside)->op;
+    return Repeat(static_cast<double>(world_->times.op(victim.device, -1, victim.work)) *
+                  world_->times.slowdown(victim, aggressor));
+  }
+
   Sampler CopySampler(int link, std::int64_t bytes, std::optional<int> beside) override {
     const PlanCommand command{.type = PlanCommand::Type::kCopy,
                               .stream = -1,

@@ -22,6 +22,8 @@ struct VirtualTimes {
   std::function<Nanos(int device, int op, const OpWork& work)> op;
   /// Idle time behind an op; empty: none [ns]
   std::function<Nanos(int device)> gap;
+  /// How much longer an op on a device takes beside another; empty: devices share nothing.
+  std::function<double(const LoneOp& timed, const LoneOp& beside)> slowdown;
   /// @param command  its source.device, destinations, bytes and stream count; stream is -1 for the
   /// isolated copy of a CopySampler
   std::function<Copy(const PlanCommand& command)> copy;

@@ -143,11 +143,18 @@ TEST_CASE("a validation with a profile's costs") {
   for (const auto& graph : json["graphs"]) {
     const std::string group = "/validation/" + graph["graph"].get<std::string>();
     CHECK(graph["fidelity"]["placements"] == 12);
-    CHECK(graph["ablations"].size() == 4);
+    // Whether two cores share anything depends on the machine.
+    std::vector<std::string> ablations{"calibrated before",
+                                       "isolated op costs",
+                                       "no channel contention",
+                                       "no cold reads",
+                                       "no host cost"};
+    if (graph["ablations"].contains("no interference")) {
+      ablations.emplace_back("no interference");
+    }
+    CHECK(graph["ablations"].size() == ablations.size());
     CHECK(reader.Double(group, "mape") == graph["fidelity"]["mape"].get<double>());
-    CHECK(reader.Children(group + "/ablations") ==
-          std::vector<std::string>{
-              "calibrated before", "isolated op costs", "no channel contention", "no host cost"});
+    CHECK(reader.Children(group + "/ablations") == ablations);
     const auto placements = reader.IntMatrix(group + "/placement");
     CHECK(std::set(placements.begin(), placements.end()).size() == 12);  // all differ
     CheckIntervals(reader, group, graph);

@@ -126,7 +126,7 @@ TEST_CASE("ablations simulate the same placements with less of the model") {
   isolated.Op("a", {20}, {}, 50);
   isolated.Op("b", {30}, {}, 50);
   isolated.Op("c", {50}, {0, 1});
-  const std::vector<Ablation> ablations = Ablate(v, isolated.Build());
+  const std::vector<Ablation> ablations = Ablate(v, {.isolated = isolated.Build()});
   REQUIRE(ablations.size() == 3);
   // Without the launch of 10 ns: 200 (0 %) and 250 (75 / 325).
   CHECK(ablations[0].name == "no host cost");
@@ -137,7 +137,7 @@ TEST_CASE("ablations simulate the same placements with less of the model") {
   // 10 + 100 = 110 (45 %); a ends 30, its copy 80; b ends 60, its copy waits until 80, 130; c 180.
   CHECK(ablations[2].name == "isolated op costs");
   CHECK(ablations[2].fidelity.mape == doctest::Approx((90. / 200 + 145. / 325) / 2));
-  CHECK(Ablate(v, nullptr).size() == 2);
+  CHECK(Ablate(v, {}).size() == 2);
 }
 
 TEST_CASE("intervals: in the table, in the figures, and why there are none") {
@@ -244,7 +244,7 @@ TEST_CASE("tables: best measured first, a row for all graphs, figures that do no
   GraphFidelity graph{MakeVerification(), {}, {}};
   std::swap(graph.verification.placements[0], graph.verification.placements[1]);
   graph.summary = Summarize(graph.verification);
-  graph.ablations = Ablate(graph.verification, nullptr);
+  graph.ablations = Ablate(graph.verification, {});
   const std::string text = FormatVerification(graph.verification);
   CHECK(text.find("one") < text.find("<two>"));
   CHECK(Contains(text, "+5.00 %"));
@@ -302,7 +302,7 @@ TEST_CASE("placements are simulated in the issue order in which they were execut
   CHECK(v.placements[0].simulated.step_time == 210);
   CHECK(v.placements[1].simulated.step_time == 270);
   // Without the launch: 200 (0 %) and 260 (65 / 325).
-  CHECK(Ablate(v, nullptr)[0].fidelity.mape == doctest::Approx(65. / 325 / 2));
+  CHECK(Ablate(v, {})[0].fidelity.mape == doctest::Approx(65. / 325 / 2));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/random.h"
+#include "framework/cluster/device_kind_io.h"
 #include "framework/cluster/op_class.h"
 #include "tests/support/paths.h"
 
@@ -103,6 +104,46 @@ TEST_CASE("all_to_all gives every ordered pair a channel, later routes replace i
   CHECK(channel.bandwidth == Bandwidth{5'000'000'000, 1});
   CHECK(Route(cluster, 0, 2) == std::vector<int>{0});
   CHECK(Route(cluster, 0, 1) != Route(cluster, 1, 0));
+}
+
+TEST_CASE("devices that share something are neighbours: all that one list matches") {
+  const Cluster cluster = Parse(kDevices + "shares: [[\"cpu:0\", \"gpu:0\"], \"gpu:*\"]\n");
+  const std::string text = FormatCluster(cluster);
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    for (int e = 0; e < cluster.num_devices(); ++e) {
+      const std::string &a = cluster.device(d).name, &b = cluster.device(e).name;
+      const bool is_pair = (a == "cpu:0" && b == "gpu:0") || (a == "gpu:0" && b == "cpu:0");
+      const bool expected = d != e && (a.substr(0, 3) == b.substr(0, 3) || is_pair);
+      CAPTURE(a + " " + b);
+      CHECK((cluster.device(d).neighbors >> e & 1) == expected);
+    }
+  }
+  CHECK(cluster.has_neighbors());
+  CHECK_FALSE(Parse(kDevices).has_neighbors());
+  CheckRefused(kDevices + "shares: [\"cpu:0\"]\n",
+               "shares.0: expected two devices or more that share something");
+  CheckRefused(kDevices + "shares: [tpu]\n", "shares.0: no device matches \"tpu\"");
+}
+
+TEST_CASE("figures of interference, to the nearest 1/1024") {
+  const auto kinds = ParseDeviceKinds(ConfigNode::FromString(
+      "k: {class: cpu, interference: {transfer: {pressure: 0.0004883}, matmul: {sensitivity: 16}}}",
+      "kinds"));
+  const auto& figures = kinds.at("k").interference;
+  CHECK(figures.at("transfer") == Interference{0, 1});  // 0.50002 / 1024
+  CHECK(figures.at("matmul") == Interference{16384, 0});
+  const auto message = [](const std::string& entry) {
+    return testing::MessageOf<InputError>([&] {
+      ParseDeviceKinds(
+          ConfigNode::FromString("k: {class: cpu, interference: {" + entry + "}}", "kinds"));
+    });
+  };
+  CHECK(message("matmul: {sensitivity: 16.1}").find("expected a number from 0 to 16, got 16.1") !=
+        std::string::npos);
+  CHECK(message("matmul: {pressure: -1}").find("expected a number from 0 to 16, got -1") !=
+        std::string::npos);
+  CHECK(message("view: {pressure: 1}").find("unknown key \"view\"") != std::string::npos);
+  CHECK(message("copy: {strength: 1}").find("choices: sensitivity, pressure") != std::string::npos);
 }
 
 TEST_CASE("a channel says which devices it occupies, a shorthand for all of its channels") {

@@ -76,6 +76,17 @@ TEST_CASE("bad parts are refused by name") {
                "here: device \"a\": slots is 0, expected at least 1");
   CheckRefused([](Parts& p) { p.devices[0].memory = -1; }, "device \"a\": memory is -1");
   CheckRefused([](Parts& p) { p.kinds[0].gap = -1; }, "device kind \"k\": gap is -1");
+  CheckRefused([](Parts& p) { p.devices[0].neighbors = 1; },
+               "device \"a\": device 0 cannot be a neighbour on one side alone");
+  CheckRefused([](Parts& p) { p.devices[0].neighbors = 2; },
+               "device \"a\": device 1 cannot be a neighbour on one side alone");
+  CheckRefused([](Parts& p) { p.kinds[0].interference["view"] = {}; },
+               "device kind \"k\": interference of \"view\"");
+  CheckRefused(
+      [](Parts& p) {
+        p.kinds[0].interference["copy"] = {-1, 0};
+      },
+      "device kind \"k\": interference of copy is -1, expected 0 to 16384 (in 1/1024)");
   CheckRefused([](Parts& p) { p.channels[0].latency = -1; }, "channel \"p\": latency is -1");
   CheckRefused([](Parts& p) { p.channels[0].setup = -1; }, "channel \"p\": setup is -1");
   CheckRefused([](Parts& p) { p.channels[0].bandwidth = {}; },

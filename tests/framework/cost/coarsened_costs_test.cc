@@ -41,9 +41,18 @@ TEST_CASE("costs of groups, by hand") {
   CHECK(sums.rung[2] == Rung::kRoofline);
   CHECK(sums.uncertainty[0] == doctest::Approx((10 * 0.1 + 5 * 0.3) / 15));
   CHECK(sums.uncertainty[1] == doctest::Approx((40 * 0.1 + 60 * 0.2) / 100));
+  CHECK(sums.interference.empty());
   // A group with a member that may not run on a device may not run there either.
   const Costs one = ContractCosts(ThreeOps(), Grouping(std::vector<int>{0, 0, 0}));
   CHECK(one.time == std::vector<Nanos>{45, kMaxNanos});
+}
+
+TEST_CASE("interference of groups: means weighted by time, to the nearest") {
+  Costs costs = ThreeOps();
+  costs.interference = {{100, 7}, {}, {}, {}, {1000, 0}, {50, 0}};
+  const Costs sums = ContractCosts(costs, Grouping(std::vector<int>{0, 1, 0}));
+  // (10 * 100 + 5 * 1000) / 15 = 400; 10 * 7 / 15 = 4.67; (40 * 0 + 60 * 50) / 100 = 30.
+  CHECK(sums.interference == std::vector<Interference>{{400, 5}, {30, 0}, {}, {}});
 }
 
 }  // namespace

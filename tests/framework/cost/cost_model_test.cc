@@ -51,6 +51,50 @@ Costs Compute(const Op& op, std::vector<Tensor> tensors = {}) {
   return ComputeCosts(Graph("g", std::move(tensors), {op}), MakeCluster());
 }
 
+TEST_CASE("interference: of the signature where its time counts, else of the class; costs apart") {
+  const auto cluster = [](const std::string& shares) {
+    return ParseCluster(
+        ConfigNode::FromString("name: pair\n"
+                               "device_kinds:\n"
+                               "  k: {class: cpu, peak: {f32: 1TFLOP/s}, memory_bandwidth: 1GB/s,\n"
+                               "      interference: {matmul: {sensitivity: 0.5, pressure: 0.25}}}\n"
+                               "devices: [{name: a, kind: k}, {name: b, kind: k}]\n" +
+                                   shares,
+                               "pair.yaml"),
+        {});
+  };
+  Op own = CostedOp("own", "MatMul", 1e6, 10);
+  own.cost_ns = {{"k", 7}};
+  const Graph graph("g",
+                    {},
+                    {CostedOp("timed", "MatMul", 1e6, 4),
+                     CostedOp("fitted", "MatMul", 2e6, 4),
+                     CostedOp("other", "Relu", 0, 8),
+                     own});
+  CostTable table;
+  table.kinds.push_back({.kind = cluster("").kinds()[0]});
+  table.kinds[0].ops.push_back({.signature = OpSignature(graph, 0),
+                                .kind = "MatMul",
+                                .op_class = OpClass::kMatmul,
+                                .in_situ = Timing{100, 90, 110, 3, 105},
+                                .apart_ns = 80,
+                                .interference = Interference{2048, 1}});
+  const Cluster sharing = cluster("shares: [\"?\"]\n");
+  const Costs costs = ComputeCosts(graph, sharing, "g", {.table = &table});
+  CHECK(costs.at(0, 0) == 105);
+  CHECK(costs.interference_at(0, 1) == Interference{2048, 1});
+  CHECK(costs.interference_at(1, 0) == Interference{512, 256});
+  CHECK(costs.interference_at(2, 0) == Interference{});
+  CHECK(costs.interference_at(3, 0) == Interference{512, 256});
+  const Costs apart = ComputeCosts(graph, sharing, "g", {.table = &table, .apart = true});
+  CHECK(apart.at(0, 0) == 80);
+  CHECK(apart.at(1, 0) == costs.at(1, 0));
+  const Costs isolated =
+      ComputeCosts(graph, sharing, "g", {.table = &table, .prefer_in_situ = false, .apart = true});
+  CHECK(isolated.at(0, 0) == 80);  // there is no other timing
+  CHECK(ComputeCosts(graph, cluster(""), "g", {.table = &table}).interference.empty());
+}
+
 TEST_CASE("roofline: overhead + the longer of compute and memory") {
   // 1e9 / (1e12 * 0.5) = 2 ms against 1e6 / 1e11 = 10 us.
   const Costs product = Compute(CostedOp("a", "MatMul", 1e9, 1'000'000));

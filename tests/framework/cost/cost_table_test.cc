@@ -67,6 +67,7 @@ KindCosts RandomKind(Rng& rng, const std::string& name) {
       .cold_read = UniformInt(rng, 2) == 0 ? std::nullopt : std::optional(Bandwidth{12345, 1}),
       .efficiency = {{"matmul", 0.5 + 0.5 * Uniform01(rng)}},
       .source = UniformInt(rng, 2) == 0 ? "" : Name(rng)};
+  if (UniformInt(rng, 2) == 0) costs.kind.interference["transfer"] = {1, kMostInterference};
   for (int i = UniformInt(rng, 20); i > 0; --i) {
     OpMeasurement op{.signature = fmt::format("{} {:02}", Name(rng), i),
                      .kind = Name(rng),
@@ -76,6 +77,10 @@ KindCosts RandomKind(Rng& rng, const std::string& name) {
                      .is_proxy = UniformInt(rng, 2) == 0};
     for (auto* timing : {&op.isolated, &op.cold, &op.in_situ}) {
       if (UniformInt(rng, 2) == 0) *timing = RandomTiming(rng);
+    }
+    if (UniformInt(rng, 2) == 0) op.apart_ns = Amount(rng);
+    if (UniformInt(rng, 2) == 0) {
+      op.interference = {UniformInt(rng, kMostInterference + 1), UniformInt(rng, 2)};
     }
     costs.ops.push_back(std::move(op));
   }
@@ -98,6 +103,7 @@ CostTable RandomTable(Rng& rng) {
     table.dispatch.push_back(
         {"kind", Amount(rng), Amount(rng), Amount(rng), Amount(rng), Amount(rng)});
     table.interference.push_back({Name(rng), Name(rng), Amount(rng)});
+    if (i == 1) table.interference.push_back({Name(rng), "b", 1.5, 1.25, 1.75, 1.375});
     table.link_contention.push_back({Name(rng), Name(rng), Amount(rng)});
     LinkMeasurement link{.from = Name(rng), .to = Name(rng), .memory = "pinned"};
     link.max_relative_error = Amount(rng);
@@ -152,6 +158,9 @@ void CheckEqual(const std::vector<Slowdown>& a, const std::vector<Slowdown>& b) 
     CHECK(a[i].victim == b[i].victim);
     CHECK(a[i].aggressor == b[i].aggressor);
     CHECK(a[i].factor == b[i].factor);
+    CHECK(a[i].low == b[i].low);
+    CHECK(a[i].high == b[i].high);
+    CHECK(a[i].modelled == b[i].modelled);
   }
 }
 

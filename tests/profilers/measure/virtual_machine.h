@@ -72,6 +72,12 @@ class ScriptedBackend : public Backend {
                     std::span<const std::int64_t> input_bytes,
                     std::span<const std::int64_t> output_bytes,
                     CacheState cache) override;
+  std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override { return inner_->Prepare(op); }
+  Sampler AloneSampler(std::shared_ptr<PreparedOp> op) override { return inner_->AloneSampler(op); }
+  std::optional<Sampler> BesideSampler(std::shared_ptr<PreparedOp> timed,
+                                       std::shared_ptr<PreparedOp> beside) override {
+    return inner_->BesideSampler(timed, beside);
+  }
   Sampler CopySampler(int link, std::int64_t bytes, std::optional<int> beside = {}) override;
   std::optional<Sampler> DispatchSampler(int device, DispatchQuantity quantity) override;
 
