@@ -17,62 +17,10 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pa
 from emplace import importers  # noqa: E402
 from emplace.importers import graph_file  # noqa: E402
 from emplace.importers.chakra import import_chakra  # noqa: E402
-from emplace.importers.kineto import import_kineto  # noqa: E402
-from traces_support import run, training_step  # noqa: E402
+from emplace.importers.kineto import import_kineto, trace  # noqa: E402
+from traces_support import cpu_trace, event, gpu_trace, run, training_step  # noqa: E402
 
 needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "SKIPPED, NOT TESTED: torch is missing")
-
-
-def event(name: str, begin: float, duration: float, function: int, category: str = "cpu_op", thread: int = 1,
-          **arguments) -> dict:
-    """An event of the host; times in [us]. `function`: the number of the call."""
-    arguments = {key.replace("_", " ") if key.startswith("Input") or key.startswith("Sequence") else key: value
-                 for key, value in arguments.items()}
-    return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": thread, "ts": begin, "dur": duration,
-            "args": {"External id": 500 + function, "Record function id": function, **arguments}}
-
-
-def shapes(*sizes: list[int]) -> dict:
-    return {"Input_Dims": list(sizes), "Input_type": ["float"] * len(sizes)}
-
-
-def kernel(name: str, begin: float, duration: float, correlation: int, **arguments) -> dict:
-    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": begin, "dur": duration,
-            "args": {"stream": 7, "correlation": correlation, **arguments}}
-
-
-def launch(begin: float, correlation: int, thread: int = 1) -> dict:
-    return {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": thread, "ts": begin,
-            "dur": 1, "args": {"correlation": correlation}}
-
-
-def cpu_trace() -> dict:
-    """The step of traces_support.training_step, on the CPU."""
-    return {"schemaVersion": 1, "deviceProperties": [], "traceEvents": [
-        {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}},
-        event("aten::matmul", 10, 30, 3, Sequence_number=7, **shapes([4, 6], [6, 3])),
-        event("aten::mm", 15, 20, 4, Sequence_number=7, **shapes([4, 6], [6, 3])),
-        event("aten::ones_like", 45, 5, 5, **shapes([4, 3])),
-        event("autograd::engine::evaluate_function: MmBackward0", 60, 40, 6, thread=2, Sequence_number=7),
-        event("MmBackward0", 61, 35, 7, thread=2, Sequence_number=7, **shapes([4, 3])),
-        event("aten::t", 62, 3, 8, thread=2, **shapes([4, 6])),
-        event("aten::mm", 70, 20, 9, thread=2, **shapes([6, 4], [4, 3])),
-        event("Optimizer.step#SGD.step", 110, 50, 10, category="user_annotation"),
-        event("aten::mul_", 120, 4, 11, **shapes([6, 3], [6, 3])),
-        event("aten::add_", 130, 6, 12, **shapes([6, 3], [6, 3]))]}
-
-
-def gpu_trace() -> dict:
-    """The same on a GPU: kernels name their operator, or are found by their launch."""
-    trace = cpu_trace()
-    trace["deviceProperties"] = [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]
-    trace["traceEvents"] += [
-        kernel("gemm", 50, 2.5, 1, **{"External id": 504}), kernel("split_k", 53, 0.5, 2, **{"External id": 504}),
-        launch(47, 3), kernel("fill", 54, 1.25, 3),
-        launch(75, 4, thread=2), kernel("gemm", 80, 3, 4),
-        kernel("mul", 125, 1, 5, **{"External id": 511}), kernel("add", 135, 2, 6, **{"External id": 512}),
-        kernel("of somebody else", 140, 9, 99)]
-    return trace
 
 
 class ByHand(unittest.TestCase):
@@ -139,6 +87,46 @@ class ByHand(unittest.TestCase):
             import_kineto(trace, device_kind="k", step=7)
         with self.assertRaisesRegex(importers.ImportFailure, "marks no steps"):
             import_kineto(cpu_trace(), device_kind="k", step=0)
+
+    def test_all_steps(self) -> None:
+        document = gpu_trace()
+        later = copy.deepcopy(document["traceEvents"][1:])
+        for each in later:
+            each["ts"] += 1000
+            each["args"] = {key: value + 1000 if key in ("correlation", "External id") else value
+                            for key, value in each["args"].items()}
+        document["traceEvents"] += later
+        unmarked = trace.read_steps(copy.deepcopy(document), "t")  # both end with Optimizer.step
+        document["traceEvents"] += [event("ProfilerStep#4", 0, 500, 90, category="user_annotation"),
+                                    event("ProfilerStep#5", 1000, 500, 91, category="user_annotation")]
+        marked = trace.read_steps(document, "t")
+        self.assertEqual([step.step for step in marked], [4, 5])
+        for found in (unmarked, marked):
+            self.assertEqual(len(found), 2)
+            for step in found:
+                # Each has its own kernels, and those that nobody launched: 140 .. 149 and 1140 .. 1149 us.
+                self.assertEqual((step.lost_kernels, step.by_function[4].device), (2, 3000))
+        # On the CPU: the marks' lengths; from 10 us (matmul) to 130 + 6 us (add_) without marks.
+        self.assertEqual([step.span for step in trace.read_steps(cpu_trace(), "t")], [126_000])
+        host = cpu_trace()
+        host["traceEvents"] += [event("ProfilerStep#4", 0, 500, 90, category="user_annotation")]
+        self.assertEqual([step.span for step in trace.read_steps(host, "t")], [500_000])
+        host["traceEvents"] += [event("ProfilerStep#5", 1000, 500, 91, category="user_annotation")]
+        with self.assertRaisesRegex(importers.ImportFailure, "t: step 5 has no event of the category cpu_op"):
+            trace.read_steps(host, "t")
+
+    def test_copies(self) -> None:
+        document = gpu_trace()
+        for name, size, more in (("HtoD (Pinned -> Device)", 1000, {}), ("DtoH (Device -> Pageable)", 2000, {}),
+                                 ("DtoD (Device -> Device)", 3000, {}), ("HtoD (Unknown -> Device)", 5000, {}),
+                                 ("PtoP (Device -> Device)", 4000, {"fromDevice": 1, "toDevice": 0}),
+                                 ("HtoD (Pinned -> Device)", 0, {})):
+            arguments = {"device": 1, "bytes": size, "correlation": size, **more}
+            document["traceEvents"].append({"ph": "X", "cat": "gpu_memcpy", "name": f"Memcpy {name}", "pid": 1,
+                                            "tid": 7, "ts": 200, "dur": 1.5, "args": arguments})
+        self.assertEqual(trace.copies(document, "t"), [
+            trace.Copy("cpu:0", "gpu:1", "pinned", 1000, 1500), trace.Copy("gpu:1", "cpu:0", "pageable", 2000, 1500),
+            trace.Copy("cpu:0", "gpu:1", "in_situ", 5000, 1500), trace.Copy("gpu:1", "gpu:0", "peer", 4000, 1500)])
 
     def test_without_shapes(self) -> None:
         trace = cpu_trace()

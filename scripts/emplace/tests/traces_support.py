@@ -1,9 +1,10 @@
-"""Small traces made by hand, for the tests of their importers."""
+"""Small traces made by hand, for the tests of what reads them; none of a real GPU was at hand."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import sqlite3
 from typing import Any
 
 from emplace.importers import command
@@ -61,3 +62,101 @@ def training_step() -> dict[str, Any]:
         node(11, 10, "aten::mul_", [state, dw], [state], MUL),
         node(12, 10, "aten::add_", [w, state], [w], ADD),
         node(10, 2, "Optimizer.step#SGD.step")]}
+
+
+def event(name: str, begin: float, duration: float, function: int, category: str = "cpu_op", thread: int = 1,
+          **arguments) -> dict:
+    """An event of the host; times in [us]. `function`: the number of the call."""
+    arguments = {key.replace("_", " ") if key.startswith("Input") or key.startswith("Sequence") else key: value
+                 for key, value in arguments.items()}
+    return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": thread, "ts": begin, "dur": duration,
+            "args": {"External id": 500 + function, "Record function id": function, **arguments}}
+
+
+def shapes(*sizes: list[int]) -> dict:
+    return {"Input_Dims": list(sizes), "Input_type": ["float"] * len(sizes)}
+
+
+def kernel(name: str, begin: float, duration: float, correlation: int, **arguments) -> dict:
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": begin, "dur": duration,
+            "args": {"stream": 7, "correlation": correlation, **arguments}}
+
+
+def launch(begin: float, correlation: int, thread: int = 1) -> dict:
+    return {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": thread, "ts": begin,
+            "dur": 1, "args": {"correlation": correlation}}
+
+
+def cpu_trace() -> dict:
+    """The step of training_step(), on the CPU, as torch.profiler writes it; times in [us]."""
+    return {"schemaVersion": 1, "deviceProperties": [], "traceEvents": [
+        {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}},
+        event("aten::matmul", 10, 30, 3, Sequence_number=7, **shapes([4, 6], [6, 3])),
+        event("aten::mm", 15, 20, 4, Sequence_number=7, **shapes([4, 6], [6, 3])),
+        event("aten::ones_like", 45, 5, 5, **shapes([4, 3])),
+        event("autograd::engine::evaluate_function: MmBackward0", 60, 40, 6, thread=2, Sequence_number=7),
+        event("MmBackward0", 61, 35, 7, thread=2, Sequence_number=7, **shapes([4, 3])),
+        event("aten::t", 62, 3, 8, thread=2, **shapes([4, 6])),
+        event("aten::mm", 70, 20, 9, thread=2, **shapes([6, 4], [4, 3])),
+        event("Optimizer.step#SGD.step", 110, 50, 10, category="user_annotation"),
+        event("aten::mul_", 120, 4, 11, **shapes([6, 3], [6, 3])),
+        event("aten::add_", 130, 6, 12, **shapes([6, 3], [6, 3]))]}
+
+
+def gpu_trace() -> dict:
+    """The same on a GPU: kernels name their operator, or are found by their launch."""
+    trace = cpu_trace()
+    trace["deviceProperties"] = [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]
+    trace["traceEvents"] += [
+        kernel("gemm", 50, 2.5, 1, **{"External id": 504}), kernel("split_k", 53, 0.5, 2, **{"External id": 504}),
+        launch(47, 3), kernel("fill", 54, 1.25, 3),
+        launch(75, 4, thread=2), kernel("gemm", 80, 3, 4),
+        kernel("mul", 125, 1, 5, **{"External id": 511}), kernel("add", 135, 2, 6, **{"External id": 512}),
+        kernel("of somebody else", 140, 9, 99)]
+    return trace
+
+
+def nsight_database(path: str) -> None:
+    """gpu_trace() as `nsys export --type sqlite` writes it: the documented tables, with the columns that are read."""
+    trace = gpu_trace()["traceEvents"]
+    database = sqlite3.connect(path)
+    database.executescript("""
+        CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE NVTX_EVENTS(start INT NOT NULL, end INT, eventType INT, text TEXT, globalTid INT, textId INT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, globalTid INT, correlationId INT, nameId INT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, streamId INT, correlationId INT);
+        CREATE TABLE TARGET_INFO_GPU(id INT, name TEXT);
+        INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3');
+        INSERT INTO NVTX_EVENTS VALUES (5000, NULL, 34, 'a mark', 1, NULL);
+    """)
+    hosts = [each for each in trace if each.get("cat") in ("cpu_op", "user_annotation")]
+    operators = {each["args"]["External id"]: each for each in hosts if each["cat"] == "cpu_op"}
+    for number, each in enumerate(hosts, 1):
+        arguments = each["args"]
+        text = each["name"]
+        if "Sequence number" in arguments:
+            text += f", seq = {arguments['Sequence number']}"
+        text += f", op_id = {number}"
+        if "Input Dims" in arguments:
+            text += f", sizes = {arguments['Input Dims']}"
+        database.execute("INSERT INTO StringIds VALUES (?, ?)", (number, text))
+        database.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, ?, ?)", (*_nanos(each), each["tid"], number))
+    for each in trace:
+        if each.get("cat") == "kernel":
+            correlation = each["args"]["correlation"]
+            database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?)",
+                             (*_nanos(each), correlation))
+            operator = operators.get(each["args"].get("External id"))
+            if operator is not None:  # launched within it
+                begin = _nanos(operator)[0] + 100
+                database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 0)",
+                                 (begin, begin + 100, operator["tid"], correlation))
+        elif each.get("cat") == "cuda_runtime":
+            database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 0)",
+                             (*_nanos(each), each["tid"], each["args"]["correlation"]))
+    database.commit()
+    database.close()
+
+
+def _nanos(each: dict[str, Any]) -> tuple[int, int]:
+    return round(1000 * each["ts"]), round(1000 * (each["ts"] + each["dur"]))

@@ -207,8 +207,12 @@ def write(document: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     if errors:
         raise GraphError("\n".join(f"{document.get('name')}: {error}"
                                    for error in errors[:MAX_REPORTED_ERRORS]))
+    write_bytes(serialize(document), path)
+
+
+def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Writes a file (`.gz`: compressed, without time stamp or name), whole or not at all. Throws OSError."""
     path = os.fspath(path)
-    data = serialize(document)
     if path.endswith(".gz"):
         buffer = io.BytesIO()
         with gzip.GzipFile("", "wb", compresslevel=9, fileobj=buffer, mtime=0) as file:

@@ -48,9 +48,9 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
         raise ImportFailure("name a MODEL: a trace of torch.profiler (.json, .json.gz)")
     execution = None
     if options.execution_trace:
-        execution = _load(options.execution_trace)
+        execution = load(options.execution_trace)
     name = re.split(r"[./\\]", model.rstrip("/").rpartition("/")[2])[0] or "trace"
-    return import_kineto(_load(model), execution, device_kind=options.device_kind, step=options.step, name=name,
+    return import_kineto(load(model), execution, device_kind=options.device_kind, step=options.step, name=name,
                          path=model, execution_path=options.execution_trace or "execution trace")
 
 
@@ -87,7 +87,7 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
     return imported
 
 
-def _load(path: str) -> dict[str, Any]:
+def load(path: str) -> dict[str, Any]:
     try:
         document = graph_file.read(path)
     except json.JSONDecodeError as error:

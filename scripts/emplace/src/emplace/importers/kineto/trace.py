@@ -1,14 +1,16 @@
 """The trace of PyTorch's profiler (Kineto, Chrome's trace format), as nodes with durations.
 
 Read are the operators (`cpu_op`), ranges (`user_annotation`), kernels and copies of a GPU with the
-launches they belong to. Times in the file are in microseconds.
+launches they belong to. Times in the file are in microseconds. `read` gives one step, `read_steps` all.
 """
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
+import itertools
 import re
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping, Sequence
 
 from .. import ImportFailure
 from ..traces import aten
@@ -18,11 +20,16 @@ _KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 _LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")
 _NUMBERS = ("Record function id", "Sequence number", "External id", "correlation")
 _STEP = re.compile(r"ProfilerStep#(\d+)")
+_COPY = re.compile(r"Memcpy (\w)to(\w)(?: \((\w+) -> (\w+)\))?")
+Event = dict[str, Any]
 
 
 @dataclasses.dataclass
 class Trace:
-    """nodes: outermost ones; by_function: nodes by the number that an execution trace knows them by."""
+    """One step. nodes: outermost ones; by_function: nodes by the number that an execution trace knows them by.
+
+    span: from the step's begin to its end [ns]; on a GPU from the begin of its first kernel to the end of its last.
+    """
 
     nodes: list[Node]
     by_function: dict[int, Node]
@@ -30,20 +37,82 @@ class Trace:
     step: int | None           # of several steps the one that was taken
     lost_kernels: int          # kernels whose operator is not in the trace
     has_shapes: bool
+    span: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Copy:
+    """A copy between memories. source, target: "cpu:0", "gpu:1"; memory: "pinned", "pageable", "peer", "in_situ"."""
+
+    source: str
+    target: str
+    memory: str
+    num_bytes: int   # [B]
+    duration: float  # [ns]
 
 
 def read(document: Mapping[str, Any], path: str, step: int | None) -> Trace:
-    """Throws ImportFailure if the trace has no operators, or not the step."""
+    """One step, the last unless told. Throws ImportFailure if the trace has no operators, or not the step."""
+    spans, step = _of_step(_spans(document, path), step, path)
+    return _trace(document, path, spans, step, None)
+
+
+def read_steps(document: Mapping[str, Any], path: str) -> list[Trace]:
+    """All steps: those that the profiler marked, else those that end with the optimiser's, else one.
+
+    Throws ImportFailure if the trace has no operators.
+    """
+    spans = _spans(document, path)
+    marks = _marks(spans)
+    if marks:
+        return [_trace(document, path, *_of_step(spans, step, path), marks[step]["dur"]) for step in sorted(marks)]
+    ends = sorted(event["ts"] + event["dur"] for event in spans if event.get("cat") == "user_annotation"
+                  and str(event.get("name")).startswith("Optimizer.step"))
+    if len(ends) < 2:
+        return [_trace(document, path, spans, None, None)]
+    begins = [-float("inf"), *ends[:-1]]
+    return [_trace(document, path, _inside(spans, begin, end), None, None) for begin, end in zip(begins, ends)]
+
+
+def copies(document: Mapping[str, Any], path: str) -> list[Copy]:
+    """The copies between host and GPUs, and between GPUs, of all steps. Throws ImportFailure."""
+    found = []
+    for event in _spans(document, path):
+        match = _COPY.match(str(event.get("name"))) if event.get("cat") == "gpu_memcpy" else None
+        arguments = event.get("args", {})
+        size = arguments.get("bytes")
+        if match is None or not isinstance(size, int) or size <= 0 or event["dur"] <= 0:
+            continue
+        own = f"gpu:{arguments.get('device', 0)}"
+        source = f"gpu:{arguments['fromDevice']}" if "fromDevice" in arguments else own
+        target = f"gpu:{arguments['toDevice']}" if "toDevice" in arguments else own
+        source, target = "cpu:0" if match[1] == "H" else source, "cpu:0" if match[2] == "H" else target
+        if source == target:
+            continue
+        memory = next((name.lower() for name in (match[3], match[4]) if name in ("Pinned", "Pageable")),
+                      "peer" if match[1] == match[2] else "in_situ")
+        found.append(Copy(source, target, memory, size, 1000 * event["dur"]))
+    return found
+
+
+def _spans(document: Mapping[str, Any], path: str) -> list[Event]:
     events = document.get("traceEvents")
     if not isinstance(events, list):
         raise ImportFailure(f"{path}: 'traceEvents' is {type(events).__name__}, expected a list of events")
-    spans = [_checked(event, place, path) for place, event in enumerate(events)
-             if isinstance(event, dict) and event.get("ph") == "X"]
-    spans, step = _of_step(spans, step, path)
+    return [_checked(event, place, path) for place, event in enumerate(events)
+            if isinstance(event, dict) and event.get("ph") == "X"]
+
+
+def _trace(document: Mapping[str, Any], path: str, spans: list[Event], step: int | None,
+           host_span: float | None) -> Trace:
+    """A step of these events. host_span: its length [us] if it is known."""
     hosts = sorted((event for event in spans if event.get("cat") in ("cpu_op", "user_annotation")),
                    key=lambda event: (str(event.get("pid")), str(event.get("tid")), event["ts"], -event["dur"]))
-    if not any(event["cat"] == "cpu_op" for event in hosts):
-        raise ImportFailure(f"{path}: has no event of the category cpu_op; profile with ProfilerActivity.CPU, too")
+    operators = [event for event in hosts if event["cat"] == "cpu_op"]
+    if not operators:
+        where = "" if step is None else f"step {step} "
+        raise ImportFailure(f"{path}: {where}has no event of the category cpu_op; profile with ProfilerActivity.CPU, "
+                            f"too")
     tops, nodes, has_shapes = _nested(hosts)
     lost = _kernels(spans, nodes)
     by_function = {int(event["args"]["Record function id"]): node for event, node in nodes
@@ -51,10 +120,17 @@ def read(document: Mapping[str, Any], path: str, step: int | None) -> Trace:
     devices = document.get("deviceProperties")
     names = [str(device["name"]) for device in (devices if isinstance(devices, list) else [])
              if isinstance(device, dict) and device.get("name")]
-    return Trace(tops, by_function, names[0] if names else None, step, lost, has_shapes)
+    kernels = [event for event in spans if event.get("cat") in _KERNELS]
+    span = _length(kernels) if kernels else _length(operators) if host_span is None else host_span
+    return Trace(tops, by_function, names[0] if names else None, step, lost, has_shapes, round(1000 * span))
 
 
-def _checked(event: dict[str, Any], place: int, path: str) -> dict[str, Any]:
+def _length(events: Sequence[Event]) -> float:
+    """From the begin of the first to the end of the last."""
+    return max(event["ts"] + event["dur"] for event in events) - min(event["ts"] for event in events)
+
+
+def _checked(event: Event, place: int, path: str) -> Event:
     """The event, with what is read of it in the form that it has to have. Throws ImportFailure."""
     def wrong(key: str, value: Any, expected: str) -> ImportFailure:
         return ImportFailure(f"{path}: traceEvents[{place}] {event.get('name')!r}: {key} is {value!r}, expected "
@@ -86,10 +162,15 @@ def _checked(event: dict[str, Any], place: int, path: str) -> dict[str, Any]:
     return event
 
 
-def _of_step(spans: list[dict[str, Any]], step: int | None, path: str) -> tuple[list[dict[str, Any]], int | None]:
+def _marks(spans: Iterable[Event]) -> dict[int, Event]:
+    """The steps of the profiler's schedule."""
+    return {int(match[1]): event for event in spans if event.get("cat") in ("user_annotation", "cpu_op")
+            and (match := _STEP.fullmatch(str(event.get("name"))))}
+
+
+def _of_step(spans: list[Event], step: int | None, path: str) -> tuple[list[Event], int | None]:
     """The events of one step of the profiler's schedule; of all if it marked none."""
-    marks = {int(match[1]): event for event in spans if event.get("cat") in ("user_annotation", "cpu_op")
-             and (match := _STEP.fullmatch(str(event.get("name"))))}
+    marks = _marks(spans)
     if not marks:
         if step is not None:
             raise ImportFailure(f"{path}: --step {step}: the trace marks no steps (profiler.step() was not called)")
@@ -97,16 +178,30 @@ def _of_step(spans: list[dict[str, Any]], step: int | None, path: str) -> tuple[
     step = max(marks) if step is None else step
     if step not in marks:
         raise ImportFailure(f"{path}: --step {step}: the trace has the steps {', '.join(map(str, sorted(marks)))}")
-    begin, end = marks[step]["ts"], marks[step]["ts"] + marks[step]["dur"]
-    inside = [event for event in spans if event is not marks[step]
-              and (event.get("cat") in _KERNELS or begin <= event["ts"] < end)]
-    return inside, step
+    mark = marks[step]
+    return [event for event in _inside(spans, mark["ts"], mark["ts"] + mark["dur"]) if event is not mark], step
 
 
-def _nested(hosts: list[dict[str, Any]]) -> tuple[list[Node], list[tuple[dict[str, Any], Node]], bool]:
+def _inside(spans: Iterable[Event], begin: float, end: float) -> list[Event]:
+    """What the host began in [begin, end), and the kernels but for those that it launched at other times."""
+    inside, outside, kernels = [], [], []
+    for event in spans:
+        if event.get("cat") in _KERNELS:
+            kernels.append(event)
+        else:
+            (inside if begin <= event["ts"] < end else outside).append(event)
+    launches = {event["args"]["correlation"] for event in outside if event.get("cat") in _LAUNCHES
+                and "correlation" in event.get("args", {})}
+    callers = {event["args"]["External id"] for event in outside if event.get("cat") == "cpu_op"
+               and "External id" in event.get("args", {})}
+    return inside + [event for event in kernels if event.get("args", {}).get("correlation") not in launches
+                     and event.get("args", {}).get("External id") not in callers]
+
+
+def _nested(hosts: list[Event]) -> tuple[list[Node], list[tuple[Event, Node]], bool]:
     """Nodes from events that are sorted by thread and time: one within another is its child."""
     tops: list[Node] = []
-    nodes: list[tuple[dict[str, Any], Node]] = []
+    nodes: list[tuple[Event, Node]] = []
     stack: list[tuple[float, Any, Node]] = []  # end, thread
     has_shapes = False
     for event in hosts:
@@ -164,7 +259,7 @@ def _value(text: Any) -> Any:
         return text
 
 
-def _kernels(spans: list[dict[str, Any]], nodes: list[tuple[dict[str, Any], Node]]) -> int:
+def _kernels(spans: list[Event], nodes: list[tuple[Event, Node]]) -> int:
     """Gives every operator the time of its kernels; returns how many kernels found none.
 
     A kernel names its operator by `External id`; if not, it has the `correlation` of its launch, and
@@ -174,23 +269,42 @@ def _kernels(spans: list[dict[str, Any]], nodes: list[tuple[dict[str, Any], Node
                    if event.get("cat") == "cpu_op" and "External id" in event.get("args", {})}
     launches = {event["args"]["correlation"]: event for event in spans if event.get("cat") in _LAUNCHES
                 and "correlation" in event.get("args", {})}
-    known = {id(node) for _, node in nodes}
+    threads = _Threads(nodes)
     lost = 0
     for kernel in (event for event in spans if event.get("cat") in _KERNELS):
         arguments = kernel.get("args", {})
         node = by_external.get(arguments.get("External id"))
         launch = launches.get(arguments.get("correlation"))
         if node is None and launch is not None:
-            node = by_external.get(launch["args"].get("External id")) or _running(launch, nodes)
-        if node is None or id(node) not in known:
+            node = by_external.get(launch["args"].get("External id")) or threads.running(launch)
+        if node is None:
             lost += 1
             continue
         node.device = (node.device or 0) + round(1000 * kernel["dur"])
     return lost
 
 
-def _running(launch: dict[str, Any], nodes: list[tuple[dict[str, Any], Node]]) -> Node | None:
-    """The operator that began last of those running when a kernel was launched."""
-    found = [(event["ts"], node) for event, node in nodes if event.get("cat") == "cpu_op"
-             and event.get("tid") == launch.get("tid") and event["ts"] <= launch["ts"] <= event["ts"] + event["dur"]]
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+class _Threads:
+    """Which operator was running on a thread at a time."""
+
+    def __init__(self, nodes: Iterable[tuple[Event, Node]]) -> None:
+        self._by_thread: dict[Any, list[tuple[Event, Node]]] = {}
+        for event, node in nodes:
+            if event.get("cat") == "cpu_op":
+                self._by_thread.setdefault(event.get("tid"), []).append((event, node))
+        for thread in self._by_thread.values():
+            thread.sort(key=lambda pair: pair[0]["ts"])
+        self._begins = {key: [event["ts"] for event, _ in thread] for key, thread in self._by_thread.items()}
+        self._ends = {key: list(itertools.accumulate((event["ts"] + event["dur"] for event, _ in thread), max))
+                      for key, thread in self._by_thread.items()}  # the latest end so far
+
+    def running(self, launch: Event) -> Node | None:
+        """The operator that began last of those running when a kernel was launched."""
+        thread = self._by_thread.get(launch.get("tid"), [])
+        for place in range(bisect.bisect_right(self._begins.get(launch.get("tid"), []), launch["ts"]) - 1, -1, -1):
+            event, node = thread[place]
+            if launch["ts"] <= event["ts"] + event["dur"]:
+                return node
+            if launch["ts"] > self._ends[launch.get("tid")][place]:
+                break
+        return None
