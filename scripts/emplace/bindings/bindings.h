@@ -29,6 +29,7 @@ void AddErrors(nb::module_& module);       // errors.cc
 void AddGraph(nb::module_& module);        // graph.cc
 void AddCluster(nb::module_& module);      // cluster.cc
 void AddCosts(nb::module_& module);        // costs.cc
+void AddCostTable(nb::module_& module);    // cost_table.cc
 void AddOutcomes(nb::module_& module);     // outcomes.cc
 void AddProblemView(nb::module_& module);  // problem_view.cc
 void AddProblem(nb::module_& module);      // problem.cc

@@ -4,6 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "experiments/menu.h"
+#include "framework/cluster/op_class.h"
+#include "framework/cost/op_kind.h"
+#include "framework/cost/op_signature.h"
 #include "framework/graph/graph_io.h"
 #include "scripts/emplace/bindings/bindings.h"
 
@@ -20,6 +23,20 @@ std::vector<std::string> OpKinds(const PythonGraph& self) {
   std::vector<std::string> kinds;
   for (const Op& op : self.graph->ops()) kinds.push_back(op.kind);
   return kinds;
+}
+
+std::vector<std::string> OpClasses(const PythonGraph& self) {
+  std::vector<std::string> classes;
+  for (const Op& op : self.graph->ops()) classes.emplace_back(ToString(ClassifyOp(op.kind)));
+  return classes;
+}
+
+std::vector<std::string> OpSignatures(const PythonGraph& self) {
+  std::vector<std::string> signatures;
+  for (int op = 0; op < self.graph->num_ops(); ++op) {
+    signatures.push_back(OpSignature(*self.graph, op));
+  }
+  return signatures;
 }
 
 std::vector<std::string> TensorNames(const PythonGraph& self) {
@@ -91,6 +108,11 @@ void AddGraph(nb::module_& module) {
       .def_prop_ro("num_tensors", [](const G& self) { return self.graph->num_tensors(); })
       .def_prop_ro("op_names", OpNames, "[num_ops]")
       .def_prop_ro("op_kinds", OpKinds, "[num_ops] as \"aten.mm\"")
+      .def_prop_ro("op_classes", OpClasses, "[num_ops] as \"matmul\": what kind of work it is")
+      .def_prop_ro("op_signatures",
+                   OpSignatures,
+                   "[num_ops] what decides an op's cost, as cost files know it: kind, shapes, "
+                   "attributes")
       .def_prop_ro("tensor_names", TensorNames, "[num_tensors]")
       .def(
           "find",

@@ -6,6 +6,7 @@ NB_MODULE(_emplace, module) {
   emplace::python::AddGraph(module);
   emplace::python::AddCluster(module);
   emplace::python::AddCosts(module);
+  emplace::python::AddCostTable(module);
   emplace::python::AddOutcomes(module);
   emplace::python::AddTimeline(module);
   emplace::python::AddProblemView(module);
