@@ -27,7 +27,7 @@ int Report(int code, const std::string& message) {
 
 // What only the command `emplace` of the Python package can do, which takes these to itself.
 void RefusePythonCommands(int argc, const char* const* argv) {
-  for (const std::string_view name : {"import", "place"}) {
+  for (const std::string_view name : {"costs", "import", "place"}) {
     if (argc < 2 || argv[1] != name) continue;
     throw InputError(
         fmt::format("`emplace {}` is a command of the Python package: pip install "

@@ -7,6 +7,7 @@
     problem.timeline(found.placement)               # every op, transfer and byte of that step
 
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
+Costs      costs_from_trace (a trace of your own steps, as `emplace costs`) -> TraceCosts
 Imports    import_model (a file, as `emplace import`), import_torch, import_onnx, import_jax, ... -> Imported
 Searches   search (in memory), run (as `emplace run`: HDF5 results, tables, resume), agent_names, agent_help
 Agents     Agent: the base of your own, which search(), run() and YAML ("python:module.Class") take as ours
@@ -41,15 +42,16 @@ if TYPE_CHECKING:
     from .importers.tensorflow import import_tensorflow
     from .importers.torch import import_torch
     from .searches import run, search
+    from .trace_costs.build import costs_from_trace
 
 __version__ = "0.1.0"
 __all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Costs", "Evaluator", "Graph", "InputError",
            "Interrupted", "Outcomes", "Problem", "ProblemView", "RunError", "Search", "Timeline", "agent_help",
-           "agent_names", "cluster_from_arrays", "graph_from_arrays", "import_chakra", "import_jax", "import_keras",
-           "import_kineto", "import_model", "import_onnx", "import_pipedream", "import_tensorflow", "import_torch",
-           "run", "search"]
-_PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "graph_from_arrays": "arrays",
-           "import_chakra": "importers.chakra", "import_jax": "importers.jax", "import_keras": "importers.keras",
+           "agent_names", "cluster_from_arrays", "costs_from_trace", "graph_from_arrays", "import_chakra", "import_jax",
+           "import_keras", "import_kineto", "import_model", "import_onnx", "import_pipedream", "import_tensorflow",
+           "import_torch", "run", "search"]
+_PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "costs_from_trace": "trace_costs.build",
+           "graph_from_arrays": "arrays", "import_chakra": "importers.chakra", "import_jax": "importers.jax", "import_keras": "importers.keras",
            "import_kineto": "importers.kineto", "import_onnx": "importers.onnx",
            "import_pipedream": "importers.pipedream", "import_tensorflow": "importers.tensorflow",
            "import_torch": "importers.torch", "run": "searches",

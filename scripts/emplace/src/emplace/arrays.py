@@ -97,14 +97,14 @@ def cluster_from_arrays(device_names: Sequence[str], bandwidth: npt.ArrayLike, l
                                          "bandwidth": f"{rates[a, b]:.17g}B/s"})
             document["routes"].append({"from": source, "to": target, "via": [channel]})
     own = device_kinds if device_kinds is not None else {
-        kind: {"class": "gpu"} for kind in dict.fromkeys(names) if kind not in _known_kinds()}
+        kind: {"class": "gpu"} for kind in dict.fromkeys(names) if kind not in known_kinds()}
     if own:
         document["device_kinds"] = dict(own)
     cluster: Cluster = _compiled().Cluster.parse(json.dumps(document), name)
     return cluster
 
 
-def _known_kinds() -> set[str]:
+def known_kinds() -> set[str]:
     """The device kinds of the menu."""
     folder = os.path.join(_compiled().configs_folder(), "device_kinds")
     kinds: set[str] = set()

@@ -1,0 +1,75 @@
+"""`emplace costs TRACE... --graph GRAPH`: traces of the user's own steps as a cost file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Sequence
+
+from ..importers import ImportFailure
+
+_EPILOG = """\
+TRACE is
+  a trace of torch.profiler, .json or .json.gz, best of several steps and with shapes:
+      schedule = torch.profiler.schedule(wait=1, warmup=2, active=10)
+      with torch.profiler.profile(schedule=schedule, record_shapes=True) as profiler:
+          for batch in batches:
+              step(batch)
+              profiler.step()
+      profiler.export_chrome_trace("trace.json.gz")
+  a database of Nsight Systems, nsys export --type sqlite, recorded with --trace=cuda,nvtx and the
+      steps inside of torch.autograd.profiler.emit_nvtx(record_shapes=True)
+
+GRAPH is of the same model with the same batch, shapes and dtype, as `emplace import` writes it.
+An op's time is that of its kernels if the trace has any, else that of the operator on the CPU. Ops are
+matched by kind, sizes and order; the report says how much of the time was, and what was not.
+
+exit codes: 0 done; 1 the file could not be written; 2 wrong input, or less than half of the traced time
+is in ops of the graph"""
+
+
+def main(arguments: Sequence[str], prog: str = "emplace costs") -> int:
+    """Runs the command. Returns 0 done; 1 the file could not be written; 2 the input is wrong."""
+    options = _parser(prog).parse_args(arguments)
+    try:
+        from .. import _compiled
+
+        refused: type[Exception] = _compiled().InputError
+    except ImportError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 2
+    from .build import CostsFailure, costs_from_trace
+
+    try:
+        folder = os.path.dirname(os.path.abspath(options.output))
+        if not os.path.isdir(folder):  # said before minutes of work, not after
+            raise CostsFailure(f"-o {options.output}: there is no folder {folder!r}")
+        costs = costs_from_trace(options.traces, options.graph, options.device_kind or ())
+        costs.write(options.output)
+    except (ImportFailure, refused) as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps(costs.json(), indent=1))
+    elif not options.quiet:
+        print(costs.report())
+    return 0
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG,
+                                     description="Costs of a graph's ops from traces of steps of the same model.")
+    parser.add_argument("traces", nargs="+", metavar="TRACE", help="see below")
+    parser.add_argument("--graph", required=True, metavar="GRAPH", help="a name of `emplace list graphs`, or a file")
+    parser.add_argument("--device-kind", action="append", metavar="NAME",
+                        help="of the device that was traced: once for all traces, or once for each; needed where the "
+                             "trace has no GPU (default: the GPU's name in small letters)")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="cost file, .json or .json.gz")
+    parser.add_argument("--json", action="store_true", help="the report as JSON, times in ns")
+    parser.add_argument("--quiet", action="store_true", help="no report")
+    return parser
