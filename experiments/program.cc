@@ -45,7 +45,8 @@ int ParseAndRun(int argc, const char* const* argv) {
   Command program = line.program();
   program.Footer(
       "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
-      "The Python package adds `import` (a model as a graph) and `place` (a model to a map).\n"
+      "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs)\n"
+      "and `place` (a model to a map).\n"
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
       "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so).");
   AddRunCommand(program);

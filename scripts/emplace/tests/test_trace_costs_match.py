@@ -1,6 +1,7 @@
 """Tests of what calls of a trace are which ops: names, selection of calls, matching; no compiled part needed."""
 
 import pathlib
+import random
 import sys
 import unittest
 
@@ -95,6 +96,31 @@ class Match(unittest.TestCase):
         # Shapes that the trace does not have.
         unknown = [Call(each.name, Work(each.work.family, None, ""), 1, "") for each in calls]
         self.assertEqual(pairs(match(items, unknown)), [(0, 0, 1), (2, 2, 1), (3, 3, 1)])
+
+    def test_random_steps(self) -> None:
+        """What was made of the ops is found again, between calls of other kinds, though some ops did not run."""
+        draw = random.Random(3)
+        kinds = ["aten.mm", "aten.relu", "aten.view", "aten._softmax", "aten.mul"]
+        for _ in range(100):
+            items = []
+            for number in range(draw.randrange(1, 60)):
+                kind = draw.choice(kinds)
+                sizes = sorted(draw.choices((6, 8, 12, 20), k=2 if kind in ("aten.mm", "aten.mul") else 1))
+                items.append(item(number, kind, *sizes, view=kind == "aten.view"))
+            calls, made = [], []
+            for each in items:
+                for _ in range(draw.randrange(3)):
+                    calls.append(call(draw.choice(("aten::empty", "aten::detach", "aten::sort")), 1000))
+                if draw.random() < 0.8:
+                    made.append((each, len(calls)))
+                    calls.append(Call(each.kind.replace("aten.", "aten::"), each.work, 1, ""))
+            shares = match(items, calls)
+            by_op = {share.op: share.call for share in shares}
+            self.assertEqual(len(by_op), len(shares))       # no call and no op twice
+            self.assertEqual(len(set(by_op.values())), len(shares))
+            self.assertEqual(set(by_op.values()), {place for _, place in made})  # all calls that are ops, no other
+            for op, place in by_op.items():
+                self.assertEqual(items[op].work, calls[place].work)
 
     def test_equal_sizes_count_more(self) -> None:
         items = [item(0, "aten.add", 6, 12)]

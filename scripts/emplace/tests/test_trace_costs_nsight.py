@@ -9,7 +9,7 @@ import unittest
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pathlib.Path(__file__).resolve().parent)]
 
 from emplace.importers import ImportFailure  # noqa: E402
-from emplace.importers.kineto import trace  # noqa: E402
+from emplace.importers.kineto import copies, trace  # noqa: E402
 from emplace.trace_costs import nsight, steps  # noqa: E402
 from traces_support import gpu_trace, nsight_database  # noqa: E402
 
@@ -26,7 +26,7 @@ class Nsight(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.path = f"{folder.name}/t.sqlite"
+        self.path = f"{folder.name}/a #1?%20.sqlite"
         nsight_database(self.path)
 
     def test_is_the_profilers_trace(self) -> None:
@@ -47,13 +47,13 @@ class Nsight(unittest.TestCase):
                            "correlationId INT, bytes INT, copyKind INT, srcKind INT, dstKind INT)",
                 "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (0, 1500, 0, 50, 1000, 1, 2, 3), "
                 "(0, 2500, 1, 51, 2000, 2, 3, 1), (0, 9, 0, 52, 3000, 8, 3, 3)")
-        self.assertEqual(trace.copies(nsight.document(self.path), "t"), [
-            trace.Copy("cpu:0", "gpu:0", "pinned", 1000, 1500), trace.Copy("gpu:1", "cpu:0", "pageable", 2000, 2500)])
+        self.assertEqual(copies.copies(nsight.document(self.path), "t"), [
+            copies.Copy("cpu:0", "gpu:0", "pinned", 1000, 1500), copies.Copy("gpu:1", "cpu:0", "pageable", 2000, 2500)])
 
     def test_what_is_refused(self) -> None:
         other = self.path + ".2"
         for statement, expected in (
-                ("DROP TABLE NVTX_EVENTS", "t.sqlite.2: has no table NVTX_EVENTS; record with nsys profile"),
+                ("DROP TABLE NVTX_EVENTS", "a #1?%20.sqlite.2: has no table NVTX_EVENTS; record with nsys profile"),
                 ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN correlationId",
                  "table CUPTI_ACTIVITY_KIND_KERNEL has no column correlationId; it has start, end"),
                 ("UPDATE NVTX_EVENTS SET textId = NULL, text = 'aten::mm, sizes = [[4,]]' WHERE textId = 1",
@@ -66,7 +66,7 @@ class Nsight(unittest.TestCase):
         data = bytearray(pathlib.Path(self.path).read_bytes())
         data[100:] = b"\xff" * (len(data) - 100)
         pathlib.Path(other).write_bytes(bytes(data))
-        with self.assertRaisesRegex(ImportFailure, "t.sqlite.2: is a broken database"):
+        with self.assertRaisesRegex(ImportFailure, r"#1\?%20.sqlite.2: is a broken database"):
             nsight.document(other)
         with self.assertRaisesRegex(ImportFailure, "none: cannot be read: No such file"):
             nsight.is_database(other + ".none")

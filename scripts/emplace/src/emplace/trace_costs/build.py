@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from .. import _compiled
 from ..importers import ImportFailure, graph_file, kineto
+from ..importers.kineto import copies as kineto_copies
 from ..importers.kineto import trace as kineto_trace
 from ..importers.kineto.trace import Trace
 from . import names, nsight, report, simulated, steps, table
@@ -107,7 +108,7 @@ class _Costs:
         for source in self.sources:
             by_kind[source.kind].append(source)
         found = [self._device(kind, sources) for kind, sources in by_kind.items()]
-        copies = [copy for source in self.sources for copy in kineto_trace.copies(source.document, source.path)]
+        copies = [copy for source in self.sources for copy in kineto_copies.copies(source.document, source.path)]
         text = table.cost_file([measured for measured, _ in found], copies, self._machine(), self._properties(),
                                self.warnings)
         with tempfile.TemporaryDirectory(prefix="emplace_costs_") as folder:

@@ -9,6 +9,7 @@ the columns named below. Types of tensors are not in such a file. Times in it ar
 from __future__ import annotations
 
 import json
+import pathlib
 import re
 import sqlite3
 from typing import Any, Iterator, Sequence
@@ -36,7 +37,7 @@ def is_database(path: str) -> bool:
 def document(path: str) -> dict[str, Any]:
     """The file as torch.profiler would have written it. Throws ImportFailure naming what is missing."""
     try:
-        database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        database = sqlite3.connect(f"{pathlib.Path(path).absolute().as_uri()}?mode=ro", uri=True)
         try:
             return _Reader(database, path).document()
         finally:

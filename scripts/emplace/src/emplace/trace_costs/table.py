@@ -8,7 +8,7 @@ import json
 from typing import Any, Iterable, Mapping, Sequence
 
 from .. import _compiled
-from ..importers.kineto.trace import Copy
+from ..importers.kineto.copies import Copy
 
 
 @dataclasses.dataclass(frozen=True)

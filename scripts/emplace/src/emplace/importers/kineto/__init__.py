@@ -1,6 +1,7 @@
 """Traces of PyTorch's profiler: `emplace import --from kineto trace.json --execution-trace et.json`.
 
     trace   the file: operators, kernels, durations
+    copies  what was copied between host and GPUs
     order   a graph from the order of the calls, where nothing better is known
 """
 

@@ -20,7 +20,6 @@ _KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 _LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")
 _NUMBERS = ("Record function id", "Sequence number", "External id", "correlation")
 _STEP = re.compile(r"ProfilerStep#(\d+)")
-_COPY = re.compile(r"Memcpy (\w)to(\w)(?: \((\w+) -> (\w+)\))?")
 Event = dict[str, Any]
 
 
@@ -40,62 +39,34 @@ class Trace:
     span: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Copy:
-    """A copy between memories. source, target: "cpu:0", "gpu:1"; memory: "pinned", "pageable", "peer", "in_situ"."""
-
-    source: str
-    target: str
-    memory: str
-    num_bytes: int   # [B]
-    duration: float  # [ns]
-
-
 def read(document: Mapping[str, Any], path: str, step: int | None) -> Trace:
     """One step, the last unless told. Throws ImportFailure if the trace has no operators, or not the step."""
-    spans, step = _of_step(_spans(document, path), step, path)
-    return _trace(document, path, spans, step, None)
+    events, step = _of_step(spans(document, path), step, path)
+    return _trace(document, path, events, step, None)
 
 
 def read_steps(document: Mapping[str, Any], path: str) -> list[Trace]:
-    """All steps: those that the profiler marked, else those that end with the optimiser's, else one.
+    """All steps with operators: those that the profiler marked, else those that end with the optimiser's, else one.
 
     Throws ImportFailure if the trace has no operators.
     """
-    spans = _spans(document, path)
-    marks = _marks(spans)
+    events = spans(document, path)
+    marks = _marks(events)
     if marks:
-        return [_trace(document, path, *_of_step(spans, step, path), marks[step]["dur"]) for step in sorted(marks)]
-    ends = sorted(event["ts"] + event["dur"] for event in spans if event.get("cat") == "user_annotation"
+        # The last may have been begun only.
+        steps = [(*_of_step(events, step, path), marks[step]["dur"]) for step in sorted(marks)]
+        filled = [step for step in steps if any(event.get("cat") == "cpu_op" for event in step[0])]
+        return [_trace(document, path, *step) for step in filled or steps]
+    ends = sorted(event["ts"] + event["dur"] for event in events if event.get("cat") == "user_annotation"
                   and str(event.get("name")).startswith("Optimizer.step"))
     if len(ends) < 2:
-        return [_trace(document, path, spans, None, None)]
+        return [_trace(document, path, events, None, None)]
     begins = [-float("inf"), *ends[:-1]]
-    return [_trace(document, path, _inside(spans, begin, end), None, None) for begin, end in zip(begins, ends)]
+    return [_trace(document, path, _inside(events, begin, end), None, None) for begin, end in zip(begins, ends)]
 
 
-def copies(document: Mapping[str, Any], path: str) -> list[Copy]:
-    """The copies between host and GPUs, and between GPUs, of all steps. Throws ImportFailure."""
-    found = []
-    for event in _spans(document, path):
-        match = _COPY.match(str(event.get("name"))) if event.get("cat") == "gpu_memcpy" else None
-        arguments = event.get("args", {})
-        size = arguments.get("bytes")
-        if match is None or not isinstance(size, int) or size <= 0 or event["dur"] <= 0:
-            continue
-        own = f"gpu:{arguments.get('device', 0)}"
-        source = f"gpu:{arguments['fromDevice']}" if "fromDevice" in arguments else own
-        target = f"gpu:{arguments['toDevice']}" if "toDevice" in arguments else own
-        source, target = "cpu:0" if match[1] == "H" else source, "cpu:0" if match[2] == "H" else target
-        if source == target:
-            continue
-        memory = next((name.lower() for name in (match[3], match[4]) if name in ("Pinned", "Pageable")),
-                      "peer" if match[1] == match[2] else "in_situ")
-        found.append(Copy(source, target, memory, size, 1000 * event["dur"]))
-    return found
-
-
-def _spans(document: Mapping[str, Any], path: str) -> list[Event]:
+def spans(document: Mapping[str, Any], path: str) -> list[Event]:
+    """The events with a length, checked. Throws ImportFailure naming the one that is broken."""
     events = document.get("traceEvents")
     if not isinstance(events, list):
         raise ImportFailure(f"{path}: 'traceEvents' is {type(events).__name__}, expected a list of events")
@@ -103,10 +74,10 @@ def _spans(document: Mapping[str, Any], path: str) -> list[Event]:
             if isinstance(event, dict) and event.get("ph") == "X"]
 
 
-def _trace(document: Mapping[str, Any], path: str, spans: list[Event], step: int | None,
+def _trace(document: Mapping[str, Any], path: str, events: list[Event], step: int | None,
            host_span: float | None) -> Trace:
     """A step of these events. host_span: its length [us] if it is known."""
-    hosts = sorted((event for event in spans if event.get("cat") in ("cpu_op", "user_annotation")),
+    hosts = sorted((event for event in events if event.get("cat") in ("cpu_op", "user_annotation")),
                    key=lambda event: (str(event.get("pid")), str(event.get("tid")), event["ts"], -event["dur"]))
     operators = [event for event in hosts if event["cat"] == "cpu_op"]
     if not operators:
@@ -114,20 +85,22 @@ def _trace(document: Mapping[str, Any], path: str, spans: list[Event], step: int
         raise ImportFailure(f"{path}: {where}has no event of the category cpu_op; profile with ProfilerActivity.CPU, "
                             f"too")
     tops, nodes, has_shapes = _nested(hosts)
-    lost = _kernels(spans, nodes)
+    lost = _kernels(events, nodes)
     by_function = {int(event["args"]["Record function id"]): node for event, node in nodes
                    if "Record function id" in event.get("args", {})}
     devices = document.get("deviceProperties")
     names = [str(device["name"]) for device in (devices if isinstance(devices, list) else [])
              if isinstance(device, dict) and device.get("name")]
-    kernels = [event for event in spans if event.get("cat") in _KERNELS]
+    kernels = [event for event in events if event.get("cat") in _KERNELS]
     span = _length(kernels) if kernels else _length(operators) if host_span is None else host_span
     return Trace(tops, by_function, names[0] if names else None, step, lost, has_shapes, round(1000 * span))
 
 
 def _length(events: Sequence[Event]) -> float:
-    """From the begin of the first to the end of the last."""
-    return max(event["ts"] + event["dur"] for event in events) - min(event["ts"] for event in events)
+    """From the begin of the first to the end of the last [us]."""
+    begin: float = min(event["ts"] for event in events)
+    end: float = max(event["ts"] + event["dur"] for event in events)
+    return end - begin
 
 
 def _checked(event: Event, place: int, path: str) -> Event:
@@ -162,30 +135,32 @@ def _checked(event: Event, place: int, path: str) -> Event:
     return event
 
 
-def _marks(spans: Iterable[Event]) -> dict[int, Event]:
+def _marks(events: Iterable[Event]) -> dict[int, Event]:
     """The steps of the profiler's schedule."""
-    return {int(match[1]): event for event in spans if event.get("cat") in ("user_annotation", "cpu_op")
+    return {int(match[1]): event for event in events if event.get("cat") in ("user_annotation", "cpu_op")
             and (match := _STEP.fullmatch(str(event.get("name"))))}
 
 
-def _of_step(spans: list[Event], step: int | None, path: str) -> tuple[list[Event], int | None]:
+def _of_step(events: list[Event], step: int | None, path: str) -> tuple[list[Event], int | None]:
     """The events of one step of the profiler's schedule; of all if it marked none."""
-    marks = _marks(spans)
+    marks = _marks(events)
     if not marks:
         if step is not None:
             raise ImportFailure(f"{path}: --step {step}: the trace marks no steps (profiler.step() was not called)")
-        return spans, None
+        return events, None
     step = max(marks) if step is None else step
     if step not in marks:
         raise ImportFailure(f"{path}: --step {step}: the trace has the steps {', '.join(map(str, sorted(marks)))}")
     mark = marks[step]
-    return [event for event in _inside(spans, mark["ts"], mark["ts"] + mark["dur"]) if event is not mark], step
+    return [event for event in _inside(events, mark["ts"], mark["ts"] + mark["dur"]) if event is not mark], step
 
 
-def _inside(spans: Iterable[Event], begin: float, end: float) -> list[Event]:
+def _inside(events: Iterable[Event], begin: float, end: float) -> list[Event]:
     """What the host began in [begin, end), and the kernels but for those that it launched at other times."""
-    inside, outside, kernels = [], [], []
-    for event in spans:
+    inside: list[Event] = []
+    outside: list[Event] = []
+    kernels: list[Event] = []
+    for event in events:
         if event.get("cat") in _KERNELS:
             kernels.append(event)
         else:
@@ -259,7 +234,7 @@ def _value(text: Any) -> Any:
         return text
 
 
-def _kernels(spans: list[Event], nodes: list[tuple[Event, Node]]) -> int:
+def _kernels(events: list[Event], nodes: list[tuple[Event, Node]]) -> int:
     """Gives every operator the time of its kernels; returns how many kernels found none.
 
     A kernel names its operator by `External id`; if not, it has the `correlation` of its launch, and
@@ -267,11 +242,11 @@ def _kernels(spans: list[Event], nodes: list[tuple[Event, Node]]) -> int:
     """
     by_external = {event["args"]["External id"]: node for event, node in nodes
                    if event.get("cat") == "cpu_op" and "External id" in event.get("args", {})}
-    launches = {event["args"]["correlation"]: event for event in spans if event.get("cat") in _LAUNCHES
+    launches = {event["args"]["correlation"]: event for event in events if event.get("cat") in _LAUNCHES
                 and "correlation" in event.get("args", {})}
     threads = _Threads(nodes)
     lost = 0
-    for kernel in (event for event in spans if event.get("cat") in _KERNELS):
+    for kernel in (event for event in events if event.get("cat") in _KERNELS):
         arguments = kernel.get("args", {})
         node = by_external.get(arguments.get("External id"))
         launch = launches.get(arguments.get("correlation"))
