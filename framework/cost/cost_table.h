@@ -1,7 +1,8 @@
 #pragma once
 
 // What was measured on a machine, as a file: `emplace-costs` version 1, defined in FORMAT.md.
-// Written by `emplace profile`, read by every command that takes `costs`.
+// Written by `emplace profile` (and by `emplace costs` of the Python package), read by every
+// command that takes `costs`.
 
 #include <cstdint>
 #include <filesystem>

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -53,7 +54,8 @@ class ByHand(TestCase):
         return self.path(name)
 
     def test_a_gpu(self) -> None:
-        costs = costs_from_trace(self.trace(gpu_trace()), self.graph)
+        told = {"host_name": "box", "torch_version": "2.14.1", "cuda_runtime_version": 13000}
+        costs = costs_from_trace(self.trace({**gpu_trace(), **told}), self.graph)
         report = costs.devices[0]
         # Kernels: mm 2.5 + 0.5, ones_like 1.25, the second mm (of a transposed input) 3, mul 1, add 2 us; t has none.
         self.assertEqual(timings(costs, H100), {"aten.mm0": 3000, "aten.ones_like0": 1250, "aten.mm1": 3000,
@@ -71,7 +73,10 @@ class ByHand(TestCase):
         self.assertEqual(set(report.simulated.ops), {"measured", "free"})
         self.assertIn("1 kernels have no operator in the trace", costs.warnings[0])
         document = json.loads(costs.text)
-        self.assertEqual(document["properties"]["gpu"], "NVIDIA H100 80GB HBM3")
+        self.assertEqual(document["machine"], f"box: {H100}")
+        self.assertEqual(document["properties"], {
+            "source": "t.json", "graph": "step", "torch": "2.14.1", "cuda": "13000", "trace_schema": "1",
+            "gpu": "NVIDIA H100 80GB HBM3"})
         kind = document["device_kinds"][0]
         # The first mm: 2 x 4 x 6 x 3 = 144 FLOP in 3 us.
         self.assertAlmostEqual(kind["peak"]["f32"], 144 / 3e-6, delta=1)
@@ -306,6 +311,25 @@ class OfTheCpu(TestCase):
         costs = costs_from_trace(self.trace(words(), "sgd", record_shapes=False), self.graph(words(), "sgd"), "mine")
         self.assertGreaterEqual(costs.devices[0].share, 0.9, costs.report())
         self.assertIn("has no shapes", costs.warnings[0])
+
+    def test_the_page(self) -> None:
+        """The commands of doc/costs.md, with its files."""
+        page = (pathlib.Path(__file__).resolve().parents[2] / "doc" / "costs.md").read_text(encoding="utf-8")
+        for name, text in re.findall(r"```(?:python|yaml)\n# (\w+\.\w+)\n(.*?)```", page, re.DOTALL):
+            pathlib.Path(self.path(name)).write_text(text, encoding="utf-8")
+        commands = re.findall(r"^\$ (.*)$", page, re.MULTILINE)
+        self.assertEqual([line.split()[0] for line in commands], ["python3", "emplace", "emplace"])
+        for line in commands:
+            words = [sys.executable, *line.split()[1:]] if line.startswith("python3") else [
+                sys.executable, "-m", *line.split()]
+            done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("laptop (cpu): 10 steps; matched 24 of 24 ops", done.stdout)
+        properties = json.loads(pathlib.Path(self.path("costs.json")).read_text(encoding="utf-8"))["properties"]
+        self.assertEqual(properties["torch"], torch.__version__)
+        costs = emplace.Costs(self.path("my_model.json.gz"), self.path("laptop.yaml"), self.path("costs.json"))
+        self.assertEqual({costs.rungs[rung] for rung in costs.rung.ravel()}, {"measured", "free"})
 
     def test_wrong_graphs(self) -> None:
         trace = self.trace(words(), "sgd")
