@@ -17,7 +17,8 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pa
 from emplace import importers  # noqa: E402
 from emplace.importers import graph_file  # noqa: E402
 from emplace.importers.chakra import import_chakra  # noqa: E402
-from emplace.importers.kineto import copies, import_kineto, trace  # noqa: E402
+from emplace.importers.kineto import copies, import_kineto  # noqa: E402
+from emplace.importers.kineto.trace import read_steps  # noqa: E402
 from traces_support import cpu_trace, event, gpu_trace, run, training_step  # noqa: E402
 
 needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "SKIPPED, NOT TESTED: torch is missing")
@@ -96,10 +97,10 @@ class ByHand(unittest.TestCase):
             each["args"] = {key: value + 1000 if key in ("correlation", "External id") else value
                             for key, value in each["args"].items()}
         document["traceEvents"] += later
-        unmarked = trace.read_steps(copy.deepcopy(document), "t")  # both end with Optimizer.step
+        unmarked = read_steps(copy.deepcopy(document), "t")  # both end with Optimizer.step
         document["traceEvents"] += [event("ProfilerStep#4", 0, 500, 90, category="user_annotation"),
                                     event("ProfilerStep#5", 1000, 500, 91, category="user_annotation")]
-        marked = trace.read_steps(document, "t")
+        marked = read_steps(document, "t")
         self.assertEqual([step.step for step in marked], [4, 5])
         for found in (unmarked, marked):
             self.assertEqual(len(found), 2)
@@ -107,15 +108,15 @@ class ByHand(unittest.TestCase):
                 # Each has its own kernels, and those that nobody launched: 140 .. 149 and 1140 .. 1149 us.
                 self.assertEqual((step.lost_kernels, step.by_function[4].device), (2, 3000))
         # On the CPU: the marks' lengths; from 10 us (matmul) to 130 + 6 us (add_) without marks.
-        self.assertEqual([step.span for step in trace.read_steps(cpu_trace(), "t")], [126_000])
+        self.assertEqual([step.span for step in read_steps(cpu_trace(), "t")], [126_000])
         host = cpu_trace()
         host["traceEvents"] += [event("ProfilerStep#4", 0, 500, 90, category="user_annotation")]
-        self.assertEqual([step.span for step in trace.read_steps(host, "t")], [500_000])
+        self.assertEqual([step.span for step in read_steps(host, "t")], [500_000])
         host["traceEvents"] += [event("ProfilerStep#5", 1000, 500, 91, category="user_annotation")]
-        self.assertEqual([step.step for step in trace.read_steps(copy.deepcopy(host), "t")], [4])  # 5 is empty
+        self.assertEqual([step.step for step in read_steps(copy.deepcopy(host), "t")], [4])  # 5 is empty
         host["traceEvents"] = host["traceEvents"][-2:]
         with self.assertRaisesRegex(importers.ImportFailure, "t: step 4 has no event of the category cpu_op"):
-            trace.read_steps(host, "t")
+            read_steps(host, "t")
 
     def test_copies(self) -> None:
         document = gpu_trace()
