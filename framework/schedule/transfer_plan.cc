@@ -1,6 +1,7 @@
 #include "framework/schedule/transfer_plan.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -67,12 +68,41 @@ std::vector<Copy> CopiesOf(const Graph& graph,
   return copies;
 }
 
+std::vector<Hop> HopsOf(const Cluster& cluster, std::span<const Copy> copies) {
+  std::vector<std::tuple<int, int, int>> turns;  // tensor, destination, copy
+  for (int i = 0; i < std::ssize(copies); ++i) {
+    for (int d : copies[i].destinations) turns.emplace_back(copies[i].tensor, d, i);
+  }
+  std::ranges::sort(turns);
+  std::vector<Hop> hops;
+  std::vector<int> first_hop(copies.size(), -1);
+  for (const auto& [tensor, destination, i] : turns) {
+    const Copy& copy = copies[i];
+    const auto route = cluster.route(copy.source, destination);
+    const auto add = [&](int position, std::vector<int> destinations, int behind) {
+      hops.push_back({i, position, route[position], std::move(destinations), behind});
+      return static_cast<int>(hops.size()) - 1;
+    };
+    if (first_hop[i] < 0) first_hop[i] = add(0, copy.destinations, -1);
+    int at = first_hop[i];
+    for (int h = 1; h < std::ssize(route); ++h) at = add(h, {destination}, at);
+  }
+  return hops;
+}
+
+bool IsLocal(const Graph& graph,
+             std::span<const DeviceIndex> device_of_op,
+             int tensor,
+             int device) {
+  const int producer = graph.tensor(tensor).producer;
+  return producer < 0 || device_of_op[producer] == device;
+}
+
 std::vector<int> ColdReads(const Graph& graph, std::span<const DeviceIndex> device_of_op, int op) {
   std::vector<int> tensors;
   const DeviceIndex here = device_of_op[op];
   for (const int t : graph.reads(op)) {
-    const int producer = graph.tensor(t).producer;
-    if (producer < 0 || device_of_op[producer] == here) continue;
+    if (IsLocal(graph, device_of_op, t, here)) continue;
     const bool is_first = std::ranges::none_of(
         graph.readers(t), [&](int reader) { return reader < op && device_of_op[reader] == here; });
     if (is_first) tensors.push_back(t);

@@ -34,6 +34,24 @@ std::vector<Copy> CopiesOf(const Graph& graph,
                            std::span<const DeviceIndex> device_of_op,
                            int producer);
 
+/// One hop of a copy: over one channel of its route.
+struct Hop {
+  int copy = 0;                   ///< index of the copy
+  int position = 0;               ///< of the channel on the route, from 0
+  int channel = 0;                ///< channel index
+  std::vector<int> destinations;  ///< of the copy, those that lie this way; a first hop serves all
+  int behind = -1;                ///< the hop before it on the way, by index; -1: it is the first
+};
+
+/// The hops of the copies that one op sends, in the order in which stream semantics and the
+/// executor issue them: by tensor id, control last, then by destination, each followed by the
+/// further hops on its way. What several destinations share goes with the least of them.
+std::vector<Hop> HopsOf(const Cluster& cluster, std::span<const Copy> copies);
+
+/// Whether ops on a device find a tensor without a copy: a graph input, or made there.
+/// @param device_of_op  [num_ops]
+bool IsLocal(const Graph& graph, std::span<const DeviceIndex> device_of_op, int tensor, int device);
+
 /// The tensors that an op reads cold (simulator/README.md, "Cold reads"): made on another device
 /// than its own, and read on its own by no op of less id. Ascending.
 /// @param device_of_op  [num_ops]

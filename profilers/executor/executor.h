@@ -33,8 +33,8 @@ struct StepMeasurement {
   Timing step;                    ///< their median and its interval
   std::vector<Nanos>
       busy;  ///< [num_devices] time of ops, and of copies that occupy it, median [ns]
-  /// [num_devices] ExecutionPlan::peak_bytes [B]: counted by the plan's compiler, not measured on
-  /// the device. The stream semantics of the simulator count the same peak with code of their own.
+  /// [num_devices] ExecutionPlan::peak_bytes [B]: counted by the plan's compiler with the code
+  /// that the simulator counts with, not measured on the device.
   std::vector<std::int64_t> peak;
   std::vector<std::int64_t> arena;  ///< [num_devices] ExecutionPlan::arena_bytes [B]
   std::vector<StepRecord> traces;   ///< [traced_rounds]

@@ -6,30 +6,29 @@
 // functions that the simulator calls, too: IssueOrder() and CopiesOf(), and StreamMemory for peaks,
 // all in framework/schedule/.
 //
+// It is made step by step, each a function with values in and out:
+//   issued_commands.h   the commands of all streams, and which depend on which by the graph
+//   peak_memory.h       what they hold by the simulator's rules
+//   placed_graph.h      the graph with every received copy as a tensor of its own
+//   buffers.h           the pieces of memory that this takes, and which command uses which
+//   command_order.h     what a command waits for
+//   buffer_placement.h  where buffers lie, and the waits that sharing bytes takes
+//   initial_values.h    what the first step finds there
+//
 // There is a stream for every device and every channel: 0 .. num_devices - 1 are the devices,
 // num_devices + k is channel k. A backend (backend.h) executes the program.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "framework/search/problem.h"
+#include "profilers/executor/address.h"
+#include "profilers/executor/initial_values.h"
 #include "profilers/kernels/op_work.h"
 
 namespace emplace {
-
-/// A place in the arena of a device: the one allocation that holds everything that the device needs
-/// for a step. Device kStaging is the host's staging area, where a copy of several hops rests in
-/// between.
-struct Address {
-  int device = 0;           ///< device index, or kStaging
-  std::int64_t offset = 0;  ///< [B]
-  bool operator==(const Address&) const = default;
-};
-inline constexpr int kStaging = -1;
-inline constexpr std::int64_t kArenaAlignment = 256;  ///< of every buffer [B]
 
 struct PlanCommand {
   enum class Type : std::uint8_t { kOp, kCopy };
@@ -56,22 +55,6 @@ struct PlannedOp {
   OpWork work;
   std::vector<Address> inputs, outputs;  ///< starts of the tensors' storage, as many as the op's
 };
-
-/// Bytes to be set before the first step: what no op of the graph computes, as graph inputs and
-/// parameters.
-struct InitialValue {
-  /// kRandom: uniform in [-0.1, 0.1); kIndices: integers in [0, 100003); kScalar: 1e-3 everywhere.
-  enum class Fill : std::uint8_t { kRandom, kIndices, kScalar, kZero };
-  Address address;
-  std::int64_t bytes = 0;  ///< [B]
-  Fill fill = Fill::kRandom;
-  DType dtype = DType::kF32;  ///< of the elements
-  int tensor = -1;            ///< seeds the numbers, so that every placement starts from the same
-};
-
-/// The bytes of an initial value, the same on every machine and for every placement.
-/// @return [value.bytes]
-std::vector<std::byte> InitialBytes(const InitialValue& value);
 
 /// When two buffers may share bytes of an arena, the one after the other.
 enum class MemoryReuse : std::uint8_t {

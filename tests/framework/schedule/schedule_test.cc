@@ -57,6 +57,48 @@ TEST_CASE("copies: tensors ascending, control last, destinations in device order
   CHECK(copies[3].bytes == 0);
 }
 
+TEST_CASE("hops: by destination, each way to its end; what destinations share goes first") {
+  // From d0: to d1 over the bus, to d2 over the bus and a link, to d3 over two links.
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2", "d3"}) b.Device(name);
+  const int bus = b.Channel("bus", 0, kGigabytePerSecond, 0, true);
+  const int link = b.Channel("link", 0, kGigabytePerSecond);
+  b.Route(0, 1, {bus});
+  b.Route(0, 2, {bus, link});
+  b.Route(0, 3, {link, link});
+  const std::vector<Copy> copies = {{0, 7, 8, 0, {1, 2}}, {0, 7, 8, 0, {3}}};
+  const std::vector<Hop> hops = HopsOf(*b.BuildCluster(), copies);
+  REQUIRE(hops.size() == 4);
+  const auto check =
+      [&](int i, int copy, int position, int channel, std::vector<int> to, int behind) {
+        CAPTURE(i);
+        CHECK(hops[i].copy == copy);
+        CHECK(hops[i].position == position);
+        CHECK(hops[i].channel == channel);
+        CHECK(hops[i].destinations == to);
+        CHECK(hops[i].behind == behind);
+      };
+  check(0, 0, 0, bus, {1, 2}, -1);
+  check(1, 0, 1, link, {2}, 0);
+  check(2, 1, 0, link, {3}, -1);
+  check(3, 1, 1, link, {3}, 2);
+}
+
+TEST_CASE("a tensor is local where it is made, and a graph input everywhere") {
+  ProblemBuilder b;
+  b.Device("d0");
+  b.Device("d1");
+  b.Op("a", {1}, {}, 8);
+  const int in = b.Input("in", 8);
+  b.op(0).inputs.push_back(in);
+  const auto graph = b.BuildGraph();
+  const std::vector<DeviceIndex> devices{1};
+  CHECK(IsLocal(*graph, devices, graph->op(0).outputs[0], 1));
+  CHECK(!IsLocal(*graph, devices, graph->op(0).outputs[0], 0));
+  CHECK(IsLocal(*graph, devices, in, 0));
+  CHECK(IsLocal(*graph, devices, in, 1));
+}
+
 TEST_CASE("resident bytes: parameters at home, inputs wherever they are read, aliases nothing") {
   ProblemBuilder b;
   for (const char* name : {"d0", "d1"}) b.Device(name);

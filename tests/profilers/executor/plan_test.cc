@@ -506,45 +506,6 @@ TEST_CASE("initial values: tensors without producer and storage, filled by dtype
   CHECK(by_place.at({tokens, 1}).bytes == 64);
 }
 
-TEST_CASE("initial bytes") {
-  const auto floats = [](const InitialValue& value) {
-    const auto bytes = InitialBytes(value);
-    std::vector<float> numbers(bytes.size() / sizeof(float));
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(numbers.data()));
-    return numbers;
-  };
-  using Fill = InitialValue::Fill;
-  InitialValue value{.bytes = 4000, .fill = Fill::kRandom, .tensor = 3};
-  const auto random = floats(value);
-  CHECK(*std::ranges::min_element(random) >= -0.1f);
-  CHECK(*std::ranges::min_element(random) < -0.09f);
-  CHECK(*std::ranges::max_element(random) < 0.1f);
-  CHECK(*std::ranges::max_element(random) > 0.09f);
-  CHECK(random == floats(value));
-  value.address = {1, 512};  // the place changes nothing, the tensor does
-  CHECK(random == floats(value));
-  value.tensor = 4;
-  CHECK(random != floats(value));
-  value.fill = Fill::kScalar;
-  CHECK(floats(value) == std::vector<float>(1000, 1e-3f));
-  value.fill = Fill::kZero;
-  CHECK(floats(value) == std::vector<float>(1000, 0.0f));
-
-  for (DType dtype : {DType::kI32, DType::kI64}) {
-    value = {.bytes = 100 * SizeOf(dtype), .fill = Fill::kIndices, .dtype = dtype, .tensor = 1};
-    const auto bytes = InitialBytes(value);
-    REQUIRE(std::ssize(bytes) == value.bytes);
-    for (int i = 0; i < 100; ++i) {
-      std::int64_t number = 0;
-      std::copy_n(bytes.begin() + i * SizeOf(dtype),
-                  SizeOf(dtype),
-                  reinterpret_cast<std::byte*>(&number));  // little-endian
-      REQUIRE(number >= 0);
-      REQUIRE(number < 100003);
-    }
-  }
-}
-
 TEST_CASE("plans of committed graphs under random placements keep memory apart") {
   Rng rng(16);
   for (const char* name : {"gpt2_mini_torch", "resnet50_b1_torch"}) {

@@ -1,9 +1,8 @@
-// What the first step finds in memory: numbers that depend on the tensor and on nothing else.
+#include "profilers/executor/initial_values.h"
 
 #include <cstring>
 
 #include "framework/base/error.h"
-#include "profilers/executor/plan.h"
 
 namespace emplace {
 namespace {
@@ -27,6 +26,21 @@ std::vector<std::byte> Filled(std::int64_t bytes, F&& value_of) {
 }
 
 }  // namespace
+
+InitialValue InitialValueOf(const Tensor& tensor, int id, Address address) {
+  using Fill = InitialValue::Fill;
+  InitialValue value{.address = address, .bytes = tensor.bytes, .tensor = id};
+  const auto dtype = ParseDType(tensor.dtype);
+  value.dtype = dtype.value_or(DType::kBool);
+  if (!dtype || *dtype == DType::kBool) {
+    value.fill = Fill::kZero;
+  } else if (*dtype != DType::kF32) {
+    value.fill = Fill::kIndices;
+  } else if (tensor.role == TensorRole::kOptimizerState || tensor.bytes == SizeOf(*dtype)) {
+    value.fill = Fill::kScalar;
+  }
+  return value;
+}
 
 std::vector<std::byte> InitialBytes(const InitialValue& value) {
   using Fill = InitialValue::Fill;

@@ -1,0 +1,31 @@
+#pragma once
+
+// Where the buffers of a program lie in their arenas. Two share bytes only if one is filled behind
+// all uses of the other.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "profilers/executor/buffers.h"
+#include "profilers/executor/command_order.h"
+
+namespace emplace {
+
+struct BufferPlacement {
+  std::vector<std::int64_t> offsets;      ///< [buffers] [B]
+  std::vector<std::int64_t> arena_bytes;  ///< [num_devices] [B]
+  std::int64_t staging_bytes = 0;         ///< [B]
+  /// [num_commands] earlier commands that must have finished because the command fills bytes that
+  /// they used. With kNoWaits the order sees to that already, and the lists are empty.
+  std::vector<std::vector<int>> waits;
+};
+
+/// @param stream_of_command  [num_commands]    @param order  of the commands, without such waits
+BufferPlacement PlaceBuffers(std::span<const Buffer> buffers,
+                             int num_devices,
+                             std::span<const int> stream_of_command,
+                             const CommandOrder& order,
+                             MemoryReuse reuse);
+
+}  // namespace emplace

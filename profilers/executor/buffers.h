@@ -1,0 +1,60 @@
+#pragma once
+
+// The pieces of memory that a program works on, and which command does what to which: a tensor's
+// own storage, a received copy, an op's workspace, or a rest between two hops.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "profilers/executor/issued_commands.h"
+#include "profilers/executor/placed_graph.h"
+
+namespace emplace {
+
+struct Buffer {
+  int device = 0;  ///< or kStaging
+  std::int64_t bytes = 0;
+  /// Holds its content for all steps: what is never released (IsNeverReleased()), and what no
+  /// kernel fills.
+  bool pinned = false;
+  std::vector<int> users;  ///< commands, ascending; the first one fills it
+};
+
+struct BufferAccess {
+  int buffer = 0;
+  bool writes = false;
+};
+
+/// By index of the buffer.
+struct OpBuffers {
+  std::vector<int> inputs, outputs;  ///< as many as the op's
+};
+struct CopyBuffers {
+  int source = -1;  ///< -1: nothing moves
+  TensorView layout;
+  std::vector<int> destinations;
+};
+
+struct ProgramBuffers {
+  std::vector<Buffer> buffers;
+  std::vector<std::vector<BufferAccess>> accesses;  ///< [num_commands] by kernels and copies
+  std::vector<OpBuffers> ops;                       ///< [num_ops]
+  std::vector<CopyBuffers> copies;                  ///< [num_commands]
+  /// (tensor of the placed graph, device) -> buffer, for tensors that are no aliases.
+  std::map<std::pair<int, int>, int> of_tensor;
+};
+
+/// @param device_of_op  [num_ops]    @param order  [num_ops] that the commands were issued in
+/// @param ops           [num_ops] their work in the placed graph; addresses are not needed
+/// @throws InputError naming op, tensor and devices for storage on another device than its op
+ProgramBuffers FindBuffers(const Problem& problem,
+                           std::span<const DeviceIndex> device_of_op,
+                           std::span<const int> order,
+                           const IssuedCommands& issued,
+                           const PlacedGraph& placed,
+                           std::span<const PlannedOp> ops);
+
+}  // namespace emplace

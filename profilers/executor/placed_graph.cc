@@ -1,0 +1,57 @@
+#include "profilers/executor/placed_graph.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+
+PlacedGraph PlaceGraph(const Problem& problem,
+                       std::span<const DeviceIndex> device_of_op,
+                       std::span<const CarriedCopy> copies) {
+  const Graph& graph = problem.graph();
+  std::map<std::pair<int, int>, int> received;
+  for (const CarriedCopy& carried : copies) {
+    if (carried.copy.tensor == kControlTensor) continue;
+    for (int d : carried.copy.destinations) received[{carried.copy.tensor, d}] = -1;
+  }
+  std::vector<Tensor> tensors(graph.tensors().begin(), graph.tensors().end());
+  for (auto& [place, id] : received) {
+    Tensor copy = tensors[place.first];
+    copy.role = TensorRole::kActivation;
+    copy.alias_of = copy.producer = -1;
+    id = static_cast<int>(tensors.size());
+    tensors.push_back(std::move(copy));
+  }
+  std::vector<Op> ops(graph.ops().begin(), graph.ops().end());
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    const int d = device_of_op[v];
+    for (int& t : ops[v].inputs) {
+      if (!IsLocal(graph, device_of_op, t, d)) t = received.at({t, d});
+    }
+    for (int t : ops[v].outputs) {
+      int& alias_of = tensors[t].alias_of;
+      if (alias_of < 0 || IsLocal(graph, device_of_op, alias_of, d)) continue;
+      if (!std::ranges::binary_search(graph.reads(v), alias_of)) {
+        const Cluster& cluster = problem.cluster();
+        throw InputError(
+            fmt::format("placement: op \"{}\" ({}) on device \"{}\" makes an alias of tensor {} "
+                        "\"{}\" on device \"{}\" without reading it; place them together",
+                        ops[v].name,
+                        ops[v].kind,
+                        cluster.device(d).name,
+                        alias_of,
+                        graph.tensor(alias_of).name,
+                        cluster.device(device_of_op[graph.tensor(alias_of).producer]).name));
+      }
+      alias_of = received.at({alias_of, d});
+    }
+  }
+  return {{graph.name(), std::move(tensors), std::move(ops), "", graph.name()},
+          std::move(received)};
+}
+
+}  // namespace emplace

@@ -1,0 +1,67 @@
+#include "profilers/executor/initial_values.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace emplace;
+
+TEST_CASE("how a tensor starts depends on its dtype, its role and its size") {
+  using Fill = InitialValue::Fill;
+  const auto fill_of = [](const char* dtype, TensorRole role, std::int64_t bytes) {
+    return InitialValueOf({.dtype = dtype, .bytes = bytes, .role = role}, 3, {}).fill;
+  };
+  CHECK(fill_of("f32", TensorRole::kParameter, 64) == Fill::kRandom);
+  CHECK(fill_of("f32", TensorRole::kParameter, 4) == Fill::kScalar);
+  CHECK(fill_of("f32", TensorRole::kOptimizerState, 64) == Fill::kScalar);
+  CHECK(fill_of("i64", TensorRole::kActivation, 64) == Fill::kIndices);
+  CHECK(fill_of("bool", TensorRole::kActivation, 64) == Fill::kZero);
+  CHECK(fill_of("something", TensorRole::kParameter, 64) == Fill::kZero);
+  const InitialValue value = InitialValueOf({.dtype = "f32", .bytes = 64}, 3, {1, 256});
+  CHECK(value.tensor == 3);
+  CHECK(value.bytes == 64);
+  CHECK(value.address == Address{1, 256});
+}
+
+TEST_CASE("initial bytes") {
+  const auto floats = [](const InitialValue& value) {
+    const auto bytes = InitialBytes(value);
+    std::vector<float> numbers(bytes.size() / sizeof(float));
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(numbers.data()));
+    return numbers;
+  };
+  using Fill = InitialValue::Fill;
+  InitialValue value{.bytes = 4000, .fill = Fill::kRandom, .tensor = 3};
+  const auto random = floats(value);
+  CHECK(*std::ranges::min_element(random) >= -0.1f);
+  CHECK(*std::ranges::min_element(random) < -0.09f);
+  CHECK(*std::ranges::max_element(random) < 0.1f);
+  CHECK(*std::ranges::max_element(random) > 0.09f);
+  CHECK(random == floats(value));
+  value.address = {1, 512};  // the place changes nothing, the tensor does
+  CHECK(random == floats(value));
+  value.tensor = 4;
+  CHECK(random != floats(value));
+  value.fill = Fill::kScalar;
+  CHECK(floats(value) == std::vector<float>(1000, 1e-3f));
+  value.fill = Fill::kZero;
+  CHECK(floats(value) == std::vector<float>(1000, 0.0f));
+
+  for (DType dtype : {DType::kI32, DType::kI64}) {
+    value = {.bytes = 100 * SizeOf(dtype), .fill = Fill::kIndices, .dtype = dtype, .tensor = 1};
+    const auto bytes = InitialBytes(value);
+    REQUIRE(std::ssize(bytes) == value.bytes);
+    for (int i = 0; i < 100; ++i) {
+      std::int64_t number = 0;
+      std::copy_n(bytes.begin() + i * SizeOf(dtype),
+                  SizeOf(dtype),
+                  reinterpret_cast<std::byte*>(&number));  // little-endian
+      REQUIRE(number >= 0);
+      REQUIRE(number < 100003);
+    }
+  }
+}
+
+}  // namespace
