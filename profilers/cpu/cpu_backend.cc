@@ -15,8 +15,7 @@ namespace {
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(std::vector<CpuGroup> groups)
-      : machine_(std::make_shared<CpuMachine>(std::move(groups))) {
+  explicit CpuBackend(std::shared_ptr<CpuMachine> machine) : machine_(std::move(machine)) {
     const std::string model = CpuModel();
     const int count = static_cast<int>(machine_->groups.size());
     for (int d = 0; d < count; ++d) {
@@ -99,7 +98,7 @@ class CpuBackend : public Backend {
 
 }  // namespace
 
-std::shared_ptr<Backend> MakeCpuBackend(std::vector<CpuGroup> groups) {
+std::shared_ptr<CpuMachine> OpenCpuMachine(std::vector<CpuGroup> groups) {
   if (groups.empty()) throw InputError("no CPU devices: expected at least one group of cores");
   std::map<int, std::string> owner;
   for (const CpuGroup& group : groups) {
@@ -117,7 +116,15 @@ std::shared_ptr<Backend> MakeCpuBackend(std::vector<CpuGroup> groups) {
                                    group.name));
     }
   }
-  return std::make_shared<CpuBackend>(std::move(groups));
+  return std::make_shared<CpuMachine>(std::move(groups));
+}
+
+std::shared_ptr<Backend> CpuBackendOn(std::shared_ptr<CpuMachine> machine) {
+  return std::make_shared<CpuBackend>(std::move(machine));
+}
+
+std::shared_ptr<Backend> MakeCpuBackend(std::vector<CpuGroup> groups) {
+  return CpuBackendOn(OpenCpuMachine(std::move(groups)));
 }
 
 }  // namespace emplace

@@ -9,23 +9,9 @@
 namespace emplace {
 namespace {
 
-constexpr int kTurnsBeforeYield = 4096;
 constexpr int kTurnsBeforeSleep = 20000;  // some 100 us: the time between two steps
 
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 }  // namespace
-
-void SpinWait::Turn() {
-  Pause();
-  if (++turns_ % kTurnsBeforeYield == 0) std::this_thread::yield();
-}
 
 WorkerPool::WorkerPool(std::vector<std::vector<int>> cores) {
   running_ = static_cast<int>(cores.size());
@@ -51,14 +37,22 @@ void WorkerPool::Stop() {
   threads_.clear();
 }
 
-void WorkerPool::RunOnAll(const std::function<void(int)>& job) {
+void WorkerPool::Start(const std::function<void(int)>& job) {
   job_ = &job;
   error_ = nullptr;
   running_ = size();
   epoch_.fetch_add(1);
   epoch_.notify_all();
+}
+
+void WorkerPool::Wait() {
   for (int left = running_.load(); left > 0; left = running_.load()) running_.wait(left);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void WorkerPool::RunOnAll(const std::function<void(int)>& job) {
+  Start(job);
+  Wait();
 }
 
 void WorkerPool::RunOn(int worker, const std::function<void()>& job) {

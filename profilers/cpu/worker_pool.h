@@ -10,17 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "profilers/executor/spin_wait.h"
+
 namespace emplace {
-
-/// For a loop that waits for another core: each Turn() pauses the processor for a moment, and every
-/// few thousand turns yields, in case another thread needs this core.
-class SpinWait {
- public:
-  void Turn();
-
- private:
-  int turns_ = 0;
-};
 
 /// One thread per group of cores, each with its OpenMP threads.
 class WorkerPool {
@@ -33,8 +25,12 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int size() const { return static_cast<int>(threads_.size()); }
-  /// Runs job(worker) on all workers at once; the caller sleeps until the last has returned. Only
-  /// one thread may call this at a time. @throws the first exception of a job
+  /// Has all workers run job(worker) at once. To be followed by Wait(), up to which the job lives.
+  /// Only one thread may use the pool at a time.
+  void Start(const std::function<void(int)>& job);
+  /// Sleeps until the last worker has returned. @throws the first exception of a job
+  void Wait();
+  /// Both.
   void RunOnAll(const std::function<void(int)>& job);
   /// The same on one worker.
   void RunOn(int worker, const std::function<void()>& job);

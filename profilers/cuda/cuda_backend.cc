@@ -40,15 +40,10 @@ class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(const std::vector<DeviceSpec>& specs)
       : devices_(std::make_shared<Devices>(specs)) {
-    std::vector<CpuGroup> groups;
-    for (size_t d = 0; d < specs.size(); ++d) {
-      cpu_index_.push_back(-1);
-      if (const auto* cpu = std::get_if<CpuGroup>(&specs[d])) {
-        cpu_index_.back() = static_cast<int>(groups.size());
-        groups.push_back(*cpu);
-      }
-    }
-    if (!groups.empty()) cpus_ = MakeCpuBackend(groups);
+    cpu_index_.assign(specs.size(), -1);
+    const std::vector<int>& device_of_group = devices_->device_of_group();
+    for (int g = 0; g < std::ssize(device_of_group); ++g) cpu_index_[device_of_group[g]] = g;
+    if (devices_->cpu_machine()) cpus_ = CpuBackendOn(devices_->cpu_machine());
     DescribeDevices();
     FindLinks();
   }
@@ -95,9 +90,8 @@ class CudaBackend final : public Backend {
 
   std::unique_ptr<Program> Load(std::shared_ptr<const ExecutionPlan> plan,
                                 DispatchMode mode) override {
-    return WithDevice("loading a plan", [&] {
-      return std::make_unique<CudaProgram>(devices_, std::move(plan), mode);
-    });
+    return WithDevice("loading a plan",
+                      [&] { return LoadProgram(devices_, std::move(plan), mode); });
   }
 
   Sampler OpSampler(int device,
@@ -239,6 +233,7 @@ class CudaBackend final : public Backend {
               });
           EMPLACE_CHECK(found != inner.end());
           link.memory = found->memory;
+          link.by_source = found->by_source;
           cpu_link = static_cast<int>(found - inner.begin());
         }
         links_.push_back(link);

@@ -6,20 +6,15 @@
 // GPU. Memory, L2 cache, copy engines, power and clocks are shared, so partitions slow each other
 // down where whole GPUs would not.
 //
-// How a step runs. Each GPU device has one in-order compute stream and each channel one copy
-// stream; events order them. CPU devices are threads. Where a GPU waits for a CPU or the reverse, a
-// counter in page-locked host memory stands between the two: the CPU sets it or spins on it, the
-// GPU writes it or waits for it (stream memory operations), and no other host thread takes part.
-//   eager  A host thread goes through the plan in issue order and enqueues every command in every
-//          step. Step time: the host's clock from the first issue until the last command has
-//          reported its end.
-//   graph  The same calls are captured once into one CUDA graph. In a step it is launched behind a
-//          closed latch (samplers.h), which opens when the launch is complete. Step time: the GPU's
-//          clock from the latch's opening to the graph's end; the host's clock if CPU devices take
-//          part.
+// How a step runs. Each GPU device has one in-order compute stream and each channel with an end on
+// a GPU one copy stream; events order them (executor/stream_queues.h, which also tells what the two
+// dispatch modes do). CPU devices run as they do without a GPU (cpu/core_queues.h), but for their
+// memory, which is page-locked. Where a GPU waits for cores or the reverse, the counter of a queue
+// stands between the two, in page-locked memory: cores raise it or spin on it, the GPU writes it or
+// waits for it (stream memory operations), and no other host thread takes part.
 //
 // Traced steps record an event on either side of every command (in graphs as nodes). What the
-// events cost is measured on chains of empty kernels and subtracted (retime.h).
+// events cost is measured on chains of empty kernels and subtracted (executor/retime.h).
 
 #include <memory>
 #include <vector>

@@ -47,11 +47,13 @@ Devices::Devices(const std::vector<DeviceSpec>& specs) : gpus_(QueryGpus().gpus)
   }
 
   std::map<int, int> next_partition;
+  std::vector<CpuGroup> groups;
   for (const DeviceSpec& spec : specs) {
     Device& device = devices_.emplace_back();
     if (const auto* cpu = std::get_if<CpuGroup>(&spec)) {
       device.name = cpu->name;
-      device.worker = std::make_unique<HostWorker>(cpu->name, cpu->cores);
+      device_of_group_.push_back(static_cast<int>(devices_.size()) - 1);
+      groups.push_back(*cpu);
       continue;
     }
     const auto& gpu = std::get<GpuDeviceSpec>(spec);
@@ -64,6 +66,7 @@ Devices::Devices(const std::vector<DeviceSpec>& specs) : gpus_(QueryGpus().gpus)
                         : partitions_.at(gpu.gpu).MakeStream(next_partition[gpu.gpu]++);
     device.factory = std::make_unique<CudaKernelFactory>(gpu.sm_count);
   }
+  if (!groups.empty()) cpu_machine_ = OpenCpuMachine(std::move(groups));
 }
 
 Devices::~Devices() = default;
@@ -91,12 +94,6 @@ GpuKernel& Devices::packer(int gpu, const KernelCall& call) {
   return packer;
 }
 
-HostWorker& Devices::channel_worker(int channel) {
-  return channel_workers_
-      .try_emplace(channel, "channel " + std::to_string(channel), std::vector<int>{})
-      .first->second;
-}
-
 GpuKernel& Devices::gpu_kernel(int device, const KernelCall& call) {
   Device& where = devices_[device];
   GpuKernel& kernel = where.gpu_kernels[CallKey(call)];
@@ -105,16 +102,6 @@ GpuKernel& Devices::gpu_kernel(int device, const KernelCall& call) {
     kernel.kernel = where.factory->Prepare(call);
   }
   return kernel;
-}
-
-CpuKernel& Devices::cpu_kernel(int device, const KernelCall& call) {
-  Device& where = devices_[device];
-  std::unique_ptr<CpuKernel>& kernel = where.cpu_kernels[CallKey(call)];
-  // On the worker's own thread, because oneDNN plans for the OpenMP threads of the caller.
-  if (!kernel) {
-    where.worker->Call([&] { kernel = PrepareCpuKernel(call, where.worker->num_threads()); });
-  }
-  return *kernel;
 }
 
 void Devices::Grow(GrowingMemory& memory,

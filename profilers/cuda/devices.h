@@ -1,7 +1,7 @@
 #pragma once
 
-// What the programs and samplers of a CUDA backend share: streams, prepared kernels, memory, worker
-// threads.
+// What the programs and samplers of a CUDA backend share: streams, prepared kernels, memory, and
+// the groups of cores beside the GPUs.
 
 #include <cstdint>
 #include <map>
@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "profilers/cpu/cpu_kernel.h"
+#include "profilers/cpu/cpu_machine.h"
 #include "profilers/cuda/cuda_backend.h"
 #include "profilers/cuda/cuda_kernel.h"
 #include "profilers/cuda/handles.h"
-#include "profilers/cuda/host_worker.h"
 #include "profilers/cuda/partitions.h"
-#include "profilers/cuda/retime.h"
+#include "profilers/cuda/stream_counters.h"
 #include "profilers/device_query.h"
+#include "profilers/executor/retime.h"
 
 namespace emplace::cuda {
 
@@ -36,7 +36,6 @@ struct GpuKernel {
   bool has_run = false;
 };
 using GpuKernels = std::map<std::string, GpuKernel>;  ///< by CallKey
-using CpuKernels = std::map<std::string, std::unique_ptr<CpuKernel>>;
 
 /// A device of the backend: on a GPU, or a group of cores.
 struct Device {
@@ -48,9 +47,6 @@ struct Device {
   Stream stream;
   std::unique_ptr<CudaKernelFactory> factory;
   GpuKernels gpu_kernels;
-  // On a CPU:
-  std::unique_ptr<HostWorker> worker;
-  CpuKernels cpu_kernels;
 };
 
 /// A stream for copies, with memory for strided sources that are packed before they are copied.
@@ -79,14 +75,14 @@ class Devices {
   cudaStream_t origin(int gpu);
   /// The kernel that packs a strided source of a copy; it runs on the whole GPU.
   GpuKernel& packer(int gpu, const KernelCall& call);
-  /// The thread that does the copies of a channel between CPU devices.
-  HostWorker& channel_worker(int channel);
+  /// The groups of cores, with the workers that run their queues; nullptr: there are none.
+  const std::shared_ptr<CpuMachine>& cpu_machine() const { return cpu_machine_; }
+  /// [groups] device
+  const std::vector<int>& device_of_group() const { return device_of_group_; }
   GrowingMemory& staging() { return staging_; }
 
-  // The kernel of a call on a device, prepared when first asked for.
-
-  GpuKernel& gpu_kernel(int device, const KernelCall& call);  ///< @throws CudaError, RunError
-  CpuKernel& cpu_kernel(int device, const KernelCall& call);  ///< @throws RunError
+  /// The kernel of a call on a GPU, prepared when first asked for. @throws CudaError, RunError
+  GpuKernel& gpu_kernel(int device, const KernelCall& call);
   /// Replaces `memory` if it has less than `bytes`. @param gpu  nullopt: page-locked memory of the
   /// host
   /// @param owner  for the message @throws RunError naming owner and bytes
@@ -114,7 +110,8 @@ class Devices {
   std::map<int, WholeGpu> whole_gpus_;
   std::vector<Device> devices_;
   std::map<std::pair<int, int>, CopyStream> copy_streams_;
-  std::map<int, HostWorker> channel_workers_;
+  std::shared_ptr<CpuMachine> cpu_machine_;
+  std::vector<int> device_of_group_;
   GrowingMemory staging_;
   std::map<std::tuple<int, int, int, std::int64_t>, std::vector<std::byte>> initial_bytes_;
   std::int64_t initial_bytes_size_ = 0;

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "profilers/cuda/retime.h"
+#include "profilers/executor/retime.h"
 
 namespace emplace::cuda {
 

@@ -8,7 +8,7 @@
 
 #include "framework/base/error.h"
 #include "tests/profilers/cuda/gpu_guard.h"
-#include "tests/profilers/cuda/relay_plan.h"
+#include "tests/profilers/relay_plan.h"
 
 using namespace emplace;
 

@@ -1,4 +1,4 @@
-#include "profilers/cuda/retime.h"
+#include "profilers/executor/retime.h"
 
 #include <algorithm>
 #include <random>
@@ -10,28 +10,25 @@ using namespace emplace;
 
 namespace {
 
-using cuda::TraceOverhead;
-
-ExecutionPlan Plan(int num_devices, const std::vector<std::pair<int, std::vector<int>>>& commands) {
-  ExecutionPlan plan;
-  plan.num_devices = num_devices;
-  for (const auto& [stream, waits] : commands) {
-    PlanCommand command;
-    command.stream = stream;
-    command.waits = waits;
-    plan.commands.push_back(command);
+// Commands with their queue and what they wait for.
+QueuePlan Queues(int num_queues, const std::vector<std::pair<int, std::vector<int>>>& commands) {
+  QueuePlan queues;
+  queues.kinds.assign(num_queues, QueueKind::kStream);
+  for (const auto& [queue, waits] : commands) {
+    queues.queue_of_command.push_back(queue);
+    queues.waits.push_back(waits);
   }
-  return plan;
+  return queues;
 }
 
 TEST_CASE("durations and delays lose what the events cost") {
-  // Two streams; pair = 3, between = 2 on the first, nothing on the second (the host).
-  const ExecutionPlan plan = Plan(2, {{0, {}}, {0, {}}, {1, {1}}, {0, {2}}});
+  // Two streams; pair = 3, between = 2 on the first, nothing on the second (cores).
+  const QueuePlan queues = Queues(2, {{0, {}}, {0, {}}, {1, {1}}, {0, {2}}});
   const std::vector<TraceOverhead> overheads = {{3, 2}, {0, 0}};
   StepRecord record;
   record.start = {5, 20, 31, 42};
   record.finish = {15, 30, 41, 43};
-  cuda::Retime(plan, {true, true, true, true}, overheads, record);
+  Retime(queues, {true, true, true, true}, overheads, record);
   // 0: delay 5 - 2 = 3, lasts 10 - 3 = 7. 1: delay 20 - 15 - 2 = 3, lasts 7. 2: delay 31 - 30 = 1,
   // lasts 10. 3: delay 42 - 41 - 2 < 0, lasts 1 - 3 < 0.
   CHECK(record.start == std::vector<Nanos>{3, 13, 21, 31});
@@ -40,12 +37,12 @@ TEST_CASE("durations and delays lose what the events cost") {
 }
 
 TEST_CASE("commands in which nothing runs pass on what they wait for") {
-  const ExecutionPlan plan = Plan(2, {{0, {}}, {1, {0}}, {1, {}}, {0, {2}}});
+  const QueuePlan queues = Queues(2, {{0, {}}, {1, {0}}, {1, {}}, {0, {2}}});
   const std::vector<TraceOverhead> overheads = {{1, 1}, {1, 1}};
   StepRecord record;
   record.start = {1, 0, 0, 14};
   record.finish = {11, 0, 0, 20};
-  cuda::Retime(plan, {true, false, false, true}, overheads, record);
+  Retime(queues, {true, false, false, true}, overheads, record);
   // 0: from 0 to 9. 1 and 2 end with it (as measured at 11). 3: delay 14 - 11 - 1 = 2, lasts 5.
   CHECK(record.start == std::vector<Nanos>{0, 9, 9, 11});
   CHECK(record.finish == std::vector<Nanos>{9, 9, 9, 16});
@@ -72,7 +69,7 @@ TEST_CASE("a step that was lengthened by known costs gets its own times back") {
       durations.push_back(is_timed.back() ? static_cast<Nanos>(random() % 100) : 0);
       delays.push_back(is_timed.back() ? static_cast<Nanos>(random() % 10) : 0);
     }
-    const ExecutionPlan plan = Plan(kStreams, commands);
+    const QueuePlan queues = Queues(kStreams, commands);
     const std::vector<TraceOverhead> overheads = {{3, 2}, {1, 5}, {0, 0}, {7, 0}};
     const auto run = [&](bool with_events) {
       StepRecord record;
@@ -96,7 +93,7 @@ TEST_CASE("a step that was lengthened by known costs gets its own times back") {
     for (int i = 0; i < kCommands; ++i) {
       if (!is_timed[i]) record.start[i] = record.finish[i] = 0;  // unknown
     }
-    cuda::Retime(plan, is_timed, overheads, record);
+    Retime(queues, is_timed, overheads, record);
     CHECK(record.start == expected.start);
     CHECK(record.finish == expected.finish);
     CHECK(record.step_time == expected.step_time);

@@ -1,0 +1,93 @@
+#include "profilers/executor/queue_plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+// The queue of a copy.
+int QueueOfCopy(const ExecutionPlan& plan,
+                const PlanCommand& copy,
+                int producer,
+                std::span<const QueueKind> kinds) {
+  const auto is_cores = [&](int device) { return kinds[device] == QueueKind::kCores; };
+  const auto is_on_gpu = [&](const Address& end) {
+    return end.device != kStaging && !is_cores(end.device);
+  };
+  if (is_on_gpu(copy.source) || std::ranges::any_of(copy.destinations, is_on_gpu)) {
+    return copy.stream;
+  }
+  if (is_cores(producer)) return producer;
+  for (const Address& end : copy.destinations) {
+    if (end.device != kStaging) return end.device;
+  }
+  for (int d = 0; d < plan.num_devices; ++d) {
+    if (is_cores(d)) return d;
+  }
+  throw RunError(fmt::format(
+      "channel {} copies tensor {} within the host, and no device is a group of cores, which would "
+      "do that; name one, as cpu:0",
+      copy.stream - plan.num_devices,
+      copy.tensor));
+}
+
+}  // namespace
+
+QueuePlan PlanQueues(const ExecutionPlan& plan, std::span<const QueueKind> kinds) {
+  const int num_commands = static_cast<int>(plan.commands.size());
+  EMPLACE_CHECK(static_cast<int>(kinds.size()) == plan.num_devices);
+  QueuePlan queues;
+  queues.kinds.assign(kinds.begin(), kinds.end());
+  queues.kinds.resize(plan.num_streams(), QueueKind::kStream);
+  queues.lists.resize(plan.num_streams());
+  queues.queue_of_command.resize(num_commands);
+  queues.number.resize(num_commands);
+  queues.waits.resize(num_commands);
+  queues.is_awaited.assign(num_commands, false);
+  std::vector<int> device_of_op(plan.ops.size(), -1);
+  std::vector<int> last(plan.num_streams(), -1);  // command of each stream of the plan
+  for (int c = 0; c < num_commands; ++c) {
+    const PlanCommand& command = plan.commands[c];
+    const bool is_op = command.type == PlanCommand::Type::kOp;
+    if (is_op) device_of_op[command.op] = command.stream;
+    const int queue =
+        is_op ? command.stream : QueueOfCopy(plan, command, device_of_op[command.op], kinds);
+    queues.queue_of_command[c] = queue;
+    queues.lists[queue].push_back(c);
+    queues.number[c] = static_cast<int>(queues.lists[queue].size());
+
+    std::vector<int> needed = command.waits;
+    if (last[command.stream] >= 0) needed.push_back(last[command.stream]);
+    last[command.stream] = c;
+    std::ranges::sort(needed, std::greater<>());  // of a queue's commands the latest stands first
+    std::vector<int>& waits = queues.waits[c];
+    for (int other : needed) {
+      const int there = queues.queue_of_command[other];
+      const bool is_known = std::ranges::any_of(
+          waits, [&](int wait) { return queues.queue_of_command[wait] == there; });
+      if (there != queue && !is_known) waits.push_back(other);
+    }
+    std::ranges::sort(waits);
+    for (int other : waits) queues.is_awaited[other] = true;
+  }
+  return queues;
+}
+
+std::string NameOf(const ExecutionPlan& plan, int command, std::span<const std::string> devices) {
+  const PlanCommand& c = plan.commands[command];
+  const std::string& op = plan.ops[c.op].name;
+  if (c.type == PlanCommand::Type::kOp) {
+    return fmt::format("op \"{}\" on device \"{}\"", op, devices[c.stream]);
+  }
+  return fmt::format("copy of tensor {} of op \"{}\", hop {}, on channel {}",
+                     c.tensor,
+                     op,
+                     c.hop,
+                     c.stream - plan.num_devices);
+}
+
+}  // namespace emplace
