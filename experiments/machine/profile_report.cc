@@ -201,6 +201,19 @@ std::string LinksText(const CostTable& table) {
   return text;
 }
 
+// Who slows whom down; and how far off the products of figures are, where both are known.
+std::string InterferenceText(const CostTable& table) {
+  Rows rows = {{"interference", "beside", "times as long", "95 % interval", "modelled"}};
+  for (const Slowdown& slowdown : table.interference) {
+    rows.push_back({slowdown.victim,
+                    slowdown.aggressor,
+                    fmt::format("{:.2f}", slowdown.factor),
+                    fmt::format("{:.2f} .. {:.2f}", slowdown.low, slowdown.high),
+                    slowdown.modelled > 0 ? fmt::format("{:.2f}", slowdown.modelled) : ""});
+  }
+  return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
+}
+
 std::string DispatchText(const CostTable& table) {
   if (table.dispatch.empty()) return "";
   Rows rows = {{"dispatch", "null kernel", "launch", "issue", "graph launch", "wait"}};
@@ -264,7 +277,7 @@ std::string FormatProfileReport(const CostTable& table,
                                 double seconds) {
   std::string text = fmt::format("machine  {}\nseconds  {:.1f}\n\n", table.machine, seconds);
   text += KindsText(table) + GraphsText(AccountAll(table, graphs)) + LadderText(table) +
-          LinksText(table) + DispatchText(table) + HeldOutText(table);
+          LinksText(table) + InterferenceText(table) + DispatchText(table) + HeldOutText(table);
   if (!table.warnings.empty()) text += "\n";
   for (const std::string& warning : table.warnings) text += fmt::format("warning  {}\n", warning);
   return text;
@@ -320,6 +333,15 @@ ordered_json ProfileReportJson(const CostTable& table,
                              {"sizes", link.points.size()},
                              {"ranges", ranges},
                              {"max_relative_error", link.max_relative_error}});
+  }
+  json["interference"] = ordered_json::array();
+  for (const Slowdown& slowdown : table.interference) {
+    json["interference"].push_back({{"victim", slowdown.victim},
+                                    {"aggressor", slowdown.aggressor},
+                                    {"factor", slowdown.factor},
+                                    {"low", slowdown.low},
+                                    {"high", slowdown.high},
+                                    {"modelled", slowdown.modelled}});
   }
   json["dispatch"] = ordered_json::array();
   for (const DispatchCosts& dispatch : table.dispatch) {

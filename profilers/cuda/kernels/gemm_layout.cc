@@ -52,7 +52,6 @@ GemmLayout PlanGemm(const TensorView& a,
                     const TensorView* bias) {
   GemmLayout layout;
   layout.batch = c.shape[0];
-  const std::int64_t m = c.shape[1], n = c.shape[2];
   layout.depth = a.shape[2];
   // The result decides: BLAS writes column-major matrices.
   layout.is_swapped = true;

@@ -41,6 +41,8 @@ CostTable MakeTable(const Graph& graph) {
   table.kinds.push_back(std::move(kind));
   table.links.push_back({"a", "b", "host", {{1, {}}, {2, {}}}, {{0, 1500, 2e9}}, 0.125});
   table.link_contention = {{"a->b", "b->a", 1.5}, {"b->a", "a->b", 1.01}};
+  table.interference = {{"core:0 load", "core:1 load", 1.875, 1.75, 2.0},
+                        {"core:0 matmul", "core:1 copy", 1.25, 1.125, 1.375, 1.3125}};
   table.dispatch.push_back({"core", 1.8, 20, 30, 40, 525});
   table.warnings = {"clocks moved"};
   return table;
@@ -70,6 +72,9 @@ TEST_CASE("a report adds up what the ops of a graph take") {
                            "real kernels 85.7 %, stand-ins 14.3 % (aten.relu 14.3 %)",
                            "8.2 %",
                            "a->b",
+                           "1.75 .. 2.00",
+                           "core:0 matmul",
+                           "1.31",
                            "1.500 us",
                            "2.00 GB/s",
                            "12.5 %",

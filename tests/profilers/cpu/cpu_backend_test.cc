@@ -44,7 +44,8 @@ std::shared_ptr<const Cluster> ClusterOf(const Backend& backend, Ways ways) {
   std::vector<Channel> channels;
   std::vector<std::vector<int>> routes(n * n);
   const auto add = [&](std::string name, bool broadcast = false) {
-    channels.push_back({std::move(name), 0, kGigabytePerSecond, 0, broadcast});
+    channels.push_back(
+        {.name = std::move(name), .bandwidth = kGigabytePerSecond, .broadcast = broadcast});
     return static_cast<int>(channels.size()) - 1;
   };
   for (int from = 0; from < n; ++from) {

@@ -521,7 +521,8 @@ TEST_CASE("plans of committed graphs under random placements keep memory apart")
         "two",
         kinds,
         devices,
-        std::vector<Channel>{{"a", 100, kGigabytePerSecond}, {"b", 100, kGigabytePerSecond}},
+        std::vector<Channel>{{.name = "a", .latency = 100, .bandwidth = kGigabytePerSecond},
+                             {.name = "b", .latency = 100, .bandwidth = kGigabytePerSecond}},
         std::vector<std::vector<int>>{{}, {0}, {1}, {}});
     Costs costs;
     costs.num_ops = graph->num_ops();
