@@ -119,7 +119,7 @@ def compare(program, problem, folder, seed, modes=MODES):
     result, count = [], 0
     for semantics, gaps in modes:
         mode = semantics + (" count-gaps" if gaps else "")
-        priority = problem.get("priority") if semantics == "stream" else None
+        priority = problem.get("priority") if semantics != "queue" else None
         try:
             found, found_trace = program_says(program, graph, semantics, gaps, priority)
         except Refused as refusal:

@@ -52,7 +52,9 @@ def cluster_yaml(cluster, rng):
             return spell(rng, value, BYTE_UNITS)
         if key in ("bandwidth", "cold_read"):
             return spell(rng, value, RATE_UNITS)
-        return json.dumps(value)
+        if key in ("sensitivity", "pressure"):
+            return value + rng.choice(["", "00"]) if "." in value else value
+        return flow(value) if isinstance(value, dict) else json.dumps(value)
 
     def flow(item):
         return (
@@ -68,6 +70,8 @@ def cluster_yaml(cluster, rng):
     lines += [
         f"{key}: {flow(cluster[key])}" for key in ("all_to_all", "egress_bus") if key in cluster
     ]
+    if "shares" in cluster:
+        lines.append(f"shares: {json.dumps(cluster['shares'])}")
     return "\n".join(lines) + "\n"
 
 
@@ -85,11 +89,12 @@ def describe(problem):
     ]
     lines += [f"channel {c['name']}: {brief(c, ('name',))}" for c in cluster.get("channels", [])]
     lines += [f"route {r['from']} -> {r['to']} via {r['via']}" for r in cluster.get("routes", [])]
+    lines += [f"shares {item}" for item in cluster.get("shares", [])]
     lines += [f"tensor {t['id']}: {brief(t, ('id',))}" for t in graph["tensors"]]
     for op in graph["ops"]:
         lines.append(
             f"op {op['id']} on {problem['placement']['devices'][op['name']]}: "
-            f"{brief(op, ('id', 'name', 'kind'))}"
+            f"{brief(op, ('id', 'name'))}"
         )
     if "issue_order" in problem["placement"]:
         lines.append(f"issue order {', '.join(problem['placement']['issue_order'])}")

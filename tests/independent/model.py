@@ -25,6 +25,61 @@ def cost_of(op, kind):
     return nearest(op["cost_ns"][kind])
 
 
+FIGURES = ("sensitivity", "pressure")
+
+
+def figure(value):
+    """A figure of interference in 1/1024, to the nearest integer."""
+    return nearest(Fraction(float(value) if readings.FIGURES_ARE_DOUBLES else value) * 1024)
+
+
+def matched(group, names):
+    """The devices (as numbers) that a pattern, or one of several, matches."""
+    patterns = [group] if isinstance(group, str) else group
+    return [
+        d for d, name in enumerate(names) if any(fnmatch.fnmatchcase(name, p) for p in patterns)
+    ]
+
+
+def _neighbours(shares, names):
+    """The sets of two devices (as numbers) that share something."""
+    groups = shares
+    if not readings.EACH_PATTERN_SHARES and all(isinstance(item, str) for item in shares):
+        groups = [shares]
+    found = [matched(group, names) for group in groups]
+    return {
+        frozenset((a, b))
+        for group in found
+        for a in group
+        for b in group
+        if a != b or readings.A_DEVICE_IS_ITS_OWN_NEIGHBOUR
+    }
+
+
+# Of the op kinds that problems have (framework/cost/FORMAT.md, "Classes").
+CLASS_OF_KIND = {
+    "AddV2": "elementwise",
+    "ApplyAdam": "update",
+    "ConcatV2": "copy",
+    "Conv2D": "convolution",
+    "FusedBatchNormV3": "normalization",
+    "GatherV2": "gather",
+    "MatMul": "matmul",
+    "MaxPool": "pooling",
+    "Reshape": "view",
+    "Sum": "reduction",
+    "aten.add_": "elementwise",
+    "aten.bmm": "matmul",
+    "aten.convolution": "convolution",
+    "jax.dot_general": "matmul",
+    "onnx.Relu": "elementwise",
+    "optimizer.sgd": "update",
+    "constant": "view",
+    "parameter": "view",
+    "test.op": "unknown",
+}
+
+
 class Machine:
     """The cluster with kinds, globs and shorthands resolved; devices and channels by index."""
 
@@ -44,10 +99,12 @@ class Machine:
                     "issue": nearest(kind.get("issue", 0)),
                     "launch": nearest(kind.get("launch", 0)),
                     "cold_read": Fraction(kind["cold_read"]) if "cold_read" in kind else None,
+                    "interference": kind.get("interference", {}),
                 }
             )
         self.channels, self.routes = [], {}
         names = [device["name"] for device in self.devices]
+        self.neighbours = _neighbours(cluster.get("shares", []), names)
         pairs = [(a, b) for a in range(len(names)) for b in range(len(names)) if a != b]
         explicit = {}
         for channel in cluster.get("channels", []):
@@ -73,6 +130,11 @@ class Machine:
             self.routes = {**self.routes, **explicit}
         else:
             self.routes = {**explicit, **self.routes}
+
+    def figures(self, d, op_class):
+        """(sensitivity, pressure) of what is of this class on device d, in 1/1024."""
+        figures = self.devices[d]["interference"].get(op_class, {})
+        return tuple(figure(figures.get(key, 0)) for key in FIGURES)
 
     def _add(self, name, channel):
         self.channels.append(
@@ -102,6 +164,10 @@ class Step:
         index = {device["name"]: d for d, device in enumerate(machine.devices)}
         self.place = [index[placement["devices"][op["name"]]] for op in self.ops]
         self.cost = [cost_of(op, machine.devices[d]["kind"]) for op, d in zip(self.ops, self.place)]
+        self.figures = [  # per op: (sensitivity, pressure)
+            machine.figures(d, CLASS_OF_KIND.get(op["kind"], "unknown"))
+            for op, d in zip(self.ops, self.place)
+        ]
         self.producer = {t: v for v, op in enumerate(self.ops) for t in op["outputs"]}
         self.readers = {t: [] for t in range(len(self.tensors))}
         self.waits_for = []  # per op: set of (producer op, tensor id or CONTROL)
@@ -145,6 +211,16 @@ class Step:
 
     def route(self, source, destination):
         return self.machine.routes[source, destination]
+
+    def hops(self, source, destination):
+        return len(self.route(source, destination)) if source != destination else 0
+
+    def servers(self, source, destinations, hop):
+        """(channel, devices of which it occupies a slot: the source first) of one hop."""
+        channel = self.route(source, destinations[0])[hop]
+        ends = {"none": [], "source": [source], "destination": [destinations[0]]}
+        ends["both"] = ends["source"] + ends["destination"]
+        return channel, ends[self.machine.channels[channel]["occupies"]]
 
     def parties(self, source, destinations):
         """Destinations by shared first hop: lists of devices, each served by one first transfer."""

@@ -1,5 +1,9 @@
 """Random small problems: graph, cluster, placement."""
 
+from decimal import Decimal
+
+from model import CLASS_OF_KIND, FIGURES, matched
+
 # What a problem may contain; each can be switched off (differential.py --without NAME,...).
 FEATURES = {
     "aliases": "tensors that share another's memory",
@@ -19,6 +23,7 @@ FEATURES = {
     "graph-inputs": "tensors without producer",
     "halves": "costs and times that end in .5 ns",
     "hops": "routes of several channels",
+    "interference": "devices that slow one another down, and ops of several classes",
     "issue": "a host clock that issues launches and copies",
     "issue-order": "an issue order in the placement, or a priority (stream semantics)",
     "large": "costs, bytes and capacities up to 1e15",
@@ -48,7 +53,11 @@ def generate(rng, features):
     has.update({name: True for name in fan if has["fan"]})
     scale = rng.choice(["ties", "ties", "small", "medium", "large" if has["large"] else "medium"])
     cluster = _cluster(rng, has, scale)
-    graph, places = _graph(rng, has, scale, cluster)
+    op_kinds = ["test.op"]
+    if has["interference"]:
+        op_kinds = rng.sample(sorted(CLASS_OF_KIND), rng.randint(1, 4))
+        _add_interference(rng, cluster, op_kinds)
+    graph, places = _graph(rng, has, scale, cluster, op_kinds)
     for device in cluster["devices"]:  # about half of the problems fit
         total = sum(t["bytes"] for t in graph["tensors"]) + 1
         device["memory"] = rng.choice([total * 4 + 100, total, total // 2 + 1, total // 5 + 1])
@@ -138,6 +147,44 @@ def _bandwidth(rng, has, scale):
     if scale == "medium":
         return rng.choice([10**12, 300 * 10**9, 999999999937, rng.randint(10**11, 10**12)])
     return rng.choice([10**9, 2 * 10**9, 5 * 10**8, 3 * 10**9, 333333333, 7600 * 10**6, 1024**3])
+
+
+def _figure(rng):
+    """A sensitivity or pressure: decimal text from 0 to 16, mostly small, with few or many digits."""
+    most = rng.choice([1, 1, 4, 16, 16])
+    half = Decimal(2 * rng.randint(0, most * 1024 - 1) + 1) / 2048  # of 1/1024; exact in decimal
+    beside = half + rng.choice([-1, 1]) * Decimal(10) ** -rng.randint(6, 19)
+    return rng.choice(
+        [
+            rng.choice(["0", "0.001", "0.5", "1", "1.5", "15.9995", "16"]),
+            str(Decimal(rng.randint(0, most * 100)) / 100),
+            format(Decimal(rng.randint(0, most * 10**15)) / 10**15, "f"),
+            format(half, "f"),
+            format(beside, "f"),
+        ]
+    )
+
+
+def _add_interference(rng, cluster, op_kinds):
+    """Neighbours, and figures of the classes that these op kinds have."""
+    names = [device["name"] for device in cluster["devices"]]
+    classes = sorted({CLASS_OF_KIND[kind] for kind in op_kinds} - {"view"}) + ["transfer"]
+    for kind in cluster["device_kinds"].values():
+        chosen = [name for name in classes if rng.random() < 0.9]
+        if chosen:
+            kind["interference"] = {
+                name: {key: _figure(rng) for key in FIGURES if rng.random() < 0.9}
+                for name in chosen
+            }
+    patterns = names + sorted({name.split(":")[0] + ":*" for name in names}) + ["*", "?pu:*"]
+    groups = [rng.choice(patterns) for _ in range(2)]
+    groups += [rng.choices(patterns, k=rng.randint(1, 3)) for _ in range(3)]
+    groups = [group for group in groups if len(matched(group, names)) > 1]
+    if groups:
+        cluster["shares"] = rng.choices(groups, k=rng.randint(1, 3))
+    by_class = [group for group in ("cpu:*", "gpu:*") if len(matched(group, names)) > 1]
+    if by_class and rng.random() < 0.2:
+        cluster["shares"] = by_class
 
 
 def _cluster(rng, has, scale):
@@ -237,7 +284,7 @@ def _cluster(rng, has, scale):
     return cluster
 
 
-def _graph(rng, has, scale, cluster):
+def _graph(rng, has, scale, cluster, op_kinds):
     """The graph, and a device per op. Built in a hidden topological order, then renumbered."""
     n = rng.randint(*(SIZES[2] if has["fan"] else rng.choice(SIZES)))
     kinds, devices = cluster["device_kinds"], cluster["devices"]
@@ -292,7 +339,7 @@ def _graph(rng, has, scale, cluster):
             elif has["resident"] and rng.random() < 0.05:
                 tensors[t]["role"] = "optimizer_state"
         op = {
-            "kind": "parameter" if source else "test.op",
+            "kind": "parameter" if source else rng.choice(op_kinds),
             "inputs": reads,
             "outputs": writes,
             "cost_ns": {

@@ -58,7 +58,20 @@ def _drop_device(problem, d):
         small["cluster"]["routes"] = [
             r for r in small["cluster"]["routes"] if name not in (r["from"], r["to"])
         ]
+    if "shares" in small["cluster"]:
+        shares = [
+            group if isinstance(group, str) else [pattern for pattern in group if pattern != name]
+            for group in small["cluster"]["shares"]
+        ]
+        small["cluster"]["shares"] = [group for group in shares if group not in ([], name)]
     return small
+
+
+def _at(problem, path):
+    item = problem
+    for key in path:
+        item = item[key]
+    return item
 
 
 def _change(problem, *path, value=None):
@@ -97,6 +110,7 @@ def candidates(problem):
         "control_inputs",
         "gap",
         "cold_read",
+        "interference",
         "setup",
         "issue",
         "launch",
@@ -128,7 +142,7 @@ def candidates(problem):
     ]
     places += [
         ("cluster", key, i)
-        for key in ("routes", "channels")
+        for key in ("routes", "channels", "shares")
         for i in range(len(cluster.get(key, [])))
     ]
     places += [("cluster", "device_kinds", name) for name in cluster["device_kinds"]]
@@ -138,8 +152,26 @@ def candidates(problem):
         for k in op.get("cost_ns", {})
         if k not in cluster["device_kinds"]
     ]
-    for path in places:
+    places += [
+        ("cluster", "shares", i, j)
+        for i, group in enumerate(cluster.get("shares", []))
+        for j in range(len(group) if isinstance(group, list) else 0)
+    ]
+    classes = [
+        ("cluster", "device_kinds", name, "interference", op_class)
+        for name, kind in cluster["device_kinds"].items()
+        for op_class in kind.get("interference", {})
+    ]
+    figures = [(*path, key) for path in classes for key in _at(problem, path)]
+    for path in places + classes + figures:
         yield lambda path=path: _change(problem, *path)
+    for path in figures:
+        for value in ("1", "0.5"):
+            if len(_at(problem, path)) > len(value):
+                yield lambda path=path, value=value: _change(problem, *path, value=value)
+    for v, op in enumerate(graph["ops"]):
+        if op["kind"] not in ("parameter", "test.op"):
+            yield lambda v=v: _change(problem, "graph", "ops", v, "kind", value="test.op")
     numbers = [
         ("graph", "ops", v, "cost_ns", k)
         for v, op in enumerate(graph["ops"])
@@ -153,11 +185,8 @@ def candidates(problem):
         ("cluster", name, "latency") for name in ("all_to_all", "egress_bus") if name in cluster
     ]
     for path in numbers:
-        item = problem
-        for key in path:
-            item = item[key]
         for value in (0, 1, 10):
-            if float(item) > value:
+            if float(_at(problem, path)) > value:
                 yield lambda path=path, value=value: _change(problem, *path, value=value)
 
 
