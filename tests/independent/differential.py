@@ -46,7 +46,8 @@ def program_says(program, graph, semantics, count_gaps, priority):
         "--semantics",
         semantics,
     ]
-    trace = folder / "trace.json"
+    trace, costs = folder / "trace.json", folder / "costs.json"
+    command += ["--costs", str(costs)] if costs.exists() else []
     command += ["--priority", priority] if priority else []
     command += ["--count-gaps"] if count_gaps else ["--trace", str(trace)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -125,7 +126,13 @@ def compare(program, problem, folder, seed, modes=MODES):
         except Refused as refusal:
             return [(mode, ("refused",), "accepted", str(refusal))], 1
         expected, trace = reference.simulate(
-            problem["graph"], problem["cluster"], problem["placement"], semantics, gaps, priority
+            problem["graph"],
+            problem["cluster"],
+            problem["placement"],
+            semantics,
+            gaps,
+            priority,
+            problem.get("costs"),
         )
         differing, fields = differences(expected, found)
         result += [(mode, *item) for item in differing]

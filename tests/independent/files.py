@@ -96,6 +96,8 @@ def describe(problem):
             f"op {op['id']} on {problem['placement']['devices'][op['name']]}: "
             f"{brief(op, ('id', 'name'))}"
         )
+    for entry in problem.get("costs", {}).get("ops", []):
+        lines.append(f"costs of {entry['signature']}: {brief(entry, ('signature', 'kind', 'class'))}")
     if "issue_order" in problem["placement"]:
         lines.append(f"issue order {', '.join(problem['placement']['issue_order'])}")
     if "priority" in problem:
@@ -113,4 +115,8 @@ def write(problem, folder, rng):
     graph.write_bytes(gzip.compress(text, 1) if zipped else text)
     (folder / "cluster.yaml").write_text(cluster_yaml(problem["cluster"], rng))
     (folder / "placement.json").write_text(json.dumps(problem["placement"]))
+    if "costs" in problem:
+        (folder / "costs.json").write_text(json.dumps(problem["costs"]))
+    else:
+        (folder / "costs.json").unlink(missing_ok=True)
     return graph

@@ -78,7 +78,7 @@ class Interference:
         else:
             alone = wire_time(self.step.bytes(command.tensor), machine.channels[channel])
             device = ends[0] if ends else None  # the source, if it occupies that
-            figures = machine.figures(device, "transfer") if ends else (0, 0)
+            figures = machine.transfer_figures(device) if ends else (0, 0)
         running = Running(command, self.now, alone, device, figures)
         if alone == 0:
             self.end(running)

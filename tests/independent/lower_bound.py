@@ -13,7 +13,7 @@ import math
 from fractions import Fraction
 
 import readings
-from model import cost_of, issue_order
+from model import allowed, issue_order
 
 
 def _cheapest(costs, prices):
@@ -82,24 +82,17 @@ def fractional_assignment(costs, capacity, most_pivots=200):
 
 def bound_range(graph, step):
     """(least, greatest) value that bound_ns may have; equal unless the LP was left early."""
-    devices, kinds = step.machine.devices, []
-    for device in devices:
-        if device["kind"] not in kinds:
-            kinds.append(device["kind"])
-    capacity = [sum(d["slots"] for d in devices if d["kind"] == kind) for kind in kinds]
-    klass = {d["kind"]: d["class"] for d in devices}
+    devices = step.machine.devices
+    of_kind = {device["kind"]: device for device in devices}
+    capacity = [sum(d["slots"] for d in devices if d["kind"] == kind) for kind in of_kind]
     costs, groups = [], {}
     for v, op in enumerate(step.ops):
-        allowed = op.get("device_kinds")
         costs.append(
-            [
-                cost_of(op, k) if allowed is None or k in allowed or klass[k] in allowed else None
-                for k in kinds
-            ]
+            [step.costs.of(op, kind) if allowed(op, d) else None for kind, d in of_kind.items()]
         )
         groups.setdefault(op["colocate"] if op.get("colocate") else v, []).append(v)
     for members in groups.values() if readings.BOUND_BY_GROUP else []:
-        for k in range(len(kinds)):
+        for k in range(len(of_kind)):
             if any(costs[v][k] is None for v in members):
                 for v in members:
                     costs[v][k] = None

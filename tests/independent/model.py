@@ -5,32 +5,11 @@ import heapq
 from fractions import Fraction
 
 import readings
+from costs import Costs, figures_of
+from rounding import nearest, rounded_mean
 
 RESIDENT_ROLES = ("parameter", "buffer", "optimizer_state")
 CONTROL = float("inf")  # tensor id of a control edge: after every tensor
-
-
-def nearest(value):
-    """A number, or a decimal string, to the nearest integer."""
-    exact = Fraction(repr(value) if isinstance(value, float) else value)
-    if readings.HALVES_ROUND_UP:
-        return (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
-    return round(exact)
-
-
-def cost_of(op, kind):
-    """[ns]; ops of kind parameter and constant are free unless they bring a cost."""
-    if op["kind"] in ("parameter", "constant") and kind not in op.get("cost_ns", {}):
-        return 0
-    return nearest(op["cost_ns"][kind])
-
-
-FIGURES = ("sensitivity", "pressure")
-
-
-def figure(value):
-    """A figure of interference in 1/1024, to the nearest integer."""
-    return nearest(Fraction(float(value) if readings.FIGURES_ARE_DOUBLES else value) * 1024)
 
 
 def matched(group, names):
@@ -54,30 +33,6 @@ def _neighbours(shares, names):
         for b in group
         if a != b or readings.A_DEVICE_IS_ITS_OWN_NEIGHBOUR
     }
-
-
-# Of the op kinds that problems have (framework/cost/FORMAT.md, "Classes").
-CLASS_OF_KIND = {
-    "AddV2": "elementwise",
-    "ApplyAdam": "update",
-    "ConcatV2": "copy",
-    "Conv2D": "convolution",
-    "FusedBatchNormV3": "normalization",
-    "GatherV2": "gather",
-    "MatMul": "matmul",
-    "MaxPool": "pooling",
-    "Reshape": "view",
-    "Sum": "reduction",
-    "aten.add_": "elementwise",
-    "aten.bmm": "matmul",
-    "aten.convolution": "convolution",
-    "jax.dot_general": "matmul",
-    "onnx.Relu": "elementwise",
-    "optimizer.sgd": "update",
-    "constant": "view",
-    "parameter": "view",
-    "test.op": "unknown",
-}
 
 
 class Machine:
@@ -131,10 +86,9 @@ class Machine:
         else:
             self.routes = {**explicit, **self.routes}
 
-    def figures(self, d, op_class):
-        """(sensitivity, pressure) of what is of this class on device d, in 1/1024."""
-        figures = self.devices[d]["interference"].get(op_class, {})
-        return tuple(figure(figures.get(key, 0)) for key in FIGURES)
+    def transfer_figures(self, d):
+        """(sensitivity, pressure) of the transfers of device d, in 1/1024."""
+        return figures_of(self.devices[d]["interference"].get("transfer", {}))
 
     def _add(self, name, channel):
         self.channels.append(
@@ -159,14 +113,16 @@ def wire_time(size, channel):
 class Step:
     """The problem as every semantics sees it: who depends on whom, and which copies leave each op."""
 
-    def __init__(self, graph, machine, placement):
+    def __init__(self, graph, machine, placement, costs=None):
         self.ops, self.tensors, self.machine = graph["ops"], graph["tensors"], machine
         index = {device["name"]: d for d, device in enumerate(machine.devices)}
         self.place = [index[placement["devices"][op["name"]]] for op in self.ops]
-        self.cost = [cost_of(op, machine.devices[d]["kind"]) for op, d in zip(self.ops, self.place)]
-        self.figures = [  # per op: (sensitivity, pressure)
-            machine.figures(d, CLASS_OF_KIND.get(op["kind"], "unknown"))
-            for op, d in zip(self.ops, self.place)
+        self.costs = costs or Costs(graph, None, False)
+        homes = [machine.devices[d] for d in self.place]
+        self.cost = [self.costs.of(op, home["kind"]) for op, home in zip(self.ops, homes)]
+        self.figures = [  # per op: (sensitivity, pressure) in 1/1024
+            self.costs.figures(op, home["kind"], home["interference"])
+            for op, home in zip(self.ops, homes)
         ]
         self.producer = {t: v for v, op in enumerate(self.ops) for t in op["outputs"]}
         self.readers = {t: [] for t in range(len(self.tensors))}
@@ -260,12 +216,6 @@ def allowed(op, device):
     return kinds is None or device["kind"] in kinds or device["class"] in kinds
 
 
-def rounded_mean(values):
-    """To the nearest integer, halves up; 0 of nothing."""
-    n = len(values)
-    return (2 * sum(values) + n) // (2 * n) if n else 0
-
-
 def upward_ranks(step):
     """[ops]: mean cost, and the largest of mean transfer + rank over all that awaits the op."""
     machine = step.machine
@@ -284,7 +234,7 @@ def upward_ranks(step):
     ranks = {}
     for v in reversed(issue_order(step)):
         op = step.ops[v]
-        own = [cost_of(op, d["kind"]) for d in machine.devices if allowed(op, d)]
+        own = [step.costs.of(op, d["kind"]) for d in machine.devices if allowed(op, d)]
         behind = [mean_transfer(step.bytes(t)) + ranks[r] for t, r in step.followers[v]]
         ranks[v] = rounded_mean(own) + max(behind, default=0)
     return [ranks[v] for v in range(len(step.ops))]

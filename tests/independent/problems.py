@@ -2,7 +2,8 @@
 
 from decimal import Decimal
 
-from model import CLASS_OF_KIND, FIGURES, matched
+from costs import CLASS_OF_KIND, FIGURES, signature
+from model import matched
 
 # What a problem may contain; each can be switched off (differential.py --without NAME,...).
 FEATURES = {
@@ -28,6 +29,7 @@ FEATURES = {
     "issue-order": "an issue order in the placement, or a priority (stream semantics)",
     "large": "costs, bytes and capacities up to 1e15",
     "outputs": "tensors that are never released",
+    "measured": "ops with times from a cost file, some with figures of interference",
     "occupies": "channels that occupy devices",
     "overlaps": "pairs with several routes, and routes beside a shorthand",
     "resident": "parameters, buffers, optimizer state",
@@ -45,7 +47,8 @@ SIZES = ((1, 4), (2, 8), (4, 14), (10, 30), (25, 60))
 
 
 def generate(rng, features):
-    """One random problem: {"graph", "cluster", "placement"} as reference.py takes them."""
+    """One random problem as reference.py takes it: {"graph", "cluster", "placement"}, sometimes
+    "priority" and "costs" (a cost file)."""
     has = {name: name in features and rng.random() < 0.7 for name in FEATURES}
     # One problem in ten: outputs that fan out over a broadcast channel and then part.
     fan = {"broadcast", "broadcast-hops", "hops", "shared-channels"}
@@ -71,6 +74,8 @@ def generate(rng, features):
         },
     }
     problem = {"graph": graph, "cluster": cluster, "placement": placement}
+    if has["measured"]:
+        _add_measured(rng, has, scale, problem)
     if has["issue-order"]:
         _add_order(rng, problem)
     return problem
@@ -118,6 +123,56 @@ def _add_occupies(rng, cluster):
     for key in ("all_to_all", "egress_bus"):
         if key in cluster:
             choose(cluster[key], True, True)
+
+
+def _add_measured(rng, has, scale, problem):
+    """A cost file that knows some of the ops, and fewer costs in the graph file."""
+    graph, kinds = problem["graph"], problem["cluster"]["device_kinds"]
+    entries = {}
+
+    def timing():
+        median = _number(_time(rng, has, scale))
+        result = {"median_ns": median, "low_ns": median, "high_ns": median, "samples": 9}
+        if rng.random() < 0.4:
+            result["mean_ns"] = _number(_time(rng, has, scale))
+        return result
+
+    def entry(op, kind, text):
+        result = {"device_kind": kind, "signature": text, "kind": op["kind"]}
+        result.update({"class": CLASS_OF_KIND[op["kind"]], "flops": 0, "bytes": 1})
+        for name in ("in_situ", "isolated", "cold"):
+            if rng.random() < 0.5:
+                result[name] = timing()
+        if rng.random() < 0.5:
+            result["apart_ns"] = _number(_time(rng, has, scale))
+        if rng.random() < 0.6:
+            result["interference"] = {key: float(_figure(rng)) for key in FIGURES}
+            if rng.random() < 0.2:
+                del result["interference"][rng.choice(FIGURES)]
+        return result
+
+    for op in graph["ops"]:
+        # What an op of unknown kind makes of another's memory may be a view, which signatures tell.
+        views = any("alias_of" in graph["tensors"][t] for t in op["inputs"])
+        for kind in sorted(op.get("cost_ns", {})):
+            if not views and rng.random() < 0.5:
+                text = signature(op, graph["tensors"])
+                known = entries.setdefault((kind, text), entry(op, kind, text))
+                timed = any(name in known for name in ("in_situ", "isolated", "cold"))
+                if timed and rng.random() < 0.8:
+                    del op["cost_ns"][kind]
+    decoy = {"matmul": {"sensitivity": 3, "pressure": 3}, "transfer": {"pressure": 2}}
+    problem["costs"] = {
+        "format": "emplace-costs",
+        "version": 1,
+        "machine": "none",
+        "device_kinds": [
+            {"name": name, "class": kind["class"], "interference": decoy, "gap_ns": 777}
+            for name, kind in kinds.items()
+        ],
+        "ops": list(entries.values()),
+        "links": [],
+    }
 
 
 def _time(rng, has, scale):

@@ -15,6 +15,7 @@ could be read in two ways: readings.py.
 import heapq
 
 from commands import issued_commands
+from costs import Costs
 from interference import interference_timeline
 from lower_bound import bound_range
 from memory import queue_peaks, stream_peaks
@@ -113,13 +114,17 @@ def interference(step, placement, priority):
 SEMANTICS = {"queue": queue, "stream": stream, "interference": interference}
 
 
-def simulate(graph, cluster, placement, semantics, count_gaps=False, priority=None):
+def simulate(
+    graph, cluster, placement, semantics, count_gaps=False, priority=None, measured=None
+):
     """(outcome, trace). The outcome is the JSON of `emplace simulate`, with bound_ns the pair
     (least, greatest). The trace is {"op <id>": (device, slot, start, duration)}, and per channel under
     its name the sorted list of (start, duration, arrival, bytes, hop, "destination,...") of its
     transfers; under "slots of <device>" the sorted list of (slot, start, duration, bytes, channel) of
-    the transfers that occupied them. `priority` is what --priority says, None: nothing."""
-    step = Step(graph, Machine(cluster), placement)
+    the transfers that occupied them. `priority` is what --priority says, None: nothing;
+    `measured` the JSON of a cost file (emplace-costs, version 1: framework/cost/FORMAT.md)."""
+    costs = Costs(graph, measured, apart=semantics == "interference")
+    step = Step(graph, Machine(cluster), placement, costs)
     line, peaks = SEMANTICS[semantics](step, placement, priority)
     devices, channels = step.machine.devices, step.machine.channels
     deficits = [max(0, peak - device["memory"]) for peak, device in zip(peaks, devices)]
@@ -143,7 +148,7 @@ def simulate(graph, cluster, placement, semantics, count_gaps=False, priority=No
             for k, channel in enumerate(channels)
         },
         "bound_ns": bound_range(graph, step),
-        "interval_ns": None,  # without measured costs
+        "interval_ns": None,  # without held-out placements
     }
     trace = {
         f"op {v}": (devices[d]["name"], line.slot[v], line.start[v], line.finish[v] - line.start[v])

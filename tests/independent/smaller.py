@@ -157,6 +157,13 @@ def candidates(problem):
         for i, group in enumerate(cluster.get("shares", []))
         for j in range(len(group) if isinstance(group, list) else 0)
     ]
+    if "costs" in problem:
+        entries = problem["costs"]["ops"]
+        places += [("costs",)] + [("costs", "ops", i) for i in range(len(entries))]
+        keys = ("in_situ", "isolated", "cold", "apart_ns", "interference")
+        places += [
+            ("costs", "ops", i, key) for i, entry in enumerate(entries) for key in keys if key in entry
+        ]
     classes = [
         ("cluster", "device_kinds", name, "interference", op_class)
         for name, kind in cluster["device_kinds"].items()
