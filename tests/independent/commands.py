@@ -8,7 +8,7 @@ import readings
 @dataclass(eq=False)
 class Command:
     """An op, or a hop of a copy. A stage is (producer, tensor, device, n): the item after n hops on
-    its way to the device; (producer, tensor, producer's device, 0) is the item where it was made."""
+    its way to the device; (producer, tensor, its device, 0) is the item where it was made."""
 
     producer: int  # the op itself, or the one whose item is on its way
     issued: int  # [ns], may not start before; 0 of later hops, which nobody issues

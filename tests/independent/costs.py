@@ -45,8 +45,10 @@ def signature(op, tensors):
     """Of an op whose tensors have neither shape nor dtype, and which has no FLOPs."""
 
     def listed(ids):
-        texts = [f"#{ids.index(t)}" if t in ids[:i] else f"?[{tensors[t]['bytes']}B]"
-                 for i, t in enumerate(ids)]
+        texts = [
+            f"#{ids.index(t)}" if t in ids[:i] else f"?[{tensors[t]['bytes']}B]"
+            for i, t in enumerate(ids)
+        ]
         runs = []
         for text in texts:
             if runs and runs[-1][0] == text:

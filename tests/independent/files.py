@@ -97,7 +97,8 @@ def describe(problem):
             f"{brief(op, ('id', 'name'))}"
         )
     for entry in problem.get("costs", {}).get("ops", []):
-        lines.append(f"costs of {entry['signature']}: {brief(entry, ('signature', 'kind', 'class'))}")
+        skip = ("signature", "kind", "class", "flops", "bytes")
+        lines.append(f"costs of {entry['signature']}: {brief(entry, skip)}")
     if "issue_order" in problem["placement"]:
         lines.append(f"issue order {', '.join(problem['placement']['issue_order'])}")
     if "priority" in problem:

@@ -205,7 +205,7 @@ def _bandwidth(rng, has, scale):
 
 
 def _figure(rng):
-    """A sensitivity or pressure: decimal text from 0 to 16, mostly small, with few or many digits."""
+    """A sensitivity or pressure: decimal text from 0 to 16, with few or many digits."""
     most = rng.choice([1, 1, 4, 16, 16])
     half = Decimal(2 * rng.randint(0, most * 1024 - 1) + 1) / 2048  # of 1/1024; exact in decimal
     beside = half + rng.choice([-1, 1]) * Decimal(10) ** -rng.randint(6, 19)

@@ -69,14 +69,15 @@ BOUND_BY_GROUP = False
 # The LP's value is a fraction, a step time an integer. -> rounded up.
 BOUND_ROUNDS_UP = True
 
-# "`shares`: list of patterns, or of lists of patterns: all that one list matches are neighbours." Is
-# a list of patterns the one list, or is each of its patterns a list of its own, as where "pattern or
-# list of patterns" is said? By the letter the first. -> the second.
+# "`shares`: list of patterns, or of lists of patterns: all that one list matches are neighbours."
+# Is a list of patterns the one list, or is each of its patterns a list of its own, as where "pattern
+# or list of patterns" is said? By the letter the first. -> the second.
 EACH_PATTERN_SHARES = True
 
-# "A figure in a file is a number from 0 to 16; times 1024 it is rounded to the nearest integer." Is it
-# read as an exact fraction, as a quantity with a unit is, or as the double next to it, as a number of
-# a JSON file is? They part behind the 16th digit, just below a half. -> as a double, and then exactly.
+# "A figure in a file is a number from 0 to 16; times 1024 it is rounded to the nearest integer." Is
+# it read as an exact fraction, as a quantity with a unit is, or as the double next to it, as a
+# number of a JSON file is? They part behind the 16th digit, just below a half. -> as a double, and
+# rounded exactly.
 FIGURES_ARE_DOUBLES = True
 
 # Do ops in two slots of one device slow one another down? "while commands run on neighbouring

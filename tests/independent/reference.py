@@ -118,9 +118,9 @@ def simulate(
     graph, cluster, placement, semantics, count_gaps=False, priority=None, measured=None
 ):
     """(outcome, trace). The outcome is the JSON of `emplace simulate`, with bound_ns the pair
-    (least, greatest). The trace is {"op <id>": (device, slot, start, duration)}, and per channel under
+    (least, greatest). The trace is {"op <id>": (device, slot, start, duration)}, per channel under
     its name the sorted list of (start, duration, arrival, bytes, hop, "destination,...") of its
-    transfers; under "slots of <device>" the sorted list of (slot, start, duration, bytes, channel) of
+    transfers, and under "slots of <device>" that of (slot, start, duration, bytes, channel) of
     the transfers that occupied them. `priority` is what --priority says, None: nothing;
     `measured` the JSON of a cost file (emplace-costs, version 1: framework/cost/FORMAT.md)."""
     costs = Costs(graph, measured, apart=semantics == "interference")
@@ -154,9 +154,9 @@ def simulate(
         f"op {v}": (devices[d]["name"], line.slot[v], line.start[v], line.finish[v] - line.start[v])
         for v, d in enumerate(step.place)
     }
-    for k, start, duration, arrival, size, hop, destinations in line.hops:
+    for k, *rest, destinations in line.hops:
         names = ",".join(devices[d]["name"] for d in destinations)
-        trace.setdefault(channels[k]["name"], []).append((start, duration, arrival, size, hop, names))
+        trace.setdefault(channels[k]["name"], []).append((*rest, names))
     for d, *rest in line.occupied:
         trace.setdefault(f"slots of {devices[d]['name']}", []).append(tuple(rest))
     return outcome, {

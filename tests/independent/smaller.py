@@ -162,7 +162,10 @@ def candidates(problem):
         places += [("costs",)] + [("costs", "ops", i) for i in range(len(entries))]
         keys = ("in_situ", "isolated", "cold", "apart_ns", "interference")
         places += [
-            ("costs", "ops", i, key) for i, entry in enumerate(entries) for key in keys if key in entry
+            ("costs", "ops", i, key)
+            for i, entry in enumerate(entries)
+            for key in keys
+            if key in entry
         ]
     classes = [
         ("cluster", "device_kinds", name, "interference", op_class)
