@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/cost/cost_table.h"
+#include "framework/cost/fitted_costs.h"
 #include "framework/cost/op_kind.h"
 #include "framework/cost/op_signature.h"
 
@@ -51,6 +52,7 @@ constexpr int kF32 = 1;
 struct Rates {
   const DeviceKind* kind;
   const KindCosts* measured = nullptr;
+  std::optional<FittedCosts> fitted = {};         // if measured
   std::array<double, kFloatTypes.size()> peak{};  // [FLOP/s]; 0: not told
   std::array<double, kNumClasses> efficiency{};   // with the defaults filled in
   std::array<bool, kNumClasses> is_told{};
@@ -152,11 +154,6 @@ double RelativeError(const Timing& timing) {
   return (timing.high - timing.low) / (2 * 1.96 * timing.median);
 }
 
-// The standard deviation of normal errors whose median absolute value is the fit's.
-double RelativeError(const RooflineFit& fit) {
-  return 1.4826 * fit.error;
-}
-
 std::optional<Cost> TimedCost(const KindCosts& measured,
                               const std::string& signature,
                               const CostSources& sources) {
@@ -171,15 +168,17 @@ std::optional<Cost> TimedCost(const KindCosts& measured,
   return cost;
 }
 
-std::optional<Cost> FittedCost(const KindCosts& measured, const Op& op, OpClass op_class) {
-  const auto bytes = static_cast<double>(op.bytes_accessed);
-  if (const auto fit = measured.by_op.find(op.kind); fit != measured.by_op.end()) {
-    return Cost(
-        Predict(fit->second, op.flops, bytes), Rung::kNeighbour, RelativeError(fit->second));
-  }
-  const auto fit = measured.by_class.find(std::string(ToString(op_class)));
-  if (fit == measured.by_class.end()) return std::nullopt;
-  return Cost(Predict(fit->second, op.flops, bytes), Rung::kRoofline, RelativeError(fit->second));
+std::optional<Cost> FittedCost(FittedCosts& costs,
+                               const Op& op,
+                               const std::string& signature,
+                               OpClass op_class) {
+  const std::optional<FittedCosts::Found> found =
+      costs.Find(op.kind, op_class, signature, op.flops, static_cast<double>(op.bytes_accessed));
+  if (!found) return std::nullopt;
+  // The standard deviation of normal errors whose median absolute value is the fit's.
+  return Cost(found->nanos,
+              found->is_of_kind ? Rung::kNeighbour : Rung::kRoofline,
+              1.4826 * found->fit->error);
 }
 
 Interference InterferenceOf(const DeviceKind& kind, OpClass op_class) {
@@ -270,7 +269,10 @@ Costs ComputeCosts(const Graph& graph,
   std::vector<Rates> kinds;
   for (const DeviceKind& kind : cluster.kinds()) {
     kinds.push_back(MakeRates(kind));
-    if (sources.table != nullptr) kinds.back().measured = sources.table->Find(kind.name);
+    if (sources.table == nullptr) continue;
+    kinds.back().measured = sources.table->Find(kind.name);
+    if (kinds.back().measured == nullptr) continue;
+    kinds.back().fitted.emplace(*kinds.back().measured, sources.prefer_in_situ);
   }
   std::vector<int> num_modelled(kinds.size(), 0);
   std::unordered_map<std::string_view, OpClass> classes;
@@ -296,7 +298,9 @@ Costs ComputeCosts(const Graph& graph,
         cost = TimedCost(*measured, signature, sources);
       }
       if (!cost && work.op_class == OpClass::kView) cost = Cost(0, Rung::kFree);
-      if (!cost && measured != nullptr) cost = FittedCost(*measured, op, work.op_class);
+      if (!cost && measured != nullptr) {
+        cost = FittedCost(*kinds[k].fitted, op, signature, work.op_class);
+      }
       if (!cost) {
         cost = ModelCost(op, work, kinds[k], where);
         ++num_modelled[k];

@@ -7,7 +7,8 @@
 //   free       storage ops and views (reshape, identity: op class "view") that no table timed
 //   measured   the op's signature in the cost table, as it was timed
 //   neighbour  the table's fit for the op's kind ("aten.mm"), else
-//   roofline   its fit for the op's class ("matmul")
+//   roofline   its fit for the op's class ("matmul"); either corrected by the measured ops of the
+//              op's kind that are near it (fitted_costs.h)
 //   roofline   without a table that knows the device kind, a roofline of published figures:
 //
 //     cost(v, d) = overhead_d + max(F_v / (P_d * e_d[class v]), B_v / (W_d * e_d["memory"]))

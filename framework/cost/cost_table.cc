@@ -135,8 +135,8 @@ std::string FormatFit(const std::string& device_kind,
                       std::string_view scope,
                       const std::string& name,
                       const RooflineFit& fit) {
-  return Record()
-      .Text("device_kind", device_kind)
+  Record record;
+  record.Text("device_kind", device_kind)
       .Text("scope", scope)
       .Text("name", name)
       .Value("overhead_ns", fit.overhead_ns)
@@ -145,8 +145,9 @@ std::string FormatFit(const std::string& device_kind,
       .Value("bytes_per_second", fit.bytes_per_second)
       .Value("bytes_half", fit.bytes_half)
       .Value("spill_bytes", fit.spill_bytes)
-      .Value("spill_bytes_per_second", fit.spill_bytes_per_second)
-      .Value("samples", fit.samples)
+      .Value("spill_bytes_per_second", fit.spill_bytes_per_second);
+  if (fit.neighbour_length > 0) record.Value("neighbour_length", fit.neighbour_length);
+  return record.Value("samples", fit.samples)
       .Value("error", fit.error)
       .Value("error_p90", fit.error_p90)
       .Close();

@@ -59,7 +59,10 @@ struct OpMeasurement {
 /// is there only if the timings are explained much better with it. A term without FLOPs or bytes is
 /// 0. Several t0 with other halves give the same times: of them the fit has the largest t0, with
 /// which one half is 0. Where a term decides for no op measured, its rate is the least with which
-/// it decides for none.
+/// it decides for none; P of ops that multiply is then at least the typical one (roofline_fit.h).
+///
+/// What t misses is corrected by the measured ops of the same kind (neighbours.h, fitted_costs.h),
+/// unless it is predicted no better with them.
 struct RooflineFit {
   double overhead_ns = 0;             ///< t0 [ns]
   double flops_per_second = 0;        ///< P [FLOP/s]; 0: no FLOPs seen
@@ -68,6 +71,7 @@ struct RooflineFit {
   double bytes_half = 0;              ///< [B]
   double spill_bytes = 0;             ///< C [B]
   double spill_bytes_per_second = 0;  ///< S [B/s]; 0: no such term
+  double neighbour_length = 0;        ///< how far neighbours are heard; 0: not at all
   std::int64_t samples = 0;           ///< signatures behind the fit
   double error = 0;                   ///< leave-one-signature-out median relative error
   double error_p90 = 0;               ///< its 90th percentile
@@ -154,12 +158,18 @@ std::string FormatCostTable(const CostTable& table);
 
 /// Makes by_op (op kinds with at least 4 signatures) and by_class (op classes with at least 3) of
 /// every device kind anew from its measured ops. Their errors are those of predicting each
-/// signature by a fit of the others; of more than 200 signatures every 200th are left out together.
-/// Proxies, views and timings of 0 are not fitted, and unknown ops only by kind. Deterministic.
+/// signature by a fit of the others and by them as neighbours; of more than 200 signatures every
+/// 200th are left out together. Proxies, views and timings of 0 are not fitted, and unknown ops
+/// only by kind. Deterministic.
 /// @param prefer_in_situ  which timings are fitted: OpMeasurement::Time()
 void FitLadder(CostTable& table, bool prefer_in_situ = true);
 
-/// The time that a fit predicts for an op. @param flops  [FLOP]   @param bytes  [B]   @return [ns]
+/// The time of an op that fits are made of and neighbours tell [ns]: OpMeasurement::Time(); nullopt
+/// for proxies, views, and without a time above 0.
+std::optional<double> FittedTime(const OpMeasurement& op, bool prefer_in_situ);
+
+/// The time that a fit predicts for an op, without neighbours. @param flops  [FLOP]   @param bytes
+/// [B]   @return [ns]
 double Predict(const RooflineFit& fit, double flops, double bytes);
 
 }  // namespace emplace

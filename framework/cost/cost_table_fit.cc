@@ -1,17 +1,14 @@
-// The fits of the cost ladder. With a = t0 + F_half / P, b = t0 + B_half / W and C the bytes that
-// caches hold the roofline reads
-//
-//   t(F, B) = max(a + p F, b + w B, s B - c),   p = 1 / P, w = 1 / W, s = 1 / S, c = C / S - t0
-//
-// so a fit is three lines of which the highest decides. The logs of their positive numbers are
-// searched (least_squares.h) for the least sum of Huber's losses of log(t / measured), from several
-// starts; first without the third line, which stays only if the samples ask for it.
+// The fits of the cost ladder: a roofline for each op kind and op class (roofline_fit.h), how far
+// its neighbours are heard (neighbours.h), and the errors of both together for ops left out.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Dense>
@@ -19,262 +16,243 @@
 #include "framework/base/quantile.h"
 #include "framework/cost/cost_table.h"
 #include "framework/cost/least_squares.h"
+#include "framework/cost/neighbours.h"
+#include "framework/cost/roofline_fit.h"
 
 namespace emplace {
 namespace {
 
-// Log errors beyond the width count linearly: an op that the roofline does not describe must not
-// bend the fit of the others.
-constexpr LeastSquaresOptions kSearch{.huber_width = 0.05, .floor = -60, .max_step = 2};
 // For leave-one-out errors up to so many signatures are fitted from all starts without each of
-// them; the fits without one of more signatures start at the fit of all.
+// them; the fits without one of more signatures start at the fit of all and hear its neighbours.
 constexpr size_t kMaxFreshFits = 32;
 constexpr size_t kMaxFolds = 200;
-constexpr size_t kMinForOp = 4, kMinForClass = 3, kMinForSpill = 8;
+constexpr size_t kMinForOp = 4, kMinForClass = 3;
+// Errors of logs beyond it count linearly, as in the roofline's fit.
+constexpr double kHuberWidth = 0.05;
+// Neighbours are heard if without them the loss of an op is more than the first, and with them at
+// most the second share of it.
+constexpr double kNoLoss = 1e-8, kClearlyLess = 0.95;
 
-struct Sample {
-  double flops, bytes, nanos;
+constexpr std::array<double, 3> kLengths{1.5, 3, 6};
+using Inverses = std::array<Eigen::MatrixXd, kLengths.size()>;  // [n, n] of Covariance(), by length
+
+// The measured ops of one kind.
+struct OpsOfKind {
+  std::vector<RooflineSample> samples;  // [n]
+  std::vector<OpFeatures> features;     // [n]
+  Inverses inverses;
 };
-using Samples = std::span<const Sample>;
 
-struct Line {
-  double base = 0;   // [ns]
-  double slope = 0;  // [ns/FLOP] or [ns/B]
-  double At(double x) const { return base + slope * x; }
-};
-
-enum { kCompute, kMemory, kSpill, kNumLines };
-struct Roofline {
-  std::array<Line, kNumLines> lines;
-  std::array<bool, kNumLines> exists;  // compute, memory: some sample has FLOPs, bytes
-
-  struct Deciding {
-    int line;
-    double x, nanos;
-  };
-  Deciding At(const Sample& s) const {
-    const std::array<double, kNumLines> x{s.flops, s.bytes, s.bytes};
-    int top = -1;
-    for (int i = 0; i < kNumLines; ++i) {
-      if (!exists[i] || x[i] <= 0) continue;
-      if (top < 0 || lines[i].At(x[i]) > lines[top].At(x[top])) top = i;
-    }
-    if (top < 0) {  // no work: the lower base
-      const bool compute = !exists[kMemory] || lines[kCompute].base < lines[kMemory].base;
-      top = exists[kCompute] && compute ? kCompute : kMemory;
-    }
-    return {top, x[top], lines[top].At(x[top])};
+Inverses Invert(std::span<const OpFeatures> features) {
+  Inverses inverses;
+  for (size_t i = 0; i < kLengths.size(); ++i) {
+    inverses[i] = Covariance(features, kLengths[i]).inverse();
   }
-};
-
-// What is searched: logs of base and slope of each line; the third one's base is negative.
-using Logs = Eigen::Matrix<double, 2 * kNumLines, 1>;
-struct Start {
-  Logs logs = Logs::Zero();
-  std::array<bool, kNumLines> exists{};
-
-  Roofline MakeRoofline() const {
-    const Logs v = logs.array().exp();
-    return {{Line{v[0], v[1]}, Line{v[2], v[3]}, Line{-v[4], v[5]}}, exists};
-  }
-};
-
-// Descends from `at`. @return the loss there
-double Descend(Samples samples, Start& at) {
-  const auto evaluate =
-      [&](const Logs& logs, std::vector<double>& errors, std::vector<Logs>* gradients) {
-        const Roofline roofline = Start{logs, at.exists}.MakeRoofline();
-        for (size_t i = 0; i < samples.size(); ++i) {
-          const Roofline::Deciding top = roofline.At(samples[i]);
-          errors[i] = std::log(top.nanos / samples[i].nanos);
-          if (gradients == nullptr) continue;
-          const Line& line = roofline.lines[top.line];
-          (*gradients)[i].setZero();
-          (*gradients)[i].segment<2>(2 * top.line) << line.base / top.nanos,
-              line.slope * top.x / top.nanos;
-        }
-      };
-  return MinimizeHuber(evaluate, samples.size(), kSearch, at.logs);
+  return inverses;
 }
 
-// Bases from nearly nothing to the shortest time, slopes from the best sample's to the middle's.
-std::vector<Start> MakeStarts(Samples samples) {
-  double shortest = std::numeric_limits<double>::infinity();
-  std::array<std::vector<double>, 2> slopes;
-  for (const Sample& s : samples) {
-    shortest = std::min(shortest, s.nanos);
-    if (s.flops > 0) slopes[kCompute].push_back(s.nanos / s.flops);
-    if (s.bytes > 0) slopes[kMemory].push_back(s.nanos / s.bytes);
+Eigen::VectorXd Residuals(std::span<const RooflineSample> samples, const RooflineFit& fit) {
+  Eigen::VectorXd residuals(static_cast<Eigen::Index>(samples.size()));
+  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+    const RooflineSample& s = samples[i];
+    residuals[i] = std::log(s.nanos / Predict(fit, s.flops, s.bytes));
   }
-  Start start;
-  for (const int i : {kCompute, kMemory}) {
-    start.exists[i] = !slopes[i].empty();
-    if (slopes[i].empty()) slopes[i].push_back(1);  // of no effect
+  return residuals;
+}
+
+// The sum of losses of ops of one kind, each left out, by length; the last one: without neighbours.
+using Losses = std::array<double, kLengths.size() + 1>;
+void AddLosses(const Inverses& inverses, const Eigen::VectorXd& residuals, Losses& losses) {
+  for (int i = 0; i < residuals.size(); ++i) {
+    losses.back() += HuberLoss(residuals[i], kHuberWidth);
+    for (size_t l = 0; l < kLengths.size(); ++l) {
+      const double told = PredictLeftOut(inverses[l], residuals, {{i}})[0];
+      losses[l] += HuberLoss(residuals[i] - told, kHuberWidth);
+    }
   }
-  std::vector<Start> starts;
-  for (const double base : {0.9, 0.5, 0.01}) {
-    for (const double compute : {0.0, 0.5}) {
-      for (const double memory : {0.0, 0.5}) {
-        const Eigen::Vector4d values(base * shortest,
-                                     Quantile(slopes[kCompute], compute),
-                                     base * shortest,
-                                     Quantile(slopes[kMemory], memory));
-        start.logs.head<4>() = values.array().log();
-        starts.push_back(start);
+}
+
+// The index of the least loss, if it is clearly less than without neighbours.
+size_t BestLength(const Losses& losses, size_t num_ops) {
+  const auto best = std::min_element(losses.begin(), losses.end() - 1);
+  const bool is_exact = losses.back() <= kNoLoss * static_cast<double>(num_ops);
+  return is_exact || *best > kClearlyLess * losses.back() ? kLengths.size() : best - losses.begin();
+}
+
+// What is fitted together: the ops of one kind or those of a class.
+class Fitting {
+ public:
+  Fitting(std::vector<const OpsOfKind*> kinds, const TypicalRate& rate)
+      : kinds_(std::move(kinds)), rate_(rate) {
+    for (const OpsOfKind* kind : kinds_) {
+      samples_.insert(samples_.end(), kind->samples.begin(), kind->samples.end());
+    }
+    std::sort(
+        samples_.begin(), samples_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  }
+
+  size_t size() const { return samples_.size(); }
+
+  RooflineFit Fit() const {
+    const double rate = RateWithout({});
+    const RooflineLines found = SearchRoofline(samples_, rate);
+    RooflineFit fit = MakeFit(samples_, rate, found);
+    const size_t length = ChooseLength(fit);
+    if (length < kLengths.size()) fit.neighbour_length = kLengths[length];
+    const std::vector<double> errors = ErrorsLeftOut(found, length);
+    fit.error = Median(errors);
+    fit.error_p90 = Quantile(errors, 0.9);
+    return fit;
+  }
+
+ private:
+  double RateWithout(std::span<const int> ids) const {
+    return samples_.front().multiplies ? rate_.Without(ids) : 0;
+  }
+
+  size_t ChooseLength(const RooflineFit& fit) const {
+    Losses losses{};
+    for (const OpsOfKind* kind : kinds_) {
+      AddLosses(kind->inverses, Residuals(kind->samples, fit), losses);
+    }
+    return BestLength(losses, samples_.size());
+  }
+
+  std::vector<double> ErrorsLeftOut(const RooflineLines& found, size_t length) const {
+    std::vector<double> errors;
+    const size_t num_folds = std::min(samples_.size(), kMaxFolds);
+    for (size_t fold = 0; fold < num_folds; ++fold) {
+      std::vector<RooflineSample> others;
+      std::vector<int> left_out;
+      for (size_t i = 0; i < samples_.size(); ++i) {
+        if (i % num_folds == fold) {
+          left_out.push_back(samples_[i].id);
+        } else {
+          others.push_back(samples_[i]);
+        }
+      }
+      const bool is_fresh = samples_.size() <= kMaxFreshFits;
+      const double rate = RateWithout(left_out);
+      const RooflineFit without =
+          MakeFit(others,
+                  rate,
+                  is_fresh ? SearchRoofline(others, rate) : SearchRoofline(others, rate, found));
+      AddErrors(without, left_out, is_fresh ? std::nullopt : std::optional(length), errors);
+    }
+    return errors;
+  }
+
+  // @param length  index into kLengths; nullopt: chosen without the ones left out
+  void AddErrors(const RooflineFit& without,
+                 std::span<const int> left_out,
+                 std::optional<size_t> length,
+                 std::vector<double>& errors) const {
+    if (!length) length = ChooseLengthWithout(without, left_out);
+    for (const OpsOfKind* kind : kinds_) {
+      const std::vector<int> out = PlacesOf(*kind, left_out);
+      if (out.empty()) continue;
+      const Eigen::VectorXd residuals = Residuals(kind->samples, without);
+      std::vector<double> told(out.size(), 0);
+      if (*length < kLengths.size() && out.size() < kind->samples.size()) {
+        told = PredictLeftOut(kind->inverses[*length], residuals, out);
+      }
+      for (size_t i = 0; i < out.size(); ++i) {
+        errors.push_back(std::abs(std::expm1(told[i] - residuals[out[i]])));
       }
     }
   }
-  return starts;
-}
 
-// Adds the line of the bytes beyond the caches: it begins at some size, and from there on has the
-// slope that the largest sample needs.
-std::vector<Start> MakeSpillStarts(Samples samples, const Start& found) {
-  std::vector<double> sizes, slopes;
-  const Sample* largest = &samples.front();
-  for (const Sample& s : samples) {
-    if (s.bytes <= 0) continue;
-    sizes.push_back(s.bytes);
-    slopes.push_back(s.nanos / s.bytes);
-    if (s.bytes > largest->bytes) largest = &s;
-  }
-  std::vector<Start> starts;
-  for (const double from : {0.3, 0.5, 0.7, 0.9}) {
-    for (const double memory : {0.1, 0.3, 0.5}) {
-      const double size = Quantile(sizes, from);
-      const double slope = largest->nanos / (largest->bytes - 0.9 * size);
-      Start start = found;
-      start.exists[kSpill] = true;
-      start.logs[3] = std::min(start.logs[3], std::log(Quantile(slopes, memory)));
-      start.logs[4] = std::log(0.9 * slope * size);
-      start.logs[5] = std::log(slope);
-      starts.push_back(start);
+  size_t ChooseLengthWithout(const RooflineFit& without, std::span<const int> left_out) const {
+    Losses losses{};
+    for (const OpsOfKind* kind : kinds_) {
+      const std::vector<int> out = PlacesOf(*kind, left_out);
+      if (out.empty()) {
+        AddLosses(kind->inverses, Residuals(kind->samples, without), losses);
+        continue;
+      }
+      OpsOfKind others;
+      for (int i = 0; i < static_cast<int>(kind->samples.size()); ++i) {
+        if (std::binary_search(out.begin(), out.end(), i)) continue;
+        others.samples.push_back(kind->samples[i]);
+        others.features.push_back(kind->features[i]);
+      }
+      AddLosses(Invert(others.features), Residuals(others.samples, without), losses);
     }
+    return BestLength(losses, samples_.size());
   }
-  return starts;
-}
 
-double DescendFromAll(Samples samples, std::vector<Start> starts, Start& best) {
-  double least = std::numeric_limits<double>::infinity();
-  for (Start& start : starts) {
-    const double loss = Descend(samples, start);
-    if (loss >= least) continue;
-    least = loss;
-    best = start;
-  }
-  return least;
-}
-
-// Both lines of memory decide for some samples, and the loss falls by more than two more parameters
-// explain of mere noise (Schwarz' information criterion 1978, twice as strict).
-bool NeedsSpill(Samples samples, const Start& with, double loss_with, double loss_without) {
-  const auto n = static_cast<double>(samples.size());
-  if (!(loss_without > 1e-8 * n)) return false;
-  if (loss_with > loss_without * std::exp(-4 * std::log(n) / n)) return false;
-  const Roofline roofline = with.MakeRoofline();
-  std::array<int, kNumLines> decided{};
-  for (const Sample& s : samples) ++decided[roofline.At(s).line];
-  return decided[kMemory] >= 2 && decided[kSpill] >= 2;
-}
-
-Start FitAfresh(Samples samples) {
-  Start plain, spilling;
-  const double loss = DescendFromAll(samples, MakeStarts(samples), plain);
-  if (samples.size() < kMinForSpill || !plain.exists[kMemory]) return plain;
-  const double less = DescendFromAll(samples, MakeSpillStarts(samples, plain), spilling);
-  return NeedsSpill(samples, spilling, less, loss) ? spilling : plain;
-}
-
-// The same function of FLOPs and bytes in the terms of the table.
-RooflineFit MakeFit(Samples samples, const Start& found) {
-  Roofline roofline = found.MakeRoofline();
-  std::array<bool, kNumLines> decides{};
-  for (const Sample& s : samples) decides[roofline.At(s).line] = true;
-  if (!decides[kCompute]) decides[kMemory] = true;  // at least what lies under the third line
-  RooflineFit fit;
-  fit.overhead_ns = std::min(decides[kCompute] ? roofline.lines[kCompute].base : INFINITY,
-                             decides[kMemory] ? roofline.lines[kMemory].base : INFINITY);
-  for (const int i : {kCompute, kMemory}) {
-    if (!roofline.exists[i] || decides[i]) continue;
-    // As steep as it may be without ever deciding.
-    double slope = std::numeric_limits<double>::infinity();
-    for (const Sample& s : samples) {
-      const double x = i == kCompute ? s.flops : s.bytes;
-      if (x > 0) slope = std::min(slope, (roofline.At(s).nanos - fit.overhead_ns) / x);
+  // @return indices, ascending
+  static std::vector<int> PlacesOf(const OpsOfKind& kind, std::span<const int> ids) {
+    std::vector<int> places;
+    for (size_t i = 0; i < kind.samples.size(); ++i) {
+      if (std::binary_search(ids.begin(), ids.end(), kind.samples[i].id)) {
+        places.push_back(static_cast<int>(i));
+      }
     }
-    roofline.exists[i] = slope > 0;
-    roofline.lines[i] = {fit.overhead_ns, slope};
+    return places;
   }
-  const auto [compute, memory, spill] = roofline.lines;
-  if (roofline.exists[kCompute]) {
-    fit.flops_per_second = 1e9 / compute.slope;
-    fit.flops_half = (compute.base - fit.overhead_ns) / compute.slope;
-  }
-  if (roofline.exists[kMemory]) {
-    fit.bytes_per_second = 1e9 / memory.slope;
-    fit.bytes_half = (memory.base - fit.overhead_ns) / memory.slope;
-  }
-  if (decides[kSpill]) {
-    fit.spill_bytes_per_second = 1e9 / spill.slope;
-    fit.spill_bytes = (fit.overhead_ns - spill.base) / spill.slope;
-  }
-  fit.samples = static_cast<std::int64_t>(samples.size());
-  return fit;
-}
 
-RooflineFit FitSamples(Samples samples) {
-  const Start found = FitAfresh(samples);
-  RooflineFit fit = MakeFit(samples, found);
-  std::vector<double> errors;
-  const size_t num_folds = std::min(samples.size(), kMaxFolds);
-  for (size_t fold = 0; fold < num_folds; ++fold) {
-    std::vector<Sample> others;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      if (i % num_folds != fold) others.push_back(samples[i]);
-    }
-    Start start = found;
-    if (samples.size() <= kMaxFreshFits) {
-      start = FitAfresh(others);
-    } else {
-      Descend(others, start);
-    }
-    const RooflineFit without = MakeFit(others, start);
-    for (size_t i = fold; i < samples.size(); i += num_folds) {
-      const Sample& s = samples[i];
-      errors.push_back(std::abs(Predict(without, s.flops, s.bytes) - s.nanos) / s.nanos);
-    }
-  }
-  fit.error = Median(errors);
-  fit.error_p90 = Quantile(errors, 0.9);
-  return fit;
-}
+  const std::vector<const OpsOfKind*> kinds_;
+  const TypicalRate& rate_;
+  std::vector<RooflineSample> samples_;  // by id
+};
 
-using Groups = std::map<std::string, std::vector<Sample>>;
+struct Measured {
+  std::map<std::string, OpsOfKind> by_op;
+  std::map<std::string, std::vector<const OpsOfKind*>> by_class;
+  std::vector<RooflineSample> samples;
+};
 
-std::map<std::string, RooflineFit> FitGroups(const Groups& groups, size_t min_samples) {
-  std::map<std::string, RooflineFit> fits;
-  for (const auto& [name, samples] : groups) {
-    if (samples.size() >= min_samples) fits[name] = FitSamples(samples);
+Measured Collect(const KindCosts& kind, bool prefer_in_situ) {
+  Measured measured;
+  std::map<std::string, OpClass> classes;
+  for (const OpMeasurement& op : kind.ops) {
+    const std::optional<double> time = FittedTime(op, prefer_in_situ);
+    if (!time) continue;
+    const auto bytes = static_cast<double>(op.bytes);
+    const RooflineSample sample{
+        .flops = op.flops,
+        .bytes = bytes,
+        .nanos = *time,
+        .id = static_cast<int>(measured.samples.size()),
+        .multiplies = op.op_class == OpClass::kMatmul || op.op_class == OpClass::kConvolution};
+    OpsOfKind& ops = measured.by_op[op.kind];
+    ops.samples.push_back(sample);
+    ops.features.push_back(MakeOpFeatures(op.signature, op.flops, bytes));
+    measured.samples.push_back(sample);
+    classes[op.kind] = op.op_class;
   }
-  return fits;
+  for (auto& [name, ops] : measured.by_op) {
+    ops.inverses = Invert(ops.features);
+    const OpClass op_class = classes[name];
+    if (op_class == OpClass::kUnknown) continue;
+    measured.by_class[std::string(ToString(op_class))].push_back(&ops);
+  }
+  return measured;
 }
 
 }  // namespace
 
+std::optional<double> FittedTime(const OpMeasurement& op, bool prefer_in_situ) {
+  const std::optional<double> time = op.Time(prefer_in_situ);
+  if (!time || !(*time > 0) || op.is_proxy || op.op_class == OpClass::kView) return std::nullopt;
+  return time;
+}
+
 void FitLadder(CostTable& table, bool prefer_in_situ) {
   for (KindCosts& kind : table.kinds) {
-    Groups by_op, by_class;
-    for (const OpMeasurement& op : kind.ops) {
-      const std::optional<double> time = op.Time(prefer_in_situ);
-      if (!time || !(*time > 0)) continue;
-      if (op.is_proxy || op.op_class == OpClass::kView) continue;
-      const Sample sample{op.flops, static_cast<double>(op.bytes), *time};
-      by_op[op.kind].push_back(sample);
-      if (op.op_class == OpClass::kUnknown) continue;
-      by_class[std::string(ToString(op.op_class))].push_back(sample);
+    const Measured measured = Collect(kind, prefer_in_situ);
+    const TypicalRate rate(measured.samples);
+    kind.by_op.clear();
+    kind.by_class.clear();
+    for (const auto& [name, ops] : measured.by_op) {
+      const Fitting fitting({&ops}, rate);
+      if (fitting.size() >= kMinForOp) kind.by_op[name] = fitting.Fit();
     }
-    kind.by_op = FitGroups(by_op, kMinForOp);
-    kind.by_class = FitGroups(by_class, kMinForClass);
+    for (const auto& [name, kinds] : measured.by_class) {
+      const Fitting fitting(kinds, rate);
+      if (fitting.size() >= kMinForClass) kind.by_class[name] = fitting.Fit();
+    }
   }
 }
 

@@ -274,6 +274,7 @@ RooflineFit ReadFit(const Reader& record) {
           .bytes_half = record.Amount("bytes_half"),
           .spill_bytes = record.Get("spill_bytes", 0.0, JsonAmount),
           .spill_bytes_per_second = record.Get("spill_bytes_per_second", 0.0, JsonAmount),
+          .neighbour_length = record.Get("neighbour_length", 0.0, JsonAmount),
           .samples = record.Count("samples"),
           .error = record.Amount("error"),
           .error_p90 = record.Amount("error_p90")};

@@ -10,6 +10,7 @@
 #include "framework/base/quantile.h"
 #include "framework/base/random.h"
 #include "framework/cost/cost_table.h"
+#include "framework/cost/fitted_costs.h"
 #include "framework/cost/op_kind.h"
 #include "tests/support/sanitizers.h"
 
@@ -23,13 +24,18 @@ struct Sample {
   double nanos = 0;
 };
 
+// Signatures that are all of structures of their own.
+std::string Signature(size_t i) {
+  return fmt::format("op{:06}", i);
+}
+
 // One device kind that has timed aten.mm with these results.
 CostTable MakeTable(const std::vector<Sample>& samples, const std::string& kind = "aten.mm") {
   CostTable table;
   table.kinds.resize(1);
   for (size_t i = 0; i < samples.size(); ++i) {
     const auto& [flops, bytes, nanos] = samples[i];
-    table.kinds[0].ops.push_back({.signature = fmt::format("{:06}", i),
+    table.kinds[0].ops.push_back({.signature = Signature(i),
                                   .kind = kind,
                                   .op_class = ClassifyOp(kind),
                                   .flops = flops,
@@ -158,19 +164,32 @@ TEST_CASE("a few ops that the roofline does not describe do not bend it") {
 TEST_CASE("leave-one-out errors are those of refitting without each signature") {
   Rng rng(13);
   const RooflineFit truth{.overhead_ns = 3000, .flops_per_second = 1e12, .bytes_per_second = 1e11};
-  for (const int count : {5, 8, 12}) {
-    const std::vector<Sample> samples = Synthetic(rng, truth, count, 0.2);
+  int with_neighbours = 0;
+  for (const int count : {5, 8, 12, 20, 24, 28, 31}) {
+    std::vector<Sample> samples = Synthetic(rng, truth, count, 0.1);
+    if (count >= 20) {  // what is small is slow: neighbours tell it
+      for (Sample& s : samples) s.nanos *= s.flops < 1e7 ? 3 : 1;
+    }
     std::vector<double> errors;
     for (int out = 0; out < count; ++out) {
-      std::vector<Sample> others = samples;
-      others.erase(others.begin() + out);
-      const double predicted = Predict(Fit(others), samples[out].flops, double(samples[out].bytes));
+      CostTable others = MakeTable(samples);
+      others.kinds[0].ops.erase(others.kinds[0].ops.begin() + out);
+      FitLadder(others);
+      const double predicted = FittedCosts(others.kinds[0], true)
+                                   .Find("aten.mm",
+                                         OpClass::kMatmul,
+                                         Signature(out),
+                                         samples[out].flops,
+                                         double(samples[out].bytes))
+                                   ->nanos;
       errors.push_back(std::abs(predicted - samples[out].nanos) / samples[out].nanos);
     }
     const RooflineFit fit = Fit(samples);
     CHECK(fit.error == doctest::Approx(Quantile(errors, 0.5)));
     CHECK(fit.error_p90 == doctest::Approx(Quantile(errors, 0.9)));
+    with_neighbours += fit.neighbour_length > 0;
   }
+  CHECK(with_neighbours > 0);
 }
 
 TEST_CASE("the fit is no worse than a fine search around the truth" *
@@ -295,6 +314,88 @@ TEST_CASE("a rate that never decides is at least the greatest one reached") {
   CHECK(fit.overhead_ns == doctest::Approx(100).epsilon(0.01));
   CHECK(fit.flops_per_second >= 1e6 / 1100e-9);
   CHECK(Predict(fit, 1e6, 1000) == doctest::Approx(1100).epsilon(0.01));
+}
+
+TEST_CASE("the typical rate decides for FLOPs where no op of the kind tells it") {
+  // Convolutions at 100 GFLOP/s; products of a batch of one, whose FLOPs are half their bytes, at
+  // 10 GB/s: 5 GFLOP/s, which their FLOPs explain as well as their bytes.
+  std::vector<Sample> samples;
+  for (int i = 1; i <= 6; ++i) {
+    samples.push_back({1e9 * i, 1000000, 1e7 * i + 1000});
+    samples.push_back({0.5e6 * i, 1000000 * i, 1e5 * i + 1000});
+  }
+  CostTable table = MakeTable(samples);
+  for (size_t i = 0; i < samples.size(); i += 2) {
+    table.kinds[0].ops[i].kind = "aten.convolution";
+    table.kinds[0].ops[i].op_class = OpClass::kConvolution;
+  }
+  FitLadder(table);
+  const RooflineFit& fit = table.kinds[0].by_op.at("aten.mm");
+  // A batch of 1000 has as many bytes, and 1000 times the FLOPs: 5e9 / 100 GFLOP/s.
+  CHECK(Predict(fit, 5e9, 1e7) == doctest::Approx(5e7).epsilon(0.02));
+  CHECK(Predict(fit, 1e6, 2e6) == doctest::Approx(2.01e5).epsilon(0.02));
+}
+
+TEST_CASE("neighbours are heard where they tell more than the fit") {
+  // Products whose rate falls with the inner dimension k in a way that FLOPs and bytes do not tell:
+  // half as fast with every factor of four beyond 256.
+  const auto make = [](bool falls) {
+    CostTable table;
+    table.kinds.resize(1);
+    for (const int m : {128, 256, 512, 1024}) {
+      for (const int n : {128, 256, 512, 1024}) {
+        for (const int k : {64, 256, 1024, 4096}) {
+          const double flops = 2.0 * m * n * k;
+          const double slower = falls && k > 256 ? k / 1024 * 2.0 : 1;
+          const double nanos = 1000 + flops / 50 * (slower > 0 ? slower : 1);
+          table.kinds[0].ops.push_back(
+              {.signature = fmt::format(
+                   "aten.mm(f32[{},{}], f32[{},{}]) -> f32[{},{}] {{}}", m, k, k, n, m, n),
+               .kind = "aten.mm",
+               .op_class = OpClass::kMatmul,
+               .flops = flops,
+               .bytes = std::int64_t{4} * (m * k + k * n + m * n),
+               .isolated = Timing{nanos, nanos, nanos, 10}});
+        }
+      }
+    }
+    auto& ops = table.kinds[0].ops;
+    std::sort(ops.begin(), ops.end(), [](const OpMeasurement& a, const OpMeasurement& b) {
+      return a.signature < b.signature;
+    });
+    FitLadder(table);
+    return table;
+  };
+  const CostTable plain = make(false);
+  CHECK(plain.kinds[0].by_op.at("aten.mm").neighbour_length == 0);
+  CHECK(plain.kinds[0].by_op.at("aten.mm").error < 0.001);
+  const CostTable falling = make(true);
+  const RooflineFit& fit = falling.kinds[0].by_op.at("aten.mm");
+  CHECK(fit.neighbour_length > 0);
+  CHECK(fit.error < 0.15);
+  std::vector<double> without;
+  for (const OpMeasurement& op : falling.kinds[0].ops) {
+    const double nanos = Predict(fit, op.flops, double(op.bytes));
+    without.push_back(std::abs(nanos / op.isolated->median - 1));
+  }
+  CHECK(fit.error < 0.5 * Median(without));
+
+  // Between sizes that were measured and beyond them: no less time for more work.
+  FittedCosts costs(falling.kinds[0], true);
+  double last = 0;
+  for (int n = 64; n <= 4096; n += 64) {
+    const double nanos =
+        costs
+            .Find("aten.mm",
+                  OpClass::kMatmul,
+                  fmt::format("aten.mm(f32[512,1024], f32[1024,{}]) -> f32[512,{}] {{}}", n, n),
+                  2.0 * 512 * 1024 * n,
+                  4.0 * (512 * 1024 + 1024 * n + 512 * n))
+            ->nanos;
+    CAPTURE(n);
+    CHECK(nanos >= last);
+    last = nanos;
+  }
 }
 
 TEST_CASE("who is fitted: enough signatures, no proxies, no views, unknown ops by kind only") {

@@ -47,6 +47,7 @@ RooflineFit RandomFit(Rng& rng) {
           .bytes_half = Amount(rng),
           .spill_bytes = Amount(rng),
           .spill_bytes_per_second = Amount(rng),
+          .neighbour_length = UniformInt(rng, 2) == 0 ? 0 : Amount(rng),
           .samples = 7,
           .error = Amount(rng),
           .error_p90 = Amount(rng)};
