@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostWrittenOut = 8;
 
-bool IsDigit(char c) {
+bool IsDecimalDigit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
@@ -109,7 +109,7 @@ SignatureFeatures MakeSignatureFeatures(std::string_view signature) {
         std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_' || before == '.';
     const std::size_t digit = text[i] == '-' ? i + 1 : i;
     double number = 0;
-    if (!is_inside && digit < text.size() && IsDigit(text[digit])) {
+    if (!is_inside && digit < text.size() && IsDecimalDigit(text[digit])) {
       const auto [next, error] = std::from_chars(text.data() + i, end, number);
       if (error == std::errc()) {
         features.structure += 'n';
