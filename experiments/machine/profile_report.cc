@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +24,7 @@ using Rows = std::vector<std::vector<std::string>>;
 constexpr size_t kLargestOps = 8, kProxyKinds = 5;
 constexpr size_t kSignatureWidth = 72;
 constexpr double kContention = 1.05;  // the smallest slowdown that is told
+constexpr double kGoodFit = 0.15;     // an error that ops never measured may have
 
 std::string FormatKernelTime(double nanos) {
   if (std::abs(nanos) < 1000) return fmt::format("{:.1f} ns", nanos);
@@ -50,7 +53,32 @@ struct GraphTime {
   double total = 0, proxy = 0;             // [ns]
   std::map<std::string, double> proxy_of;  // op kind -> [ns]
   std::vector<OpShare> shares;             // largest first
+  // How well the time would be predicted had the ops not been measured: leave-one-out errors of the
+  // fits of their kinds, else of their classes.
+  double fit_error = 0;    // that half of the time has at most; infinite: half of it has no fit
+  double well_fitted = 0;  // [ns] with an error of at most kGoodFit
 };
+
+double FitError(const KindCosts& kind, const OpMeasurement& op) {
+  if (const auto fit = kind.by_op.find(op.kind); fit != kind.by_op.end()) return fit->second.error;
+  const auto fit = kind.by_class.find(std::string(ToString(op.op_class)));
+  return fit != kind.by_class.end() ? fit->second.error : std::numeric_limits<double>::infinity();
+}
+
+void AccountFits(const KindCosts& kind, GraphTime& account) {
+  std::vector<std::pair<double, double>> errors;  // error, time
+  for (const OpShare& share : account.shares) {
+    errors.emplace_back(FitError(kind, *share.op), share.time);
+    if (errors.back().first <= kGoodFit) account.well_fitted += share.time;
+  }
+  std::sort(errors.begin(), errors.end());
+  double time = 0;
+  for (const auto& [error, of_time] : errors) {
+    time += of_time;
+    account.fit_error = error;
+    if (2 * time >= account.total) break;
+  }
+}
 
 GraphTime Account(const Graph& graph, const KindCosts& kind) {
   GraphTime account{.graph = graph.name(), .kind = kind.kind.name};
@@ -73,6 +101,7 @@ GraphTime Account(const Graph& graph, const KindCosts& kind) {
   std::sort(account.shares.begin(), account.shares.end(), [](const OpShare& a, const OpShare& b) {
     return a.time != b.time ? a.time > b.time : a.op->signature < b.op->signature;
   });
+  AccountFits(kind, account);
   return account;
 }
 
@@ -147,6 +176,13 @@ std::string GraphsText(const std::vector<GraphTime>& accounts) {
                       FormatShare(share.time / account.total, 1)});
     }
     text += FormatColumns(rows);
+    text +=
+        fmt::format("if they were not measured: {} for half of the time, at most {} for {}\n",
+                    std::isfinite(account.fit_error)
+                        ? fmt::format("an error of at most {}", FormatShare(account.fit_error, 1))
+                        : "no fit",
+                    FormatShare(kGoodFit, 0),
+                    FormatShare(account.well_fitted / account.total, 1));
   }
   return text;
 }
@@ -262,6 +298,10 @@ std::string HeldOutText(const CostTable& table) {
   return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
 }
 
+ordered_json FiniteOrNull(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
 ordered_json FitsJson(const std::map<std::string, RooflineFit>& fits) {
   ordered_json json = ordered_json::object();
   for (const auto& [name, fit] : fits) {
@@ -317,6 +357,8 @@ ordered_json ProfileReportJson(const CostTable& table,
                               {"total_ns", account.total},
                               {"proxy_ns", account.proxy},
                               {"proxies", proxies},
+                              {"fit_error", FiniteOrNull(account.fit_error)},
+                              {"well_fitted_ns", account.well_fitted},
                               {"largest_ops", ops}});
   }
   json["links"] = ordered_json::array();
