@@ -1,7 +1,7 @@
 #pragma once
 
-// The key `priority` of configs and the option --priority: the order in which stream semantics
-// issues ops (simulator/README.md, "Issue order").
+// The key `priority` of configs and the option --priority: the order in which stream and
+// interference semantics issue ops (simulator/README.md, "Issue order").
 
 #include <cstdint>
 #include <string>

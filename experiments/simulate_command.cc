@@ -192,7 +192,7 @@ void AddSimulateCommand(Command program) {
   command.Add("--semantics", options->semantics, SemanticsHelp()).ShowDefault();
   command.Add("--priority",
               options->priority,
-              "the order in which stream semantics issues ops: " + PriorityHelp() +
+              "the order in which stream and interference semantics issue ops: " + PriorityHelp() +
                   "; default: given if the file has an issue_order, else id");
   command.AddFlag("--count-gaps",
                   options->count_gaps,

@@ -40,12 +40,14 @@ struct CalibratedModel {
 
 /// The model with the times of ops, copies and gaps seen in whole steps.
 /// @param table  for everything else    @param mode  of the steps
+/// @param fits   whether fits are made anew, too; else they stay those of `table`
 /// @throws InputError as CalibratedCluster() does
 CalibratedModel Calibrate(const CostTable& table,
                           const InSituTimings& timings,
                           const Backend& backend,
                           const std::string& cluster_name,
-                          DispatchMode mode);
+                          DispatchMode mode,
+                          bool fits = true);
 
 /// Simulates each placement, as executed (SemanticsAsExecuted()), by a model that was calibrated on
 /// all others.

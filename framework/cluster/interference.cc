@@ -7,9 +7,9 @@
 namespace emplace {
 
 std::optional<int> ParseInterference(double number) {
-  const double figure = std::floor(number * kInterferenceOne + 0.5);
-  if (!(figure >= 0 && figure <= kMostInterference) || number < 0) return std::nullopt;
-  return static_cast<int>(figure);
+  if (!(number >= 0 && number <= InterferenceNumber(kMostInterference))) return std::nullopt;
+  const double exact = number * kInterferenceOne, below = std::floor(exact);
+  return static_cast<int>(below) + (exact - below >= 0.5 ? 1 : 0);
 }
 
 double InterferenceNumber(int figure) {

@@ -239,8 +239,10 @@ void InSituTimings::WriteColdReads(CostTable& table) const {
 
 void InSituTimings::WriteOps(CostTable& table) const {
   WriteColdReads(table);
+  std::map<std::string, double> cold_nanos;  // per byte, by kind
+  for (const auto& [name, samples] : kinds_) cold_nanos[name] = ColdNanosPerByte(name);
   for (const auto& [key, samples] : ops_) {
-    const double per_byte = ColdNanosPerByte(key.first);
+    const double per_byte = cold_nanos.at(key.first);
     const auto warmed = [&](const std::map<std::int64_t, std::vector<double>>& by_cold) {
       std::vector<double> warm;
       for (const auto& [bytes, timings] : by_cold) {

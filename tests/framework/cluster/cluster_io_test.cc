@@ -132,6 +132,9 @@ TEST_CASE("figures of interference, to the nearest 1/1024") {
   const auto& figures = kinds.at("k").interference;
   CHECK(figures.at("transfer") == Interference{0, 1});  // 0.50002 / 1024
   CHECK(figures.at("matmul") == Interference{16384, 0});
+  CHECK(ParseInterference(0.5 / 1024) == 1);
+  CHECK(ParseInterference(0.49999999999999994 / 1024) == 0);
+  CHECK_FALSE(ParseInterference(16.0004));
   const auto message = [](const std::string& entry) {
     return testing::MessageOf<InputError>([&] {
       ParseDeviceKinds(
