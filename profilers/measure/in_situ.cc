@@ -306,7 +306,7 @@ void InSituTimings::WriteGaps(CostTable& table) const {
     for (const auto& [free, wait] : samples.waits) {
       if (free >= gap) waits.push_back(wait);
     }
-    if (waits.size() >= kMinSeen) DispatchIn(table, name).wait_ns = std::max(0.0, Median(waits));
+    if (waits.size() >= kMinSeen) DispatchIn(table, name).wait_ns = std::max(0.0, LowerMean(waits));
   }
 }
 
