@@ -59,9 +59,9 @@ class InSituTimings {
   void WriteCopies(CostTable& table) const;
   /// Times between commands, per device kind: `gap` (LowerMean() after an op, which counts commands
   /// without work in between but no long interruptions), `launch` (median from the step's start to
-  /// the first command's) and DispatchCosts::wait_ns (median; a copy's wait counts under the kind
-  /// of its source). A figure seen fewer than kMinSeen times stays as the table has it. Only for
-  /// steps that were handed over whole: with eager dispatch the host may be what is late.
+  /// the first command's) and DispatchCosts::wait_ns (LowerMean(); a copy's wait counts under the
+  /// kind of its source). A figure seen fewer than kMinSeen times stays as the table has it. Only
+  /// for steps that were handed over whole: with eager dispatch the host may be what is late.
   void WriteGaps(CostTable& table) const;
   /// Sizes and times of the copies seen on a channel, weighted by how often each was seen.
   std::vector<LinkPoint> CopiesOn(const std::string& channel) const;

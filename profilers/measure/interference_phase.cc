@@ -23,11 +23,17 @@ constexpr StoppingRule kBesideRule{.precision = 0.02,
                                    .max_samples = 50,
                                    .max_seconds = 0.03,
                                    .slow_samples = 5};
+// Longer: from these it follows who are neighbours.
+constexpr StoppingRule kLoadRule{.precision = 0.01,
+                                 .min_samples = 20,
+                                 .max_samples = 60,
+                                 .max_seconds = 0.5,
+                                 .slow_samples = 20};
 // A time alone is measured again after so long, as clocks and other programs change [s].
 constexpr double kKeepsFor = 2;
 constexpr const char* kLoad = "load";
-// Classes of which the heaviest ops are run beside one another.
-constexpr size_t kMostClasses = 6;
+// Classes of which the heaviest op is in the panel.
+constexpr size_t kMostClasses = 4;
 
 LoneOp CopyOf(int device, std::int64_t bytes) {
   const TensorView view = ContiguousView(DType::kF32, {bytes / 4});
@@ -41,8 +47,6 @@ LoneOp CopyOf(int device, std::int64_t bytes) {
 // How much longer something takes than alone.
 struct Measured {
   double factor = 1, low = 1, high = 1;
-  bool is_slower() const { return low > 1; }
-  double excess() const { return is_slower() ? factor - 1 : 0; }
 };
 
 int Figure(double number) {
@@ -59,7 +63,8 @@ struct BenchOp {
 
 class InterferenceBench {
  public:
-  explicit InterferenceBench(ProfilingSession& session) : session_(session) {}
+  explicit InterferenceBench(ProfilingSession& session, const StoppingRule& rule = kBesideRule)
+      : session_(session), rule_(rule) {}
 
   BenchOp Prepare(const LoneOp& op) {
     return {.device = op.device, .op = session_.backend().Prepare(op)};
@@ -69,7 +74,7 @@ class InterferenceBench {
   std::optional<Measured> Beside(BenchOp& victim, const BenchOp& aggressor) {
     const auto sampler = session_.backend().BesideSampler(victim.op, aggressor.op);
     if (!sampler) return std::nullopt;
-    const Timing beside = MeasureUntilStable(*sampler, kBesideRule);
+    const Timing beside = MeasureUntilStable(*sampler, rule_);
     const Timing& alone = Alone(victim);
     if (!(alone.low > 0)) return Measured{};
     return Measured{beside.median / alone.median, beside.low / alone.high, beside.high / alone.low};
@@ -78,13 +83,14 @@ class InterferenceBench {
  private:
   const Timing& Alone(BenchOp& op) {
     if (session_.Elapsed() - op.measured_at >= kKeepsFor) {
-      op.alone = MeasureUntilStable(session_.backend().AloneSampler(op.op), kBesideRule);
+      op.alone = MeasureUntilStable(session_.backend().AloneSampler(op.op), rule_);
       op.measured_at = session_.Elapsed();
     }
     return op.alone;
   }
 
   ProfilingSession& session_;
+  const StoppingRule& rule_;
 };
 
 std::string NameOf(const ProfilingSession& session, int device, std::string_view what) {
@@ -100,7 +106,7 @@ const Slowdown* Find(const CostTable& table, const std::string& victim, const st
 
 // The load of each device beside that of each other.
 void MeasureLoads(ProfilingSession& session) {
-  InterferenceBench bench(session);
+  InterferenceBench bench(session, kLoadRule);
   CostTable& table = session.table();
   const auto num_devices = static_cast<int>(session.backend().devices().size());
   std::map<int, BenchOp> loads;
@@ -141,20 +147,15 @@ std::optional<int> WorstNeighbor(const ProfilingSession& session,
 }
 
 // Everything about one device kind, on the first device of it and the worst neighbour of that.
+//
+// A panel of ops stands for what neighbours do: the load, and the heaviest op of each of the
+// classes that take most time. Every op runs beside each op of the panel, and each op of the panel
+// beside it. The figures are those whose products are nearest to the excesses measured, in the
+// sense of least squares.
 class KindInterference {
  public:
   KindInterference(ProfilingSession& session, int device, int neighbor)
-      : session_(session),
-        bench_(session),
-        device_(device),
-        load_(bench_.Prepare(CopyOf(neighbor, kLoadBytes))),
-        // What the load of this device does to that of the neighbour.
-        load_on_load_(std::max(kLeastSlowdown,
-                               Find(session.table(),
-                                    NameOf(session, neighbor, kLoad),
-                                    NameOf(session, device, kLoad))
-                                   ->factor) -
-                      1) {}
+      : session_(session), bench_(session), device_(device), neighbor_(neighbor) {}
 
   void Measure(const OpItems& ops) {
     std::vector<const OpItems::Item*> items;
@@ -162,27 +163,44 @@ class KindInterference {
       if (item.device == device_ && Alone(item) > 0) items.push_back(&item);
     }
     std::ranges::stable_sort(items, std::greater<>(), [&](const auto* i) { return Alone(*i); });
+    if (!Costs().kind.interference.empty()) return;
+    ChoosePanel(items);
     const double begin = session_.Elapsed();
+    std::vector<const OpItems::Item*> measured;
     for (const OpItems::Item* item : items) {
-      if (session_.IsStopped() ||
-          session_.Elapsed() - begin > session_.options().interference_seconds) {
-        break;
-      }
-      const OpMeasurement& op = *Costs().Find(item->signature);
-      if (!op.interference) {
-        session_.Report(fmt::format("{} on {} beside {}",
-                                    op.kind,
-                                    session_.name_of(device_),
-                                    session_.name_of(load_.device)));
-        MeasureOp(*item);
-      }
+      const bool is_late = session_.Elapsed() - begin > session_.options().interference_seconds;
+      if (session_.IsStopped() || (is_late && measured.size() >= panel_.size())) break;
+      session_.Report(fmt::format("{} on {} beside {}",
+                                  Op(*item).kind,
+                                  session_.name_of(device_),
+                                  session_.name_of(neighbor_)));
+      if (Run("interference of " + item->signature, OpOf(*item, device_))) measured.push_back(item);
     }
+    const bool has_transfers = Run("interference of copies", CopyOf(device_, kTransferBytes));
+    const std::vector<Interference> figures = Fit();
+    for (size_t i = 0; i < measured.size(); ++i) {
+      OpIn(Costs(), Op(*measured[i])).interference = figures[i];
+    }
+    if (has_transfers) Costs().kind.interference[kTransferClass] = figures[measured.size()];
     SetClasses();
-    MeasureClasses(items);
+    TellPairs(measured, figures);
   }
 
  private:
+  // An op of the panel, on either device. The load has no item.
+  struct Yardstick {
+    const OpItems::Item* item = nullptr;
+    std::string name;  // its class
+    BenchOp on_device, on_neighbor;
+  };
+  // What was measured of one op, by op of the panel.
+  struct Row {
+    std::vector<Measured> suffers;  // beside the panel's on the neighbour
+    std::vector<Measured> presses;  // the panel's on the neighbour beside it
+  };
+
   KindCosts& Costs() { return KindIn(session_.table(), session_.kind_of(device_)); }
+  const OpMeasurement& Op(const OpItems::Item& item) { return *Costs().Find(item.signature); }
 
   double Alone(const OpItems::Item& item) {
     const OpMeasurement* op = Costs().Find(item.signature);
@@ -193,22 +211,103 @@ class KindInterference {
     const auto bytes_of = [&](const std::vector<int>& tensors) {
       return StorageBytes(*item.graph, tensors);
     };
-    const Op& op = item.graph->op(item.op);
+    const emplace::Op& op = item.graph->op(item.op);
     return {device, WorkOf(*item.graph, item.op), bytes_of(op.inputs), bytes_of(op.outputs)};
   }
 
-  std::optional<Interference> Figures(const LoneOp& lone) {
-    BenchOp op = bench_.Prepare(lone);
-    const auto suffers = bench_.Beside(op, load_), makes_suffer = bench_.Beside(load_, op);
-    if (!suffers || !makes_suffer) return std::nullopt;
-    return Interference{Figure(suffers->excess()), Figure(makes_suffer->excess() / load_on_load_)};
+  void AddToPanel(const OpItems::Item* item, const std::string& name) {
+    const auto lone = [&](int device) {
+      return item != nullptr ? OpOf(*item, device) : CopyOf(device, kLoadBytes);
+    };
+    session_.Try({device_, neighbor_}, "interference of " + name, [&] {
+      panel_.push_back(
+          {item, name, bench_.Prepare(lone(device_)), bench_.Prepare(lone(neighbor_))});
+    });
   }
 
-  void MeasureOp(const OpItems::Item& item) {
-    session_.Try({device_, load_.device}, "interference of " + item.signature, [&] {
-      const auto figures = Figures(OpOf(item, device_));
-      if (figures) OpIn(Costs(), *Costs().Find(item.signature)).interference = figures;
+  // @param items  heaviest first
+  void ChoosePanel(const std::vector<const OpItems::Item*>& items) {
+    AddToPanel(nullptr, kLoad);
+    std::map<OpClass, double> time;
+    for (const auto* item : items) time[Op(*item).op_class] += Alone(*item);
+    std::vector<std::pair<double, OpClass>> classes;
+    for (const auto& [op_class, nanos] : time) classes.emplace_back(nanos, op_class);
+    std::ranges::stable_sort(classes, std::greater<>(), &std::pair<double, OpClass>::first);
+    if (classes.size() > kMostClasses) classes.resize(kMostClasses);
+    for (const auto& [nanos, op_class] : classes) {
+      const auto heaviest = std::ranges::find_if(
+          items, [&, c = op_class](const auto* item) { return Op(*item).op_class == c; });
+      AddToPanel(*heaviest, std::string(ToString(op_class)));
+    }
+  }
+
+  // Runs an op beside the panel. @return false: it failed
+  bool Run(const std::string& what, const LoneOp& lone) {
+    Row row;
+    const bool is_done = session_.Try({device_, neighbor_}, what, [&] {
+      BenchOp op = bench_.Prepare(lone);
+      for (Yardstick& other : panel_) {
+        row.suffers.push_back(bench_.Beside(op, other.on_neighbor).value_or(Measured{}));
+        row.presses.push_back(bench_.Beside(other.on_neighbor, op).value_or(Measured{}));
+      }
     });
+    if (is_done) rows_.push_back(std::move(row));
+    return is_done;
+  }
+
+  // Alternating least squares: pressures of the panel from the sensitivities of all ops, those from
+  // the pressures of the panel, and so on. Few rounds are enough, as the first guess is near.
+  std::vector<Interference> Fit() {
+    const size_t count = panel_.size();
+    std::vector<double> pressure(count, 1);
+    std::vector<double> sensitivity(rows_.size(), 0);
+    for (int round = 0; round < 20; ++round) {
+      for (size_t i = 0; i < rows_.size(); ++i) {
+        sensitivity[i] = Ratio(rows_[i].suffers, pressure);
+      }
+      std::vector<double> next(count, 0), weight(count, 0);
+      for (size_t i = 0; i < rows_.size(); ++i) {
+        for (size_t k = 0; k < count; ++k) {
+          next[k] += sensitivity[i] * (rows_[i].suffers[k].factor - 1);
+          weight[k] += sensitivity[i] * sensitivity[i];
+        }
+      }
+      for (size_t k = 0; k < count; ++k) {
+        pressure[k] = weight[k] > 0 ? std::max(0.0, next[k] / weight[k]) : 0;
+      }
+      // The load's pressure is 1, by definition.
+      const double scale = pressure[0];
+      if (!(scale > 0)) return std::vector<Interference>(rows_.size());
+      for (double& p : pressure) p /= scale;
+    }
+    // Sensitivities of the panel as victims, by what it suffers from one another.
+    std::vector<double> of_panel(count, 0);
+    for (size_t k = 0; k < count; ++k) of_panel[k] = PanelSensitivity(k, pressure);
+    std::vector<Interference> figures;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      figures.push_back({Figure(sensitivity[i]), Figure(Ratio(rows_[i].presses, of_panel))});
+    }
+    return figures;
+  }
+
+  // The factor x >= 0 with which x * known is nearest to the excesses.
+  static double Ratio(const std::vector<Measured>& measured, const std::vector<double>& known) {
+    double product = 0, square = 0;
+    for (size_t k = 0; k < known.size(); ++k) {
+      product += known[k] * (measured[k].factor - 1);
+      square += known[k] * known[k];
+    }
+    return square > 0 ? std::max(0.0, product / square) : 0;
+  }
+
+  // How much op k of the panel suffers on the neighbour from the panel's ops on the device.
+  double PanelSensitivity(size_t k, const std::vector<double>& pressure) {
+    std::vector<Measured> suffers;
+    for (Yardstick& aggressor : panel_) {
+      const auto measured = bench_.Beside(panel_[k].on_neighbor, aggressor.on_device);
+      suffers.push_back(measured.value_or(Measured{}));
+    }
+    return Ratio(suffers, pressure);
   }
 
   void SetClasses() {
@@ -224,61 +323,42 @@ class KindInterference {
       sum.sensitivity += weight * InterferenceNumber(op.interference->sensitivity);
       sum.pressure += weight * InterferenceNumber(op.interference->pressure);
     }
-    std::map<std::string, Interference>& classes = Costs().kind.interference;
     for (const auto& [name, sum] : sums) {
       if (!(sum.weight > 0) || name == ToString(OpClass::kView)) continue;
-      classes[name] = {Figure(sum.sensitivity / sum.weight), Figure(sum.pressure / sum.weight)};
-    }
-    if (classes.contains(kTransferClass) || session_.IsStopped()) return;
-    session_.Try({device_, load_.device}, "interference of copies", [&] {
-      if (const auto figures = Figures(CopyOf(device_, kTransferBytes))) {
-        Costs().kind.interference[kTransferClass] = *figures;
-      }
-    });
-  }
-
-  // The heaviest op of each class beside that of each other, as a check of the model.
-  void MeasureClasses(const std::vector<const OpItems::Item*>& items) {
-    std::vector<const OpItems::Item*> heaviest;
-    std::vector<OpClass> classes;
-    for (const OpItems::Item* item : items) {
-      const OpMeasurement& op = *Costs().Find(item->signature);
-      if (!op.interference || heaviest.size() == kMostClasses) continue;
-      if (std::ranges::find(classes, op.op_class) != classes.end()) continue;
-      heaviest.push_back(item);
-      classes.push_back(op.op_class);
-    }
-    for (size_t a = 0; a < heaviest.size(); ++a) {
-      for (size_t b = 0; b < heaviest.size() && !session_.IsStopped(); ++b) {
-        MeasurePair(*heaviest[a], *heaviest[b]);
-      }
+      Costs().kind.interference[name] = {Figure(sum.sensitivity / sum.weight),
+                                         Figure(sum.pressure / sum.weight)};
     }
   }
 
-  void MeasurePair(const OpItems::Item& victim, const OpItems::Item& aggressor) {
-    const OpMeasurement &a = *Costs().Find(victim.signature),
-                        &b = *Costs().Find(aggressor.signature);
-    const std::string first = NameOf(session_, device_, ToString(a.op_class)),
-                      second = NameOf(session_, load_.device, ToString(b.op_class));
-    if (Find(session_.table(), first, second) != nullptr) return;
-    session_.Report(first + " beside " + second);
-    const double modelled = 1 + InterferenceNumber(a.interference->sensitivity) *
-                                    InterferenceNumber(b.interference->pressure);
-    session_.Try({device_, load_.device}, first + " beside " + second, [&] {
-      BenchOp on_device = bench_.Prepare(OpOf(victim, device_));
-      const BenchOp beside = bench_.Prepare(OpOf(aggressor, load_.device));
-      const auto measured = bench_.Beside(on_device, beside);
-      if (!measured) return;
-      session_.table().interference.push_back(
-          {first, second, measured->factor, measured->low, measured->high, modelled});
-    });
+  // The panel's ops beside one another: what was measured, and what their figures say.
+  void TellPairs(const std::vector<const OpItems::Item*>& measured,
+                 const std::vector<Interference>& figures) {
+    const auto row_of = [&](const OpItems::Item* item) {
+      return std::ranges::find(measured, item) - measured.begin();
+    };
+    for (const Yardstick& victim : panel_) {
+      const auto a = row_of(victim.item);
+      if (a == std::ssize(measured)) continue;
+      for (size_t k = 0; k < panel_.size(); ++k) {
+        const auto b = row_of(panel_[k].item);
+        if (b == std::ssize(measured)) continue;
+        const Measured& seen = rows_[a].suffers[k];
+        session_.table().interference.push_back({NameOf(session_, device_, victim.name),
+                                                 NameOf(session_, neighbor_, panel_[k].name),
+                                                 seen.factor,
+                                                 seen.low,
+                                                 seen.high,
+                                                 1 + InterferenceNumber(figures[a].sensitivity) *
+                                                         InterferenceNumber(figures[b].pressure)});
+      }
+    }
   }
 
   ProfilingSession& session_;
   InterferenceBench bench_;
-  const int device_;
-  BenchOp load_;  // of the neighbour
-  const double load_on_load_;
+  const int device_, neighbor_;
+  std::vector<Yardstick> panel_;
+  std::vector<Row> rows_;  // of the ops measured, then of the transfer
 };
 
 }  // namespace

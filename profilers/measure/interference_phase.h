@@ -4,12 +4,12 @@
 // bandwidth, how much each op signature suffers from neighbours, and how much it makes them suffer
 // (simulator/README.md, "Interference semantics").
 //
-// The yardstick is the *load*: a copy of 64 MiB that no cache holds. Its pressure is 1. So the
-// sensitivity of an op is by how much longer it takes beside the load on a neighbour, and its
-// pressure is by how much longer the neighbour's load takes beside the op, in units of what the
-// load does to the load. That a product of two such numbers tells what any two ops do to one
-// another is a model (of rank 1), and an approximation: the heaviest op of each class is run beside
-// that of each other class, and both the measured and the modelled factor are put into the table.
+// The *load* is a copy of 64 MiB that no cache holds. Its pressure is 1. Every op runs beside the
+// load and beside the heaviest ops of the classes that take most time, on a neighbouring device,
+// and these beside it. Its sensitivity and its pressure are those whose products with the others'
+// figures are nearest to the excesses measured. That such products tell what any two ops do to one
+// another is a model (of rank 1), and an approximation: the table has the measured and the modelled
+// factors of the heaviest ops beside one another.
 
 #include <string>
 
@@ -22,8 +22,7 @@ namespace emplace {
 /// Fills CostTable::interference, OpMeasurement::interference of the ops that take longest alone,
 /// as many as ProfileOptions::interference_seconds allow for each device kind, and
 /// DeviceKind::interference by class: means over these ops, weighted by their times, and for
-/// transfers the figures of a copy of 1 MiB. Only where they are missing. A slowdown that does not
-/// stand out of the noise (95 % intervals apart) counts as none.
+/// transfers the figures of a copy of 1 MiB. Nothing where all of this is known.
 /// @param ops  of which OpMeasurement::isolated is known
 void MeasureInterference(ProfilingSession& session, const OpItems& ops);
 
