@@ -23,7 +23,8 @@ namespace {
 struct ProfileCommandOptions {
   std::vector<std::string> graphs, devices;
   std::string output = "costs.json", cluster_output;
-  bool resume = false, cold = false, eager = false, no_links = false, json = false, quiet = false;
+  bool resume = false, cold = false, eager = false, no_links = false, no_interference = false,
+       json = false, quiet = false;
   ProfileOptions profile;
 };
 
@@ -106,6 +107,7 @@ int Profile(const ProfileCommandOptions& options) {
   ProfileOptions profile = options.profile;
   profile.cold = options.cold;
   profile.links = !options.no_links;
+  profile.interference = !options.no_interference;
   profile.mode = ChooseMode(machine, options.eager);
 
   StopRequest::CatchSignals();
@@ -181,6 +183,10 @@ void AddProfileCommand(Command program) {
       "--eager", options->eager, "issue whole steps op by op instead of as captured graphs");
   command.AddFlag(
       "--no-links", options->no_links, "measure links with three sizes only, and no contention");
+  command.AddFlag("--no-interference",
+                  options->no_interference,
+                  "do not run ops of devices that share memory beside one another; steps are then "
+                  "simulated in stream semantics");
   command.AddFlag("--json", options->json, "the report as JSON on stdout");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
   command.Does([options] { return Profile(*options); });

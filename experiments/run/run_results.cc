@@ -4,6 +4,8 @@
 #include <limits>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "experiments/as_executed.h"
 #include "framework/cost/cost_model.h"
 
@@ -88,7 +90,10 @@ void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTab
 StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem) {
   const bool applies = plan.simulator.semantics == SemanticsAsExecuted(problem.exact->cluster()) &&
                        plan.objective == Objective::kStepTime && !problem.contracted;
-  return applies ? problem.interval : StepInterval{{}, "not simulated op by op as executed"};
+  if (applies) return problem.interval;
+  return {{},
+          fmt::format("held-out steps are simulated op by op in {} semantics",
+                      ToString(SemanticsAsExecuted(problem.exact->cluster())))};
 }
 
 void WriteRunHeader(ResultsFile& file,

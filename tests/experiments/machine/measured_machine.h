@@ -136,7 +136,8 @@ struct MeasuredMachine {
                                           DeviceList(),
                                           "--seconds",
                                           "0.002",
-                                          "--no-links"};
+                                          "--no-links",
+                                          "--no-interference"};
     if (std::ranges::find(more, "--in-situ") == more.end()) {
       arguments.insert(arguments.end(), {"--in-situ", "4"});
     }
