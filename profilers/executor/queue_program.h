@@ -14,8 +14,7 @@ class QueueProgram : public Program {
  public:
   /// @param memory   the runners', initial values are set
   /// @param runners  begin a step in this order and end it in reverse: cores before streams, so
-  /// that
-  ///   the thread that feeds the streams is the last to meet
+  ///   that the thread that feeds the streams is the last to meet
   QueueProgram(std::shared_ptr<const ExecutionPlan> plan,
                ProgramMemory memory,
                std::vector<std::unique_ptr<QueueRunner>> runners);

@@ -3,14 +3,13 @@
 // Queues that are streams of GPUs: what the host does in a step to feed them. All that touches a
 // GPU is behind CommandStreams (cuda/cuda_streams.h), so that this part is tested without one.
 //
-//   eager  Behind the start the host goes through the plan in issue order and enqueues every
-//   command
-//          in every step. Step time: from the start until every stream has reported its end.
-//   graph  The same calls are captured once into one graph. In a step it is launched behind a
-//   closed
-//          latch, which opens at the start, so that the launch takes no part in the time. Step
-//          time: the GPU's clock from the latch's opening to the graph's end; the host's clock if
-//          cores take part.
+// Eager: behind the start the host goes through the plan in issue order and enqueues every command
+// in every step. The step time is that from the start until every stream has reported its end.
+//
+// Graph: the same calls are captured once into one graph. In a step it is launched behind a closed
+// latch, which opens at the start, so that the launch takes no part in the time. The step time is
+// by the GPU's clock, from the latch's opening to the graph's end; by the host's clock if cores
+// take part.
 //
 // Streams wait for each other by events, for cores by counters (connections.h).
 
