@@ -143,7 +143,9 @@ class Results(TestCase):
                 "    emplace.search(p, 'hill_climb', seconds=60)\nexcept KeyboardInterrupt as e:\n"
                 "    print('stopped:', e)\nprint('goes on')\nimport time\ntry:\n    time.sleep(60)\n"
                 "except KeyboardInterrupt:\n    print('own handler is back')\n")
-        process = subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, text=True)
+        # Whoever runs the tests in the background ignores the signal, and children inherit that.
+        process = subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, text=True,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         time.sleep(3)
         process.send_signal(signal.SIGINT)
         assert process.stdout is not None
