@@ -124,7 +124,8 @@ void RunConfig::Visit(FieldVisitor& v) {
   v.AddedField("priority",
                priority,
                "id",
-               ("the order in which stream and interference semantics issue ops: " + PriorityHelp()).c_str());
+               ("the order in which stream and interference semantics issue ops: " + PriorityHelp())
+                   .c_str());
   v.AddedField(
       "issue_order", issue_order, "", "priority given: the placement file whose order it is");
   v.Field(
