@@ -55,7 +55,6 @@ int Figure(double number) {
 
 // An op that is run beside others: ready, and with the time that it took alone of late.
 struct BenchOp {
-  int device = 0;
   std::shared_ptr<PreparedOp> op;
   Timing alone;
   double measured_at = -kKeepsFor;  // [s] of the session
@@ -66,9 +65,7 @@ class InterferenceBench {
   explicit InterferenceBench(ProfilingSession& session, const StoppingRule& rule = kBesideRule)
       : session_(session), rule_(rule) {}
 
-  BenchOp Prepare(const LoneOp& op) {
-    return {.device = op.device, .op = session_.backend().Prepare(op)};
-  }
+  BenchOp Prepare(const LoneOp& op) { return {.op = session_.backend().Prepare(op)}; }
 
   // nullopt where the devices share nothing.
   std::optional<Measured> Beside(BenchOp& victim, const BenchOp& aggressor) {
@@ -129,7 +126,7 @@ void MeasureLoads(ProfilingSession& session) {
   }
 }
 
-// The device beside which the load of `device` is slowest; nullopt without neighbours.
+// The device whose load suffers most from that of `device`; nullopt without neighbours.
 std::optional<int> WorstNeighbor(const ProfilingSession& session,
                                  const CostTable& table,
                                  int device) {

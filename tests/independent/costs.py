@@ -41,25 +41,26 @@ def figures_of(entry):
     return tuple(nearest(Fraction(value) * 1024) for value in values)
 
 
+def listed(ids, text_of):
+    """A list of tensors in a signature: equal texts in a row once with their number; a tensor that stands before
+    as its place."""
+    texts = [f"#{ids.index(t)}" if t in ids[:i] else text_of(t) for i, t in enumerate(ids)]
+    runs = []
+    for text in texts:
+        if runs and runs[-1][0] == text:
+            runs[-1][1] += 1
+        else:
+            runs.append([text, 1])
+    return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in runs)
+
+
 def signature(op, tensors):
     """Of an op whose tensors have neither shape nor dtype, and which has no FLOPs."""
-
-    def listed(ids):
-        texts = [
-            f"#{ids.index(t)}" if t in ids[:i] else f"?[{tensors[t]['bytes']}B]"
-            for i, t in enumerate(ids)
-        ]
-        runs = []
-        for text in texts:
-            if runs and runs[-1][0] == text:
-                runs[-1][1] += 1
-            else:
-                runs.append([text, 1])
-        return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in runs)
-
+    inputs, outputs = (
+        listed(op[key], lambda t: f"?[{tensors[t]['bytes']}B]") for key in ("inputs", "outputs")
+    )
     accessed = sum(tensors[t]["bytes"] for t in op["inputs"] + op["outputs"])
-    outputs = listed(op["outputs"]) or "()"
-    return f"{op['kind']}({listed(op['inputs'])}) -> {outputs} {{}} 0 FLOP, {accessed} B"
+    return f"{op['kind']}({inputs}) -> {outputs or '()'} {{}} 0 FLOP, {accessed} B"
 
 
 class Costs:

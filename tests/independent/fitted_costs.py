@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from costs import listed
+
 BYTES = {"f32": 4, "i64": 8}
 CLASSES = {"aten.mm": "matmul", "aten.add": "elementwise", "aten.cat": "copy", "AddN": "elementwise"}
 
@@ -27,24 +29,11 @@ def tensor_text(tensor):
     return f"{tensor['dtype']}[{','.join(map(str, tensor['shape']))}]"
 
 
-def list_text(ids, tensors):
-    """Equal texts in a row once with their number; a tensor that stands before as its place."""
-    texts = []
-    for place, index in enumerate(ids):
-        first = ids.index(index)
-        texts.append(f"#{first}" if first < place else tensor_text(tensors[index]))
-    runs = []
-    for text in texts:
-        if runs and runs[-1][0] == text:
-            runs[-1][1] += 1
-        else:
-            runs.append([text, 1])
-    return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in runs)
-
-
 def signature(op, tensors):
     attributes = ", ".join(f"{key}={value}" for key, value in sorted(op["attributes"].items()))
-    inputs, outputs = (list_text(op[key], tensors) for key in ("inputs", "outputs"))
+    inputs, outputs = (
+        listed(op[key], lambda t: tensor_text(tensors[t])) for key in ("inputs", "outputs")
+    )
     return f"{op['kind']}({inputs}) -> {outputs or '()'} {{{attributes}}}"
 
 
