@@ -6,6 +6,7 @@
 
 #include "framework/base/error.h"
 #include "framework/schedule/memory_plan.h"
+#include "profilers/executor/copy_layout.h"
 
 namespace emplace {
 namespace {
@@ -59,11 +60,8 @@ class BufferFinder {
   void EnterCopy(const CarriedCopy& carried) {
     const Copy& copy = carried.copy;
     if (copy.bytes == 0) return;
-    TensorView layout = LayoutOf(graph_, copy.tensor);
+    const TensorView layout = LayoutOfCopy(SentLayout(placed_, copy.tensor)).source;
     const std::int64_t bytes = graph_.tensor(copy.tensor).bytes;
-    if (layout.num_elements() * SizeOf(layout.dtype) != bytes) {
-      layout = ContiguousView(DType::kBool, {bytes});  // sizes that no shape explains
-    }
     const TensorView packed = ContiguousView(layout.dtype, layout.shape);
     const int source = BufferOf(copy.tensor, copy.producer);
     int shared_rest = -1;  // behind a broadcast first hop all further hops start at one place

@@ -6,8 +6,16 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "profilers/executor/copy_layout.h"
 
 namespace emplace {
+
+TensorView SentLayout(const PlacedGraph& placed, int tensor) {
+  const TensorView layout = LayoutOf(placed.graph, tensor, placed.layouts);
+  const std::int64_t bytes = placed.graph.tensor(tensor).bytes;
+  if (layout.num_elements() * SizeOf(layout.dtype) == bytes) return layout;
+  return ContiguousView(DType::kBool, {bytes});
+}
 
 PlacedGraph PlaceGraph(const Problem& problem,
                        std::span<const DeviceIndex> device_of_op,
@@ -50,8 +58,20 @@ PlacedGraph PlaceGraph(const Problem& problem,
       alias_of = received.at({alias_of, d});
     }
   }
-  return {{graph.name(), std::move(tensors), std::move(ops), "", graph.name()},
-          std::move(received)};
+  PlacedGraph placed{.graph = {graph.name(), std::move(tensors), std::move(ops), "", graph.name()},
+                     .received = std::move(received),
+                     .layouts = {}};
+  // What is copied may be a view of what was received before.
+  for (const CarriedCopy& carried : copies) {
+    const int tensor = carried.copy.tensor;
+    if (tensor == kControlTensor) continue;
+    const TensorView layout = LayoutOfCopy(SentLayout(placed, tensor)).received;
+    if (layout.is_contiguous()) continue;
+    for (int d : carried.copy.destinations) {
+      placed.layouts[placed.received.at({tensor, d})] = layout;
+    }
+  }
+  return placed;
 }
 
 }  // namespace emplace

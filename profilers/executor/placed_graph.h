@@ -10,6 +10,7 @@
 
 #include "framework/search/problem.h"
 #include "profilers/executor/issued_commands.h"
+#include "profilers/kernels/op_work.h"
 
 namespace emplace {
 
@@ -18,9 +19,14 @@ struct PlacedGraph {
   /// Op ids and tensor ids stay; received copies stand behind them, without producer.
   Graph graph;
   std::map<std::pair<int, int>, int> received;  ///< (tensor, device) -> tensor in `graph`
+  OwnLayouts layouts;  ///< of received copies that are not row-major (copy_layout.h)
 };
 
-/// @param device_of_op  [num_ops]
+/// How a tensor that is sent to another device lies at its source; as plain bytes where its shape
+/// does not explain its size.
+TensorView SentLayout(const PlacedGraph& placed, int tensor);
+
+/// @param device_of_op  [num_ops]    @param copies  in the order of issue
 /// @throws InputError naming op and devices for an alias of storage on another device that its op
 ///   does not read
 PlacedGraph PlaceGraph(const Problem& problem,

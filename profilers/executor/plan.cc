@@ -38,10 +38,11 @@ void RequireExecutable(const Problem& problem, std::span<const DeviceIndex> devi
   }
 }
 
-std::vector<PlannedOp> PlannedOps(const Graph& placed) {
+std::vector<PlannedOp> PlannedOps(const PlacedGraph& placed) {
   std::vector<PlannedOp> ops;
-  for (int v = 0; v < placed.num_ops(); ++v) {
-    ops.push_back({.name = placed.op(v).name, .work = WorkOf(placed, v)});
+  for (int v = 0; v < placed.graph.num_ops(); ++v) {
+    ops.push_back(
+        {.name = placed.graph.op(v).name, .work = WorkOf(placed.graph, v, placed.layouts)});
   }
   return ops;
 }
@@ -112,7 +113,7 @@ ExecutionPlan CompilePlan(const Problem& problem,
   plan.peak_bytes = PeakMemory(graph, plan.num_devices, device_of_op, issue, issued);
 
   const PlacedGraph placed = PlaceGraph(problem, device_of_op, issued.copies);
-  plan.ops = PlannedOps(placed.graph);
+  plan.ops = PlannedOps(placed);
   const ProgramBuffers program =
       FindBuffers(problem, device_of_op, issue, issued, placed, plan.ops);
 

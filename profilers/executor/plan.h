@@ -38,10 +38,10 @@ struct PlanCommand {
   // Copies only: one hop of one copy.
   int tensor = -1;  ///< tensor id or kControlTensor
   int hop = 0;
-  std::int64_t bytes = 0;             ///< [B]; 0 for control edges: nothing moves, and of the
-                                      ///< addresses only the devices mean something
-  TensorView layout;                  ///< how the source's elements lie; the destination is packed
-  Address source;                     ///< start of the source's storage
+  std::int64_t bytes = 0;  ///< [B]; 0 for control edges: nothing moves, and of the
+                           ///< addresses only the devices mean something
+  TensorView layout;       ///< the sent elements at their source (CopyLayout); they arrive packed
+  Address source;          ///< start of the source's storage
   std::vector<Address> destinations;  ///< several over a broadcast channel
   /// Commands of other streams that must finish before this one starts: indices into
   /// ExecutionPlan::commands, ascending. Those that other waits imply are left out.

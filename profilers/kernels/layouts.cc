@@ -274,12 +274,13 @@ bool Fits(const TensorView& view, int64_t bytes) {
 
 }  // namespace
 
-TensorView LayoutOf(const Graph& graph, int tensor) {
+TensorView LayoutOf(const Graph& graph, int tensor, const OwnLayouts& own) {
   // From the root to the tensor, so that long chains of aliases take no stack.
   std::vector<int> chain;
   for (int t = tensor; t >= 0; t = graph.tensor(t).alias_of) chain.push_back(t);
   const int64_t root_bytes = graph.tensor(chain.back()).bytes;
-  TensorView view = OwnLayout(graph.tensor(chain.back()));
+  const auto known = own.find(chain.back());
+  TensorView view = known != own.end() ? known->second : OwnLayout(graph.tensor(chain.back()));
   for (size_t i = chain.size() - 1; i-- > 0;) {
     const Tensor& alias = graph.tensor(chain[i]);
     std::optional<TensorView> seen;

@@ -8,11 +8,8 @@ namespace emplace::internal {
 
 using std::int64_t;
 
-OpReader::OpReader(const Graph& graph, int op, const std::vector<bool>& dense_input)
-    : graph_(graph),
-      op_(graph.op(op)),
-      attributes_(graph.op(op).attributes),
-      dense_input_(dense_input) {
+OpReader::OpReader(const Graph& graph, int op, const OwnLayouts& own)
+    : graph_(graph), op_(graph.op(op)), attributes_(graph.op(op).attributes), own_(own) {
 }
 
 Argument OpReader::Make(bool is_output, int index) const {
@@ -25,16 +22,12 @@ Argument OpReader::Make(bool is_output, int index) const {
   const Tensor& tensor = graph_.tensor(id);
   const std::optional<DType> dtype = ParseDType(tensor.dtype);
   if (!dtype) throw NoKernel{fmt::format("no kernels for dtype \"{}\"", tensor.dtype)};
-  const TensorView layout = LayoutOf(graph_, id);
+  const TensorView layout = LayoutOf(graph_, id, own_);
   if (layout.shape != tensor.shape || layout.dtype != *dtype ||
       layout.num_elements() * SizeOf(*dtype) != tensor.bytes) {
     throw NoKernel{fmt::format("{} {}: shape and bytes do not fit", what, index)};
   }
-  const bool is_dense =
-      !is_output && index < static_cast<int>(dense_input_.size()) && dense_input_[index];
-  return {.is_output = is_output,
-          .index = index,
-          .view = is_dense ? ContiguousView(*dtype, tensor.shape) : layout};
+  return {.is_output = is_output, .index = index, .view = layout};
 }
 
 Argument OpReader::In(int index) const {
@@ -58,8 +51,7 @@ std::vector<Argument> OpReader::Outputs(int begin, int end) const {
 }
 
 bool OpReader::IsInPlace(int index, int input) const {
-  const bool is_copy = input < static_cast<int>(dense_input_.size()) && dense_input_[input];
-  return !is_copy && graph_.alias_root(op_.outputs[index]) == graph_.alias_root(op_.inputs[input]);
+  return graph_.alias_root(op_.outputs[index]) == graph_.alias_root(op_.inputs[input]);
 }
 
 int OpReader::Axis(int64_t axis, int64_t rank) {

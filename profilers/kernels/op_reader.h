@@ -57,8 +57,8 @@ class Attributes {
 /// Reads one op and collects the calls that its rule emits.
 class OpReader {
  public:
-  /// @param graph  outlives this    @param dense_input  as WorkOf(); outlives this
-  OpReader(const Graph& graph, int op, const std::vector<bool>& dense_input);
+  /// @param graph  outlives this    @param own  as WorkOf(); outlives this
+  OpReader(const Graph& graph, int op, const OwnLayouts& own);
 
   const Op& op() const { return op_; }
   const Attributes& attributes() const { return attributes_; }
@@ -117,7 +117,7 @@ class OpReader {
   const Graph& graph_;
   const Op& op_;
   Attributes attributes_;
-  const std::vector<bool>& dense_input_;
+  const OwnLayouts& own_;
   OpWork work_;
 };
 

@@ -52,11 +52,11 @@ const WorkRule* FindRule(std::string_view kind) {
 }
 
 // The op's calls. @throws NoKernel
-OpWork KernelWork(const Graph& graph, int op_id, const std::vector<bool>& dense_input) {
+OpWork KernelWork(const Graph& graph, int op_id, const OwnLayouts& own) {
   const Op& op = graph.op(op_id);
   const WorkRule* rule = FindRule(op.kind);
   if (rule == nullptr) throw NoKernel{fmt::format("no kernel for kind \"{}\"", op.kind)};
-  OpReader reader(graph, op_id, dense_input);
+  OpReader reader(graph, op_id, own);
   rule->emit(reader);
   OpWork work = reader.TakeWork();
   for (const KernelCall& call : work.calls) {
@@ -67,13 +67,12 @@ OpWork KernelWork(const Graph& graph, int op_id, const std::vector<bool>& dense_
 }
 
 // A tensor as one run of bytes, for a proxy; it starts where the tensor's layout does.
-Argument Bytes(const Graph& graph, const Op& op, bool is_output, int index, bool is_dense) {
+Argument Bytes(const Graph& graph, const Op& op, bool is_output, int index, const OwnLayouts& own) {
   const int id = (is_output ? op.outputs : op.inputs)[index];
   const int64_t bytes = graph.tensor(id).bytes;
   Argument argument{
       .is_output = is_output, .index = index, .view = ContiguousView(DType::kBool, {bytes})};
-  if (is_dense) return argument;
-  const TensorView layout = LayoutOf(graph, id);
+  const TensorView layout = LayoutOf(graph, id, own);
   const int64_t storage = graph.tensor(graph.alias_root(id)).bytes;
   argument.view.shape[0] = std::min(bytes, storage);
   argument.view.offset =
@@ -81,16 +80,15 @@ Argument Bytes(const Graph& graph, const Op& op, bool is_output, int index, bool
   return argument;
 }
 
-OpWork ProxyWork(const Graph& graph, const Op& op, const std::vector<bool>& dense_input) {
+OpWork ProxyWork(const Graph& graph, const Op& op, const OwnLayouts& own) {
   KernelCall call;
   call.kind = KernelKind::kProxy;
   call.params.alpha = op.flops;
   for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
-    const bool is_dense = i < static_cast<int>(dense_input.size()) && dense_input[i];
-    call.inputs.push_back(Bytes(graph, op, false, i, is_dense));
+    call.inputs.push_back(Bytes(graph, op, false, i, own));
   }
   for (int i = 0; i < static_cast<int>(op.outputs.size()); ++i) {
-    call.outputs.push_back(Bytes(graph, op, true, i, false));
+    call.outputs.push_back(Bytes(graph, op, true, i, own));
   }
   const auto drop_empty = [](std::vector<Argument>& arguments) {
     std::erase_if(arguments, [](const Argument& a) { return a.view.num_elements() == 0; });
@@ -106,12 +104,12 @@ bool OpWork::is_proxy() const {
   return std::ranges::any_of(calls, &KernelCall::is_proxy);
 }
 
-OpWork WorkOf(const Graph& graph, int op, const std::vector<bool>& dense_input) {
+OpWork WorkOf(const Graph& graph, int op, const OwnLayouts& own) {
   if (!HasWork(graph.op(op))) return {};
   try {
-    return KernelWork(graph, op, dense_input);
+    return KernelWork(graph, op, own);
   } catch (const NoKernel&) {
-    return ProxyWork(graph, graph.op(op), dense_input);
+    return ProxyWork(graph, graph.op(op), own);
   }
 }
 

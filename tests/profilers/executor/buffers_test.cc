@@ -16,7 +16,8 @@ ProgramBuffers BuffersOf(const Problem& problem, const std::vector<DeviceIndex>&
   const PlacedGraph placed = PlaceGraph(problem, devices, issued.copies);
   std::vector<PlannedOp> ops;
   for (int v = 0; v < placed.graph.num_ops(); ++v) {
-    ops.push_back({.name = placed.graph.op(v).name, .work = WorkOf(placed.graph, v)});
+    ops.push_back(
+        {.name = placed.graph.op(v).name, .work = WorkOf(placed.graph, v, placed.layouts)});
   }
   return FindBuffers(problem, devices, order, issued, placed, ops);
 }

@@ -45,8 +45,7 @@ constexpr double kProxyBytes = 1e-5;  // their share of all bytes accessed
 const std::set<std::string> kUnseenProxies{"aten.binary_cross_entropy_with_logits"};
 constexpr double kUnseenProxyBytes = 1e-4;
 
-// @param is_dense  all inputs are packed copies
-void CheckInside(const Graph& graph, const Op& op, bool is_dense, const OpWork& work) {
+void CheckInside(const Graph& graph, const Op& op, const OpWork& work) {
   for (const KernelCall& call : work.calls) {
     CHECK_EQ(WhyMalformed(call), "");
     for (const auto* arguments : {&call.inputs, &call.outputs}) {
@@ -54,8 +53,7 @@ void CheckInside(const Graph& graph, const Op& op, bool is_dense, const OpWork& 
         const auto& tensors = argument.is_output ? op.outputs : op.inputs;
         REQUIRE(argument.index < static_cast<int>(tensors.size()));
         const int tensor = tensors[argument.index];
-        const bool is_packed = is_dense && !argument.is_output;
-        const int64_t bytes = graph.tensor(is_packed ? tensor : graph.alias_root(tensor)).bytes;
+        const int64_t bytes = graph.tensor(graph.alias_root(tensor)).bytes;
         CHECK_MESSAGE(argument.view.end_bytes() <= bytes, op.name);
         CHECK(argument.view.offset >= 0);
       }
@@ -77,8 +75,7 @@ void CheckGraphs(const std::filesystem::path& folder,
     for (int id = 0; id < graph.num_ops(); ++id) {
       const Op& op = graph.op(id);
       const OpWork work = WorkOf(graph, id);
-      CheckInside(graph, op, false, work);
-      CheckInside(graph, op, true, WorkOf(graph, id, std::vector<bool>(op.inputs.size(), true)));
+      CheckInside(graph, op, work);
       CHECK(work.is_proxy() == !WhyProxy(graph, id).empty());
       if (op.IsStorage() || ClassifyOp(op.kind) == OpClass::kView) {
         CHECK(work.calls.empty());
