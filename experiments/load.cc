@@ -77,7 +77,7 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
   const Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costs));
   LoadedProblem loaded;
   loaded.contracted = contracted;
-  loaded.interval = FindInterval(table, graph->name());
+  loaded.interval = FindInterval(table, graph->name(), semantics);
   if (contracted) {
     ContractedGraph small = ContractGroups(*graph, grouping);
     loaded.searched =

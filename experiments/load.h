@@ -38,7 +38,7 @@ struct LoadedProblem {
   /// or a few (ContractGroups()): faster to simulate, but an approximation.
   std::shared_ptr<const Problem> searched;
   bool contracted = false;
-  /// Of step times of `exact` that are simulated as executed (FindInterval()).
+  /// Of simulated step times of `exact` (FindInterval()).
   StepInterval interval;
 
   /// A placement of the groups, which both problems share, as a device for each op of `exact`.

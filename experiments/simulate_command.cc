@@ -163,10 +163,7 @@ int Simulate(const SimulateOptions& options) {
     EMPLACE_CHECK(SameNumbers(timeline.outcome, outcome), "reference and fast simulator disagree");
     WriteFileAtomically(options.trace, FormatTrace(*problem, timeline));
   }
-  StepInterval interval;
-  if (how.semantics == SemanticsAsExecuted(*cluster)) {
-    interval = FindInterval(table.get(), graph->name());
-  }
+  const StepInterval interval = FindInterval(table.get(), graph->name(), how.semantics);
   Print(ToJson(*cluster, outcome, interval, ComputeBounds(*problem).best()).dump(2) + "\n");
   return 0;
 }

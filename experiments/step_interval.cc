@@ -17,23 +17,44 @@ PredictionInterval IntervalOf(const std::vector<HeldOutStep>& steps) {
   return CalibrateInterval(log_ratios);
 }
 
+// Step time in these semantics; 0: not told (framework/cost/FORMAT.md).
+double SimulatedTime(const HeldOutStep& step, Semantics semantics) {
+  const bool has_neighbors = step.stream_ns > 0;
+  switch (semantics) {
+    case Semantics::kQueue:
+      return step.queue_ns;
+    case Semantics::kStream:
+      return has_neighbors ? step.stream_ns : step.simulated_ns;
+    case Semantics::kInterference:
+      return has_neighbors ? step.simulated_ns : 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 StepInterval MakeInterval(const std::vector<HeldOutStep>& steps, const std::string& where) {
   return {IntervalOf(steps), fmt::format("{} held-out placements {}", steps.size(), where)};
 }
 
-StepInterval FindInterval(const CostTable* table, const std::string& graph) {
+StepInterval FindInterval(const CostTable* table, const std::string& graph, Semantics semantics) {
   if (table == nullptr) return {{}, "no measured costs"};
   if (table->held_out.empty()) return {{}, "the costs have no held-out placements"};
-  std::vector<HeldOutStep> own;
-  for (const HeldOutStep& step : table->held_out) {
+  std::vector<HeldOutStep> own, all;
+  for (HeldOutStep step : table->held_out) {
+    step.simulated_ns = SimulatedTime(step, semantics);
+    if (step.simulated_ns == 0) continue;
     if (step.graph == graph) own.push_back(step);
+    all.push_back(std::move(step));
+  }
+  if (all.empty()) {
+    return {{},
+            fmt::format("the held-out placements of the costs are not simulated in {} semantics",
+                        ToString(semantics))};
   }
   StepInterval found = MakeInterval(own, "of " + graph);
-  if (found.interval.is_bounded() || own.size() == table->held_out.size()) return found;
-  return MakeInterval(table->held_out,
-                      own.empty() ? "of other graphs" : "of this and other graphs");
+  if (found.interval.is_bounded() || own.size() == all.size()) return found;
+  return MakeInterval(all, own.empty() ? "of other graphs" : "of this and other graphs");
 }
 
 std::string FormatRatios(const PredictionInterval& interval) {

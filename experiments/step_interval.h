@@ -8,6 +8,7 @@
 
 #include "framework/cost/cost_table.h"
 #include "profilers/statistics/prediction_interval.h"
+#include "simulator/semantics.h"
 
 namespace emplace {
 
@@ -20,11 +21,12 @@ struct StepInterval {
 /// The interval that the held-out steps of a cost file give: those of the graph if they are enough
 /// for one, else those of all graphs of the file together, which says less about this one.
 /// @param table  nullptr: no measured costs    @param graph  its name
+/// @param semantics  of the simulated time; held-out steps that tell nothing of it do not count
 /// @return without bounds if there is no table, or too few held-out steps in it
 /// @throws InputError as LogRatio() does
-StepInterval FindInterval(const CostTable* table, const std::string& graph);
+StepInterval FindInterval(const CostTable* table, const std::string& graph, Semantics semantics);
 
-/// The same from held-out steps of the graph itself.
+/// The same from held-out steps of the graph itself, as executed.
 /// @param where  ends the source: "of these rounds"
 StepInterval MakeInterval(const std::vector<HeldOutStep>& steps, const std::string& where);
 

@@ -13,9 +13,11 @@
 namespace emplace {
 namespace {
 
+// Op by op, with the costs that go with the semantics.
 std::shared_ptr<const Problem> MakeHeldOutProblem(const std::shared_ptr<const Graph>& graph,
-                                                  const CalibratedModel& model) {
-  const bool apart = CountsNeighbors(SemanticsAsExecuted(*model.cluster));
+                                                  const CalibratedModel& model,
+                                                  Semantics semantics) {
+  const bool apart = CountsNeighbors(semantics);
   return std::make_shared<const Problem>(
       graph,
       ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())),
@@ -76,20 +78,25 @@ std::vector<HeldOutStep> HoldOut(const std::shared_ptr<const Graph>& graph,
     InSituTimings others = Together(placements, static_cast<int>(i));
     others.Add(earlier);
     // Fits take long, and where every op was measured nothing comes from them.
-    auto problem =
-        MakeHeldOutProblem(graph, Calibrate(table, others, backend, "held out", mode, false));
-    if (NeedsFits(*problem)) {
-      problem = MakeHeldOutProblem(graph, Calibrate(table, others, backend, "held out", mode));
+    CalibratedModel model = Calibrate(table, others, backend, "held out", mode, false);
+    if (NeedsFits(*MakeHeldOutProblem(graph, model, Semantics::kStream))) {
+      model = Calibrate(table, others, backend, "held out", mode);
     }
-    const Semantics semantics = SemanticsAsExecuted(problem->cluster());
-    const Nanos simulated = MakeSimulator(problem, {.semantics = semantics})
-                                ->Evaluate(placements[i].drawn.placement)
-                                .step_time;
+    const auto simulate = [&](Semantics semantics) {
+      const Nanos time =
+          MakeSimulator(MakeHeldOutProblem(graph, model, semantics), {.semantics = semantics})
+              ->Evaluate(placements[i].drawn.placement)
+              .step_time;
+      return static_cast<double>(time);
+    };
+    const Semantics executed = SemanticsAsExecuted(*model.cluster);
     steps.push_back({.graph = graph->name(),
                      .placement = placements[i].drawn.label,
-                     .simulated_ns = static_cast<double>(simulated),
+                     .simulated_ns = simulate(executed),
                      .measured_ns = placements[i].step.median,
-                     .samples = placements[i].step.samples});
+                     .samples = placements[i].step.samples,
+                     .stream_ns = executed == Semantics::kStream ? 0 : simulate(Semantics::kStream),
+                     .queue_ns = simulate(Semantics::kQueue)});
   }
   return steps;
 }

@@ -49,8 +49,8 @@ CalibratedModel Calibrate(const CostTable& table,
                           DispatchMode mode,
                           bool fits = true);
 
-/// Simulates each placement, as executed (SemanticsAsExecuted()), by a model that was calibrated on
-/// all others.
+/// Simulates each placement, as executed (SemanticsAsExecuted()) and in the other semantics that
+/// HeldOutStep has, by a model that was calibrated on all others.
 /// @param graph    of the placements    @param table  for all that the others do not say
 /// @param earlier  timings that every model has besides, of other graphs; may be empty
 /// @throws InputError as Calibrate() and ComputeCosts() do

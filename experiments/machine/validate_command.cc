@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "experiments/as_executed.h"
 #include "experiments/commands.h"
 #include "experiments/load.h"
 #include "experiments/machine/error_svg.h"
@@ -177,7 +178,8 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
       VerifyWithProgress(problem, machine.backend, candidates, how, !options.quiet);
   Verification& verification = result.verification;
   if (verification.calibration.empty()) {
-    verification.interval = FindInterval(model.table.get(), graph->name());
+    verification.interval =
+        FindInterval(model.table.get(), graph->name(), SemanticsAsExecuted(problem->cluster()));
     result.ablations = Ablate(verification, {.isolated = MakeTestProblem(graph, model, false)});
   } else {
     const Model fresh =

@@ -62,7 +62,8 @@ int VerifyRun(const VerifyOptions& options) {
   how.stop = StopRequest::requested;
   Verification verification =
       VerifyWithProgress(problem, machine.backend, run.found, how, !options.quiet);
-  verification.interval = FindInterval(run.costs.get(), run.graph->name());
+  verification.interval =
+      FindInterval(run.costs.get(), run.graph->name(), SemanticsAsExecuted(problem->cluster()));
   const VerificationSummary summary = Summarize(verification);
   WriteVerification(file, "/verification", verification, summary, {}, CollectProvenance());
   file.Commit();

@@ -31,7 +31,7 @@ void WriteSearch(ResultsFile& file,
                  const SearchResult& result);
 
 /// The interval of the step times that the run simulates. Held-out placements tell it of step times
-/// of the whole graph in stream semantics; for other runs it has no bounds.
+/// of the whole graph; for periods and contracted graphs it has no bounds.
 StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem);
 
 /// Shares of the time of a placement's ops by the source of their costs, in the exact problem.

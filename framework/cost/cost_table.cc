@@ -204,13 +204,15 @@ std::string FormatSlowdown(const Slowdown& slowdown) {
 }
 
 std::string FormatHeldOut(const HeldOutStep& step) {
-  return Record()
-      .Text("graph", step.graph)
+  Record record;
+  record.Text("graph", step.graph)
       .Text("placement", step.placement)
       .Value("simulated_ns", step.simulated_ns)
       .Value("measured_ns", step.measured_ns)
-      .Value("samples", step.samples)
-      .Close();
+      .Value("samples", step.samples);
+  if (step.stream_ns > 0) record.Value("stream_ns", step.stream_ns);
+  if (step.queue_ns > 0) record.Value("queue_ns", step.queue_ns);
+  return record.Close();
 }
 
 }  // namespace

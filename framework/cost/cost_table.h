@@ -124,10 +124,14 @@ struct DispatchCosts {
 /// A placement that was executed, beside what the simulation said of it with costs that were
 /// calibrated without it: how far off a simulation with these costs is.
 struct HeldOutStep {
-  std::string graph;                         ///< its name
-  std::string placement;                     ///< how it was drawn: "random 3"
-  double simulated_ns = 0, measured_ns = 0;  ///< step time: in stream semantics; median [ns]
-  std::int64_t samples = 0;                  ///< measured steps
+  std::string graph;      ///< its name
+  std::string placement;  ///< how it was drawn: "random 3"
+  /// Step times: as executed, which is in interference semantics if `stream_ns` is told, else in
+  /// stream semantics; median of the measured ones [ns]
+  double simulated_ns = 0, measured_ns = 0;
+  std::int64_t samples = 0;  ///< measured steps
+  /// The same in other semantics; 0: not told [ns]
+  double stream_ns = 0, queue_ns = 0;
   bool operator==(const HeldOutStep&) const = default;
 };
 

@@ -327,7 +327,9 @@ HeldOutStep ReadHeldOut(const Reader& record) {
           .placement = record.Name("placement"),
           .simulated_ns = record.At("simulated_ns", ReadPositive),
           .measured_ns = record.At("measured_ns", ReadPositive),
-          .samples = record.Count("samples")};
+          .samples = record.Count("samples"),
+          .stream_ns = record.Get("stream_ns", 0.0, ReadPositive),
+          .queue_ns = record.Get("queue_ns", 0.0, ReadPositive)};
 }
 
 class TableReader {

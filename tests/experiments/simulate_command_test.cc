@@ -87,7 +87,9 @@ TEST_CASE("costs with held-out placements say how sure the step time is") {
   CHECK(interval["level"] == 0.9);
   CHECK(interval["held_out"] == 9);
   CHECK(interval["source"] == "9 held-out placements of small");
-  CHECK(simulate("queue") == nullptr);  // they were simulated as streams
+  CHECK(simulate("queue") == nullptr);  // they were not simulated as queues
+  for (HeldOutStep& step : table.held_out) step.queue_ns = 2.5e6;
+  CHECK(simulate("queue")["low"] == 2010000);  // half of the simulated one
   table.held_out.pop_back();
   CHECK(simulate("stream") == nullptr);
 }

@@ -24,34 +24,53 @@ TEST_CASE("the graph's own held-out steps decide if they are enough") {
   AddSteps(table, "g", 9);
   AddSteps(table, "h", 9, 0.1);
   // 5 +- 4.5 units (prediction_interval_test.cc).
-  const StepInterval own = FindInterval(&table, "g");
+  const StepInterval own = FindInterval(&table, "g", Semantics::kStream);
   CHECK(own.interval.low == doctest::Approx(std::exp(0.005)));
   CHECK(own.interval.high == doctest::Approx(std::exp(0.095)));
   CHECK(own.source == "9 held-out placements of g");
-  CHECK(FindInterval(&table, "h").interval.high == doctest::Approx(std::exp(0.95)));
+  CHECK(FindInterval(&table, "h", Semantics::kStream).interval.high ==
+        doctest::Approx(std::exp(0.95)));
 
-  const StepInterval other = FindInterval(&table, "x");
+  const StepInterval other = FindInterval(&table, "x", Semantics::kStream);
   CHECK(other.interval.held_out == 18);
   CHECK(other.interval.high > own.interval.high);
   CHECK(other.source == "18 held-out placements of other graphs");
 
   table.held_out.erase(table.held_out.begin());
-  const StepInterval few = FindInterval(&table, "g");
+  const StepInterval few = FindInterval(&table, "g", Semantics::kStream);
   CHECK(few.interval.held_out == 17);
   CHECK(few.source == "17 held-out placements of this and other graphs");
 }
 
-TEST_CASE("no interval, and why") {
-  CHECK(!FindInterval(nullptr, "g").interval.is_bounded());
-  CHECK(FindInterval(nullptr, "g").source == "no measured costs");
+TEST_CASE("each semantics has its own interval") {
   CostTable table;
-  CHECK(FindInterval(&table, "g").source == "the costs have no held-out placements");
+  AddSteps(table, "g", 9);
+  const auto low = [&](Semantics semantics) {
+    return FindInterval(&table, "g", semantics).interval.low;
+  };
+  CHECK(!FindInterval(&table, "g", Semantics::kQueue).interval.is_bounded());
+  CHECK(FindInterval(&table, "g", Semantics::kInterference).source ==
+        "the held-out placements of the costs are not simulated in interference semantics");
+  const double as_executed = low(Semantics::kStream);
+  // With neighbours the first number is that of interference semantics.
+  for (HeldOutStep& step : table.held_out) step.stream_ns = 50, step.queue_ns = 25;
+  CHECK(low(Semantics::kInterference) == as_executed);
+  CHECK(low(Semantics::kStream) == doctest::Approx(2 * as_executed));
+  CHECK(low(Semantics::kQueue) == doctest::Approx(4 * as_executed));
+}
+
+TEST_CASE("no interval, and why") {
+  CHECK(!FindInterval(nullptr, "g", Semantics::kStream).interval.is_bounded());
+  CHECK(FindInterval(nullptr, "g", Semantics::kStream).source == "no measured costs");
+  CostTable table;
+  CHECK(FindInterval(&table, "g", Semantics::kStream).source ==
+        "the costs have no held-out placements");
   AddSteps(table, "g", 8);
-  const StepInterval few = FindInterval(&table, "g");
+  const StepInterval few = FindInterval(&table, "g", Semantics::kStream);
   CHECK(!few.interval.is_bounded());
   CHECK(few.interval.held_out == 8);
   CHECK(few.source == "8 held-out placements of g");
-  CHECK(!FindInterval(&table, "x").interval.is_bounded());
+  CHECK(!FindInterval(&table, "x", Semantics::kStream).interval.is_bounded());
 }
 
 TEST_CASE("intervals as text") {

@@ -44,8 +44,10 @@ TEST_CASE("a model of the other placements is exact where every op always takes 
       CAPTURE(step.placement);
       CHECK(step.simulated_ns == step.measured_ns);
       CHECK(step.samples == 3);
+      CHECK(step.stream_ns == 0);  // no neighbours: executed as streams
+      CHECK(step.queue_ns > 0);
     }
-    const StepInterval interval = FindInterval(&table, "h");
+    const StepInterval interval = FindInterval(&table, "h", Semantics::kStream);
     CHECK(interval.interval.low == 1);
     CHECK(interval.interval.high == 1);
   }
@@ -57,7 +59,7 @@ TEST_CASE("with noise the held-out errors are of its size") {
   machine.times.noise = 0.1;
   const CostTable table = ProfileWithHeldOut(machine, {RandomMatrixGraph(rng, 80, "g")}, 17);
   REQUIRE(table.held_out.size() == 17);
-  const StepInterval found = FindInterval(&table, "g");
+  const StepInterval found = FindInterval(&table, "g", Semantics::kStream);
   CHECK(found.interval.low < found.interval.high);
   CHECK(found.interval.low > 0.85);
   CHECK(found.interval.high < 1.15);

@@ -169,9 +169,11 @@ TEST_CASE("intervals come from the held-out placements of the profile") {
   CHECK(reader.Text("/problem", "interval_source") == "12 held-out placements of perceptron");
   CHECK(json["interval_low_ratio"].get<double>() == low);
   CHECK(json["interval_high_ratio"].get<double>() == high);
-  // Not known of other semantics.
+  // Queues have an interval of their own; periods have none.
   REQUIRE(machine.Search("q.h5", {"--set", "semantics=queue"}).exit_code == 0);
-  CHECK(!ResultsReader(machine.folder / "q.h5").HasAttribute("/problem", "interval_level"));
+  CHECK(ResultsReader(machine.folder / "q.h5").Double("/problem", "interval_low_ratio") > 0);
+  REQUIRE(machine.Search("p.h5", {"--set", "objective=period"}).exit_code == 0);
+  CHECK(!ResultsReader(machine.folder / "p.h5").HasAttribute("/problem", "interval_level"));
   CHECK(std::sqrt(low * high) > least);
   CHECK(std::sqrt(low * high) < most);
 }

@@ -117,7 +117,9 @@ CostTable RandomTable(Rng& rng) {
                               fmt::format("random {}", i),
                               Amount(rng),
                               Amount(rng),
-                              static_cast<std::int64_t>(UniformInt(rng, 100))});
+                              static_cast<std::int64_t>(UniformInt(rng, 100)),
+                              i == 2 ? Amount(rng) : 0,
+                              i > 1 ? Amount(rng) : 0});
   }
   return table;
 }
