@@ -1,85 +1,49 @@
 #include "profilers/measure/apart_times.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace emplace {
 namespace {
 
-// A command that runs on a device, and its figures there.
-struct TracedActivity {
-  Nanos start = 0, finish = 0;
-  Interference figures;
-};
-
-// @return device; -1: the command belongs to none
-int HomeOf(const Problem& problem,
-           std::span<const DeviceIndex> device_of_op,
-           const ExecutionPlan& plan,
-           const PlanCommand& command) {
-  if (command.type == PlanCommand::Type::kOp) return device_of_op[command.op];
-  const Occupies occupies = problem.cluster().channel(command.stream - plan.num_devices).occupies;
-  if (OccupiesSource(occupies)) return command.source.device;
-  if (OccupiesDestination(occupies)) return command.destinations.at(0).device;
-  return -1;
-}
-
-Interference FiguresOf(const Problem& problem, const PlanCommand& command, int home) {
-  if (command.type == PlanCommand::Type::kOp) {
-    return problem.costs().interference_at(command.op, home);
-  }
-  const auto& classes = problem.cluster().kind_of(home).interference;
-  const auto found = classes.find(kTransferClass);
-  return found == classes.end() ? Interference{} : found->second;
+// An op's own figures, if it has some, else those of its class.
+Interference FiguresOf(const CostTable& table, const TracedSubject& subject) {
+  const KindCosts* const costs = table.Find(subject.kind);
+  if (costs == nullptr) return {};
+  const OpMeasurement* const op = costs->Find(subject.signature);
+  if (op != nullptr && op->interference) return *op->interference;
+  const auto found = costs->kind.interference.find(subject.work_class);
+  return found == costs->kind.interference.end() ? Interference{} : found->second;
 }
 
 }  // namespace
 
-std::vector<double> ApartTimes(const Problem& problem,
-                               std::span<const DeviceIndex> device_of_op,
-                               const ExecutionPlan& plan,
-                               const StepRecord& trace) {
-  const int num_devices = problem.num_devices();
-  std::vector<std::vector<TracedActivity>> of_device(num_devices);
-  std::vector<double> apart;
-  for (size_t c = 0; c < plan.commands.size(); ++c) {
-    apart.push_back(static_cast<double>(trace.finish[c] - trace.start[c]));
-    const int home = HomeOf(problem, device_of_op, plan, plan.commands[c]);
-    if (home < 0 || trace.finish[c] == trace.start[c]) continue;
-    of_device[home].push_back(
-        {trace.start[c], trace.finish[c], FiguresOf(problem, plan.commands[c], home)});
-  }
-  for (auto& activities : of_device) {
-    std::ranges::sort(activities, {}, [](const TracedActivity& a) { return a.finish; });
-  }
-  std::vector<std::pair<Nanos, std::int64_t>> changes;  // of the excess, by time
-  for (size_t c = 0; c < plan.commands.size(); ++c) {
-    const int home = HomeOf(problem, device_of_op, plan, plan.commands[c]);
-    if (home < 0) continue;
-    const Interference figures = FiguresOf(problem, plan.commands[c], home);
-    changes.clear();
-    for (int e = 0; e < num_devices; ++e) {
-      if (!(problem.cluster().device(home).neighbors >> e & 1)) continue;
-      auto other = std::ranges::upper_bound(
-          of_device[e], trace.start[c], {}, [](const TracedActivity& a) { return a.finish; });
-      // One command after another on a device: those that finish later start later.
-      for (; other != of_device[e].end() && other->start < trace.finish[c]; ++other) {
-        const std::int64_t excess = InterferenceExcess(figures, other->figures);
-        changes.emplace_back(std::max(other->start, trace.start[c]), excess);
-        changes.emplace_back(std::min(other->finish, trace.finish[c]), -excess);
+std::map<std::pair<std::string, std::string>, ApartTimesOfOp> ApartTimes(const TracedSteps& steps,
+                                                                         const CostTable& table) {
+  std::map<std::pair<std::string, std::string>, ApartTimesOfOp> apart;
+  for (const auto& traced : steps) {
+    std::vector<Interference> figures;           // [subjects]
+    std::vector<std::vector<double>*> times_of;  // [subjects] nullptr: a copy
+    for (const TracedSubject& subject : traced->subjects) {
+      figures.push_back(FiguresOf(table, subject));
+      times_of.push_back(subject.signature.empty()
+                             ? nullptr
+                             : &apart[{subject.kind, subject.signature}][subject.bytes]);
+    }
+    for (size_t step = 0; step < traced->steps.size(); ++step) {
+      for (size_t d = 0; d < traced->steps[step].size(); ++d) {
+        for (const TracedActivity& activity : traced->steps[step][d]) {
+          if (times_of[activity.subject] == nullptr) continue;
+          double work = 0;  // in 1/1024 ns
+          const auto add = [&](std::span<const int> beside, Nanos length) {
+            std::int64_t excess = 0;
+            for (const int other : beside) {
+              excess += InterferenceExcess(figures[activity.subject], figures[other]);
+            }
+            work += static_cast<double>(InterferenceRate(excess)) * static_cast<double>(length);
+          };
+          ForEachPiece(*traced, static_cast<int>(step), static_cast<int>(d), activity, add);
+          times_of[activity.subject]->push_back(work / kInterferenceOne);
+        }
       }
     }
-    std::ranges::sort(changes);
-    double work = 0;  // in 1/1024 ns
-    Nanos since = trace.start[c];
-    std::int64_t excess = 0;
-    changes.emplace_back(trace.finish[c], 0);
-    for (const auto& [time, change] : changes) {
-      work += static_cast<double>(InterferenceRate(excess)) * static_cast<double>(time - since);
-      since = time;
-      excess += change;
-    }
-    apart[c] = work / kInterferenceOne;
   }
   return apart;
 }

@@ -1,24 +1,27 @@
 #pragma once
 
-// What neighbouring devices cost in a traced step, taken off: how long its ops would have taken had
+// What neighbouring devices cost in traced steps, taken off: how long its ops would have taken had
 // nothing run beside them (simulator/README.md, "Interference semantics").
 
-#include <span>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "framework/search/problem.h"
-#include "profilers/executor/executor.h"
+#include "framework/cost/cost_table.h"
+#include "profilers/measure/traced_steps.h"
 
 namespace emplace {
 
-/// The work that each command did between its start and its finish, at the rates that the problem's
+/// Times of the ops with one signature on one device kind, by what they read cold [B] -> [ns].
+using ApartTimesOfOp = std::map<std::int64_t, std::vector<double>>;
+
+/// The work that each op did between its start and its finish, at the rates that the table's
 /// figures of interference give for what ran on neighbouring devices meanwhile. It is the inverse
-/// of what the simulator does. Commands that are no activities took as long as they took.
-/// @param device_of_op  [num_ops]   @param plan, trace  of this placement
-/// @return [num_commands] [ns]
-std::vector<double> ApartTimes(const Problem& problem,
-                               std::span<const DeviceIndex> device_of_op,
-                               const ExecutionPlan& plan,
-                               const StepRecord& trace);
+/// of what the simulator does.
+/// @return by (device kind, signature)
+std::map<std::pair<std::string, std::string>, ApartTimesOfOp> ApartTimes(const TracedSteps& steps,
+                                                                         const CostTable& table);
 
 }  // namespace emplace

@@ -17,6 +17,7 @@
 #include "framework/schedule/transfer_plan.h"
 #include "profilers/measure/apart_times.h"
 #include "profilers/measure/cost_table_entries.h"
+#include "profilers/measure/step_interference.h"
 #include "profilers/statistics/sampling.h"
 
 namespace emplace {
@@ -84,7 +85,6 @@ void InSituTimings::Add(const Problem& problem,
 
   // Where each command's times go; nullptr: nowhere.
   std::vector<std::vector<double>*> timings(plan.commands.size(), nullptr);
-  std::vector<std::vector<double>*> apart(plan.commands.size(), nullptr);
   for (size_t c = 0; c < plan.commands.size(); ++c) {
     const PlanCommand& command = plan.commands[c];
     if (!HasWork(plan, command)) continue;
@@ -105,7 +105,6 @@ void InSituTimings::Add(const Problem& problem,
       samples.op.is_proxy = plan.ops[command.op].work.is_proxy();
     }
     timings[c] = &samples.timings[cold[command.op]];
-    if (cluster.has_neighbors()) apart[c] = &samples.apart[cold[command.op]];
   }
   for (const Device& device : cluster.devices()) {
     const DeviceKind& kind = cluster.kinds()[device.kind];
@@ -120,13 +119,11 @@ void InSituTimings::Add(const Problem& problem,
       if (timings[c] == nullptr) continue;
       timings[c]->push_back(static_cast<double>(trace.finish[c] - trace.start[c]));
     }
-    if (cluster.has_neighbors()) {
-      const std::vector<double> times = ApartTimes(problem, device_of_op, plan, trace);
-      for (size_t c = 0; c < plan.commands.size(); ++c) {
-        if (apart[c] != nullptr) apart[c]->push_back(times[c]);
-      }
-    }
     AddBetween(problem, plan, trace);
+  }
+  if (cluster.has_neighbors()) {
+    steps_.push_back(std::make_shared<const TracedPlacement>(
+        TracePlacement(problem, device_of_op, cold, measurement)));
   }
 }
 
@@ -138,7 +135,6 @@ void InSituTimings::Add(const InSituTimings& other) {
     OpSamples& own = ops_[key];
     if (own.timings.empty()) own.op = samples.op;
     for (const auto& [cold, timings] : samples.timings) append(own.timings[cold], timings);
-    for (const auto& [cold, timings] : samples.apart) append(own.apart[cold], timings);
   }
   for (const auto& [name, channel] : other.copies_) {
     ChannelSamples& own = copies_[name];
@@ -152,6 +148,7 @@ void InSituTimings::Add(const InSituTimings& other) {
     append(own.waits, samples.waits);
     append(own.starts, samples.starts);
   }
+  append(steps_, other.steps_);
 }
 
 void InSituTimings::AddBetween(const Problem& problem,
@@ -199,14 +196,12 @@ void InSituTimings::AddBetween(const Problem& problem,
 InSituTimings InSituTimings::WithoutColdReads() const {
   InSituTimings warm = *this;
   for (auto& [key, samples] : warm.ops_) {
-    for (auto* by_cold : {&samples.timings, &samples.apart}) {
-      std::vector<double> all;
-      for (const auto& [bytes, timings] : *by_cold) {
-        all.insert(all.end(), timings.begin(), timings.end());
-      }
-      by_cold->clear();
-      if (!all.empty()) (*by_cold)[0] = std::move(all);
+    std::vector<double> all;
+    for (const auto& [bytes, timings] : samples.timings) {
+      all.insert(all.end(), timings.begin(), timings.end());
     }
+    samples.timings.clear();
+    if (!all.empty()) samples.timings[0] = std::move(all);
   }
   return warm;
 }
@@ -239,6 +234,8 @@ void InSituTimings::WriteColdReads(CostTable& table) const {
 
 void InSituTimings::WriteOps(CostTable& table) const {
   WriteColdReads(table);
+  WriteStepInterference(steps_, table);
+  const auto apart_of = ApartTimes(steps_, table);
   std::map<std::string, double> cold_nanos;  // per byte, by kind
   for (const auto& [name, samples] : kinds_) cold_nanos[name] = ColdNanosPerByte(name);
   for (const auto& [key, samples] : ops_) {
@@ -253,13 +250,14 @@ void InSituTimings::WriteOps(CostTable& table) const {
       }
       return warm;
     };
-    const std::vector<double> warm = warmed(samples.timings), apart = warmed(samples.apart);
+    const std::vector<double> warm = warmed(samples.timings);
     if (warm.empty()) continue;
     KindCosts& costs = KindIn(table, kinds_.at(key.first).kind);
     OpMeasurement& op = OpIn(costs, samples.op);
     op.in_situ = Summarize(warm);
     op.apart_ns.reset();
-    if (!apart.empty()) op.apart_ns = Summarize(apart).Additive();
+    const auto apart = apart_of.find(key);
+    if (apart != apart_of.end()) op.apart_ns = Summarize(warmed(apart->second)).Additive();
   }
 }
 

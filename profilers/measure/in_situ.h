@@ -22,6 +22,7 @@
 #include "framework/cost/cost_table.h"
 #include "framework/search/problem.h"
 #include "profilers/executor/executor.h"
+#include "profilers/measure/traced_steps.h"
 #include "profilers/statistics/link_fit.h"
 
 namespace emplace {
@@ -45,8 +46,8 @@ class InSituTimings {
   InSituTimings WithoutColdReads() const;
   /// Timings per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
   /// know yet are added. They are those of warm reads: what cold ones cost by WriteColdReads(),
-  /// which is called, too, is taken off. Where devices have neighbours, also
-  /// OpMeasurement::apart_ns.
+  /// which is called, too, is taken off. Where devices have neighbours, also what these cost
+  /// (WriteStepInterference()), and OpMeasurement::apart_ns.
   void WriteOps(CostTable& table) const;
   /// DeviceKind::cold_read of each kind: how much longer ops take for a byte that arrived from
   /// another device. It is the weighted median over signatures that were seen with and without such
@@ -70,10 +71,8 @@ class InSituTimings {
 
  private:
   struct OpSamples {
-    OpMeasurement op;  ///< without timings
-    /// Timings by what the op read cold [B] -> [ns]; and without what neighbours cost
-    /// (ApartTimes()), empty where there are none
-    std::map<std::int64_t, std::vector<double>> timings, apart;
+    OpMeasurement op;                                     ///< without timings
+    std::map<std::int64_t, std::vector<double>> timings;  ///< by what it read cold [B] -> [ns]
   };
   struct ChannelSamples {
     std::set<std::pair<std::string, std::string>> ends;   ///< device names; "" for staging
@@ -93,6 +92,7 @@ class InSituTimings {
   std::map<std::pair<std::string, std::string>, OpSamples> ops_;  // (device kind, signature)
   std::map<std::string, ChannelSamples> copies_;                  // by channel name
   std::map<std::string, KindSamples> kinds_;                      // by kind name
+  TracedSteps steps_;                                             // where devices have neighbours
 };
 
 }  // namespace emplace

@@ -9,7 +9,8 @@
 // and these beside it. Its sensitivity and its pressure are those whose products with the others'
 // figures are nearest to the excesses measured. That such products tell what any two ops do to one
 // another is a model (of rank 1), and an approximation: the table has the measured and the modelled
-// factors of the heaviest ops beside one another.
+// factors of the heaviest ops beside one another. Whole steps tell more, and take the place of these
+// figures as soon as there are some (step_interference.h).
 
 #include <string>
 

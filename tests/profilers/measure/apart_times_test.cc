@@ -2,62 +2,49 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/problems.h"
-
 namespace {
 
 using namespace emplace;
-using namespace emplace::testing;
 
-// Op a on d0 from 0 to 100; on d1 op b from 20 to 60 and op c from 60 to 120; d0 makes a copy from
-// 100 to 130.
-struct ApartFixture {
-  ProblemBuilder builder;
-  ExecutionPlan plan;
-  StepRecord trace{130, {0, 20, 60, 100}, {100, 60, 120, 130}};
-  const std::vector<DeviceIndex> place{0, 1, 1};
+// On d0 op a from 0 to 100, then a copy from 100 to 130; on d1 op b from 20 to 60 and op c from 60
+// to 120.
+TracedSteps Steps(bool are_neighbors) {
+  TracedPlacement traced;
+  traced.subjects = {{"k", "matmul", "a", 0},
+                     {"k", "matmul", "b", 0},
+                     {"k", "update", "c", 7},
+                     {"k", "transfer", "", 8}};
+  traced.neighbors = {are_neighbors ? 2u : 0u, are_neighbors ? 1u : 0u};
+  traced.steps = {{{{0, 0, 100}, {3, 100, 130}}, {{1, 20, 60}, {2, 60, 120}}}};
+  return {std::make_shared<const TracedPlacement>(std::move(traced))};
+}
 
-  ApartFixture() {
-    builder.Device("d0");
-    builder.Device("d1");
-    const int k = builder.Channel("out", 0, kGigabytePerSecond);
-    builder.channel(k).occupies = Occupies::kSource;
-    builder.Route(0, 1, {k});
-    builder.AllToAll(0, kGigabytePerSecond);
-    for (const char* name : {"a", "b", "c"}) builder.Op(name, {1}, {}, 8);
-    builder.op(2).inputs = {0};
-    plan.num_devices = 2;
-    plan.num_channels = 2;
-    plan.commands = {{.stream = 0, .op = 0},
-                     {.stream = 1, .op = 1},
-                     {.stream = 1, .op = 2},
-                     {.type = PlanCommand::Type::kCopy,
-                      .stream = 2,
-                      .op = 0,
-                      .tensor = 0,
-                      .bytes = 8,
-                      .source = {0, 0},
-                      .destinations = {{1, 0}}}};
-  }
-  std::vector<double> Times() { return ApartTimes(*builder.Build(), place, plan, trace); }
-};
+CostTable Figures() {
+  CostTable table;
+  KindCosts costs{.kind = {.name = "k"}};
+  costs.kind.interference["matmul"] = {0, 1024};
+  costs.kind.interference["update"] = {1024, 3072};
+  costs.kind.interference["transfer"] = {1024, 1024};
+  costs.ops.push_back({.signature = "a", .interference = Interference{1024, 0}});
+  table.kinds.push_back(std::move(costs));
+  return table;
+}
 
 TEST_CASE("without neighbours everything took as long as it took") {
-  ApartFixture f;
-  f.builder.Interfere(0, {{1024, 1024}, {1024, 1024}});
-  CHECK(f.Times() == std::vector<double>{100, 40, 60, 30});
+  const auto times = ApartTimes(Steps(false), Figures());
+  REQUIRE(times.size() == 3);
+  CHECK(times.at({"k", "a"}) == ApartTimesOfOp{{0, {100}}});
+  CHECK(times.at({"k", "b"}) == ApartTimesOfOp{{0, {40}}});
+  CHECK(times.at({"k", "c"}) == ApartTimesOfOp{{7, {60}}});
 }
 
 TEST_CASE("beside neighbours less was done than the time says") {
-  ApartFixture f;
-  f.builder.Share(0, 1);
-  f.builder.Interfere(0, {{1024, 0}, {}});  // suffers, and presses nobody
-  f.builder.Interfere(1, {{}, {0, 1024}});
-  f.builder.Interfere(2, {{}, {1024, 3072}});
-  f.builder.kind(0).interference["transfer"] = {0, 1024};
-  // a: 20 alone, 40 at 1/2 beside b, 40 at 1/4 beside c. c: 40 beside a, which presses nobody, and
-  // 20 at 1/2 beside the copy. The copy has no sensitivity.
-  CHECK(f.Times() == std::vector<double>{20 + 20 + 10, 40, 40 + 10, 30});
+  const auto times = ApartTimes(Steps(true), Figures());
+  // a: 20 alone, 40 at 1/2 beside b, 40 at 1/4 beside c. b suffers nothing. c: 40 beside a, whose
+  // own figures press nobody, and 20 at 1/2 beside the copy.
+  CHECK(times.at({"k", "a"}) == ApartTimesOfOp{{0, {20 + 20 + 10}}});
+  CHECK(times.at({"k", "b"}) == ApartTimesOfOp{{0, {40}}});
+  CHECK(times.at({"k", "c"}) == ApartTimesOfOp{{7, {40 + 10}}});
 }
 
 }  // namespace
