@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "agents/registry.h"
 #include "experiments/menu.h"
 #include "experiments/run/search_run.h"
+#include "framework/base/random.h"
 #include "framework/config/config_node.h"
 #include "profilers/measure/draw_placements.h"
 #include "simulator/simulator.h"
@@ -13,6 +16,7 @@ namespace emplace {
 namespace {
 
 const SimulatorOptions kAsExecuted{.semantics = Semantics::kStream};
+constexpr int kBusyTries = 5000;
 
 int CountGpus(const Cluster& cluster) {
   int count = 0;
@@ -50,6 +54,31 @@ class Collector {
     }
   }
 
+  // Neighbours of those that are there, until half of what is wanted is busy.
+  void AddBusy() {
+    Rng rng(options_.seed);
+    std::vector<Placement> busy;
+    for (const Candidate& candidate : candidates_) {
+      if (IsBusy(candidate.placement)) busy.push_back(candidate.placement);
+    }
+    const auto enough = static_cast<size_t>(options_.count / 2);
+    const int num_groups = problem_->num_groups(), num_devices = problem_->num_devices();
+    for (int tries = 0; tries < kBusyTries && !busy.empty() && busy.size() < enough; ++tries) {
+      Placement placement = busy[UniformInt(rng, static_cast<int>(busy.size()))];
+      for (int moves = 1 + UniformInt(rng, 1 + num_groups / 20); moves > 0; --moves) {
+        const int group = UniformInt(rng, num_groups), device = UniformInt(rng, num_devices);
+        if (problem_->allowed(group, device)) {
+          placement.device[group] = static_cast<DeviceIndex>(device);
+        }
+      }
+      const size_t before = candidates_.size();
+      if (IsBusy(placement)) Add(fmt::format("busy {}", num_busy_), placement);
+      if (candidates_.size() == before) continue;
+      ++num_busy_;
+      busy.push_back(std::move(placement));
+    }
+  }
+
   std::vector<Candidate> Take() { return std::move(candidates_); }
 
  private:
@@ -57,10 +86,18 @@ class Collector {
     return std::find(list.begin(), list.end(), placement) != list.end();
   }
 
+  bool IsBusy(const Placement& placement) {
+    const Outcome outcome = simulator_->Evaluate(placement);
+    return std::ranges::all_of(outcome.devices, [&](const DeviceOutcome& device) {
+      return static_cast<double>(device.busy) > kBusyStepShare * static_cast<double>(outcome.step_time);
+    });
+  }
+
   const std::shared_ptr<const Problem>& problem_;
   const TestPlacementOptions& options_;
   const std::unique_ptr<Evaluator> simulator_;
   std::vector<Candidate> candidates_;
+  int num_busy_ = 0;
 };
 
 }  // namespace
@@ -85,6 +122,7 @@ std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& prob
     const auto path = ResolveMenu(ExpertRulesMenu(), graph, "validate");
     collector.AddAgent("expert", whole, "{rules: " + QuoteYaml(path.string()) + "}");
   }
+  collector.AddBusy();
   // More than are missing, because known placements may be drawn again and are left out.
   const int drawn = options.count + static_cast<int>(options.known.size());
   for (const LabelledPlacement& placement : DrawPlacements(*problem, drawn, options.seed)) {

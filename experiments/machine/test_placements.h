@@ -24,9 +24,14 @@ struct TestPlacementOptions {
 
 /// Placements of all qualities, all different and all within the devices' memory as simulated: the
 /// best that simulated annealing and hill climbing find in stream semantics, what the constructive
-/// agents make (the expert only if there are rules for a graph of this name), and random ones
-/// (DrawPlacements()) for the rest. An agent that cannot place this problem is left out.
-/// @return up to `count` of them, fewer where a small problem has no more
+/// agents make (the expert only if there are rules for a graph of this name), busy ones, and random
+/// ones (DrawPlacements()) for the rest. Busy ones are near one of the others and keep every device
+/// busy for more than kBusyStepShare of the step, as simulated: they tell what devices cost one
+/// another. Up to half of all placements do so, if the graph has such. An agent that cannot place
+/// this problem is left out.
+/// @return up to `count` of them, fewer where a small problem has no more; labelled by agent, or by
+///   family and number ("busy 3", "random 2")
+inline constexpr double kBusyStepShare = 0.6;
 std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& problem,
                                       const TestPlacementOptions& options);
 

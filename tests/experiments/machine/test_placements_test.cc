@@ -59,6 +59,18 @@ TEST_CASE("searches and constructions come first, drawn ones fill up to the coun
   CHECK(candidates.back().label.find(' ') != std::string::npos);  // "random 3"
   CHECK(TestPlacements(problem, {.count = 3, .search_seconds = 0.05}).size() == 3);
 
+  // Many placements of this graph keep both devices busy: half of the candidates do.
+  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
+  const auto is_busy = [&](const Candidate& candidate) {
+    const Outcome outcome = simulator->Evaluate(candidate.placement);
+    return outcome.devices[0].busy > kBusyStepShare * outcome.step_time &&
+           outcome.devices[1].busy > kBusyStepShare * outcome.step_time;
+  };
+  CHECK(std::ranges::count_if(candidates, is_busy) >= 10);
+  for (const Candidate& candidate : candidates) {
+    if (candidate.label.starts_with("busy ")) CHECK(is_busy(candidate));
+  }
+
   TestPlacementOptions stopped = options;
   stopped.stop = [] { return true; };
   for (const Candidate& candidate : TestPlacements(problem, stopped)) {
