@@ -18,6 +18,7 @@
 #include "experiments/sweep/sweep_folder.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"
+#include "framework/base/file_lock.h"
 #include "framework/base/json.h"
 #include "framework/base/progress.h"
 
@@ -95,6 +96,7 @@ void RequireFilesOfOne(const CertifyOptions& options,
 // Puts the bound into every file of the problem that has a lesser one.
 void WriteToFiles(const CertifiedProblem& problem) {
   for (const fs::path& path : problem.files) {
+    const FileLock lock(path, PrintWarning);
     LowerBound bound;
     std::optional<Nanos> best;
     {

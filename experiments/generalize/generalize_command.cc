@@ -18,6 +18,7 @@
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/base/file_lock.h"
 #include "framework/base/parallel.h"
 #include "framework/base/progress.h"
 
@@ -261,6 +262,7 @@ int Generalize(const ConfigOptions& options) {
       ResolveMenu(menu, options.config, "generalize"), options.settings, AllAgents());
   const GeneralizePlan& plan = experiment.plan;
   experiment.output = OutputPath(plan, options);
+  const FileLock lock(experiment.output, PrintWarning);
   experiment.quiet = options.quiet;
   experiment.jobs = options.jobs >= 0 ? options.jobs : plan.config.jobs;
   if (experiment.jobs == 0) experiment.jobs = NumCores();

@@ -13,6 +13,7 @@
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/base/file_lock.h"
 #include "framework/cluster/cluster_io.h"
 #include "profilers/measure/calibrate.h"
 
@@ -44,17 +45,6 @@ std::string ClusterName(const fs::path& path) {
   fs::path name = WithoutExtensions(path).filename();
   if (name.extension() == ".cluster") name.replace_extension();
   return name.string();
-}
-
-// Found out now rather than after minutes of measuring.
-void RequireWritable(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    throw RunError(fmt::format("{}: cannot be written: it is a folder", path.string()));
-  }
-  const fs::path probe = path.string() + ".probe";
-  WriteFileAtomically(probe, "");
-  fs::remove(probe, ignored);
 }
 
 // The profile to go on with. A file that is there is replaced only if it is a complete profile;
@@ -97,12 +87,12 @@ int Profile(const ProfileCommandOptions& options) {
   for (const std::string& graph : options.graphs) {
     graphs.push_back(LoadGraph(ResolveMenu(GraphMenu(), graph, "--graph")));
   }
+  const FileLock lock(options.output, PrintWarning);
   const CostTable earlier = EarlierProfile(options);
   const Machine machine = OpenDevices(options.devices,
                                       options.resume ? &earlier : nullptr,
                                       nullptr,
                                       options.devices.empty() ? "profile" : "--devices");
-  RequireWritable(options.output);
   RequireWritable(cluster_path);
   ProfileOptions profile = options.profile;
   profile.cold = options.cold;

@@ -11,6 +11,8 @@
 #include "experiments/output.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"
+#include "framework/base/file.h"
+#include "framework/base/file_lock.h"
 
 namespace emplace {
 namespace {
@@ -54,7 +56,7 @@ int VerifyRun(const VerifyOptions& options) {
     }
   }
   run.found.resize(std::min<size_t>(run.found.size(), options.top));
-  ResultsFile file(options.results, ResultsMode::kExtend);  // fails now if it cannot be written
+  RequireWritable(options.results);
 
   StopRequest::CatchSignals();
   VerificationOptions how{.rounds = options.rounds, .mode = ChooseMode(machine, options.eager)};
@@ -65,6 +67,8 @@ int VerifyRun(const VerifyOptions& options) {
   verification.interval =
       FindInterval(run.costs.get(), run.graph->name(), SemanticsAsExecuted(problem->cluster()));
   const VerificationSummary summary = Summarize(verification);
+  const FileLock lock(options.results, PrintWarning);
+  ResultsFile file(options.results, ResultsMode::kExtend);  // as it is now
   WriteVerification(file, "/verification", verification, summary, {}, CollectProvenance());
   file.Commit();
   if (options.json) {

@@ -16,6 +16,8 @@
 #include "experiments/stop_request.h"
 #include "experiments/stress/stress_results.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/file_lock.h"
 #include "framework/base/progress.h"
 
 namespace emplace {
@@ -115,7 +117,7 @@ int StressRun(const StressCommandOptions& options) {
   RequireSameBounds(options.results, *problem);
   const std::vector<Candidate> candidates =
       BestOfAgents(run, options.results, options.top > 0 ? options.top : kDefaultTop);
-  ResultsFile(options.results, ResultsMode::kExtend);  // fails now if it cannot be written
+  RequireWritable(options.results);
 
   StopRequest::CatchSignals();
   StressOptions how = options.stress;
@@ -127,6 +129,7 @@ int StressRun(const StressCommandOptions& options) {
     how.progress = progress.callback();
     result = Stress(problem, HowSimulated(run, *problem), candidates, how);
   }
+  const FileLock lock(options.results, PrintWarning);
   ResultsFile file(options.results, ResultsMode::kExtend);
   WriteStress(file, result, how, CollectProvenance());
   file.Commit();

@@ -14,6 +14,7 @@
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/base/file_lock.h"
 #include "framework/base/parallel.h"
 #include "framework/base/progress.h"
 
@@ -142,6 +143,7 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs) {
 }
 
 void ExecuteRun(Run& run, const RunChoices& choices) {
+  const FileLock lock(choices.output, PrintWarning);
   const bool resumed = Resume(run, choices);
   ResultsFile file(choices.output, resumed ? ResultsMode::kExtend : ResultsMode::kCreate);
   if (resumed) {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -174,32 +177,102 @@ void WriteThrough(const std::string& name, std::string_view content) {
   }
 }
 
+std::filesystem::path FolderOf(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+// ".NAME.PID.NUMBER.tmp" for a target NAME?
+bool IsTemporaryOf(const std::filesystem::path& target, std::string_view name) {
+  const std::string begin = "." + target.filename().string() + ".";
+  constexpr std::string_view kEnd = ".tmp";
+  if (!name.starts_with(begin) || !name.ends_with(kEnd)) return false;
+  if (name.size() < begin.size() + kEnd.size()) return false;
+  name = name.substr(begin.size(), name.size() - begin.size() - kEnd.size());
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  return std::count(name.begin(), name.end(), '.') == 1 &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return c == '.' || is_digit(c); });
+}
+
+// Removes what killed processes have left of writing `target`. A living one holds the lock of its
+// temporary; where a file system has no locks, all stay.
+void RemoveLeftovers(const std::filesystem::path& target) {
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(FolderOf(target), ignored), end;
+  for (; entry != end; entry.increment(ignored)) {
+    const std::filesystem::path& path = entry->path();
+    if (!IsTemporaryOf(target, path.filename().string())) continue;
+    const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+  }
+}
+
+// An empty file next to the target, locked as long as this lives.
+class Temporary {
+ public:
+  explicit Temporary(const std::filesystem::path& target) : file_(Make(target, path_)) {}
+  ~Temporary() {
+    if (!placed_) unlink(path_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  int fd() const { return file_.get(); }
+  /// Gives it the target's name. False with errno set.
+  bool Place(const std::filesystem::path& target) {
+    return placed_ = rename(path_.c_str(), target.c_str()) == 0;
+  }
+
+ private:
+  static int Make(const std::filesystem::path& target, std::filesystem::path& path) {
+    static std::atomic<unsigned> counter = 0;
+    const std::filesystem::path folder = FolderOf(target);
+    while (true) {  // not mkstemp, which ignores the umask
+      path = folder / fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), counter++);
+      const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd < 0 && errno == EEXIST) continue;
+      if (fd < 0) {
+        throw RunError(fmt::format(
+            "{}: cannot be written: folder {}: {}", target.string(), folder.string(), Reason()));
+      }
+      // Before it was locked another process may have taken it for a leftover.
+      const bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+      struct stat status {};
+      if (!taken && stat(path.c_str(), &status) == 0) return fd;
+      close(fd);
+    }
+  }
+
+  std::filesystem::path path_;
+  Descriptor file_;
+  bool placed_ = false;
+};
+
 void Replace(const std::filesystem::path& target, std::string_view content) {
-  static std::atomic<unsigned> counter = 0;
-  const std::filesystem::path folder =
-      target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  std::filesystem::path temporary;
-  int fd = -1;
-  do {  // not mkstemp, which ignores the umask
-    temporary =
-        folder / fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), counter++);
-    fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EEXIST);
-  Descriptor file(fd);
-  if (fd < 0) {
-    throw RunError(fmt::format(
-        "{}: cannot be written: folder {}: {}", target.string(), folder.string(), Reason()));
-  }
+  RemoveLeftovers(target);
+  Temporary temporary(target);
   struct stat old {};
-  if (stat(target.c_str(), &old) == 0) fchmod(fd, old.st_mode & 07777);
-  if (!WriteAll(fd, content) || fsync(fd) != 0 || !file.Close() ||
-      rename(temporary.c_str(), target.c_str()) != 0) {
-    const std::string reason = Reason();
-    unlink(temporary.c_str());
-    throw RunError(fmt::format("{}: cannot be written: {}", target.string(), reason));
+  if (stat(target.c_str(), &old) == 0) fchmod(temporary.fd(), old.st_mode & 07777);
+  if (!WriteAll(temporary.fd(), content) || fsync(temporary.fd()) != 0 ||
+      !temporary.Place(target)) {
+    throw RunError(fmt::format("{}: cannot be written: {}", target.string(), Reason()));
   }
-  const Descriptor parent(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor parent(open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent.get() >= 0) fsync(parent.get());  // the new name survives a power cut, too
+}
+
+// What a path stands for. A link stays a link: what it points at is replaced. Nothing for a device
+// or pipe, which cannot be replaced.
+// @throws RunError for a folder
+std::optional<std::filesystem::path> Replaceable(const std::filesystem::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return path;
+  if (S_ISDIR(status.st_mode)) {
+    throw RunError(path.string() + ": cannot be written: is a folder");
+  }
+  if (!S_ISREG(status.st_mode)) return std::nullopt;
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target;
 }
 
 }  // namespace
@@ -215,16 +288,15 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
     packed = Compress(content);
     content = packed;
   }
-  struct stat status {};
-  const bool exists = stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
-    throw RunError(path.string() + ": cannot be written: is a folder");
-  }
-  if (exists && !S_ISREG(status.st_mode)) return WriteThrough(path.string(), content);
-  // A link stays a link: what it points at is replaced.
-  std::error_code error;
-  const auto target = exists ? std::filesystem::canonical(path, error) : path;
-  Replace(error ? path : target, content);
+  if (const auto target = Replaceable(path)) return Replace(*target, content);
+  WriteThrough(path.string(), content);
+}
+
+void RequireWritable(const std::filesystem::path& path) {
+  const auto target = Replaceable(path);
+  if (!target) return;
+  RemoveLeftovers(*target);
+  const Temporary probe(*target);
 }
 
 }  // namespace emplace

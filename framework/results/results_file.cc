@@ -1,16 +1,12 @@
 #include "framework/results/results_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "framework/base/error.h"
 #include "framework/base/file.h"
@@ -142,21 +138,7 @@ ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
     : path_(std::move(path)), impl_(std::make_unique<Impl>()) {
   impl_->name = path_.string();
   if (mode == ResultsMode::kExtend) ResultsReader{path_};  // refuses what is no results file
-  std::error_code ignored;
-  if (path_.filename().empty() || std::filesystem::is_directory(path_, ignored)) {
-    throw RunError(fmt::format("{}: cannot write results: it is a folder", impl_->name));
-  }
-  // The folder is writable if a file can be made there; it goes away at once.
-  constexpr std::string_view kSuffix = ".tmp";  // --resume of a sweep removes what a kill leaves
-  std::string probe =
-      (path_.parent_path() / fmt::format(".{}.XXXXXX{}", path_.filename().string(), kSuffix))
-          .string();
-  const int descriptor = mkstemps(probe.data(), kSuffix.size());
-  if (descriptor < 0) {
-    throw RunError(fmt::format("{}: cannot write results: {}", impl_->name, std::strerror(errno)));
-  }
-  close(descriptor);
-  unlink(probe.c_str());
+  RequireWritable(path_);
 
   internal::ResultsImage image;
   if (mode == ResultsMode::kExtend) image = internal::ReadResultsImage(path_);

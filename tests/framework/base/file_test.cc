@@ -5,10 +5,15 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
@@ -199,6 +204,61 @@ TEST_CASE("a new file gets the mode that the umask leaves") {
   WriteFileAtomically(dir / "out.txt", "x");
   umask(old);
   CHECK(std::filesystem::status(dir / "out.txt").permissions() == std::filesystem::perms(0640));
+}
+
+TEST_CASE("what killed writers have left goes with the next write, what living ones hold stays") {
+  const TempDir dir;
+  WriteRaw(dir / ".out.txt.1234567.0.tmp", "killed");
+  WriteRaw(dir / ".out.txt.1234567.1.tmp", "alive");
+  const int held = open((dir / ".out.txt.1234567.1.tmp").c_str(), O_RDWR);
+  REQUIRE(flock(held, LOCK_EX) == 0);
+  // Not temporaries of out.txt: of another file, and files of the user's.
+  for (const char* other : {".out.txt.json.7.0.tmp",
+                            ".out.txt.7.tmp",
+                            ".out.txt.7.0.tmp.old",
+                            ".out.txt.a.0.tmp",
+                            "out.txt.7.0.tmp",
+                            ".out.txt..tmp"}) {
+    WriteRaw(dir / other, "other");
+  }
+  WriteFileAtomically(dir / "out.txt", "x");
+  CHECK(!std::filesystem::exists(dir / ".out.txt.1234567.0.tmp"));
+  CHECK(ReadRaw(dir / ".out.txt.1234567.1.tmp") == "alive");
+  CHECK(NumEntries(dir.path()) == 8);  // out.txt, the held one, six others
+  close(held);
+  RequireWritable(dir / "out.txt");
+  CHECK(!std::filesystem::exists(dir / ".out.txt.1234567.1.tmp"));
+  CHECK(ReadRaw(dir / "out.txt") == "x");
+}
+
+TEST_CASE("writers of one file at the same time leave one of their contents, whole") {
+  const TempDir dir;
+  const auto content = [](int writer) {
+    return std::string(200'000, static_cast<char>('a' + writer));
+  };
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < 25; ++i) WriteFileAtomically(dir / "out.txt", content(writer));
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string found = ReadRaw(dir / "out.txt");
+  CHECK(found == content(found.at(0) - 'a'));
+  CHECK(NumEntries(dir.path()) == 1);
+}
+
+TEST_CASE("whether a file can be written is found out without touching it") {
+  const TempDir dir;
+  RequireWritable(dir / "new.txt");
+  CHECK(NumEntries(dir.path()) == 0);
+  const auto message = [](const std::filesystem::path& path) {
+    return MessageOf<RunError>([&] { RequireWritable(path); });
+  };
+  CHECK(message(dir.path()) == dir.path().string() + ": cannot be written: is a folder");
+  CHECK(message(dir / "none/x") == (dir / "none/x").string() + ": cannot be written: folder " +
+                                       (dir / "none").string() + ": No such file or directory");
+  RequireWritable("/dev/null");
 }
 
 TEST_CASE("a device is written to, not replaced") {
