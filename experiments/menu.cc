@@ -39,6 +39,9 @@ fs::path ConfigsFolder() {
   }
   if (!PackagedConfigs().empty()) return PackagedConfigs();
   std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const fs::path installed = program.parent_path().parent_path() / "share/emplace/configs";
+  if (fs::is_directory(installed, ignored)) return installed;
   return fs::is_directory(EMPLACE_CONFIGS_DIR, ignored) ? EMPLACE_CONFIGS_DIR : "configs";
 }
 

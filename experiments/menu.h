@@ -11,10 +11,11 @@
 
 namespace emplace {
 
-/// The folder of the menus: $EMPLACE_CONFIGS if that is set, else configs/ of the source tree that
-/// this program was built from, else ./configs.
+/// The folder of the menus: $EMPLACE_CONFIGS if that is set, else ../share/emplace/configs from the
+/// folder of an installed program, else configs/ of the source tree that this program was built
+/// from, else ./configs.
 std::filesystem::path ConfigsFolder();
-/// From now on this folder takes the place of that of the source tree: for a package that brings
+/// From now on this folder takes the place of all but $EMPLACE_CONFIGS: for a package that brings
 /// the menus along.
 void SetConfigsFolder(const std::filesystem::path& folder);
 

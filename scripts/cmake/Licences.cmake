@@ -1,18 +1,19 @@
-# Run by the installation of the bundle (Portable.cmake), after the libraries are in place. Gathers in licences/:
-#   PACKAGE.copyright   the Debian copyright file of every package that a library in lib/ comes from, and of what
+# Run by installations (Portable.cmake, Release.cmake), after the libraries are in place. Gathers, from what lies in
+# library_folder, in licence_folder, both below the prefix:
+#   PACKAGE.copyright   the Debian copyright file of every package that a library there comes from, and of what
 #                       scripts/lib/third_party_notices.md names under "Libraries": headers leave no library
 #   common/             the licences under /usr/share/common-licenses that these refer to
 # Fails where a library belongs to no package or a package has no such file.
 set(bundle $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
-set(licences ${bundle}/licences)
+set(licences ${bundle}/${licence_folder})
 get_filename_component(scripts ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 
 file(MAKE_DIRECTORY ${licences}/common)
 set(texts "")
-file(GLOB libraries RELATIVE ${bundle}/lib ${bundle}/lib/*.so*)
+file(GLOB libraries RELATIVE ${bundle}/${library_folder} ${bundle}/${library_folder}/*.so*)
 list(FILTER libraries EXCLUDE REGEX "^libemplace")
 foreach(library ${libraries})
-  if(IS_SYMLINK ${bundle}/lib/${library})
+  if(IS_SYMLINK ${bundle}/${library_folder}/${library})
     continue()  # to one that is looked at
   endif()
   execute_process(COMMAND dpkg-query --search "*/${library}"

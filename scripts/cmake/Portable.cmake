@@ -36,8 +36,8 @@ foreach(target profilers_cuda_test ${portable_modules})
 endforeach()
 
 install(TARGETS ${portable_programs} ${portable_modules} RUNTIME_DEPENDENCY_SET portable_libraries
-  RUNTIME DESTINATION bin COMPONENT portable
-  LIBRARY DESTINATION lib COMPONENT portable)
+  RUNTIME DESTINATION bin COMPONENT portable EXCLUDE_FROM_ALL
+  LIBRARY DESTINATION lib COMPONENT portable EXCLUDE_FROM_ALL)
 # HDF5 is opened by its name, and so is not among what programs are linked to.
 get_target_property(hdf5_file emplace_framework EMPLACE_HDF5_FILE)
 get_target_property(hdf5_name emplace_framework EMPLACE_HDF5_NAME)
@@ -46,21 +46,23 @@ add_library(portable_hdf5 SHARED IMPORTED)
 set_target_properties(portable_hdf5 PROPERTIES
   IMPORTED_LOCATION ${PROJECT_BINARY_DIR}/portable_lib/${hdf5_name})
 install(IMPORTED_RUNTIME_ARTIFACTS portable_hdf5 RUNTIME_DEPENDENCY_SET portable_libraries
-  LIBRARY DESTINATION lib COMPONENT portable)
+  LIBRARY DESTINATION lib COMPONENT portable EXCLUDE_FROM_ALL)
 # glibc comes from the machine, because it belongs to its kernel and loader; CUDA's libraries too, because
 # they belong to its driver and are large.
+set(machine_libraries "^libcu(da|dart|blas|blasLt|dnn[a-z_]*|pti)\\.so" "^libnvidia-"
+  "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|BrokenLocale|mvec)\\.so")
 install(RUNTIME_DEPENDENCY_SET portable_libraries
-  PRE_EXCLUDE_REGEXES "^libcu(da|dart|blas|blasLt|dnn[a-z_]*|pti)\\.so" "^libnvidia-"
-    "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|BrokenLocale|mvec)\\.so"
-  DESTINATION lib COMPONENT portable)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION . COMPONENT portable)
-install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/gpu_checklist DESTINATION scripts COMPONENT portable)
+  PRE_EXCLUDE_REGEXES ${machine_libraries}
+  DESTINATION lib COMPONENT portable EXCLUDE_FROM_ALL)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION . COMPONENT portable EXCLUDE_FROM_ALL)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/gpu_checklist DESTINATION scripts COMPONENT portable EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE
     ${PROJECT_SOURCE_DIR}/scripts/lib/third_party_notices.md
-  DESTINATION . COMPONENT portable)
+  DESTINATION . COMPONENT portable EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/experiments/report/page/d3_licence.txt
-  DESTINATION licences COMPONENT portable)
-install(SCRIPT ${PROJECT_SOURCE_DIR}/scripts/cmake/PortableLicences.cmake COMPONENT portable)
+  DESTINATION licences COMPONENT portable EXCLUDE_FROM_ALL)
+install(CODE "set(library_folder lib)\nset(licence_folder licences)" COMPONENT portable EXCLUDE_FROM_ALL)
+install(SCRIPT ${PROJECT_SOURCE_DIR}/scripts/cmake/Licences.cmake COMPONENT portable EXCLUDE_FROM_ALL)
 
 set(portable_folder ${PROJECT_BINARY_DIR}/emplace-portable)
 add_custom_target(portable

@@ -91,7 +91,7 @@ class ThirdPartyPage(unittest.TestCase):
 
     def test_bundles_carry_the_licences(self) -> None:
         rules = (ROOT / "scripts/cmake/Portable.cmake").read_text(encoding="utf-8")
-        for part in ("/LICENSE", "third_party_notices.md", "d3_licence.txt", "PortableLicences.cmake"):
+        for part in ("/LICENSE", "third_party_notices.md", "d3_licence.txt", "Licences.cmake"):
             self.assertIn(part, rules)
 
 

@@ -127,7 +127,8 @@ class Generalize(Job):
         (self.inputs / "g.yaml").write_text(
             f"families: [{self.inputs}/family.yaml]\n"
             "train: [{name: seq2seq, label: rnn, training_updates: 3, hidden: 8}]\n"
-            "test:\n  - {name: seq2seq, label: zero_shot, policy: rnn, updates: 0}\n  - {name: random, evaluations: 5}\n"
+            "test:\n  - {name: seq2seq, label: zero_shot, policy: rnn, updates: 0}\n"
+            "  - {name: random, evaluations: 5}\n"
             "seeds: 0:2\njobs: 1\n")
 
     def arguments(self, out: Path) -> list[str]:

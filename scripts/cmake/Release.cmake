@@ -1,0 +1,63 @@
+# Installing, and the archives of a release.
+#
+#   cmake --install build/release --prefix P
+#     P/bin/emplace
+#     P/lib                      the CUDA modules, if they were built
+#     P/share/emplace/configs    the menus, which an installed program finds from where it lies
+#     P/share/doc/emplace        README.md, CHANGELOG.md, LICENSE, third-party notices and licences
+#
+#   cpack (in the build folder)
+#     emplace-VERSION-Linux-x86_64.tar.gz   that and, in lib/, every shared library it needs but glibc's: runs where it
+#                                           is unpacked, on this glibc or a newer one
+#     emplace_VERSION_amd64.deb             that below /usr, depending on the distribution's packages: they are smaller
+#                                           to fetch, and their security updates come by themselves
+#
+# Neither archive has the CUDA modules, whose libraries no package of the distribution has: machines with GPUs take the
+# bundle of the target "portable". scripts/release makes both for any x86-64-v3 processor and tries them.
+
+install(TARGETS emplace RUNTIME_DEPENDENCY_SET release_libraries RUNTIME DESTINATION bin COMPONENT program)
+if(portable_modules)
+  install(TARGETS ${portable_modules} LIBRARY DESTINATION lib COMPONENT cuda)
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION share/emplace COMPONENT program)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
+    ${PROJECT_SOURCE_DIR}/scripts/lib/third_party_notices.md
+  DESTINATION share/doc/emplace COMPONENT program)
+install(FILES ${PROJECT_SOURCE_DIR}/experiments/report/page/d3_licence.txt
+  DESTINATION share/doc/emplace/licences COMPONENT program)
+
+install(IMPORTED_RUNTIME_ARTIFACTS portable_hdf5 RUNTIME_DEPENDENCY_SET release_libraries
+  LIBRARY DESTINATION lib COMPONENT libraries EXCLUDE_FROM_ALL)
+install(RUNTIME_DEPENDENCY_SET release_libraries
+  PRE_EXCLUDE_REGEXES ${machine_libraries}
+  DESTINATION lib COMPONENT libraries EXCLUDE_FROM_ALL)
+# After the libraries.
+install(CODE "set(library_folder lib)\nset(licence_folder share/doc/emplace/licences)"
+  COMPONENT licences EXCLUDE_FROM_ALL)
+install(SCRIPT ${PROJECT_SOURCE_DIR}/scripts/cmake/Licences.cmake COMPONENT licences EXCLUDE_FROM_ALL)
+
+# Archives are made of what was built for them, not of the tests as well.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+set(CPACK_GENERATOR "TGZ;DEB")
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/scripts/cmake/ReleaseArchive.cmake)
+set(CPACK_PACKAGE_NAME emplace)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_VENDOR "the emplace authors")
+set(CPACK_PACKAGE_CONTACT "the emplace authors")
+set(CPACK_PACKAGE_FILE_NAME emplace-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# dpkg-shlibdeps does not see what is opened by its name.
+execute_process(COMMAND dpkg-query --search ${hdf5_file}
+  OUTPUT_VARIABLE hdf5_package OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+string(REGEX REPLACE "[:,].*" "" hdf5_package "${hdf5_package}")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS ${hdf5_package})
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS graphviz)  # `dot` draws the graph of a report
+include(CPack)

@@ -1,0 +1,10 @@
+# Read by cpack, once for each kind of archive: what goes into it (Release.cmake).
+set(CPACK_COMPONENTS_ALL program licences)
+if(CPACK_GENERATOR STREQUAL "DEB")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  if(NOT CPACK_DEBIAN_PACKAGE_DEPENDS)
+    message(FATAL_ERROR "the package that HDF5's library comes from is not known (dpkg-query --search)")
+  endif()
+else()
+  set(CPACK_COMPONENTS_ALL program libraries licences)
+endif()
