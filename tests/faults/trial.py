@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jobs import Job
 
-LIMIT = 120  # a program that takes longer hangs [s]
+LIMIT = 600  # a program that takes longer hangs [s]
 KILLED = -signal.SIGKILL
 
 
