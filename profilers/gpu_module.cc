@@ -16,7 +16,7 @@ constexpr const char* kBuiltModule = nullptr;
 }  // namespace
 
 GpuModuleResult LoadGpuModule(std::span<const std::filesystem::path> places) {
-  const OpenedModule opened = OpenModule(places, kGpuModuleEntry, kSourceStamp);
+  const OpenedModule opened = OpenModule(places, "CUDA", kGpuModuleEntry, kSourceStamp);
   return {static_cast<const GpuModule*>(opened.module), opened.error};
 }
 

@@ -28,6 +28,7 @@ class CountedEvaluator final : public Evaluator {
     count_ += static_cast<std::int64_t>(neighbors.size());
   }
   std::int64_t remaining() const override { return inner_.remaining(); }
+  EvaluatorRanks ranks() const override { return inner_.ranks(); }
   /// Placements evaluated so far.
   std::int64_t count() const { return count_; }
 

@@ -49,6 +49,7 @@ class LevelEvaluator final : public Evaluator {
   using Evaluator::Evaluate;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   std::int64_t remaining() const override { return fine_.remaining(); }
+  EvaluatorRanks ranks() const override { return fine_.ranks(); }
 
  private:
   Evaluator& fine_;

@@ -8,7 +8,7 @@
 namespace emplace {
 
 BackgroundEvaluation::BackgroundEvaluation(Evaluator& evaluator)
-    : evaluator_(evaluator), thread_([this] { Run(); }) {
+    : evaluator_(evaluator), at_once_(evaluator.ranks().size > 1), thread_([this] { Run(); }) {
 }
 
 BackgroundEvaluation::~BackgroundEvaluation() {
@@ -46,7 +46,7 @@ void BackgroundEvaluation::Run() {
     std::vector<Placement> batch;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return complete_ || !waiting_.empty(); });
+      changed_.wait(lock, [this] { return complete_ || (!at_once_ && !waiting_.empty()); });
       if (waiting_.empty()) return;
       batch.swap(waiting_);
     }

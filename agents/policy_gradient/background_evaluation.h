@@ -8,7 +8,8 @@
 //
 // Outcomes and what a metered evaluator records are those of one batch with all placements: sizes
 // of batches never change a result. The evaluator belongs to the thread until Finish() or
-// destruction.
+// destruction. One that evaluates with other ranks is asked for all at once, in Finish(): they must
+// be asked for the same.
 
 #include <condition_variable>
 #include <exception>
@@ -38,6 +39,7 @@ class BackgroundEvaluation {
   void Stop(bool abandon);
 
   Evaluator& evaluator_;
+  const bool at_once_;  // in Finish()
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Placement> waiting_;

@@ -9,7 +9,7 @@
 
 #include "agents/genetic/genetic.h"
 #include "agents/hill_climb/hill_climb.h"
-#include "agents/improvement/counted_evaluator.h"
+#include "agents/improvement/turn.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/multilevel/multilevel.h"
 #include "agents/period_multilevel/period_multilevel.h"
@@ -108,28 +108,22 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
   const std::vector<std::size_t> turn = DrawTurn();
   double largest = 0;
   for (const std::size_t m : turn) largest = std::max(largest, members_[m].rate);
-  std::vector<std::int64_t> evaluations(turn.size());
-  std::vector<std::function<void(Evaluator&)>> searches;
+  std::vector<Turn> turns(turn.size());
+  std::vector<SearchAbreast> searches;
+  const auto makes_one_step = [this](std::size_t member) {
+    return is_period_ && member < static_cast<std::size_t>(num_multilevel_);
+  };
   for (std::size_t i = 0; i < turn.size(); ++i) {
     Member& member = members_[turn[i]];
     if (member.stale) member.agent->Adopt(best());
     const double share =
         member.tried && largest > 0 ? std::max(kLeastLength, member.rate / largest) : 1;
-    const bool one_step = is_period_ && turn[i] < static_cast<std::size_t>(num_multilevel_);
     const std::int64_t enough =
-        one_step ? 1 : static_cast<std::int64_t>(share * static_cast<double>(turn_));
-    searches.emplace_back([&, i, enough, one_step](Evaluator& own) {
-      CountedEvaluator counted(own);
-      const Score before = member.agent->best().score;
-      do {
-        member.agent->Step(counted);
-      } while (counted.count() < enough);
-      member.stale = member.agent->best().score >= before;
-      evaluations[i] = one_step ? turn_ : counted.count();
-    });
+        makes_one_step(turn[i]) ? 1 : static_cast<std::int64_t>(share * static_cast<double>(turn_));
+    searches.push_back(MakeTurn(*member.agent, enough, turns[i]));
   }
   if (is_large_) {
-    for (const auto& search : searches) search(evaluator);
+    for (const SearchAbreast& search : searches) search.run(evaluator);
   } else {
     evaluator.RunAbreast(searches);
   }
@@ -138,7 +132,9 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
   for (std::size_t i = 0; i < turn.size(); ++i) {
     Member& member = members_[turn[i]];
     const ScoredPlacement& found = member.agent->best();
-    const double rate = Gain(before, found.score) / static_cast<double>(evaluations[i]);
+    const std::int64_t evaluations = makes_one_step(turn[i]) ? turn_ : turns[i].evaluations;
+    const double rate = Gain(before, found.score) / static_cast<double>(evaluations);
+    member.stale = turns[i].stale;
     member.rate += kLearning * (rate - member.rate);
     member.tried = true;
     if (Note(found)) stale_turns_ = 0;

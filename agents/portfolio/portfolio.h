@@ -32,7 +32,7 @@
 // begins anew, with its own starts: it may find a better basin.
 //
 // Turns are counted in evaluations, not in seconds, and members share what they found at the end of
-// a turn only: the same seed gives the same search, whatever the threads.
+// a turn only: the same seed gives the same search, whatever the threads and ranks.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -60,7 +60,7 @@ struct PortfolioConfig {
     v.Field("turn", turn, "evaluations of a search until what was found is shared, at most");
     v.Field("abreast",
             abreast,
-            "searches at a time, half of them multilevel; threads change no result");
+            "searches at a time, half of them multilevel; threads and ranks change no result");
   }
 };
 

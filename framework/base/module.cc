@@ -20,6 +20,7 @@ std::string LinkerError() {
 }  // namespace
 
 OpenedModule OpenModule(std::span<const std::filesystem::path> places,
+                        const char* what,
                         const char* entry,
                         const char* stamp) {
   for (const std::filesystem::path& path : places) {
@@ -32,7 +33,7 @@ OpenedModule OpenModule(std::span<const std::filesystem::path> places,
     const auto function = reinterpret_cast<const void* (*)()>(dlsym(library, entry));
     if (function == nullptr) {
       return {nullptr,
-              fmt::format("{} is no CUDA module of emplace: {}", path.string(), LinkerError())};
+              fmt::format("{} is no {} module of emplace: {}", path.string(), what, LinkerError())};
     }
     const void* const module = function();
     const char* const its_stamp = *static_cast<const char* const*>(module);
@@ -48,8 +49,9 @@ OpenedModule OpenModule(std::span<const std::filesystem::path> places,
   }
   std::vector<std::string> names;
   for (const std::filesystem::path& path : places) names.push_back(path.string());
-  return {nullptr,
-          fmt::format("cannot load the CUDA module: there is no {}", fmt::join(names, ", no "))};
+  return {
+      nullptr,
+      fmt::format("cannot load the {} module: there is no {}", what, fmt::join(names, ", no "))};
 }
 
 std::vector<std::filesystem::path> ModulePlaces(const char* environment, const char* built) {

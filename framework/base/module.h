@@ -1,9 +1,9 @@
 #pragma once
 
 // Modules: shared objects of ours that a program opens when it first needs them, because what they
-// are linked to (CUDA) is large or absent on some machines. A module exports one function, which
-// gives a struct of functions. Both sides share C++ types, so a program opens only a module with
-// the source stamp of its own build.
+// are linked to (CUDA, MPI) is large or absent on some machines. A module exports one function,
+// which gives a struct of functions. Both sides share C++ types, so a program opens only a module
+// with the source stamp of its own build.
 
 #include <filesystem>
 #include <span>
@@ -20,10 +20,12 @@ struct OpenedModule {
 
 /// Opens the first of `places` that exists. If that one cannot be used, the answer says why, and no
 /// other is tried. A module stays open for the life of the process.
+/// @param what   it is for, in messages: "CUDA"
 /// @param entry  name of its function `const Struct*()`; the first field of the struct is the
 ///   stamp of its build, a const char*
 /// @param stamp  of this program
 OpenedModule OpenModule(std::span<const std::filesystem::path> places,
+                        const char* what,
                         const char* entry,
                         const char* stamp);
 

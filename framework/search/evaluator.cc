@@ -19,6 +19,19 @@ bool Better(const Outcome& a, const Outcome& b) {
   return a.step_time < b.step_time;
 }
 
+OutcomeColumns PartOfColumns(const OutcomeColumns& columns,
+                             std::size_t first,
+                             std::size_t count,
+                             std::size_t num_devices) {
+  const auto part = [&](auto column, std::size_t width) {
+    return column.empty() ? column : column.subspan(first * width, count * width);
+  };
+  return {part(columns.step_time, 1),
+          part(columns.deficit, 1),
+          part(columns.peak, num_devices),
+          part(columns.busy, num_devices)};
+}
+
 void WriteColumns(std::span<const Outcome> from, const OutcomeColumns& to, std::size_t first) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::size_t row = first + i, num_devices = from[i].devices.size();
@@ -47,7 +60,7 @@ std::vector<Evaluator*> Evaluator::Abreast(int /*count*/) {
   return {this};
 }
 
-void Evaluator::RunAbreast(std::span<const std::function<void(Evaluator&)>> searches) {
+void Evaluator::RunAbreast(std::span<const SearchAbreast> searches) {
   const int count = static_cast<int>(searches.size());
   if (count == 0) return;
   std::vector<Evaluator*> idle = Abreast(count);
@@ -61,7 +74,7 @@ void Evaluator::RunAbreast(std::span<const std::function<void(Evaluator&)>> sear
     const std::unique_ptr<Evaluator, decltype(give_back)> evaluator(idle.back(), give_back);
     idle.pop_back();
     lock.unlock();
-    searches[i](*evaluator);
+    searches[i].run(*evaluator);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <span>
 #include <vector>
 
@@ -66,6 +67,12 @@ struct OutcomeColumns {
   std::span<Nanos> busy;            ///< [n, num_devices] as DeviceOutcome::busy [ns]
 };
 
+/// `count` of the n outcomes, from `first`.
+OutcomeColumns PartOfColumns(const OutcomeColumns& columns,
+                             std::size_t first,
+                             std::size_t count,
+                             std::size_t num_devices);
+
 /// Writes outcomes as rows first, first + 1, ... of columns.
 void WriteColumns(std::span<const Outcome> from, const OutcomeColumns& to, std::size_t first = 0);
 
@@ -85,6 +92,23 @@ struct Neighbors {
   std::span<const Move> of(std::size_t i) const {
     return moves.subspan(begin[i], begin[i + 1] - begin[i]);
   }
+};
+
+class Evaluator;
+
+/// A search beside others, which touches nothing that another one does.
+struct SearchAbreast {
+  std::function<void(Evaluator&)> run;
+  /// Write and read all that `run` changes: for evaluators that run some of the searches elsewhere,
+  /// where everything was the same before. Both or neither; without them all are run here.
+  std::function<void(std::ostream&)> save = {};
+  std::function<void(std::istream&)> load = {};
+};
+
+/// The processes that evaluate together; each makes the whole search (distributed_evaluator.h).
+struct EvaluatorRanks {
+  int rank = 0;  ///< of this one. Rank 0 decides when the time is over
+  int size = 1;
 };
 
 class Evaluator {
@@ -122,11 +146,14 @@ class Evaluator {
   /// @return [1 .. count]; this one alone if there is no other
   virtual std::vector<Evaluator*> Abreast(int count);
 
-  /// Calls each of some searches once, with an evaluator of its own of this problem, as many at a
-  /// time as Abreast() has evaluators. The number of threads changes no result.
-  /// @param searches  none touches what another does
+  /// Runs each of some searches once, with an evaluator of its own of this problem, as many at a
+  /// time as Abreast() has evaluators. The number of threads and processes changes no result.
   /// @throws what the first of them throws
-  virtual void RunAbreast(std::span<const std::function<void(Evaluator&)>> searches);
+  virtual void RunAbreast(std::span<const SearchAbreast> searches);
+
+  /// More than one: outcomes are shared out. Whoever evaluates must then do so in batches that
+  /// depend on no clock and no thread.
+  virtual EvaluatorRanks ranks() const { return {}; }
 
   /// Evaluations still allowed by the budget; a batch beyond it is cut off by BudgetExhausted.
   virtual std::int64_t remaining() const { return INT64_MAX; }

@@ -1,11 +1,13 @@
 #include "framework/search/meter.h"
 
 #include <algorithm>
-#include <atomic>
+#include <istream>
+#include <ostream>
 #include <span>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/raw_stream.h"
 #include "framework/search/outcome_table.h"
 
 namespace emplace {
@@ -13,11 +15,6 @@ namespace {
 
 // Between two looks at `cancelled`.
 constexpr std::size_t kOps = std::size_t{1} << 20, kLeastPlacements = 64;
-
-template <class Number>
-std::span<Number> PartOf(std::span<Number> column, std::size_t first, std::size_t count) {
-  return column.empty() ? column : column.subspan(first, count);
-}
 
 }  // namespace
 
@@ -60,8 +57,12 @@ void MeteredEvaluator::SetBest(Best best) {
   best_ = std::move(best);
 }
 
+bool MeteredEvaluator::TimeIsOver() const {
+  return ranks().rank == 0 && (seconds() >= budget_.seconds || (cancelled_ && cancelled_()));
+}
+
 void MeteredEvaluator::RequireTime() const {
-  if (seconds() >= budget_.seconds || (cancelled_ && cancelled_())) throw BudgetExhausted();
+  if (TimeIsOver()) throw BudgetExhausted();
 }
 
 template <class EvaluatePart>
@@ -69,9 +70,11 @@ void MeteredEvaluator::InParts(std::size_t size, const EvaluatePart& evaluate) {
   RequireTime();
   const auto allowed = static_cast<std::size_t>(
       std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(size)));
-  const std::size_t part = std::max(kLeastPlacements, kOps / problem().num_ops());
+  // Whole blocks of the engines on every rank.
+  const std::size_t blocks = kOps / problem().num_ops() / kLeastPlacements;
+  const std::size_t part = std::max<std::size_t>(blocks, 1) * kLeastPlacements * ranks().size;
   for (std::size_t first = 0; first < allowed; first += part) {
-    if (first > 0 && cancelled_ && cancelled_()) throw BudgetExhausted();
+    if (first > 0 && cancelled_ && ranks().rank == 0 && cancelled_()) throw BudgetExhausted();
     evaluate(first, std::min(part, allowed - first));
   }
   if (allowed < size) throw BudgetExhausted();
@@ -86,11 +89,9 @@ void MeteredEvaluator::InParts(std::size_t size,
   InParts(size, [&](std::size_t first, std::size_t count) {
     if (outcomes.step_time.empty()) step_time_.resize(count);
     if (outcomes.deficit.empty()) deficit_.resize(count);
-    const OutcomeColumns part{
-        outcomes.step_time.empty() ? step_time_ : outcomes.step_time.subspan(first, count),
-        outcomes.deficit.empty() ? deficit_ : outcomes.deficit.subspan(first, count),
-        PartOf(outcomes.peak, first * num_devices, count * num_devices),
-        PartOf(outcomes.busy, first * num_devices, count * num_devices)};
+    OutcomeColumns part = PartOfColumns(outcomes, first, count, num_devices);
+    if (part.step_time.empty()) part.step_time = step_time_;
+    if (part.deficit.empty()) part.deficit = deficit_;
     evaluate(first, count, part);
     const double now = seconds();
     const auto index = static_cast<std::int64_t>(records_.size());
@@ -141,29 +142,56 @@ bool MeteredEvaluator::SetIssueOrder(std::span<const int> order) {
   return true;
 }
 
-void MeteredEvaluator::RunAbreast(std::span<const std::function<void(Evaluator&)>> searches) {
+void MeteredEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
   RequireTime();
   std::vector<std::optional<MeteredEvaluator>> parts(searches.size());
-  std::atomic<bool> ended = false;
-  std::vector<std::function<void(Evaluator&)>> metered;
+  std::vector<SearchAbreast> metered(searches.size());
   for (std::size_t i = 0; i < searches.size(); ++i) {
-    metered.emplace_back([&, i](Evaluator& evaluator) {
-      MeteredEvaluator& part =
-          parts[i].emplace(evaluator, Budget{.seconds = budget_.seconds}, cancelled_);
-      part.start_ = start_;
-      part.best_ = best_;
-      part.best_feasible_ = best_feasible_;
-      part.issue_order_ = issue_order_;
-      part.bests_.emplace();
+    const auto make_part = [this, &part = parts[i]](Evaluator& evaluator) -> MeteredEvaluator& {
+      part.emplace(evaluator, Budget{.seconds = budget_.seconds}, cancelled_);
+      part->start_ = start_;
+      part->best_ = best_;
+      part->best_feasible_ = best_feasible_;
+      part->issue_order_ = issue_order_;
+      part->bests_.emplace();
+      return *part;
+    };
+    metered[i].run = [make_part, &search = searches[i]](Evaluator& evaluator) {
+      MeteredEvaluator& part = make_part(evaluator);
       try {
-        searches[i](part);
+        search.run(part);
       } catch (const BudgetExhausted&) {
-        ended = true;
+        part.ended_ = true;
       }
-    });
+    };
+    if (!searches[i].save) continue;
+    metered[i].save = [&part = parts[i], &search = searches[i]](std::ostream& out) {
+      part->SavePart(out);
+      search.save(out);
+    };
+    metered[i].load = [this, make_part, &search = searches[i]](std::istream& in) {
+      make_part(inner_).LoadPart(in);
+      search.load(in);
+    };
   }
   inner_.RunAbreast(metered);
-  if (!Merge(parts) || ended) throw BudgetExhausted();
+  const bool complete = Merge(parts);
+  const auto ended = [](const std::optional<MeteredEvaluator>& part) { return part->ended_; };
+  if (!complete || std::ranges::any_of(parts, ended)) throw BudgetExhausted();
+}
+
+void MeteredEvaluator::SavePart(std::ostream& out) const {
+  WriteRaw(out, ended_);
+  WriteRawList(out, records_);
+  WriteRaw(out, bests_->size());
+  for (const Best& best : *bests_) WriteRawBest(out, best);
+}
+
+void MeteredEvaluator::LoadPart(std::istream& in) {
+  ended_ = ReadRaw<bool>(in);
+  records_ = ReadRawList<EvaluationRecord>(in);
+  bests_->resize(ReadRaw<std::size_t>(in));
+  for (Best& best : *bests_) best = ReadRawBest(in);
 }
 
 bool MeteredEvaluator::Merge(std::span<const std::optional<MeteredEvaluator>> parts) {
@@ -229,6 +257,32 @@ void MeteredEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
         }
         return placement;
       });
+}
+
+void WriteRawBest(std::ostream& out, const MeteredEvaluator::Best& best) {
+  WriteRawList(out, best.placement.device);
+  WriteRaw(out, best.outcome.step_time);
+  WriteRaw(out, best.outcome.feasible);
+  WriteRawList(out, best.outcome.devices);
+  WriteRawList(out, best.outcome.channels);
+  WriteRawList(out, best.outcome.start);
+  WriteRawList(out, best.outcome.finish);
+  WriteRaw(out, best.index);
+  WriteRawList(out, best.issue_order);
+}
+
+MeteredEvaluator::Best ReadRawBest(std::istream& in) {
+  MeteredEvaluator::Best best;
+  best.placement.device = ReadRawList<DeviceIndex>(in);
+  best.outcome.step_time = ReadRaw<Nanos>(in);
+  best.outcome.feasible = ReadRaw<bool>(in);
+  best.outcome.devices = ReadRawList<DeviceOutcome>(in);
+  best.outcome.channels = ReadRawList<ChannelOutcome>(in);
+  best.outcome.start = ReadRawList<Nanos>(in);
+  best.outcome.finish = ReadRawList<Nanos>(in);
+  best.index = ReadRaw<std::int64_t>(in);
+  best.issue_order = ReadRawList<int>(in);
+  return best;
 }
 
 }  // namespace emplace

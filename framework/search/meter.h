@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -61,9 +62,11 @@ class MeteredEvaluator final : public Evaluator {
   bool SetIssueOrder(std::span<const int> order) override;
   /// Counts and records what all of them evaluate: the first evaluation of each, then the second of
   /// each, and so on. They learn of the budget's seconds and of `cancelled` only (asked by several
-  /// threads at once): what is beyond the budget's evaluations is cut off afterwards.
+  /// threads at once, and by each rank's own clock): what is beyond the budget's evaluations is cut
+  /// off afterwards.
   /// @throws BudgetExhausted if one of them does or something is cut off, after the others' end
-  void RunAbreast(std::span<const std::function<void(Evaluator&)>> searches) override;
+  void RunAbreast(std::span<const SearchAbreast> searches) override;
+  EvaluatorRanks ranks() const override { return inner_.ranks(); }
   std::int64_t remaining() const override;
 
   /// The best placement so far.
@@ -100,8 +103,13 @@ class MeteredEvaluator final : public Evaluator {
                const PlacementAt& placement);
   void Record(double now, Nanos step_time, bool feasible);
   void SetBest(Best best);
-  /// @throws BudgetExhausted if the time is over or the search cancelled
+  /// Whether the time is over or the search cancelled; of several ranks only rank 0 knows.
+  bool TimeIsOver() const;
+  /// @throws BudgetExhausted if it is
   void RequireTime() const;
+  /// Write and read what a search abreast recorded.
+  void SavePart(std::ostream& out) const;
+  void LoadPart(std::istream& in);
   /// Takes over what searches abreast recorded, as far as the budget goes.
   /// @return whether that is all
   bool Merge(std::span<const std::optional<MeteredEvaluator>> parts);
@@ -115,9 +123,14 @@ class MeteredEvaluator final : public Evaluator {
   std::vector<int> issue_order_;  // as Best::issue_order, for what is evaluated at present
   Nanos best_feasible_ = kMaxNanos;
   std::optional<std::vector<Best>> bests_;  // all there were; of a search abreast only
+  bool ended_ = false;                      // by its budget; of a search abreast only
   // Columns of a part that the caller does not want.
   std::vector<Nanos> step_time_;
   std::vector<std::int64_t> deficit_;
 };
+
+/// Write and read a best placement, for another process of this run (framework/base/raw_stream.h).
+void WriteRawBest(std::ostream& out, const MeteredEvaluator::Best& best);
+MeteredEvaluator::Best ReadRawBest(std::istream& in);
 
 }  // namespace emplace

@@ -16,6 +16,7 @@ const OpenedModule& ThisSimulatorGpuModule() {
       kBuiltGpuModule == nullptr
           ? OpenedModule{nullptr, "built without CUDA"}
           : OpenModule(ModulePlaces("EMPLACE_SIMULATOR_CUDA_MODULE", kBuiltGpuModule),
+                       "CUDA",
                        kSimulatorGpuModuleEntry,
                        kSimulatorStamp);
   return result;

@@ -29,6 +29,7 @@ class RecordingEvaluator final : public Evaluator {
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   bool SetIssueOrder(std::span<const int> order) override { return inner_.SetIssueOrder(order); }
   std::int64_t remaining() const override { return inner_.remaining(); }
+  EvaluatorRanks ranks() const override { return inner_.ranks(); }
   const std::vector<Placement>& placements() const { return placements_; }
 
  private:

@@ -13,10 +13,10 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST_CASE("a module that is nowhere") {
-  CHECK(OpenModule({}, "Entry", "stamp").module == nullptr);
+  CHECK(OpenModule({}, "CUDA", "Entry", "stamp").module == nullptr);
   const std::vector<fs::path> places{"/nowhere/a.so", "/nowhere/b.so"};
-  CHECK(OpenModule(places, "Entry", "stamp").error ==
-        "cannot load the CUDA module: there is no /nowhere/a.so, no /nowhere/b.so");
+  CHECK(OpenModule(places, "MPI", "Entry", "stamp").error ==
+        "cannot load the MPI module: there is no /nowhere/a.so, no /nowhere/b.so");
 }
 
 TEST_CASE("places of a module") {

@@ -99,8 +99,8 @@ std::function<void(Evaluator&)> Evaluating(std::vector<Placement> placements) {
 
 TEST_CASE("what searches abreast evaluate is counted in turns, whatever the threads") {
   // Times 3, 0 (does not fit), 2; and 2, 1.
-  const std::vector<std::function<void(Evaluator&)>> searches = {
-      Evaluating({{{1, 2}}, {{2, 0}}, {{1, 1}}}), Evaluating({{{0, 2}}, {{0, 1}}})};
+  const std::vector<SearchAbreast> searches = {{Evaluating({{{1, 2}}, {{2, 0}}, {{1, 1}}})},
+                                               {Evaluating({{{0, 2}}, {{0, 1}}})}};
   SumEvaluator alone(TwoOps());
   PairOfEvaluators pair(TwoOps());
   for (Evaluator* inner : {static_cast<Evaluator*>(&alone), static_cast<Evaluator*>(&pair)}) {
@@ -125,8 +125,8 @@ TEST_CASE("what searches abreast evaluate is counted in turns, whatever the thre
 }
 
 TEST_CASE("what searches abreast evaluate beyond the budget is cut off") {
-  const std::vector<std::function<void(Evaluator&)>> searches = {Evaluating({{{1, 2}}, {{0, 0}}}),
-                                                                 Evaluating({{{0, 2}}, {{1, 0}}})};
+  const std::vector<SearchAbreast> searches = {{Evaluating({{{1, 2}}, {{0, 0}}})},
+                                               {Evaluating({{{0, 2}}, {{1, 0}}})}};
   for (int allowed = 0; allowed <= 4; ++allowed) {
     SumEvaluator inner(TwoOps());
     MeteredEvaluator meter(inner, {.evaluations = allowed});
@@ -146,15 +146,14 @@ TEST_CASE("a search abreast that ends by time or throws leaves what the others d
   PairOfEvaluators inner(TwoOps());
   bool cancel = false;
   MeteredEvaluator meter(inner, {}, [&] { return cancel; });
-  const std::vector<std::function<void(Evaluator&)>> out_of_budget = {
-      [](Evaluator&) { throw BudgetExhausted(); }, Evaluating({{{0, 2}}, {{0, 1}}})};
+  const std::vector<SearchAbreast> out_of_budget = {{[](Evaluator&) { throw BudgetExhausted(); }},
+                                                    {Evaluating({{{0, 2}}, {{0, 1}}})}};
   CHECK_THROWS_AS(meter.RunAbreast(out_of_budget), BudgetExhausted);
   CHECK(meter.records().size() == 2);
-  const std::vector<std::function<void(Evaluator&)>> wrong = {
-      Evaluating({{{0, 2}}}),
-      [](Evaluator&) { throw InputError("wrong"); },
-      Evaluating({{{0, 2}}}),
-      Evaluating({{{0, 2}}})};
+  const std::vector<SearchAbreast> wrong = {{Evaluating({{{0, 2}}})},
+                                            {[](Evaluator&) { throw InputError("wrong"); }},
+                                            {Evaluating({{{0, 2}}})},
+                                            {Evaluating({{{0, 2}}})}};
   CHECK_THROWS_WITH_AS(meter.RunAbreast(wrong), "wrong", InputError);
   cancel = true;
   CHECK_THROWS_AS(meter.RunAbreast(out_of_budget), BudgetExhausted);

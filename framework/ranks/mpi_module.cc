@@ -1,0 +1,56 @@
+#include "framework/ranks/mpi_module.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+#ifdef EMPLACE_MPI_MODULE
+constexpr const char* kBuiltMpiModule = EMPLACE_MPI_MODULE;  // its full path
+#else
+constexpr const char* kBuiltMpiModule = nullptr;
+#endif
+
+}  // namespace
+
+const OpenedModule& ThisMpiModule() {
+  static const OpenedModule result =
+      kBuiltMpiModule == nullptr ? OpenedModule{nullptr, "built without MPI"}
+                                 : OpenModule(ModulePlaces("EMPLACE_MPI_MODULE", kBuiltMpiModule),
+                                              "MPI",
+                                              kMpiModuleEntry,
+                                              kRanksStamp);
+  return result;
+}
+
+int LaunchedRanks() {
+  // Open MPI's mpirun; others (MPICH, Slurm).
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
+  }
+  return 0;
+}
+
+std::unique_ptr<Communicator> JoinLaunchedRanks() {
+  const int launched = LaunchedRanks();
+  if (launched == 0) return nullptr;
+  const OpenedModule& opened = ThisMpiModule();
+  if (opened.module == nullptr) {
+    throw RunError("a launcher started " + std::to_string(launched) +
+                   " processes of emplace, which would all do the same: " + opened.error +
+                   "; install Open MPI and build again, or start it alone");
+  }
+  auto ranks = static_cast<const MpiModule*>(opened.module)->join();
+  if (ranks->size() != launched) {
+    throw RunError("a launcher started " + std::to_string(launched) + " processes, of which MPI " +
+                   "finds " + std::to_string(ranks->size()) +
+                   "; start them with the mpirun of the Open MPI that emplace was built with");
+  }
+  return ranks;
+}
+
+}  // namespace emplace
