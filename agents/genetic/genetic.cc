@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "agents/genetic/crossover.h"
 #include "framework/config/setting_error.h"
@@ -16,7 +17,17 @@ constexpr int kPerturbations = 5;  // different ones
 GeneticAgent::GeneticAgent(const AgentContext& context, const Config& config)
     : ImprovementAgent("genetic", context, config.start),
       config_(config),
-      proposer_(*context.problem, config.moves, "moves") {
+      proposer_(*context.problem, config.moves, "moves"),
+      islands_(
+          [context, config](std::uint64_t seed) {
+            AgentContext own = context;
+            own.seed = seed;
+            Config settings = config;
+            settings.islands = 1;
+            return std::make_unique<GeneticAgent>(own, settings);
+          },
+          config.islands,
+          config.exchange) {
   RequireRange("population", config.population, 2, 1e6);
   RequireRange("tournament", config.tournament, 1, 1e6);
   RequireRange("batch", config.batch, 2, 1e6);
@@ -26,6 +37,7 @@ GeneticAgent::GeneticAgent(const AgentContext& context, const Config& config)
 
 void GeneticAgent::Begin(const std::vector<ScoredPlacement>& starts) {
   population_ = starts;
+  islands_.Begin([this] { return rng()(); });
 }
 
 void GeneticAgent::Fill(Evaluator& evaluator) {
@@ -41,6 +53,14 @@ void GeneticAgent::Fill(Evaluator& evaluator) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     population_.push_back(base);
     batch_.MoveTo(i, population_.back());
+  }
+}
+
+void GeneticAgent::Adopted() {
+  if (islands_) {
+    islands_.Adopt(best());
+  } else {
+    Insert(best());
   }
 }
 
@@ -64,6 +84,10 @@ void GeneticAgent::Insert(const ScoredPlacement& child) {
 }
 
 void GeneticAgent::Improve(Evaluator& evaluator) {
+  if (islands_) {
+    Note(islands_.Improve(evaluator, best()));
+    return;
+  }
   if (static_cast<int>(population_.size()) < config_.population) {
     Fill(evaluator);
     return;
@@ -99,12 +123,14 @@ void GeneticAgent::SaveSearch(StateWriter& writer) const {
   writer.Int(stale_);
   writer.Int(static_cast<std::int64_t>(population_.size()));
   for (const ScoredPlacement& member : population_) SaveScored(writer, member);
+  islands_.Save(writer);
 }
 
 void GeneticAgent::LoadSearch(StateReader& reader) {
   stale_ = static_cast<int>(reader.Count("a number of children"));
   population_.resize(reader.Int("a number of members", 1, 1'000'000));
   for (ScoredPlacement& member : population_) member = LoadScored(reader);
+  islands_.Load(reader);
 }
 
 }  // namespace emplace

@@ -8,25 +8,29 @@
 //
 // - two parents, each the best of `tournament` random members, are crossed (crossover.h);
 // - mutation: of the child itself and `batch` - 1 single proposals from it (common/moves.h) the
-// best
-//   is kept;
+//   best is kept;
 // - improvement: `climbs` times, the best of `batch` proposals replaces the child if it is no
-// worse.
+//   worse.
 //
 // The child takes the place of a member with the same score, else of the worst one if it is better.
 // After `patience` children without a better placement, all but the best member become
 // perturbations again.
+//
+// With several `islands` each has a population of its own; a step is then a round of all of them
+// (improvement/islands.h), and what an island gets from its neighbour joins its population.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
 // Reference: P. Moscato, On Evolution, Search, Optimization, Genetic Algorithms and Martial Arts:
 // Towards Memetic Algorithms, Caltech C3P report 826, 1989.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
+#include "agents/improvement/islands.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -38,6 +42,8 @@ struct GeneticConfig {
   int batch = 16;
   int climbs = 8;
   int patience = 500;
+  int islands = 1;
+  std::int64_t exchange = 8192;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements that the population begins with");
@@ -46,6 +52,8 @@ struct GeneticConfig {
     v.Field("batch", batch, "proposals evaluated together");
     v.Field("climbs", climbs, "batches that improve a child");
     v.Field("patience", patience, "children without a better placement before it begins anew");
+    v.AddedField("islands", islands, 1, kIslandsHelp);
+    v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeHelp);
     v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
@@ -59,7 +67,7 @@ class GeneticAgent final : public ImprovementAgent {
  private:
   void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
-  void Adopted() override { Insert(best()); }
+  void Adopted() override;
   void SaveSearch(StateWriter& writer) const override;
   void LoadSearch(StateReader& reader) override;
   /// Perturbations of the best placement join until the population is complete.
@@ -69,6 +77,7 @@ class GeneticAgent final : public ImprovementAgent {
 
   Config config_;
   MoveProposer proposer_;
+  Islands islands_;
   std::vector<ScoredPlacement> population_;
   int stale_ = 0;  // children since a better placement was found
   NeighborBatch batch_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -20,7 +21,17 @@ HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config
     : ImprovementAgent("hill_climb", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
-      restarts_(config.perturbation) {
+      restarts_(config.perturbation),
+      islands_(
+          [context, config](std::uint64_t seed) {
+            AgentContext own = context;
+            own.seed = seed;
+            Config settings = config;
+            settings.islands = 1;
+            return std::make_unique<HillClimbAgent>(own, settings);
+          },
+          config.islands,
+          config.exchange) {
   RequireRange("batch", config.batch, 1, 1e6);
   RequireRange("patience", config.patience, 1, 1e9);
   RequireRange("perturbation", config.perturbation, 0, 1);
@@ -36,6 +47,11 @@ void HillClimbAgent::Adopted() {
   current() = best();
   stale_ = 0;
   restarts_.Found();
+  islands_.Adopt(best());
+}
+
+void HillClimbAgent::Begin(const std::vector<ScoredPlacement>&) {
+  islands_.Begin([this] { return rng()(); });
 }
 
 void HillClimbAgent::MoveTo(std::size_t i) {
@@ -69,7 +85,9 @@ void HillClimbAgent::Restart(Evaluator& evaluator) {
 }
 
 void HillClimbAgent::Improve(Evaluator& evaluator) {
-  if (stale_ >= patience_) {
+  if (islands_) {
+    Note(islands_.Improve(evaluator, best()));
+  } else if (stale_ >= patience_) {
     Restart(evaluator);
   } else {
     Climb(evaluator);
@@ -79,11 +97,13 @@ void HillClimbAgent::Improve(Evaluator& evaluator) {
 void HillClimbAgent::SaveSearch(StateWriter& writer) const {
   writer.Int(stale_);
   restarts_.Save(writer);
+  islands_.Save(writer);
 }
 
 void HillClimbAgent::LoadSearch(StateReader& reader) {
   stale_ = static_cast<int>(reader.Count("a number of batches"));
   restarts_.Load(reader);
+  islands_.Load(reader);
 }
 
 }  // namespace emplace

@@ -15,6 +15,9 @@
 // perturbations of the best placement so far (../improvement/perturbed_restarts.h) are evaluated,
 // and the best of them is the new x.
 //
+// With several `islands` as many climb side by side, each with a seed and restarts of its own; a
+// step is then a round of all of them (../improvement/islands.h).
+//
 // Ends only when no group has a choice; otherwise the budget ends it. Memory and time enter through
 // outcomes alone, so that it works with every evaluator.
 //
@@ -23,11 +26,13 @@
 // Operations Research 24, 1997.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "agents/common/moves.h"
 #include "agents/improvement/improvement_agent.h"
+#include "agents/improvement/islands.h"
 #include "agents/improvement/perturbed_restarts.h"
 #include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
@@ -41,6 +46,8 @@ struct HillClimbConfig {
   bool sideways = true;
   int patience = 100;
   double perturbation = 0.05;
+  int islands = 1;
+  std::int64_t exchange = 8192;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
@@ -49,6 +56,8 @@ struct HillClimbConfig {
     v.Field("sideways", sideways, "go to an equally good placement when none is better");
     v.Field("patience", patience, "batches without improvement before a restart");
     v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
+    v.AddedField("islands", islands, 1, kIslandsHelp);
+    v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeHelp);
     v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
@@ -60,6 +69,7 @@ class HillClimbAgent final : public ImprovementAgent {
   HillClimbAgent(const AgentContext& context, const Config& config);
 
  private:
+  void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
   void Adopted() override;
   void SaveSearch(StateWriter& writer) const override;
@@ -72,6 +82,7 @@ class HillClimbAgent final : public ImprovementAgent {
   Config config_;
   MoveProposer proposer_;
   PerturbedRestarts restarts_;
+  Islands islands_;
   int patience_ = 0;          // batches; also bounded by the number of single moves
   int stale_ = 0;             // batches since the current placement last improved
   NeighborBatch candidates_;  // of one step

@@ -148,6 +148,7 @@ class Writer : public TextVisitor {
   void AddedField(const char* key, std::vector<std::string>& value, const char* help) override {
     if (!value.empty()) Field(key, value, help);
   }
+  bool IsWritten(bool differs) const override { return differs; }
 
   void Group(const char* key,
              const char*,

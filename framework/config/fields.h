@@ -14,6 +14,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "framework/config/config_node.h"
@@ -36,6 +37,14 @@ class FieldVisitor {
                           const char* help) {
     Field(key, value, help);
   }
+  /// The same for numbers. @param standard  the default
+  template <class Number>
+  void AddedField(const char* key,
+                  Number& value,
+                  Number standard,
+                  const char* help) requires std::is_arithmetic_v<Number> {
+    if (IsWritten(value != standard)) Field(key, value, help);
+  }
   virtual void Field(const char* key, std::vector<std::string>& value, const char* help) = 0;
   /// A list that was added, empty by default.
   virtual void AddedField(const char* key, std::vector<std::string>& value, const char* help) {
@@ -48,6 +57,10 @@ class FieldVisitor {
   virtual void Group(const char* key,
                      const char* help,
                      const std::function<void(FieldVisitor&)>& visit) = 0;
+
+ protected:
+  /// Whether an added field is visited. @param differs  from its default
+  virtual bool IsWritten(bool) const { return true; }
 };
 
 /// One documented key of a config struct.

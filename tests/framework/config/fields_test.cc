@@ -149,9 +149,11 @@ TEST_CASE("help lists every key with its default and sentence") {
 struct GrownConfig {
   std::string graph = "g";
   std::string order = "id";
+  int islands = 1;
   void Visit(FieldVisitor& v) {
     v.Field("graph", graph, "name or file");
     v.AddedField("order", order, "id", "of the ops");
+    v.AddedField("islands", islands, 1, "side by side");
   }
 };
 
@@ -160,8 +162,12 @@ TEST_CASE("an added key is read and explained like others, and written unless it
   CHECK(ReadFields<GrownConfig>(ParseYaml("{}")).order == "id");
   CHECK(WriteFields(GrownConfig{}) == "graph: g\n");
   CHECK(WriteFields(GrownConfig{.order = "rank"}) == "graph: g\norder: rank\n");
+  CHECK(ReadFields<GrownConfig>(ParseYaml("{islands: 4}")).islands == 4);
+  CHECK(WriteFields(GrownConfig{.islands = 4}) == "graph: g\nislands: 4\n");
   const std::vector<FieldHelp> fields = DescribeFields<GrownConfig>();
-  REQUIRE(fields.size() == 2);
+  REQUIRE(fields.size() == 3);
+  CHECK(fields[2].key == "islands");
+  CHECK(fields[2].default_value == "1");
   CHECK(fields[1].key == "order");
   CHECK(fields[1].default_value == "id");
   CHECK(fields[1].help == "of the ops");

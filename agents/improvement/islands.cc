@@ -1,0 +1,73 @@
+#include "agents/improvement/islands.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "agents/improvement/turn.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+
+Islands::Islands(std::function<std::unique_ptr<ImprovementAgent>(std::uint64_t seed)> make,
+                 int count,
+                 std::int64_t exchange)
+    : make_(std::move(make)), count_(count), exchange_(exchange) {
+  RequireRange("islands", count, 1, 1000);
+  RequireRange("exchange", static_cast<double>(exchange), 1, 1e12);
+}
+
+void Islands::Begin(const std::function<std::uint64_t()>& draw_seed) {
+  if (!*this) return;
+  islands_.clear();
+  while (std::ssize(islands_) < count_) islands_.push_back(make_(draw_seed()));
+  started_ = false;
+}
+
+const ScoredPlacement& Islands::Improve(Evaluator& evaluator, const ScoredPlacement& best) {
+  if (!started_) {
+    for (const auto& island : islands_) island->Adopt(best);
+    started_ = true;
+  }
+  std::vector<Turn> turns(islands_.size());
+  std::vector<SearchAbreast> searches;
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    searches.push_back(MakeTurn(*islands_[i], exchange_, turns[i]));
+  }
+  evaluator.RunAbreast(searches);
+  std::vector<ScoredPlacement> found;
+  for (const auto& island : islands_) found.push_back(island->best());
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (turns[i].stale) islands_[i]->Adopt(found[(i + found.size() - 1) % found.size()]);
+  }
+  const auto chosen = std::ranges::min_element(
+      islands_, {}, [](const auto& island) { return island->best().score; });
+  return (*chosen)->best();
+}
+
+void Islands::Adopt(const ScoredPlacement& found) {
+  if (started_) islands_.front()->Adopt(found);
+}
+
+void Islands::Save(StateWriter& writer) const {
+  if (!*this) return;
+  writer.Int(started_);
+  for (const auto& island : islands_) {
+    std::ostringstream state;
+    island->Save(state);
+    writer.Text(state.str());
+  }
+}
+
+void Islands::Load(StateReader& reader) {
+  if (!*this) return;
+  const bool started = reader.Flag();
+  Begin([] { return 0; });  // their generators are loaded
+  started_ = started;
+  for (const auto& island : islands_) {
+    std::istringstream state(reader.Text("the state of an island"));
+    island->Load(state);
+  }
+}
+
+}  // namespace emplace
