@@ -1,6 +1,7 @@
 #include "experiments/output.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -39,6 +40,8 @@ size_t Width(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
 
+std::atomic<bool> warnings_silenced = false;
+
 }  // namespace
 
 void Print(std::string_view text) {
@@ -51,7 +54,12 @@ void FlushOutput() {
   }
 }
 
+void SilenceWarnings() {
+  warnings_silenced = true;
+}
+
 void PrintWarning(const std::string& message) {
+  if (warnings_silenced) return;
   std::fputs(fmt::format("emplace: warning: {}\n", message).c_str(), stderr);
 }
 

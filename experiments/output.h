@@ -19,6 +19,8 @@ void Print(std::string_view text);
 void FlushOutput();
 /// "emplace: warning: `message`" on stderr.
 void PrintWarning(const std::string& message);
+/// From now on PrintWarning() says nothing: for a process that does what another one does, too.
+void SilenceWarnings();
 
 /// "41.3 ms"; four significant digits, the unit by size. @param time [ns]
 std::string FormatTime(Nanos time);

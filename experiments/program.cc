@@ -48,7 +48,8 @@ int ParseAndRun(int argc, const char* const* argv) {
       "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs)\n"
       "and `place` (a model to a map).\n"
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
-      "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so).");
+      "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so),\n"
+      "$EMPLACE_MPI_MODULE of the part that knows MPI (libemplace_mpi.so).");
   AddRunCommand(program);
   AddSweepCommand(program);
   AddTableCommand(program);

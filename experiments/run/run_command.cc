@@ -19,6 +19,7 @@ namespace {
 
 struct RunOptions : ConfigOptions {
   bool json = false, zero_shot = false;
+  double checkpoint = -1;  // [s]
 };
 
 // In the place of the config's agents and seeds.
@@ -35,15 +36,29 @@ fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   return fs::path("results") / (plan.name + ".h5");
 }
 
-int RunConfigured(const RunOptions& options) {
+// Over ranks a process may die at any time, and the launcher then kills the others.
+constexpr double kRanksCheckpoint = 10;  // [s]
+
+int RunConfigured(const RunOptions& options, RunRanks* ranks) {
   std::vector<std::string> settings = options.settings;
   if (options.zero_shot) settings.insert(settings.begin(), kZeroShot.begin(), kZeroShot.end());
   RunPlan plan = ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), settings, AllAgents());
   LoadedProblem problem = LoadProblem(plan);
-  Run run = PrepareRun(std::move(plan), std::move(problem), options.jobs);
+  Run run = PrepareRun(std::move(plan), std::move(problem), options.jobs, ranks);
+  if (ranks != nullptr && !ranks->is_first()) {
+    ExecuteRun(run, {});
+    return 0;
+  }
+  const double checkpoint = options.checkpoint >= 0 ? options.checkpoint
+                            : ranks != nullptr      ? kRanksCheckpoint
+                                                    : 0;
   const fs::path output = OutputPath(run.plan, options);
   ExecuteRun(run,
-             {.output = output, .resume = options.resume, .quiet = options.quiet, .begins = [&] {
+             {.output = output,
+              .resume = options.resume,
+              .quiet = options.quiet,
+              .checkpoint_seconds = checkpoint,
+              .begins = [&] {
                 StopRequest::CatchSignals();
                 const std::string header = HeaderText(run);
                 if (!options.json) {
@@ -86,7 +101,15 @@ void AddRunCommand(Command program) {
        .jobs = "searches"},
       *options,
       [] { return DescribeFields<RunConfig>(); },
-      [options] { return RunConfigured(*options); });
+      [options] {
+        return RunOverRanks([&](RunRanks* ranks) { return RunConfigured(*options, ranks); });
+      });
+  command
+      .Add("--checkpoint",
+           options->checkpoint,
+           "seconds between checkpoints of a running search, for --resume after a process was "
+           "killed; 0: none. Without the option: 10 under mpirun, else none")
+      .NotNegative();
   command.AddFlag("--json", options->json, "the table as JSON on stdout");
   command.AddFlag(
       "--zero-shot",

@@ -11,6 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/placement/placement.h"
+#include "framework/ranks/mpi_module.h"
 #include "simulator/gpu_simulator.h"
 
 namespace emplace {
@@ -104,6 +105,23 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
   return path.is_absolute() || exists(path) || !exists(beside / path) ? path : beside / path;
 }
 
+// What is asked for and the processes that there are must go together.
+void RequireLauncher(const ConfigNode& root, const std::string& evaluator) {
+  const int launched = LaunchedRanks();
+  if (evaluator == "mpi" && launched == 0) {
+    root.At("evaluator")
+        .Fail(
+            "evaluator mpi needs processes: mpirun -n N emplace run ...; this one was started "
+            "alone; choices: auto, local");
+  }
+  if (evaluator == "local" && launched > 1) {
+    root.At("evaluator")
+        .Fail(fmt::format("evaluator local, but mpirun started {} processes, which would all do "
+                          "the same; choices: auto, mpi",
+                          launched));
+  }
+}
+
 }  // namespace
 
 void RunConfig::Visit(FieldVisitor& v) {
@@ -172,6 +190,12 @@ void RunConfig::Visit(FieldVisitor& v) {
           threads,
           "that share each batch of placements of a search, or search side by side (portfolio); 0: "
           "the cores that jobs leave. Changes no result");
+  v.AddedField("evaluator",
+               evaluator,
+               "auto",
+               "who evaluates: mpi (each search over all processes that mpirun started, one search "
+               "at a time), local (this process alone), auto (mpi under mpirun, else local). "
+               "Changes no result");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
@@ -248,12 +272,18 @@ RunPlan MakeRunPlan(const ConfigNode& root,
   if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
   if (config.threads < 0)
     root.At("threads").Fail("expected a number >= 0 (0: the cores that jobs leave)");
+  static const std::vector<std::string> kEvaluators = {"auto", "local", "mpi"};
+  if (std::ranges::find(kEvaluators, config.evaluator) == kEvaluators.end()) {
+    ThrowUnknown(PlaceOf(root, "evaluator").Where(), "evaluator", config.evaluator, kEvaluators);
+  }
+  RequireLauncher(root, config.evaluator);
   plan.simulator.threads = config.threads > 0 ? config.threads : NumCores();
   return plan;
 }
 
-void RunPlan::ShareCores(int searches_at_a_time) {
-  if (config.threads == 0) simulator.threads = std::max(1, NumCores() / searches_at_a_time);
+void RunPlan::ShareCores(int searches_at_a_time, int cores) {
+  if (config.threads > 0) return;
+  simulator.threads = std::max(1, (cores > 0 ? cores : NumCores()) / searches_at_a_time);
 }
 
 }  // namespace emplace

@@ -39,6 +39,7 @@ struct RunConfig {
   int steps_per_measurement = 11;
   int jobs = 0;
   int threads = 0;
+  std::string evaluator = "auto";
   std::string output;
 
   void Visit(FieldVisitor& v);
@@ -60,7 +61,8 @@ struct RunPlan {
   Budget budget;
 
   /// With `threads` left open: makes searches at a time share the cores, at least one each.
-  void ShareCores(int searches_at_a_time);
+  /// @param cores  0: those that this process may use
+  void ShareCores(int searches_at_a_time, int cores = 0);
   /// The config with every key (WriteFields()), as it is stored beside the results.
   std::string ResolvedYaml() const;
   /// `simulator` with the issue order of a problem: the searched one or the exact one.

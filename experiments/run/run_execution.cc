@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +19,7 @@
 #include "framework/base/file_lock.h"
 #include "framework/base/parallel.h"
 #include "framework/base/progress.h"
+#include "framework/ranks/mpi_module.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -44,8 +47,42 @@ bool IsBetter(const SearchResult& a, const SearchResult& b) {
   return a.best && (!b.best || Better(a.best->outcome, b.best->outcome));
 }
 
+// Makes one search, or goes on with it. @return whether it was complete before
+bool SearchTaskOf(const Run& run,
+                  const SearchTask& task,
+                  const Checkpoints& checkpoints,
+                  SearchResult& result) {
+  const AgentSpec& spec = run.plan.agents[task.agent];
+  const auto found = run.earlier.find(SearchLabel(spec, task.seed));
+  const SearchResult* earlier = found != run.earlier.end() ? &found->second : nullptr;
+  if (earlier != nullptr && earlier->checkpoint.empty()) {
+    result = *earlier;
+    return true;
+  }
+  result = RunSearch(run.problem.searched,
+                     run.searched,
+                     spec,
+                     task.seed,
+                     run.plan.budget,
+                     earlier,
+                     checkpoints,
+                     run.plan.config.gpu,
+                     run.ranks != nullptr ? &run.ranks->lockstep : nullptr);
+  return false;
+}
+
+// What other ranks than 0 do of a run.
+void SearchAlong(Run& run) {
+  ShareEarlier(*run.ranks, run.earlier);
+  for (const SearchTask& task : run.tasks) {
+    SearchResult result;
+    SearchTaskOf(run, task, {}, result);
+  }
+}
+
 // Makes all searches, `jobs` at a time. Each is on disk as soon as it has ended.
-void SearchAll(Run& run, ResultsFile& file, bool quiet) {
+void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
+  const bool quiet = choices.quiet;
   const Cluster& cluster = run.problem.exact->cluster();
   const int count = static_cast<int>(run.tasks.size());
   run.results.resize(count);
@@ -55,35 +92,40 @@ void SearchAll(Run& run, ResultsFile& file, bool quiet) {
   const SearchResult* best = nullptr;
   std::atomic<bool> unwritable = false;
   ParallelFor(count, run.jobs, [&](int i) {
-    if (unwritable) return;
+    if (unwritable || (run.ranks != nullptr && run.ranks->lockstep.broken())) return;
     const SearchTask& task = run.tasks[i];
     const AgentSpec& spec = run.plan.agents[task.agent];
-    const auto found = run.earlier.find(SearchLabel(spec, task.seed));
-    const SearchResult* earlier = found != run.earlier.end() ? &found->second : nullptr;
-    const bool complete = earlier != nullptr && earlier->checkpoint.empty();
-    SearchResult& result = run.results[i];
-    result = complete ? *earlier
-                      : RunSearch(run.problem.searched,
-                                  run.searched,
-                                  spec,
-                                  task.seed,
-                                  run.plan.budget,
-                                  earlier,
-                                  {},
-                                  run.plan.config.gpu);
-    const std::lock_guard lock(mutex);
-    if (best == nullptr || IsBetter(result, *best)) best = &result;
-    run.bounds.proven = LargerOf(run.bounds.proven, {result.bound, spec.entry->name});
-    if (!complete) {
+    // With the lock held.
+    const auto write = [&](const SearchResult& found, const SearchResult& best_found) {
+      run.bounds.proven = LargerOf(run.bounds.proven, {found.bound, spec.entry->name});
       try {
-        WriteSearch(file, run.problem, spec, run.plan.config.steps_per_measurement, result);
-        WriteBound(file, run.bounds.proven, FittingTime(*best));
+        WriteSearch(file, run.problem, spec, run.plan.config.steps_per_measurement, found);
+        WriteBound(file, run.bounds.proven, FittingTime(best_found));
         file.Commit();
       } catch (...) {
         unwritable = true;  // spares the searches that have not begun
         throw;
       }
+    };
+    std::optional<SearchResult> last;  // checkpoint
+    Checkpoints checkpoints;
+    if (choices.checkpoint_seconds > 0) {
+      checkpoints = {choices.checkpoint_seconds, [&](const SearchResult& found) {
+                       const std::lock_guard lock(mutex);
+                       write(found, best != nullptr && !IsBetter(found, *best) ? *best : found);
+                       last = found;
+                     }};
     }
+    SearchResult& result = run.results[i];
+    const bool complete = SearchTaskOf(run, task, checkpoints, result);
+    // A search that was cut within a step has less to go on from than its last checkpoint.
+    const bool is_cut = result.status == SearchStatus::kStopped && last &&
+                        (result.checkpoint.empty() || result.steps < last->steps);
+    if (is_cut) result = *std::move(last);
+    const std::lock_guard lock(mutex);
+    if (best == nullptr || IsBetter(result, *best)) best = &result;
+    if (!complete) write(result, *best);
+    run.bounds.proven = LargerOf(run.bounds.proven, {result.bound, spec.entry->name});
     if (!quiet) {
       progress.Line(fmt::format("#{} {}: {} ({}, {} evaluations, {:.1f} s)",
                                 i,
@@ -126,14 +168,26 @@ LoadedProblem LoadProblem(const RunPlan& plan) {
                      plan.simulator.semantics);
 }
 
-Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs) {
+Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs, RunRanks* ranks) {
+  if (ranks == nullptr && LaunchedRanks() > 1) {
+    throw RunError(
+        fmt::format("a launcher started {} processes, which would all make the same "
+                    "run; only `emplace run` shares one out",
+                    LaunchedRanks()));
+  }
   Run run;
+  run.ranks = ranks;
   run.plan = std::move(plan);
   if (jobs >= 0) run.plan.config.jobs = jobs;
   run.problem = std::move(problem);
   run.tasks = ListTasks(run.plan);
-  run.jobs = run.plan.config.jobs > 0 ? run.plan.config.jobs : NumCores();
-  run.plan.ShareCores(std::min<int>(run.jobs, std::ssize(run.tasks)));
+  if (ranks != nullptr) {
+    run.jobs = 1;  // of all ranks together
+    run.plan.ShareCores(1, ranks->cores);
+  } else {
+    run.jobs = run.plan.config.jobs > 0 ? run.plan.config.jobs : NumCores();
+    run.plan.ShareCores(std::min<int>(run.jobs, std::ssize(run.tasks)));
+  }
   run.searched = run.plan.SimulatorFor(*run.problem.searched);
   run.exact = run.problem.contracted ? run.plan.SimulatorFor(*run.problem.exact) : run.searched;
   RequireAgents(run);
@@ -143,6 +197,10 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs) {
 }
 
 void ExecuteRun(Run& run, const RunChoices& choices) {
+  if (run.ranks != nullptr && !run.ranks->is_first()) {
+    SearchAlong(run);
+    return;
+  }
   const FileLock lock(choices.output, PrintWarning);
   const bool resumed = Resume(run, choices);
   ResultsFile file(choices.output, resumed ? ResultsMode::kExtend : ResultsMode::kCreate);
@@ -154,8 +212,10 @@ void ExecuteRun(Run& run, const RunChoices& choices) {
   } else {
     WriteRunHeader(file, run.plan, run.problem, run.bounds, CollectProvenance());
   }
+  file.SetAttribute("/config", "ranks", std::int64_t{run.ranks != nullptr ? run.ranks->size() : 1});
   if (choices.begins) choices.begins();
-  SearchAll(run, file, choices.quiet);
+  if (run.ranks != nullptr) ShareEarlier(*run.ranks, run.earlier);
+  SearchAll(run, file, choices);
   run.scale.bound = run.bounds.proven.value;
 }
 

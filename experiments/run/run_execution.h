@@ -16,6 +16,7 @@ struct RunChoices {
   std::filesystem::path output;       ///< results file (HDF5)
   bool resume = false;                ///< go on with what `output` holds, if it is there
   bool quiet = false;                 ///< no progress on stderr
+  double checkpoint_seconds = 0;      ///< between checkpoints of a running search; 0: none [s]
   std::function<void()> begins = {};  ///< called before the first search, with all else prepared
 };
 
@@ -25,11 +26,15 @@ LoadedProblem LoadProblem(const RunPlan& plan);
 /// Makes ready for searching, and checks that every agent can be made for the problem.
 /// @param problem  of the plan
 /// @param jobs     searches at a time; < 0: what the plan says; 0: one per core
-/// @throws InputError as the agents do
-Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs = -1);
+/// @param ranks    that make the run together, each calling this with the same plan, and one search
+///   at a time; nullptr: this process alone
+/// @throws InputError as the agents do; RunError if a launcher started several processes, and there
+///   are no ranks
+Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs = -1, RunRanks* ranks = nullptr);
 
 /// Makes all searches and writes them; each is on disk as soon as it has ended. Afterwards
 /// Run::results and the proven bound are complete. A stop request (stop_request.h) ends it early.
+/// On other ranks than 0 it only searches along.
 /// @throws InputError if the results to go on from are another run's; RunError if the file cannot
 ///   be written
 void ExecuteRun(Run& run, const RunChoices& choices);

@@ -35,6 +35,12 @@ std::string HeaderText(const Run& run) {
       FormatTime(run.bounds.simple.work));
   text += run.scale.single_gpu ? fmt::format("one GPU  {}\n", FormatTime(*run.scale.single_gpu))
                                : std::string("one GPU  does not fit or is not there\n");
+  if (run.ranks != nullptr) {
+    text += fmt::format("ranks    {}, each with {} thread{}\n",
+                        run.ranks->size(),
+                        run.plan.simulator.threads,
+                        run.plan.simulator.threads == 1 ? "" : "s");
+  }
   if (!run.earlier.empty()) {
     const auto stopped = std::ranges::count_if(
         run.earlier, [](const auto& search) { return !search.second.checkpoint.empty(); });

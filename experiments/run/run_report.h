@@ -8,6 +8,7 @@
 
 #include "experiments/load.h"
 #include "experiments/run/run_bound.h"
+#include "experiments/run/run_ranks.h"
 #include "experiments/run/run_resume.h"
 #include "experiments/run/run_table.h"
 #include "simulator/simulator.h"
@@ -29,6 +30,7 @@ struct Run {
   TableScale scale;
   std::vector<SearchTask> tasks;
   int jobs = 1;                       ///< searches at a time
+  RunRanks* ranks = nullptr;          ///< that make it together; nullptr: this process alone
   EarlierSearches earlier;            ///< of a resumed run: what to go on from
   std::vector<SearchResult> results;  ///< [tasks]
 };

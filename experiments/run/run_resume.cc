@@ -15,7 +15,7 @@ namespace emplace {
 namespace {
 
 bool ChangesNoResult(const std::string& key) {
-  return key == "jobs" || key == "threads" || key == "output" || key == "gpu";
+  return key == "jobs" || key == "threads" || key == "output" || key == "gpu" || key == "evaluator";
 }
 
 // A value as one line; a list as "heft, random".

@@ -15,7 +15,7 @@
 namespace emplace {
 
 /// Results go on only under the settings that they were made with; the keys `jobs`, `threads`,
-/// `output` and `gpu` may differ, as no result depends on them.
+/// `output`, `gpu` and `evaluator` may differ, as no result depends on them.
 /// @param before, now  the settings as YAML
 /// @param what         what they are, for the message: "config", "setting of seq2seq"
 /// @param name         of the results file

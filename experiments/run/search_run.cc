@@ -1,13 +1,23 @@
 #include "experiments/run/search_run.h"
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "agents/common/state.h"
 #include "agents/registry.h"
+#include "experiments/provenance.h"
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
+#include "framework/base/raw_stream.h"
+#include "framework/search/distributed_evaluator.h"
 #include "simulator/gpu_simulator.h"
 #include "simulator/simulator.h"
 
@@ -52,10 +62,12 @@ class Checkpointer {
 };
 
 // Lets the agent search and counts the steps that ended. What an agent proves holds in the issue
-// order at hand, and so nothing where searches may choose `any_order`. Returns why the search
-// ended; exceptions of the agent and the evaluator pass through.
+// order at hand, and so nothing where searches may choose `any_order`. Of several ranks only rank 0
+// heeds stops and seconds. Returns why the search ended; exceptions of the agent and the evaluator
+// pass through.
 SearchStatus Search(Agent& agent,
                     MeteredEvaluator& evaluator,
+                    DistributedEvaluator* distributed,
                     const Budget& budget,
                     Checkpointer& checkpointer,
                     bool any_order,
@@ -63,11 +75,13 @@ SearchStatus Search(Agent& agent,
   std::int64_t& steps = result.steps;
   try {
     for (; !agent.Finished(); ++steps) {
-      if (StopRequest::requested()) return SearchStatus::kStopped;
+      const bool decides = evaluator.ranks().rank == 0;
+      if (decides && StopRequest::requested()) return SearchStatus::kStopped;
       if (steps >= budget.steps || evaluator.remaining() <= 0 ||
-          evaluator.seconds() >= budget.seconds) {
+          (decides && evaluator.seconds() >= budget.seconds)) {
         return SearchStatus::kBudget;
       }
+      if (distributed != nullptr) distributed->BetweenSteps();
       checkpointer.BetweenSteps(agent, evaluator, result);
       agent.Step(evaluator);
       if (!any_order) result.bound = agent.bound();
@@ -76,6 +90,82 @@ SearchStatus Search(Agent& agent,
   } catch (const BudgetExhausted&) {
     return SearchStatus::kBudget;
   }
+}
+
+// RunSearch() once it is sure that there is a search. @param result  has label and seed
+SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
+                        const SimulatorOptions& simulator,
+                        const AgentSpec& spec,
+                        const Budget& budget,
+                        const SearchResult* earlier,
+                        const Checkpoints& checkpoints,
+                        int gpu,
+                        Lockstep* lockstep,
+                        SearchResult result) {
+  std::unique_ptr<Evaluator> inner;
+  std::optional<DistributedEvaluator> distributed;
+  std::unique_ptr<Agent> agent;
+  std::optional<MeteredEvaluator> evaluator;
+  try {
+    inner =
+        gpu >= 0 ? MakeGpuSimulator(problem, simulator, gpu) : MakeSimulator(problem, simulator);
+    AgentContext context{.problem = problem, .seed = result.seed};
+    std::function<bool()> cancelled;
+    if (lockstep == nullptr || lockstep->rank() == 0) {
+      context.end_construction = Interrupt(StopRequest::requested);
+      context.end_step = Interrupt(StopRequest::urgent);
+      cancelled = [] { return StopRequest::urgent(); };
+    }
+    agent = spec.entry->make(context, spec.settings);
+    if (lockstep != nullptr) distributed.emplace(*inner, *lockstep);
+    evaluator.emplace(
+        distributed ? static_cast<Evaluator&>(*distributed) : *inner, budget, std::move(cancelled));
+    if (earlier != nullptr) {
+      std::istringstream saved(earlier->checkpoint);
+      agent->Load(saved);
+      evaluator->Restore(earlier->best, earlier->records, earlier->seconds);
+      result.steps = earlier->steps;
+      if (!simulator.order_may_change) result.bound = agent->bound();
+    }
+    Checkpointer checkpointer(checkpoints);
+    result.status = Search(*agent,
+                           *evaluator,
+                           distributed ? &*distributed : nullptr,
+                           budget,
+                           checkpointer,
+                           simulator.order_may_change,
+                           result);
+    if (result.status == SearchStatus::kStopped) {
+      result.checkpoint = Saved(*agent);
+    } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {
+      if (earlier != nullptr) return *earlier;  // the last checkpoint: part of a step cannot go on
+      result.status = SearchStatus::kStopped;
+    }
+  } catch (const Interrupted&) {  // within a step: the last checkpoint, too
+    if (earlier != nullptr) return *earlier;
+    result.status = SearchStatus::kStopped;
+  } catch (const std::exception& error) {
+    result.status = SearchStatus::kFailed;
+    result.error = error.what();
+  }
+  if (evaluator) Collect(agent.get(), *evaluator, result);
+  return result;
+}
+
+// What all ranks must agree upon before they search.
+std::uint64_t ChecksumOf(const Problem& problem,
+                         const AgentSpec& spec,
+                         const Budget& budget,
+                         const SearchResult& result,
+                         const SearchResult* earlier) {
+  const std::string about = fmt::format("{} {} {} {} {} {}",
+                                        VersionText(),
+                                        result.label,
+                                        spec.entry->resolve_settings(spec.settings),
+                                        budget.evaluations,
+                                        budget.steps,
+                                        earlier != nullptr ? earlier->checkpoint : "");
+  return Checksum(std::as_bytes(std::span(about)), Fingerprint(problem));
 }
 
 }  // namespace
@@ -126,47 +216,51 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const Budget& budget,
                        const SearchResult* earlier,
                        const Checkpoints& checkpoints,
-                       int gpu) {
+                       int gpu,
+                       Lockstep* lockstep) {
   SearchResult result;
   result.label = SearchLabel(spec, seed);
   result.seed = seed;
-  if (StopRequest::requested()) return earlier != nullptr ? *earlier : result;
-  std::unique_ptr<Evaluator> inner;
-  std::unique_ptr<Agent> agent;
-  std::optional<MeteredEvaluator> evaluator;
-  try {
-    inner =
-        gpu >= 0 ? MakeGpuSimulator(problem, simulator, gpu) : MakeSimulator(problem, simulator);
-    agent = spec.entry->make({.problem = problem,
-                              .seed = seed,
-                              .end_construction = Interrupt(StopRequest::requested),
-                              .end_step = Interrupt(StopRequest::urgent)},
-                             spec.settings);
-    evaluator.emplace(*inner, budget, [] { return StopRequest::urgent(); });
-    if (earlier != nullptr) {
-      std::istringstream saved(earlier->checkpoint);
-      agent->Load(saved);
-      evaluator->Restore(earlier->best, earlier->records, earlier->seconds);
-      result.steps = earlier->steps;
-      if (!simulator.order_may_change) result.bound = agent->bound();
-    }
-    Checkpointer checkpointer(checkpoints);
-    result.status =
-        Search(*agent, *evaluator, budget, checkpointer, simulator.order_may_change, result);
-    if (result.status == SearchStatus::kStopped) {
-      result.checkpoint = Saved(*agent);
-    } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {
-      if (earlier != nullptr) return *earlier;  // the last checkpoint: part of a step cannot go on
-      result.status = SearchStatus::kStopped;
-    }
-  } catch (const Interrupted&) {  // within a step: the last checkpoint, too
-    if (earlier != nullptr) return *earlier;
-    result.status = SearchStatus::kStopped;
-  } catch (const std::exception& error) {
-    result.status = SearchStatus::kFailed;
-    result.error = error.what();
+  bool wanted = !StopRequest::requested();
+  if (lockstep != nullptr) {
+    wanted = lockstep->Begin(ChecksumOf(*problem, spec, budget, result, earlier), wanted);
   }
-  if (evaluator) Collect(agent.get(), *evaluator, result);
+  if (!wanted) return earlier != nullptr ? *earlier : result;
+  result = MakeSearch(
+      problem, simulator, spec, budget, earlier, checkpoints, gpu, lockstep, std::move(result));
+  if (lockstep != nullptr) {
+    if (lockstep->broken()) throw RunError(result.error);
+    lockstep->End(fmt::format("{} {}", ToString(result.status), result.error));
+  }
+  return result;
+}
+
+void WriteRawResult(std::ostream& out, const SearchResult& result) {
+  WriteRawText(out, result.label);
+  WriteRaw(out, result.seed);
+  WriteRaw(out, result.status);
+  WriteRawText(out, result.error);
+  WriteRaw(out, result.best.has_value());
+  if (result.best) WriteRawBest(out, *result.best);
+  WriteRawList(out, result.records);
+  WriteRaw(out, result.steps);
+  WriteRaw(out, result.bound);
+  WriteRaw(out, result.seconds);
+  WriteRawText(out, result.checkpoint);
+}
+
+SearchResult ReadRawResult(std::istream& in) {
+  SearchResult result;
+  result.label = ReadRawText(in);
+  result.seed = ReadRaw<std::uint64_t>(in);
+  result.status = ReadRaw<SearchStatus>(in);
+  result.error = ReadRawText(in);
+  if (ReadRaw<bool>(in)) result.best = ReadRawBest(in);
+  result.records = ReadRawList<EvaluationRecord>(in);
+  result.steps = ReadRaw<std::int64_t>(in);
+  result.bound = ReadRaw<Nanos>(in);
+  result.seconds = ReadRaw<double>(in);
+  result.checkpoint = ReadRawText(in);
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "experiments/run/run_config.h"
 #include "experiments/run/run_progress.h"
+#include "framework/search/lockstep.h"
 #include "framework/search/meter.h"
 
 namespace emplace {
@@ -40,6 +42,11 @@ struct SearchResult {
   std::string checkpoint;                      ///< saved agent, if stopped between two steps
 };
 
+/// Write and read a result but for its updates, which are part of the checkpoint, for another rank
+/// of the run (framework/base/raw_stream.h).
+void WriteRawResult(std::ostream& out, const SearchResult& result);
+SearchResult ReadRawResult(std::istream& in);
+
 /// Step time of the best placement if it fits. [ns]
 std::optional<Nanos> FittingTime(const SearchResult& result);
 
@@ -68,6 +75,9 @@ struct Checkpoints {
 /// @param checkpoints  making them changes nothing in the search; if writing one throws, the search
 ///   fails
 /// @param gpu          that simulates (MakeGpuSimulator()); -1: none
+/// @param lockstep     of the ranks that make this search together, each with the same arguments;
+///   nullptr: this process alone. Rank 0's result counts: it alone heeds requests to stop, seconds
+///   and `checkpoints`. What breaks the meetings of the ranks is thrown (RunError)
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const SimulatorOptions& simulator,
                        const AgentSpec& spec,
@@ -75,7 +85,8 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const Budget& budget,
                        const SearchResult* earlier = nullptr,
                        const Checkpoints& checkpoints = {},
-                       int gpu = -1);
+                       int gpu = -1,
+                       Lockstep* lockstep = nullptr);
 
 /// Step time with everything that may run there on the first GPU, what every speed-up refers to;
 /// none if the cluster has no GPU or it does not fit. [ns]

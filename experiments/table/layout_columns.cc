@@ -37,6 +37,7 @@ constexpr NamedValue kValues[] = {
     {"step_time", ColumnValue::kStepTime, ""},
     {"evaluations", ColumnValue::kEvaluations, "count"},
     {"seconds", ColumnValue::kSeconds, "s"},
+    {"ranks", ColumnValue::kRanks, "count"},
     {"hardware_hours", ColumnValue::kHardwareHours, "h"},
     {"evaluations_to", ColumnValue::kEvaluationsTo, "count"},
     {"seconds_to", ColumnValue::kSecondsTo, "s"},

@@ -132,6 +132,8 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
       return static_cast<double>(run.evaluations);
     case ColumnValue::kSeconds:
       return run.seconds;
+    case ColumnValue::kRanks:
+      return static_cast<double>(run.ranks);
     case ColumnValue::kHardwareHours:
       return run.hardware_seconds / kSecondsPerHour;
     case ColumnValue::kBound:

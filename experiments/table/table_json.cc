@@ -31,6 +31,8 @@ std::string ToText(ColumnValue value) {
       return "evaluations";
     case ColumnValue::kSeconds:
       return "seconds";
+    case ColumnValue::kRanks:
+      return "ranks";
     case ColumnValue::kHardwareHours:
       return "hardware_hours";
     case ColumnValue::kEvaluationsTo:

@@ -42,7 +42,8 @@ struct LayoutFields {
         "columns",
         columns,
         "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
-        "seconds, hardware_hours, gap, optimal, noise_regret (after emplace stress), "
+        "seconds, ranks (processes of the run), hardware_hours, gap, optimal, noise_regret (after "
+        "emplace stress), "
         "evaluations_to or seconds_to (medians), expected_evaluations_to or "
         "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
         "runs) with target: FORMULA, or bound or best_known (of all agents and runs of the "

@@ -66,6 +66,7 @@ enum class ColumnValue : std::uint8_t {
   kStepTime,       ///< of the best placement found; infinite if none fits
   kEvaluations,    ///< placements simulated
   kSeconds,        ///< of search [s]
+  kRanks,          ///< processes that made the run together
   kHardwareHours,  ///< that measuring the same placements would have taken [h]
   kEvaluationsTo,  ///< placements simulated until the best one was at most the target; infinite if
                    ///< it never was

@@ -83,6 +83,11 @@ std::string ProblemOf(const ResultsReader& reader, const ResultRun& run) {
   return problem;
 }
 
+// Files of earlier programs do not say it: those had one.
+std::int64_t RanksOf(const ResultsReader& reader) {
+  return reader.HasAttribute("/config", "ranks") ? reader.Int("/config", "ranks") : 1;
+}
+
 // Runs of one problem get the largest bound in their files, and the best step time of them all.
 void ShareWhatIsKnown(std::vector<ResultRun>& runs) {
   struct Known {
@@ -118,6 +123,7 @@ void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
   run.keys = KeysOf(config);
   run.problem = ProblemOf(reader, run);
   run.bound = ReadBound(reader);
+  run.ranks = RanksOf(reader);
   for (const std::string& label : labels) {
     run.title = fmt::format("{}: {}", file.string(), label);
     ReadSearch(reader, "/agents/" + label, run);
@@ -140,6 +146,7 @@ void ReadSweepRun(ResultRun& run) {
   const std::uint64_t seed = run.seed;
   run.problem = ProblemOf(reader, run);
   run.bound = ReadBound(reader);
+  run.ranks = RanksOf(reader);
   ReadSearch(reader, "/agents/" + labels[0], run);
   if (run.agent != agent || run.seed != seed) {
     throw InputError(fmt::format("{}: holds agent {} with seed {}; the sweep says {} with seed {}",
@@ -193,7 +200,8 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
 }  // namespace
 
 std::vector<std::string> RunKeys() {
-  static const std::set<std::string> kOthers = {"agents", "seeds", "output", "jobs", "threads"};
+  static const std::set<std::string> kOthers = {
+      "agents", "seeds", "output", "jobs", "threads", "evaluator"};
   std::vector<std::string> keys = {"agent"};
   for (const FieldHelp& field : DescribeFields<RunConfig>()) {
     if (!kOthers.contains(field.key)) keys.push_back(field.key);

@@ -38,9 +38,10 @@ struct ResultRun {
                                 ///< see framework/results/FORMAT.md [s]
 
   // Of a run that has a file.
-  std::string problem;  ///< runs in which it is equal searched the same problem: a bound in the
-                        ///< file of one holds for all
-  LowerBound bound;     ///< the largest in the files of those that were read together
+  std::int64_t ranks = 1;  ///< processes that made it together
+  std::string problem;     ///< runs in which it is equal searched the same problem: a bound in the
+                           ///< file of one holds for all
+  LowerBound bound;        ///< the largest in the files of those that were read together
   /// Shortest step time of all runs of the problem that are done and were read together, whatever
   /// their agents, budgets and rows; infinite: none fits, or the problem is not known [ns]
   double best_known_ns = std::numeric_limits<double>::infinity();

@@ -49,7 +49,7 @@ def found_by_cmake() -> set[str]:
 
 def installed_packages() -> set[str]:
     lines = (ROOT / "scripts/lib/packages.txt").read_text(encoding="utf-8").splitlines()
-    return {line.split()[0] for line in lines if line and not line.startswith("#")}
+    return {line.split()[0].lstrip("?") for line in lines if line and not line.startswith("#")}
 
 
 class ThirdPartyPage(unittest.TestCase):

@@ -14,6 +14,7 @@ namespace {
 
 const std::set<std::string> kCudaLibraries =
     {"libemplace_cuda", "libcublasLt", "libcudnn", "libcudart", "libcuda", "libnvidia-ml"};
+const std::set<std::string> kMpiLibraries = {"libemplace_mpi", "libmpi", "libopen-rte"};
 const std::set<std::string> kHdf5Libraries = {"libhdf5", "libhdf5_serial"};
 
 /// Names, up to the first dot, of all shared objects that a command and its children load.
@@ -71,13 +72,14 @@ TEST_CASE("what needs no results loads neither CUDA nor HDF5") {
   }
 }
 
-TEST_CASE("runs and tables load HDF5 and leave CUDA alone, whatever devices are simulated") {
+TEST_CASE("runs and tables load HDF5 and leave CUDA and MPI alone, whatever is simulated") {
   const TempDir folder;
   WriteText(folder / "g.json", DiamondJson());
   WriteText(folder / "c.yaml", ClusterYaml());
   WriteText(folder / "run.yaml", "graph: g.json\ncluster: c.yaml\nagents: [heft]\n");
   const std::set<std::string> run = LibrariesOf({"run", "run.yaml", "-o", "r.h5"}, folder.path());
   CheckNoneOf(kCudaLibraries, run);
+  CheckNoneOf(kMpiLibraries, run);
   CHECK(HasHdf5(run));
   const std::set<std::string> table = LibrariesOf({"table", "r.h5"}, folder.path());
   CheckNoneOf(kCudaLibraries, table);

@@ -65,6 +65,7 @@ class LoadRuns(TestCase):
         self.assertEqual((climb["config.budget.evaluations"], climb["config.coarsen"], climb.problem,
                           climb.commit), (9, "[colocate, gradients]", "g on c", "abc"))
         self.assertFalse([key for key in loaded.runs if key.startswith("config.agents")])
+        self.assertEqual(list(loaded.runs["ranks"]), [1, 1, 1])  # of a file that does not say it
         curve = loaded.evaluations[loaded.evaluations["run"] == climb.run]
         self.assertEqual(list(curve["evaluation"]), [0, 1])
         self.assertEqual(list(curve["feasible"]), [False, True])

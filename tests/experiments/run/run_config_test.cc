@@ -82,6 +82,8 @@ TEST_CASE("a plan looks everything up and can be written and read back") {
   CHECK(open.simulator.threads == std::max(1, NumCores() / 2));
   open.ShareCores(10'000);
   CHECK(open.simulator.threads == 1);
+  open.ShareCores(2, 12);  // what ranks of one machine are given
+  CHECK(open.simulator.threads == 6);
   RunPlan given = ReadRunPlan(path, {"threads=3"}, AllAgents());
   given.ShareCores(10'000);
   CHECK(given.simulator.threads == 3);

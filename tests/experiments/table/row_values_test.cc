@@ -262,15 +262,18 @@ TEST_CASE("other numbers of a run") {
   runs.runs[0].evaluations = 240;
   runs.runs[0].seconds = 12.5;
   runs.runs[0].hardware_seconds = 5400;
+  runs.runs[0].ranks = 4;
   const RowValues values = ValuesOf(LayoutOf("unit: ms\ncolumns:\n  - {name: t, agent: rl}\n"
                                              "  - {name: n, agent: rl, value: evaluations}\n"
                                              "  - {name: s, agent: rl, value: seconds}\n"
-                                             "  - {name: h, agent: rl, value: hardware_hours}\n"),
+                                             "  - {name: h, agent: rl, value: hardware_hours}\n"
+                                             "  - {name: r, agent: rl, value: ranks}\n"),
                                     runs);
   CHECK(values.column(0).value == doctest::Approx(1000));
   CHECK(values.column(1).value == 240);
   CHECK(values.column(2).value == 12.5);
   CHECK(values.column(3).value == 1.5);
+  CHECK(values.column(4).value == 4);
 }
 
 // Gives a run a file: an evaluation each half second, and an end half a second after the last.

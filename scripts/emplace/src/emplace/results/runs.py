@@ -17,7 +17,7 @@ SAME_PROBLEM = ("graph", "cluster", "semantics", "priority", "count_gaps", "obje
 INTERVAL = {"interval_low_ns": "interval_low_ratio", "interval_high_ns": "interval_high_ratio"}
 PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
 # Keys of a run config that have columns of their own, or on which no result depends.
-NOT_CONFIG = ("agents", "seeds", "jobs", "output", "split")
+NOT_CONFIG = ("agents", "seeds", "jobs", "output", "split", "evaluator")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Runs:
                  feasible, best_evaluation; interval_low_ns, interval_high_ns (in which a measurement of
                  it is to lie; NaN where the costs do not tell); evaluations, steps, seconds (of search),
                  hardware_seconds (what measuring would have taken); peak_bytes and
-                 deficit_bytes.DEVICE of the best placement; version, commit, host, cpu, gpus, date;
+                 deficit_bytes.DEVICE of the best placement; ranks (processes that made the
+                 run together); version, commit, host, cpu, gpus, date;
                  config.KEY of the run config and setting.KEY of the agent (NaN where it has no
                  such key)
     evaluations  run, evaluation (0, 1, ...), wall_seconds, step_time_ns, best_step_time_ns (so
@@ -119,6 +120,7 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
             *(plain(config[name]) for name in ("graph_path", "cluster_path", "costs_path") if name in config),
             *(plain(problem[name]) for name in SAME_PROBLEM if name in problem),
             str(keys.get("coarsen", "")), str(keys.get("issue_order", ""))),
+        "ranks": int(plain(config["ranks"])) if "ranks" in config else 1,
         **{key: plain(config[key]) for key in PROVENANCE},
         **{f"config.{key}": value for key, value in keys.items() if key not in NOT_CONFIG},
         "devices": texts(file["problem/device_names"]),
