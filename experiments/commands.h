@@ -9,6 +9,7 @@ namespace emplace {
 
 void AddRunCommand(Command program);
 void AddSweepCommand(Command program);
+void AddSweepWorkerCommand(Command program);
 void AddTableCommand(Command program);
 void AddReportCommand(Command program);
 void AddGeneralizeCommand(Command program);

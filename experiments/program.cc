@@ -52,6 +52,7 @@ int ParseAndRun(int argc, const char* const* argv) {
       "$EMPLACE_MPI_MODULE of the part that knows MPI (libemplace_mpi.so).");
   AddRunCommand(program);
   AddSweepCommand(program);
+  AddSweepWorkerCommand(program);
   AddTableCommand(program);
   AddReportCommand(program);
   AddCertifyCommand(program);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The text of default_policy.txt, compiled into the program (../embed_policy.cmake).
+// The text of default_policy.txt, compiled into the program (scripts/cmake/embed_text.cmake).
 
 #include <string_view>
 

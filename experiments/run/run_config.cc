@@ -282,8 +282,11 @@ RunPlan MakeRunPlan(const ConfigNode& root,
 }
 
 void RunPlan::ShareCores(int searches_at_a_time, int cores) {
-  if (config.threads > 0) return;
-  simulator.threads = std::max(1, (cores > 0 ? cores : NumCores()) / searches_at_a_time);
+  UseCores(std::max(1, (cores > 0 ? cores : NumCores()) / searches_at_a_time));
+}
+
+void RunPlan::UseCores(int cores) {
+  if (config.threads == 0) simulator.threads = cores;
 }
 
 }  // namespace emplace

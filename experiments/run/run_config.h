@@ -63,6 +63,8 @@ struct RunPlan {
   /// With `threads` left open: makes searches at a time share the cores, at least one each.
   /// @param cores  0: those that this process may use
   void ShareCores(int searches_at_a_time, int cores = 0);
+  /// With `threads` left open: gives the search so many cores.
+  void UseCores(int cores);
   /// The config with every key (WriteFields()), as it is stored beside the results.
   std::string ResolvedYaml() const;
   /// `simulator` with the issue order of a problem: the searched one or the exact one.

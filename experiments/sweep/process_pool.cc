@@ -9,6 +9,7 @@
 #include <ctime>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #include "experiments/stop_request.h"
-#include "framework/base/error.h"
 
 namespace emplace {
 namespace {
@@ -25,42 +25,16 @@ namespace {
 constexpr off_t kShownBytes = 2000;  // of what a worker wrote to stderr
 constexpr timespec kTick{0, 200'000'000};
 
-struct Worker {
-  int task = 0;
-  pid_t pid = 0;
-  int output = -1;  // a file in memory: what it writes to stdout and stderr
-};
-
-// Blocks SIGCHLD, so that Wait() returns for it even if it comes before the wait begins.
-class ChildSignals {
- public:
-  ChildSignals() {
-    sigemptyset(&child_);
-    sigaddset(&child_, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child_, &before_);
-  }
-  ~ChildSignals() { Restore(); }
-  ChildSignals(const ChildSignals&) = delete;
-  ChildSignals& operator=(const ChildSignals&) = delete;
-
-  void Restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  /// Until a worker ends, a signal comes or a tick has passed.
-  void Wait() const { sigtimedwait(&child_, nullptr, &kTick); }
-
- private:
-  sigset_t child_{}, before_{};
-};
-
-[[noreturn]] void Work(const std::function<void(int)>& body, const Worker& worker, pid_t parent) {
+[[noreturn]] void Work(const std::function<void(int)>& body, int task, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) std::_Exit(EXIT_FAILURE);  // it died before prctl()
   signal(SIGINT, SIG_IGN);                            // the supervisor decides
   signal(SIGHUP, SIG_IGN);
   StopRequest::IgnoreRepeats();
-  dup2(worker.output, STDOUT_FILENO);
-  dup2(worker.output, STDERR_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
   try {
-    body(worker.task);
+    body(task);
     std::_Exit(EXIT_SUCCESS);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
@@ -82,24 +56,25 @@ std::string Tail(int file) {
   return begin == std::string::npos ? "" : text.substr(begin, end + 1 - begin);
 }
 
-class Pool {
- public:
-  Pool(const std::function<void(int)>& body, const PoolCallbacks& callbacks)
-      : body_(body), callbacks_(callbacks) {}
+}  // namespace
 
-  ~Pool() {
+class ProcessPool::Impl {
+ public:
+  Impl(std::function<void(int)> body, std::function<void(const WorkerEnd&)> ended)
+      : body_(std::move(body)), ended_(std::move(ended)) {}
+
+  ~Impl() {
     for (const Worker& worker : workers_) {
       kill(worker.pid, SIGKILL);
       waitpid(worker.pid, nullptr, 0);
       close(worker.output);
     }
   }
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
-  size_t size() const { return workers_.size(); }
+  int size() const { return static_cast<int>(workers_.size()); }
 
-  // Starts a worker. Returns why the system refused one, or nothing.
   std::string Begin(int task) {
     Worker worker{task, 0, memfd_create("worker", MFD_CLOEXEC)};
     if (worker.output < 0) {
@@ -115,7 +90,7 @@ class Pool {
     }
     if (worker.pid == 0) {
       signals_.Restore();
-      Work(body_, worker, parent);
+      Work(body_, task, worker.output, parent);
     }
     workers_.push_back(worker);
     return "";
@@ -130,7 +105,6 @@ class Pool {
     }
   }
 
-  // Waits a tick at most and reports the workers that have ended.
   void Wait() {
     signals_.Wait();
     for (size_t i = 0; i < workers_.size();) {
@@ -143,14 +117,37 @@ class Pool {
       workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(i));
       const WorkerEnd end = EndOf(worker, status);
       close(worker.output);
-      callbacks_.ended(end);
+      ended_(end);
     }
-    std::vector<int> running;
-    for (const Worker& worker : workers_) running.push_back(worker.task);
-    callbacks_.tick(running);
   }
 
  private:
+  struct Worker {
+    int task = 0;
+    pid_t pid = 0;
+    int output = -1;  // a file in memory: what it writes to stdout and stderr
+  };
+
+  // Blocks SIGCHLD, so that Wait() returns for it even if it comes before the wait begins.
+  class ChildSignals {
+   public:
+    ChildSignals() {
+      sigemptyset(&child_);
+      sigaddset(&child_, SIGCHLD);
+      sigprocmask(SIG_BLOCK, &child_, &before_);
+    }
+    ~ChildSignals() { Restore(); }
+    ChildSignals(const ChildSignals&) = delete;
+    ChildSignals& operator=(const ChildSignals&) = delete;
+
+    void Restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+    /// Until a worker ends, a signal comes or a tick has passed.
+    void Wait() const { sigtimedwait(&child_, nullptr, &kTick); }
+
+   private:
+    sigset_t child_{}, before_{};
+  };
+
   static WorkerEnd EndOf(const Worker& worker, int status) {
     WorkerEnd end{worker.task, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS, ""};
     if (end.ok) return end;
@@ -169,36 +166,33 @@ class Pool {
     return end;
   }
 
-  const std::function<void(int)>& body_;
-  const PoolCallbacks& callbacks_;
+  std::function<void(int)> body_;
+  std::function<void(const WorkerEnd&)> ended_;
   ChildSignals signals_;
   std::vector<Worker> workers_;
   bool asked_ = false;
 };
 
-}  // namespace
+ProcessPool::ProcessPool(std::function<void(int)> body, std::function<void(const WorkerEnd&)> ended)
+    : impl_(std::make_unique<Impl>(std::move(body), std::move(ended))) {
+}
 
-void RunInProcesses(const std::vector<int>& tasks,
-                    int jobs,
-                    const std::function<void(int)>& body,
-                    const PoolCallbacks& callbacks) {
-  EMPLACE_CHECK(jobs >= 1);
-  Pool pool(body, callbacks);
-  size_t next = 0;
-  while (true) {
-    while (pool.size() < static_cast<size_t>(jobs) && next < tasks.size() &&
-           !StopRequest::requested()) {
-      const std::string refused = pool.Begin(tasks[next]);
-      if (!refused.empty()) {
-        if (pool.size() == 0) throw RunError(refused);
-        break;  // the system gives no more of them now; it may when one has ended
-      }
-      ++next;
-    }
-    if (StopRequest::requested()) pool.AskToStop();
-    if (pool.size() == 0) return;
-    pool.Wait();
-  }
+ProcessPool::~ProcessPool() = default;
+
+int ProcessPool::size() const {
+  return impl_->size();
+}
+
+std::string ProcessPool::Begin(int task) {
+  return impl_->Begin(task);
+}
+
+void ProcessPool::AskToStop() {
+  impl_->AskToStop();
+}
+
+void ProcessPool::Wait() {
+  impl_->Wait();
 }
 
 }  // namespace emplace

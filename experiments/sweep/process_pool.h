@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,28 +19,37 @@ struct WorkerEnd {
   std::string error;
 };
 
-/// What the supervising process does meanwhile.
-struct PoolCallbacks {
-  /// Called once for each task that began, when its process has ended.
-  std::function<void(const WorkerEnd&)> ended;
-  /// Called several times a second. @param running  tasks under way
-  std::function<void(const std::vector<int>& running)> tick;
-};
-
-/// Runs body(task) for each task in a forked process, in order, up to `jobs` at a time; fewer where
-/// the system gives no more processes or open files. A worker sees the memory of this process as it
+/// Runs body(task) for tasks in forked processes. A worker sees the memory of this process as it
 /// was at the fork; what it changes is its own. This process must have no other threads, save those
 /// that ParallelFor keeps and that are idle.
 ///
 /// Workers die with this process, even if it is killed. Ctrl-C and the end of the terminal do not
-/// reach them: once a stop is requested (StopRequest), no further worker begins and those there are
-/// sent SIGTERM, after which they may save what they have; halted ones (SIGSTOP) are continued for
-/// it. If a callback throws, the workers are killed.
-/// @param tasks  numbers of the caller's choice
-/// @throws RunError if not even one process can be had
-void RunInProcesses(const std::vector<int>& tasks,
-                    int jobs,
-                    const std::function<void(int)>& body,
-                    const PoolCallbacks& callbacks);
+/// reach them; AskToStop() does.
+class ProcessPool {
+ public:
+  /// @param body   what a worker does
+  /// @param ended  called by Wait() once for each task that began, when its process has ended
+  ProcessPool(std::function<void(int)> body, std::function<void(const WorkerEnd&)> ended);
+  /// Kills the workers that are left.
+  ~ProcessPool();
+  ProcessPool(const ProcessPool&) = delete;
+  ProcessPool& operator=(const ProcessPool&) = delete;
+
+  /// Number of workers under way.
+  int size() const;
+  /// Starts a worker.
+  /// @return why the system refused one (it may have room when another has ended), or nothing
+  [[nodiscard]] std::string Begin(int task);
+  /// Sends the workers SIGTERM, after which they may save what they have; halted ones (SIGSTOP) are
+  /// continued for it. Only the first call does so.
+  void AskToStop();
+  /// Waits until a worker ends, a signal comes or a tick has passed (0.2 s), and reports the
+  /// workers that have ended.
+  void Wait();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace emplace

@@ -1,8 +1,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
@@ -10,184 +16,34 @@
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/stop_request.h"
-#include "experiments/sweep/process_pool.h"
-#include "experiments/sweep/sweep_folder.h"
-#include "experiments/sweep/sweep_results.h"
+#include "experiments/sweep/launcher.h"
+#include "experiments/sweep/launchers/mpi_launcher.h"
+#include "experiments/sweep/run_all.h"
+#include "experiments/sweep/sweep_report.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/parallel.h"
-#include "framework/base/progress.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t kListedFailedRuns = 20;
-
 struct SweepOptions : ConfigOptions {
+  std::string launcher;  // empty: what the config says
   bool dry_run = false;
 };
 
-/// The sweep under way.
-struct Sweep {
-  SweepPlan plan;
-  SweepProblems problems;
-  SweepFolder folder;
-  Provenance provenance;
-  std::vector<RunState> states;  ///< [runs]
-};
-
-std::string Title(const SweepPlan& plan, int run) {
-  return fmt::format("#{} {}", run, plan.runs[run].description);
-}
-
-std::string LabelOfRun(const SweepPlan& plan, int run) {
-  const SweepRun& entry = plan.runs[run];
-  return SearchLabel(plan.configs[entry.config].agents[entry.agent], entry.seed);
-}
-
-SweepTask MakeTask(const Sweep& sweep, int run) {
-  const int problem = sweep.problems.of_config[sweep.plan.runs[run].config];
-  return {PlanOfRun(sweep.plan, sweep.plan.runs[run]),
-          &sweep.problems.problems[problem],
-          Title(sweep.plan, run),
-          sweep.folder.run(run),
-          sweep.provenance};
-}
-
-std::string ShortState(const RunState& state) {
-  if (state.progress == RunProgress::kFailed) return "failed: " + state.error;
-  const std::string best = !state.best            ? "nothing evaluated"
-                           : state.best->feasible ? FormatTime(state.best->step_time)
-                                                  : "OOM";
-  if (state.progress == RunProgress::kDone) {
-    return fmt::format("{} ({} evaluations, {:.1f} s)", best, state.evaluations, state.seconds);
-  }
-  return state.error.empty() ? "stopped" : "stopped: " + state.error;
-}
-
-int Count(const Sweep& sweep, RunProgress progress) {
-  return static_cast<int>(
-      std::count_if(sweep.states.begin(), sweep.states.end(), [&](const RunState& state) {
-        return state.progress == progress;
-      }));
-}
-
-// Runs that did not end well: those that failed, and those killed after a checkpoint.
-std::vector<int> Failures(const Sweep& sweep) {
-  std::vector<int> failures;
-  for (int run = 0; run < std::ssize(sweep.states); ++run) {
-    if (!sweep.states[run].error.empty()) failures.push_back(run);
-  }
-  return failures;
-}
-
-// The best feasible run of the problem, -1 without one.
-int BestOfProblem(const Sweep& sweep, int problem) {
-  int best = -1;
-  for (int run = 0; run < std::ssize(sweep.states); ++run) {
-    const RunState& state = sweep.states[run];
-    if (sweep.problems.of_config[sweep.plan.runs[run].config] != problem || !state.best ||
-        !state.best->feasible) {
-      continue;
-    }
-    if (best < 0 || state.best->step_time < sweep.states[best].best->step_time) best = run;
-  }
-  return best;
-}
-
-std::string BestText(const Sweep& sweep, int best) {
-  const RunPlan& config = sweep.plan.configs[sweep.plan.runs[best].config];
-  return fmt::format(
-      "{} by {} (#{}), {} on {}",  // what matters first: a narrow terminal cuts off the end
-      FormatTime(sweep.states[best].best->step_time),
-      LabelOfRun(sweep.plan, best),
-      best,
-      config.config.graph,
-      config.config.cluster);
-}
-
-// Runs all that is left to do. A run is reported when its result is on disk.
-void RunAll(Sweep& sweep, int jobs, bool quiet) {
-  std::vector<int> left;
-  for (int run = 0; run < std::ssize(sweep.states); ++run) {
-    if (sweep.states[run].progress == RunProgress::kDone) continue;
-    if (sweep.states[run].progress == RunProgress::kFailed) sweep.states[run] = {};  // once more
-    sweep.states[run].error.clear();
-    left.push_back(run);
-  }
-  const int at_a_time = std::max(1, std::min<int>(jobs, std::ssize(left)));
-  Progress progress("runs", std::ssize(left), !quiet);
-  int ended = 0, failed = 0;
-  std::string best;
-  PoolCallbacks callbacks;
-  callbacks.ended = [&](const WorkerEnd& end) {
-    const SweepTask task = MakeTask(sweep, end.task);
-    RunState& state = sweep.states[end.task];
-    state = ReadRunState(task.path, task.label());
-    if (!end.ok && state.progress != RunProgress::kDone) {
-      WriteFailure(task, end.error);
-      state = ReadRunState(task.path, task.label());
-    }
-    if (state.progress == RunProgress::kDone) ++ended;
-    if (!state.error.empty()) ++failed;
-    const int problem = sweep.problems.of_config[sweep.plan.runs[end.task].config];
-    if (const int run = BestOfProblem(sweep, problem); run >= 0) {
-      best = "; best " + BestText(sweep, run);
-    }
-    progress.Line(fmt::format("{}: {}", task.title, ShortState(state)));
-  };
-  callbacks.tick = [&](const std::vector<int>& running) {
-    progress.Update(ended + failed,
-                    fmt::format("{} running{}{}",
-                                running.size(),
-                                failed > 0 ? fmt::format(", {} failed", failed) : "",
-                                best));
-  };
-  RunInProcesses(
-      left,
-      jobs,
-      [&](int run) {
-        SweepTask task = MakeTask(sweep, run);
-        task.plan.ShareCores(at_a_time);
-        RunSweepTask(task, sweep.plan.config.checkpoint_seconds);
-      },
-      callbacks);
-}
-
-// The best of each problem, failures, where the results are.
-std::string Summary(const Sweep& sweep) {
-  std::string text;
-  for (int problem = 0; problem < std::ssize(sweep.problems.problems); ++problem) {
-    if (const int best = BestOfProblem(sweep, problem); best >= 0) {
-      text += fmt::format("best     {}\n", BestText(sweep, best));
-    }
-  }
-  const std::vector<int> failures = Failures(sweep);
-  for (size_t i = 0; i < std::min(failures.size(), kListedFailedRuns); ++i) {
-    text += fmt::format(
-        "failed   {}: {}\n", Title(sweep.plan, failures[i]), sweep.states[failures[i]].error);
-  }
-  if (failures.size() > kListedFailedRuns) {
-    text += fmt::format("failed   and {} more\n", failures.size() - kListedFailedRuns);
-  }
-  return text + fmt::format("runs     {} of {} done\nresults  {}\n",
-                            Count(sweep, RunProgress::kDone),
-                            sweep.states.size(),
-                            sweep.folder.path().string());
-}
-
-void WarnOfOtherPrograms(const Sweep& sweep) {
+void WarnOfOtherPrograms(const Sweep& sweep, const std::vector<RunState>& states) {
   const std::string now = ProgramText(sweep.provenance);
   std::map<std::string, int> others;
-  for (const RunState& state : sweep.states) {
+  for (const RunState& state : states) {
     if (!state.program.empty() && state.program != now) ++others[state.program];
   }
   for (const auto& [program, count] : others) {
     PrintWarning(fmt::format("{}: {} of {} runs are by emplace {}, and this is {}",
                              sweep.folder.path().string(),
                              count,
-                             sweep.states.size(),
+                             states.size(),
                              program,
                              now));
   }
@@ -198,7 +54,7 @@ std::string Equal(const SweepPlan& plan) {
 }
 
 int DryRun(const SweepPlan& plan) {
-  for (int run = 0; run < std::ssize(plan.runs); ++run) Print(Title(plan, run) + "\n");
+  for (int run = 0; run < std::ssize(plan.runs); ++run) Print(RunTitle(plan, run) + "\n");
   Print(fmt::format("{} runs{}\n", plan.runs.size(), Equal(plan)));
   return 0;
 }
@@ -210,52 +66,88 @@ fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
 }
 
 // The exit code 0. @throws RunError if the user stopped the sweep, or runs failed
-int ReportEnd(const Sweep& sweep) {
-  const size_t failed = Failures(sweep).size();
+int ReportEnd(const std::vector<RunState>& states) {
+  const size_t failed = FailedRuns(states).size();
   if (StopRequest::requested()) {
     throw RunError(fmt::format("stopped: {} of {} runs are done; --resume goes on from there",
-                               Count(sweep, RunProgress::kDone),
-                               sweep.states.size()));
+                               CountRuns(states, RunProgress::kDone),
+                               states.size()));
   }
   if (failed > 0) {
     throw RunError(fmt::format(
-        "{} of {} runs failed, see above; --resume tries them again", failed, sweep.states.size()));
+        "{} of {} runs failed, see above; --resume tries them again", failed, states.size()));
   }
   return 0;
 }
 
-int RunSweep(const SweepOptions& options) {
-  SweepPlan plan =
-      ReadSweepPlan(ResolveSweep(options.config, "sweep"), options.settings, AllAgents());
-  SweepProblems problems = LoadSweepProblems(plan);
-  if (options.dry_run) return DryRun(plan);
-  const SweepFolder folder(OutputPath(plan, options), static_cast<int>(plan.runs.size()));
-  const FolderLock lock(folder);
-  const bool resumed = OpenSweepFolder(folder, FreezeSweep(plan, problems, folder), options.resume);
+// Of the sweep's own process, which holds the folder's lock meanwhile.
+int Supervise(const SweepOptions& options, const fs::path& beside, Sweep& sweep) {
+  const SweepPlan& plan = sweep.plan;
+  const FolderLock lock(sweep.folder);
+  const bool resumed = OpenSweepFolder(
+      sweep.folder, FreezeSweep(plan, sweep.problems, sweep.folder), options.resume);
   if (options.resume && !resumed) {
-    PrintWarning(folder.path().string() + ": is not there yet; a new sweep begins");
+    PrintWarning(sweep.folder.path().string() + ": is not there yet; a new sweep begins");
   }
-  if (!plan.table.empty()) WriteFileAtomically(folder.table(), plan.table);
-  Sweep sweep{std::move(plan), std::move(problems), folder, CollectProvenance(), {}};
-  for (int run = 0; run < std::ssize(sweep.plan.runs); ++run) {
-    sweep.states.push_back(resumed ? ResumeRunState(folder.run(run), LabelOfRun(sweep.plan, run))
-                                   : RunState{});
+  if (!plan.table.empty()) WriteFileAtomically(sweep.folder.table(), plan.table);
+  std::vector<RunState> states;
+  for (int run = 0; run < std::ssize(plan.runs); ++run) {
+    states.push_back(resumed ? ResumeRunState(sweep.folder.run(run), LabelOfRun(plan, run))
+                             : RunState{});
   }
-  WarnOfOtherPrograms(sweep);
-  Print(fmt::format(
-      "sweep    {}: {} runs{}\n", sweep.plan.name, sweep.plan.runs.size(), Equal(sweep.plan)));
+  WarnOfOtherPrograms(sweep, states);
+  const int num_done = CountRuns(states, RunProgress::kDone);
+  Print(fmt::format("sweep    {}: {} runs{}\n", plan.name, plan.runs.size(), Equal(plan)));
   if (resumed) {
-    Print(fmt::format("resumed  {} runs go on, {} are done, {} begin\n",
-                      Count(sweep, RunProgress::kStopped),
-                      Count(sweep, RunProgress::kDone),
-                      Count(sweep, RunProgress::kNew) + Count(sweep, RunProgress::kFailed)));
+    Print(fmt::format(
+        "resumed  {} runs go on, {} are done, {} begin\n",
+        CountRuns(states, RunProgress::kStopped),
+        num_done,
+        CountRuns(states, RunProgress::kNew) + CountRuns(states, RunProgress::kFailed)));
   }
   FlushOutput();
   StopRequest::CatchSignals();
-  const int jobs = options.jobs >= 0 ? options.jobs : sweep.plan.config.jobs;
-  RunAll(sweep, jobs > 0 ? jobs : NumCores(), options.quiet);
-  Print(Summary(sweep));
-  return ReportEnd(sweep);
+  RunBoard board(sweep.folder.board(), sweep.folder.num_runs());
+  const int left = static_cast<int>(std::ssize(states)) - num_done;
+  const LaunchOrder order{
+      .sweep = sweep,
+      .board = board,
+      .config = plan.config.launcher,
+      .jobs = std::max(1, std::min(options.jobs > 0 ? options.jobs : NumCores(), left)),
+      .beside = beside,
+      .checkpoint_seconds = plan.config.checkpoint_seconds};
+  const std::unique_ptr<Launcher> launcher = MakeLauncher(order);
+  if (order.config.name != "local") {
+    Print(fmt::format("launcher {}: {}\n", order.config.name, launcher->description()));
+    FlushOutput();
+  }
+  RunAll(sweep, states, board, *launcher, lock.owner(), options.quiet);
+  Print(SweepSummary(sweep, states));
+  return ReportEnd(states);
+}
+
+int RunSweep(SweepOptions options) {
+  const fs::path config = ResolveSweep(options.config, "sweep");
+  SweepPlan plan = ReadSweepPlan(config, options.settings, AllAgents());
+  if (!options.launcher.empty()) plan.config.launcher.name = options.launcher;
+  if (options.jobs < 0) options.jobs = plan.config.jobs;
+  RequireLauncher(plan.config.launcher.name);
+  SweepProblems problems = LoadSweepProblems(plan);
+  if (options.dry_run) return DryRun(plan);
+  const SweepFolder folder(OutputPath(plan, options), static_cast<int>(plan.runs.size()));
+  Sweep sweep{std::move(plan), std::move(problems), folder, CollectProvenance()};
+  const std::optional<MpiRank> rank = FindMpiRank();
+  if (sweep.plan.config.launcher.name != "mpi" || !rank || rank->rank == 0) {
+    return Supervise(options, config.parent_path(), sweep);
+  }
+  StopRequest::CatchSignals();
+  WorkAsRank(sweep,
+             *rank,
+             FreezeSweep(sweep.plan, sweep.problems, sweep.folder),
+             {.jobs = 1,
+              .cores = std::max(1, sweep.plan.config.launcher.cores),
+              .checkpoint_seconds = sweep.plan.config.checkpoint_seconds});
+  return 0;
 }
 
 }  // namespace
@@ -278,6 +170,12 @@ void AddSweepCommand(Command program) {
       [] { return DescribeFields<SweepConfig>(); },
       [options] { return RunSweep(*options); });
   command.AddFlag("--dry-run", options->dry_run, "print the runs, search nothing");
+  command
+      .Add("--launcher",
+           options->launcher,
+           fmt::format("who carries the runs out: {}; --jobs are its workers, mpi has its ranks",
+                       fmt::join(LauncherNames(), ", ")))
+      .Type("NAME");
 }
 
 }  // namespace emplace

@@ -310,7 +310,10 @@ void SweepConfig::Visit(FieldVisitor& v) {
           "what `emplace table` shows of the results: a map (`emplace table --help-layout` prints "
           "its keys), or a name of `emplace list layouts`");
   v.Field("checkpoint_seconds", checkpoint_seconds, "what is lost at most of a killed run [s]");
-  v.Field("jobs", jobs, "runs at a time; 0: one per core");
+  v.Field("jobs", jobs, "runs at a time, or workers of the launcher; 0: one per core");
+  v.Group("launcher", "who carries the runs out", [&](FieldVisitor& fields) {
+    launcher.Visit(fields);
+  });
   v.Field("output", output, "folder; empty: results/<config name>");
 }
 
@@ -325,6 +328,10 @@ SweepPlan ReadSweepPlan(const fs::path& path,
     root.At("checkpoint_seconds").Fail("expected a time >= 0 [s]");
   }
   if (plan.config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
+  for (const auto& [key, value] :
+       {std::pair("bundle", plan.config.launcher.bundle), {"cores", plan.config.launcher.cores}}) {
+    if (value < 0) root.At("launcher").At(key).Fail("expected a number >= 0");
+  }
   if (root.Has("table")) {
     plan.table = ReadSweepTable(plan.config.table, path.parent_path()).yaml;
   }

@@ -15,6 +15,7 @@
 //   exclude: [{graph: nmt, cluster: 4xk80, agent: expert}]
 //   only: [{agent: seq2seq}]                      these runs and no others
 //   scales: {small: {budget.evaluations: 300}}    --set scale=small
+//   launcher: {name: slurm, bundle: 16, options: "--partition=long"}       see launcher_config.h
 //   table: {rows: [graph, cluster], columns: agents}       what `emplace table` shows of it, see
 //                                                 experiments/table/table_layout.h, or a name
 //
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include "experiments/run/run_config.h"
+#include "experiments/sweep/launcher_config.h"
 
 namespace emplace {
 
@@ -43,6 +45,7 @@ struct SweepConfig {
   ConfigNode table = ConfigNode::FromString("{}", "default");
   double checkpoint_seconds = 30;
   int jobs = 0;
+  LauncherConfig launcher;
   std::string output;
 
   void Visit(FieldVisitor& v);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <regex>
@@ -18,6 +19,7 @@
 
 #include "experiments/output.h"
 #include "experiments/run/run_resume.h"
+#include "experiments/sweep/run_board.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/version.h"
@@ -26,9 +28,6 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int kVersion = 1;
-constexpr std::string_view kFormat = "\nformat: emplace-sweep\n";
-constexpr std::string_view kRuns = "\nruns:\n";  // what follows is determined by what precedes
 // A killed sweep's workers die with it, but not in the same moment: one may be waiting for a disk.
 constexpr auto kPatience = std::chrono::seconds(60);
 
@@ -75,10 +74,16 @@ bool IsTemporary(const fs::path& path) {
   return std::regex_match(path.filename().string(), pattern);
 }
 
-void RemoveTemporaries(const fs::path& folder) {
+void RemoveTemporaries(const SweepFolder& folder) {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+  for (const auto& entry : fs::directory_iterator(folder.path(), ignored)) {
     if (IsTemporary(entry.path())) fs::remove(entry.path(), ignored);
+  }
+  for (const auto& entry : fs::directory_iterator(folder.path() / "runs", ignored)) {
+    if (!IsTemporary(entry.path())) continue;
+    const int run = std::atoi(entry.path().filename().c_str() + 1);  // ".0003.h5.17.0.tmp"
+    const std::optional<RunClaim> claim = RunBoard(folder.board(), folder.num_runs()).Claim(run);
+    if (claim) fs::remove(entry.path(), ignored);  // else a worker is writing it
   }
 }
 
@@ -91,7 +96,7 @@ bool IsLock(const fs::path& path) {
 // Refuses a folder with files that are no sweep's, before anything is written into it.
 void RequireSweepOrEmpty(const SweepFolder& folder) {
   if (fs::exists(folder.frozen())) {
-    if (ReadFile(folder.frozen()).find(kFormat) != std::string::npos) return;
+    if (ReadFile(folder.frozen()).find(kSweepFormat) != std::string::npos) return;
     throw InputError(folder.frozen().string() +
                      ": is no frozen sweep; name another folder with -o");
   }
@@ -129,9 +134,9 @@ void RequireSameSweep(const SweepFolder& folder, const std::string& frozen) {
   if (there == frozen) return;
   const ConfigNode root = ConfigNode::FromString(there, name);
   const ConfigNode version = root.At("version");
-  const std::string wrong = WhyUnreadable(version.AsInt(), kVersion);
+  const std::string wrong = WhyUnreadable(version.AsInt(), kSweepVersion);
   if (!wrong.empty()) version.Fail(wrong);
-  const auto head = [](const std::string& text) { return text.substr(0, text.find(kRuns)); };
+  const auto head = [](const std::string& text) { return text.substr(0, text.find(kSweepRuns)); };
   RequireSameSettings(head(there), head(frozen), "sweep", name);
   throw InputError(name + ": was made with another sweep; name another folder with -o");
 }
@@ -140,6 +145,7 @@ void RequireSameSweep(const SweepFolder& folder, const std::string& frozen) {
 
 SweepFolder::SweepFolder(fs::path path, int num_runs)
     : path_(std::move(path)),
+      num_runs_(num_runs),
       digits_(std::max<int>(4, static_cast<int>(std::to_string(num_runs - 1).size()))) {
 }
 
@@ -187,9 +193,9 @@ FolderLock::FolderLock(const SweepFolder& folder) {
                     last->pid,
                     last->host));
   }
-  const std::string owner = fmt::format("process {} on {}", getpid(), HostName());
+  owner_ = fmt::format("process {} on {}", getpid(), HostName());
   if (ftruncate(file_, 0) != 0 ||
-      pwrite(file_, owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
+      pwrite(file_, owner_.data(), owner_.size(), 0) != static_cast<ssize_t>(owner_.size())) {
     const std::string reason = std::strerror(errno);
     close(file_);
     throw RunError(fmt::format("{}: cannot be written: {}", folder.lock().string(), reason));
@@ -209,8 +215,8 @@ std::string FreezeSweep(const SweepPlan& plan,
   std::string text = fmt::format(
       "# Written by `emplace sweep`, read by --resume. Not to be edited.{}"
       "version: {}\nname: {}\nconfigs:\n",
-      kFormat,
-      kVersion,
+      kSweepFormat,
+      kSweepVersion,
       QuoteYaml(plan.name));
   for (size_t i = 0; i < plan.configs.size(); ++i) {
     text += fmt::format("  {}:\n{}", i, Indented(plan.configs[i].ResolvedYaml()));
@@ -252,7 +258,11 @@ std::string FreezeSweep(const SweepPlan& plan,
                         run.description);
   }
   text.pop_back();
-  return text + std::string(kRuns) + runs;
+  return text + std::string(kSweepRuns) + runs;
+}
+
+bool IsFrozenAs(const SweepFolder& folder, const std::string& frozen) {
+  return fs::exists(folder.frozen()) && WithWorkBounds(ReadFile(folder.frozen()), frozen) == frozen;
 }
 
 bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool resume) {
@@ -265,8 +275,7 @@ bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool 
     }
     RequireSameSweep(folder, frozen);
   }
-  RemoveTemporaries(folder.path());
-  RemoveTemporaries(folder.path() / "runs");
+  RemoveTemporaries(folder);
   std::error_code error;
   fs::create_directories(folder.path() / "runs", error);
   if (error) throw RunError(fmt::format("{}/runs: cannot be made: {}", name, error.message()));

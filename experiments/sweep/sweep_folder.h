@@ -7,19 +7,28 @@
 //                 name, problems, configs (whole run configs), agents (all their settings), runs
 //                 (by number: file, config, agent, seed)
 //   table.yaml    what `emplace table` shows, if the sweep has a key `table`; written at each start
+//   board         who works at which run, run_board.h
+//   launch/       what was given to a batch system and what its workers wrote, launcher.h
 //   runs/0003.h5  results of one run as `emplace run` writes them, with the attributes sweep and
 //                 run ("#3 graph=nmt ...") of /config; while it runs, its last checkpoint; a
 //                 damaged one is set aside by --resume as runs/0003.h5.damaged
 //
-// A run is done if its file says so. Nothing else is remembered, so that a process killed at any
-// moment leaves no two things that disagree.
+// A run is done if its file says so. The rest only helps to find that out, so that a process killed
+// at any moment leaves no two things that disagree.
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "experiments/sweep/sweep_problems.h"
 
 namespace emplace {
+
+inline constexpr int kSweepVersion = 1;
+/// In sweep.yaml, whatever its version.
+inline constexpr std::string_view kSweepFormat = "\nformat: emplace-sweep\n";
+/// Begins the part of sweep.yaml with a line per run, its last; what precedes determines it.
+inline constexpr std::string_view kSweepRuns = "\nruns:\n";
 
 /// Paths of the files above; opens none of them.
 class SweepFolder {
@@ -29,13 +38,16 @@ class SweepFolder {
   std::filesystem::path frozen() const { return path_ / "sweep.yaml"; }
   std::filesystem::path table() const { return path_ / "table.yaml"; }
   std::filesystem::path lock() const { return path_ / "lock"; }
+  std::filesystem::path board() const { return path_ / "board"; }
+  std::filesystem::path launch() const { return path_ / "launch"; }
+  int num_runs() const { return num_runs_; }
   std::filesystem::path run(int index) const { return path_ / RunName(index); }
   /// "runs/0003.h5", with as many digits for every run of the sweep.
   std::string RunName(int index) const;
 
  private:
   std::filesystem::path path_;
-  int digits_;
+  int num_runs_, digits_;
 };
 
 /// Keeps other sweeps out of a folder, as long as this or a process lives that was forked
@@ -49,11 +61,14 @@ class FolderLock {
   /// @throws RunError if it cannot be made or written
   explicit FolderLock(const SweepFolder& folder);
   ~FolderLock();
+  /// "process 7 on host": this process, as the file `lock` names it.
+  const std::string& owner() const { return owner_; }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
   int file_ = -1;
+  std::string owner_;
 };
 
 /// The text of sweep.yaml: the expanded sweep.
@@ -61,8 +76,11 @@ std::string FreezeSweep(const SweepPlan& plan,
                         const SweepProblems& problems,
                         const SweepFolder& folder);
 
-/// Begins the folder or goes on with it, and removes temporary files of killed processes. To be
-/// called while a FolderLock is held.
+/// Whether the folder holds the sweep of this text.
+bool IsFrozenAs(const SweepFolder& folder, const std::string& frozen);
+
+/// Begins the folder or goes on with it, and removes temporary files of killed processes (those of
+/// workers that live on elsewhere stay). To be called while a FolderLock is held.
 /// @param frozen  the text of sweep.yaml
 /// @param resume  the folder may hold this sweep already
 /// @return whether it did

@@ -93,7 +93,7 @@ RunState ResumeRunState(const fs::path& path, const std::string& label) {
   }
 }
 
-void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
+RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   const LoadedProblem& problem = task.problem->problem;
   EarlierSearches searches;
   LowerBound bound = task.problem->bounds.proven;
@@ -129,8 +129,8 @@ void RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   if (unwritable) std::rethrow_exception(unwritable);  // keeps the last checkpoint
   // A search that was cut within a step has less to go on from than its last checkpoint.
   const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();
-  if (cut ? fs::exists(task.path) : result.steps < written_steps) return;
-  write(result);
+  if (!(cut ? fs::exists(task.path) : result.steps < written_steps)) write(result);
+  return ProgressOf(ToString(result.status));
 }
 
 void WriteFailure(const SweepTask& task, const std::string& error) {

@@ -53,9 +53,10 @@ struct SweepTask {
 /// meanwhile, the result at the end or when a stop is requested. A checkpoint stays until the next
 /// one, or the result, is written. If the run goes on from what another version or commit of
 /// emplace has found, /config has the attribute `earlier_programs`.
+/// @return how far the run has come: kDone, kStopped or, if an exception ended its search, kFailed
 /// @param checkpoint_seconds  at least so long between two checkpoints [s]
 /// @throws InputError for a checkpoint of another run, RunError if the file cannot be written
-void RunSweepTask(const SweepTask& task, double checkpoint_seconds);
+RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds);
 
 /// Notes that the process of a run ended before its time: a checkpoint stays, with `error` beside
 /// it; without one the run is failed.

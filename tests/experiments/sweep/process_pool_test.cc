@@ -18,13 +18,15 @@ using namespace emplace::testing;
 namespace {
 
 std::map<int, WorkerEnd> Run(int count, int jobs, const std::function<void(int)>& body) {
-  std::vector<int> tasks;
-  for (int i = 0; i < count; ++i) tasks.push_back(i);
   std::map<int, WorkerEnd> ends;
-  PoolCallbacks callbacks;
-  callbacks.ended = [&](const WorkerEnd& end) { CHECK(ends.emplace(end.task, end).second); };
-  callbacks.tick = [&](const std::vector<int>& running) { CHECK(std::ssize(running) <= jobs); };
-  RunInProcesses(tasks, jobs, body, callbacks);
+  ProcessPool pool(body, [&](const WorkerEnd& end) { CHECK(ends.emplace(end.task, end).second); });
+  for (int task = 0; task < count || pool.size() > 0; pool.Wait()) {
+    while (task < count && pool.size() < jobs) {
+      if (!pool.Begin(task).empty()) break;  // the system has room for no more
+      ++task;
+    }
+    REQUIRE(pool.size() > 0);
+  }
   return ends;
 }
 
@@ -83,13 +85,38 @@ TEST_CASE("only the end of a long text is kept") {
 
 TEST_CASE("no task, and a callback that throws") {
   CHECK(Run(0, 2, [](int) {}).empty());
-  PoolCallbacks callbacks;
-  callbacks.ended = [](const WorkerEnd&) { throw RunError("full"); };
-  callbacks.tick = [](const std::vector<int>&) {};
   const auto body = [](int task) {
     if (task == 1) pause();  // until it is killed
   };
-  CHECK_THROWS_WITH_AS(RunInProcesses({0, 1}, 2, body, callbacks), "full", RunError);
+  ProcessPool pool(body, [](const WorkerEnd&) { throw RunError("full"); });
+  CHECK(pool.Begin(0).empty());
+  CHECK(pool.Begin(1).empty());
+  CHECK(pool.size() == 2);
+  const auto wait = [&] {
+    for (int i = 0; i < 1000; ++i) pool.Wait();
+  };
+  CHECK_THROWS_WITH_AS(wait(), "full", RunError);
+}
+
+TEST_CASE("workers that are asked to stop end, even halted ones; ctrl-C does not reach them") {
+  std::map<int, WorkerEnd> ends;
+  const TempDir folder;
+  const auto body = [&](int task) {
+    signal(SIGTERM, SIG_DFL);  // doctest catches it
+    raise(SIGINT);             // is ignored
+    WriteText(folder / std::to_string(task), std::to_string(getpid()));
+    while (true) pause();  // until SIGTERM
+  };
+  ProcessPool pool(body, [&](const WorkerEnd& end) { ends.emplace(end.task, end); });
+  for (const int task : {0, 1}) {
+    CHECK(pool.Begin(task).empty());
+    const auto path = folder / std::to_string(task);
+    while (ReadText(path).empty()) usleep(1000);
+  }
+  kill(std::stoi(ReadText(folder / "1")), SIGSTOP);
+  pool.AskToStop();
+  while (pool.size() > 0) pool.Wait();
+  for (const int task : {0, 1}) CHECK(ends.at(task).error == "killed by signal 15 (Terminated)");
 }
 
 }  // namespace

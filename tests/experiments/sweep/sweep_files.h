@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/experiments/hdf5_text.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"

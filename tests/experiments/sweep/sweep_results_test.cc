@@ -153,9 +153,9 @@ TEST_CASE("a disk that fills up leaves the last checkpoint") {
       RunSweepTask(cut, 0);
     };
     WorkerEnd end;
-    const PoolCallbacks callbacks{[&](const WorkerEnd& told) { end = told; },
-                                  [](const std::vector<int>&) {}};
-    RunInProcesses({0}, 1, fill, callbacks);
+    ProcessPool pool(fill, [&](const WorkerEnd& told) { end = told; });
+    REQUIRE(pool.Begin(0).empty());
+    while (pool.size() > 0) pool.Wait();
     CHECK(end.error.find("cut.h5: cannot be written: File too large") != std::string::npos);
     const RunState state = ReadRunState(cut.path, cut.label());
     CHECK(state.progress == RunProgress::kStopped);

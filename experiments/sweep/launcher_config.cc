@@ -1,0 +1,78 @@
+#include "experiments/sweep/launcher_config.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kBundlesPerWorker = 4;
+
+}  // namespace
+
+void LauncherConfig::Visit(FieldVisitor& v) {
+  v.Field("name",
+          name,
+          "who carries the runs out: local (processes of this one), hyperqueue, slurm, or mpi "
+          "(ranks of an mpirun); experiments/sweep/launchers/README.md");
+  v.Field("bundle",
+          bundle,
+          "hyperqueue, slurm: runs for one worker; 0: a quarter of its share of all runs");
+  v.Field("cores",
+          cores,
+          "hyperqueue, slurm, mpi: cores of a worker, which does one run at a time; 0: one. Not "
+          "for local, where runs share the cores");
+  v.Field("options",
+          options,
+          "slurm: options for sbatch, as in --partition=long; hyperqueue: for `hq submit`");
+  v.Field("server",
+          server,
+          "hyperqueue: folder of a running server; empty: $HQ_SERVER_DIR, ~/.hq-server, or a local "
+          "cluster where neither is there");
+  v.Field("program",
+          program,
+          "hyperqueue, slurm: how workers start emplace, as in apptainer exec emplace.sif emplace; "
+          "empty: by the file of this program");
+}
+
+std::vector<std::string> SplitOptions(const std::string& text) {
+  std::vector<std::string> options;
+  bool inside = false;
+  char quote = '\0';
+  for (const char letter : text) {
+    if (quote == '\0' && letter == ' ') {
+      inside = false;
+      continue;
+    }
+    if (!inside) options.emplace_back();
+    inside = true;
+    if (letter == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (letter == '\'' || letter == '"')) {
+      quote = letter;
+    } else {
+      options.back() += letter;
+    }
+  }
+  if (quote != '\0') {
+    throw InputError(fmt::format("launcher: a {} without its end in: {}", quote, text));
+  }
+  return options;
+}
+
+std::vector<std::vector<int>> MakeBundles(const std::vector<int>& runs, int size, int workers) {
+  EMPLACE_CHECK(size >= 0 && workers >= 1);
+  const int parts = workers * kBundlesPerWorker;
+  const int count = static_cast<int>(runs.size());
+  const int step = size > 0 ? size : std::max(1, (count + parts - 1) / parts);
+  std::vector<std::vector<int>> bundles;
+  for (int begin = 0; begin < count; begin += step) {
+    bundles.emplace_back(runs.begin() + begin, runs.begin() + std::min(begin + step, count));
+  }
+  return bundles;
+}
+
+}  // namespace emplace

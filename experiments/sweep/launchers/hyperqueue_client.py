@@ -1,0 +1,148 @@
+"""Talks to HyperQueue for `emplace sweep --launcher hyperqueue` (hyperqueue_launcher.h).
+
+    python3 hyperqueue_client.py find [SERVER]            prints "server FOLDER" if one answers, else "none"
+    python3 hyperqueue_client.py cluster WORKERS CORES    starts a server with workers here, prints "server FOLDER", and
+                                                          ends with the end of stdin
+    python3 hyperqueue_client.py submit SPEC.json         a job per bundle; prints "submitted", then
+                                                          "ended BUNDLE [WHY]" for each bundle as it ends
+
+SPEC.json: {"server": folder, "cores": 1, "cwd": folder, "env": {...}, "options": [...],
+            "bundles": [{"command": [...], "log": path}, ...]}
+
+The module `hyperqueue` (pip install hyperqueue) does all of it. Without it, `hq` of the PATH finds a server and
+submits; a server of one's own needs the module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+try:
+    import hyperqueue
+    from hyperqueue.cluster import LocalCluster, WorkerConfig
+    from hyperqueue.ffi.protocol import ResourceRequest
+except ModuleNotFoundError as missing:
+    if missing.name != "hyperqueue":
+        raise
+    hyperqueue = None
+
+HQ = shutil.which("hq")
+NEITHER = "neither the Python module hyperqueue (pip install hyperqueue) nor the command hq is there"
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def hq(server: str, *arguments: str) -> str:
+    command = [HQ, "--server-dir", server, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command[:4])}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def find(server: str) -> None:
+    """HyperQueue keeps the address of its running server in the folder `hq-current` below that of the server."""
+    folder = Path(server or os.environ.get("HQ_SERVER_DIR", Path.home() / ".hq-server"))
+    if hyperqueue is None and HQ is None:
+        sys.exit(NEITHER)
+    if not (folder / "hq-current").exists():
+        if server:
+            sys.exit(f"{server}: no server of HyperQueue has been started there")
+        say("none")
+        return
+    if hyperqueue is not None:
+        try:
+            hyperqueue.Client(folder)
+        except RuntimeError as problem:  # followed by a stack of Rust
+            if server:
+                sys.exit(f"{server}: " + " ".join(str(problem).split("Stack backtrace")[0].split()))
+            say("none")  # of a server that was killed
+            return
+    else:
+        hq(str(folder), "server", "info")
+    say(f"server {folder}")
+
+
+def cluster(workers: int, cores: int) -> None:
+    if hyperqueue is None:
+        sys.exit("no server runs; to start one needs the Python module hyperqueue (pip install hyperqueue)")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with tempfile.TemporaryDirectory(prefix="emplace-hq-") as folder, open(os.devnull, "w") as nowhere:
+        os.environ["TMPDIR"] = folder  # where HyperQueue's workers put what they need
+        shown = os.dup(1)
+        os.dup2(nowhere.fileno(), 1)  # the server prints a table of itself
+        with LocalCluster(folder) as server:
+            for _ in range(workers):
+                server.start_worker(WorkerConfig(cores=cores))
+            os.dup2(shown, 1)
+            say(f"server {folder}")
+            sys.stdin.read()
+
+
+def submit_by_module(spec: dict) -> None:
+    client = hyperqueue.Client(spec["server"])
+    bundle_of = {}
+    for index, bundle in enumerate(spec["bundles"]):
+        job = hyperqueue.Job(name="emplace sweep", max_fails=None)
+        job.program(bundle["command"], env=spec["env"], cwd=spec["cwd"], stdout=os.devnull, stderr=bundle["log"],
+                    resources=ResourceRequest(cpus=spec["cores"]))
+        bundle_of[client.submit(job).id] = index
+    say("submitted")
+    told = set()
+
+    def watch(jobs: dict) -> None:
+        for job, state in jobs.items():
+            if state["completed"] and job not in told:
+                told.add(job)
+                say(f"ended {bundle_of[job]}")
+
+    client.connection.wait_for_jobs(list(bundle_of), watch)
+    for job, index in bundle_of.items():
+        if job not in told:
+            say(f"ended {index}")
+
+
+def submit_by_hq(spec: dict) -> None:
+    bundle_of = {}
+    env = [word for name, value in spec["env"].items() for word in ("--env", f"{name}={value}")]
+    for index, bundle in enumerate(spec["bundles"]):
+        job = hq(spec["server"], "submit", "--output-mode", "quiet", "--name", "emplace sweep", "--cpus",
+                 str(spec["cores"]), "--cwd", spec["cwd"], "--stdout", "none", "--stderr", bundle["log"], *env,
+                 *spec["options"], "--", *bundle["command"])
+        bundle_of[job.strip()] = index
+    say("submitted")
+    while bundle_of:
+        time.sleep(1)
+        for job in json.loads(hq(spec["server"], "job", "list", "--all", "--output-mode", "json")):
+            counts = job["task_stats"]
+            if str(job["id"]) in bundle_of and counts["waiting"] + counts["running"] == 0:
+                say(f"ended {bundle_of.pop(str(job['id']))}")
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[0] == "find":
+        find(arguments[1] if len(arguments) > 1 else "")
+    elif arguments[0] == "cluster":
+        cluster(int(arguments[1]), int(arguments[2]))
+    elif arguments[0] == "submit":
+        spec = json.loads(Path(arguments[1]).read_text())
+        if hyperqueue is None:
+            submit_by_hq(spec)
+        else:
+            submit_by_module(spec)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,73 @@
+// `emplace sweep-worker`: what the launchers of a sweep start on other machines.
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "agents/registry.h"
+#include "experiments/commands.h"
+#include "experiments/stop_request.h"
+#include "experiments/sweep/frozen_sweep.h"
+#include "experiments/sweep/run_worker.h"
+
+namespace emplace {
+namespace {
+
+struct SweepWorkerOptions {
+  std::string folder, runs, beside = ".";
+  int jobs = 1, cores = 1;
+  double checkpoint_seconds = 30;
+};
+
+int RunSweepWorker(const SweepWorkerOptions& options) {
+  const int num_runs = CountFrozenRuns(options.folder);
+  std::vector<int> runs(static_cast<size_t>(num_runs));
+  std::iota(runs.begin(), runs.end(), 0);
+  if (!options.runs.empty()) runs = ParseRuns(options.runs, num_runs);
+  const Sweep sweep = ReadFrozenSweep(options.folder, runs, options.beside, AllAgents());
+  StopRequest::CatchSignals();
+  RunBoard board(sweep.folder.board(), num_runs);
+  RunWorker worker(sweep,
+                   board,
+                   {.jobs = options.jobs,
+                    .cores = options.cores,
+                    .checkpoint_seconds = options.checkpoint_seconds});
+  worker.Add(runs);
+  while (!worker.idle()) worker.Step();
+  return 0;
+}
+
+}  // namespace
+
+void AddSweepWorkerCommand(Command program) {
+  auto options = std::make_shared<SweepWorkerOptions>();
+  Command command = program.AddCommand(
+      "sweep-worker",
+      "Works through runs of a sweep that `emplace sweep` has begun; its launchers start it");
+  command.Add("folder", options->folder, "the sweep's folder").Type("DIR").Required();
+  command.Add("--runs", options->runs, "numbers of runs, as in 0-99,103; without: all");
+  command.Add("--jobs", options->jobs, "runs at a time").Positive().ShowDefault();
+  command.Add("--beside", options->beside, "folder of the sweep's config, for relative paths in it")
+      .Type("DIR")
+      .ShowDefault();
+  command.Add("--cores", options->cores, "cores for each run, unless its config says `threads`")
+      .Positive()
+      .ShowDefault();
+  command
+      .Add("--checkpoint-seconds",
+           options->checkpoint_seconds,
+           "at least so long between two checkpoints [s]")
+      .NotNegative()
+      .ShowDefault();
+  command.Footer(
+      "Any number of workers, on any machine that shares the folder, may be given the same runs:\n"
+      "a run that is done or worked at is passed over, a stopped one goes on from its checkpoint.\n"
+      "It ends when none is left; SIGTERM saves checkpoints first. Results are in the folder.");
+  command.Does([options] { return RunSweepWorker(*options); });
+}
+
+}  // namespace emplace
