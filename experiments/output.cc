@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -138,7 +139,14 @@ std::string MarkdownLines(const std::vector<std::vector<std::string>>& lines, si
   return text;
 }
 
-std::string CsvField(const std::string& text) {
+std::string CsvField(const std::string& field) {
+  constexpr std::string_view kFormulas = "=+-@\t\r";
+  double number = 0;
+  const char* end = field.data() + field.size();
+  const bool is_number = std::from_chars(field.data(), end, number).ptr == end;
+  const bool is_formula =
+      !field.empty() && kFormulas.find(field[0]) != std::string_view::npos && !is_number;
+  const std::string text = is_formula ? "'" + field : field;
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);

@@ -41,7 +41,7 @@ std::string FormatColumns(const std::vector<std::vector<std::string>>& rows);
 /// @param num_left  so many columns are flush left, the others flush right
 std::string MarkdownLines(const std::vector<std::vector<std::string>>& lines, size_t num_left);
 
-/// A field of CSV, quoted where it has to be.
-std::string CsvField(const std::string& text);
+/// A field of CSV, quoted where it has to be; a ' is put before what a spreadsheet would compute.
+std::string CsvField(const std::string& field);
 
 }  // namespace emplace

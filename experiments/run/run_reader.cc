@@ -151,7 +151,12 @@ std::vector<int> ReadIssueOrder(const ResultsReader& reader,
                                 const Graph& graph,
                                 const std::string& where) {
   std::vector<int> order;
-  for (const std::int64_t op : reader.Ints(dataset)) order.push_back(static_cast<int>(op));
+  for (const std::int64_t op : reader.Ints(dataset)) {
+    if (op < 0 || op >= graph.num_ops()) {
+      throw InputError(fmt::format("{}: op {} of {}", where, op, graph.num_ops()));
+    }
+    order.push_back(static_cast<int>(op));
+  }
   RequireOpOrder(graph, order, where);
   return order;
 }

@@ -12,10 +12,26 @@ namespace {
 
 using Lines = std::vector<std::vector<std::string>>;
 
-// A vertical bar would end the cell, a line break the table.
+// A name is no markup: a vertical bar would end the cell, a line break the table, "<" begin HTML,
+// "](" a link.
 std::string EscapeMarkdown(const std::string& text) {
   std::string escaped;
-  for (const char c : text) escaped += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
+  for (const char c : text) {
+    switch (c) {
+      case '|':
+      case '\\':
+        escaped += std::string("\\") + c;
+        break;
+      case '(':
+        escaped += escaped.ends_with(']') ? "\\(" : "(";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      default:
+        escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+  }
   return escaped;
 }
 
@@ -56,7 +72,7 @@ std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
   std::string text = fmt::format("- **{}** [{}] {} (`{}` in {} row{}): {} of {} rows{}\n",
                                  VerdictText(claim),
                                  claim.confidence,
-                                 claim.text,
+                                 EscapeMarkdown(claim.text),
                                  claim.holds,
                                  claim.scope,
                                  claim.scope == "every" ? "" : "s",
@@ -64,7 +80,7 @@ std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
                                  claim.rows.size(),
                                  open ? "" : Share(claim.share, claim.by_chance));
   for (const ClaimRow& row : claim.rows) {
-    const std::string name = table.rows[row.row].Name();
+    const std::string name = EscapeMarkdown(table.rows[row.row].Name());
     text += row.verdict == Verdict::kOpen
                 ? fmt::format("  - {}: open, not run: {}\n", name, fmt::join(row.missing, ", "))
                 : fmt::format("  - {}: {} {} {} {}{}{}\n",
@@ -102,9 +118,11 @@ std::string TableMarkdown(const ResultTable& table) {
     lines.push_back(std::move(ours));
     if (row.HasPublished()) lines.push_back(std::move(theirs));
   }
-  std::string text = table.title.empty() ? "" : fmt::format("## {}\n\n", table.title);
+  std::string text =
+      table.title.empty() ? "" : fmt::format("## {}\n\n", EscapeMarkdown(table.title));
   text += MarkdownLines(lines, num_left);
-  for (const std::string& sentence : LegendOf(table)) text += "\n" + sentence + "\n";
+  for (const std::string& sentence : LegendOf(table))
+    text += "\n" + EscapeMarkdown(sentence) + "\n";
   return text;
 }
 

@@ -22,7 +22,7 @@ std::string EscapeTex(const std::string& text) {
       escaped += "$\\infty$";
       i += 2;
     } else {
-      escaped += c;
+      escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;  // two line breaks end a paragraph
     }
   }
   return escaped;

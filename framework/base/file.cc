@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -21,6 +22,7 @@ namespace emplace {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 18;
+constexpr std::int64_t kMaxUnpackedBytes = std::int64_t{1} << 31;
 
 std::string Reason() {
   return std::strerror(errno);
@@ -77,8 +79,11 @@ bool IsGzip(std::string_view content) {
   return content.starts_with("\x1f\x8b");
 }
 
-// All members of a gzip file, one after another; zeros behind the last are padding.
-std::string Decompress(const std::string& packed, const std::string& name, std::int64_t max_bytes) {
+// Unpacks all members of a gzip file, one after another; zeros behind the last are padding.
+// @param take  is given what was unpacked, part by part
+void Inflate(std::string_view packed,
+             const std::string& name,
+             const std::function<void(std::string_view)>& take) {
   z_stream stream{};
   constexpr int kGzip = 16;
   EMPLACE_CHECK(inflateInit2(&stream, MAX_WBITS + kGzip) == Z_OK);
@@ -87,27 +92,20 @@ std::string Decompress(const std::string& packed, const std::string& name, std::
     ~End() { inflateEnd(stream); }
   } const end{&stream};
 
-  std::string content;
-  std::size_t read = 0, written = 0;
+  std::string part(kChunk, '\0');
+  std::size_t read = 0;
   const auto fail = [&](std::string_view what) {
     throw InputError(fmt::format("{}: {} (at byte {} of {})", name, what, read, packed.size()));
   };
   while (true) {
-    if (written == content.size()) {
-      content.resize(std::max(content.size() * 2, std::max(kChunk, packed.size() * 4)));
-    }
     const uInt in = static_cast<uInt>(std::min<std::size_t>(packed.size() - read, 1u << 30));
-    const uInt out = static_cast<uInt>(std::min<std::size_t>(content.size() - written, 1u << 30));
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + read));
     stream.avail_in = in;
-    stream.next_out = reinterpret_cast<Bytef*>(content.data() + written);
-    stream.avail_out = out;
+    stream.next_out = reinterpret_cast<Bytef*>(part.data());
+    stream.avail_out = kChunk;
     const int result = inflate(&stream, Z_NO_FLUSH);
     read += in - stream.avail_in;
-    written += out - stream.avail_out;
-    if (static_cast<std::int64_t>(written) > max_bytes) {
-      FailTooLarge(name, max_bytes, "decompresses to");
-    }
+    take(std::string_view(part).substr(0, kChunk - stream.avail_out));
     if (result == Z_STREAM_END) {
       const std::size_t next = packed.find_first_not_of('\0', read);
       if (next == std::string::npos) break;
@@ -117,13 +115,25 @@ std::string Decompress(const std::string& packed, const std::string& name, std::
       inflateReset(&stream);
     } else if (result == Z_BUF_ERROR || result == Z_OK) {
       // Neither an end nor more input, although there is room for output: the rest is missing.
-      if (read == packed.size() && written < content.size()) fail("truncated gzip stream");
+      if (read == packed.size() && stream.avail_out > 0) fail("truncated gzip stream");
     } else {
       fail(fmt::format("corrupt gzip stream: {}",
                        stream.msg != nullptr ? stream.msg : zError(result)));
     }
   }
-  content.resize(written);
+}
+
+// Once to learn the size, so that a file that unpacks to a thousand times its size is refused
+// before memory is taken for it, and none is taken twice; then into that size.
+std::string Decompress(const std::string& packed, const std::string& name, std::int64_t max_bytes) {
+  std::int64_t size = 0;
+  Inflate(packed, name, [&](std::string_view part) {
+    size += static_cast<std::int64_t>(part.size());
+    if (size > max_bytes) FailTooLarge(name, max_bytes, "decompresses to");
+  });
+  std::string content;
+  content.reserve(static_cast<std::size_t>(size));
+  Inflate(packed, name, [&](std::string_view part) { content += part; });
   return content;
 }
 
@@ -279,7 +289,8 @@ std::optional<std::filesystem::path> Replaceable(const std::filesystem::path& pa
 
 std::string ReadFile(const std::filesystem::path& path, std::int64_t max_bytes) {
   std::string content = ReadRaw(path, max_bytes);
-  return IsGzip(content) ? Decompress(content, path.string(), max_bytes) : content;
+  if (!IsGzip(content)) return content;
+  return Decompress(content, path.string(), std::min(max_bytes, kMaxUnpackedBytes));
 }
 
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {

@@ -8,7 +8,7 @@
 namespace emplace {
 
 /// The whole file; one that starts with the gzip magic is decompressed, whatever its name.
-/// @param max_bytes  refuse more than this after decompression [B]
+/// @param max_bytes  refuse more than this, unpacked (then at most 2 GiB) before it is held [B]
 /// @throws InputError if it does not exist, is a folder, cannot be read, is a truncated or corrupt
 ///   gzip stream, or exceeds `max_bytes`; names the file.
 std::string ReadFile(const std::filesystem::path& path,

@@ -21,6 +21,7 @@ using ValuePtr = std::shared_ptr<const YamlValue>;
 using FilePtr = std::shared_ptr<const std::string>;
 
 constexpr size_t kShown = 60;
+constexpr std::int64_t kWeight = 64;  // of a value besides its text [B]
 
 std::string Quote(std::string_view text) {
   std::string shown;
@@ -48,6 +49,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) Fail(mark, "an alias (*) inside of what it stands for");
+    Weigh(mark, found->second->weight);
     Add(found->second, 0);
   }
 
@@ -58,6 +60,8 @@ class TreeBuilder : public YAML::EventHandler {
     if (tag != "?" && tag != "!" && !tag.empty()) RefuseTag(mark, tag);
     auto value = MakeValue(YamlKind::kScalar, mark);
     value->scalar = text;
+    value->weight += static_cast<std::int64_t>(text.size());
+    Weigh(mark, static_cast<std::int64_t>(text.size()));
     value->quoted = tag == "!";
     if (value->quoted) last_quoted_ = mark;
     Add(std::move(value), anchor);
@@ -113,15 +117,26 @@ class TreeBuilder : public YAML::EventHandler {
     std::unordered_map<std::string, int> line_of_key;  // keys so far
   };
 
-  std::shared_ptr<YamlValue> MakeValue(YamlKind kind, const YAML::Mark& mark) const {
+  std::shared_ptr<YamlValue> MakeValue(YamlKind kind, const YAML::Mark& mark) {
+    Weigh(mark, kWeight);
     auto value = std::make_shared<YamlValue>();
     value->kind = kind;
+    value->weight = kWeight;
     value->file = file_;
     if (places_ == Places::kKeep && !mark.is_null()) {
       value->line = mark.line + 1;
       value->column = mark.column + 1;
     }
     return value;
+  }
+
+  void Weigh(const YAML::Mark& mark, std::int64_t weight) {
+    weight_ += weight;  // each at most twice the limit: no overflow
+    if (weight_ > kMaxYamlWeight) {
+      Fail(mark,
+           fmt::format("more than {} values, what aliases stand for counted as often as it stands",
+                       kMaxYamlWeight / kWeight));
+    }
   }
 
   YAML::Mark MarkOf(const YamlValue& value) const {
@@ -153,6 +168,7 @@ class TreeBuilder : public YAML::EventHandler {
       return;
     }
     Frame& frame = stack_.back();
+    frame.value->weight += value->weight;
     if (frame.value->kind == YamlKind::kSequence) {
       frame.value->elements.push_back(std::move(value));
     } else if (frame.awaits_value) {
@@ -181,6 +197,7 @@ class TreeBuilder : public YAML::EventHandler {
   FilePtr file_;
   Places places_;
   std::vector<Frame> stack_;
+  std::int64_t weight_ = 0;  // of the document so far
   std::map<YAML::anchor_t, ValuePtr> anchors_;
   YAML::Mark last_quoted_ = YAML::Mark::null_mark();
   ValuePtr root_;

@@ -3,6 +3,7 @@
 // The immutable tree behind ConfigNode: what yaml-cpp parsed, with the place of every key and
 // value. Private to framework/config.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,7 +28,12 @@ struct YamlValue {
   std::vector<Entry> entries;               ///< in file order, keys distinct
   std::shared_ptr<const std::string> file;  ///< never null
   int line = 0, column = 0;                 ///< from 1; 0: the file alone is the place
+  std::int64_t weight = 0;                  ///< [B] of the tree below, aliases written out
 };
+
+/// What a document may weigh: 64 B for each value and key besides its text, an alias as much as
+/// what it stands for. So a few lines of aliases of aliases do not become a billion values. [B]
+inline constexpr std::int64_t kMaxYamlWeight = std::int64_t{256} << 20;
 
 enum class Places { kKeep, kDrop };
 

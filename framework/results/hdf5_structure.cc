@@ -26,7 +26,9 @@ constexpr size_t kWidth = 8;  // of addresses and lengths in the file [B]
 constexpr int kNil = 0x00, kDataspace = 0x01, kDatatype = 0x03, kFillValue = 0x05, kLayout = 0x08,
               kFilters = 0x0B, kAttribute = 0x0C, kContinuation = 0x10, kSymbolTable = 0x11,
               kModified = 0x12;
-constexpr int kDeflate = 1, kShuffle = 2;  // filters
+constexpr int kDeflate = 1, kShuffle = 2;                        // filters
+constexpr std::uint64_t kMostChunkRows = 16384;                  // that emplace writes
+constexpr std::uint64_t kMostUnpacked = std::uint64_t{1} << 31;  // of a dataset in chunks [B]
 
 struct StructureDamage {
   std::string what;
@@ -203,6 +205,11 @@ class ClassicFile {
   struct Filter {
     int id;
     std::uint64_t parameter;
+  };
+  // In a global heap.
+  struct HeapText {
+    std::uint64_t length;   // [B]
+    bool is_taken = false;  // by an attribute or dataset
   };
   // A node of a tree and the one at its right, by level, as far as the walk has come.
   struct Row {
@@ -386,15 +393,18 @@ class ClassicFile {
         values.Require(length == 0 && index == 0, "an empty text with a length");
         continue;
       }
-      const std::map<std::uint64_t, std::uint64_t>& sizes = TextsOf(heap);
-      const auto found = sizes.find(index);
-      values.Require(found != sizes.end() && found->second == length,
+      std::map<std::uint64_t, HeapText>& texts = TextsOf(heap);
+      const auto found = texts.find(index);
+      values.Require(found != texts.end() && found->second.length == length,
                      fmt::format("its text is not in the heap at byte {}", heap));
+      // Or a short list would be one long text a million times.
+      values.Require(!std::exchange(found->second.is_taken, true),
+                     fmt::format("its text in the heap at byte {} is something else's, too", heap));
     }
   }
 
-  // Sizes of the texts in a global heap by their indices.
-  const std::map<std::uint64_t, std::uint64_t>& TextsOf(Address address) {
+  // The texts in a global heap by their indices.
+  std::map<std::uint64_t, HeapText>& TextsOf(Address address) {
     const auto [at, is_new] = heaps_.try_emplace(address);
     if (!is_new) return at->second;
     constexpr std::uint64_t kLeast = 4096, kHead = 16;
@@ -417,7 +427,7 @@ class ClassicFile {
       }
       fields.Require(bytes <= fields.left(), "a text goes beyond its end");
       fields.TakeBytes((bytes + 7) / 8 * 8);
-      fields.Require(at->second.emplace(index, bytes).second, "two texts of one index");
+      fields.Require(at->second.emplace(index, HeapText{bytes}).second, "two texts of one index");
     }
     return at->second;
   }
@@ -429,6 +439,7 @@ class ClassicFile {
     const std::vector<std::uint64_t> sizes = TakeDimensions(space_part);
     const std::uint64_t count = Product(sizes, space_part);
     const std::uint64_t bytes = Product({count, type.size}, space_part);
+    space_part.Require(sizes.size() < 2 || sizes[1] > 0 || sizes[0] == 0, "rows without columns");
 
     const std::uint64_t version = fill.Take(1), allocated = fill.Take(1), written = fill.Take(1),
                         defined = fill.Take(1);
@@ -491,7 +502,8 @@ class ClassicFile {
     std::uint64_t num_chunks = 1;
     for (size_t i = 0; i < rank; ++i) {
       chunk.push_back(layout.Take(4));
-      layout.Require(chunk[i] > 0, "chunks without rows");
+      layout.Require(chunk[i] > 0 && chunk[i] <= kMostChunkRows,
+                     fmt::format("chunks of {} rows, expected 1 to {}", chunk[i], kMostChunkRows));
       chunks_along.push_back((sizes[i] + chunk[i] - 1) / chunk[i]);
     }
     layout.Require(layout.Take(4) == type.size, "chunks of another type");
@@ -499,6 +511,9 @@ class ClassicFile {
     std::vector<std::uint64_t> factors = chunk;
     factors.push_back(type.size);
     const std::uint64_t chunk_bytes = Product(factors, layout);
+    layout.Require(
+        Product({num_chunks, chunk_bytes}, layout) <= kMostUnpacked,
+        fmt::format("its {} chunks unpack to more than {} bytes", num_chunks, kMostUnpacked));
     for (const Filter& filter : filters) {
       layout.Require(filter.id != kShuffle || filter.parameter == type.size,
                      "shuffled by another size than its values have");
@@ -667,7 +682,7 @@ class ClassicFile {
   std::string_view file_;
   std::map<Address, Address> claimed_;  // begin, end
   std::vector<LinkedObject> objects_;   // to be checked
-  std::map<Address, std::map<std::uint64_t, std::uint64_t>> heaps_;
+  std::map<Address, std::map<std::uint64_t, HeapText>> heaps_;
 };
 
 }  // namespace

@@ -42,7 +42,9 @@ ResultsImage ReadResultsImage(const std::filesystem::path& path) {
           "{}: damaged: its bytes are not those that its checksum was made of", path.string()));
     }
     image.has_checksum = true;
-  } else if (const std::string damage = FindHdf5Damage(bytes); !damage.empty()) {
+  }
+  // With a checksum, too: who makes a file to do harm makes the checksum as well.
+  if (const std::string damage = FindHdf5Damage(bytes); !damage.empty()) {
     throw DamagedError(fmt::format("{}: damaged: {}", path.string(), damage));
   }
   return image;

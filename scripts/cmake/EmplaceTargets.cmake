@@ -67,6 +67,9 @@ if(EMPLACE_SANITIZE)
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(emplace_flags INTERFACE -fsanitize=${EMPLACE_SANITIZE})
 endif()
+if(EMPLACE_FUZZ)
+  target_compile_options(emplace_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # emplace_optimise(TARGET LEVEL): how far Release optimises, "-O3" where time is spent, "-Og" where compiling
 # would take longer than the code ever runs: of all levels GCC needs the least time for that one, and the other

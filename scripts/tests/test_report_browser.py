@@ -260,6 +260,38 @@ class ReportInBrowser(unittest.TestCase):
         self.assertIn(f"{sum(held)} of 4", text)
         self.assertIn(f"{sum(by_half)} of 4", text)
 
+    def test_names_are_never_markup(self) -> None:
+        mark = "document.documentElement.setAttribute('data-ran', 1)"
+        hostile = [f"<script>{mark}</script>", f"</script><script>{mark}</script>", f"<img src=x onerror=\"{mark}\">",
+                   f"\"><svg onload={mark}>", f"'><b onclick='{mark}'>", f"javascript:{mark}", "<!--<script>",
+                   "\u2028\u2029{{data}}", "]]>&lt;i&gt;"]
+        graph = json.loads((self.path / "graph.json").read_text())
+        graph["name"] = hostile[0]
+        for op in graph["ops"]:
+            op["name"] = f"{hostile[op['id'] % len(hostile)]}/{op['id']}"
+            op["kind"] = hostile[op["id"] % 3]
+        (self.path / "hostile.json").write_text(json.dumps(graph))
+        (self.path / "hostile.cluster.yaml").write_text(CLUSTER.replace("name: small", f"name: {json.dumps(hostile[1])}"))
+        agents = [{"name": "heft", "label": hostile[2].replace("/", "|")}, {"name": "random", "label": hostile[3]}]
+        (self.path / "hostile.yaml").write_text(
+            RUN.replace("graph.json", "hostile.json").replace("cluster.yaml", "hostile.cluster.yaml")
+            .replace("[single_gpu, heft, hill_climb, random]", json.dumps(agents)))
+        self.emplace("run", "hostile.yaml", "-o", "hostile.h5", "--quiet")
+        self.emplace("report", "hostile.h5", "-o", "hostile.html", "--title", hostile[1])
+        dom, urls = browse(self.path / "hostile.html")
+        self.check_sound(dom, urls)
+        self.assertNotIn("data-ran", dom.elements[0][1])
+        for tag, attributes in dom.elements:
+            self.assertFalse([key for key in attributes if key.startswith("on")], tag)
+        plain = browse(self.path / "run.html")[0]
+        scripts = [sum(tag == "script" for tag, _ in page.elements) for page in (dom, plain)]
+        self.assertEqual(scripts[0], scripts[1])
+        self.assertIn(hostile[3], "".join(dom.text_of.values()))
+        # It would be seen if one of them ran.
+        run = self.path / "ran.html"
+        run.write_text((self.path / "hostile.html").read_text().replace("<main>", f"<main>{hostile[0]}", 1))
+        self.assertIn("data-ran", browse(run)[0].elements[0][1])
+
     def test_errors_and_requests_would_be_seen(self) -> None:
         page = (self.path / "run.html").read_text()
         broken = self.path / "broken.html"

@@ -178,6 +178,26 @@ TEST_CASE("CSV: a line per row, column and source") {
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 10 + 3);
 }
 
+TEST_CASE("names are text, whatever they hold") {
+  const std::string name = "<script>a</script> | [b](javascript:c) \\| \r\n\n# =d";
+  ResultRuns runs;
+  AddRuns(runs, "nmt", "expert", {4.99});
+  ResultTable table = MakeResultTable(
+      LayoutOf("rows: [{label: r, graph: nmt}]\ncolumns: [{agent: expert}]\n"), runs);
+  table.title = name;
+  table.rows[0].heads[0] = name;
+  table.columns[0].label = name;
+  const std::string markdown = TableMarkdown(table);
+  CHECK(markdown.find('<') == std::string::npos);
+  CHECK(markdown.find("](") == std::string::npos);
+  CheckHolds(markdown, "&lt;script>a&lt;/script> \\| [b]\\(javascript:c) \\\\\\|    # =d");
+  const std::string tex = TableTex(table);
+  CheckHolds(tex, "\\textbackslash{}|    \\# =d");
+  CHECK(tex.find("\n\n") == std::string::npos);
+  table.rows[0].heads[0] = "=cmd()";
+  CheckHolds(TableCsv(table), "\n'=cmd(),");
+}
+
 TEST_CASE("JSON holds everything") {
   const auto json = nlohmann::json::parse(TableJson(MakeTable()));
   CHECK(json["format"] == "emplace-table");

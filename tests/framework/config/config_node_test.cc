@@ -174,6 +174,22 @@ TEST_CASE("unknown keys come with the nearest known one") {
   node.At("budget").RequireKnownKeys(std::vector<std::string>{"evaluatons"});
 }
 
+TEST_CASE("aliases count as often as they stand") {
+  // Eight levels of ten: 10^8 values in 600 bytes.
+  std::string text = "a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]\n";
+  for (char level = '1'; level < '8'; ++level) {
+    const std::string alias = std::string("*a") + static_cast<char>(level - 1);
+    text += std::string("a") + level + ": &a" + level + " [" + alias;
+    for (int i = 0; i < 9; ++i) text += ", " + alias;
+    text += "]\n";
+  }
+  CheckReadRefused(
+      [&] { ParseNode(text); },
+      "more than 4194304 values, what aliases stand for counted as often as it stands");
+  const ConfigNode few = ParseNode("a: &a [1, 2]\nb: [*a, *a]\n");
+  CHECK(few.At("b").Elements()[1].Elements()[1].AsInt() == 2);
+}
+
 TEST_CASE("Set replaces and adds") {
   ConfigNode node = ParseNode(kText);
   const ConfigNode before = node;

@@ -1,0 +1,278 @@
+// emplace_attack: changed inputs without a fuzzer, in any build; --help tells. What guides it is
+// what the reader answers: an input with an answer that was not heard before is kept and changed
+// further.
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "tests/fuzz/kept_inputs.h"
+#include "tests/fuzz/mutators.h"
+
+namespace emplace::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::vector<std::string> targets;
+  double seconds = 10;
+  std::int64_t inputs = 0;
+  std::uint64_t seed = 1;
+  int longest = 10;  // [s] for one input
+  std::string kept, crashes = "crashes";
+};
+
+// What worker and overseer share; the input of a worker that dies is here.
+struct Shared {
+  static constexpr std::size_t kMost = std::size_t{1} << 20;
+  volatile std::int64_t inputs = 0, read = 0;
+  volatile std::int64_t started = 0;  // ns of the steady clock; 0: between two inputs
+  volatile std::size_t size = 0;
+  char input[kMost];
+};
+
+std::int64_t Now() {
+  return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+}
+
+// Flips, inserts, removes and copies bytes.
+std::string ChangeSomeBytes(std::string_view input, std::size_t most, Rng& rng) {
+  std::string text(input);
+  const auto place = [&] {
+    return static_cast<std::size_t>(UniformInt(rng, static_cast<int>(text.size()) + 1));
+  };
+  const int changes = 1 + UniformInt(rng, 4);
+  for (int i = 0; i < changes; ++i) {
+    const std::size_t at = place(), other = place();
+    switch (UniformInt(rng, 5)) {
+      case 0:
+        if (at < text.size()) text[at] ^= static_cast<char>(1 << UniformInt(rng, 8));
+        break;
+      case 1:
+        text.insert(at, 1, static_cast<char>(UniformInt(rng, 256)));
+        break;
+      case 2:
+        text.erase(std::min(at, text.size()), static_cast<std::size_t>(UniformInt(rng, 9)));
+        break;
+      case 3:
+        text.insert(at, text.substr(other, static_cast<std::size_t>(UniformInt(rng, 33))));
+        break;
+      default:
+        if (at < text.size()) text[at] = static_cast<char>(UniformInt(rng, 256));
+    }
+  }
+  if (text.size() > most) text.resize(most);
+  return text;
+}
+
+// The answer without what it quotes and counts: what kind of answer it is.
+std::string KindOf(std::string_view answer) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : answer) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) kind += c;
+    if (kind.size() > 300) break;
+  }
+  return kind;
+}
+
+class Worker {
+ public:
+  Worker(const FuzzTarget& target, const Options& options, std::uint64_t seed, Shared& shared)
+      : target_(target), options_(options), rng_(seed), shared_(shared) {}
+
+  void Run(std::int64_t most_inputs, Clock::time_point end) {
+    for (const std::string& input : KeptInputs(target_, "corpus")) Try(input, false);
+    for (const std::string& input : KeptInputs(target_, "crashes")) Try(input, false);
+    if (target_.seeds != nullptr) {
+      for (const std::string& input : target_.seeds()) Try(input, false);
+    }
+    if (!options_.kept.empty()) {
+      for (const std::string& input : FilesOf(fs::path(options_.kept) / target_.name)) {
+        Try(input, false);
+      }
+    }
+    EMPLACE_CHECK(!population_.empty(), std::string("no input to begin with: ") + target_.name);
+    const ChangeBytes bytes = [this](std::string_view text, std::size_t most) {
+      return ChangeSomeBytes(text, most, rng_);
+    };
+    while (shared_.inputs < most_inputs && Clock::now() < end) {
+      // What is wrong stays wrong: half of the changes are of right inputs.
+      std::string input = OneOf(!read_.empty() && OneIn(2, rng_) ? read_ : population_, rng_);
+      const int rounds = 1 + UniformInt(rng_, 3);
+      for (int i = 0; i < rounds; ++i) {
+        input = target_.mutate(input, {rng_, bytes, target_.most_bytes});
+        if (input.size() > target_.most_bytes) input.resize(target_.most_bytes);
+      }
+      Try(input, true);
+    }
+  }
+
+ private:
+  void Try(const std::string& input, bool is_new) {
+    const std::size_t size = std::min(input.size(), Shared::kMost);
+    std::memcpy(shared_.input, input.data(), size);
+    shared_.size = size;
+    shared_.started = Now();
+    std::string answer;
+    try {
+      target_.read(input);
+      shared_.read = shared_.read + 1;
+      constexpr std::size_t kMostRead = 500;
+      if (read_.size() < kMostRead) {
+        read_.push_back(input);
+      } else {
+        read_[static_cast<std::size_t>(UniformInt(rng_, kMostRead))] = input;
+      }
+      answer = fmt::format("read, {} bytes", input.size() / 64);
+    } catch (const InputError& error) {
+      answer = error.what();
+    }
+    shared_.started = 0;
+    shared_.inputs = shared_.inputs + 1;
+    if (!answers_.insert(KindOf(answer)).second && is_new) return;
+    constexpr std::size_t kMostPopulation = 4000;
+    if (population_.size() < kMostPopulation) {
+      population_.push_back(input);
+    } else {
+      population_[static_cast<std::size_t>(UniformInt(rng_, kMostPopulation))] = input;
+    }
+    if (is_new && !options_.kept.empty()) {
+      const fs::path folder = fs::path(options_.kept) / target_.name;
+      fs::create_directories(folder);
+      std::ofstream(folder / fmt::format("{:016x}", std::hash<std::string>()(input)),
+                    std::ios::binary)
+          << input;
+    }
+  }
+
+  const FuzzTarget& target_;
+  const Options& options_;
+  Rng rng_;
+  Shared& shared_;
+  std::vector<std::string> population_;  // with answers not heard before
+  std::vector<std::string> read_;        // right ones
+  std::unordered_set<std::string> answers_;
+};
+
+// Runs a worker until it ends. @return how it died; "" if it did not
+std::string Oversee(pid_t worker, const Shared& shared, int longest) {
+  while (true) {
+    int status = 0;
+    const pid_t ended = waitpid(worker, &status, WNOHANG);
+    if (ended == worker) {
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+      return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                 : fmt::format("exit {}", WEXITSTATUS(status));
+    }
+    const std::int64_t started = shared.started;
+    if (started != 0 && Now() - started > longest * std::int64_t{1'000'000'000}) {
+      kill(worker, SIGKILL);
+      waitpid(worker, &status, 0);
+      return fmt::format("more than {} s", longest);
+    }
+    usleep(20'000);
+  }
+}
+
+// @return crashes
+int Attack(const FuzzTarget& target, const Options& options) {
+  void* memory =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  EMPLACE_CHECK(memory != MAP_FAILED);
+  Shared& shared = *new (memory) Shared;
+  const auto begin = Clock::now();
+  const auto end = begin + std::chrono::milliseconds(static_cast<std::int64_t>(
+                               1000 * (options.inputs > 0 ? 1e7 : options.seconds)));
+  const std::int64_t most = options.inputs > 0 ? options.inputs : INT64_MAX;
+  int crashes = 0;
+  constexpr int kMostCrashes = 50;
+  while (crashes < kMostCrashes && shared.inputs < most && Clock::now() < end) {
+    shared.started = 0;
+    std::fflush(nullptr);
+    const pid_t worker = fork();
+    EMPLACE_CHECK(worker >= 0);
+    if (worker == 0) {
+      Worker(target, options, options.seed + static_cast<std::uint64_t>(crashes), shared)
+          .Run(most, end);
+      std::_Exit(0);
+    }
+    const std::string death = Oversee(worker, shared, options.longest);
+    if (death.empty()) break;
+    ++crashes;
+    const std::string input(shared.input, shared.size);
+    const fs::path path = fs::path(options.crashes) / target.name /
+                          fmt::format("{:016x}", std::hash<std::string>()(input));
+    fs::create_directories(path.parent_path());
+    WriteFileAtomically(path, input);
+    fmt::print("{}: {}: {}\n", target.name, death, path.string());
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  fmt::print("{:<13} {:>9} inputs in {:.0f} s, {} read, {} crashes\n",
+             target.name,
+             std::int64_t{shared.inputs},
+             seconds,
+             std::int64_t{shared.read},
+             crashes);
+  munmap(memory, sizeof(Shared));
+  return crashes;
+}
+
+}  // namespace
+
+int AttackMain(int count, char** words) {
+  Options options;
+  CLI::App program("Attacks the readers with changed inputs; crashes are kept as files");
+  program.add_option("target", options.targets, "which readers; default: all");
+  program.add_option("--seconds", options.seconds, "for each")->capture_default_str();
+  program.add_option("--inputs", options.inputs, "instead of seconds: so many for each");
+  program.add_option("--seed", options.seed, "of the changes")->capture_default_str();
+  program.add_option("--longest", options.longest, "that reading one input may take [s]")
+      ->capture_default_str();
+  program.add_option("--kept", options.kept, "folder for inputs with new answers, to go on from");
+  program.add_option("--crashes", options.crashes, "folder for them")->capture_default_str();
+  CLI11_PARSE(program, count, words);
+  std::vector<const FuzzTarget*> targets;
+  for (const FuzzTarget& target : FuzzTargets()) {
+    if (options.targets.empty()) targets.push_back(&target);
+  }
+  for (const std::string& name : options.targets) {
+    targets.push_back(FindTarget(name));
+    if (targets.back() != nullptr) continue;
+    std::vector<std::string> names;
+    for (const FuzzTarget& target : FuzzTargets()) names.emplace_back(target.name);
+    fmt::print(stderr, "unknown target \"{}\"{}\n", name, ChoicesHint(name, names));
+    return 2;
+  }
+  int crashes = 0;
+  for (const FuzzTarget* target : targets) crashes += Attack(*target, options);
+  return crashes == 0 ? 0 : 1;
+}
+
+}  // namespace emplace::fuzz
+
+int main(int count, char** words) {
+  return emplace::fuzz::AttackMain(count, words);
+}
