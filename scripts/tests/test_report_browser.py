@@ -271,7 +271,8 @@ class ReportInBrowser(unittest.TestCase):
             op["name"] = f"{hostile[op['id'] % len(hostile)]}/{op['id']}"
             op["kind"] = hostile[op["id"] % 3]
         (self.path / "hostile.json").write_text(json.dumps(graph))
-        (self.path / "hostile.cluster.yaml").write_text(CLUSTER.replace("name: small", f"name: {json.dumps(hostile[1])}"))
+        (self.path / "hostile.cluster.yaml").write_text(
+            CLUSTER.replace("name: small", f"name: {json.dumps(hostile[1])}"))
         agents = [{"name": "heft", "label": hostile[2].replace("/", "|")}, {"name": "random", "label": hostile[3]}]
         (self.path / "hostile.yaml").write_text(
             RUN.replace("graph.json", "hostile.json").replace("cluster.yaml", "hostile.cluster.yaml")

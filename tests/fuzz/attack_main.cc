@@ -17,7 +17,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -39,7 +38,7 @@ struct Options {
   double seconds = 10;
   std::int64_t inputs = 0;
   std::uint64_t seed = 1;
-  int longest = 10;  // [s] for one input
+  static constexpr int longest = 10;  // [s] for one input
   std::string kept, crashes = "crashes";
 };
 
@@ -244,16 +243,30 @@ int Attack(const FuzzTarget& target, const Options& options) {
 
 int AttackMain(int count, char** words) {
   Options options;
-  CLI::App program("Attacks the readers with changed inputs; crashes are kept as files");
-  program.add_option("target", options.targets, "which readers; default: all");
-  program.add_option("--seconds", options.seconds, "for each")->capture_default_str();
-  program.add_option("--inputs", options.inputs, "instead of seconds: so many for each");
-  program.add_option("--seed", options.seed, "of the changes")->capture_default_str();
-  program.add_option("--longest", options.longest, "that reading one input may take [s]")
-      ->capture_default_str();
-  program.add_option("--kept", options.kept, "folder for inputs with new answers, to go on from");
-  program.add_option("--crashes", options.crashes, "folder for them")->capture_default_str();
-  CLI11_PARSE(program, count, words);
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (!word.starts_with("--")) {
+      options.targets.push_back(word);
+      continue;
+    }
+    const std::string value = i + 1 < count ? words[++i] : "";
+    if (word == "--seconds") {
+      options.seconds = std::atof(value.c_str());
+    } else if (word == "--inputs") {
+      options.inputs = std::atoll(value.c_str());
+    } else if (word == "--seed") {
+      options.seed = static_cast<std::uint64_t>(std::atoll(value.c_str()));
+    } else if (word == "--kept") {
+      options.kept = value;
+    } else if (word == "--crashes") {
+      options.crashes = value;
+    } else {
+      fmt::print(stderr,
+                 "unknown option {}; choices: --seconds, --inputs, --seed, --kept, --crashes\n",
+                 word);
+      return 2;
+    }
+  }
   std::vector<const FuzzTarget*> targets;
   for (const FuzzTarget& target : FuzzTargets()) {
     if (options.targets.empty()) targets.push_back(&target);
