@@ -9,8 +9,8 @@
 SPEC.json: {"server": folder, "cores": 1, "cwd": folder, "env": {...}, "options": [...],
             "bundles": [{"command": [...], "log": path}, ...]}
 
-The module `hyperqueue` (pip install hyperqueue) does all of it. Without it, `hq` of the PATH finds a server and
-submits; a server of one's own needs the module.
+The module `hyperqueue` (pip install hyperqueue) does all of it. Without it, and for jobs with options, `hq` of the
+PATH finds a server and submits; a server of one's own needs the module.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ def main(arguments: list[str]) -> None:
         cluster(int(arguments[1]), int(arguments[2]))
     elif arguments[0] == "submit":
         spec = json.loads(Path(arguments[1]).read_text())
-        if hyperqueue is None:
+        if spec["options"] and HQ is None:
+            sys.exit(f"launcher.options {spec['options']}: options of `hq submit`, and the command hq is not there")
+        if hyperqueue is None or spec["options"]:
             submit_by_hq(spec)
         else:
             submit_by_module(spec)
