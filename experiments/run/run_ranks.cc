@@ -10,6 +10,7 @@
 
 #include "experiments/output.h"
 #include "experiments/stop_request.h"
+#include "framework/base/error.h"
 #include "framework/base/raw_stream.h"
 #include "framework/ranks/cores_per_rank.h"
 #include "framework/ranks/mpi_module.h"
@@ -55,7 +56,8 @@ int RunOverRanks(const std::function<int(RunRanks*)>& run) {
   } catch (const std::exception& error) {
     ranks.lockstep.Fail(error.what());
     if (is_first) throw;
-    return 1;
+    // mpirun tells the exit code of whichever process ended first.
+    return dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
   }
 }
 

@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -203,6 +202,16 @@ bool IsTemporaryOf(const std::filesystem::path& target, std::string_view name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return c == '.' || is_digit(c); });
 }
 
+// Takes the lock of a temporary; it ends with its process. Not flock(), which readers of HDF5 use
+// themselves: they would be refused until the writer has closed what it has just put in place.
+// False with errno EAGAIN if another process has it.
+bool LockTemporary(int fd) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
 // Removes what killed processes have left of writing `target`. A living one holds the lock of its
 // temporary; where a file system has no locks, all stay.
 void RemoveLeftovers(const std::filesystem::path& target) {
@@ -212,7 +221,7 @@ void RemoveLeftovers(const std::filesystem::path& target) {
     const std::filesystem::path& path = entry->path();
     if (!IsTemporaryOf(target, path.filename().string())) continue;
     const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+    if (file.get() >= 0 && LockTemporary(file.get())) unlink(path.c_str());
   }
 }
 
@@ -245,7 +254,7 @@ class Temporary {
             "{}: cannot be written: folder {}: {}", target.string(), folder.string(), Reason()));
       }
       // Before it was locked another process may have taken it for a leftover.
-      const bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+      const bool taken = !LockTemporary(fd) && errno == EAGAIN;
       struct stat status {};
       if (!taken && stat(path.c_str(), &status) == 0) return fd;
       close(fd);

@@ -97,12 +97,12 @@ TEST_CASE("claims in Markdown") {
         "\n"
         "- **holds** [R] RL beats the expert (`rl < expert` in every row): 1 of 1 rows, in 100.0 % "
         "of resamples\n"
-        "  - NMT | 2_GPUs: 4.04 < 4.99 holds, in 100.0 % of resamples\n"
+        "  - NMT \\| 2_GPUs: 4.04 < 4.99 holds, in 100.0 % of resamples\n"
         "- **open** [?] RL is best (`rl <= min(single_gpu, expert)` in every row): 1 of 2 rows\n"
-        "  - NMT | 2_GPUs: 4.04 <= 4.99 holds, in 100.0 % of resamples\n"
+        "  - NMT \\| 2_GPUs: 4.04 <= 4.99 holds, in 100.0 % of resamples\n"
         "  - RNNLM, 2: open, not run: expert\n"
         "- **holds** [V] the GPU fits (`single_gpu < 2` in some rows): 1 of 2 rows\n"
-        "  - NMT | 2_GPUs: ∞ < 2 does not hold\n"
+        "  - NMT \\| 2_GPUs: ∞ < 2 does not hold\n"
         "  - RNNLM, 2: 1.57 < 2 holds\n");
 }
 

@@ -10,7 +10,6 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -211,7 +210,9 @@ TEST_CASE("what killed writers have left goes with the next write, what living o
   WriteRaw(dir / ".out.txt.1234567.0.tmp", "killed");
   WriteRaw(dir / ".out.txt.1234567.1.tmp", "alive");
   const int held = open((dir / ".out.txt.1234567.1.tmp").c_str(), O_RDWR);
-  REQUIRE(flock(held, LOCK_EX) == 0);
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  REQUIRE(fcntl(held, F_OFD_SETLK, &lock) == 0);
   // Not temporaries of out.txt: of another file, and files of the user's.
   for (const char* other : {".out.txt.json.7.0.tmp",
                             ".out.txt.7.tmp",

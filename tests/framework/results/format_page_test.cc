@@ -102,9 +102,10 @@ std::regex PatternOf(const std::string& name) {
   return std::regex(pattern);
 }
 
-// What no committed file has: only resumed and stopped runs do, matrices that were left out, and
-// intervals and residuals, which the files are older than.
+// What no committed file has: only resumed and stopped runs, and those of several ranks, do,
+// matrices that were left out, and intervals and residuals, which the files are older than.
 const Names kNotInExamples = {"/config@resumed",
+                              "/config@ranks",
                               "/config@earlier_programs",
                               "/problem@priority",
                               "/problem/issue_order",
