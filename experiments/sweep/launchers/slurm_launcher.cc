@@ -17,6 +17,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxArray = 1000;  // Slurm's default MaxArraySize, less one
+// Slurm's reason of a task that it could not start, as on a node that fell ill: it would wait for
+// an administrator for ever.
+constexpr const char* kGivenUp = "launch failed requeued held";
 constexpr auto kQueuePause = std::chrono::seconds(1);
 
 }  // namespace
@@ -99,8 +102,16 @@ std::vector<EndedRuns> SlurmLauncher::Watch() {
   // The longer an answer takes, the more seldom it is asked for.
   next_question_ =
       Clock::now() + std::max<Clock::duration>(kQueuePause, 10 * (Clock::now() - asked_));
-  const std::set<std::string> alive(queue_lines_.begin(), queue_lines_.end());
-  queue_lines_.clear();
+  std::set<std::string> alive;
+  for (const std::string& line : std::exchange(queue_lines_, {})) {
+    const size_t blank = line.find(' ');
+    const std::string task = line.substr(0, blank);
+    if (blank != std::string::npos && line.find(kGivenUp, blank) != std::string::npos) {
+      RunEngineCommand({"scancel", task});  // its runs go to another task
+    } else {
+      alive.insert(task);
+    }
+  }
   return answered ? TellEnded(alive) : std::vector<EndedRuns>();
 }
 
@@ -110,7 +121,7 @@ void SlurmLauncher::AskQueue() {
   asked_ = Clock::now();
   // All jobs of the user: to ask for a number that Slurm has forgotten is an error.
   queue_ = std::make_unique<EngineCommand>(
-      std::vector<std::string>{"squeue", "--noheader", "--me", "--array", "--format=%F_%K"});
+      std::vector<std::string>{"squeue", "--noheader", "--me", "--array", "--format=%F_%K %r"});
 }
 
 // @param alive  tasks that wait or run, "17_0"; completing ones among them

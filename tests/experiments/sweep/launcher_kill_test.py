@@ -129,6 +129,22 @@ class Sweep:
             subprocess.run([Path(os.environ["SLURM_LOCALHOST"]) / "start_slurmctld"], check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def wait(self) -> int:
+        while self.process.poll() is None:
+            self.mend()
+            time.sleep(0.1)
+        return self.process.returncode
+
+    def mend(self) -> None:
+        """What an administrator would do: Slurm takes a node out of service on which a task did not start."""
+        if self.launcher == "slurm":
+            state = subprocess.run(["sinfo", "--noheader", "--format=%N %T"], capture_output=True, text=True,
+                                   check=False)
+            for line in state.stdout.splitlines():
+                node, _, word = line.partition(" ")
+                if word.startswith("drain"):
+                    subprocess.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], check=False)
+
 
 class Done:
     """Which files said that their run is done, and whether they were written again."""
@@ -170,7 +186,7 @@ def main() -> int:
         print(f"skipped: {' '.join(needed)} fails")
         return 77
     rng = random.Random(options.seed)
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         whole, cut = Path(name) / "whole", Path(name) / "cut"
         write_sweep(Path(name), options.runs, options.evaluations)
         begin = time.monotonic()
@@ -194,6 +210,7 @@ def main() -> int:
                 sweep.start()
                 starts += 1
             time.sleep(rng.uniform(0, options.pause))
+            sweep.mend()
             done.look()
             if not sweep.runs():
                 continue
@@ -205,10 +222,10 @@ def main() -> int:
                     os.kill(rng.choice(workers), signal.SIGKILL)
                     left.pop()
         if sweep.runs():
-            sweep.process.wait()
+            sweep.wait()
         for _ in range(3):  # a killed process of a run makes a failed run, which --resume tries again
             sweep.start()
-            if sweep.process.wait() == 0:
+            if sweep.wait() == 0:
                 break
         print(f"{options.launcher}: killed {options.kills} workers and {options.kills} servers, started {starts + 1} "
               f"times for {rounds + 1} sweeps; {time.monotonic() - begin:.1f} s", flush=True)
