@@ -1,5 +1,6 @@
 #include "framework/config/yaml_tree.h"
 
+#include <algorithm>
 #include <istream>
 #include <map>
 #include <streambuf>
@@ -212,13 +213,18 @@ class ViewBuffer : public std::streambuf {
   }
 };
 
+bool IsControl(unsigned char c) {
+  return c < ' ' || c == '\x7f';
+}
+
 void Emit(YAML::Emitter& out, const YamlValue& value) {
   switch (value.kind) {
     case YamlKind::kNull:
       out << YAML::Null;
       break;
     case YamlKind::kScalar:
-      if (value.quoted) out << YAML::DoubleQuoted;
+      // A control character that came in unquoted would not come in again: "\r" alone is nothing.
+      if (value.quoted || std::ranges::any_of(value.scalar, IsControl)) out << YAML::DoubleQuoted;
       out << value.scalar;
       break;
     case YamlKind::kSequence:
