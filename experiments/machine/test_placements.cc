@@ -89,7 +89,8 @@ class Collector {
   bool IsBusy(const Placement& placement) {
     const Outcome outcome = simulator_->Evaluate(placement);
     return std::ranges::all_of(outcome.devices, [&](const DeviceOutcome& device) {
-      return static_cast<double>(device.busy) > kBusyStepShare * static_cast<double>(outcome.step_time);
+      return static_cast<double>(device.busy) >
+             kBusyStepShare * static_cast<double>(outcome.step_time);
     });
   }
 

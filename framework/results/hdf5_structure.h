@@ -14,7 +14,8 @@
 // structures share a byte; lists end; trees are in order; types and sizes agree with the data;
 // every text of variable length is in its heap with its length; every chunk is there and unpacks to
 // its size. What it unpacks to is bounded as well: no text is shared, no chunk has more rows than
-// emplace writes, no dataset in chunks unpacks to more than 2 GiB. Damage to the numbers and letters of the data themselves cannot be seen.
+// emplace writes, no dataset in chunks unpacks to more than 2 GiB. Damage to the numbers and
+// letters of the data themselves cannot be seen.
 
 #include <string>
 #include <string_view>
