@@ -23,11 +23,6 @@
 namespace emplace {
 namespace {
 
-bool HasWork(const ExecutionPlan& plan, const PlanCommand& command) {
-  return command.type == PlanCommand::Type::kCopy ? command.bytes > 0
-                                                  : !plan.ops[command.op].work.calls.empty();
-}
-
 // What each op reads cold. [num_ops] [B] An op without work touches nothing: what it would have
 // read, the first reader of its output on its device reads.
 std::vector<std::int64_t> ColdBytes(const Problem& problem,

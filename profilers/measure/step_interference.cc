@@ -176,6 +176,17 @@ class StepFit {
     if (!(pressure_.maxCoeff() > 0)) pressure_.setOnes();
   }
 
+  // Mean time of the runs, and mean share of them beside each class.
+  std::pair<double, VectorXd> MeanOf(const Work& work) const {
+    const auto count = static_cast<double>(work.runs.size());
+    std::pair<double, VectorXd> mean{0, VectorXd::Zero(size())};
+    for (const Run& run : work.runs) {
+      mean.first += run.time / count;
+      for (const auto& [node, share] : run.overlap) mean.second[node] += share / count;
+    }
+    return mean;
+  }
+
   // Normal equations of each class as victim: left_[v] e = right_[v] for its excesses e beside each
   // class. The times of ops alone come from the figures so far.
   // @param weight  of the prior [ns]
@@ -185,12 +196,7 @@ class StepFit {
     for (int v = 0; v < size(); ++v) right_.push_back(prior_.row(v).transpose() * weight);
     for (const auto& [key, work] : works_) {
       const auto count = static_cast<double>(work.runs.size());
-      VectorXd mean = VectorXd::Zero(size());
-      double time = 0;
-      for (const Run& run : work.runs) {
-        time += run.time / count;
-        for (const auto& [node, share] : run.overlap) mean[node] += share / count;
-      }
+      const auto [time, mean] = MeanOf(work);
       if (mean.isZero()) continue;
       const double alone = time / (1 + sensitivity_[work.node] * pressure_.dot(mean));
       MatrixXd& left = left_[work.node];
@@ -229,13 +235,7 @@ class StepFit {
     MatrixXd scores = MatrixXd::Zero(size(), size());
     for (const auto& [key, work] : works_) {
       if (work.node != v) continue;
-      const auto count = static_cast<double>(work.runs.size());
-      double time = 0;
-      VectorXd mean = VectorXd::Zero(size());
-      for (const Run& run : work.runs) {
-        time += run.time / count;
-        for (const auto& [node, share] : run.overlap) mean[node] += share / count;
-      }
+      const auto [time, mean] = MeanOf(work);
       if (mean.isZero()) continue;
       const double alone = time / std::max(0.1, 1 + excess.dot(mean));
       for (const Run& run : work.runs) {

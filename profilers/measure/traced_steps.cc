@@ -37,12 +37,12 @@ TracedSubject SubjectOf(const Problem& problem,
   return subject;
 }
 
+}  // namespace
+
 bool HasWork(const ExecutionPlan& plan, const PlanCommand& command) {
   return command.type == PlanCommand::Type::kCopy ? command.bytes > 0
                                                   : !plan.ops[command.op].work.calls.empty();
 }
-
-}  // namespace
 
 void ForEachPiece(const TracedPlacement& traced,
                   int step,

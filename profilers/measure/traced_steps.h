@@ -39,6 +39,9 @@ struct TracedPlacement {
   std::vector<std::vector<std::vector<TracedActivity>>> steps;
 };
 
+/// False for copies of nothing and for ops that only touch shapes: their times mean nothing.
+bool HasWork(const ExecutionPlan& plan, const PlanCommand& command);
+
 /// Calls fn(subjects beside, length [ns]) for each piece of an activity in which the same runs on
 /// neighbouring devices, in the order of time; the pieces make up the whole activity.
 void ForEachPiece(const TracedPlacement& traced,
