@@ -18,16 +18,7 @@ GeneticAgent::GeneticAgent(const AgentContext& context, const Config& config)
     : ImprovementAgent("genetic", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
-      islands_(
-          [context, config](std::uint64_t seed) {
-            AgentContext own = context;
-            own.seed = seed;
-            Config settings = config;
-            settings.islands = 1;
-            return std::make_unique<GeneticAgent>(own, settings);
-          },
-          config.islands,
-          config.exchange) {
+      islands_(Islands::Of<GeneticAgent>(context, config)) {
   RequireRange("population", config.population, 2, 1e6);
   RequireRange("tournament", config.tournament, 1, 1e6);
   RequireRange("batch", config.batch, 2, 1e6);

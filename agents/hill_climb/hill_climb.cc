@@ -22,16 +22,7 @@ HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
       restarts_(config.perturbation),
-      islands_(
-          [context, config](std::uint64_t seed) {
-            AgentContext own = context;
-            own.seed = seed;
-            Config settings = config;
-            settings.islands = 1;
-            return std::make_unique<HillClimbAgent>(own, settings);
-          },
-          config.islands,
-          config.exchange) {
+      islands_(Islands::Of<HillClimbAgent>(context, config)) {
   RequireRange("batch", config.batch, 1, 1e6);
   RequireRange("patience", config.patience, 1, 1e9);
   RequireRange("perturbation", config.perturbation, 0, 1);

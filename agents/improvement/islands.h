@@ -35,6 +35,20 @@ class Islands {
           int count,
           std::int64_t exchange);
 
+  /// Islands of an agent with these settings, which have `islands` and `exchange`.
+  template <class A>
+  static Islands Of(const AgentContext& context, const typename A::Config& config) {
+    return {[context, config](std::uint64_t seed) {
+              AgentContext own = context;
+              own.seed = seed;
+              typename A::Config settings = config;
+              settings.islands = 1;
+              return std::make_unique<A>(own, settings);
+            },
+            config.islands,
+            config.exchange};
+  }
+
   /// Whether there are any.
   explicit operator bool() const { return count_ > 1; }
   /// Makes them. @param draw_seed  of each, in turn
