@@ -1,9 +1,6 @@
 #pragma once
 
-// Are the tests compiled with a sanitizer?
-//
-// Test cases that hold results against published figures or committed files, or that wait for an
-// agent to learn, tell a sanitizer nothing that smaller ones do not tell it in a tenth of the time:
+// Are the tests compiled with a sanitizer? What is left out then, and why: tests/README.md.
 //
 //   TEST_CASE("the formulas of the tables are the papers'" * doctest::skip(kUnderSanitizers)) {
 
@@ -13,6 +10,13 @@ namespace emplace::testing {
 inline constexpr bool kUnderSanitizers = true;
 #else
 inline constexpr bool kUnderSanitizers = false;
+#endif
+
+/// ThreadSanitizer does not follow threads of a process forked by one that has threads already.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kUnderThreadSanitizer = true;
+#else
+inline constexpr bool kUnderThreadSanitizer = false;
 #endif
 
 }  // namespace emplace::testing

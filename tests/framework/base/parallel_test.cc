@@ -109,7 +109,8 @@ TEST_CASE("several threads may call at once") {
   CHECK(sum == 3 * 200 * 3);  // 3 indices a call on average
 }
 
-TEST_CASE("a forked process has threads of its own" * doctest::skip(testing::kUnderSanitizers)) {
+TEST_CASE("a forked process has threads of its own" *
+          doctest::skip(testing::kUnderThreadSanitizer)) {
   MeetInPairs();
   const pid_t child = fork();
   if (child == 0) std::_Exit(MeetInPairs().size() == 2 ? 0 : 1);
