@@ -10,12 +10,13 @@
 #include "simulator/simulator.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
+#include "tests/support/sanitizers.h"
 
 namespace emplace::testing {
 namespace {
 
 constexpr int kMaxSteps = 10'000;
-constexpr std::int64_t kEvaluations = 300;
+constexpr std::int64_t kEvaluations = kUnderSanitizers ? 60 : 300;
 
 std::string Saved(const Agent& agent) {
   std::ostringstream out;
