@@ -6,6 +6,7 @@
 
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
+#include "framework/results/results_file.h"
 
 namespace emplace {
 namespace {
@@ -29,6 +30,7 @@ RunWorker::RunWorker(const Sweep& sweep, RunBoard& board, const WorkerSettings& 
       settings_(settings),
       pool_([this](int run) { Work(run); }, [this](const WorkerEnd& end) { Ended(end); }) {
   EMPLACE_CHECK(settings.jobs >= 1 && settings.cores >= 1);
+  LoadResultsLibrary();  // or each run's process would
 }
 
 void RunWorker::Add(const std::vector<int>& runs) {

@@ -28,6 +28,7 @@ struct WorkerSettings {
 class RunWorker {
  public:
   /// @param sweep, board  must outlive this
+  /// @throws RunError without the library of results files
   RunWorker(const Sweep& sweep, RunBoard& board, const WorkerSettings& settings);
 
   /// Puts runs at the end of the queue.

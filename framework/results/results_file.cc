@@ -134,6 +134,11 @@ struct ResultsFile::Impl {
   }
 };
 
+void LoadResultsLibrary() {
+  const Hdf5Lock lock;
+  if (H5open() < 0) throw RunError("HDF5 does not start: " + LastHdf5Error());
+}
+
 ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
     : path_(std::move(path)), impl_(std::make_unique<Impl>()) {
   impl_->name = path_.string();

@@ -36,6 +36,11 @@ enum class ResultsMode : std::uint8_t {
   kExtend,  ///< what is there stays; an older version becomes this one
 };
 
+/// Loads the library that results are kept in, which else happens with the first file: for a process
+/// that forks others, so that not each of them loads it.
+/// @throws RunError if it cannot be loaded
+void LoadResultsLibrary();
+
 /// A results file that is being written. Paths begin with '/'; the groups on the way to a dataset
 /// or attribute are created, and one that exists is replaced.
 class ResultsFile {
