@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <regex>
 #include <set>
+#include <system_error>
 #include <thread>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "experiments/output.h"
 #include "experiments/run/run_resume.h"
@@ -30,28 +25,6 @@ namespace {
 
 // A killed sweep's workers die with it, but not in the same moment: one may be waiting for a disk.
 constexpr auto kPatience = std::chrono::seconds(60);
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
-
-// Who holds the lock or has been killed with it: "process 7 on host".
-struct Owner {
-  int pid = 0;
-  std::string host;
-
-  bool is_elsewhere() const { return host != HostName(); }
-  bool may_live() const { return is_elsewhere() || kill(pid, 0) == 0 || errno != ESRCH; }
-};
-
-std::optional<Owner> ParseOwner(const std::string& text) {
-  Owner owner;
-  char host[256] = {};
-  if (std::sscanf(text.c_str(), "process %d on %255s", &owner.pid, host) != 2) return std::nullopt;
-  owner.host = host;
-  return owner;
-}
 
 // Block YAML as the value of a key of the second level.
 std::string Indented(const std::string& yaml) {
@@ -87,10 +60,22 @@ void RemoveTemporaries(const SweepFolder& folder) {
   }
 }
 
+[[noreturn]] void ThrowLock(const SweepFolder& folder, const char* what, std::error_code why) {
+  throw RunError(fmt::format("{}: cannot be {}: {}", folder.lock().string(), what, why.message()));
+}
+
+bool TryLock(const SweepFolder& folder, const LockFile& lock) {
+  try {
+    return lock.TryLock();
+  } catch (const std::system_error& problem) {
+    ThrowLock(folder, "locked", problem.code());
+  }
+}
+
 bool IsLock(const fs::path& path) {
   if (!fs::is_regular_file(path)) return false;
   const std::string text = ReadFile(path);
-  return text.empty() || ParseOwner(text);
+  return text.empty() || LockHolder::Parse(text);
 }
 
 // Refuses a folder with files that are no sweep's, before anything is written into it.
@@ -159,54 +144,42 @@ FolderLock::FolderLock(const SweepFolder& folder) {
   fs::create_directories(folder.path(), error);
   if (error) throw RunError(fmt::format("{}: cannot be created: {}", name, error.message()));
   RequireSweepOrEmpty(folder);
-  file_ = open(folder.lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) {
-    throw RunError(fmt::format("{}: cannot be written: {}", name, std::strerror(errno)));
+  const auto read_holder = [&] { return LockHolder::Parse(ReadFile(folder.lock())); };
+  try {
+    lock_.emplace(folder.lock());
+  } catch (const std::system_error& problem) {
+    ThrowLock(folder, "written", problem.code());
   }
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      const std::string reason = std::strerror(errno);
-      close(file_);
-      throw RunError(fmt::format("{}: cannot be locked: {}", folder.lock().string(), reason));
-    }
-    const std::string text = ReadFile(folder.lock());
-    const auto owner = ParseOwner(text);  // none in the moment between its lock and its name
-    if ((owner && owner->may_live()) || std::chrono::steady_clock::now() > end) {
-      close(file_);
+  while (!TryLock(folder, *lock_)) {
+    const auto holder = read_holder();  // none in the moment between its lock and its name
+    if ((holder && holder->may_live()) || std::chrono::steady_clock::now() > end) {
       throw InputError(fmt::format(
           "{}: another sweep is running in it ({}); wait for its end{}, or name another folder "
           "with -o",
           name,
-          text,
-          owner && owner->is_elsewhere()
+          holder ? holder->Text() : "it has not told its name",
+          holder && holder->is_elsewhere()
               ? " (the lock of a machine that is down ends when the file server notices)"
               : ""));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  if (const auto last = ParseOwner(ReadFile(folder.lock())); last && last->is_elsewhere()) {
+  if (const auto last = read_holder(); last && last->is_elsewhere()) {
     PrintWarning(
-        fmt::format("{}: process {} on {} did not end its sweep here; make sure that it runs no "
-                    "more, for some network file systems keep locks to one machine",
+        fmt::format("{}: {} did not end its sweep here; make sure that it runs no more, for some "
+                    "network file systems keep locks to one machine",
                     name,
-                    last->pid,
-                    last->host));
+                    last->Text()));
   }
-  owner_ = fmt::format("process {} on {}", getpid(), HostName());
-  if (ftruncate(file_, 0) != 0 ||
-      pwrite(file_, owner_.data(), owner_.size(), 0) != static_cast<ssize_t>(owner_.size())) {
-    const std::string reason = std::strerror(errno);
-    close(file_);
-    throw RunError(fmt::format("{}: cannot be written: {}", folder.lock().string(), reason));
-  }
+  owner_ = LockHolder::ThisProcess().Text();
+  if (!lock_->Write(owner_)) ThrowLock(folder, "written", {errno, std::generic_category()});
 }
 
 FolderLock::~FolderLock() {
-  if (ftruncate(file_, 0) != 0) {  // a name that stays tells only of a kill
+  if (!lock_->Write("")) {  // a name that stays tells only of a kill
     PrintWarning(fmt::format("the lock's file keeps its text: {}", std::strerror(errno)));
   }
-  close(file_);
 }
 
 std::string FreezeSweep(const SweepPlan& plan,

@@ -17,10 +17,12 @@
 // at any moment leaves no two things that disagree.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "experiments/sweep/sweep_problems.h"
+#include "framework/base/lock_file.h"
 
 namespace emplace {
 
@@ -67,7 +69,7 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
-  int file_ = -1;
+  std::optional<LockFile> lock_;
   std::string owner_;
 };
 

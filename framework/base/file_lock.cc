@@ -1,17 +1,12 @@
 #include "framework/base/file_lock.h"
 
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <system_error>
 #include <thread>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "framework/base/error.h"
@@ -33,22 +28,6 @@ fs::path LockPath(const fs::path& file) {
   return target.parent_path() / fmt::format(".{}.lock", target.filename().string());
 }
 
-// Has the name still this file? Its holder may have removed it since it was opened.
-bool IsNamed(int file, const fs::path& path) {
-  struct stat opened {
-  }, named{};
-  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
-void WriteHolder(int file) {
-  char host[256] = {};
-  const std::string text = fmt::format(
-      "process {} on {}", getpid(), gethostname(host, sizeof host - 1) == 0 ? host : "unknown");
-  // For messages only: on a full disk a lock without a name is as good.
-  if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) < 0) return;
-}
-
 std::string ReadHolder(const fs::path& path) {
   try {
     const std::string text = ReadFile(path, kMaxHolder);
@@ -66,39 +45,41 @@ FileLock::FileLock(const fs::path& file, const std::function<void(const std::str
   RequireWritable(file);
   path_ = LockPath(file);
   const auto end = LockClock::now() + kLockPatience;
-  while (true) {
-    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file_ < 0) {
-      throw RunError(fmt::format("{}: cannot be written: its lock {}: {}",
-                                 file.string(),
-                                 path_.string(),
-                                 std::strerror(errno)));
-    }
-    const bool locked = flock(file_, LOCK_EX | LOCK_NB) == 0;
-    const int problem = locked ? 0 : errno;
-    if (locked && IsNamed(file_, path_)) break;
-    if (!locked && problem != EWOULDBLOCK && problem != EINTR) {
-      warn(fmt::format("{}: cannot be locked: {}; make sure that no other emplace writes it",
-                       file.string(),
-                       std::strerror(problem)));
-      break;
-    }
-    close(file_);
-    if (!locked && LockClock::now() > end) {
+  while (!Take(file, warn)) {
+    if (LockClock::now() > end) {
       throw InputError(
           fmt::format("{}: is being written by {}; wait for its end, or name another file",
                       file.string(),
                       ReadHolder(path_)));
     }
-    if (!locked) std::this_thread::sleep_for(kLockPause);
+    std::this_thread::sleep_for(kLockPause);
   }
-  WriteHolder(file_);
+  // For messages only: on a full disk a lock without a name is as good.
+  lock_->Write(LockHolder::ThisProcess().Text());
+}
+
+// False if another holds it, or has removed its file meanwhile.
+bool FileLock::Take(const fs::path& file, const std::function<void(const std::string&)>& warn) {
+  try {
+    lock_.emplace(path_);
+  } catch (const std::system_error& error) {
+    throw RunError(fmt::format("{}: cannot be written: its lock {}: {}",
+                               file.string(),
+                               path_.string(),
+                               error.code().message()));
+  }
+  try {
+    return lock_->TryLock() && lock_->is_named();
+  } catch (const std::system_error& error) {
+    warn(fmt::format("{}: cannot be locked: {}; make sure that no other emplace writes it",
+                     file.string(),
+                     error.code().message()));
+    return true;
+  }
 }
 
 FileLock::~FileLock() {
-  if (path_.empty()) return;
-  unlink(path_.c_str());  // before others can lock it
-  close(file_);
+  if (lock_) unlink(path_.c_str());  // before others can lock it
 }
 
 }  // namespace emplace

@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+
+#include "framework/base/lock_file.h"
 
 namespace emplace {
 
@@ -27,8 +30,10 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
 
  private:
-  std::filesystem::path path_;  // of the lock's own file; empty: none
-  int file_ = -1;
+  bool Take(const std::filesystem::path& file, const std::function<void(const std::string&)>& warn);
+
+  std::filesystem::path path_;  // of the lock's own file
+  std::optional<LockFile> lock_;
 };
 
 }  // namespace emplace
