@@ -1,10 +1,10 @@
 """Talks to HyperQueue for `emplace sweep --launcher hyperqueue` (hyperqueue_launcher.h).
 
-    python3 hyperqueue_client.py find [SERVER]            prints "server FOLDER" if one answers, else "none"
-    python3 hyperqueue_client.py cluster WORKERS CORES    starts a server with workers here, prints "server FOLDER", and
-                                                          ends with the end of stdin
-    python3 hyperqueue_client.py submit SPEC.json         a job per bundle; prints "submitted", then
-                                                          "ended BUNDLE [WHY]" for each bundle as it ends
+    python3 hyperqueue_client.py open SERVER WORKERS CORES    prints "server FOLDER" if one answers; else starts a
+                                                              server with workers here, prints "cluster FOLDER", and
+                                                              ends with the end of stdin. SERVER: a folder, or empty
+    python3 hyperqueue_client.py submit SPEC.json             a job per bundle; prints "submitted", then
+                                                              "ended BUNDLE" for each bundle as it ends
 
 SPEC.json: {"server": folder, "cores": 1, "cwd": folder, "env": {...}, "options": [...],
             "bundles": [{"command": [...], "log": path}, ...]}
@@ -50,30 +50,28 @@ def hq(server: str, *arguments: str) -> str:
     return done.stdout
 
 
-def find(server: str) -> None:
-    """HyperQueue keeps the address of its running server in the folder `hq-current` below that of the server."""
+def find(server: str) -> str:
+    """The folder of a running server, or empty: there HyperQueue keeps its address in the folder `hq-current`."""
     folder = Path(server or os.environ.get("HQ_SERVER_DIR", Path.home() / ".hq-server"))
     if hyperqueue is None and HQ is None:
         sys.exit(NEITHER)
     if not (folder / "hq-current").exists():
         if server:
             sys.exit(f"{server}: no server of HyperQueue has been started there")
-        say("none")
-        return
-    if hyperqueue is not None:
-        try:
-            hyperqueue.Client(folder)
-        except RuntimeError as problem:  # followed by a stack of Rust
-            if server:
-                sys.exit(f"{server}: " + " ".join(str(problem).split("Stack backtrace")[0].split()))
-            say("none")  # of a server that was killed
-            return
-    else:
+        return ""
+    if hyperqueue is None:
         hq(str(folder), "server", "info")
-    say(f"server {folder}")
+        return str(folder)
+    try:
+        hyperqueue.Client(folder)
+    except RuntimeError as problem:  # of a server that was killed; followed by a stack of Rust
+        if server:
+            sys.exit(f"{server}: " + " ".join(str(problem).split("Stack backtrace")[0].split()))
+        return ""
+    return str(folder)
 
 
-def cluster(workers: int, cores: int) -> None:
+def run_cluster(workers: int, cores: int) -> None:
     if hyperqueue is None:
         sys.exit("no server runs; to start one needs the Python module hyperqueue (pip install hyperqueue)")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -85,8 +83,16 @@ def cluster(workers: int, cores: int) -> None:
             for _ in range(workers):
                 server.start_worker(WorkerConfig(cores=cores))
             os.dup2(shown, 1)
-            say(f"server {folder}")
+            say(f"cluster {folder}")
             sys.stdin.read()
+
+
+def open_server(server: str, workers: int, cores: int) -> None:
+    found = find(server)
+    if found:
+        say(f"server {found}")
+    else:
+        run_cluster(workers, cores)
 
 
 def submit_by_module(spec: dict) -> None:
@@ -130,10 +136,8 @@ def submit_by_hq(spec: dict) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    if arguments[0] == "find":
-        find(arguments[1] if len(arguments) > 1 else "")
-    elif arguments[0] == "cluster":
-        cluster(int(arguments[1]), int(arguments[2]))
+    if arguments[0] == "open":
+        open_server(arguments[1], int(arguments[2]), int(arguments[3]))
     elif arguments[0] == "submit":
         spec = json.loads(Path(arguments[1]).read_text())
         if spec["options"] and HQ is None:

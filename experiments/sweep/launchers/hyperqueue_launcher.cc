@@ -18,7 +18,7 @@ namespace emplace {
 namespace {
 
 constexpr int kStartPatience = 600;  // ticks of 0.1 s until HyperQueue must have answered
-constexpr std::string_view kServer = "server ", kEndedBundle = "ended ";
+constexpr std::string_view kFound = "server ", kStarted = "cluster ", kEndedBundle = "ended ";
 
 std::vector<std::string> Client(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"python3", "-c", std::string(internal::kHyperQueueClient)};
@@ -35,38 +35,36 @@ std::vector<std::string> Client(const std::vector<std::string>& arguments) {
                              errors.substr(errors.find_last_of('\n') + 1)));
 }
 
-// The first line that the command writes.
-std::string FirstLine(EngineCommand& command, const std::string& what) {
+// The first line that a client writes.
+std::string FirstLine(EngineCommand& client) {
   for (int tick = 0; tick < kStartPatience; ++tick) {
-    const std::vector<std::string> lines = command.ReadLines(100);
+    const std::vector<std::string> lines = client.ReadLines(100);
     if (!lines.empty()) return lines.front();
-    if (command.ended()) ThrowEnd(what + " has ended", command);
+    if (client.ended()) ThrowEnd("its client has ended", client);
   }
-  throw RunError(fmt::format("launcher hyperqueue: {} does not answer", what));
-}
-
-std::string RequireServer(const std::string& line) {
-  if (!line.starts_with(kServer)) {
-    throw RunError(fmt::format("launcher hyperqueue: expected a server, got \"{}\"", line));
-  }
-  return line.substr(kServer.size());
+  throw RunError("launcher hyperqueue: its client does not answer");
 }
 
 }  // namespace
 
 HyperQueueLauncher::HyperQueueLauncher(const LaunchOrder& order)
     : order_(order), folder_(order.sweep.folder) {
-  EngineCommand find(Client({"find", order.config.server}));
-  const std::string found = FirstLine(find, "its client");
-  if (found != "none") {
-    server_ = RequireServer(found);
+  auto server =
+      std::make_unique<EngineCommand>(Client({"open",
+                                              order.config.server,
+                                              std::to_string(order.jobs),
+                                              std::to_string(std::max(1, order.config.cores))}));
+  const std::string line = FirstLine(*server);
+  if (line.starts_with(kFound)) {
+    server_ = line.substr(kFound.size());
     description_ = fmt::format("HyperQueue's server of {}", server_);
-    return;
+  } else if (line.starts_with(kStarted)) {
+    server_ = line.substr(kStarted.size());
+    description_ = fmt::format("a local cluster of HyperQueue, {} workers", order.jobs);
+    cluster_ = std::move(server);
+  } else {
+    throw RunError(fmt::format("launcher hyperqueue: expected a server, got \"{}\"", line));
   }
-  cluster_ = std::make_unique<EngineCommand>(Client(
-      {"cluster", std::to_string(order.jobs), std::to_string(std::max(1, order.config.cores))}));
-  server_ = RequireServer(FirstLine(*cluster_, "its server"));
-  description_ = fmt::format("a local cluster of HyperQueue, {} workers", order.jobs);
 }
 
 void HyperQueueLauncher::Submit(const std::vector<int>& runs) {
@@ -92,7 +90,7 @@ void HyperQueueLauncher::Submit(const std::vector<int>& runs) {
   const std::filesystem::path file = folder_.file(submission.number, "hyperqueue.json");
   WriteFileAtomically(file, spec.dump(1) + "\n");
   submission.client = std::make_unique<EngineCommand>(Client({"submit", file.string()}));
-  FirstLine(*submission.client, "its client");
+  FirstLine(*submission.client);
   submissions_.push_back(std::move(submission));
 }
 
