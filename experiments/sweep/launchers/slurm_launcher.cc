@@ -142,7 +142,13 @@ std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::set<std::string>& ali
 }
 
 void SlurmLauncher::Cancel() {
-  for (const Job& job : jobs_) RunEngineCommand({"scancel", "--state=PENDING", job.id});
+  for (const Job& job : jobs_) {
+    try {
+      RunEngineCommand({"scancel", "--state=PENDING", job.id});
+    } catch (const RunError& error) {  // tasks that begin late find the request to stop
+      PrintWarning(fmt::format("launcher slurm: {}", error.what()));
+    }
+  }
 }
 
 }  // namespace emplace
