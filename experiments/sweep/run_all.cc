@@ -82,8 +82,9 @@ class RunCollector {
       board_.RequestStop();
       launcher_.Cancel();
     }
-    num_quiet_ = board_.NumClaimed() == 0 ? num_quiet_ + 1 : 0;
-    const bool over = num_submitted_ == 0 || num_quiet_ > kQuietMoments ||
+    const bool is_quiet = board_.NumClaimed() == 0;
+    num_quiet_ = is_quiet ? num_quiet_ + 1 : 0;
+    const bool over = (is_quiet && num_submitted_ == 0) || num_quiet_ > kQuietMoments ||
                       Clock::now() - *stop_begun_ > kStopPatience;
     if (over) Collect();
     return over;

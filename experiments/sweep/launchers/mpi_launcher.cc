@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kRankPatience = std::chrono::minutes(2);
+constexpr auto kRankEndPatience = std::chrono::seconds(5);
+constexpr auto kToldPause = milliseconds(300);
 // Rank and size, by who starts the processes.
 constexpr std::pair<const char*, const char*> kStarters[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -49,6 +51,17 @@ std::vector<int> OrderFor(const std::vector<int>& runs, const MpiRank& rank) {
   }
   order.insert(order.end(), others.begin(), others.end());
   return order;
+}
+
+// Once mpirun has passed a signal on, it kills all ranks a second later, or as soon as one of them
+// ends: so nobody ends before rank 0, which waits for all to have saved. Rank 0 empties the lock's
+// file and then tells the end.
+void WaitForStopOfRank0(const SweepFolder& folder) {
+  const auto end = Clock::now() + kRankEndPatience;
+  while (Clock::now() < end && !ReadFile(folder.lock()).empty()) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  std::this_thread::sleep_for(kToldPause);
 }
 
 // Rank 0 has taken the lock, checked or frozen the sweep and written the board: only then does the
@@ -128,6 +141,7 @@ void WorkAsRank(const Sweep& sweep,
   for (size_t run = 0; run < runs.size(); ++run) runs[run] = static_cast<int>(run);
   worker.Add(OrderFor(runs, rank));
   while (!worker.idle()) worker.Step();
+  if (StopRequest::requested() || board.stop_requested()) WaitForStopOfRank0(sweep.folder);
 }
 
 }  // namespace emplace

@@ -44,7 +44,8 @@ class MpiLauncher : public Launcher {
 };
 
 /// What the ranks above 0 do: wait until rank 0 has begun the sweep in the folder, then work
-/// through its runs.
+/// through its runs. Asked to stop, a rank saves what it has and stays until rank 0 has ended, five
+/// seconds at most.
 /// @param frozen  the text of sweep.yaml, as rank 0 writes it
 /// @throws RunError if rank 0 has not begun within two minutes
 void WorkAsRank(const Sweep& sweep,
