@@ -21,14 +21,13 @@ import tempfile
 import time
 from pathlib import Path
 
-try:
-    import h5py
-    import numpy as np
-except ModuleNotFoundError as missing:
-    print(f"skipped: {missing.name} is missing (scripts/requirements-results.txt)")
-    sys.exit(77)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from processes import children, mpi_rank
+from results_files import TIMES, contents
 
-DIFFERS = ("cpu", "date", "resumed", "seconds", "wall_seconds", "ranks")
+import h5py  # results_files skips without it
+
+DIFFERS = (*TIMES, "cpu", "resumed", "ranks")
 # Batches of 600 ops are shared out from 219 placements on.
 AGENTS = """\
   - {name: random, batch: 300}
@@ -65,28 +64,6 @@ all_to_all: {latency: 5us, bandwidth: 5GB/s}
 """
 
 
-def contents(path: Path) -> dict[str, object]:
-    """What a results file holds, by place, without what may differ."""
-    found: dict[str, object] = {}
-
-    def visit(name: str, item: h5py.HLObject) -> None:
-        for key, value in item.attrs.items():
-            if key not in DIFFERS:
-                found[f"{name}@{key}"] = value if isinstance(value, str) else np.asarray(value).tobytes()
-        if isinstance(item, h5py.Dataset):
-            data = item[()]
-            if data.dtype.names:
-                found[name] = [data[column].tobytes() for column in data.dtype.names if column not in DIFFERS]
-            else:
-                found[name] = data.tolist() if data.dtype == object else data.tobytes()
-
-    with h5py.File(path, "r") as file:
-        for group in ("agents", "config", "problem"):
-            visit(group, file[group])
-            file[group].visititems(lambda name, item, group=group: visit(f"{group}/{name}", item))
-    return found
-
-
 class Runs:
     def __init__(self, program: str, folder: Path) -> None:
         self.program, self.folder = os.path.abspath(program), folder
@@ -111,7 +88,7 @@ class Runs:
                               capture_output=True, timeout=TIMEOUT)
 
     def equal(self, expected: str, output: str, ranks: int) -> None:
-        before, now = contents(self.folder / expected), contents(self.folder / output)
+        before, now = (contents(self.folder / name, DIFFERS) for name in (expected, output))
         differing = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
         assert not differing, f"{output} differs from {expected}: {differing[:10]}"
         with h5py.File(self.folder / output, "r") as file:
@@ -151,15 +128,9 @@ def emplace_processes(launcher: int) -> dict[int, int]:
     found, waiting = {}, [launcher]
     while waiting:
         process = waiting.pop()
-        try:
-            waiting += [int(child) for child in
-                        Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-            environment = Path(f"/proc/{process}/environ").read_text().split("\0")
-        except OSError:
-            continue
-        for entry in environment:
-            if entry.startswith("OMPI_COMM_WORLD_RANK="):
-                found[int(entry.partition("=")[2])] = process
+        waiting += children(process)
+        if mpi_rank(process) >= 0:
+            found[mpi_rank(process)] = process
     return found
 
 

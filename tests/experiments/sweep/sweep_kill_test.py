@@ -24,48 +24,11 @@ import tempfile
 import time
 from pathlib import Path
 
-try:
-    import h5py
-    import numpy as np
-except ModuleNotFoundError as missing:
-    print(f"skipped: {missing.name} is missing (scripts/requirements-results.txt)")
-    sys.exit(77)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from processes import children
+from results_files import sweep_contents
 
-TIMES = ("date", "seconds", "wall_seconds")
-
-
-def contents(path: Path) -> dict[str, object]:
-    """What a results file holds, by place, without times."""
-    found: dict[str, object] = {}
-
-    def visit(name: str, item: h5py.HLObject) -> None:
-        for key, value in item.attrs.items():
-            if key not in TIMES:
-                found[f"{name}@{key}"] = np.asarray(value).tobytes() if not isinstance(value, str) else value
-        if isinstance(item, h5py.Dataset):
-            data = item[()]
-            if data.dtype.names:
-                data = data[[column for column in data.dtype.names if column not in TIMES]].copy()
-                found[name] = [data[column].tobytes() for column in data.dtype.names]
-            else:
-                found[name] = data.tolist() if data.dtype == object else data.tobytes()
-
-    with h5py.File(path, "r") as file:
-        for group in ("agents", "config", "problem"):
-            visit(group, file[group])
-            file[group].visititems(lambda name, item, group=group: visit(f"{group}/{name}", item))
-    return found
-
-
-def results(folder: Path) -> dict[str, dict[str, object]]:
-    return {path.name: contents(path) for path in sorted((folder / "runs").glob("*.h5"))}
-
-
-def children(pid: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
-        return []
+import h5py  # results_files skips without it
 
 
 def watch(folder: Path, process: subprocess.Popen, seconds: float) -> int:
@@ -101,7 +64,7 @@ def main() -> int:
         begin = time.monotonic()
         subprocess.run([*command, "-o", str(whole)], check=True, stdout=subprocess.DEVNULL)
         duration = time.monotonic() - begin
-        print(f"undisturbed: {duration:.1f} s, {len(results(whole))} runs")
+        print(f"undisturbed: {duration:.1f} s, {len(sweep_contents(whole))} runs")
 
         # The kills are spread over the time the sweep takes; starting it anew takes time, too.
         killed = {"supervisor": 0, "worker": 0}
@@ -135,7 +98,7 @@ def main() -> int:
         if sum(killed.values()) < options.kills:
             print("the sweep ended before all kills", file=sys.stderr)
             return 1
-        before, after = results(whole), results(cut)
+        before, after = sweep_contents(whole), sweep_contents(cut)
         different = [run for run in before if before[run] != after.get(run)]
         if different or before.keys() != after.keys():
             print(f"different: {', '.join(different) or 'the runs there are'}", file=sys.stderr)
