@@ -25,6 +25,11 @@ void LauncherConfig::Visit(FieldVisitor& v) {
           cores,
           "hyperqueue, slurm, mpi: cores of a worker, which does one run at a time; 0: one. Not "
           "for local, where runs share the cores");
+  v.Field("patience_seconds",
+          patience_seconds,
+          "slurm: a task that runs for so long [s] and works at none of its runs is cancelled, and "
+          "they are given to another: a controller that was killed may count it as running that "
+          "has ended; longer than a worker takes to load its problems");
   v.Field("options",
           options,
           "slurm: options for sbatch, as in --partition=long; hyperqueue: for `hq submit`");

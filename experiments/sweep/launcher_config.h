@@ -13,6 +13,7 @@ struct LauncherConfig {
   std::string name = "local";
   int bundle = 0;
   int cores = 0;
+  double patience_seconds = 600;
   std::string options;
   std::string server;
   std::string program;

@@ -332,6 +332,9 @@ SweepPlan ReadSweepPlan(const fs::path& path,
        {std::pair("bundle", plan.config.launcher.bundle), {"cores", plan.config.launcher.cores}}) {
     if (value < 0) root.At("launcher").At(key).Fail("expected a number >= 0");
   }
+  if (plan.config.launcher.patience_seconds < 0) {
+    root.At("launcher").At("patience_seconds").Fail("expected a time >= 0 [s]");
+  }
   if (root.Has("table")) {
     plan.table = ReadSweepTable(plan.config.table, path.parent_path()).yaml;
   }

@@ -67,6 +67,12 @@ fs::path LaunchFolder::file(int submission, const std::string& kind) const {
   return path_ / fmt::format("{}.{}", submission, kind);
 }
 
+std::optional<int> LaunchFolder::SubmissionOf(const fs::path& path, const std::string& kind) const {
+  const int submission = std::atoi(path.filename().c_str());
+  if (submission < 1 || submission > last_ || path != file(submission, kind)) return std::nullopt;
+  return submission;
+}
+
 fs::path LaunchFolder::log(int submission, int bundle) const {
   return path_ / fmt::format("{}.{}.log", submission, bundle);
 }

@@ -6,6 +6,7 @@
 //   launch/3.0.log      what the worker of its first bundle wrote
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class LaunchFolder {
   int NextSubmission();
   /// @param kind  "slurm.sh"
   std::filesystem::path file(int submission, const std::string& kind) const;
+  /// The submission whose file() of this kind it is; nothing for another path.
+  std::optional<int> SubmissionOf(const std::filesystem::path& file, const std::string& kind) const;
   std::filesystem::path log(int submission, int bundle) const;
   /// The end of what a worker wrote, in one line; empty without.
   std::string LogTail(int submission, int bundle) const;

@@ -65,6 +65,8 @@ class LauncherSweep:
         self.launcher, self.folder = launcher, folder
         self.command = [str(program.resolve()), "sweep", "s.yaml", "--launcher", launcher, "--quiet", "--jobs", "2",
                         "--resume", "-o", str(folder)]
+        if launcher == "slurm":  # a controller that is killed may forget that a task has ended
+            self.command += ["--set", "launcher.patience_seconds=10"]
         if launcher == "mpi":
             self.command = ["mpirun", "--oversubscribe", "-n", "4", *self.command]
         self.environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -75,6 +75,9 @@ TEST_CASE("the local launcher by name, and names that are none") {
                {"unknown launcher \"slrum\"; did you mean \"slurm\"? choices: hyperqueue, local, "
                 "mpi, slurm"});
   CheckRefused(files.Run({"--set", "launcher.bundle=-1"}), 2, {"bundle", "expected a number >= 0"});
+  CheckRefused(files.Run({"--set", "launcher.patience_seconds=-1"}),
+               2,
+               {"patience_seconds", "expected a time >= 0 [s]"});
   CHECK_FALSE(fs::exists(files.folder / "results"));
 }
 
@@ -132,7 +135,21 @@ TEST_CASE("job arrays of Slurm") {
 }
 
 TEST_CASE("below Slurm" * doctest::skip()) {
-  CheckLauncher({"slurm", "", {}}, "launcher slurm: job arrays of Slurm, 2 tasks at a time\n");
+  const Engine engine{"slurm", "", {}};
+  CheckLauncher(engine, "launcher slurm: job arrays of Slurm, 2 tasks at a time\n");
+
+  // The first worker hangs; its runs go to another.
+  const SweepFiles files(60);
+  WriteText(
+      files.folder / "worker",
+      "#!/bin/sh\nmkdir hangs 2> /dev/null && exec sleep 1000\nexec " + kProgram + " \"$@\"\n");
+  fs::permissions(files.folder / "worker", fs::perms::owner_all);
+  const ProcessResult result = engine.Run(
+      files,
+      "-o out --jobs 2 --quiet --set launcher.program=./worker --set launcher.patience_seconds=2");
+  CHECK(result.exit_code == 0);
+  CHECK(fs::exists(files.folder / "hangs"));
+  CHECK(Contains(result.out, "runs     10 of 10 done\n"));
 }
 
 TEST_CASE("runs whose workers cannot begin are given up; the others are done") {
