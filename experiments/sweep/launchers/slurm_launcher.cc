@@ -30,13 +30,17 @@ std::vector<std::string> SqueueCommand() {
   return {"squeue", "--noheader", "--me", "--array", "--format=%F|%K|%T|%r|%o"};
 }
 
-std::string TaskName(const std::string& job, std::ptrdiff_t index) {
-  return fmt::format("{}_{}", job, index);
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
-void CancelTask(const std::string& task) {
+void CancelInQueue(std::vector<std::string> what) {
+  what.insert(what.begin(), "scancel");
   try {
-    RunEngineCommand({"scancel", task});
+    RunEngineCommand(what);
   } catch (const RunError& error) {  // it may have ended meanwhile, or the controller is gone
     PrintWarning(fmt::format("launcher slurm: {}", error.what()));
   }
@@ -58,7 +62,7 @@ std::optional<SlurmTask> ParseSlurmTask(const std::string& line) {
   if (std::from_chars(words[1].data(), last, index).ptr != last || words[1].empty()) {
     return std::nullopt;
   }
-  return SlurmTask{words[0], index, words[2], words[3], line.substr(begin)};
+  return SlurmTask{words[0], index, words[2], words[3], line.substr(begin), 0};
 }
 
 std::string SlurmScript(const std::vector<std::string>& worker,
@@ -106,27 +110,37 @@ std::vector<std::string> BundlesOfSlurmScript(const std::string& text) {
 
 SlurmLauncher::SlurmLauncher(const LaunchOrder& order)
     : order_(order), folder_(order.sweep.folder) {
-  FindEarlierJobs(RunEngineCommand(SqueueCommand()));
+  for (const SlurmTask& task : OwnTasks(Lines(RunEngineCommand(SqueueCommand())))) {
+    earlier_.emplace(task.submission, task.index);
+  }
 }
 
-void SlurmLauncher::FindEarlierJobs(const std::string& queue) {
-  std::map<std::string, std::vector<std::string>> bundles;  // by job
-  std::istringstream lines(queue);
-  for (std::string line; std::getline(lines, line);) {
-    const std::optional<SlurmTask> found = ParseSlurmTask(line);
+// @param queue  lines of squeue
+std::vector<SlurmTask> SlurmLauncher::OwnTasks(const std::vector<std::string>& queue) const {
+  std::vector<SlurmTask> own;
+  for (const std::string& line : queue) {
+    std::optional<SlurmTask> task = ParseSlurmTask(line);
     const std::optional<int> submission =
-        found ? folder_.SubmissionOf(found->script, "slurm.sh") : std::nullopt;
+        task ? folder_.SubmissionOf(task->script, "slurm.sh") : std::nullopt;
     if (!submission) continue;
-    const auto [job, is_new] = bundles.try_emplace(found->job);
-    if (is_new) {
-      job->second = BundlesOfSlurmScript(ReadFile(found->script));
-      earlier_.push_back({found->job, *submission, std::vector<Task>(job->second.size())});
-    }
-    const size_t index = static_cast<size_t>(found->index);
-    if (index >= job->second.size()) continue;
-    const auto place = std::ranges::find(earlier_, found->job, &Job::id);
-    place->tasks[index].runs = ParseRuns(job->second[index], order_.sweep.folder.num_runs());
+    task->submission = *submission;
+    own.push_back(*std::move(task));
   }
+  return own;
+}
+
+// That of a submission of an earlier start is read from its script. Nothing for a script that tells
+// no bundle for it.
+SlurmLauncher::Task* SlurmLauncher::FindTask(const Place& place) {
+  const auto [submission, is_new] = tasks_.try_emplace(place.first);
+  std::vector<Task>& tasks = submission->second;
+  if (is_new) {
+    const std::string script = ReadFile(folder_.file(place.first, "slurm.sh"));
+    for (const std::string& bundle : BundlesOfSlurmScript(script)) {
+      tasks.emplace_back().runs = ParseRuns(bundle, order_.sweep.folder.num_runs());
+    }
+  }
+  return place.second < std::ssize(tasks) ? &tasks[static_cast<size_t>(place.second)] : nullptr;
 }
 
 std::string SlurmLauncher::description() const {
@@ -134,46 +148,46 @@ std::string SlurmLauncher::description() const {
 }
 
 void SlurmLauncher::Submit(const std::vector<int>& runs) {
-  const std::vector<int> rest = TakeEarlierJobs(runs);
-  std::vector<Task> tasks;
-  for (std::vector<int>& bundle : MakeBundles(rest, order_.config.bundle, order_.jobs)) {
-    if (std::ssize(tasks) == kMaxArray) SubmitJob(std::exchange(tasks, {}));
-    tasks.push_back({std::move(bundle)});
+  const std::vector<std::vector<int>> all =
+      MakeBundles(LeaveToEarlierTasks(runs), order_.config.bundle, order_.jobs);
+  for (size_t begin = 0; begin < all.size(); begin += kMaxArray) {
+    const size_t end = std::min(all.size(), begin + kMaxArray);
+    SubmitArray({all.begin() + begin, all.begin() + end});
   }
-  if (!tasks.empty()) SubmitJob(std::move(tasks));
   next_question_ = Clock::now() + kQueuePause;
 }
 
 // Those of `runs`, ascending, that no task of an earlier start has.
-std::vector<int> SlurmLauncher::TakeEarlierJobs(const std::vector<int>& runs) {
+std::vector<int> SlurmLauncher::LeaveToEarlierTasks(const std::vector<int>& runs) {
   std::vector<int> rest = runs;
-  for (Job& job : std::exchange(earlier_, {})) {
-    for (Task& task : job.tasks) {
-      std::vector<int> taken, left;
-      std::ranges::set_intersection(rest, task.runs, std::back_inserter(taken));
-      std::ranges::set_difference(rest, taken, std::back_inserter(left));
-      task.runs = std::move(taken);
-      rest = std::move(left);
-    }
-    jobs_.push_back(std::move(job));
+  for (const Place& place : std::exchange(earlier_, {})) {
+    Task* const task = FindTask(place);
+    if (task == nullptr) continue;
+    std::vector<int> left;
+    std::ranges::set_intersection(rest, task->runs, std::back_inserter(task->owed));
+    std::ranges::set_difference(rest, task->owed, std::back_inserter(left));
+    rest = std::move(left);
   }
   return rest;
 }
 
-void SlurmLauncher::SubmitJob(std::vector<Task> tasks) {
-  std::vector<std::string> bundles;
-  for (const Task& task : tasks) bundles.push_back(RunsText(task.runs));
+void SlurmLauncher::SubmitArray(const std::vector<std::vector<int>>& bundles) {
   const int submission = folder_.NextSubmission();
+  std::vector<std::string> texts;
+  std::vector<Task>& tasks = tasks_[submission];
+  for (const std::vector<int>& bundle : bundles) {
+    texts.push_back(RunsText(bundle));
+    tasks.push_back({bundle, bundle, std::nullopt, 0});
+  }
   const std::filesystem::path script = folder_.file(submission, "slurm.sh");
   WriteFileAtomically(script,
                       SlurmScript(WorkerCommand(order_),
-                                  bundles,
+                                  texts,
                                   SplitOptions(order_.config.options),
                                   folder_.file(submission, "%a.log").string(),
                                   order_.jobs,
                                   std::max(1, order_.config.cores)));
-  const std::string answer = RunEngineCommand({"sbatch", "--parsable", script.string()});
-  jobs_.push_back({answer.substr(0, answer.find_first_of(";\n")), submission, std::move(tasks)});
+  RunEngineCommand({"sbatch", script.string()});
 }
 
 std::vector<EndedRuns> SlurmLauncher::Watch() {
@@ -193,45 +207,38 @@ std::vector<EndedRuns> SlurmLauncher::Watch() {
   // The longer an answer takes, the more seldom it is asked for.
   next_question_ =
       Clock::now() + std::max<Clock::duration>(kQueuePause, 10 * (Clock::now() - asked_));
-  std::map<std::string, SlurmTask> queue;
-  for (const std::string& line : std::exchange(queue_lines_, {})) {
-    const std::optional<SlurmTask> task = ParseSlurmTask(line);
-    if (task) queue.emplace(TaskName(task->job, task->index), *task);
-  }
+  const std::vector<SlurmTask> queue = OwnTasks(std::exchange(queue_lines_, {}));
   return answered ? TellEnded(queue) : std::vector<EndedRuns>();
 }
 
 // Starts squeue if it is time.
 void SlurmLauncher::AskQueue() {
-  if (queue_ || jobs_.empty() || Clock::now() < next_question_) return;
+  if (queue_ || Clock::now() < next_question_) return;
   asked_ = Clock::now();
   queue_ = std::make_unique<EngineCommand>(SqueueCommand());
 }
 
-// @param queue  tasks that wait or run, by name; completing ones among them
-std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::map<std::string, SlurmTask>& queue) {
+// @param queue  tasks that wait or run; completing ones among them
+std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& queue) {
   const std::vector<RunMark> marks = order_.board.Marks();
-  std::vector<EndedRuns> ended;
-  for (Job& job : jobs_) {
-    for (size_t i = 0; i < job.tasks.size(); ++i) {
-      Task& task = job.tasks[i];
-      const int index = static_cast<int>(i);
-      const std::string name = TaskName(job.id, index);
-      const auto found = queue.find(name);
-      if (task.runs.empty()) continue;
-      if (found != queue.end()) {
-        const SlurmTask& now = found->second;
-        if (now.reason.find(kGivenUp) != std::string::npos || IsSilent(task, now.state, marks)) {
-          CancelTask(name);  // once it has left the queue, its runs go to another
-        }
-      } else {
-        ended.push_back({std::exchange(task.runs, {}), folder_.LogTail(job.submission, index)});
-      }
+  std::set<Place> alive;
+  for (const SlurmTask& now : queue) {
+    Task* const task = FindTask({now.submission, now.index});
+    if (task == nullptr) continue;
+    alive.emplace(now.submission, now.index);
+    if (now.reason.find(kGivenUp) != std::string::npos || IsSilent(*task, now.state, marks)) {
+      // Once it has left the queue, its runs go to another.
+      CancelInQueue({fmt::format("{}_{}", now.job, now.index)});
     }
   }
-  std::erase_if(jobs_, [](const Job& job) {
-    return std::ranges::all_of(job.tasks, [](const Task& task) { return task.runs.empty(); });
-  });
+  std::vector<EndedRuns> ended;
+  for (auto& [submission, tasks] : tasks_) {
+    for (int index = 0; index < std::ssize(tasks); ++index) {
+      std::vector<int>& owed = tasks[static_cast<size_t>(index)].owed;
+      if (owed.empty() || alive.contains({submission, index})) continue;
+      ended.push_back({std::exchange(owed, {}), folder_.LogTail(submission, index)});
+    }
+  }
   return ended;
 }
 
@@ -254,13 +261,15 @@ bool SlurmLauncher::IsSilent(Task& task,
 }
 
 void SlurmLauncher::Cancel() {
-  for (const Job& job : jobs_) {
-    try {
-      RunEngineCommand({"scancel", "--state=PENDING", job.id});
-    } catch (const RunError& error) {  // tasks that begin late find the request to stop
-      PrintWarning(fmt::format("launcher slurm: {}", error.what()));
+  std::set<std::string> jobs;
+  try {
+    for (const SlurmTask& task : OwnTasks(Lines(RunEngineCommand(SqueueCommand())))) {
+      if (task.state == "PENDING") jobs.insert(task.job);
     }
+  } catch (const RunError& error) {  // tasks that begin late find the request to stop
+    PrintWarning(fmt::format("launcher slurm: {}", error.what()));
   }
+  for (const std::string& job : jobs) CancelInQueue({"--state=PENDING", job});
 }
 
 }  // namespace emplace

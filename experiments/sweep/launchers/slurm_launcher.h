@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/sweep/launcher.h"
@@ -16,10 +18,11 @@ namespace emplace {
 
 /// A line of squeue: a task of a job array.
 struct SlurmTask {
-  std::string job;  ///< number of the array
+  std::string job;  ///< number of the array; a controller that was killed may give it once more
   int index = 0;    ///< in the array
   std::string state, reason;
   std::string script;
+  int submission = 0;  ///< whose script it is, of a sweep's own tasks
 };
 
 /// Nothing if the line, of squeue --format=%F|%K|%T|%r|%o, is of no task of an array.
@@ -29,9 +32,10 @@ std::optional<SlurmTask> ParseSlurmTask(const std::string& line);
 /// the sweep's folder (launch/1.slurm.sh). Tasks may be requeued: a second start of a task passes
 /// over the runs that are done and goes on from checkpoints. The queue is asked whether tasks live,
 /// every second or more seldom; while the controller does not answer, tasks count as alive. Jobs
-/// outlive this process; the next start takes those that it finds in the queue for its own, by
-/// their script. A task that runs and works at nothing for LauncherConfig::patience_seconds is
-/// cancelled.
+/// outlive this process; the next start leaves their runs to those that it finds in the queue.
+/// Tasks are known by their scripts: numbers of jobs are given twice, and tasks that have ended
+/// come back, when a controller is killed before it has written down what it did. A task that runs
+/// and works at nothing for LauncherConfig::patience_seconds is cancelled.
 class SlurmLauncher : public Launcher {
  public:
   /// @throws RunError if there is no sbatch, or no controller answers
@@ -43,29 +47,27 @@ class SlurmLauncher : public Launcher {
 
  private:
   using Clock = std::chrono::steady_clock;
+  using Place = std::pair<int, int>;  // submission, index in its array
   struct Task {
-    std::vector<int> runs;  // empty once it was told, or for a task that has ended before
+    std::vector<int> runs;                    // its bundle
+    std::vector<int> owed;                    // of these, what is to be told when it has ended
     std::optional<Clock::time_point> silent;  // runs and works at nothing, since then
     std::ptrdiff_t num_ended = 0;             // of its runs, when last looked at
   };
-  struct Job {
-    std::string id;  // of Slurm
-    int submission = 0;
-    std::vector<Task> tasks;
-  };
 
-  void FindEarlierJobs(const std::string& queue);
-  std::vector<int> TakeEarlierJobs(const std::vector<int>& runs);
-  void SubmitJob(std::vector<Task> tasks);
+  std::vector<SlurmTask> OwnTasks(const std::vector<std::string>& queue) const;
+  Task* FindTask(const Place& place);
+  std::vector<int> LeaveToEarlierTasks(const std::vector<int>& runs);
+  void SubmitArray(const std::vector<std::vector<int>>& bundles);
   void AskQueue();
-  std::vector<EndedRuns> TellEnded(const std::map<std::string, SlurmTask>& queue);
+  std::vector<EndedRuns> TellEnded(const std::vector<SlurmTask>& queue);
   bool IsSilent(Task& task, const std::string& state, const std::vector<RunMark>& marks) const;
 
   const LaunchOrder& order_;
   LaunchFolder folder_;
-  std::vector<Job> earlier_;  // of earlier starts of this sweep; until the first Submit()
-  std::vector<Job> jobs_;
-  std::unique_ptr<EngineCommand> queue_;  // squeue, while it runs
+  std::set<Place> earlier_;                 // in the queue before the first Submit()
+  std::map<int, std::vector<Task>> tasks_;  // by submission
+  std::unique_ptr<EngineCommand> queue_;    // squeue, while it runs
   std::vector<std::string> queue_lines_;
   Clock::time_point asked_, next_question_;
   bool warned_ = false;
