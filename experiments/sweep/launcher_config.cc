@@ -7,12 +7,6 @@
 #include "framework/base/error.h"
 
 namespace emplace {
-namespace {
-
-constexpr int kBundlesPerWorker = 4;
-
-}  // namespace
-
 void LauncherConfig::Visit(FieldVisitor& v) {
   v.Field("name",
           name,
@@ -20,7 +14,8 @@ void LauncherConfig::Visit(FieldVisitor& v) {
           "(ranks of an mpirun); experiments/sweep/launchers/README.md");
   v.Field("bundle",
           bundle,
-          "hyperqueue, slurm: runs for one worker; 0: a quarter of its share of all runs");
+          "hyperqueue, slurm: runs for one worker; 0: its share of all runs, and then what nobody "
+          "else has begun, which spares the engine's pauses between workers");
   v.Field("cores",
           cores,
           "hyperqueue, slurm, mpi: cores of a worker, which does one run at a time; 0: one. Not "
@@ -70,9 +65,8 @@ std::vector<std::string> SplitOptions(const std::string& text) {
 
 std::vector<std::vector<int>> MakeBundles(const std::vector<int>& runs, int size, int workers) {
   EMPLACE_CHECK(size >= 0 && workers >= 1);
-  const int parts = workers * kBundlesPerWorker;
   const int count = static_cast<int>(runs.size());
-  const int step = size > 0 ? size : std::max(1, (count + parts - 1) / parts);
+  const int step = size > 0 ? size : std::max(1, (count + workers - 1) / workers);
   std::vector<std::vector<int>> bundles;
   for (int begin = 0; begin < count; begin += step) {
     bundles.emplace_back(runs.begin() + begin, runs.begin() + std::min(begin + step, count));

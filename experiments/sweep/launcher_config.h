@@ -26,8 +26,7 @@ struct LauncherConfig {
 std::vector<std::string> SplitOptions(const std::string& text);
 
 /// Runs for one worker after another: `size` at a time.
-/// @param size  0: a quarter of what each of `workers` would get, so that they end at about the
-///   same time; one at least
+/// @param size  0: as many as each of `workers` gets; one at least
 std::vector<std::vector<int>> MakeBundles(const std::vector<int>& runs, int size, int workers);
 
 }  // namespace emplace

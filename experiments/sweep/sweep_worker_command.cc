@@ -19,25 +19,41 @@ namespace {
 
 struct SweepWorkerOptions {
   std::string folder, runs, beside = ".";
+  bool others = false;
   int jobs = 1, cores = 1;
   double checkpoint_seconds = 30;
 };
+
+// That nobody works at or has worked at to the end.
+std::vector<int> FreeRuns(const RunBoard& board) {
+  std::vector<int> free;
+  const std::vector<RunMark> marks = board.Marks();
+  for (int run = 0; run < std::ssize(marks); ++run) {
+    const bool has_ended = marks[run] == RunMark::kDone || marks[run] == RunMark::kFailed;
+    if (!has_ended && !board.IsClaimed(run)) free.push_back(run);
+  }
+  return free;
+}
 
 int RunSweepWorker(const SweepWorkerOptions& options) {
   const int num_runs = CountFrozenRuns(options.folder);
   std::vector<int> runs(static_cast<size_t>(num_runs));
   std::iota(runs.begin(), runs.end(), 0);
   if (!options.runs.empty()) runs = ParseRuns(options.runs, num_runs);
-  const Sweep sweep = ReadFrozenSweep(options.folder, runs, options.beside, AllAgents());
-  StopRequest::CatchSignals();
-  RunBoard board(sweep.folder.board(), num_runs);
-  RunWorker worker(sweep,
-                   board,
-                   {.jobs = options.jobs,
-                    .cores = options.cores,
-                    .checkpoint_seconds = options.checkpoint_seconds});
-  worker.Add(runs);
-  while (!worker.idle()) worker.Step();
+  while (!runs.empty()) {
+    const Sweep sweep = ReadFrozenSweep(options.folder, runs, options.beside, AllAgents());
+    StopRequest::CatchSignals();
+    RunBoard board(sweep.folder.board(), num_runs);
+    RunWorker worker(sweep,
+                     board,
+                     {.jobs = options.jobs,
+                      .cores = options.cores,
+                      .checkpoint_seconds = options.checkpoint_seconds});
+    worker.Add(runs);
+    while (!worker.idle()) worker.Step();
+    const bool is_over = !options.others || StopRequest::requested() || board.stop_requested();
+    runs = is_over ? std::vector<int>() : FreeRuns(board);
+  }
   return 0;
 }
 
@@ -50,6 +66,10 @@ void AddSweepWorkerCommand(Command program) {
       "Works through runs of a sweep that `emplace sweep` has begun; its launchers start it");
   command.Add("folder", options->folder, "the sweep's folder").Type("DIR").Required();
   command.Add("--runs", options->runs, "numbers of runs, as in 0-99,103; without: all");
+  command.AddFlag(
+      "--others",
+      options->others,
+      "then also other runs of the sweep, as long as there are some that nobody works at");
   command.Add("--jobs", options->jobs, "runs at a time").Positive().ShowDefault();
   command.Add("--beside", options->beside, "folder of the sweep's config, for relative paths in it")
       .Type("DIR")

@@ -37,6 +37,7 @@ std::vector<std::string> WorkerCommand(const LaunchOrder& order) {
                   std::to_string(std::max(1, order.config.cores)),
                   "--checkpoint-seconds",
                   fmt::format("{}", order.checkpoint_seconds)});
+  if (order.config.bundle == 0) command.emplace_back("--others");
   return command;
 }
 

@@ -22,6 +22,7 @@ constexpr int kMaxArray = 1000;  // Slurm's default MaxArraySize, less one
 // Slurm's reason of a task that it could not start, as on a node that fell ill: it would wait for
 // an administrator for ever.
 constexpr const char* kGivenUp = "launch failed requeued held";
+constexpr const char* kRunning = "RUNNING";
 constexpr auto kQueuePause = std::chrono::seconds(1);
 constexpr std::string_view kRunsBegin = "\nruns=(\n", kRunsEnd = "\n)\n";
 
@@ -221,12 +222,16 @@ void SlurmLauncher::AskQueue() {
 // @param queue  tasks that wait or run; completing ones among them
 std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& queue) {
   const std::vector<RunMark> marks = order_.board.Marks();
+  // A worker that helps others does not show in its bundle, but in the number of runs at work.
+  const bool all_work =
+      order_.board.NumClaimed() >= std::ranges::count(queue, kRunning, &SlurmTask::state);
   std::set<Place> alive;
   for (const SlurmTask& now : queue) {
     Task* const task = FindTask({now.submission, now.index});
     if (task == nullptr) continue;
     alive.emplace(now.submission, now.index);
-    if (now.reason.find(kGivenUp) != std::string::npos || IsSilent(*task, now.state, marks)) {
+    const bool works = ShowsWork(*task, marks) || all_work || now.state != kRunning;
+    if (now.reason.find(kGivenUp) != std::string::npos || IsSilent(*task, works)) {
       // Once it has left the queue, its runs go to another.
       CancelInQueue({fmt::format("{}_{}", now.job, now.index)});
     }
@@ -242,19 +247,20 @@ std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& qu
   return ended;
 }
 
-// Has it run, worked at none of its runs and ended none for too long?
+// Is a run of its bundle being worked at, or has one ended since the last look?
 // @param marks  [runs]
-bool SlurmLauncher::IsSilent(Task& task,
-                             const std::string& state,
-                             const std::vector<RunMark>& marks) const {
+bool SlurmLauncher::ShowsWork(Task& task, const std::vector<RunMark>& marks) const {
   const auto has_ended = [&](int run) {
     return marks[run] == RunMark::kDone || marks[run] == RunMark::kFailed;
   };
   const std::ptrdiff_t num_ended = std::ranges::count_if(task.runs, has_ended);
-  const bool works = state != "RUNNING" || std::exchange(task.num_ended, num_ended) != num_ended ||
-                     std::ranges::any_of(task.runs, [&](int run) {
-                       return !has_ended(run) && order_.board.IsClaimed(run);
-                     });
+  return std::exchange(task.num_ended, num_ended) != num_ended ||
+         std::ranges::any_of(
+             task.runs, [&](int run) { return !has_ended(run) && order_.board.IsClaimed(run); });
+}
+
+// Has it run without work for too long?
+bool SlurmLauncher::IsSilent(Task& task, bool works) const {
   if (works || !task.silent) task.silent = works ? std::nullopt : std::optional(Clock::now());
   return task.silent && Clock::now() - *task.silent >
                             std::chrono::duration<double>(order_.config.patience_seconds);

@@ -1,6 +1,7 @@
 #include "experiments/sweep/frozen_sweep.h"
 
 #include <numeric>
+#include <optional>
 
 #include <doctest/doctest.h>
 
@@ -74,6 +75,18 @@ TEST_CASE("many workers with the same runs: each run is done once") {
   command[2] = "for i in 1 2 3 4; do " + (BinaryDir() / "emplace").string() +
                " sweep-worker out & done; wait";
   CHECK(RunProcess(command, {.folder = files.folder.path()}).exit_code == 0);
+  CHECK(RunTexts(files.folder / "out") == files.whole);
+}
+
+TEST_CASE("a worker goes on with runs that nobody works at, if it may") {
+  const FrozenFiles files;
+  RunBoard board(files.folder / "out/board", FrozenFiles::kRuns);
+  std::optional<RunClaim> claim = board.Claim(5);
+  CHECK(files.Work({"--runs", "2,4", "--others"}).exit_code == 0);
+  CHECK(RunTexts(files.folder / "out").size() == 9);  // all but the one that is claimed
+  CHECK_FALSE(fs::exists(files.folder / "out/runs/0005.h5"));
+  claim.reset();
+  CHECK(files.Work({"--runs", "2", "--others"}).exit_code == 0);
   CHECK(RunTexts(files.folder / "out") == files.whole);
 }
 

@@ -83,7 +83,7 @@ def check(sweeps: Sweeps) -> None:
     done = sweeps.run("with_hq", "by_hq", server=str(sweeps.server))
     sweeps.check_equal(done, "by_hq")
     calls = sweeps.submitted()
-    assert len(calls) == 6, calls  # bundles of a quarter of a worker's share, 12 runs / 2 workers / 4 = 1.5: of two
+    assert len(calls) == 2, calls  # a bundle per worker
     assert all(call["cpus"] == "1" and call["priority"] == 0 for call in calls), calls
 
     options = ["--set", f"launcher.server={sweeps.server}", "--set", 'launcher.options="--priority 3"']

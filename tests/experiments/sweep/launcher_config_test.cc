@@ -22,8 +22,8 @@ TEST_CASE("bundles hold every run once, in order") {
   using Bundles = std::vector<std::vector<int>>;
   CHECK(MakeBundles({}, 0, 2) == Bundles{});
   CHECK(MakeBundles({3, 5, 8}, 2, 1) == Bundles{{3, 5}, {8}});
-  // 10 runs, 1 worker: a quarter of 10 is 3, rounded up.
-  CHECK(MakeBundles({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0, 1) ==
+  // 10 runs, 4 workers: 2.5 each, rounded up.
+  CHECK(MakeBundles({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0, 4) ==
         Bundles{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9}});
   CHECK(MakeBundles({7, 9}, 0, 4) == Bundles{{7}, {9}});
 }
