@@ -36,8 +36,8 @@ enum class ResultsMode : std::uint8_t {
   kExtend,  ///< what is there stays; an older version becomes this one
 };
 
-/// Loads the library that results are kept in, which else happens with the first file: for a process
-/// that forks others, so that not each of them loads it.
+/// Loads the library that results are kept in, which else happens with the first file: for a
+/// process that forks others, so that not each of them loads it.
 /// @throws RunError if it cannot be loaded
 void LoadResultsLibrary();
 

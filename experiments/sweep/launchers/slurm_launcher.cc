@@ -1,10 +1,8 @@
 #include "experiments/sweep/launchers/slurm_launcher.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <sstream>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -24,12 +22,6 @@ constexpr int kMaxArray = 1000;  // Slurm's default MaxArraySize, less one
 constexpr const char* kGivenUp = "launch failed requeued held";
 constexpr const char* kRunning = "RUNNING";
 constexpr auto kQueuePause = std::chrono::seconds(1);
-constexpr std::string_view kRunsBegin = "\nruns=(\n", kRunsEnd = "\n)\n";
-
-// All jobs of the user: to ask for a number that Slurm has forgotten is an error.
-std::vector<std::string> SqueueCommand() {
-  return {"squeue", "--noheader", "--me", "--array", "--format=%F|%K|%T|%r|%o"};
-}
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -48,66 +40,6 @@ void CancelInQueue(std::vector<std::string> what) {
 }
 
 }  // namespace
-
-std::optional<SlurmTask> ParseSlurmTask(const std::string& line) {
-  std::vector<std::string> words;
-  size_t begin = 0;
-  for (int i = 0; i < 4; ++i) {
-    const size_t end = line.find('|', begin);
-    if (end == std::string::npos) return std::nullopt;
-    words.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  int index = 0;
-  const char* const last = words[1].data() + words[1].size();
-  if (std::from_chars(words[1].data(), last, index).ptr != last || words[1].empty()) {
-    return std::nullopt;
-  }
-  return SlurmTask{words[0], index, words[2], words[3], line.substr(begin), 0};
-}
-
-std::string SlurmScript(const std::vector<std::string>& worker,
-                        const std::vector<std::string>& bundles,
-                        const std::vector<std::string>& options,
-                        const std::string& log,
-                        int workers,
-                        int cores) {
-  std::string text = fmt::format(
-      "#!/bin/bash\n"
-      "# Written by `emplace sweep`: a task per bundle of runs. To be given to sbatch once more "
-      "at\n"
-      "# will: a worker passes over what is done or is worked at.\n"
-      "#SBATCH --job-name=emplace-sweep\n"
-      "#SBATCH --array=0-{}%{}\n"
-      "#SBATCH --ntasks=1\n"
-      "#SBATCH --cpus-per-task={}\n"
-      "#SBATCH --requeue\n"
-      "#SBATCH --open-mode=append\n"
-      "#SBATCH --output={}\n",
-      bundles.size() - 1,
-      workers,
-      cores,
-      log);
-  for (const std::string& option : options) text += "#SBATCH " + option + "\n";
-  text.pop_back();
-  text += kRunsBegin;
-  for (const std::string& bundle : bundles) text += "  " + bundle + "\n";
-  text.pop_back();
-  text += kRunsEnd;
-  text += "exec";
-  for (const std::string& word : worker) text += " " + ShellQuote(word);
-  return text + " --runs \"${runs[SLURM_ARRAY_TASK_ID]}\"\n";
-}
-
-std::vector<std::string> BundlesOfSlurmScript(const std::string& text) {
-  std::vector<std::string> bundles;
-  const size_t begin = text.find(kRunsBegin), end = text.find(kRunsEnd, begin);
-  if (begin == std::string::npos || end == std::string::npos) return bundles;
-  const size_t first = begin + kRunsBegin.size();
-  std::istringstream words(text.substr(first, end - first));
-  for (std::string bundle; words >> bundle;) bundles.push_back(bundle);
-  return bundles;
-}
 
 SlurmLauncher::SlurmLauncher(const LaunchOrder& order)
     : order_(order), folder_(order.sweep.folder) {

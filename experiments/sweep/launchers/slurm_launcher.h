@@ -13,20 +13,9 @@
 #include "experiments/sweep/launcher.h"
 #include "experiments/sweep/launchers/engine_command.h"
 #include "experiments/sweep/launchers/launch_folder.h"
+#include "experiments/sweep/launchers/slurm_texts.h"
 
 namespace emplace {
-
-/// A line of squeue: a task of a job array.
-struct SlurmTask {
-  std::string job;  ///< number of the array; a controller that was killed may give it once more
-  int index = 0;    ///< in the array
-  std::string state, reason;
-  std::string script;
-  int submission = 0;  ///< whose script it is, of a sweep's own tasks
-};
-
-/// Nothing if the line, of squeue --format=%F|%K|%T|%r|%o, is of no task of an array.
-std::optional<SlurmTask> ParseSlurmTask(const std::string& line);
 
 /// Bundles as tasks of job arrays of Slurm, LaunchOrder::jobs at a time. The job script stays in
 /// the sweep's folder (launch/1.slurm.sh). Tasks may be requeued: a second start of a task passes
@@ -73,17 +62,5 @@ class SlurmLauncher : public Launcher {
   Clock::time_point asked_, next_question_;
   bool warned_ = false;
 };
-
-/// The job script. Task N gives the N-th line of `bundles` to its worker.
-/// @param options  of sbatch, a word each
-std::string SlurmScript(const std::vector<std::string>& worker,
-                        const std::vector<std::string>& bundles,
-                        const std::vector<std::string>& options,
-                        const std::string& log,
-                        int workers,
-                        int cores);
-
-/// `bundles` of such a text; empty if it is none.
-std::vector<std::string> BundlesOfSlurmScript(const std::string& text);
 
 }  // namespace emplace

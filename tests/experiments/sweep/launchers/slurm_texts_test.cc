@@ -1,4 +1,4 @@
-#include "experiments/sweep/launchers/slurm_launcher.h"
+#include "experiments/sweep/launchers/slurm_texts.h"
 
 #include <optional>
 
