@@ -40,7 +40,7 @@ endfunction()
 # TARGET_STAMP is its file, for the module.
 function(emplace_source_stamp target name header)
   set(stamp ${CMAKE_CURRENT_BINARY_DIR}/source_stamp.cc)
-  list(JOIN ARGN "\\;" folders)
+  list(JOIN ARGN "," folders)
   add_custom_target(${target}_stamp
     BYPRODUCTS ${stamp}
     COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} "-DFOLDERS=${folders}"

@@ -1,7 +1,12 @@
 # Writes OUTPUT, a source that defines the stamp NAME which HEADER declares, from FLAGS and what lies under
-# FOLDERS of SOURCE_DIR; the file is touched only when its content changes.
+# FOLDERS of SOURCE_DIR ("framework,simulator"); the file is touched only when its content changes.
+cmake_minimum_required(VERSION 3.25)
+string(REPLACE "," ";" folders "${FOLDERS}")
 set(patterns "")
-foreach(folder ${FOLDERS})
+foreach(folder ${folders})
+  if(NOT IS_DIRECTORY ${SOURCE_DIR}/${folder})
+    message(FATAL_ERROR "${SOURCE_DIR}/${folder}: no folder of sources")
+  endif()
   foreach(suffix h cc cu cuh)
     list(APPEND patterns ${SOURCE_DIR}/${folder}/*.${suffix})
   endforeach()
