@@ -101,6 +101,19 @@ def gone_read_only(bench: Bench) -> Counter[str]:
     return at_every_call(bench, "EROFS", 0)
 
 
+def short_writes(bench: Bench) -> Counter[str]:
+    """The n-th write, every n, and then all of them write half of what they are given: the job goes on as ever."""
+    endings: Counter[str] = Counter()
+    for at, count in [(at, 1) for at in bench.chosen(bench.calls)] + [(1, 0)]:
+        trial = bench.trial()
+        ended = trial.start({"ERROR": "SHORT", "AT": at, "COUNT": count})
+        endings[ending(ended)] += 1
+        if ended.code != 0:
+            raise Violation(f"a short write, {ended.failed[:1]}, ends it: {ended.text.strip()[-500:]}")
+        bench.finish(trial)
+    return endings
+
+
 def mount(kilobytes: int) -> Tmpfs:
     try:
         return Tmpfs(kilobytes)
@@ -226,5 +239,5 @@ def read_meanwhile(bench: Bench) -> Counter[str]:
 
 
 CASES = {"kill": kills, "full-disk": full_disk, "broken-disk": broken_disk, "gone-read-only": gone_read_only,
-         "small-disk": small_disk, "read-only": read_only, "clock": clock_jumps, "no-locks": no_locks,
-         "two-programs": two_programs, "read-meanwhile": read_meanwhile}
+         "short-writes": short_writes, "small-disk": small_disk, "read-only": read_only, "clock": clock_jumps,
+         "no-locks": no_locks, "two-programs": two_programs, "read-meanwhile": read_meanwhile}

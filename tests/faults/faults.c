@@ -1,22 +1,28 @@
 // Makes calls of a program's C library fail, kill it, or lie about the time. To be preloaded;
 // scripts/faults does it.
 //
-// What is counted: open (to write or create), write, fsync, ftruncate, rename, unlink and mkdir of
-// what lies under FAULT_FOLDER, by this process and those it forks together, from 1.
+// What is counted: open (to write or create), write, pwrite, fsync, ftruncate, rename, unlink,
+// remove and mkdir of what lies under FAULT_FOLDER, by this process and those it forks together,
+// from 1.
 //
-//   FAULT_FOLDER   absolute path; calls elsewhere are left alone
-//   FAULT_AT       number of the first call that fails; 0 or unset: none does
-//   FAULT_COUNT    how many fail from there on; 0: all of them
-//   FAULT_ERROR    what they fail with: ENOSPC, EIO, EROFS; KILL: the process is killed before the
-//   call FAULT_LOCKS    ENOLCK: every flock() and every lock by fcntl() under FAULT_FOLDER fails
-//   with it FAULT_CLOCK    seconds by which the real-time clock jumps, back and forth at every
-//   call; files that are
-//                  synchronised get times that have jumped, too
-//   FAULT_LOG      file that gets one line for every call that failed: "write ENOSPC results.h5";
-//   and, where the
-//                  process ends by itself, "calls 35": how many were counted
+// FAULT_FOLDER: absolute path; calls elsewhere are left alone.
 //
-// A full disk (ENOSPC) takes names away as ever: unlink and remove do not fail then.
+// FAULT_AT: number of the first call that fails; 0 or unset: none does.
+//
+// FAULT_COUNT: how many fail from there on; 0: all of them.
+//
+// FAULT_ERROR: what they fail with: ENOSPC, EIO or EROFS; KILL: the process is killed before the
+// call; SHORT: of what it is given, a write writes half and tells so, other calls do not fail. A
+// full disk (ENOSPC) is as disks are: the first write that fails writes half, and names can be
+// taken away, so that unlink and remove do not fail.
+//
+// FAULT_LOCKS: ENOLCK: every flock() and every lock by fcntl() under FAULT_FOLDER fails with it.
+//
+// FAULT_CLOCK: seconds by which the real-time clock jumps, back and forth at every call; files that
+// are synchronised get times that have jumped, too.
+//
+// FAULT_LOG: file that gets one line for every call that failed: "write ENOSPC results.h5"; and,
+// where the process ends by itself, "calls 35": how many were counted.
 //
 // A wrong value ends the program at once with exit code 99.
 #define _GNU_SOURCE
@@ -39,9 +45,10 @@
 
 static const char* folder;
 static long at, count, jump;
-static int error, kills, no_locks, log_file = -1;
+static int error, kills, halves, no_locks, log_file = -1;
 static atomic_long* calls;  // shared with forked processes
 static atomic_long* looks;  // at the clock
+static atomic_long* full;   // writes that found the disk full
 
 #define REAL(name) ((__typeof__(&name))real(#name))
 
@@ -70,20 +77,22 @@ __attribute__((constructor)) static void begin(void) {
   if (at > 0) {
     if (folder == NULL || name == NULL) _exit(99);
     kills = strcmp(name, "KILL") == 0;
+    halves = strcmp(name, "SHORT") == 0;
     if (strcmp(name, "ENOSPC") == 0) error = ENOSPC;
     if (strcmp(name, "EIO") == 0) error = EIO;
     if (strcmp(name, "EROFS") == 0) error = EROFS;
-    if (!kills && error == 0) _exit(99);
+    if (!kills && !halves && error == 0) _exit(99);
   }
   const char* log = getenv("FAULT_LOG");
   if (log != NULL)
     log_file =
         (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   void* shared = mmap(
-      NULL, 2 * sizeof(atomic_long), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      NULL, 3 * sizeof(atomic_long), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) _exit(99);
   calls = shared;
   looks = calls + 1;
+  full = calls + 2;
 }
 
 __attribute__((destructor)) static void end(void) {
@@ -128,6 +137,7 @@ static int fails(const char* call, const char* path) {
   if (!under_folder(path)) return 0;
   const long now = atomic_fetch_add(calls, 1) + 1;
   if (error == ENOSPC && (strcmp(call, "unlink") == 0 || strcmp(call, "remove") == 0)) return 0;
+  if (halves && strcmp(call, "write") != 0 && strcmp(call, "pwrite") != 0) return 0;
   if (at == 0 || now < at || (count > 0 && now >= at + count)) return 0;
   tell(call, path);
   if (kills) raise(SIGKILL);
@@ -139,6 +149,14 @@ static int fd_fails(const char* call, int fd) {
   if (folder == NULL) return 0;
   char buffer[PATH_MAX];
   return fails(call, path_of(fd, buffer));
+}
+
+// How many of `size` bytes a call writes; -1, with errno set, if it has to fail.
+static ssize_t part(const char* call, int fd, size_t size) {
+  if (!fd_fails(call, fd)) return (ssize_t)size;
+  const int half = halves || (error == ENOSPC && atomic_fetch_add(full, 1) == 0);
+  if (half && size > 1) return (ssize_t)(size / 2);
+  return halves ? (ssize_t)size : -1;
 }
 
 int open(const char* path, int flags, ...) {
@@ -154,11 +172,13 @@ int open(const char* path, int flags, ...) {
 }
 
 ssize_t write(int fd, const void* data, size_t size) {
-  return fd_fails("write", fd) ? -1 : REAL(write)(fd, data, size);
+  const ssize_t writes = part("write", fd, size);
+  return writes < 0 ? -1 : REAL(write)(fd, data, (size_t)writes);
 }
 
 ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
-  return fd_fails("pwrite", fd) ? -1 : REAL(pwrite)(fd, data, size, offset);
+  const ssize_t writes = part("pwrite", fd, size);
+  return writes < 0 ? -1 : REAL(pwrite)(fd, data, (size_t)writes, offset);
 }
 
 int ftruncate(int fd, off_t size) {

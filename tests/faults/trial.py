@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from jobs import Job
 
 LIMIT = 600  # a program that takes longer hangs [s]
 KILLED = -signal.SIGKILL
+REASONS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.ENOLCK)
 
 
 class Violation(Exception):
@@ -65,6 +67,8 @@ class Trial:
             raise Violation(f"exit code {ended.code}: {ended.text.strip()[-500:]}")
         if ended.code in (1, 2) and "emplace: " not in ended.text:
             raise Violation(f"exit code {ended.code} without a message")
+        if ended.code == 1 and not self.tells_place_and_reason(ended.text):
+            raise Violation(f"does not tell which file and why: {ended.text.strip()[-500:]}")
         found = self.job.acknowledged(ended.text)
         if found is not None and found < len(self.claims):
             raise Violation(f"{len(self.claims)} were said to be done, the next start found {found}")
@@ -75,6 +79,11 @@ class Trial:
         for path in self.out.rglob("*"):
             if path.is_file() and not path.name.startswith("."):
                 require_whole(path)
+
+    def tells_place_and_reason(self, text: str) -> bool:
+        """Has the last message a path of this trial and what the system said?"""
+        message = text[text.rfind("emplace: "):]
+        return str(self.out) in message and any(os.strerror(reason) in message for reason in REASONS)
 
     def finish(self, expected: Outcome) -> None:
         """Starts it undisturbed: it ends well, with the result and the files of a job that never was disturbed."""
