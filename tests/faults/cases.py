@@ -122,14 +122,14 @@ def mount(kilobytes: int) -> Tmpfs:
 
 
 def small_disk(bench: Bench) -> Counter[str]:
-    """A real file system with room for n pages; larger and larger until the job ends well."""
+    """A real file system with room for n pages, larger and larger until the job ends well, in a hundred steps or so."""
     with mount(LARGE) as disk:
         trial = bench.trial(disk.folder)
         trial.start()
         used = sum(path.stat().st_size for path in trial.out.rglob("*") if path.is_file())
     endings: Counter[str] = Counter()
     pages = used // 1024 // PAGE + 1
-    step = max(1, pages // 2) if bench.points else 1
+    step = max(1, pages // (bench.points or 100))
     size = 0
     while endings["exit 0"] == 0:
         size += step

@@ -13,8 +13,8 @@
 //
 // FAULT_ERROR: what they fail with: ENOSPC, EIO or EROFS; KILL: the process is killed before the
 // call; SHORT: of what it is given, a write writes half and tells so, other calls do not fail. A
-// full disk (ENOSPC) is as disks are: the first write that fails writes half, and names can be
-// taken away, so that unlink and remove do not fail.
+// full disk (ENOSPC) is as disks are: the first write that fails writes half; files can be cut off
+// and names taken away, so that ftruncate to nothing, unlink and remove do not fail.
 //
 // FAULT_LOCKS: ENOLCK: every flock() and every lock by fcntl() under FAULT_FOLDER fails with it.
 //
@@ -132,11 +132,15 @@ static void tell(const char* call, const char* path) {
   syscall(SYS_write, log_file, line, (size_t)length);
 }
 
+static int gives_room(const char* call) {
+  return strcmp(call, "unlink") == 0 || strcmp(call, "remove") == 0 || strcmp(call, "empty") == 0;
+}
+
 // Counts a call. True, with errno set, if it has to fail.
 static int fails(const char* call, const char* path) {
   if (!under_folder(path)) return 0;
   const long now = atomic_fetch_add(calls, 1) + 1;
-  if (error == ENOSPC && (strcmp(call, "unlink") == 0 || strcmp(call, "remove") == 0)) return 0;
+  if (error == ENOSPC && gives_room(call)) return 0;
   if (halves && strcmp(call, "write") != 0 && strcmp(call, "pwrite") != 0) return 0;
   if (at == 0 || now < at || (count > 0 && now >= at + count)) return 0;
   tell(call, path);
@@ -182,7 +186,7 @@ ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
 }
 
 int ftruncate(int fd, off_t size) {
-  return fd_fails("ftruncate", fd) ? -1 : REAL(ftruncate)(fd, size);
+  return fd_fails(size == 0 ? "empty" : "ftruncate", fd) ? -1 : REAL(ftruncate)(fd, size);
 }
 
 int rename(const char* from, const char* to) {

@@ -68,10 +68,10 @@ class Run(Job):
     name = "run"
 
     def prepare(self) -> None:
-        generate(self.program, self.inputs, "p", 200, 1)
+        generate(self.program, self.inputs, "p", 40, 1)
         (self.inputs / "run.yaml").write_text(
             f"graph: {self.inputs}/p.json.gz\ncluster: {self.inputs}/p.cluster.yaml\n"
-            "agents: [hill_climb, simulated_annealing]\nseeds: 0:2\nbudget: {evaluations: 2000, seconds: 0}\njobs: 1\n")
+            "agents: [hill_climb, simulated_annealing]\nseeds: 0:2\nbudget: {evaluations: 500, seconds: 0}\njobs: 1\n")
 
     def arguments(self, out: Path) -> list[str]:
         return ["run", str(self.inputs / "run.yaml"), "-o", str(out / "r.h5")]
