@@ -53,32 +53,36 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
                             : ranks != nullptr      ? kRanksCheckpoint
                                                     : 0;
   const fs::path output = OutputPath(run.plan, options);
+  const auto begins = [&] {
+    StopRequest::CatchSignals();
+    const std::string header = HeaderText(run);
+    if (!options.json) {
+      Print(header);
+      FlushOutput();
+    } else if (!options.quiet) {
+      std::fputs(header.c_str(), stderr);
+    }
+  };
+  const auto ends = [&] {
+    const std::vector<TableRow> rows = MakeRows(run);
+    Print(options.json ? TableAsJson(run, rows)
+                       : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster()) + "\n" +
+                             FormatHardwareTime(rows, run.plan.config.steps_per_measurement));
+    const std::string closing =
+        WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string());
+    if (!options.json) {
+      Print(closing);
+    } else if (!options.quiet) {
+      std::fputs(closing.c_str(), stderr);
+    }
+  };
   ExecuteRun(run,
              {.output = output,
               .resume = options.resume,
               .quiet = options.quiet,
               .checkpoint_seconds = checkpoint,
-              .begins = [&] {
-                StopRequest::CatchSignals();
-                const std::string header = HeaderText(run);
-                if (!options.json) {
-                  Print(header);
-                  FlushOutput();
-                } else if (!options.quiet) {
-                  std::fputs(header.c_str(), stderr);
-                }
-              }});
-  const std::vector<TableRow> rows = MakeRows(run);
-  Print(options.json ? TableAsJson(run, rows)
-                     : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster()) + "\n" +
-                           FormatHardwareTime(rows, run.plan.config.steps_per_measurement));
-  const std::string closing =
-      WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string());
-  if (!options.json) {
-    Print(closing);
-  } else if (!options.quiet) {
-    std::fputs(closing.c_str(), stderr);
-  }
+              .begins = begins,
+              .ends = ends});
   RequireComplete(run, output);
   return 0;
 }

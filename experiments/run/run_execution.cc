@@ -217,6 +217,7 @@ void ExecuteRun(Run& run, const RunChoices& choices) {
   if (run.ranks != nullptr) ShareEarlier(*run.ranks, run.earlier);
   SearchAll(run, file, choices);
   run.scale.bound = run.bounds.proven.value;
+  if (choices.ends) choices.ends();
 }
 
 std::string WriteBestPlacement(const Run& run,

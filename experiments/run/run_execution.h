@@ -18,6 +18,7 @@ struct RunChoices {
   bool quiet = false;                 ///< no progress on stderr
   double checkpoint_seconds = 0;      ///< between checkpoints of a running search; 0: none [s]
   std::function<void()> begins = {};  ///< called before the first search, with all else prepared
+  std::function<void()> ends = {};    ///< called after the last, with `output` still locked
 };
 
 /// Loads the problem of a plan. @throws InputError as the readers of the files do
@@ -40,7 +41,8 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs = -1, RunRanks* ran
 void ExecuteRun(Run& run, const RunChoices& choices);
 
 /// Writes the best placement over all agents and seeds beside the results, as
-/// <output>.placement.json.
+/// <output>.placement.json. To be called by RunChoices::ends, so that no other run writes its own
+/// in between.
 /// @return what to tell about it; empty: no search found any
 std::string WriteBestPlacement(const Run& run,
                                const std::vector<TableRow>& rows,

@@ -76,12 +76,17 @@ nb::dict RunConfigured(const std::string& config,
     RunPlan plan = MakeRunPlan(ConfigNode::FromString(config, name), name, beside, AllAgents());
     LoadedProblem loaded = given != nullptr ? given->loaded : LoadProblem(plan);
     Run run = PrepareRun(std::move(plan), std::move(loaded), jobs);
-    ExecuteRun(
-        run,
-        {.output = output, .resume = resume, .quiet = quiet, .begins = StopRequest::CatchSignals});
-    const std::vector<TableRow> rows = MakeRows(run);
-    table = TableAsJson(run, rows);
-    WriteBestPlacement(run, rows, output);
+    const auto ends = [&] {
+      const std::vector<TableRow> rows = MakeRows(run);
+      table = TableAsJson(run, rows);
+      WriteBestPlacement(run, rows, output);
+    };
+    ExecuteRun(run,
+               {.output = output,
+                .resume = resume,
+                .quiet = quiet,
+                .begins = StopRequest::CatchSignals,
+                .ends = ends});
     try {
       RequireComplete(run, output);
     } catch (const RunError& error) {
