@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "framework/base/error.h"
+#include "framework/base/write_at.h"
 
 namespace emplace {
 namespace {
@@ -34,17 +35,6 @@ struct flock BytesFrom(int begin, int count) {
   lock.l_start = begin;
   lock.l_len = count;
   return lock;
-}
-
-void WriteAt(const std::filesystem::path& path, int file, const std::string& text, int begin) {
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = pwrite(
-        file, text.data() + written, text.size() - written, begin + static_cast<off_t>(written));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) ThrowBoard(path, "cannot be written");
-    written += static_cast<size_t>(count);
-  }
 }
 
 // Less than `count` bytes at the end of the file.
@@ -91,7 +81,8 @@ RunMark RunClaim::mark() const {
 }
 
 void RunClaim::Mark(RunMark mark) const {
-  WriteAt(path_, file_, std::string(1, static_cast<char>(mark)), run_);
+  const char byte = static_cast<char>(mark);
+  if (!WriteAt(file_, {&byte, 1}, run_)) ThrowBoard(path_, "cannot be written");
 }
 
 RunBoard::RunBoard(std::filesystem::path path, int num_runs)
@@ -107,7 +98,7 @@ std::string RunBoard::Read(int begin, int count) const {
 }
 
 void RunBoard::Write(const std::string& text, int begin) {
-  WriteAt(path_, file_, text, begin);
+  if (!WriteAt(file_, text, begin)) ThrowBoard(path_, "cannot be written");
 }
 
 void RunBoard::Begin(const std::vector<RunMark>& marks, const std::string& owner) {

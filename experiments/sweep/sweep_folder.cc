@@ -155,7 +155,7 @@ FolderLock::FolderLock(const SweepFolder& folder) {
     const auto holder = read_holder();  // none in the moment between its lock and its name
     if ((holder && holder->may_live()) || std::chrono::steady_clock::now() > end) {
       throw InputError(fmt::format(
-          "{}: another sweep is running in it ({}); wait for its end{}, or name another folder "
+          "{}: another emplace is running in it ({}); wait for its end{}, or name another folder "
           "with -o",
           name,
           holder ? holder->Text() : "it has not told its name",

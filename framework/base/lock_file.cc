@@ -4,12 +4,15 @@
 #include <csignal>
 #include <cstdio>
 #include <system_error>
+#include <tuple>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "framework/base/write_at.h"
 
 namespace emplace {
 namespace {
@@ -70,8 +73,11 @@ bool LockFile::is_named() const {
 }
 
 bool LockFile::Write(const std::string& text) const {
-  return ftruncate(file_, 0) == 0 &&
-         pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  if (ftruncate(file_, 0) == 0 && WriteAt(file_, text, 0)) return true;
+  const int reason = errno;
+  std::ignore = ftruncate(file_, 0);  // half a name would be taken for somebody's file
+  errno = reason;
+  return false;
 }
 
 }  // namespace emplace

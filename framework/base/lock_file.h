@@ -40,7 +40,7 @@ class LockFile {
   bool TryLock() const;
   /// Has the path still this file? Another may have removed it since it was opened.
   bool is_named() const;
-  /// Replaces the text. @return false if that fails; errno tells why
+  /// Replaces the text. @return false if that fails, with nothing in it; errno tells why
   bool Write(const std::string& text) const;
 
  private:

@@ -66,7 +66,7 @@ TEST_CASE("a folder with a sweep in it") {
     const int lock = open((files.folder / "out/lock").c_str(), O_RDWR | O_CLOEXEC);
     REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
     WriteText(files.folder / "out/lock", "process 7 on elsewhere");
-    refused(resume, {"out: another sweep is running in it (process 7 on elsewhere)"});
+    refused(resume, {"out: another emplace is running in it (process 7 on elsewhere)"});
     // A killed sweep leaves its name behind, and workers that hold the lock until they are gone.
     const pid_t dead = fork();
     if (dead == 0) _exit(0);
