@@ -53,7 +53,7 @@ ALLOWED = [
 # for all of them and include none.
 EXPERIMENTS = {
     "run": [],
-    "machine": ["run"],
+    "machine": ["run", "sweep"],
     "export": ["run"],
     "generalize": ["run"],
     "stress": ["run"],

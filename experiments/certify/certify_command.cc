@@ -15,10 +15,9 @@
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"
-#include "experiments/sweep/sweep_folder.h"
+#include "experiments/sweep/results_lock.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"
-#include "framework/base/file_lock.h"
 #include "framework/base/json.h"
 #include "framework/base/progress.h"
 
@@ -96,11 +95,10 @@ void RequireFilesOfOne(const CertifyOptions& options,
 // Puts the bound into every file of the problem that has a lesser one.
 void WriteToFiles(const CertifiedProblem& problem) {
   for (const fs::path& path : problem.files) {
-    const FileLock lock(path, PrintWarning);
     LowerBound bound;
     std::optional<Nanos> best;
     {
-      const ResultsReader reader(path);  // as it is now: another command may have written to it
+      const ResultsReader reader(path);
       bound = LargerOf(ReadBound(reader), problem.after);
       best = ReadBestFitting(reader);
     }
@@ -189,13 +187,10 @@ std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
 }
 
 int CertifyResults(const CertifyOptions& options) {
-  ReadResultRuns({options.inputs.begin(), options.inputs.end()});  // refuses what is no results
-  std::vector<std::unique_ptr<FolderLock>> locks;                  // no sweep may write meanwhile
-  for (const fs::path path : options.inputs) {
-    if (fs::is_directory(path)) locks.push_back(std::make_unique<FolderLock>(SweepFolder(path, 1)));
-  }
-  std::vector<CertifiedProblem> problems =
-      ListProblems(ReadResultRuns({options.inputs.begin(), options.inputs.end()}));
+  const std::vector<fs::path> inputs(options.inputs.begin(), options.inputs.end());
+  ReadResultRuns(inputs);  // refuses what is no results
+  const ResultsLock lock(inputs);
+  std::vector<CertifiedProblem> problems = ListProblems(ReadResultRuns(inputs));
   const auto has_none = [&](const CertifiedProblem& problem) { return !problem.with_best; };
   if (std::all_of(problems.begin(), problems.end(), has_none)) {
     throw InputError(

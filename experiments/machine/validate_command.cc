@@ -19,6 +19,7 @@
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/base/file_lock.h"
 #include "framework/cost/cost_model.h"
 #include "profilers/measure/calibrate.h"
 #include "profilers/measure/draw_placements.h"
@@ -246,8 +247,12 @@ int Validate(const ValidateOptions& options) {
                                       model.cluster.get(),
                                       options.devices.empty() ? "validate" : "--devices");
   const DispatchMode mode = ChooseMode(machine, options.eager);
+  std::optional<FileLock> lock;
   std::optional<ResultsFile> file;
-  if (!options.output.empty()) file.emplace(options.output);
+  if (!options.output.empty()) {
+    lock.emplace(options.output, PrintWarning);
+    file.emplace(options.output);
+  }
   if (options.seed == kCalibrationSeed && model.table == nullptr) {
     throw InputError(fmt::format("--seed: {} is the seed of the calibration; expected another one",
                                  options.seed));

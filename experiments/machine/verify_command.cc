@@ -11,8 +11,8 @@
 #include "experiments/output.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"
-#include "framework/base/file.h"
-#include "framework/base/file_lock.h"
+#include "experiments/sweep/results_lock.h"
+#include "framework/results/results_reader.h"
 
 namespace emplace {
 namespace {
@@ -39,6 +39,8 @@ std::string HeaderText(const EarlierRun& run, const Machine& machine) {
 }
 
 int VerifyRun(const VerifyOptions& options) {
+  ResultsReader{options.results};  // refuses what is no results file
+  const ResultsLock lock({options.results});
   EarlierRun run = ReadRun(options.results, options.files);
   const auto problem = MakeExactProblem(
       run, options.results, Objective::kStepTime, SemanticsAsExecuted(*run.cluster));
@@ -56,7 +58,6 @@ int VerifyRun(const VerifyOptions& options) {
     }
   }
   run.found.resize(std::min<size_t>(run.found.size(), options.top));
-  RequireWritable(options.results);
 
   StopRequest::CatchSignals();
   VerificationOptions how{.rounds = options.rounds, .mode = ChooseMode(machine, options.eager)};
@@ -67,8 +68,7 @@ int VerifyRun(const VerifyOptions& options) {
   verification.interval =
       FindInterval(run.costs.get(), run.graph->name(), SemanticsAsExecuted(problem->cluster()));
   const VerificationSummary summary = Summarize(verification);
-  const FileLock lock(options.results, PrintWarning);
-  ResultsFile file(options.results, ResultsMode::kExtend);  // as it is now
+  ResultsFile file(options.results, ResultsMode::kExtend);
   WriteVerification(file, "/verification", verification, summary, {}, CollectProvenance());
   file.Commit();
   if (options.json) {

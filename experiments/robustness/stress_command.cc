@@ -15,9 +15,8 @@
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"
 #include "experiments/stress/stress_results.h"
+#include "experiments/sweep/results_lock.h"
 #include "framework/base/error.h"
-#include "framework/base/file.h"
-#include "framework/base/file_lock.h"
 #include "framework/base/progress.h"
 
 namespace emplace {
@@ -112,12 +111,13 @@ int StressRun(const StressCommandOptions& options) {
     throw InputError(fmt::format("--range: expected a share above 0 and below 1, got {}", range));
   }
   if (std::filesystem::is_directory(options.results)) return StressFolder(options);
+  ResultsReader{options.results};  // refuses what is no results file
+  const ResultsLock lock({options.results});
   const EarlierRun run = ReadRun(options.results, options.files);
   const auto problem = MakeExactProblem(run, options.results, run.objective);
   RequireSameBounds(options.results, *problem);
   const std::vector<Candidate> candidates =
       BestOfAgents(run, options.results, options.top > 0 ? options.top : kDefaultTop);
-  RequireWritable(options.results);
 
   StopRequest::CatchSignals();
   StressOptions how = options.stress;
@@ -129,7 +129,6 @@ int StressRun(const StressCommandOptions& options) {
     how.progress = progress.callback();
     result = Stress(problem, HowSimulated(run, *problem), candidates, how);
   }
-  const FileLock lock(options.results, PrintWarning);
   ResultsFile file(options.results, ResultsMode::kExtend);
   WriteStress(file, result, how, CollectProvenance());
   file.Commit();

@@ -11,7 +11,7 @@
 #include "experiments/provenance.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stress/stress_results.h"
-#include "experiments/sweep/sweep_folder.h"
+#include "experiments/sweep/results_lock.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
@@ -101,8 +101,8 @@ SweepStress StressRuns(const RunsOfProblem& problem, const StressOptions& option
 std::vector<SweepStress> StressSweep(const fs::path& folder,
                                      const StressOptions& options,
                                      const std::function<void(const std::string& title)>& begin) {
-  ReadResultRuns({folder});                       // refuses what is no sweep
-  const FolderLock lock(SweepFolder(folder, 1));  // no sweep may write meanwhile
+  ReadResultRuns({folder});  // refuses what is no sweep
+  const ResultsLock lock({folder});
   const ResultRuns results = ReadResultRuns({folder});
   std::vector<RunsOfProblem> problems = GroupByProblem(results);
   for (const RunsOfProblem& problem : problems) RequireLabelsOnce(problem);

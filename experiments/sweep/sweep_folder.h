@@ -2,7 +2,8 @@
 
 // The folder of a sweep (framework/results/FORMAT.md has the same with all keys):
 //
-//   lock          held while a sweep runs in it; names process and host, or one that was killed
+//   lock          held while a sweep runs in it, or what adds to its results (results_lock.h);
+//                 names process and host, or one that was killed
 //   sweep.yaml    what was expanded, frozen before the first run: format "emplace-sweep", version,
 //                 name, problems, configs (whole run configs), agents (all their settings), runs
 //                 (by number: file, config, agent, seed)
@@ -52,13 +53,13 @@ class SweepFolder {
   int num_runs_, digits_;
 };
 
-/// Keeps other sweeps out of a folder, as long as this or a process lives that was forked
+/// Keeps others that write out of a folder, as long as this or a process lives that was forked
 /// meanwhile.
 class FolderLock {
  public:
   /// Makes the folder and those above it. Waits for the workers of a killed sweep to end. Warns on
   /// stderr if the last sweep was killed on another machine.
-  /// @throws InputError if another sweep runs in it, naming process and host; or if there are
+  /// @throws InputError if another has it locked, naming process and host; or if there are
   ///   things in the folder that are no sweep's, which stay as they are
   /// @throws RunError if it cannot be made or written
   explicit FolderLock(const SweepFolder& folder);

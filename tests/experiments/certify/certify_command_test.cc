@@ -239,7 +239,13 @@ TEST_CASE("the runs of a sweep share the bounds of their problems") {
   const int lock = open((files.folder / "out/lock").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
   WriteText(files.folder / "out/lock", "process 7 on elsewhere");
-  CheckRefused(certify({}), 2, {"out: another sweep is running in it (process 7 on elsewhere)"});
+  CheckRefused(certify({}), 2, {"out: another emplace is running in it (process 7 on elsewhere)"});
+  const std::string run = fs::relative(damaged, files.folder.path());
+  for (const char* command : {"certify", "stress", "verify"}) {
+    CheckRefused(RunEmplace({command, run, "--quiet"}, {.folder = files.folder.path()}),
+                 2,
+                 {"out: another emplace is running in it (process 7 on elsewhere)"});
+  }
   close(lock);
 }
 
