@@ -223,9 +223,11 @@ void RequirePolicies(const Experiment& experiment, const Family& family) {
     } catch (const InputError&) {
       refusal = std::current_exception();
     }
-    std::error_code ignored;
-    fs::remove(path, ignored);
+    std::error_code error;
+    fs::remove(path, error);
     if (refusal) std::rethrow_exception(refusal);
+    if (error)
+      throw RunError(fmt::format("{}: cannot be removed: {}", path.string(), error.message()));
   }
 }
 
