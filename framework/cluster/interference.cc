@@ -1,5 +1,6 @@
 #include "framework/cluster/interference.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "framework/cluster/op_class.h"
@@ -14,6 +15,10 @@ std::optional<int> ParseInterference(double number) {
 
 double InterferenceNumber(int figure) {
   return static_cast<double>(figure) / kInterferenceOne;
+}
+
+int NearestInterference(double number) {
+  return ParseInterference(std::min(number, InterferenceNumber(kMostInterference))).value_or(0);
 }
 
 const std::vector<std::string>& InterferenceKeys() {

@@ -39,6 +39,10 @@ std::optional<int> ParseInterference(double number);
 /// Its number for files: exact, ParseInterference() gives the figure back.
 double InterferenceNumber(int figure);
 
+/// The figure next to a number that was measured or fitted: 0 for a negative one and for none
+/// (NaN), the largest for what is above.
+int NearestInterference(double number);
+
 /// The keys that `interference:` of a device kind may have: OpClassNames() and kTransferClass.
 const std::vector<std::string>& InterferenceKeys();
 /// The class of transfers that occupy a device.

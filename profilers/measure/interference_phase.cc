@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/cluster/interference.h"
 #include "framework/cluster/op_class.h"
 #include "profilers/kernels/op_work.h"
 #include "profilers/measure/cost_table_entries.h"
@@ -48,10 +49,6 @@ LoneOp CopyOf(int device, std::int64_t bytes) {
 struct Measured {
   double factor = 1, low = 1, high = 1;
 };
-
-int Figure(double number) {
-  return ParseInterference(std::min(number, InterferenceNumber(kMostInterference))).value_or(0);
-}
 
 // An op that is run beside others: ready, and with the time that it took alone of late.
 struct BenchOp {
@@ -282,7 +279,8 @@ class KindInterference {
     for (size_t k = 0; k < count; ++k) of_panel[k] = PanelSensitivity(k, pressure);
     std::vector<Interference> figures;
     for (size_t i = 0; i < rows_.size(); ++i) {
-      figures.push_back({Figure(sensitivity[i]), Figure(Ratio(rows_[i].presses, of_panel))});
+      figures.push_back({NearestInterference(sensitivity[i]),
+                         NearestInterference(Ratio(rows_[i].presses, of_panel))});
     }
     return figures;
   }
@@ -322,8 +320,8 @@ class KindInterference {
     }
     for (const auto& [name, sum] : sums) {
       if (!(sum.weight > 0) || name == ToString(OpClass::kView)) continue;
-      Costs().kind.interference[name] = {Figure(sum.sensitivity / sum.weight),
-                                         Figure(sum.pressure / sum.weight)};
+      Costs().kind.interference[name] = {NearestInterference(sum.sensitivity / sum.weight),
+                                         NearestInterference(sum.pressure / sum.weight)};
     }
   }
 

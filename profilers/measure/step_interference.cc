@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/quantile.h"
+#include "framework/cluster/interference.h"
 
 namespace emplace {
 namespace {
@@ -100,7 +101,8 @@ class StepFit {
       for (OpMeasurement& op : costs.ops) op.interference.reset();
       for (int v = 0; v < size(); ++v) {
         if (nodes_[v].first != costs.kind.name) continue;
-        costs.kind.interference[nodes_[v].second] = {Figure(sensitivity_[v]), Figure(pressure_[v])};
+        costs.kind.interference[nodes_[v].second] = {NearestInterference(sensitivity_[v]),
+                                                     NearestInterference(pressure_[v])};
       }
     }
     Accumulate(1);  // the matrix is what the steps alone say
@@ -110,10 +112,6 @@ class StepFit {
   }
 
  private:
-  static int Figure(double number) {
-    return ParseInterference(std::min(number, InterferenceNumber(kMostInterference))).value_or(0);
-  }
-
   int size() const { return static_cast<int>(nodes_.size()); }
 
   int NodeOf(const Node& node) {

@@ -1,5 +1,6 @@
 #include "framework/cluster/cluster_io.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "framework/base/file.h"
 #include "framework/base/random.h"
 #include "framework/cluster/device_kind_io.h"
+#include "framework/cluster/interference.h"
 #include "framework/cluster/op_class.h"
 #include "tests/support/paths.h"
 
@@ -135,6 +137,11 @@ TEST_CASE("figures of interference, to the nearest 1/1024") {
   CHECK(ParseInterference(0.5 / 1024) == 1);
   CHECK(ParseInterference(0.49999999999999994 / 1024) == 0);
   CHECK_FALSE(ParseInterference(16.0004));
+  CHECK(NearestInterference(0.5 / 1024) == 1);
+  CHECK(NearestInterference(16) == kMostInterference);
+  CHECK(NearestInterference(1e300) == kMostInterference);
+  CHECK(NearestInterference(-0.1) == 0);
+  CHECK(NearestInterference(std::nan("")) == 0);
   const auto message = [](const std::string& entry) {
     return testing::MessageOf<InputError>([&] {
       ParseDeviceKinds(
