@@ -41,53 +41,57 @@ void BM_RanksBroadcast(benchmark::State& state) {
   for (auto _ : state) Ranks().Broadcast(bytes);
 }
 
-// Rows of a batch on a graph of 10,000 ops, step times and deficits wanted, one thread a rank.
+// evaluate(evaluator, outcomes) of state.range(0) placements, again and again: shared out to the
+// ranks, step times and deficits wanted, one thread a rank.
+template <class Evaluate>
+void MeasureOverRanks(benchmark::State& state,
+                      const std::shared_ptr<const Problem>& problem,
+                      const Evaluate& evaluate) {
+  const auto batch = static_cast<std::size_t>(state.range(0));
+  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
+  std::vector<Nanos> step_time(batch);
+  std::vector<std::int64_t> deficit(batch);
+  const OutcomeColumns outcomes{.step_time = step_time, .deficit = deficit};
+  Lockstep lockstep(Ranks());
+  DistributedEvaluator evaluator(*simulator, lockstep);
+  lockstep.Begin(0, true);
+  for (auto _ : state) evaluate(evaluator, outcomes);
+  lockstep.End("done");
+  CountPlacements(state, batch, problem->num_ops());
+}
+
+// Whole placements, on a graph of 10,000 ops.
 void BM_RanksRows(benchmark::State& state) {
   const auto batch = static_cast<std::size_t>(state.range(0));
   const auto problem = RandomGraphProblem(10'000);
-  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
+  const auto groups = static_cast<std::size_t>(problem->num_groups());
   const std::vector<Placement> pool = VariedPlacements(*problem);
   std::vector<DeviceIndex> rows;
   for (std::size_t i = 0; i < batch; ++i) {
     const auto& device = pool[i % pool.size()].device;
     rows.insert(rows.end(), device.begin(), device.end());
   }
-  std::vector<Nanos> step_time(batch);
-  std::vector<std::int64_t> deficit(batch);
-  Lockstep lockstep(Ranks());
-  DistributedEvaluator evaluator(*simulator, lockstep);
-  lockstep.Begin(0, true);
-  for (auto _ : state) {
-    evaluator.EvaluateRows({rows.data(), batch, static_cast<std::size_t>(problem->num_groups())},
-                           {.step_time = step_time, .deficit = deficit});
-  }
-  lockstep.End("done");
-  CountPlacements(state, batch, problem->num_ops());
+  MeasureOverRanks(state, problem, [&](Evaluator& evaluator, const OutcomeColumns& outcomes) {
+    evaluator.EvaluateRows({rows.data(), batch, groups}, outcomes);
+  });
 }
 
 // Single moves from one placement.
 void BM_RanksMoves(benchmark::State& state) {
   const auto batch = static_cast<std::size_t>(state.range(0));
   const auto problem = RandomGraphProblem(10'000);
-  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
+  const auto groups = static_cast<std::size_t>(problem->num_groups());
   const Placement base = VariedPlacements(*problem).front();
   std::vector<int> begin{0};
   std::vector<Move> moves;
   for (std::size_t i = 0; i < batch; ++i) {
-    const int group = static_cast<int>(i * 7919 % static_cast<std::size_t>(problem->num_groups()));
+    const int group = static_cast<int>(i * 7919 % groups);
     moves.push_back({group, static_cast<DeviceIndex>((base.device[group] + 1) % 4)});
     begin.push_back(static_cast<int>(i) + 1);
   }
-  std::vector<Nanos> step_time(batch);
-  std::vector<std::int64_t> deficit(batch);
-  Lockstep lockstep(Ranks());
-  DistributedEvaluator evaluator(*simulator, lockstep);
-  lockstep.Begin(0, true);
-  for (auto _ : state) {
-    evaluator.EvaluateNeighbors({base, begin, moves}, {.step_time = step_time, .deficit = deficit});
-  }
-  lockstep.End("done");
-  CountPlacements(state, batch, problem->num_ops());
+  MeasureOverRanks(state, problem, [&](Evaluator& evaluator, const OutcomeColumns& outcomes) {
+    evaluator.EvaluateNeighbors({base, begin, moves}, outcomes);
+  });
 }
 
 [[maybe_unused]] const bool kRegistered = [] {
