@@ -15,6 +15,7 @@ from emplace import importers  # noqa: E402
 from emplace.command_line import main  # noqa: E402
 from emplace.importers import ImportFailure, graph_file  # noqa: E402
 from emplace.importers.onnx import import_onnx  # noqa: E402
+from emplace.importers.onnx.model import load  # noqa: E402
 
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
 needs_onnx = unittest.skipUnless(HAS_ONNX, "the package onnx is not installed")
@@ -197,6 +198,28 @@ class Graphs(unittest.TestCase):
                             size_threshold=64)  # of the weights only `w` is as large
             os.unlink(os.path.join(folder, "gone.data"))
             self.assertEqual(import_onnx(path, dims={"batch": 8}).document, there)
+
+    def test_external_data_stays_below_the_folder(self) -> None:
+        import onnx
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.onnx")
+            with open(os.path.join(folder, "m"), "wb") as file:
+                file.write(bytes(8))
+            for location, expected in (("m", None), ("./m", None), ("../m", "../m"), ("a/../../m", "../m"),
+                                       ("/etc/passwd", "/etc/passwd"), ("..", "..")):
+                shape = onnx.TensorProto(name="s", data_type=onnx.TensorProto.INT64, dims=[1],
+                                         data_location=onnx.TensorProto.EXTERNAL)
+                shape.external_data.add(key="location", value=location)
+                model = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], [], [shape]))
+                onnx.save_model(model, path)
+                with self.subTest(location):
+                    if expected is None:
+                        self.assertEqual(load(path)[0].graph.initializer[0].raw_data, bytes(8))
+                        continue
+                    with self.assertRaises(ImportFailure) as caught:
+                        load(path)
+                    self.assertEqual(str(caught.exception), f"{path}: the external data of 's' is {expected!r}; "
+                                     "expected a file below the model's folder")
 
 
 @needs_onnx

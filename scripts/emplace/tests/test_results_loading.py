@@ -274,7 +274,9 @@ class Refused(TestCase):
         for old, new, message in (
                 ("version: 1", "version: 2", "has format version 2; this package reads up to 1"),
                 ("emplace-sweep", "other", "expected a frozen sweep (format: emplace-sweep)"),
-                ("{file", "{name", "damaged: expected runs with file, config, agent and seed")):
+                ("{file", "{name", "damaged: expected runs with file, config, agent and seed"),
+                *(("file: runs/0000.h5", f"file: {name}", "expected a file below the folder of the sweep, got")
+                  for name in ("../x.h5", "/etc/x.h5", "runs/../../x.h5", "..", '""', '"runs/con\\0"'))):
             with open(frozen, "w", encoding="utf-8") as file:
                 file.write(text.replace(old, new, 1))
             with self.assertRaisesRegex(ResultsError, re.escape(message)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 from . import _compiled
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ._emplace import Problem, Search
 
 NO_LIMIT = 2**63 - 1
+MOST_BYTES = 200  # of a file's name without its ending
 
 
 def search(problem: Problem, agent: str | type | Mapping[str, Any], *, seed: int = 0,
@@ -57,8 +59,7 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     if problem is not None:
         keys = {**json.loads(problem.config), **keys}
     if output is None:
-        stem = f"{problem.graph.name}_{problem.cluster.name}" if problem is not None else "run"
-        output = os.path.join("results", f"{stem}.h5")
+        output = default_output(problem.graph.name, problem.cluster.name) if problem is not None else "results/run.h5"
     output = os.path.abspath(os.fspath(output))
     os.makedirs(os.path.dirname(output), exist_ok=True)
     base = os.path.splitext(output)[0]
@@ -74,6 +75,12 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     table: dict[str, Any] = _compiled().run_config(json.dumps(keys), os.path.basename(base), os.getcwd(), output,
                                                    resume, jobs, quiet, problem)
     return {**table, "results": output}
+
+
+def default_output(graph: str, cluster: str) -> str:
+    """A file in results/. What a graph or a cluster is called becomes one part of the path, whatever it is."""
+    name = re.sub(r"[/\x00-\x1f\x7f]", "_", f"{graph}_{cluster}")
+    return os.path.join("results", name.encode()[:MOST_BYTES].decode(errors="ignore") + ".h5")
 
 
 def _file_of(thing: Any, path: str) -> str:

@@ -124,11 +124,19 @@ def sweep_runs(folder: Path) -> list[tuple[str, str]]:
         raise ResultsError(f"{name}: expected a frozen sweep (format: {SWEEP_FORMAT})")
     require_version(name, scalar(sweep.get("version")), SWEEP_VERSION)
     try:
-        return [(os.path.join(folder, run["file"]),
+        return [(_below(folder, run["file"], name),
                  f"#{number} {run['agent']} with seed {run['seed']} in config {run['config']}")
                 for number, run in sweep["runs"].items()]
     except (KeyError, TypeError, AttributeError):
         raise ResultsError(f"{name}: damaged: expected runs with file, config, agent and seed") from None
+
+
+def _below(folder: Path, file: str, where: str) -> str:
+    """The path of a file that a sweep names. It lies below the sweep's folder, whatever the sweep says."""
+    parts = file.split("/")
+    if any(part in ("", ".", "..") or "\0" in part for part in parts):
+        raise ResultsError(f"{where}: expected a file below the folder of the sweep, got {file!r}")
+    return os.path.join(folder, *parts)
 
 
 def text(value: Any) -> str:

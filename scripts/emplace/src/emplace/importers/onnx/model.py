@@ -63,7 +63,7 @@ def load(model: Any) -> tuple[Any, str]:
         raise ImportFailure(f"{path}: is no ONNX model: {_sentence(error)}") from None
     if not proto.HasField("graph"):
         raise ImportFailure(f"{path}: is no ONNX model: there is no graph in it")
-    _keep_small_external_data(proto, os.path.dirname(path))
+    _keep_small_external_data(proto, os.path.dirname(path), path)
     return proto, path
 
 
@@ -175,7 +175,7 @@ def _take_out_weights(graph: Any) -> dict[str, Weight]:
     return weights
 
 
-def _keep_small_external_data(proto: Any, folder: str) -> None:
+def _keep_small_external_data(proto: Any, folder: str, label: str) -> None:
     """Reads the small integer initialisers that lie in an external file, if it is there: shapes may depend on them."""
     import onnx
     from onnx import external_data_helper
@@ -183,7 +183,10 @@ def _keep_small_external_data(proto: Any, folder: str) -> None:
     for tensor in proto.graph.initializer:
         if tensor.data_location == onnx.TensorProto.EXTERNAL and math.prod(tensor.dims) <= MAX_KNOWN_ELEMENTS \
                 and tensor.data_type in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
-            location = external_data_helper.ExternalDataInfo(tensor).location
+            location = os.path.normpath(external_data_helper.ExternalDataInfo(tensor).location)
+            if os.path.isabs(location) or location.split("/")[0] == ".." or "\0" in location:
+                raise ImportFailure(f"{label}: the external data of {tensor.name!r} is {location!r}; expected a file"
+                                    " below the model's folder")
             if os.path.isfile(os.path.join(folder, location)):
                 external_data_helper.load_external_data_for_tensor(tensor, folder)
                 tensor.data_location = onnx.TensorProto.DEFAULT
