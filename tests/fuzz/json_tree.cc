@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/fuzz/mutators.h"
 
 namespace emplace::fuzz {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "framework/base/json.h"
 #include "framework/base/random.h"
 
