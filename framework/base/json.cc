@@ -324,7 +324,7 @@ std::int64_t JsonCount(const Json& value) {
 double JsonAmount(const Json& value) {
   if (value.is_number()) {
     const double number = value.get<double>();
-    if (number >= 0 && std::isfinite(number)) return number;
+    if (number >= 0 && std::isfinite(number)) return number == 0 ? 0 : number;  // -0.0 is 0
   }
   throw InputError(fmt::format("got {}; expected a finite number >= 0", ClippedJson(value)));
 }

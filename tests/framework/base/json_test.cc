@@ -1,6 +1,7 @@
 #include "framework/base/json.h"
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -209,6 +210,7 @@ TEST_CASE("counts are integers from 0 to 2^63 - 1") {
 TEST_CASE("amounts are finite numbers >= 0") {
   CHECK(JsonAmount(1.5) == 1.5);
   CHECK(JsonAmount(7) == 7);
+  CHECK_FALSE(std::signbit(JsonAmount(-0.0)));  // written as -0 it would be an integer to readers
   CHECK(MessageOf<InputError>([] { JsonAmount(-1); }) == "got -1; expected a finite number >= 0");
   CHECK(MessageOf<InputError>([] { JsonAmount("1"); }) ==
         "got \"1\"; expected a finite number >= 0");
