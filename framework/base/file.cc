@@ -20,7 +20,7 @@
 namespace emplace {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{1} << 18;
+constexpr std::size_t kChunk = std::size_t{1} << 16;
 constexpr std::int64_t kMaxUnpackedBytes = std::int64_t{1} << 31;
 
 std::string Reason() {

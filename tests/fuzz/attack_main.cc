@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -38,22 +39,17 @@ struct Options {
   double seconds = 10;
   std::int64_t inputs = 0;
   std::uint64_t seed = 1;
-  static constexpr int longest = 10;  // [s] for one input
   std::string kept, crashes = "crashes";
 };
 
 // What worker and overseer share; the input of a worker that dies is here.
 struct Shared {
   static constexpr std::size_t kMost = std::size_t{1} << 20;
-  volatile std::int64_t inputs = 0, read = 0;
-  volatile std::int64_t started = 0;  // ns of the steady clock; 0: between two inputs
+  volatile std::int64_t tried = 0;             // all that the worker has done
+  volatile std::int64_t inputs = 0, read = 0;  // changed ones
   volatile std::size_t size = 0;
   char input[kMost];
 };
-
-std::int64_t Now() {
-  return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
-}
 
 // Flips, inserts, removes and copies bytes.
 std::string ChangeSomeBytes(std::string_view input, std::size_t most, Rng& rng) {
@@ -85,14 +81,18 @@ std::string ChangeSomeBytes(std::string_view input, std::size_t most, Rng& rng) 
   return text;
 }
 
-// The answer without what it quotes and counts: what kind of answer it is.
+// The answer without what it quotes, counts or got: what kind of answer it is.
 std::string KindOf(std::string_view answer) {
   std::string kind;
   bool quoted = false;
-  for (const char c : answer) {
+  for (std::size_t i = 0; i < answer.size() && kind.size() <= 300; ++i) {
+    const char c = answer[i];
     if (c == '"') quoted = !quoted;
-    if (!quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) kind += c;
-    if (kind.size() > 300) break;
+    if (!quoted && answer.substr(i).starts_with("got ")) {
+      i = std::min(answer.find(';', i), answer.size() - 1);
+    } else if (!quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) {
+      kind += c;
+    }
   }
   return kind;
 }
@@ -103,11 +103,12 @@ class Worker {
       : target_(target), options_(options), rng_(seed), shared_(shared) {}
 
   void Run(std::int64_t most_inputs, Clock::time_point end) {
-    for (const std::string& input : KeptInputs(target_, "corpus")) Try(input, false);
-    for (const std::string& input : KeptInputs(target_, "crashes")) Try(input, false);
+    begun_ = KeptInputs(target_, "corpus");
     if (target_.seeds != nullptr) {
-      for (const std::string& input : target_.seeds()) Try(input, false);
+      for (const std::string& input : target_.seeds()) begun_.push_back(input);
     }
+    for (const std::string& input : begun_) Try(input, false);
+    for (const std::string& input : KeptInputs(target_, "crashes")) Try(input, false);
     if (!options_.kept.empty()) {
       for (const std::string& input : FilesOf(fs::path(options_.kept) / target_.name)) {
         Try(input, false);
@@ -118,9 +119,9 @@ class Worker {
       return ChangeSomeBytes(text, most, rng_);
     };
     while (shared_.inputs < most_inputs && Clock::now() < end) {
-      // What is wrong stays wrong: half of the changes are of right inputs.
-      std::string input = OneOf(!read_.empty() && OneIn(2, rng_) ? read_ : population_, rng_);
-      const int rounds = 1 + UniformInt(rng_, 3);
+      std::string input = Pick();
+      // Each mutates in a place or more; what is read is written and read in between.
+      const int rounds = OneIn(4, rng_) ? 1 + UniformInt(rng_, 3) : 1;
       for (int i = 0; i < rounds; ++i) {
         input = target_.mutate(input, {rng_, bytes, target_.most_bytes});
         if (input.size() > target_.most_bytes) input.resize(target_.most_bytes);
@@ -130,15 +131,30 @@ class Worker {
   }
 
  private:
+  // An input to be changed. What is wrong stays wrong: right ones and those to begin with as often
+  // as others. A change of a short one says as much as that of a long one and is sooner read: the
+  // shortest of a few, and any now and then.
+  const std::string& Pick() {
+    const std::vector<std::string>* const kinds[] = {&begun_, &read_, &population_};
+    const auto* from = OneOf(kinds, rng_);
+    if (from->empty()) from = &population_;
+    constexpr int kShown = 3;
+    const std::string* shortest = &OneOf(*from, rng_);
+    for (int i = OneIn(8, rng_) ? kShown : 1; i < kShown; ++i) {
+      const std::string& other = OneOf(*from, rng_);
+      if (other.size() < shortest->size()) shortest = &other;
+    }
+    return *shortest;
+  }
+
   void Try(const std::string& input, bool is_new) {
     const std::size_t size = std::min(input.size(), Shared::kMost);
     std::memcpy(shared_.input, input.data(), size);
     shared_.size = size;
-    shared_.started = Now();
     std::string answer;
     try {
       target_.read(input);
-      shared_.read = shared_.read + 1;
+      if (is_new) shared_.read = shared_.read + 1;
       constexpr std::size_t kMostRead = 500;
       if (read_.size() < kMostRead) {
         read_.push_back(input);
@@ -149,8 +165,8 @@ class Worker {
     } catch (const InputError& error) {
       answer = error.what();
     }
-    shared_.started = 0;
-    shared_.inputs = shared_.inputs + 1;
+    shared_.tried = shared_.tried + 1;
+    if (is_new) shared_.inputs = shared_.inputs + 1;
     if (!answers_.insert(KindOf(answer)).second && is_new) return;
     constexpr std::size_t kMostPopulation = 4000;
     if (population_.size() < kMostPopulation) {
@@ -171,28 +187,46 @@ class Worker {
   const Options& options_;
   Rng rng_;
   Shared& shared_;
+  std::vector<std::string> begun_;       // those to begin with
   std::vector<std::string> population_;  // with answers not heard before
   std::vector<std::string> read_;        // right ones
   std::unordered_set<std::string> answers_;
 };
 
-// Runs a worker until it ends. @return how it died; "" if it did not
-std::string Oversee(pid_t worker, const Shared& shared, int longest) {
+// How long a process has computed [s].
+double ComputedBy(pid_t process) {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Waits for a worker to end, and ends it if one input takes too long: by its own time, since others
+// may have the machine, or if it waits for something that does not come.
+// @return how it died; "" if it did not
+std::string Oversee(pid_t worker, const Shared& shared) {
+  constexpr double kLongest = 10, kLongestWait = 60;  // [s]
+  constexpr int kPause = 20'000;                      // [us]
+  std::int64_t tried = -1;
+  double begin = 0, waited = 0;  // of the worker's time; since the input began
   while (true) {
     int status = 0;
-    const pid_t ended = waitpid(worker, &status, WNOHANG);
-    if (ended == worker) {
+    if (waitpid(worker, &status, WNOHANG) == worker) {
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
       return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
                                  : fmt::format("exit {}", WEXITSTATUS(status));
     }
-    const std::int64_t started = shared.started;
-    if (started != 0 && Now() - started > longest * std::int64_t{1'000'000'000}) {
+    if (tried != shared.tried) {
+      tried = shared.tried;
+      begin = ComputedBy(worker);
+      waited = 0;
+    } else if (ComputedBy(worker) - begin > kLongest || waited > kLongestWait) {
       kill(worker, SIGKILL);
       waitpid(worker, &status, 0);
-      return fmt::format("more than {} s", longest);
+      return fmt::format("more than {} s", kLongest);
     }
-    usleep(20'000);
+    usleep(kPause);
+    waited += 1e-6 * kPause;
   }
 }
 
@@ -209,7 +243,6 @@ int Attack(const FuzzTarget& target, const Options& options) {
   int crashes = 0;
   constexpr int kMostCrashes = 50;
   while (crashes < kMostCrashes && shared.inputs < most && Clock::now() < end) {
-    shared.started = 0;
     std::fflush(nullptr);
     const pid_t worker = fork();
     EMPLACE_CHECK(worker >= 0);
@@ -218,7 +251,7 @@ int Attack(const FuzzTarget& target, const Options& options) {
           .Run(most, end);
       std::_Exit(0);
     }
-    const std::string death = Oversee(worker, shared, options.longest);
+    const std::string death = Oversee(worker, shared);
     if (death.empty()) break;
     ++crashes;
     const std::string input(shared.input, shared.size);

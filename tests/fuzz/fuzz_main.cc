@@ -79,9 +79,11 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data,
                                                std::size_t most,
                                                unsigned seed) {
   emplace::Rng rng(seed);
+  most = std::min(most, emplace::fuzz::target->most_bytes);
   const emplace::fuzz::ChangeBytes bytes = emplace::fuzz::ChangeBytesOf;
   const std::string changed = emplace::fuzz::target->mutate(
       {reinterpret_cast<const char*>(data), size}, {rng, bytes, most});
+  if (changed.empty()) return size;  // libFuzzer takes nothing for an answer
   const std::size_t kept = std::min(changed.size(), most);
   std::memcpy(data, changed.data(), kept);
   return kept;

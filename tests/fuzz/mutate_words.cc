@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -14,8 +15,8 @@ namespace {
 std::vector<std::string> Split(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
-    std::size_t end = text.find_first_of(" \n");
-    end = end == text.npos ? text.size() : end + 1;
+    const auto space = std::find_if(text.begin(), text.end(), [](char c) { return c <= ' '; });
+    const auto end = static_cast<std::size_t>(space - text.begin()) + (space != text.end());
     words.emplace_back(text.substr(0, end));
     text.remove_prefix(end);
   }
