@@ -26,7 +26,7 @@ ConfigNode ReadWithSettings(const std::filesystem::path& path,
 
 void SetValues(ConfigNode& root, const std::string& path, const ConfigNode& node) {
   if (!node.IsMap()) {
-    root.Set(path, node.Dump(), PlaceOnly(node));
+    root.Put(path, node);
     return;
   }
   for (const std::string& key : node.Keys()) SetValues(root, path + "." + key, node.At(key));

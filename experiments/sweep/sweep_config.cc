@@ -222,7 +222,9 @@ class Expansion {
     RunConfig problem = run_plan.config;
     problem.agents = problem.seeds = ConfigNode();
     const std::string yaml = WriteFields(problem);
-    const ConfigNode resolved = ConfigNode::FromString(yaml, plan_.name);
+    const bool has_patterns = !exclude_.empty() || !only_.empty();
+    const ConfigNode resolved =
+        has_patterns ? ConfigNode::FromString(yaml, plan_.name) : ConfigNode();
     const int config = static_cast<int>(plan_.configs.size());
     bool is_needed = only_.empty();
     for (int agent = 0; agent < std::ssize(run_plan.agents); ++agent) {
@@ -366,7 +368,7 @@ RunPlan PlanOfRun(const SweepPlan& sweep, const SweepRun& run) {
   const ConfigNode agent = sweep.configs[run.config].config.agents.Elements()[run.agent];
   ConfigNode list;
   list.Set("agents", "[0]");
-  list.Set("agents.0", agent.Dump());
+  list.Put("agents.0", agent);
   plan.config.agents = list.At("agents");
   plan.config.seeds = ConfigNode::FromString(fmt::format("[{}]", run.seed), plan.name);
   plan.agents = {sweep.configs[run.config].agents[run.agent]};

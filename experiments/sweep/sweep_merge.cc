@@ -58,9 +58,9 @@ void Apply(ConfigNode& root, const std::string& path, const ConfigNode& node) {
     }
   } else if (NamesAgent(path)) {
     const AgentPath agent = FindAgent(root, path, node);
-    root.Set(agent.entry + "." + agent.setting, node.Dump(), PlaceOnly(node));
+    root.Put(agent.entry + "." + agent.setting, node);
   } else {
-    root.Set(path, node.Dump(), PlaceOnly(node));
+    root.Put(path, node);
   }
 }
 
@@ -75,7 +75,7 @@ ConfigNode BeginRunConfig(const ConfigNode* file,
   ConfigNode root = ConfigNode::FromString("{}", where);
   for (const std::string& key : read.Keys()) {
     if (key == "output" || key == "jobs") continue;  // of a run on its own
-    root.Set(key, read.At(key).Dump(), PlaceOnly(read.At(key)));
+    root.Put(key, read.At(key));
   }
   return root;
 }

@@ -79,7 +79,8 @@ ValuePtr Replace(const ValuePtr& value,
   const std::string key(path.substr(0, dot));
   const bool is_last = dot == std::string_view::npos;
   const std::string_view rest = is_last ? std::string_view{} : path.substr(dot + 1);
-  const std::string where = fmt::format("{}: {}", *leaf->file, whole_path);
+  const std::string where = fmt::format(
+      "{}: {}", internal::FormatPlace(*leaf->file, leaf->line, leaf->column), whole_path);
   if (key.empty()) throw InputError(fmt::format("{}: the path has an empty key", where));
 
   auto copy = std::make_shared<YamlValue>();
@@ -97,9 +98,13 @@ ValuePtr Replace(const ValuePtr& value,
       const ValuePtr made = is_last ? leaf : Replace(old, rest, whole_path, leaf);
       if (found != copy->entries.end()) {
         found->value = made;
-        if (is_last) found->file = leaf->file, found->line = 0, found->column = 0;
+        if (is_last) {
+          found->file = leaf->file;
+          found->line = leaf->line;
+          found->column = leaf->column;
+        }
       } else {
-        copy->entries.push_back({key, made, leaf->file, 0, 0});
+        copy->entries.push_back({key, made, leaf->file, leaf->line, leaf->column});
       }
       break;
     }
@@ -252,6 +257,11 @@ void ConfigNode::Set(std::string_view path, const std::string& value, const std:
       internal::ParseYaml(value, fmt::format("{}: {}", origin, path), internal::Places::kDrop);
   leaf = internal::WithFile(leaf, origin);
   ValuePtr root = Replace(impl_->value, path, JoinPath(impl_->path, path), leaf);
+  impl_ = std::make_shared<const Impl>(Impl{std::move(root), impl_->path});
+}
+
+void ConfigNode::Put(std::string_view path, const ConfigNode& value) {
+  ValuePtr root = Replace(impl_->value, path, JoinPath(impl_->path, path), value.impl_->value);
   impl_ = std::make_shared<const Impl>(Impl{std::move(root), impl_->path});
 }
 

@@ -16,7 +16,8 @@
 
 namespace emplace {
 
-/// A value of an immutable tree; cheap to copy. Set() changes this node's own copy of the tree.
+/// A value of an immutable tree; cheap to copy. Set() and Put() change this node's own copy of the
+/// tree.
 class ConfigNode {
  public:
   ConfigNode();  ///< an empty map without a place
@@ -59,6 +60,9 @@ class ConfigNode {
   /// maps on the way. Messages about the new values name `origin` as their place.
   /// @throws InputError if an index is out of range, a scalar is in the way or `value` is no YAML
   void Set(std::string_view path, const std::string& value, const std::string& origin = "--set");
+
+  /// The same with a value that was read already; it keeps its place.
+  void Put(std::string_view path, const ConfigNode& value);
 
   /// @throws InputError for the first key not in `known`, with "did you mean"
   void RequireKnownKeys(std::span<const std::string> known) const;

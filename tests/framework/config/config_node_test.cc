@@ -215,6 +215,23 @@ TEST_CASE("Set replaces and adds") {
                    "--set: new: unknown key \"deep\"; did you mean \"deed\"?");
 }
 
+TEST_CASE("Put takes a value with its place") {
+  const ConfigNode from = ConfigNode::FromString("a: {b: [x, \"7\"], c: }\n", "from.yaml");
+  ConfigNode node = ConfigNode::FromString("graph: nmt\nbudget: {seconds: 3}\n", "to.yaml");
+  node.Put("budget", from.At("a"));
+  node.Put("new.deep", from.At("a").At("b"));
+  node.Put("graph", from.At("a").At("c"));
+  CHECK(node.Dump() ==
+        "graph: ~\nbudget:\n  b:\n    - x\n    - \"7\"\n  c: ~\nnew:\n  deep:\n"
+        "    - x\n    - \"7\"\n");
+  CHECK(node.At("budget").At("b").Elements()[1].Where() == "from.yaml:1:12: budget.b.1");
+  CheckReadRefused([&] { node.At("budget").RequireKnownKeys(std::vector<std::string>{"b"}); },
+                   "from.yaml:1:18: budget: unknown key \"c\"");
+  CheckReadRefused([&] { node.Put("new.deep.2", from); },
+                   "from.yaml:1:1: new.deep.2: expected an index from 0 to 1");
+  CHECK(from.At("a").Has("b"));
+}
+
 TEST_CASE("Set refuses what has no place") {
   ConfigNode node = ParseNode(kText);
   CheckReadRefused([&] { node.Set("agents.2.name", "x"); },
