@@ -22,6 +22,18 @@ std::string NameOf(const Menu& menu, const std::string& file) {
   return "";
 }
 
+// The file of a name; nothing if it is not on the menu.
+std::optional<fs::path> FindOnMenu(const Menu& menu, const std::string& name) {
+  if (name.empty() || name.find('\0') != std::string::npos || LooksLikePath(menu, name)) return {};
+  const fs::path folder = ConfigsFolder() / menu.folder;
+  for (const char* extension : menu.extensions) {
+    const fs::path path = folder / (menu.prefix + name + extension);
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) return path;
+  }
+  return {};
+}
+
 fs::path& PackagedConfigs() {
   static fs::path folder;
   return folder;
@@ -120,17 +132,8 @@ fs::path ResolveMenu(const Menu& menu,
     }
     return path;
   }
-  const std::vector<std::string> names = MenuNames(menu);
-  if (std::find(names.begin(), names.end(), text) == names.end()) {
-    ThrowUnknown(where, menu.what, text, names);
-  }
-  const fs::path folder = ConfigsFolder() / menu.folder;
-  for (const char* extension : menu.extensions) {
-    const fs::path path = folder / (menu.prefix + text + extension);
-    if (fs::exists(path)) return path;
-  }
-  throw InputError(where + ": the " + menu.what + " \"" + text + "\" vanished from " +
-                   folder.string());
+  if (const std::optional<fs::path> path = FindOnMenu(menu, text)) return *path;
+  ThrowUnknown(where, menu.what, text, MenuNames(menu));
 }
 
 bool IsSweepConfig(const ConfigNode& root) {
@@ -148,14 +151,16 @@ std::vector<std::string> SweepNames() {
   return names;
 }
 
+std::optional<fs::path> FindSweep(const std::string& name) {
+  if (const auto path = FindOnMenu(SweepMenu(), name)) return path;
+  const auto paper = FindOnMenu(PaperMenu(), name);
+  return paper && IsSweepConfig(ConfigNode::FromFile(*paper)) ? paper : std::nullopt;
+}
+
 fs::path ResolveSweep(const std::string& text, const std::string& where) {
-  const std::vector<std::string> sweeps = MenuNames(SweepMenu());
-  if (LooksLikePath(SweepMenu(), text) || std::count(sweeps.begin(), sweeps.end(), text) > 0) {
-    return ResolveMenu(SweepMenu(), text, where);
-  }
-  const std::vector<std::string> names = SweepNames();
-  if (std::count(names.begin(), names.end(), text) == 0) ThrowUnknown(where, "sweep", text, names);
-  return ResolveMenu(PaperMenu(), text, where);
+  if (LooksLikePath(SweepMenu(), text)) return ResolveMenu(SweepMenu(), text, where);
+  if (const std::optional<fs::path> path = FindSweep(text)) return *path;
+  ThrowUnknown(where, "sweep", text, SweepNames());
 }
 
 std::string FirstComment(const fs::path& path) {

@@ -4,6 +4,7 @@
 // path. configs/README.md tells what is there.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,10 @@ bool IsSweepConfig(const ConfigNode& root);
 /// Names of all sweeps, those in sweeps/ and those in papers/, sorted.
 /// @throws InputError for a file in papers/ that is no YAML
 std::vector<std::string> SweepNames();
+
+/// The file of the sweep of this name, in sweeps/, else in papers/; nothing if there is none.
+/// @throws InputError for a file in papers/ that is no YAML
+std::optional<std::filesystem::path> FindSweep(const std::string& name);
 
 /// The file of the sweep that `text` stands for, as ResolveMenu(): a path, or a name in sweeps/,
 /// else in papers/.

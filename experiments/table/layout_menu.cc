@@ -1,6 +1,7 @@
 #include "experiments/table/layout_menu.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -17,12 +18,19 @@ TableLayout ReadWith(ConfigNode layout, const std::vector<std::string>& settings
   return ReadTableLayout(layout);
 }
 
+// The file of a sweep that has a layout of its own; nothing if it has none, or there is none.
+std::optional<fs::path> FindSweepWithTable(const std::string& name) {
+  const std::optional<fs::path> path = FindSweep(name);
+  return path && ConfigNode::FromFile(*path).Has("table") ? path : std::nullopt;
+}
+
 // Names of layouts, and of sweeps that have a layout of their own.
 std::vector<std::string> LayoutNames() {
   std::vector<std::string> names = MenuNames(LayoutMenu());
   for (const std::string& sweep : SweepNames()) {
-    const bool has_table = ConfigNode::FromFile(ResolveSweep(sweep, "layouts")).Has("table");
-    if (has_table && std::count(names.begin(), names.end(), sweep) == 0) names.push_back(sweep);
+    if (std::count(names.begin(), names.end(), sweep) == 0 && FindSweepWithTable(sweep)) {
+      names.push_back(sweep);
+    }
   }
   return names;
 }
@@ -32,11 +40,8 @@ fs::path FileOf(const std::string& text, const std::string& where, const fs::pat
   if (LooksLikePath(LayoutMenu(), text) || std::count(layouts.begin(), layouts.end(), text) > 0) {
     return ResolveMenu(LayoutMenu(), text, where, beside);
   }
-  const std::vector<std::string> names = LayoutNames();
-  if (std::count(names.begin(), names.end(), text) == 0) {
-    ThrowUnknown(where, "layout", text, names);
-  }
-  return ResolveSweep(text, where);
+  if (const std::optional<fs::path> sweep = FindSweepWithTable(text)) return *sweep;
+  ThrowUnknown(where, "layout", text, LayoutNames());
 }
 
 }  // namespace

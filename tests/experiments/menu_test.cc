@@ -35,6 +35,9 @@ TEST_CASE("names are files without extension; other files are none") {
   CHECK(MenuNames(ExpertRulesMenu()).empty());
   CHECK(ResolveMenu(GraphMenu(), "resnet", "here") == configs.folder / "graphs/resnet.json.gz");
   CHECK(ResolveMenu(GraphMenu(), "bert", "here") == configs.folder / "graphs/bert.json");
+  for (const std::string& name : {std::string(), std::string("bert.json\0", 10)}) {
+    CHECK_THROWS_AS(ResolveMenu(GraphMenu(), name, "here"), InputError);
+  }
   CHECK(MessageOf<InputError>([] { ResolveMenu(GraphMenu(), "bart", "run.yaml:1:8"); }) ==
         "run.yaml:1:8: unknown graph \"bart\"; did you mean \"bert\"? choices: bert, resnet");
 }
