@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/table/run_keys.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "experiments/table/row_values.h"
+#include "experiments/table/run_keys.h"
 #include "experiments/table/table_claims.h"
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"

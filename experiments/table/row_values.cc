@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/table/run_keys.h"
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
 

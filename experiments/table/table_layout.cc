@@ -8,7 +8,7 @@
 
 #include "experiments/config_edit.h"
 #include "experiments/table/layout_columns.h"
-#include "experiments/table/table_runs.h"
+#include "experiments/table/run_keys.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
 #include "experiments/stress/stress_results.h"
+#include "experiments/table/run_keys.h"
 #include "framework/base/error.h"
 #include "framework/base/version.h"
 #include "framework/results/results_reader.h"
@@ -198,16 +198,6 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
 }
 
 }  // namespace
-
-std::vector<std::string> RunKeys() {
-  static const std::set<std::string> kOthers = {
-      "agents", "seeds", "output", "jobs", "threads", "evaluator"};
-  std::vector<std::string> keys = {"agent"};
-  for (const FieldHelp& field : DescribeFields<RunConfig>()) {
-    if (!kOthers.contains(field.key)) keys.push_back(field.key);
-  }
-  return keys;
-}
 
 const std::string* FindRunKey(const ResultRun& run, const std::string& key) {
   if (key == "agent") return &run.agent;

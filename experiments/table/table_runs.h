@@ -74,10 +74,7 @@ struct BestSoFar {
 /// @throws InputError if its file holds no evaluations
 std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run);
 
-/// Keys of a run config that rows can be made of or selected by, `agent` (its label) included.
-std::vector<std::string> RunKeys();
-
-/// The run's value for one of these keys; nullptr if its config has no such key, because an earlier
+/// The run's value for one of RunKeys(); nullptr if its config has no such key, because an earlier
 /// version of emplace wrote it.
 const std::string* FindRunKey(const ResultRun& run, const std::string& key);
 

@@ -174,17 +174,6 @@ TEST_CASE("what emplace stress found of an agent's best placement is that of all
   }
 }
 
-TEST_CASE("keys for rows: those of a run config, and the agent") {
-  const std::vector<std::string> keys = RunKeys();
-  for (const char* key :
-       {"agent", "graph", "cluster", "semantics", "priority", "budget.evaluations"}) {
-    CHECK(std::count(keys.begin(), keys.end(), key) == 1);
-  }
-  for (const char* key : {"agents", "seeds", "jobs", "threads", "output"}) {
-    CHECK(std::count(keys.begin(), keys.end(), key) == 0);
-  }
-}
-
 TEST_CASE("what holds no runs") {
   const TempDir folder;
   CheckHolds(RunsRefusal(folder / "none.h5"), "none.h5");
