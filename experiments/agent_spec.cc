@@ -6,6 +6,7 @@
 
 #include "experiments/config_edit.h"
 #include "experiments/menu.h"
+#include "framework/base/path_part.h"
 
 namespace emplace {
 
@@ -83,12 +84,13 @@ AgentSpec ParseAgent(const ConfigNode& node,
   const ConfigNode name = node.IsMap() ? node.At("name") : node;
   spec.entry = &registry.Find(name.AsString(), name.Where());
   spec.label = spec.entry->name;
+  std::ranges::replace(spec.label, '/', '_');  // of "python:FOLDER/FILE.py:CLASS"
   spec.settings = SettingsOf(node, *spec.entry, beside, own_keys, start);
   if (node.IsMap() && node.Has("label")) {
     const ConfigNode label = node.At("label");
     spec.label = label.AsString();
-    if (spec.label.empty() || spec.label.find('/') != std::string::npos) {
-      label.Fail("expected a text without '/'");
+    if (!IsPathPart(spec.label)) {  // of groups in HDF5
+      label.Fail(fmt::format("expected {}", kPathPartHelp));
     }
   }
   if (spec.entry->name == "expert") ResolveRules(spec.settings, beside);

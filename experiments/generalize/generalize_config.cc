@@ -7,6 +7,7 @@
 #include "experiments/config_edit.h"
 #include "experiments/menu.h"
 #include "framework/base/error.h"
+#include "framework/base/path_part.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -58,8 +59,8 @@ FamilyPlan ReadFamily(const ConfigNode& name,
   FamilyPlan plan;
   plan.config = ReadFields<FamilyConfig>(root);
   const FamilyConfig& config = plan.config;
-  if (config.name.empty() || config.name.find('/') != std::string::npos) {
-    root.At("name").Fail("expected a text without '/'");
+  if (!IsPathPart(config.name)) {  // of groups in HDF5
+    root.At("name").Fail(fmt::format("expected {}", kPathPartHelp));
   }
   const fs::path folder = path.parent_path();
   plan.train = ResolveGraphs(config.train, root.At("train").Where(), folder, run.max_train_graphs);

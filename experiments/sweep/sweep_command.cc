@@ -23,6 +23,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/parallel.h"
+#include "framework/base/path_part.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -62,6 +63,9 @@ int DryRun(const SweepPlan& plan) {
 fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
+  if (!IsPathPart(plan.name)) {  // "...yaml" is called ".."
+    throw InputError(fmt::format("no folder can be called \"{}\"; name one with -o", plan.name));
+  }
   return fs::path("results") / plan.name;
 }
 

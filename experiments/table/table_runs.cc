@@ -13,6 +13,7 @@
 #include "experiments/stress/stress_results.h"
 #include "experiments/table/run_keys.h"
 #include "framework/base/error.h"
+#include "framework/base/path_part.h"
 #include "framework/base/version.h"
 #include "framework/results/results_reader.h"
 
@@ -182,7 +183,12 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
     const auto found = keys.find(config.AsString());
     if (found == keys.end()) config.Fail("there is no such config");
     ResultRun run;
-    run.file = folder / node.At("file").AsString();
+    const ConfigNode file = node.At("file");
+    if (!IsPathBelow(file.AsString())) {
+      file.Fail(fmt::format("expected a file below the folder of the sweep, got \"{}\"",
+                            file.AsString()));
+    }
+    run.file = folder / file.AsString();
     run.keys = found->second;
     run.agent = node.At("agent").AsString();
     run.seed = static_cast<std::uint64_t>(node.At("seed").AsInt());

@@ -1,6 +1,7 @@
 #include "experiments/agent_spec.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "agents/registry.h"
 #include "experiments/config_edit.h"
@@ -70,8 +71,13 @@ TEST_CASE("mistakes are named with their place") {
   CHECK(SpecRefusal("[heft, heft]") ==
         "f.yaml:1:16: agents.1: agent \"heft\" is listed twice; give each a label of its own, as "
         "in {name: heft, label: ...}");
-  CHECK(SpecRefusal("[{name: heft, label: a/b}]") ==
-        "f.yaml:1:30: agents.0.label: expected a text without '/'");
+  for (const char* label : {"a/b", "../x", "/etc/x", ".", "..", R"("")", R"("con\0")"}) {
+    CAPTURE(label);
+    CHECK(SpecRefusal(fmt::format("[{{name: heft, label: {}}}]", label)) ==
+          "f.yaml:1:30: agents.0.label: expected a text without '/' and control characters, not . "
+          "or .., of 1 to 255 bytes");
+  }
+  CHECK(Parse("[{name: heft, label: -rf}]")[0].label == "-rf");
 }
 
 TEST_CASE("a policy is looked for here, then beside the config") {

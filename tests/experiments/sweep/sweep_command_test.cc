@@ -73,6 +73,16 @@ TEST_CASE("all is validated before the first run") {
   CHECK(Contains(help.out, "checkpoint_seconds"));
 }
 
+TEST_CASE("a sweep called .. is written where -o says") {
+  const SweepFiles files;
+  fs::copy_file(files.folder / "s.yaml", files.folder / "...yaml");
+  CheckRefused(RunEmplace({"sweep", "./...yaml"}, {.folder = files.folder.path()}),
+               2,
+               {"no folder can be called \"..\"; name one with -o"});
+  CHECK_FALSE(fs::exists(files.folder / "sweep.yaml"));
+  CHECK_FALSE(fs::exists(files.folder / "results"));
+}
+
 TEST_CASE("a failed run is recorded, the others go on, --resume tries it again") {
   const SweepFiles files;
   const fs::path broken = files.folder / "out/runs/0003.h5";

@@ -192,6 +192,21 @@ TEST_CASE("what holds no runs") {
   CheckHolds(RunsRefusal(folder.path()), "sweep.yaml:2:10: version: expected at most 1, got 2");
 }
 
+TEST_CASE("a sweep has its runs below its folder, whatever its file says") {
+  const TempDir folder;
+  fs::create_directory(folder / "sweep");
+  BeginFile(folder / "x.h5", "nmt")->Commit();
+  for (const std::string file : {"../x.h5", "runs/../../x.h5", "/etc/x.h5", "..", R"("")"}) {
+    CAPTURE(file);
+    WriteText(folder / "sweep/sweep.yaml",
+              "format: emplace-sweep\nversion: 1\nname: s\nconfigs:\n  0: {graph: nmt}\nruns:\n"
+              "  0: {file: " +
+                  file + ", config: 0, agent: rl, seed: 0}\n");
+    CheckHolds(RunsRefusal(folder / "sweep"),
+               "sweep.yaml:7:13: runs.0.file: expected a file below the folder of the sweep, got");
+  }
+}
+
 // Two runs of the sweep are on disk, one of them damaged; the third has not begun.
 TEST_CASE("the folder of a sweep that is under way") {
   const TempDir folder;
