@@ -68,7 +68,7 @@ std::vector<LinkedObject> CheckGroup(ClaimedFile& file, const SymbolTable& table
       const Address object = leaf.Take(kWidth);
       const std::uint64_t cached = leaf.Take(4);
       leaf.TakeBytes(4);
-      leaf.Require(cached <= 1 && name.find('/') == std::string_view::npos,
+      leaf.Require(cached <= 1 && name.find('/') == std::string_view::npos && name != ".",
                    "an unknown kind of link");
       leaf.Require(name > last && name > before && name <= until, "its names are not in order");
       objects.push_back({object, TakeCached(leaf, cached == 1)});

@@ -28,7 +28,8 @@ struct LinkedObject {
 /// The table that a link repeats. @param is_cached  false: the link has none, its bytes are unused
 std::optional<SymbolTable> TakeCached(FieldReader& fields, bool is_cached);
 
-/// Checks a group's links, which have names in order. @return what they lead to. @throws Damage
+/// Checks a group's links, which have names in order, none of them a path: "." would be the group
+/// itself. @return what they lead to. @throws Damage
 std::vector<LinkedObject> CheckGroup(ClaimedFile& file, const SymbolTable& table);
 
 }  // namespace emplace::internal::hdf5

@@ -136,6 +136,12 @@ TEST_CASE("objects and groups") {
   CheckSays(DamageBy(file, [&](auto& f) { f[leaf + 6] = 9; }), "an unknown kind of links");
   CheckSays(DamageBy(file, [&](auto& f) { SetField(f, leaf + 8, 1 << 20); }),
             "a name is not within them");
+  const size_t first = names + FieldAt(file, leaf + 8);
+  REQUIRE(file.substr(first, 6) == "agents");
+  for (const std::string& name : {std::string(".\0", 2), std::string("a/b")}) {
+    CheckSays(DamageBy(file, [&](auto& f) { f.replace(first, name.size(), name); }),
+              "an unknown kind of link");
+  }
   // /agents, /config, /problem: the second becomes /Config, before the first.
   const size_t second = names + FieldAt(file, leaf + 48);
   REQUIRE(file.substr(second, 6) == "config");
