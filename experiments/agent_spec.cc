@@ -70,9 +70,9 @@ void ResolveRules(ConfigNode& settings, const std::filesystem::path& beside) {
 void ResolvePolicy(ConfigNode& settings, const std::filesystem::path& beside) {
   if (!settings.Has("policy") || !settings.At("policy").IsScalar()) return;
   const ConfigNode policy = settings.At("policy");
-  const std::filesystem::path path = policy.AsString();
-  if (path.empty() || path.is_absolute() || exists(path) || !exists(beside / path)) return;
-  settings.Set("policy", QuoteYaml((beside / path).string()), PlaceOnly(policy));
+  const std::filesystem::path path = LookBeside(policy.AsString(), beside);
+  if (path == policy.AsString()) return;
+  settings.Set("policy", QuoteYaml(path.string()), PlaceOnly(policy));
 }
 
 AgentSpec ParseAgent(const ConfigNode& node,

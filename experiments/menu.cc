@@ -121,17 +121,17 @@ bool LooksLikePath(const Menu& menu, const std::string& text) {
          });
 }
 
+fs::path LookBeside(const fs::path& path, const fs::path& beside) {
+  std::error_code ignored;  // a name may be too long for the system
+  if (path.empty() || path.is_absolute() || fs::exists(path, ignored)) return path;
+  return fs::exists(beside / path, ignored) ? beside / path : path;
+}
+
 fs::path ResolveMenu(const Menu& menu,
                      const std::string& text,
                      const std::string& where,
                      const fs::path& beside) {
-  if (LooksLikePath(menu, text)) {
-    const fs::path path = text;
-    if (!beside.empty() && path.is_relative() && !fs::exists(path) && fs::exists(beside / path)) {
-      return beside / path;
-    }
-    return path;
-  }
+  if (LooksLikePath(menu, text)) return LookBeside(text, beside);
   if (const std::optional<fs::path> path = FindOnMenu(menu, text)) return *path;
   ThrowUnknown(where, menu.what, text, MenuNames(menu));
 }

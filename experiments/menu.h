@@ -43,8 +43,13 @@ std::vector<std::string> MenuNames(const Menu& menu);
 /// Is `text` a path rather than a name: does it contain '/' or end with an extension of the menu?
 bool LooksLikePath(const Menu& menu, const std::string& text);
 
-/// The file that `text` stands for: a path if it looks like one, else a name on the menu. A
-/// relative path is looked for in the current folder, then in `beside`.
+/// A relative path is looked for in the current folder, then in `beside`. @return where it is; the
+/// path itself if it is nowhere
+std::filesystem::path LookBeside(const std::filesystem::path& path,
+                                 const std::filesystem::path& beside);
+
+/// The file that `text` stands for: a path if it looks like one (LookBeside()), else a name on the
+/// menu.
 /// @param where  place of `text` in messages
 /// @throws InputError "`where`: unknown graph "x"; did you mean ..." for a name not on the menu
 std::filesystem::path ResolveMenu(const Menu& menu,

@@ -101,8 +101,7 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
             "ops; "
             "choices: id, upward_rank");
   }
-  const std::filesystem::path path = file;
-  return path.is_absolute() || exists(path) || !exists(beside / path) ? path : beside / path;
+  return LookBeside(file, beside);
 }
 
 // What is asked for and the processes that there are must go together.

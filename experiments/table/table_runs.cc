@@ -194,7 +194,8 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
     run.seed = static_cast<std::uint64_t>(node.At("seed").AsInt());
     run.title = fmt::format("#{} {} with seed {}", index, run.agent, run.seed);
     try {
-      if (fs::exists(run.file)) ReadSweepRun(run);
+      std::error_code ignored;  // a name may be too long for the system
+      if (fs::exists(run.file, ignored)) ReadSweepRun(run);
     } catch (const DamagedError& error) {
       run.progress = RunProgress::kFailed;
       run.error = error.what();
@@ -213,8 +214,9 @@ const std::string* FindRunKey(const ResultRun& run, const std::string& key) {
 
 ResultRuns ReadResultRuns(const std::vector<fs::path>& paths) {
   ResultRuns result;
+  std::error_code ignored;
   for (const fs::path& path : paths) {
-    if (fs::is_directory(path)) {
+    if (fs::is_directory(path, ignored)) {
       AppendSweep(path, result.runs);
       if (paths.size() == 1 && fs::exists(path / "table.yaml")) result.layout = path / "table.yaml";
     } else {

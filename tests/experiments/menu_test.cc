@@ -48,6 +48,8 @@ TEST_CASE("a slash or an extension makes a path: here first, then beside the con
   CHECK(ResolveMenu(GraphMenu(), "mine.json", "here", beside.path()) == beside / "mine.json");
   CHECK(ResolveMenu(GraphMenu(), "./none.json", "here", beside.path()) == "./none.json");
   CHECK(ResolveMenu(GraphMenu(), "some/where", "here") == "some/where");
+  const std::string long_path = std::string(5000, 'x') + "/y";  // more than systems take
+  CHECK(ResolveMenu(GraphMenu(), long_path, "here", beside.path()) == long_path);
   CHECK(ResolveMenu(ClusterMenu(), "box.yaml", "here") == "box.yaml");
 }
 
