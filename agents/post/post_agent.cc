@@ -317,10 +317,11 @@ void PostAgent::Load(std::istream& in) {
     sample.cost = reward_.Cost(sample.outcome);
     samples_.push_back(std::move(sample));
   }
-  num_used_ = static_cast<int>(reader.Count("a number of placements"));
-  if (num_used_ > std::ssize(samples_)) {
-    reader.Fail(fmt::format("expected at most {} placements, got {}", samples_.size(), num_used_));
+  const std::int64_t num_used = reader.Count("a number of placements");
+  if (num_used > std::ssize(samples_)) {
+    reader.Fail(fmt::format("expected at most {} placements, got {}", samples_.size(), num_used));
   }
+  num_used_ = static_cast<int>(num_used);
   reader.Table(core_.table());
 }
 
