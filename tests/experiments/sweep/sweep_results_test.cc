@@ -156,6 +156,7 @@ TEST_CASE("a disk that fills up leaves the last checkpoint") {
     ProcessPool pool(fill, [&](const WorkerEnd& told) { end = told; });
     REQUIRE(pool.Begin(0).empty());
     while (pool.size() > 0) pool.Wait();
+    CAPTURE(end.error);
     CHECK(end.error.find("cut.h5: cannot be written: File too large") != std::string::npos);
     const RunState state = ReadRunState(cut.path, cut.label());
     CHECK(state.progress == RunProgress::kStopped);
