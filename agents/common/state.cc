@@ -236,6 +236,10 @@ std::int64_t StateReader::Count(std::string_view what) {
   return value;
 }
 
+int StateReader::Counter(std::string_view what) {
+  return Int(what, 0, 1 << 30);
+}
+
 bool StateReader::Flag() {
   const std::int64_t value = Int("0 or 1");
   if (value != 0 && value != 1) Fail(fmt::format("expected 0 or 1, got {}", value));

@@ -69,6 +69,8 @@ class StateReader {
   int Int(std::string_view what, int low, int high);
   /// A number of things: not negative.
   std::int64_t Count(std::string_view what);
+  /// The same, of things that an int goes on counting: at most 2^30.
+  int Counter(std::string_view what);
   bool Flag();
   double Double(std::string_view what);
   void Generator(Rng& rng);

@@ -118,7 +118,7 @@ void GeneticAgent::SaveSearch(StateWriter& writer) const {
 }
 
 void GeneticAgent::LoadSearch(StateReader& reader) {
-  stale_ = static_cast<int>(reader.Count("a number of children"));
+  stale_ = reader.Counter("a number of children");
   population_.resize(reader.Int("a number of members", 1, 1'000'000));
   for (ScoredPlacement& member : population_) member = LoadScored(reader);
   islands_.Load(reader);

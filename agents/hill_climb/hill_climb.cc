@@ -92,7 +92,7 @@ void HillClimbAgent::SaveSearch(StateWriter& writer) const {
 }
 
 void HillClimbAgent::LoadSearch(StateReader& reader) {
-  stale_ = static_cast<int>(reader.Count("a number of batches"));
+  stale_ = reader.Counter("a number of batches");
   restarts_.Load(reader);
   islands_.Load(reader);
 }

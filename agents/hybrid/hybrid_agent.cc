@@ -169,8 +169,8 @@ void HybridAgent::SaveSearch(StateWriter& writer) const {
 }
 
 void HybridAgent::LoadSearch(StateReader& reader) {
-  stale_ = static_cast<int>(reader.Count("a number of steps"));
-  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+  stale_ = reader.Counter("a number of steps");
+  restarts_ = reader.Counter("a number of restarts");
   elites_.Load(reader);
   distributions_.Load(reader);
 }

@@ -37,7 +37,7 @@ class PerturbedRestarts {
   }
   void Save(StateWriter& writer) const { writer.Int(restarts_); }
   void Load(StateReader& reader) {
-    restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+    restarts_ = reader.Counter("a number of restarts");
   }
 
  private:

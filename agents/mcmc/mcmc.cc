@@ -46,7 +46,7 @@ void McmcAgent::Improve(Evaluator& evaluator) {
 }
 
 void McmcAgent::LoadSearch(StateReader& reader) {
-  since_reset_ = static_cast<int>(reader.Count("a number of proposals"));
+  since_reset_ = reader.Counter("a number of proposals");
 }
 
 }  // namespace emplace

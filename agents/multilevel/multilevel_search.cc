@@ -86,8 +86,8 @@ void MultilevelSearch::SaveSearch(StateWriter& writer) const {
 }
 
 void MultilevelSearch::LoadSearch(StateReader& reader) {
-  cycle_ = static_cast<int>(reader.Count("a number of cycles"));
-  left_ = static_cast<int>(reader.Count("a number of levels"));
+  cycle_ = reader.Counter("a number of cycles");
+  left_ = reader.Counter("a number of levels");
   if (left_ == 0) return;
   reader.Generator(merging_);
   first_ = reader.Devices();

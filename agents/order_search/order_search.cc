@@ -224,7 +224,7 @@ void OrderSearchAgent::Load(std::istream& in) {
   if (!started_) return;
   has_orders_ = reader.Flag();
   for (int* const count : {&batches_, &stale_, &restarts_, &proposed_}) {
-    *count = static_cast<int>(reader.Count("a number of rounds"));
+    *count = reader.Counter("a number of rounds");
   }
   for (Pair* const pair : {&current_, &best_}) {
     pair->placement = reader.Devices();

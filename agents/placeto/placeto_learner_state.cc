@@ -44,7 +44,7 @@ void PlacetoLearner::Load(StateReader& reader) {
   core_.ppo().set_kl_weight(reader.Double("a weight"));
   updates_ = reader.Count("a number of updates");
   evaluations_ = reader.Count("a number of evaluations");
-  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+  restarts_ = reader.Counter("a number of restarts");
   patience_.set_trials(reader.Count("a number of updates"));
   stay_ = reader.Double("a logit");
   for (const auto& task : tasks_) task->network.set_stay(stay_);

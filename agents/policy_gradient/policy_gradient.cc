@@ -166,7 +166,7 @@ void PolicyGradient::Load(StateReader& reader) {
   entropy_control_.Load(reader);
   controllers_.Load(reader);
   evaluations_ = reader.Count("a number of evaluations");
-  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+  restarts_ = reader.Counter("a number of restarts");
   reader.Table(core_.table());
 }
 

@@ -166,7 +166,7 @@ void PortfolioAgent::SaveSearch(StateWriter& writer) const {
 void PortfolioAgent::LoadSearch(StateReader& reader) {
   MakeMembers([] { return 0; });  // their generators are loaded
   turn_ = std::max<std::int64_t>(1, reader.Count("evaluations of a turn"));
-  stale_turns_ = static_cast<int>(reader.Count("a number of turns"));
+  stale_turns_ = reader.Counter("a number of turns");
   next_anew_ = reader.Int("a multilevel search", 0, num_multilevel_ - 1);
   for (Member& member : members_) {
     std::istringstream state(reader.Text("the state of a search"));

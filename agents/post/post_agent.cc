@@ -305,7 +305,7 @@ void PostAgent::Load(std::istream& in) {
   evaluations_ = reader.Count("a number of evaluations");
   since_restart_ = reader.Count("a number of evaluations");
   patience_.set_trials(reader.Count("a number of evaluations"));
-  restarts_ = static_cast<int>(reader.Count("a number of restarts"));
+  restarts_ = reader.Counter("a number of restarts");
   improved_ = reader.Flag();
   start_.Load(reader, *problem_);
   best_.Load(reader, *problem_);

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -36,8 +37,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::vector<std::string> targets;
-  double seconds = 10;
-  std::int64_t inputs = 0;
+  std::optional<double> seconds;  // neither: 10 s; both: what ends first
+  std::optional<std::int64_t> inputs;
   std::uint64_t seed = 1;
   std::string kept, crashes = "crashes";
 };
@@ -237,9 +238,9 @@ int Attack(const FuzzTarget& target, const Options& options) {
   EMPLACE_CHECK(memory != MAP_FAILED);
   Shared& shared = *new (memory) Shared;
   const auto begin = Clock::now();
-  const auto end = begin + std::chrono::milliseconds(static_cast<std::int64_t>(
-                               1000 * (options.inputs > 0 ? 1e7 : options.seconds)));
-  const std::int64_t most = options.inputs > 0 ? options.inputs : INT64_MAX;
+  const double seconds = options.seconds.value_or(options.inputs ? 1e7 : 10);
+  const auto end = begin + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+  const std::int64_t most = options.inputs.value_or(INT64_MAX);
   int crashes = 0;
   constexpr int kMostCrashes = 50;
   while (crashes < kMostCrashes && shared.inputs < most && Clock::now() < end) {
@@ -261,11 +262,11 @@ int Attack(const FuzzTarget& target, const Options& options) {
     WriteFileAtomically(path, input);
     fmt::print("{}: {}: {}\n", target.name, death, path.string());
   }
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const double taken = std::chrono::duration<double>(Clock::now() - begin).count();
   fmt::print("{:<13} {:>9} inputs in {:.0f} s, {} read, {} crashes\n",
              target.name,
              std::int64_t{shared.inputs},
-             seconds,
+             taken,
              std::int64_t{shared.read},
              crashes);
   munmap(memory, sizeof(Shared));

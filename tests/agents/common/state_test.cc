@@ -147,6 +147,15 @@ TEST_CASE("state: integers, counts and flags are refused beyond their range") {
   CHECK(read == 0);
   CHECK(count("-1") == "agent state: expected a number, got -1");
 
+  const auto counter = [&](const std::string& text) {
+    return StateRefusal(text, [&](StateReader& reader) { read = reader.Counter("a number"); });
+  };
+  CHECK(counter("1073741824") == "(nothing was thrown)");
+  CHECK(read == 1073741824);
+  CHECK(counter("1073741825") ==
+        "agent state: expected a number from 0 to 1073741824, got 1073741825");
+  CHECK(counter("-1") == "agent state: expected a number from 0 to 1073741824, got -1");
+
   const auto flag = [&](const std::string& text) {
     return StateRefusal(text, [&](StateReader& reader) { read = reader.Flag(); });
   };
