@@ -54,7 +54,7 @@ void RemoveTemporaries(const SweepFolder& folder) {
   }
   for (const auto& entry : fs::directory_iterator(folder.path() / "runs", ignored)) {
     if (!IsTemporary(entry.path())) continue;
-    const int run = std::atoi(entry.path().filename().c_str() + 1);  // ".0003.h5.17.0.tmp"
+    const int run = std::atoi(entry.path().filename().c_str() + 1);  // ".0003.h5.0.tmp"
     const std::optional<RunClaim> claim = RunBoard(folder.board(), folder.num_runs()).Claim(run);
     if (claim) fs::remove(entry.path(), ignored);  // else a worker is writing it
   }

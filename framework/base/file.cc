@@ -1,8 +1,6 @@
 #include "framework/base/file.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -190,18 +188,6 @@ std::filesystem::path FolderOf(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-// ".NAME.PID.NUMBER.tmp" for a target NAME?
-bool IsTemporaryOf(const std::filesystem::path& target, std::string_view name) {
-  const std::string begin = "." + target.filename().string() + ".";
-  constexpr std::string_view kEnd = ".tmp";
-  if (!name.starts_with(begin) || !name.ends_with(kEnd)) return false;
-  if (name.size() < begin.size() + kEnd.size()) return false;
-  name = name.substr(begin.size(), name.size() - begin.size() - kEnd.size());
-  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  return std::count(name.begin(), name.end(), '.') == 1 &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return c == '.' || is_digit(c); });
-}
-
 // Takes the lock of a temporary; it ends with its process. Not flock(), which readers of HDF5 use
 // themselves: they would be refused until the writer has closed what it has just put in place.
 // False with errno EAGAIN if another process has it.
@@ -212,17 +198,32 @@ bool LockTemporary(int fd) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// Removes what killed processes have left of writing `target`. A living one holds the lock of its
-// temporary; where a file system has no locks, all stay.
+// The names of a target's temporaries are numbered, so that what killed processes have left is
+// found without listing the folder: one with 10,000 files would be listed 10,000 times.
+std::filesystem::path TemporaryOf(const std::filesystem::path& target, int number) {
+  return FolderOf(target) / fmt::format(".{}.{}.tmp", target.filename().string(), number);
+}
+
+bool IsNameOf(int fd, const std::filesystem::path& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(fd, &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// Removes the temporary of a killed process; a living one holds its lock. Where a file system has
+// no locks, it stays. False if there is no such file.
+bool RemoveLeftover(const std::filesystem::path& path) {
+  const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (file.get() < 0) return false;
+  // Only who holds its lock removes a temporary, so the name cannot be another's afterwards.
+  if (LockTemporary(file.get()) && IsNameOf(file.get(), path)) unlink(path.c_str());
+  return true;
+}
+
 void RemoveLeftovers(const std::filesystem::path& target) {
-  std::error_code ignored;
-  std::filesystem::directory_iterator entry(FolderOf(target), ignored), end;
-  for (; entry != end; entry.increment(ignored)) {
-    const std::filesystem::path& path = entry->path();
-    if (!IsTemporaryOf(target, path.filename().string())) continue;
-    const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (file.get() >= 0 && LockTemporary(file.get())) unlink(path.c_str());
-  }
+  constexpr int kWriters = 4;  // at once, of which a later one may be left without an earlier one
+  for (int number = 0; RemoveLeftover(TemporaryOf(target, number)) || number < kWriters;) ++number;
 }
 
 // An empty file next to the target, locked as long as this lives.
@@ -243,20 +244,20 @@ class Temporary {
 
  private:
   static int Make(const std::filesystem::path& target, std::filesystem::path& path) {
-    static std::atomic<unsigned> counter = 0;
-    const std::filesystem::path folder = FolderOf(target);
-    while (true) {  // not mkstemp, which ignores the umask
-      path = folder / fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), counter++);
+    RemoveLeftovers(target);
+    for (int number = 0;; ++number) {  // not mkstemp, which ignores the umask
+      path = TemporaryOf(target, number);
       const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (fd < 0 && errno == EEXIST) continue;
       if (fd < 0) {
-        throw RunError(fmt::format(
-            "{}: cannot be written: folder {}: {}", target.string(), folder.string(), Reason()));
+        throw RunError(fmt::format("{}: cannot be written: folder {}: {}",
+                                   target.string(),
+                                   FolderOf(target).string(),
+                                   Reason()));
       }
       // Before it was locked another process may have taken it for a leftover.
       const bool taken = !LockTemporary(fd) && errno == EAGAIN;
-      struct stat status {};
-      if (!taken && stat(path.c_str(), &status) == 0) return fd;
+      if (!taken && IsNameOf(fd, path)) return fd;
       close(fd);
     }
   }
@@ -267,7 +268,6 @@ class Temporary {
 };
 
 void Replace(const std::filesystem::path& target, std::string_view content) {
-  RemoveLeftovers(target);
   Temporary temporary(target);
   struct stat old {};
   if (stat(target.c_str(), &old) == 0) fchmod(temporary.fd(), old.st_mode & 07777);
@@ -314,9 +314,7 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 
 void RequireWritable(const std::filesystem::path& path) {
   const auto target = Replaceable(path);
-  if (!target) return;
-  RemoveLeftovers(*target);
-  const Temporary probe(*target);
+  if (target) const Temporary probe(*target);
 }
 
 }  // namespace emplace

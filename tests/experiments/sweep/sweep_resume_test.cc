@@ -77,9 +77,9 @@ TEST_CASE("files that are damaged are set aside and made again") {
   const std::string second = ReadText(runs / "0002.h5");
   WriteText(runs / "0001.h5", "");
   WriteText(runs / "0002.h5", second.substr(0, second.size() / 2));
-  WriteText(runs / ".0003.h5.17.0.tmp", second.substr(0, 100));  // killed while it was written
+  WriteText(runs / ".0003.h5.0.tmp", second.substr(0, 100));  // killed while it was written
   WriteText(runs / ".0003.h5.aBcDeF.tmp", "");
-  WriteText(files.folder / "out/.sweep.yaml.17.0.tmp", "format");
+  WriteText(files.folder / "out/.sweep.yaml.0.tmp", "format");
   WriteText(runs / "mine.tmp", "stays");
   const ProcessResult result = files.Run({"-o", "out", "--resume", "--quiet"});
   CHECK(result.exit_code == 0);
@@ -88,9 +88,9 @@ TEST_CASE("files that are damaged are set aside and made again") {
   CHECK(result.out.find("resumed  0 runs go on, 8 are done, 2 begin") != std::string::npos);
   CHECK(ReadText(runs / "0001.h5.damaged") == "");
   CHECK(ReadText(runs / "0002.h5.damaged") == second.substr(0, second.size() / 2));
-  CHECK_FALSE(fs::exists(runs / ".0003.h5.17.0.tmp"));
+  CHECK_FALSE(fs::exists(runs / ".0003.h5.0.tmp"));
   CHECK_FALSE(fs::exists(runs / ".0003.h5.aBcDeF.tmp"));
-  CHECK_FALSE(fs::exists(files.folder / "out/.sweep.yaml.17.0.tmp"));
+  CHECK_FALSE(fs::exists(files.folder / "out/.sweep.yaml.0.tmp"));
   CHECK(ReadText(runs / "mine.tmp") == "stays");
   for (const char* name : {"0001.h5.damaged", "0002.h5.damaged", "mine.tmp"}) {
     fs::remove(runs / name);

@@ -207,28 +207,30 @@ TEST_CASE("a new file gets the mode that the umask leaves") {
 
 TEST_CASE("what killed writers have left goes with the next write, what living ones hold stays") {
   const TempDir dir;
-  WriteRaw(dir / ".out.txt.1234567.0.tmp", "killed");
-  WriteRaw(dir / ".out.txt.1234567.1.tmp", "alive");
-  const int held = open((dir / ".out.txt.1234567.1.tmp").c_str(), O_RDWR);
+  WriteRaw(dir / ".out.txt.0.tmp", "killed");
+  WriteRaw(dir / ".out.txt.1.tmp", "alive");
+  std::filesystem::create_directory(dir / ".out.txt.2.tmp");  // nobody's
+  WriteRaw(dir / ".out.txt.3.tmp", "killed");
+  const int held = open((dir / ".out.txt.1.tmp").c_str(), O_RDWR);
   struct flock lock {};
   lock.l_type = F_WRLCK;
   REQUIRE(fcntl(held, F_OFD_SETLK, &lock) == 0);
   // Not temporaries of out.txt: of another file, and files of the user's.
-  for (const char* other : {".out.txt.json.7.0.tmp",
-                            ".out.txt.7.tmp",
-                            ".out.txt.7.0.tmp.old",
-                            ".out.txt.a.0.tmp",
-                            "out.txt.7.0.tmp",
+  for (const char* other : {".out.txt.json.0.tmp",
+                            ".out.txt.a.tmp",
+                            ".out.txt.0.tmp.old",
+                            "out.txt.0.tmp",
                             ".out.txt..tmp"}) {
     WriteRaw(dir / other, "other");
   }
   WriteFileAtomically(dir / "out.txt", "x");
-  CHECK(!std::filesystem::exists(dir / ".out.txt.1234567.0.tmp"));
-  CHECK(ReadRaw(dir / ".out.txt.1234567.1.tmp") == "alive");
-  CHECK(NumEntries(dir.path()) == 8);  // out.txt, the held one, six others
+  CHECK(!std::filesystem::exists(dir / ".out.txt.0.tmp"));
+  CHECK(!std::filesystem::exists(dir / ".out.txt.3.tmp"));
+  CHECK(ReadRaw(dir / ".out.txt.1.tmp") == "alive");
+  CHECK(NumEntries(dir.path()) == 8);  // out.txt, the held one, the folder, five others
   close(held);
   RequireWritable(dir / "out.txt");
-  CHECK(!std::filesystem::exists(dir / ".out.txt.1234567.1.tmp"));
+  CHECK(!std::filesystem::exists(dir / ".out.txt.1.tmp"));
   CHECK(ReadRaw(dir / "out.txt") == "x");
 }
 
