@@ -46,13 +46,19 @@ bool RunWorker::IsToStop() const {
 }
 
 void RunWorker::Step() {
+  BeginOrStop();
+  if (idle()) return;
+  pool_.Wait();
+  BeginOrStop();  // so that no worker is missing while the caller looks at what has ended
+}
+
+void RunWorker::BeginOrStop() {
   if (IsToStop()) {
     queue_.clear();
     pool_.AskToStop();
   } else {
     BeginSome();
   }
-  if (!idle()) pool_.Wait();
 }
 
 void RunWorker::BeginSome() {

@@ -41,6 +41,7 @@ class RunWorker {
 
  private:
   bool IsToStop() const;
+  void BeginOrStop();
   void BeginSome();
   bool Begin(int run);
   void Work(int run);
