@@ -214,10 +214,12 @@ bool IsNameOf(int fd, const std::filesystem::path& path) {
 // Removes the temporary of a killed process; a living one holds its lock. Where a file system has
 // no locks, it stays. False if there is no such file.
 bool RemoveLeftover(const std::filesystem::path& path) {
+  struct stat named {};
+  if (lstat(path.c_str(), &named) != 0) return false;
   const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  if (file.get() < 0) return false;
   // Only who holds its lock removes a temporary, so the name cannot be another's afterwards.
-  if (LockTemporary(file.get()) && IsNameOf(file.get(), path)) unlink(path.c_str());
+  const bool mine = file.get() >= 0 && LockTemporary(file.get()) && IsNameOf(file.get(), path);
+  if (mine) unlink(path.c_str());
   return true;
 }
 
