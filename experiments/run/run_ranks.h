@@ -32,7 +32,7 @@ void ShareEarlier(RunRanks& ranks, std::map<std::string, SearchResult>& earlier)
 /// Calls `run` with the ranks that a launcher started, or with nullptr if this process is alone. On
 /// other ranks than 0 nothing is told: an error ends rank 0 as well, which tells it.
 /// @param run  of the ranks; returns the exit code of the program
-/// @return that of `run`; on other ranks also 1 for an exception
+/// @return that of `run`; on other ranks 0 for an exception, since rank 0 ends with its code
 /// @throws what `run` does, on rank 0; RunError as JoinLaunchedRanks()
 int RunOverRanks(const std::function<int(RunRanks*)>& run);
 
