@@ -36,9 +36,7 @@ class PerturbedRestarts {
     for (; count > 0; --count) proposer.Perturb(rng, share, best, lists);
   }
   void Save(StateWriter& writer) const { writer.Int(restarts_); }
-  void Load(StateReader& reader) {
-    restarts_ = reader.Counter("a number of restarts");
-  }
+  void Load(StateReader& reader) { restarts_ = reader.Counter("a number of restarts"); }
 
  private:
   double perturbation_;

@@ -35,7 +35,8 @@ class RunWorker {
   void Add(const std::vector<int>& runs);
   /// Has nothing more to do: no run is under way, none is left that may begin.
   bool idle() const;
-  /// Begins what there is room for, then waits until a run ends or a tick has passed (0.2 s).
+  /// Begins what there is room for, waits until a run ends or a tick has passed (0.2 s), and begins
+  /// what there is room for then.
   /// @throws RunError if not even one process can be had, or a failure cannot be written
   void Step();
 

@@ -18,8 +18,8 @@ std::string ReadFile(const std::filesystem::path& path,
 /// ".gz" is compressed (deterministically: no time stamp).
 /// @throws RunError if the folder does not exist or cannot be written; names the file and the
 ///   reason. Nothing is left behind then. What a process leaves that is killed meanwhile, hidden as
-///   ".NAME.NUMBER.tmp", is removed by the next that writes the file; on a file system without locks
-///   it stays, for nobody knows there whether its writer lives.
+///   ".NAME.NUMBER.tmp", is removed by the next that writes the file; on a file system without
+///   locks it stays, for nobody knows there whether its writer lives.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 /// Finds out before hours of work whether WriteFileAtomically() could begin; leaves the file as it
