@@ -15,6 +15,9 @@ through others. Checked are
   - names of other libraries, by their namespace or their first letters;
   - the headers that many files include: what they pull in of other libraries is listed here.
 
+For the same reason a name in an unnamed namespace stands in one source of a folder; an alias may
+stand again with the same meaning.
+
 It knows namespaces, classes and their bases, but no types: members (x.Name, x->Name, Class::Name)
 and overloads are left to the compiler, and so is what stands in directives only.
 
@@ -126,6 +129,22 @@ class Tree:
             if path in self.files:
                 yield path, 1, f"{name}: no longer an exception; remove it from {CHECK}"
         yield from self.pulled_in()
+        yield from self.repeated()
+
+    def repeated(self):
+        """Names in unnamed namespaces of two sources that are compiled together."""
+        first = {}  # (folder, namespace, name) -> (path, alias)
+        for path in sorted(self.files):
+            if not path.endswith(".cc"):
+                continue
+            known = self.files[path].declarations()
+            folder = pathlib.PurePosixPath(path).parent
+            for (namespace, name), (token, alias) in known.unnamed.items():
+                other, meaning = first.setdefault((folder, namespace, name), (path, alias))
+                if other != path and not (alias and alias == meaning):
+                    yield (path, self.files[path].line(known.positions[token]),
+                           f"{name}: {other} has this name, and the sources of a folder are compiled together; "
+                           "rename one")
 
     # Names of ours. These give (position in the text, name, advice), one for each name.
 
@@ -422,6 +441,19 @@ namespace emplace { Json Pass(std::ostream& out, CLI::App* app); }
 """,
 }
 SELF_TEST_BAD = {
+    # Compiled together: one name each, but for aliases of one meaning. Another folder, another namespace: no matter.
+    "agents/u/one.cc": ("namespace emplace { namespace { int Twice() { return 1; } using Ints = int; } }\n", []),
+    "agents/u/two.cc": ("""
+namespace emplace {
+namespace {
+using Ints = int;
+constexpr int Twice = 2;
+}
+namespace other { namespace { int Twice() { return 3; } } }
+}
+""", ["5: Twice: agents/u/one.cc has this name, and the sources of a folder are compiled together; "
+      "rename one"]),
+    "agents/u/deep/three.cc": ("namespace emplace { namespace { int Twice = 1; } }\n", []),
     "agents/own.h": ("#pragma once\n", []),
     "agents/own.cc": ("int x;\n", ['1: its own header: include "agents/own.h"']),
     "agents/b1.cc": ("""

@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-const GrouperConfig& Checked(const GrouperConfig& config, const std::string& key) {
+const GrouperConfig& CheckedGrouper(const GrouperConfig& config, const std::string& key) {
   RequireRange(key + ".hidden", config.hidden, 1, 1 << 16);
   RequireRange(key + ".type_embedding", config.type_embedding, 1, 1 << 16);
   RequireRange(key + ".gain", config.gain, 1e-6, 1e6);
@@ -37,7 +37,7 @@ Grouper::Grouper(const GrouperConfig& config,
                  ParameterSet& parameters,
                  Rng& rng,
                  const std::string& key)
-    : config_(Checked(config, key)),
+    : config_(CheckedGrouper(config, key)),
       kind_shares_(KindShares(units)),
       input_(GrouperInput(units, config.features, config.standardize)),
       types_(&parameters.AddUniform("grouper.types",

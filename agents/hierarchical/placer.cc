@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-const PlacerConfig& Checked(const PlacerConfig& config, const std::string& key) {
+const PlacerConfig& CheckedPlacer(const PlacerConfig& config, const std::string& key) {
   RequireRange(key + ".hidden", config.hidden, 2, 1 << 16);
   if (config.hidden % 2 != 0) {
     throw SettingError(key + ".hidden",
@@ -30,7 +30,7 @@ Placer::Placer(const PlacerConfig& config,
                ParameterSet& parameters,
                Rng& rng,
                const std::string& key)
-    : config_(Checked(config, key)),
+    : config_(CheckedPlacer(config, key)),
       num_devices_(num_devices),
       forward_(parameters, "placer.forward", input_width, config.hidden / 2, rng),
       backward_(parameters, "placer.backward", input_width, config.hidden / 2, rng),

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kOutputBound = 0.01F;
 
-const Seq2SeqNetworkConfig& Validated(const Seq2SeqNetworkConfig& config) {
+const Seq2SeqNetworkConfig& ValidatedNetwork(const Seq2SeqNetworkConfig& config) {
   RequireRange("hidden", config.hidden, 1, 1 << 14);
   RequireRange("attention", config.attention, 1, 1 << 14);
   RequireRange("type_vector", config.type_vector, 1, 1 << 14);
@@ -61,7 +61,7 @@ Seq2SeqNetwork::Seq2SeqNetwork(const Seq2SeqNetworkConfig& config,
                                const Seq2SeqVocabulary& vocabulary,
                                ParameterSet& parameters,
                                Rng& rng)
-    : logit_bound_(static_cast<float>(Validated(config).logit_bound)),
+    : logit_bound_(static_cast<float>(ValidatedNetwork(config).logit_bound)),
       decoder_(parameters, "decoder", config.hidden, config.hidden, rng),
       query_(parameters, "query", config.hidden, config.attention, rng),
       keys_(parameters, "keys", config.hidden, config.attention, rng) {

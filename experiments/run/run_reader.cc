@@ -80,10 +80,10 @@ void RequireSameDevices(const ResultsReader& reader,
                   fmt::join(cluster.DeviceNames(), ", ")));
 }
 
-Placement ReadBest(const ResultsReader& reader,
-                   const std::string& group,
-                   const EarlierRun& run,
-                   const std::string& results) {
+Placement ReadBestPlacement(const ResultsReader& reader,
+                            const std::string& group,
+                            const EarlierRun& run,
+                            const std::string& results) {
   Placement placement;
   for (const std::int64_t device : reader.Ints(group + "/placement")) {
     if (device < 0 || device >= run.cluster->num_devices()) {
@@ -115,7 +115,7 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader,
     if (!reader.Has(best)) continue;  // a search that failed, or was stopped at once
     Found next;
     next.candidate.label = label;
-    next.candidate.placement = ReadBest(reader, best, run, results);
+    next.candidate.placement = ReadBestPlacement(reader, best, run, results);
     next.candidate.searched = reader.Int(best + "/outcome", "step_time_ns");
     next.feasible = reader.Int(best + "/outcome", "feasible") != 0;
     if (!run.contracted && reader.Has(best + "/issue_order")) {

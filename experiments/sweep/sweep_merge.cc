@@ -28,7 +28,7 @@ struct AgentPath {
   std::string entry, setting;
 };
 
-AgentPath FindAgent(ConfigNode& root, const std::string& path, const ConfigNode& value) {
+AgentPath FindAgentPath(ConfigNode& root, const std::string& path, const ConfigNode& value) {
   const size_t dot = path.find('.', kAgents.size());
   const std::string label = path.substr(kAgents.size(), dot - kAgents.size());
   std::vector<std::string> labels;
@@ -57,7 +57,7 @@ void Apply(ConfigNode& root, const std::string& path, const ConfigNode& node) {
       Apply(root, path.empty() ? key : path + "." + key, node.At(key));
     }
   } else if (NamesAgent(path)) {
-    const AgentPath agent = FindAgent(root, path, node);
+    const AgentPath agent = FindAgentPath(root, path, node);
     root.Put(agent.entry + "." + agent.setting, node);
   } else {
     root.Put(path, node);
@@ -95,7 +95,7 @@ void LabelByChoices(ConfigNode& root, const std::vector<GridChoice>& choices) {
   std::map<std::string, std::string> labels;  // by entry, all found before the first changes
   for (const auto& [key, value] : choices) {
     if (!NamesAgent(key)) continue;
-    const AgentPath agent = FindAgent(root, key, value);
+    const AgentPath agent = FindAgentPath(root, key, value);
     std::string& label = labels[agent.entry];
     if (label.empty())
       label = key.substr(kAgents.size(), key.find('.', kAgents.size()) - kAgents.size());

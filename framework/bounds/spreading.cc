@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kSpread = 1e-4;  // least violation of an inequality that is added
 constexpr std::size_t kRowsPerRound = 60;
-constexpr double kLeastGain = 2e-4;  // of a round, in ten rounds, else spreading is at its end
+constexpr double kLeastSpreadingGain =
+    2e-4;  // of a round, in ten rounds, else spreading is at its end
 
 class Spreading {
  public:
@@ -39,7 +40,7 @@ class Spreading {
           status != LinearProgramme::Status::kOptimal)
         return;
       if (round % 10 == 9) {
-        if (value < before + kLeastGain) return;
+        if (value < before + kLeastSpreadingGain) return;
         before = value;
       }
       if (!AddViolated(programme.solution(), stop)) return;

@@ -6,8 +6,7 @@
 //   while (!agent->Finished()) agent->Step(evaluator);      // BudgetExhausted ends the loop, too
 //
 // An agent need not keep its best placement: the metered evaluator (meter.h) that it is handed
-// records every outcome and the best of them. README.md, "Your own agent", lists what an agent
-// consists of.
+// records every outcome and the best of them. agents/WRITING.md shows a complete agent.
 
 #include <cstdint>
 #include <functional>

@@ -39,7 +39,7 @@ struct Work {
   std::vector<Run> runs;
 };
 
-std::string NameOf(const Node& node) {
+std::string NodeName(const Node& node) {
   return fmt::format("{} {}", node.first, node.second);
 }
 
@@ -218,8 +218,8 @@ class StepFit {
     for (int c = 0; c < size(); ++c) {
       if (left_[v](c, c) < kLeastNanos) continue;
       const double error = 1.96 * std::sqrt(covariance(c, c));
-      table.interference.push_back({NameOf(nodes_[v]),
-                                    NameOf(nodes_[c]),
+      table.interference.push_back({NodeName(nodes_[v]),
+                                    NodeName(nodes_[c]),
                                     std::max(0.01, 1 + excess[c]),
                                     std::max(0.0, 1 + excess[c] - error),
                                     1 + excess[c] + error,

@@ -81,13 +81,14 @@ function(emplace_optimise target level)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${level}>)
 endfunction()
 
-# Sources of a folder are compiled together, a few at a time: they share their headers and templates, which
-# are most of the work. So names in unnamed namespaces are unique within a folder. Off, every source is
+# The sources of a folder are compiled together, a few at a time: they share their headers and templates, which are most
+# of the work. So names in unnamed namespaces are unique within a folder (tests/check_names.py). Off, every source is
 # compiled alone, as tools want it that look at single files.
 option(EMPLACE_UNITY "Compile the sources of a folder together" ON)
 
-# emplace_unity(TARGET [APART regex] [FILES number]): at most so many files of a folder are compiled together
-# (default 8: an edit of one is built again in seconds); what APART matches is compiled alone.
+# emplace_unity(TARGET [APART regex] [FILES number]): compiles at most so many files of a folder together (default 8: an
+# edit of one is built again in seconds), and never files of two folders: a new folder changes no other unit. What APART
+# matches is compiled alone.
 function(emplace_unity target)
   cmake_parse_arguments(arg "" "APART;FILES" "" ${ARGN})
   if(NOT EMPLACE_UNITY)
@@ -96,27 +97,26 @@ function(emplace_unity target)
   if(NOT arg_FILES)
     set(arg_FILES 8)
   endif()
-  math(EXPR few "${arg_FILES} / 2")
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(FILTER sources EXCLUDE REGEX "^${PROJECT_BINARY_DIR}/")
   if(arg_APART)
     list(FILTER sources EXCLUDE REGEX "${arg_APART}")
   endif()
-  # Folders in order; a folder too small for a unit of its own is joined to the next.
   list(SORT sources)
   set(folder "")
-  set(unit 0)
-  set(size 0)
   foreach(source ${sources})
-    get_filename_component(source_folder ${source} DIRECTORY)
-    if(size GREATER_EQUAL arg_FILES OR (size GREATER_EQUAL few AND NOT source_folder STREQUAL folder))
-      math(EXPR unit "${unit} + 1")
+    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE source_folder)
+    cmake_path(GET source_folder PARENT_PATH source_folder)
+    if(NOT source_folder STREQUAL folder)
+      set(folder ${source_folder})
+      file(RELATIVE_PATH unit ${PROJECT_SOURCE_DIR} ${folder})
+      string(MAKE_C_IDENTIFIER ${unit} unit)
       set(size 0)
     endif()
+    math(EXPR part "${size} / ${arg_FILES}")
     math(EXPR size "${size} + 1")
-    set(folder ${source_folder})
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit}_${part})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

@@ -4,7 +4,7 @@
 #     P/bin/emplace
 #     P/lib                      the CUDA modules, if they were built
 #     P/share/emplace/configs    the menus, which an installed program finds from where it lies
-#     P/share/doc/emplace        README.md, CHANGELOG.md, LICENSE, third-party notices and licences
+#     P/share/doc/emplace        README.md and every page that it leads to, LICENSE, third-party notices and licences
 #
 #   cpack (in the build folder)
 #     emplace-VERSION-Linux-x86_64.tar.gz   that and, in lib/, every shared library it needs but glibc's: runs where it
@@ -20,9 +20,15 @@ if(portable_modules)
   install(TARGETS ${portable_modules} LIBRARY DESTINATION lib COMPONENT cuda)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION share/emplace COMPONENT program)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
-    ${PROJECT_SOURCE_DIR}/scripts/lib/third_party_notices.md
-  DESTINATION share/doc/emplace COMPONENT program)
+set(rooms framework simulator agents profilers experiments configs tests scripts)
+list(TRANSFORM rooms APPEND "/*.md" OUTPUT_VARIABLE page_patterns)
+list(TRANSFORM page_patterns PREPEND ${PROJECT_SOURCE_DIR}/)
+file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} ${page_patterns})
+foreach(page README.md CHANGELOG.md LICENSE ${pages})
+  cmake_path(GET page PARENT_PATH page_folder)
+  install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION share/doc/emplace/${page_folder} COMPONENT program)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/scripts/lib/third_party_notices.md DESTINATION share/doc/emplace COMPONENT program)
 install(FILES ${PROJECT_SOURCE_DIR}/experiments/report/page/d3_licence.txt
   DESTINATION share/doc/emplace/licences COMPONENT program)
 

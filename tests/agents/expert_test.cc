@@ -42,7 +42,7 @@ Placement Place(std::shared_ptr<const Problem> problem, const std::string& setti
   return RunAgent(*agent, problem, 10).best.placement;
 }
 
-std::string RefusalOf(const std::string& settings) {
+std::string RefusalOfRules(const std::string& settings) {
   return MessageOf<InputError>([&] { Place(Model().Build(), settings); });
 }
 
@@ -112,24 +112,24 @@ TEST_CASE("bad rules are refused with their place") {
     CAPTURE(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  contains(RefusalOf("{}"), "rules: expected a list of rules, or the path of a YAML file");
-  contains(RefusalOf("{rules: []}"), "expected at least one rule, got none");
-  contains(RefusalOf("{rules: [{match: nothing, device: gpu}]}"),
+  contains(RefusalOfRules("{}"), "rules: expected a list of rules, or the path of a YAML file");
+  contains(RefusalOfRules("{rules: []}"), "expected at least one rule, got none");
+  contains(RefusalOfRules("{rules: [{match: nothing, device: gpu}]}"),
            "\"nothing\" matches no op of graph \"test_graph\"; its first op is \"in\"");
-  contains(RefusalOf("{rules: [{match: in}]}"), "expected either \"layer\" or \"device\"");
-  contains(RefusalOf("{rules: [{match: in, device: gpu:7}]}"), "run.yaml:1:30");
-  contains(RefusalOf("{rules: [{match: in, device: gpu:7}]}"),
+  contains(RefusalOfRules("{rules: [{match: in}]}"), "expected either \"layer\" or \"device\"");
+  contains(RefusalOfRules("{rules: [{match: in, device: gpu:7}]}"), "run.yaml:1:30");
+  contains(RefusalOfRules("{rules: [{match: in, device: gpu:7}]}"),
            "has no device \"gpu:7\"; did you mean");
-  contains(RefusalOf("{rules: [{match: in, layer: 1}]}"), "needs \"layers\"");
-  contains(RefusalOf("{layers: 2, rules: [{match: in, layer: 2}]}"),
+  contains(RefusalOfRules("{rules: [{match: in, layer: 1}]}"), "needs \"layers\"");
+  contains(RefusalOfRules("{layers: 2, rules: [{match: in, layer: 2}]}"),
            "expected a layer from 0 to 1, got 2");
-  contains(RefusalOf("{rules: [{mach: in, device: gpu}]}"), "did you mean \"match\"");
-  contains(RefusalOf("{rules: [in]}"), "expected a rule like");
-  contains(RefusalOf("{rules: no/such/file.yaml}"), "no/such/file.yaml");
+  contains(RefusalOfRules("{rules: [{mach: in, device: gpu}]}"), "did you mean \"match\"");
+  contains(RefusalOfRules("{rules: [in]}"), "expected a rule like");
+  contains(RefusalOfRules("{rules: no/such/file.yaml}"), "no/such/file.yaml");
   const std::string good = "{rules: [{match: in, device: gpu}], before: ";
-  contains(RefusalOf(good + "cpu}"), "before: expected a list of rules");
-  contains(RefusalOf(good + "{match: in}}"), "before: expected a list of rules");
-  contains(RefusalOf(good + "[{match: nothing, device: gpu}]}"), "\"nothing\" matches no op");
+  contains(RefusalOfRules(good + "cpu}"), "before: expected a list of rules");
+  contains(RefusalOfRules(good + "{match: in}}"), "before: expected a list of rules");
+  contains(RefusalOfRules(good + "[{match: nothing, device: gpu}]}"), "\"nothing\" matches no op");
 }
 
 // The committed rules on the committed graphs, every op at equal cost.

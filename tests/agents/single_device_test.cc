@@ -27,7 +27,7 @@ std::shared_ptr<const Problem> FourKindsOfOps() {
   return builder.Build();
 }
 
-std::vector<DeviceIndex> PlacementOf(const std::string& agent, const std::string& settings) {
+std::vector<DeviceIndex> DevicesOf(const std::string& agent, const std::string& settings) {
   const auto problem = FourKindsOfOps();
   const auto made = AllAgents()
                         .Find(agent, "test")
@@ -36,13 +36,11 @@ std::vector<DeviceIndex> PlacementOf(const std::string& agent, const std::string
 }
 
 TEST_CASE("all on the device, the rest on the other class, or else anywhere") {
-  CHECK(PlacementOf("single_gpu", "{}") == std::vector<DeviceIndex>{0, 1, 2, 0});
-  CHECK(PlacementOf("single_device", "{}") == std::vector<DeviceIndex>{0, 1, 2, 0});
-  CHECK(PlacementOf("single_cpu", "{}") == std::vector<DeviceIndex>{1, 1, 2, 0});
-  CHECK(PlacementOf("single_device", "{device: \"cpu:1\"}") ==
-        std::vector<DeviceIndex>{3, 3, 2, 0});
-  CHECK(PlacementOf("single_device", "{device: \"gpu:1\"}") ==
-        std::vector<DeviceIndex>{2, 1, 2, 2});
+  CHECK(DevicesOf("single_gpu", "{}") == std::vector<DeviceIndex>{0, 1, 2, 0});
+  CHECK(DevicesOf("single_device", "{}") == std::vector<DeviceIndex>{0, 1, 2, 0});
+  CHECK(DevicesOf("single_cpu", "{}") == std::vector<DeviceIndex>{1, 1, 2, 0});
+  CHECK(DevicesOf("single_device", "{device: \"cpu:1\"}") == std::vector<DeviceIndex>{3, 3, 2, 0});
+  CHECK(DevicesOf("single_device", "{device: \"gpu:1\"}") == std::vector<DeviceIndex>{2, 1, 2, 2});
 }
 
 }  // namespace

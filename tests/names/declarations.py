@@ -104,6 +104,7 @@ class Declarations:
         self.declared = set()   # (namespace, name), what is in `forward` left out
         self.forward = set()    # (namespace, name) of classes without a body
         self.defined = set()    # (namespace, name) of functions with a body that others can call
+        self.unnamed = {}       # in unnamed namespaces: (namespace, name) -> (first token, text of an alias)
         self.namespaces = set()
         self.aliases = {}       # name of a namespace alias -> list of names
         self.opened = []        # using namespace: (namespace it stands in, list of names)
@@ -115,6 +116,7 @@ class Declarations:
         # (first token, last token, namespace, names of classes), inner ones later
         self._scopes = [(0, len(self.tokens), (), ())]
         self._locals = None
+        self._reading = 0  # first token of the declaration that is being read
         self._unnamed = 0  # unnamed namespaces around what is being read
         self._read_scope(0, len(self.tokens), (), ())
 
@@ -214,6 +216,11 @@ class Declarations:
             self.members.setdefault(classes[-1], set()).add(name)
         else:
             (self.forward if forward else self.declared).add((namespace, name))
+            if self._unnamed and not forward:
+                start, alias = self._reading, ""
+                if self.tokens[start] == "using":
+                    alias = " ".join(self.tokens[start:self._until(start, ";")])
+                self.unnamed.setdefault((namespace, name), (start, alias))
 
     def _read_scope(self, i, end, namespace, classes):
         while i < end:
@@ -222,6 +229,7 @@ class Declarations:
     def _read_declaration(self, i, end, namespace, classes):
         """Behind the declaration at i."""
         start, specialisation = i, False
+        self._reading = i
         while True:  # what may stand before
             token, behind = self.token(i), self.token(i + 1)
             if token == "template" and behind == "<":
@@ -288,8 +296,10 @@ class Declarations:
             self.opened_enums.append(self.token(stop - 1))
         elif self.token(i + 2) in ("=", "["):
             self._declare(self.token(i + 1), namespace, classes)
-        else:
+        else:  # may be repeated
+            unnamed, self._unnamed = self._unnamed, 0
             self._declare(self.token(stop - 1), namespace, classes)
+            self._unnamed = unnamed
         return stop + 1
 
     def _read_enum(self, i, namespace, classes):

@@ -118,7 +118,7 @@ TEST_CASE("an issue order is one of the graph, and only for semantics that have 
 }
 
 // Two ops on two devices; a's 8 bytes cross `hops` channels to b, with 1 ns of latency each.
-std::shared_ptr<const Problem> Chain(int hops) {
+std::shared_ptr<const Problem> ChainOfHops(int hops) {
   ProblemBuilder b;
   b.Device("left");
   b.Device("right");
@@ -139,14 +139,14 @@ TEST_CASE("a route may have as many hops as the semantics allows; a longer one i
     const bool limited = entry.most_hops < 1000;
     const int hops = limited ? entry.most_hops : 100;
     // a 0-5, then 1 + 8 ns per hop.
-    const Timeline longest = Simulate(Chain(hops), {0, 1}, options);
+    const Timeline longest = Simulate(ChainOfHops(hops), {0, 1}, options);
     CHECK(longest.outcome.start == std::vector<Nanos>{0, 5 + 9 * hops});
     if (!limited) continue;
     const std::string message =
         "cluster \"test_cluster\": the route from \"left\" to \"right\" has " +
         std::to_string(hops + 1) + " hops; " + std::string(entry.name) +
         " semantics allows at most " + std::to_string(hops);
-    const auto longer = Chain(hops + 1);
+    const auto longer = ChainOfHops(hops + 1);
     CHECK_THROWS_WITH_AS(MakeSimulator(longer, options), message.c_str(), InputError);
     // The period knows no events. Device "left" has the op and the transfer out.
     const auto pipelined =

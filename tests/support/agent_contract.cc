@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <stdexcept>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -213,8 +214,17 @@ SearchTrace RunAgent(Agent& agent,
     trace.finished = true;
   } catch (const BudgetExhausted&) {
   }
-  REQUIRE(steps < kMaxSteps);
-  REQUIRE(metered.best().has_value());
+  const auto evaluated = metered.records().size();
+  if (evaluated == 0)
+    throw std::runtime_error(fmt::format("{} steps without an evaluation", steps));
+  if (steps == kMaxSteps) {
+    throw std::runtime_error(fmt::format(
+        "{} steps with {} of {} evaluations, and Finished() is false after each: a step "
+        "evaluates at least one placement or brings the end nearer",
+        steps,
+        evaluated,
+        evaluations));
+  }
   trace.placements = recording.placements();
   trace.best = *metered.best();
   return trace;

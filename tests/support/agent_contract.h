@@ -49,8 +49,8 @@ struct SearchTrace {
   MeteredEvaluator::Best best;
 };
 
-/// Runs an agent in simulation (queue semantics) until it finishes or has made `evaluations`; fails
-/// the test if it does neither within 10,000 steps.
+/// Runs an agent in simulation (queue semantics) until it finishes or has made `evaluations`.
+/// @throws std::runtime_error if it evaluates nothing, or does neither within 10,000 steps
 SearchTrace RunAgent(Agent& agent,
                      std::shared_ptr<const Problem> problem,
                      std::int64_t evaluations);

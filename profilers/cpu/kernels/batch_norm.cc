@@ -49,7 +49,7 @@ inline float Sum(const float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) sum += x[i];
   return sum;
 }
-inline float SumOfSquares(const float* x, float mean, std::int64_t n) {
+inline float SumOfSquaredDeviations(const float* x, float mean, std::int64_t n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
@@ -75,8 +75,9 @@ std::unique_ptr<ViewKernel> MakePlaneForward(const KernelCall& call, int threads
         double total = 0, squares = 0;
         planes.ForEach(c, [&](std::int64_t plane) { total += Sum(x + plane, planes.size); });
         const auto mean = static_cast<float>(total / count);
-        planes.ForEach(
-            c, [&](std::int64_t plane) { squares += SumOfSquares(x + plane, mean, planes.size); });
+        planes.ForEach(c, [&](std::int64_t plane) {
+          squares += SumOfSquaredDeviations(x + plane, mean, planes.size);
+        });
         const auto variance = static_cast<float>(squares / count);
         const float factor = scale[c] / std::sqrt(variance + epsilon), shift = offset[c];
         planes.ForEach(c, [&](std::int64_t plane) {
@@ -130,7 +131,7 @@ dnnl::batch_normalization_forward::primitive_desc OnednnForwardDesc(const Desc& 
 }
 
 // Arguments as for MakePlaneForward.
-std::unique_ptr<ViewKernel> MakeOnednnForward(const KernelCall& call) {
+std::unique_ptr<ViewKernel> MakeOnednnNormForward(const KernelCall& call) {
   const TensorView& view = call.inputs[0].view;
   const Desc x(view.shape, kOnednnF32, dnnl::memory::format_tag::nhwc);
   const Desc line({view.shape[1]}, kOnednnF32, dnnl::memory::format_tag::x);
@@ -148,7 +149,7 @@ std::unique_ptr<ViewKernel> MakeOnednnForward(const KernelCall& call) {
 }
 
 // Arguments as for MakePlaneBackward.
-std::unique_ptr<ViewKernel> MakeOnednnBackward(const KernelCall& call) {
+std::unique_ptr<ViewKernel> MakeOnednnNormBackward(const KernelCall& call) {
   const TensorView& view = call.inputs[1].view;
   const Desc x(view.shape, kOnednnF32, dnnl::memory::format_tag::nhwc);
   const Desc line({view.shape[1]}, kOnednnF32, dnnl::memory::format_tag::x);
@@ -179,7 +180,7 @@ std::unique_ptr<ViewKernel> MakeBatchNormForward(const KernelCall& call, int thr
   const std::int64_t channels = x.shape[1], count = x.num_elements() / channels;
   const bool updates = call.outputs.size() == 5, has_running = call.inputs.size() == 5;
   const std::shared_ptr<ViewKernel> normalise =
-      AllAre(&IsContiguous, call) ? MakePlaneForward(call, threads) : MakeOnednnForward(call);
+      AllAre(&IsContiguous, call) ? MakePlaneForward(call, threads) : MakeOnednnNormForward(call);
   const bool saves_inverse_std = call.params.saves_inverse_std;
   const auto epsilon = static_cast<float>(call.params.epsilon);
   const auto momentum = static_cast<float>(has_running ? call.params.momentum : 1);
@@ -210,7 +211,7 @@ std::unique_ptr<ViewKernel> MakeBatchNormForward(const KernelCall& call, int thr
 std::unique_ptr<ViewKernel> MakeBatchNormBackward(const KernelCall& call, int threads) {
   const std::int64_t channels = call.inputs[1].view.shape[1];
   const std::shared_ptr<ViewKernel> differentiate =
-      AllAre(&IsContiguous, call) ? MakePlaneBackward(call, threads) : MakeOnednnBackward(call);
+      AllAre(&IsContiguous, call) ? MakePlaneBackward(call, threads) : MakeOnednnNormBackward(call);
   if (!call.params.saves_inverse_std)
     return MakeKernel(
         [=](void* const* in, void* const* out, void* scratch) {

@@ -154,7 +154,7 @@ void AddRows(const Reduction& r, int threads, const float* x, float* y, double s
 }
 
 template <typename Terms>
-std::unique_ptr<ViewKernel> MakeSum(const KernelCall& call, int threads, double scale = 1) {
+std::unique_ptr<ViewKernel> MakeReducedSum(const KernelCall& call, int threads, double scale = 1) {
   return MakeKernel([reduction = MakeReduction(call.inputs[0].view, call.outputs[0].view),
                      threads,
                      scale](void* const* in, void* const* out, void*) {
@@ -171,16 +171,16 @@ std::unique_ptr<ViewKernel> MakeReduce(const KernelCall& call, int threads) {
   const TensorView &x = call.inputs[0].view, &y = call.outputs[0].view;
   switch (call.params.function) {
     case Function::kSum:
-      return MakeSum<SumOf>(call, threads);
+      return MakeReducedSum<SumOf>(call, threads);
     case Function::kMean:
-      return MakeSum<SumOf>(
+      return MakeReducedSum<SumOf>(
           call,
           threads,
           static_cast<double>(y.num_elements()) / static_cast<double>(x.num_elements()));
     case Function::kMax:
-      return MakeSum<LargestOf>(call, threads);
+      return MakeReducedSum<LargestOf>(call, threads);
     case Function::kHalfSumOfSquares:
-      return MakeSum<SumOfSquares>(call, threads, 0.5);
+      return MakeReducedSum<SumOfSquares>(call, threads, 0.5);
     default:
       Refuse(call, "\"" + std::string(ToString(call.params.function)) + "\" is no reduction");
   }

@@ -11,7 +11,7 @@
 namespace emplace::python {
 namespace {
 
-PythonCluster ReadNamed(const std::string& source) {
+PythonCluster ReadNamedCluster(const std::string& source) {
   const std::filesystem::path path = ResolveMenu(ClusterMenu(), source, "cluster");
   return {LoadCluster(path), std::filesystem::absolute(path).lexically_normal().string()};
 }
@@ -58,7 +58,7 @@ PythonCluster::PythonCluster(std::shared_ptr<const Cluster> given, std::string f
 
 nb::object ClusterOf(nb::object cluster) {
   if (nb::isinstance<PythonCluster>(cluster)) return cluster;
-  return nb::cast(ReadNamed(nb::cast<std::string>(nb::str(cluster))));
+  return nb::cast(ReadNamedCluster(nb::cast<std::string>(nb::str(cluster))));
 }
 
 void AddCluster(nb::module_& module) {
@@ -68,7 +68,7 @@ void AddCluster(nb::module_& module) {
                 "The machine: devices, channels that serialise transfers, routes between devices.")
       .def(
           "__init__",
-          [](C* self, const std::string& source) { new (self) C(ReadNamed(source)); },
+          [](C* self, const std::string& source) { new (self) C(ReadNamedCluster(source)); },
           nb::arg("source"),
           "Reads a cluster: a path (.yaml), or a name of `emplace list clusters`.\n\n"
           "Throws InputError naming file, line and key.")

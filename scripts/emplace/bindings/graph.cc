@@ -45,7 +45,7 @@ std::vector<std::string> TensorNames(const PythonGraph& self) {
   return names;
 }
 
-PythonGraph ReadNamed(const std::string& source) {
+PythonGraph ReadNamedGraph(const std::string& source) {
   const std::filesystem::path path = ResolveMenu(GraphMenu(), source, "graph");
   return {LoadGraph(path), std::filesystem::absolute(path).lexically_normal().string()};
 }
@@ -72,7 +72,7 @@ PythonGraph::PythonGraph(std::shared_ptr<const Graph> given, std::string from)
 
 nb::object GraphOf(nb::object graph) {
   if (nb::isinstance<PythonGraph>(graph)) return graph;
-  return nb::cast(ReadNamed(nb::cast<std::string>(nb::str(graph))));
+  return nb::cast(ReadNamedGraph(nb::cast<std::string>(nb::str(graph))));
 }
 
 void AddGraph(nb::module_& module) {
@@ -84,7 +84,7 @@ void AddGraph(nb::module_& module) {
       "Arrays are read-only NumPy views without copies; ids are positions.")
       .def(
           "__init__",
-          [](G* self, const std::string& source) { new (self) G(ReadNamed(source)); },
+          [](G* self, const std::string& source) { new (self) G(ReadNamedGraph(source)); },
           nb::arg("source"),
           "Reads a graph: a path (.json, .json.gz), or a name of `emplace list graphs`.\n\n"
           "Throws InputError naming file, op and field.")

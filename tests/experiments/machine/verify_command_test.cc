@@ -35,7 +35,7 @@ std::vector<std::int64_t> IntColumn(const std::vector<TableColumn>& table, const
   return {};
 }
 
-std::vector<double> Column(const std::vector<TableColumn>& table, const char* name) {
+std::vector<double> VerifiedColumn(const std::vector<TableColumn>& table, const char* name) {
   for (const TableColumn& column : table) {
     if (column.name == name) return std::get<1>(column.values);
   }
@@ -88,14 +88,14 @@ TEST_CASE("the best placements of a run are executed and compared") {
   double error = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     CAPTURE(labels[i]);
-    const double measured = Column(steps, "measured_ns")[i];
+    const double measured = VerifiedColumn(steps, "measured_ns")[i];
     const auto simulated = static_cast<double>(IntColumn(steps, "simulated_ns")[i]);
     REQUIRE(step_times[i].size() == 3);
     std::vector<std::int64_t> sorted = step_times[i];
     std::sort(sorted.begin(), sorted.end());
     CHECK(measured == static_cast<double>(sorted[1]));
-    CHECK(Column(steps, "low_ns")[i] <= measured);
-    CHECK(measured <= Column(steps, "high_ns")[i]);
+    CHECK(VerifiedColumn(steps, "low_ns")[i] <= measured);
+    CHECK(measured <= VerifiedColumn(steps, "high_ns")[i]);
     error += std::abs(simulated - measured) / measured / static_cast<double>(labels.size());
     // The run searched in stream semantics with the same costs.
     CHECK(IntColumn(steps, "simulated_ns")[i] == IntColumn(steps, "searched_ns")[i]);

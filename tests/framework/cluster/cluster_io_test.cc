@@ -32,7 +32,7 @@ Cluster Parse(const std::string& text) {
   return ParseCluster(ConfigNode::FromString(text, "c.yaml"), Library());
 }
 
-void CheckRefused(const std::string& text, const std::string& expected) {
+void CheckTextRefused(const std::string& text, const std::string& expected) {
   const std::string message = testing::MessageOf<InputError>([&] { Parse(text); });
   INFO("message:  ", message);
   INFO("expected: ", expected);
@@ -122,9 +122,9 @@ TEST_CASE("devices that share something are neighbours: all that one list matche
   }
   CHECK(cluster.has_neighbors());
   CHECK_FALSE(Parse(kDevices).has_neighbors());
-  CheckRefused(kDevices + "shares: [\"cpu:0\"]\n",
-               "shares.0: expected two devices or more that share something");
-  CheckRefused(kDevices + "shares: [tpu]\n", "shares.0: no device matches \"tpu\"");
+  CheckTextRefused(kDevices + "shares: [\"cpu:0\"]\n",
+                   "shares.0: expected two devices or more that share something");
+  CheckTextRefused(kDevices + "shares: [tpu]\n", "shares.0: no device matches \"tpu\"");
 }
 
 TEST_CASE("figures of interference, to the nearest 1/1024") {
@@ -172,11 +172,11 @@ TEST_CASE("a channel says which devices it occupies, a shorthand for all of its 
     const Cluster bus = Parse(kDevices + "egress_bus: {bandwidth: 1B/s, " + occupies + "}\n");
     CHECK(bus.channel(2).occupies == expected);
   }
-  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 1B/s, occupies: sink}]\n",
-               "channels.0.occupies: expected none, source, destination, both, got \"sink\"");
-  CheckRefused(kDevices + "egress_bus: {bandwidth: 1B/s, broadcast: true, occupies: both}\n",
-               "egress_bus.occupies: a broadcast channel may occupy its source only, got both");
-  CheckRefused(
+  CheckTextRefused(kDevices + "channels: [{name: x, bandwidth: 1B/s, occupies: sink}]\n",
+                   "channels.0.occupies: expected none, source, destination, both, got \"sink\"");
+  CheckTextRefused(kDevices + "egress_bus: {bandwidth: 1B/s, broadcast: true, occupies: both}\n",
+                   "egress_bus.occupies: a broadcast channel may occupy its source only, got both");
+  CheckTextRefused(
       kDevices +
           "channels: [{name: x, bandwidth: 1B/s, occupies: source}]\n"
           "routes: [{from: \"cpu:0\", to: \"gpu:1\", via: [x, x]}]\n",
@@ -240,95 +240,102 @@ TEST_CASE("inline kinds win over the library, which needs only a class") {
 }
 
 TEST_CASE("what is wrong is refused at its place") {
-  CheckRefused("devices: []\n", "c.yaml:1:1: the required key \"name\" is missing");
-  CheckRefused("name: c\n", "the required key \"devices\" is missing");
-  CheckRefused("name: c\ndevices: []\n", "c.yaml:2:10: devices: expected at least one device");
-  CheckRefused("name: c\ndevices: [{kind: k80}]\n",
-               "c.yaml:2:11: devices.0: the required key \"name\" is missing");
-  CheckRefused("name: c\ndevices: [{name: a}]\n", "the required key \"kind\" is missing");
-  CheckRefused("name: c\ndevices: [{name: a, kind: k80}, {name: a, kind: k80}]\n",
-               "c.yaml:2:40: devices.1.name: duplicate device name \"a\"");
-  CheckRefused("name: c\ndevices: [{name: \"a*\", kind: k80}]\n",
-               "expected a name without * and ?, got \"a*\"");
-  CheckRefused("name: c\ndevices: [{name: a, kind: k8O}]\n",
-               "c.yaml:2:27: devices.0.kind: unknown device kind \"k8O\"; did you mean \"k80\"? "
-               "choices: haswell_18c, k80");
-  CheckRefused(
+  CheckTextRefused("devices: []\n", "c.yaml:1:1: the required key \"name\" is missing");
+  CheckTextRefused("name: c\n", "the required key \"devices\" is missing");
+  CheckTextRefused("name: c\ndevices: []\n", "c.yaml:2:10: devices: expected at least one device");
+  CheckTextRefused("name: c\ndevices: [{kind: k80}]\n",
+                   "c.yaml:2:11: devices.0: the required key \"name\" is missing");
+  CheckTextRefused("name: c\ndevices: [{name: a}]\n", "the required key \"kind\" is missing");
+  CheckTextRefused("name: c\ndevices: [{name: a, kind: k80}, {name: a, kind: k80}]\n",
+                   "c.yaml:2:40: devices.1.name: duplicate device name \"a\"");
+  CheckTextRefused("name: c\ndevices: [{name: \"a*\", kind: k80}]\n",
+                   "expected a name without * and ?, got \"a*\"");
+  CheckTextRefused(
+      "name: c\ndevices: [{name: a, kind: k8O}]\n",
+      "c.yaml:2:27: devices.0.kind: unknown device kind \"k8O\"; did you mean \"k80\"? "
+      "choices: haswell_18c, k80");
+  CheckTextRefused(
       "name: c\ndevices: [{name: a, kind: k80, memory: 11}]\n",
       "devices.0.memory: expected a number of bytes with a unit such as 11GiB, got \"11\"");
-  CheckRefused("name: c\ndevices: [{name: a, kind: k80, slots: 0}]\n",
-               "devices.0.slots: expected 1 to 65536 slots, got 0");
-  CheckRefused("name: c\ndevices: [{name: a, kind: k80, slot: 2}]\n",
-               "unknown key \"slot\"; did you mean \"slots\"?");
-  CheckRefused(kDevices + "chanels: []\n", "unknown key \"chanels\"; did you mean \"channels\"?");
-  CheckRefused(kDevices + "channels: [{name: x}]\n", "the required key \"bandwidth\" is missing");
-  CheckRefused(kDevices + "channels: [{bandwidth: 1B/s}]\n",
-               "the required key \"name\" is missing");
-  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 6}]\n",
-               "channels.0.bandwidth: expected a bandwidth with a unit such as 7.6GB/s, got \"6\"");
-  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 6GB/s, latency: 25}]\n",
-               "channels.0.latency: expected a time with a unit such as 25us, got \"25\"");
-  CheckRefused(kDevices + "channels: [{name: x, bandwidth: 1B/s}, {name: x, bandwidth: 1B/s}]\n",
-               "channels.1.name: duplicate channel name \"x\"");
-  CheckRefused(kDevices + "all_to_all: {bandwidth: 1B/s}\negress_bus: {bandwidth: 1B/s}\n",
-               "expected either all_to_all or egress_bus, got both");
-  CheckRefused(kDevices + "all_to_all: {bandwidth: 1B/s, broadcast: true}\n",
-               "all_to_all: unknown key \"broadcast\"");
-  CheckRefused(kDevices +
-                   "channels: [{name: \"gpu:0->*\", bandwidth: 1B/s}]\n"
-                   "egress_bus: {bandwidth: 1B/s}\n",
-               "egress_bus: duplicate channel name \"gpu:0->*\"");
+  CheckTextRefused("name: c\ndevices: [{name: a, kind: k80, slots: 0}]\n",
+                   "devices.0.slots: expected 1 to 65536 slots, got 0");
+  CheckTextRefused("name: c\ndevices: [{name: a, kind: k80, slot: 2}]\n",
+                   "unknown key \"slot\"; did you mean \"slots\"?");
+  CheckTextRefused(kDevices + "chanels: []\n",
+                   "unknown key \"chanels\"; did you mean \"channels\"?");
+  CheckTextRefused(kDevices + "channels: [{name: x}]\n",
+                   "the required key \"bandwidth\" is missing");
+  CheckTextRefused(kDevices + "channels: [{bandwidth: 1B/s}]\n",
+                   "the required key \"name\" is missing");
+  CheckTextRefused(
+      kDevices + "channels: [{name: x, bandwidth: 6}]\n",
+      "channels.0.bandwidth: expected a bandwidth with a unit such as 7.6GB/s, got \"6\"");
+  CheckTextRefused(kDevices + "channels: [{name: x, bandwidth: 6GB/s, latency: 25}]\n",
+                   "channels.0.latency: expected a time with a unit such as 25us, got \"25\"");
+  CheckTextRefused(
+      kDevices + "channels: [{name: x, bandwidth: 1B/s}, {name: x, bandwidth: 1B/s}]\n",
+      "channels.1.name: duplicate channel name \"x\"");
+  CheckTextRefused(kDevices + "all_to_all: {bandwidth: 1B/s}\negress_bus: {bandwidth: 1B/s}\n",
+                   "expected either all_to_all or egress_bus, got both");
+  CheckTextRefused(kDevices + "all_to_all: {bandwidth: 1B/s, broadcast: true}\n",
+                   "all_to_all: unknown key \"broadcast\"");
+  CheckTextRefused(kDevices +
+                       "channels: [{name: \"gpu:0->*\", bandwidth: 1B/s}]\n"
+                       "egress_bus: {bandwidth: 1B/s}\n",
+                   "egress_bus: duplicate channel name \"gpu:0->*\"");
 }
 
 TEST_CASE("bad routes are refused at their place") {
   const std::string text = kDevices +
                            "channels: [{name: pcie, bandwidth: 1B/s},\n"
                            "           {name: bus, bandwidth: 1B/s, broadcast: true}]\nroutes:\n";
-  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [pcle]}\n",
-               "c.yaml:9:40: routes.0.via.0: unknown channel \"pcle\"; did you mean \"pcie\"?");
-  CheckRefused(text + "  - {from: \"cpu:0\", to: \"tpu:*\", via: [pcie]}\n",
-               "c.yaml:9:25: routes.0.to: no device matches \"tpu:*\"");
-  CheckRefused(
+  CheckTextRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [pcle]}\n",
+                   "c.yaml:9:40: routes.0.via.0: unknown channel \"pcle\"; did you mean \"pcie\"?");
+  CheckTextRefused(text + "  - {from: \"cpu:0\", to: \"tpu:*\", via: [pcie]}\n",
+                   "c.yaml:9:25: routes.0.to: no device matches \"tpu:*\"");
+  CheckTextRefused(
       text + "  - {from: \"cpu:0\", to: [\"gpu:*\", \"gpu:7\"], via: [pcie]}\n",
       "routes.0.to.1: no device matches \"gpu:7\"; did you mean \"gpu:0\"? choices: cpu:0, "
       "gpu:0, gpu:1");
-  CheckRefused(text + "  - {from: [], to: \"gpu:*\", via: [pcie]}\n",
-               "routes.0.from: expected at least one device pattern");
-  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: []}\n",
-               "routes.0.via: expected at least one channel, got an empty list");
-  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: pcie}\n",
-               "routes.0.via: expected a list, got \"pcie\"");
-  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [pcie, bus]}\n",
-               "routes.0.via.1: the broadcast channel \"bus\" may only be a first hop");
-  CheckRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\"}\n",
-               "routes.0: the required key \"via\" is missing");
+  CheckTextRefused(text + "  - {from: [], to: \"gpu:*\", via: [pcie]}\n",
+                   "routes.0.from: expected at least one device pattern");
+  CheckTextRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: []}\n",
+                   "routes.0.via: expected at least one channel, got an empty list");
+  CheckTextRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: pcie}\n",
+                   "routes.0.via: expected a list, got \"pcie\"");
+  CheckTextRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [pcie, bus]}\n",
+                   "routes.0.via.1: the broadcast channel \"bus\" may only be a first hop");
+  CheckTextRefused(text + "  - {from: \"cpu:0\", to: \"gpu:*\"}\n",
+                   "routes.0: the required key \"via\" is missing");
   Parse(text + "  - {from: \"cpu:0\", to: \"gpu:*\", via: [bus, pcie]}\n");
 }
 
 TEST_CASE("bad kinds are refused at their place") {
   const std::string devices = "devices: [{name: d, kind: x}]\n";
-  CheckRefused("name: c\ndevice_kinds: {x: {gap: 1us}}\n" + devices,
-               "c.yaml:2:19: device_kinds.x: the required key \"class\" is missing");
-  CheckRefused("name: c\ndevice_kinds: {x: {class: gppu}}\n" + devices,
-               "device_kinds.x.class: unknown device class \"gppu\"; did you mean \"gpu\"?");
-  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {fp32: 1TFLOP/s}}}\n" + devices,
-               "device_kinds.x.peak: unknown key \"fp32\"; did you mean \"f32\"?");
-  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {f32: 1e12}}}\n" + devices,
-               "expected a FLOP rate with a unit such as 2.8TFLOP/s");
-  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmull: 0.5}}}\n" + devices,
-               "efficiency: unknown key \"matmull\"; did you mean \"matmul\"?");
-  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmul: 1.5}}}\n" + devices,
-               "device_kinds.x.efficiency.matmul: expected a share of the peak in (0, 1], got 1.5");
-  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmul: 0}}}\n" + devices,
-               "expected a share of the peak in (0, 1], got 0");
-  CheckRefused("name: c\ndevice_kinds: {x: {class: gpu, overhaed: 1us}}\n" + devices,
-               "unknown key \"overhaed\"; did you mean \"overhead\"?");
+  CheckTextRefused("name: c\ndevice_kinds: {x: {gap: 1us}}\n" + devices,
+                   "c.yaml:2:19: device_kinds.x: the required key \"class\" is missing");
+  CheckTextRefused("name: c\ndevice_kinds: {x: {class: gppu}}\n" + devices,
+                   "device_kinds.x.class: unknown device class \"gppu\"; did you mean \"gpu\"?");
+  CheckTextRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {fp32: 1TFLOP/s}}}\n" + devices,
+                   "device_kinds.x.peak: unknown key \"fp32\"; did you mean \"f32\"?");
+  CheckTextRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {f32: 1e12}}}\n" + devices,
+                   "expected a FLOP rate with a unit such as 2.8TFLOP/s");
+  CheckTextRefused(
+      "name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmull: 0.5}}}\n" + devices,
+      "efficiency: unknown key \"matmull\"; did you mean \"matmul\"?");
+  CheckTextRefused(
+      "name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmul: 1.5}}}\n" + devices,
+      "device_kinds.x.efficiency.matmul: expected a share of the peak in (0, 1], got 1.5");
+  CheckTextRefused("name: c\ndevice_kinds: {x: {class: gpu, efficiency: {matmul: 0}}}\n" + devices,
+                   "expected a share of the peak in (0, 1], got 0");
+  CheckTextRefused("name: c\ndevice_kinds: {x: {class: gpu, overhaed: 1us}}\n" + devices,
+                   "unknown key \"overhaed\"; did you mean \"overhead\"?");
 }
 
 TEST_CASE("more than 64 devices are refused") {
   std::string text = "name: c\ndevices:\n";
   for (int d = 0; d < 65; ++d) text += fmt::format("  - {{name: d{}, kind: k80}}\n", d);
-  CheckRefused(text, "c.yaml:3:3: devices: expected at most 64 devices, got 65");
+  CheckTextRefused(text, "c.yaml:3:3: devices: expected at most 64 devices, got 65");
 }
 
 TEST_CASE("the library: every file of the folder, no kind twice") {

@@ -243,7 +243,7 @@ TEST_CASE("rungs have names") {
 }
 
 // What the ladder's tests measured of kind "fast": products by every rung, and one view.
-CostTable MakeTable() {
+CostTable MakeMeasuredTable() {
   const auto op = [](const char* signature, const char* kind) {
     return OpMeasurement{.signature = signature, .kind = kind, .op_class = ClassifyOp(kind)};
   };
@@ -272,7 +272,7 @@ struct LadderCase {
 };
 
 TEST_CASE("the first rung that knows an op decides") {
-  const CostTable table = MakeTable();
+  const CostTable table = MakeMeasuredTable();
   std::vector<LadderCase> cases{
       // The 95 % interval is +- 1.96 standard errors: 196 / (2 * 1.96 * 2000).
       {CostedOp("timed", "MatMul", 1e6, 8), 2000, Rung::kMeasured, 0.025},
@@ -312,7 +312,7 @@ TEST_CASE("the first rung that knows an op decides") {
 }
 
 TEST_CASE("ops without published figures need none where the table knows them") {
-  const CostTable table = MakeTable();
+  const CostTable table = MakeMeasuredTable();
   const Cluster bare = ParseCluster(
       ConfigNode::FromString(
           "name: c\ndevice_kinds: {fast: {class: gpu}}\ndevices: [{name: d, kind: fast}]\n", "c"),
@@ -328,7 +328,7 @@ TEST_CASE("ops without published figures need none where the table knows them") 
 }
 
 TEST_CASE("a table of another machine is refused, one of a part of the machine warns") {
-  CostTable table = MakeTable();
+  CostTable table = MakeMeasuredTable();
   const Graph graph("g", {}, {CostedOp("a", "MatMul", 1e6, 8), CostedOp("b", "AddV2", 1e6, 8)});
   std::vector<std::string> warnings;
   CostSources sources{&table};

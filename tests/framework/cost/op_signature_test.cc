@@ -37,29 +37,29 @@ Op MakeOp(const std::string& name,
   return op;
 }
 
-std::string Signature(const Op& op, std::vector<Tensor> tensors) {
+std::string SignatureOf(const Op& op, std::vector<Tensor> tensors) {
   return OpSignature(Graph("g", std::move(tensors), {op}), 0);
 }
 
 TEST_CASE("kind, dtypes, shapes, attributes by key") {
-  CHECK(Signature(MakeOp("a", "aten.mm", {0, 1}, {2}), {F32({2, 3}), F32({3, 4}), F32({2, 4})}) ==
+  CHECK(SignatureOf(MakeOp("a", "aten.mm", {0, 1}, {2}), {F32({2, 3}), F32({3, 4}), F32({2, 4})}) ==
         "aten.mm(f32[2,3], f32[3,4]) -> f32[2,4] {}");
-  CHECK(Signature(MakeOp("a",
-                         "Conv2D",
-                         {0},
-                         {1},
-                         R"({"strides":[1,2],"module":"m","padding":"SAME","forward_op":"f",)"
-                         R"("epsilon":1e-5,"keep":true})"),
-                  {F32({2}), F32({1})}) ==
+  CHECK(SignatureOf(MakeOp("a",
+                           "Conv2D",
+                           {0},
+                           {1},
+                           R"({"strides":[1,2],"module":"m","padding":"SAME","forward_op":"f",)"
+                           R"("epsilon":1e-5,"keep":true})"),
+                    {F32({2}), F32({1})}) ==
         "Conv2D(f32[2]) -> f32[1] {keep=true, padding=SAME, strides=[1,2]}");
-  CHECK(Signature(MakeOp("a", "aten.arange", {}, {0}, R"({"end":3})"), {F32({3})}) ==
+  CHECK(SignatureOf(MakeOp("a", "aten.arange", {}, {0}, R"({"end":3})"), {F32({3})}) ==
         "aten.arange() -> f32[3] {}");
-  CHECK(Signature(MakeOp("a", "NoOp", {0}, {}), {F32({3})}) == "NoOp(f32[3]) -> () {}");
+  CHECK(SignatureOf(MakeOp("a", "NoOp", {0}, {}), {F32({3})}) == "NoOp(f32[3]) -> () {}");
 }
 
 TEST_CASE("runs of equal tensors are counted, a tensor read again is named") {
-  CHECK(Signature(MakeOp("a", "AddN", {0, 1, 2, 3, 0, 0}, {4, 5}),
-                  {F32({8}), F32({8}), F32({8}), F32({}), F32({8}), F32({8})}) ==
+  CHECK(SignatureOf(MakeOp("a", "AddN", {0, 1, 2, 3, 0, 0}, {4, 5}),
+                    {F32({8}), F32({8}), F32({8}), F32({}), F32({8}), F32({8})}) ==
         "AddN(f32[8] x3, f32[], #0 x2) -> f32[8] x2 {}");
 }
 
@@ -67,14 +67,14 @@ TEST_CASE("without shapes bytes and FLOPs tell ops apart") {
   const Tensor bare{.bytes = 4096}, typed{.dtype = "f32", .bytes = 4096};
   Op op = MakeOp("a", "k", {0}, {1});
   op.flops = 1e6;
-  CHECK(Signature(op, {bare, typed}) == "k(?[4096B]) -> f32[4096B] {} 1000000 FLOP, 8192 B");
+  CHECK(SignatureOf(op, {bare, typed}) == "k(?[4096B]) -> f32[4096B] {} 1000000 FLOP, 8192 B");
   // An empty shape may be a scalar's: 4 B of f32 are one.
-  CHECK(Signature(op, {F32({}), {.dtype = "bool", .bytes = 1}}) == "k(f32[]) -> bool[] {}");
+  CHECK(SignatureOf(op, {F32({}), {.dtype = "bool", .bytes = 1}}) == "k(f32[]) -> bool[] {}");
   const Tensor untyped{.shape = {2, 3}, .bytes = 48};
-  CHECK(Signature(op, {untyped, F32({})}) == "k(?[2,3; 48B]) -> f32[] {} 1000000 FLOP, 52 B");
+  CHECK(SignatureOf(op, {untyped, F32({})}) == "k(?[2,3; 48B]) -> f32[] {} 1000000 FLOP, 52 B");
   Op lone = MakeOp("a", "k", {}, {});
   lone.bytes_accessed = 10;
-  CHECK(Signature(lone, {}) == "k() -> () {} 0 FLOP, 10 B");
+  CHECK(SignatureOf(lone, {}) == "k() -> () {} 0 FLOP, 10 B");
 }
 
 // x [4,6] -> v through the given views -> add(v).

@@ -14,7 +14,7 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-double PlainSigmoid(double x) {
+double PreciseSigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
@@ -53,8 +53,8 @@ PlainState PlainCell(const std::vector<double>& gates, const std::vector<double>
   const size_t width = cell.size();
   PlainState next{cell, cell};
   for (size_t j = 0; j < width; ++j) {
-    const double i = PlainSigmoid(gates[j]), f = PlainSigmoid(gates[width + j]),
-                 g = std::tanh(gates[2 * width + j]), o = PlainSigmoid(gates[3 * width + j]);
+    const double i = PreciseSigmoid(gates[j]), f = PreciseSigmoid(gates[width + j]),
+                 g = std::tanh(gates[2 * width + j]), o = PreciseSigmoid(gates[3 * width + j]);
     next.cell[j] = f * cell[j] + i * g;
     next.hidden[j] = o * std::tanh(next.cell[j]);
   }

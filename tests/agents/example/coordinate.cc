@@ -1,0 +1,57 @@
+#include "tests/agents/example/coordinate.h"
+
+#include "agents/common/state.h"
+#include "agents/random/random_agent.h"
+#include "framework/config/setting_error.h"
+
+namespace emplace {
+
+CoordinateAgent::CoordinateAgent(const AgentContext& context, const Config& config)
+    : problem_(context.problem), config_(config), rng_(context.seed) {
+  RequireRange("sweeps", config.sweeps, 1, 1e9);
+}
+
+void CoordinateAgent::Step(Evaluator& evaluator) {
+  if (sweep_ == 0) {
+    current_.placement = DrawPlacement(*problem_, rng_);
+    current_.score = ScoreOf(evaluator.Evaluate(current_.placement));
+  }
+  settled_ = true;
+  for (int group = 0; group < problem_->num_groups(); ++group) {
+    candidates_.moves().Clear();
+    for (int device = 0; device < problem_->num_devices(); ++device) {
+      if (!problem_->allowed(group, device) || device == current_.placement.device[group]) continue;
+      candidates_.moves().Add(group, device);
+      candidates_.moves().End();
+    }
+    if (candidates_.size() == 0) continue;
+    candidates_.Evaluate(current_.placement, evaluator);
+    const std::size_t best = candidates_.IndexOfBest();
+    if (candidates_.score(best) >= current_.score) continue;
+    candidates_.MoveTo(best, current_);
+    settled_ = false;
+  }
+  ++sweep_;
+}
+
+void CoordinateAgent::Save(std::ostream& out) const {
+  StateWriter writer(out, "coordinate", *problem_);
+  writer.Generator(rng_);
+  writer.Int(sweep_);
+  writer.Int(settled_);
+  if (sweep_ == 0) return;
+  writer.Devices(current_.placement);
+  writer.Score(current_.score);
+}
+
+void CoordinateAgent::Load(std::istream& in) {
+  StateReader reader(in, "coordinate", *problem_);
+  reader.Generator(rng_);
+  sweep_ = reader.Int("a number of steps", 0, config_.sweeps);
+  settled_ = reader.Flag();
+  if (sweep_ == 0) return;
+  current_.placement = reader.Devices();
+  current_.score = reader.Score();
+}
+
+}  // namespace emplace
