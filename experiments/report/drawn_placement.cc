@@ -6,7 +6,6 @@
 
 #include "experiments/output.h"
 #include "experiments/priority.h"
-#include "experiments/run/search_run.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
 #include "simulator/reference.h"
@@ -50,11 +49,12 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
   drawn.ops = MakeExactProblem(earlier, where);
   SimulatorOptions how = HowSimulated(earlier, *drawn.ops);
   const bool by_rank = drawn.problem.contracted && !earlier.issue_order.empty();
-  drawn.one_gpu = SingleGpuTime(drawn.problem.searched,
-                                WithPriority(how,
-                                             by_rank ? Priority::kUpwardRank : Priority::kGiven,
-                                             *drawn.problem.searched,
-                                             earlier.issue_order));
+  drawn.best_single_device =
+      BestSingleDevice(drawn.problem.searched,
+                       WithPriority(how,
+                                    by_rank ? Priority::kUpwardRank : Priority::kGiven,
+                                    *drawn.problem.searched,
+                                    earlier.issue_order));
   how = WithPriority(how, Priority::kGiven, *drawn.ops, issue_order);
   drawn.timeline = SimulateReference(*drawn.ops, drawn.device_of_op, how);
   drawn.weight.resize(drawn.ops->num_ops());

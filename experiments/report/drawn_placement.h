@@ -9,6 +9,7 @@
 #include "experiments/load.h"
 #include "experiments/report/report_runs.h"
 #include "experiments/run/run_reader.h"
+#include "experiments/run/search_run.h"
 #include "simulator/timeline.h"
 
 namespace emplace {
@@ -22,7 +23,7 @@ struct DrawnPlacement {
   Timeline timeline;                      ///< one step in the run's semantics
   std::vector<double> weight;             ///< [num_ops] time of each op where it is placed [ns]
   std::optional<Nanos> searched;          ///< what the search saw [ns]; empty for a placement file
-  std::optional<Nanos> one_gpu;           ///< SingleGpuTime() of what was searched [ns]
+  std::optional<SingleDevice> best_single_device;  ///< of what was searched
 };
 
 /// Reads or finds the placement and simulates it.

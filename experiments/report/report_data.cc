@@ -87,8 +87,8 @@ Json ClusterJson(const Cluster& cluster) {
 }
 
 Json AgentsJson(const ReportProblem& problem, const DrawnPlacement& drawn, Nanos bound) {
-  Json agents = Json::parse(
-      FormatTableJson(MakeReportRows(problem), {drawn.one_gpu, bound}, drawn.ops->cluster()));
+  Json agents = Json::parse(FormatTableJson(
+      MakeReportRows(problem), {drawn.best_single_device, bound}, drawn.ops->cluster()));
   for (Json& agent : agents) {
     const auto curves = ReadCurves(problem, agent["agent"].get<std::string>());
     agent["curve"] = CurveJson(SummarizeCurves(curves));
@@ -187,7 +187,10 @@ Json ProblemJson(const ReportProblem& problem,
   json["optimal"] = best.is_optimal();
   json["critical_path_ns"] = reader.Int("/problem", "critical_path_ns");
   json["work_ns"] = reader.Int("/problem", "work_ns");
-  json["one_gpu_ns"] = drawn->one_gpu ? Json(*drawn->one_gpu) : Json(nullptr);
+  json["best_single_device"] = nullptr;
+  if (const auto& single = drawn->best_single_device) {
+    json["best_single_device"] = {{"device", single->device}, {"step_time_ns", single->step_time}};
+  }
   json["graph"] = graphs.Add(drawn->ops->graph());
   json["groups"] = drawn->problem.exact->num_groups();
   json["cluster"] = ClusterJson(drawn->ops->cluster());

@@ -192,7 +192,7 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs, RunRanks* ranks) {
   run.exact = run.problem.contracted ? run.plan.SimulatorFor(*run.problem.exact) : run.searched;
   RequireAgents(run);
   run.bounds = BoundProblem(run.problem);
-  run.scale.single_gpu = SingleGpuTime(run.problem.searched, run.searched);
+  run.scale.best_single_device = BestSingleDevice(run.problem.searched, run.searched);
   return run;
 }
 
@@ -212,6 +212,7 @@ void ExecuteRun(Run& run, const RunChoices& choices) {
   } else {
     WriteRunHeader(file, run.plan, run.problem, run.bounds, CollectProvenance());
   }
+  WriteBestSingleDevice(file, run.scale.best_single_device);
   file.SetAttribute("/config", "ranks", std::int64_t{run.ranks != nullptr ? run.ranks->size() : 1});
   if (choices.begins) choices.begins();
   if (run.ranks != nullptr) ShareEarlier(*run.ranks, run.earlier);

@@ -33,8 +33,11 @@ std::string HeaderText(const Run& run) {
       run.bounds.proven.method,
       FormatTime(run.bounds.simple.critical_path),
       FormatTime(run.bounds.simple.work));
-  text += run.scale.single_gpu ? fmt::format("one GPU  {}\n", FormatTime(*run.scale.single_gpu))
-                               : std::string("one GPU  does not fit or is not there\n");
+  const auto& single = run.scale.best_single_device;
+  text += single ? fmt::format("single   {} on {}, the best single device that fits\n",
+                               FormatTime(single->step_time),
+                               single->device)
+                 : std::string("single   no single device holds the model\n");
   if (run.ranks != nullptr) {
     text += fmt::format("ranks    {}, each with {} thread{}\n",
                         run.ranks->size(),
@@ -137,8 +140,10 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
   json["bound_method"] = run.bounds.proven.method;
   json["optimal"] = std::ranges::any_of(
       rows, [&](const TableRow& row) { return IsOptimal(run.bounds.proven, row.least); });
-  json["single_gpu_ns"] = nullptr;
-  if (run.scale.single_gpu) json["single_gpu_ns"] = *run.scale.single_gpu;
+  json["best_single_device"] = nullptr;
+  if (const auto& single = run.scale.best_single_device) {
+    json["best_single_device"] = {{"device", single->device}, {"step_time_ns", single->step_time}};
+  }
   const StepInterval step = IntervalOfRun(run.plan, run.problem);
   json["interval_low_ratio"] = json["interval_high_ratio"] = nullptr;
   if (step.interval.is_bounded()) {

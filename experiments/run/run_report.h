@@ -35,8 +35,8 @@ struct Run {
   std::vector<SearchResult> results;  ///< [tasks]
 };
 
-/// What is searched, a line each: graph, cluster, model, bounds, step time on one GPU; and how much
-/// a resumed run goes on from.
+/// What is searched, a line each: graph, cluster, model, bounds, the best single device; and how
+/// much a resumed run goes on from.
 std::string HeaderText(const Run& run);
 
 /// What a search found, in a few words: "41.30 ms", "OOM (missing ...)", "failed: ..." or "nothing

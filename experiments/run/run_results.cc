@@ -138,6 +138,18 @@ void WriteRunHeader(ResultsFile& file,
   file.WriteInts("/problem/group_of_op", {groups.begin(), groups.end()});
 }
 
+void WriteBestSingleDevice(ResultsFile& file, const std::optional<SingleDevice>& best) {
+  if (!best) return;
+  file.SetAttribute("/problem", "best_single_device", best->device);
+  file.SetAttribute("/problem", "best_single_device_ns", best->step_time);
+}
+
+std::optional<SingleDevice> ReadBestSingleDevice(const ResultsReader& reader) {
+  if (!reader.HasAttribute("/problem", "best_single_device")) return std::nullopt;
+  return SingleDevice{reader.Text("/problem", "best_single_device"),
+                      reader.Int("/problem", "best_single_device_ns")};
+}
+
 void WriteSearch(ResultsFile& file,
                  const LoadedProblem& problem,
                  const AgentSpec& spec,

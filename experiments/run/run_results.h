@@ -2,12 +2,15 @@
 
 // The results of a run in HDF5, laid out as framework/results/FORMAT.md tells.
 
+#include <optional>
+
 #include "experiments/load.h"
 #include "experiments/provenance.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
 #include "framework/results/results_file.h"
+#include "framework/results/results_reader.h"
 
 namespace emplace {
 
@@ -20,6 +23,12 @@ void WriteRunHeader(ResultsFile& file,
                     const LoadedProblem& problem,
                     const ProblemBounds& bounds,
                     const Provenance& provenance);
+
+/// Writes the baseline of speed-ups into /problem; nothing where there is none.
+void WriteBestSingleDevice(ResultsFile& file, const std::optional<SingleDevice>& best);
+
+/// Reads it; none as well from a file of an earlier program, which does not say it.
+std::optional<SingleDevice> ReadBestSingleDevice(const ResultsReader& reader);
 
 /// Writes /agents/<label> in the place of what an earlier part of the same search left there. With
 /// a contracted problem best/placement is per op of the original graph, and best/outcome is what

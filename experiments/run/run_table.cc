@@ -65,8 +65,9 @@ std::string PeakCell(const TableRow& row, const MemoryUnit& unit) {
 }
 
 std::optional<double> SpeedUp(const TableRow& row, const TableScale& scale) {
-  if (!row.median || !scale.single_gpu || *row.median == 0) return std::nullopt;
-  return static_cast<double>(*scale.single_gpu) / static_cast<double>(*row.median);
+  if (!row.median || !scale.best_single_device || *row.median == 0) return std::nullopt;
+  return static_cast<double>(scale.best_single_device->step_time) /
+         static_cast<double>(*row.median);
 }
 
 std::optional<double> Gap(const TableRow& row, const TableScale& scale) {

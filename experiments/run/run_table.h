@@ -25,8 +25,8 @@ struct TableRow {
 
 /// The numbers that all rows are compared with.
 struct TableScale {
-  std::optional<Nanos> single_gpu;  ///< step time on one GPU, if it fits [ns]
-  Nanos bound = 0;                  ///< [ns]
+  std::optional<SingleDevice> best_single_device;  ///< BestSingleDevice()
+  Nanos bound = 0;                                 ///< [ns]
 };
 
 /// @param results  of one agent, one per seed
@@ -42,8 +42,8 @@ void SetStepTimes(TableRow& row, const std::vector<Nanos>& times);
 /// best of them misses; then those that failed.
 void SortRows(std::vector<TableRow>& rows);
 
-/// The table for people: agent, step time (median and range), speed-up over the single GPU, gap to
-/// the bound ("optimal": none), peak memory per device, evaluations, seconds, time that the
+/// The table for people: agent, step time (median and range), speed-up over the best single device,
+/// gap to the bound ("optimal": none), peak memory per device, evaluations, seconds, time that the
 /// evaluations would have taken on the hardware.
 std::string FormatTable(const std::vector<TableRow>& rows,
                         const TableScale& scale,

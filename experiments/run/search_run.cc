@@ -13,10 +13,12 @@
 
 #include "agents/common/state.h"
 #include "agents/registry.h"
+#include "agents/single_device/single_device.h"
 #include "experiments/provenance.h"
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/raw_stream.h"
+#include "framework/cluster/symmetry.h"
 #include "framework/search/distributed_evaluator.h"
 #include "simulator/gpu_simulator.h"
 #include "simulator/simulator.h"
@@ -264,13 +266,29 @@ SearchResult ReadRawResult(std::istream& in) {
   return result;
 }
 
-std::optional<Nanos> SingleGpuTime(std::shared_ptr<const Problem> problem,
-                                   const SimulatorOptions& simulator) {
-  AgentSpec spec;
-  spec.label = "single_gpu";
-  spec.entry = &AllAgents().Find("single_gpu", "emplace");
-  const SearchResult result = RunSearch(std::move(problem), simulator, spec, 0, Budget{});
-  return FittingTime(result);
+std::optional<SingleDevice> BestSingleDevice(std::shared_ptr<const Problem> problem,
+                                             const SimulatorOptions& simulator) {
+  const Cluster& cluster = problem->cluster();
+  std::vector<int> label = DevicesOfEqualCosts(problem->costs());
+  for (int d = 0; d < cluster.num_devices(); ++d) {  // groups that may not run there go elsewhere
+    if (cluster.kind_of(d).device_class == DeviceClass::kGpu) label[d] += cluster.num_devices();
+  }
+  const std::vector<int> first = InterchangeableDevices(cluster, label);
+  std::vector<int> devices;
+  std::vector<Placement> placements;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (first[d] != d) continue;
+    devices.push_back(d);
+    placements.push_back(SingleDevicePlacement(*problem, d));
+  }
+  const std::vector<Outcome> outcomes = MakeSimulator(problem, simulator)->Evaluate(placements);
+  std::optional<SingleDevice> best;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    if (!outcome.feasible || (best && best->step_time <= outcome.step_time)) continue;
+    best = {cluster.device(devices[i]).name, outcome.step_time};
+  }
+  return best;
 }
 
 }  // namespace emplace

@@ -88,9 +88,18 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        int gpu = -1,
                        Lockstep* lockstep = nullptr);
 
-/// Step time with everything that may run there on the first GPU, what every speed-up refers to;
-/// none if the cluster has no GPU or it does not fit. [ns]
-std::optional<Nanos> SingleGpuTime(std::shared_ptr<const Problem> problem,
-                                   const SimulatorOptions& simulator);
+/// A device with the step time of all groups that may run there on it, the others where
+/// SingleDevicePlacement() puts them (agents/single_device/single_device.h).
+struct SingleDevice {
+  std::string device;   ///< its name in the cluster
+  Nanos step_time = 0;  ///< the problem's objective [ns]
+};
+
+/// Simulates every device of the cluster as the single one, of interchangeable devices the first.
+/// Returns the one with the shortest step time among those whose placement fits into memory, of
+/// equals the first: the baseline of every speed-up. None if no placement fits.
+/// @throws InputError as MakeSimulator() does
+std::optional<SingleDevice> BestSingleDevice(std::shared_ptr<const Problem> problem,
+                                             const SimulatorOptions& simulator);
 
 }  // namespace emplace

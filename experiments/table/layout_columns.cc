@@ -46,6 +46,8 @@ constexpr NamedValue kValues[] = {
     {"reached", ColumnValue::kReached, "percent"},
     {"bound", ColumnValue::kBound, ""},
     {"best_known", ColumnValue::kBestKnown, ""},
+    {"best_single_device", ColumnValue::kBestSingleDevice, ""},
+    {"speed_up", ColumnValue::kSpeedUp, "ratio"},
     {"gap", ColumnValue::kGap, "percent"},
     {"optimal", ColumnValue::kOptimal, "count"},
     {"noise_regret", ColumnValue::kNoiseRegret, "percent"}};

@@ -139,6 +139,10 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
       return run.hardware_seconds / kSecondsPerHour;
     case ColumnValue::kBound:
       return static_cast<double>(run.bound.value) * PerNanosecond(unit);
+    case ColumnValue::kBestSingleDevice:
+      return run.best_single_device_ns * PerNanosecond(unit);
+    case ColumnValue::kSpeedUp:
+      return run.best_single_device_ns / run.best_ns;
     case ColumnValue::kGap:
       return run.bound.value > 0 ? run.best_ns / static_cast<double>(run.bound.value) - 1
                                  : kUndefined;
@@ -158,18 +162,17 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
   return 0;
 }
 
-// Of all runs of a column together, whatever they differ in.
-bool IsLeast(ColumnValue value) {
-  return value == ColumnValue::kBound || value == ColumnValue::kBestKnown;
-}
-
 // The same for every seed, or a verdict: such numbers have no interval.
 bool HasInterval(ColumnValue value) {
   return value != ColumnValue::kOptimal && value != ColumnValue::kNoiseRegret;
 }
 
-// Has the run what the column shows? All that are done have it, but for what `emplace stress` adds.
+// Has the run what the column shows? All that are done have it, but for what `emplace stress` adds,
+// and for the best single device where none fits or an earlier program wrote the file.
 bool IsThere(const ResultRun& run, ColumnValue value) {
+  if (value == ColumnValue::kBestSingleDevice || value == ColumnValue::kSpeedUp) {
+    return !std::isnan(run.best_single_device_ns);
+  }
   return value != ColumnValue::kNoiseRegret || !std::isnan(run.noise_regret);
 }
 
@@ -222,7 +225,7 @@ RowValues::RowValues(const std::vector<LayoutColumn>& columns,
         if (!column.agent.empty() && run->agent != column.agent) continue;
         if (Satisfies(*run, column.where)) runs_[i].push_back(run);
       }
-      if (!IsLeast(column.value)) RequireAlike(runs_[i], name_, column.name);
+      if (!IsOfProblem(column.value)) RequireAlike(runs_[i], name_, column.name);
       columns_[i] = EvaluateColumn(i, column);
     }
     if (column.unit == "percent") {
@@ -251,7 +254,7 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
   const int num_runs = static_cast<int>(done.size());
 
   std::vector<double> numbers(num_runs);
-  if (IsLeast(column.value)) {
+  if (IsOfProblem(column.value)) {
     const bool of_problem =
         column.value == ColumnValue::kBestKnown && column.agent.empty() && column.where.empty();
     for (int i = 0; i < num_runs; ++i) {

@@ -19,10 +19,16 @@ bool IsStepTime(const ResultTableColumn& column) {
   static const std::set<ColumnValue> kOfStepTimes = {ColumnValue::kStepTime,
                                                      ColumnValue::kBound,
                                                      ColumnValue::kBestKnown,
+                                                     ColumnValue::kBestSingleDevice,
                                                      ColumnValue::kGap,
                                                      ColumnValue::kNoiseRegret};
   return kOfStepTimes.contains(column.value) ||
          (column.value == ColumnValue::kFormula && kUnits.contains(column.unit));
+}
+
+// A placement that does not fit is never done.
+bool IsNoSpeedUp(double value, const ResultTableColumn& column) {
+  return column.value == ColumnValue::kSpeedUp && value == 0;
 }
 
 // Digits behind the point with which `value` has so many significant ones, or more before the
@@ -42,6 +48,7 @@ int Decimals(double value, const ResultTableColumn& column) {
 
 std::string FormatWith(double value, int decimals, const ResultTableColumn& column) {
   if (std::isnan(value)) return "–";
+  if (IsNoSpeedUp(value, column)) return "OOM";
   if (value < 0 && std::isinf(value)) return "-∞";
   if (std::isinf(value)) {
     if (HasTarget(column.value)) return "not reached";
@@ -61,16 +68,12 @@ std::string MeaningOf(const std::string& confidence) {
   return confidence == "?" ? "from a weak source" : "our own";
 }
 
-bool IsOfAllRuns(const ResultTableColumn& column) {
-  return column.value == ColumnValue::kBestKnown || column.value == ColumnValue::kBound;
-}
-
 std::string SeedsText(const ResultTable& table) {
   int least = 0, most = 0;
   for (const ResultTableRow& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
-      if (cell.done == 0 || IsOfAllRuns(table.columns[c])) continue;
+      if (cell.done == 0 || IsOfProblem(table.columns[c].value)) continue;
       least = least == 0 ? cell.done : std::min(least, cell.done);
       most = std::max(most, cell.done);
     }
@@ -117,6 +120,7 @@ void AppendPublished(const ResultTable& table, std::vector<std::string>& legend)
 std::string CellState(const TableCell& cell, const ResultTableColumn& column) {
   if (!cell.run) return cell.failed > 0 ? "failed" : "not run";
   if (std::isnan(cell.value)) return "undefined";
+  if (IsNoSpeedUp(cell.value, column)) return "oom";
   if (std::isfinite(cell.value)) return "number";
   if (cell.value > 0 && HasTarget(column.value)) return "not reached";
   return cell.value > 0 && IsStepTime(column) ? "oom" : "infinite";

@@ -49,6 +49,10 @@ std::string ToText(ColumnValue value) {
       return "bound";
     case ColumnValue::kBestKnown:
       return "best_known";
+    case ColumnValue::kBestSingleDevice:
+      return "best_single_device";
+    case ColumnValue::kSpeedUp:
+      return "speed_up";
     case ColumnValue::kGap:
       return "gap";
     case ColumnValue::kOptimal:

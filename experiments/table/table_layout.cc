@@ -38,19 +38,19 @@ struct LayoutFields {
             "runs, with label: TEXT and published: {COLUMN: NUMBER, oom, null or {value: ..., "
             "confidence: ...}}; or a list of such keys: a row per combination found; or varying: "
             "by graph, cluster and whatever else the runs differ in");
-    v.Field(
-        "columns",
-        columns,
-        "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
-        "seconds, ranks (processes of the run), hardware_hours, gap, optimal, noise_regret (after "
-        "emplace stress), "
-        "evaluations_to or seconds_to (medians), expected_evaluations_to or "
-        "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
-        "runs) with target: FORMULA, or bound or best_known (of all agents and runs of the "
-        "problem if none is named), where: {KEY: VALUE}} and {name: NAME, label: TEXT, formula: "
-        "FORMULA, unit: percent, ratio, count or a time}, whose names stand for the other "
-        "columns' numbers in their units (23.5 in percent); or agents: the step time of each "
-        "agent found, best first");
+    v.Field("columns",
+            columns,
+            "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
+            "seconds, ranks (processes of the run), hardware_hours, speed_up (over the best single "
+            "device), gap, optimal, noise_regret (after emplace stress), "
+            "evaluations_to or seconds_to (medians), expected_evaluations_to or "
+            "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
+            "runs) with target: FORMULA, or bound, best_known or best_single_device (of all "
+            "agents and runs of the problem if none is named), where: {KEY: VALUE}} and {name: "
+            "NAME, label: TEXT, formula: "
+            "FORMULA, unit: percent, ratio, count or a time}, whose names stand for the other "
+            "columns' numbers in their units (23.5 in percent); or agents: the step time of each "
+            "agent found, best first");
     v.Field("published",
             published,
             "{source: TEXT, confidence: V, R, ? or ours} of the rows' published numbers, which are "
@@ -210,7 +210,7 @@ class LayoutReader {
     for (size_t i = 0; i < layout_.columns.size(); ++i) {
       const LayoutColumn& column = layout_.columns[i];
       if (column.value == ColumnValue::kFormula || !column.agent.empty()) continue;
-      if (column.value == ColumnValue::kBestKnown || column.value == ColumnValue::kBound) continue;
+      if (IsOfProblem(column.value)) continue;
       if (!in_keys && !in_rows && !says_agent(column.where)) {
         columns_->node(i).Fail("expected agent: LABEL (or rows with the key agent), or a formula");
       }

@@ -77,13 +77,21 @@ enum class ColumnValue : std::uint8_t {
   kExpectedSecondsTo,      ///< the same of search [s]
   kReached,                ///< share of the runs in which it was
   kBound,                  ///< proven lower bound of the problem; of several problems the least
-  kBestKnown,    ///< the shortest step time of all runs of the row's problems, in whichever row;
-                 ///< with agent or where, of those runs of the row; infinite if none fits
-  kGap,          ///< step time / bound - 1
-  kOptimal,      ///< 1: the bound proves the placement optimal, 0: it does not
+  kBestKnown,  ///< the shortest step time of all runs of the row's problems, in whichever row;
+               ///< with agent or where, of those runs of the row; infinite if none fits
+  kBestSingleDevice,  ///< step time of the best single device; of several problems the least
+  kSpeedUp,           ///< that / step time; 0 if no placement fits
+  kGap,               ///< step time / bound - 1
+  kOptimal,           ///< 1: the bound proves the placement optimal, 0: it does not
   kNoiseRegret,  ///< mean over draws of noise of step time / best of the run - 1 (`emplace stress`)
   kFormula,      ///< of other columns
 };
+
+/// Is it the least number of all runs of the column, whatever they differ in?
+constexpr bool IsOfProblem(ColumnValue value) {
+  return value == ColumnValue::kBound || value == ColumnValue::kBestKnown ||
+         value == ColumnValue::kBestSingleDevice;
+}
 
 /// Is it computed of all runs together, with the end of those that did not reach the target?
 constexpr bool IsExpected(ColumnValue value) {

@@ -9,6 +9,7 @@
 #include "experiments/config_edit.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_config.h"
+#include "experiments/run/run_results.h"
 #include "experiments/run/search_run.h"
 #include "experiments/stress/stress_results.h"
 #include "experiments/table/run_keys.h"
@@ -89,6 +90,11 @@ std::int64_t RanksOf(const ResultsReader& reader) {
   return reader.HasAttribute("/config", "ranks") ? reader.Int("/config", "ranks") : 1;
 }
 
+double BestSingleDeviceOf(const ResultsReader& reader) {
+  const std::optional<SingleDevice> best = ReadBestSingleDevice(reader);
+  return best ? static_cast<double>(best->step_time) : std::numeric_limits<double>::quiet_NaN();
+}
+
 // Runs of one problem get the largest bound in their files, and the best step time of them all.
 void ShareWhatIsKnown(std::vector<ResultRun>& runs) {
   struct Known {
@@ -125,6 +131,7 @@ void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
   run.problem = ProblemOf(reader, run);
   run.bound = ReadBound(reader);
   run.ranks = RanksOf(reader);
+  run.best_single_device_ns = BestSingleDeviceOf(reader);
   for (const std::string& label : labels) {
     run.title = fmt::format("{}: {}", file.string(), label);
     ReadSearch(reader, "/agents/" + label, run);
@@ -148,6 +155,7 @@ void ReadSweepRun(ResultRun& run) {
   run.problem = ProblemOf(reader, run);
   run.bound = ReadBound(reader);
   run.ranks = RanksOf(reader);
+  run.best_single_device_ns = BestSingleDeviceOf(reader);
   ReadSearch(reader, "/agents/" + labels[0], run);
   if (run.agent != agent || run.seed != seed) {
     throw InputError(fmt::format("{}: holds agent {} with seed {}; the sweep says {} with seed {}",

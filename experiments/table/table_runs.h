@@ -46,6 +46,8 @@ struct ResultRun {
   /// their agents, budgets and rows; infinite: none fits, or the problem is not known [ns]
   double best_known_ns = std::numeric_limits<double>::infinity();
   bool is_optimal() const { return best_ns <= static_cast<double>(bound.value); }
+  /// Of the best single device (/problem@best_single_device_ns); NaN: the file does not say it [ns]
+  double best_single_device_ns = std::numeric_limits<double>::quiet_NaN();
   /// Of the agent's best placement in the file, as `emplace stress` found it; NaN: it did not.
   double noise_regret = std::numeric_limits<double>::quiet_NaN();
 };

@@ -177,8 +177,8 @@ class ReportInBrowser(unittest.TestCase):
                              [stress["scenarios"][name].attrs["top_share"] for name in shares])
             self.assertEqual([(a["data-placement"], a["data-draws"]) for a in dom.find("data-placement")],
                              [(label.decode(), "9") for label in stress["labels"][:]])
-            single = file["agents/single_gpu/best/outcome"].attrs["step_time_ns"]
-            self.assertEqual(int(table["data-one-gpu"]), single)
+            single = file["problem"].attrs["best_single_device_ns"]
+            self.assertEqual(int(table["data-best-single-device"]), single)
             times: dict[str, list[int]] = {}
             for group in file["agents"].values():
                 times.setdefault(group.attrs["label"], []).append(int(group["best/outcome"].attrs["step_time_ns"]))

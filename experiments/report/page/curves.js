@@ -27,8 +27,8 @@ function ceilingOf(problem, agents) {
   const starts = agents.filter((agent) => agent.curve.evaluations.length > 1)
                      .map((agent) => d3.max(agent.curve.median))
                      .filter((value) => value !== null);
-  const usual = d3.median(ends) || problem.bound_ns;
-  const top = d3.max([usual, problem.one_gpu_ns || 0, d3.min(starts) || 0]);
+  const single = problem.best_single_device, usual = d3.median(ends) || problem.bound_ns;
+  const top = d3.max([usual, single ? single.step_time_ns : 0, d3.min(starts) || 0]);
   return Math.min(1.15 * top, 1.05 * (d3.max(ends.concat(starts)) || top));
 }
 
@@ -148,7 +148,8 @@ function drawCurves(problem, agents, holder) {
       problem.bound_ns,
       problem.optimal ? 'lower bound, reached' : `lower bound (${problem.bound_method})`,
       Colours.css('good'));
-  rule(problem.one_gpu_ns, 'one GPU', Colours.css('soft'));
+  const single = problem.best_single_device;
+  if (single) rule(single.step_time_ns, single.device, Colours.css('soft'));
 
   const shown = agents.filter((agent) => !curveState.hidden.has(agent.agent));
   for (const agent of shown.slice().reverse()) {

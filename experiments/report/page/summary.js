@@ -58,7 +58,7 @@ function showOverview(problem) {
     list.replaceChildren(...facts([['graph', keys.graph], ['cluster', keys.cluster], ...common]));
     return;
   }
-  const graph = report.graphs[problem.graph], period = keys.objective === 'period';
+  const graph = report.graphs[problem.graph], single = problem.best_single_device, period = keys.objective === 'period';
   list.replaceChildren(...facts([
     ['graph', `${graph.name}: ${Format.ops(graph.ops)}, ${Format.count(problem.groups)} groups`],
     [
@@ -88,8 +88,8 @@ function showOverview(problem) {
           `work ${Format.time(problem.work_ns)})`
     ],
     [
-      'one GPU',
-      problem.one_gpu_ns === null ? 'does not fit or is not there' : Format.time(problem.one_gpu_ns)
+      'best single device',
+      single ? `${single.device}, ${Format.time(single.step_time_ns)}` : 'none holds the model'
     ],
     ...common
   ]));
@@ -159,7 +159,8 @@ function showSummary(problem) {
             'data-bound': problem.bound_ns,
             'data-method': problem.bound_method,
             'data-optimal': String(problem.optimal),
-            'data-one-gpu': problem.one_gpu_ns
+            'data-best-single-device':
+                problem.best_single_device && problem.best_single_device.step_time_ns
           },
           head,
           rows),
@@ -167,7 +168,7 @@ function showSummary(problem) {
           'p',
           {class: 'note'},
           'Step time: median [range] over the seeds of the best placement that each found. ' +
-              'Speed-up: over one GPU. Gap: to the lower bound, which no placement can beat; ' +
+              'Speed-up: over the best single device. Gap: to the lower bound, which no placement can beat; ' +
               'optimal: as good as the bound. ' +
               'Evaluations and search time: over all seeds. On hardware: what measuring the same ' +
               'placements would have taken. Peak memory: of the best seed.'));

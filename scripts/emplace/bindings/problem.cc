@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -189,9 +190,11 @@ void WritePlacement(const PythonProblem& self, nb::handle placement, const std::
           Expanded(self, placement), exact.graph(), exact.cluster(), self.exact_how.issue_order));
 }
 
-std::optional<Nanos> SingleGpu(PythonProblem& self) {
+std::optional<std::pair<std::string, Nanos>> SingleDeviceOf(PythonProblem& self) {
   const nb::gil_scoped_release release;
-  return SingleGpuTime(self.loaded.searched, self.how);
+  const std::optional<SingleDevice> best = BestSingleDevice(self.loaded.searched, self.how);
+  if (!best) return std::nullopt;
+  return std::pair(best->device, best->step_time);
 }
 
 constexpr const char* kProblemSignature =
@@ -289,10 +292,11 @@ void AddProblem(nb::module_& module) {
            nb::arg("seconds") = 0.0,
            "Proven lower bounds on the objective of every placement that fits. seconds: for "
            "methods that improve as long\nas they run.")
-      .def("single_gpu_time",
-           SingleGpu,
-           "Step time with everything that may run there on the first GPU [ns]; None: no GPU, or "
-           "no room.")
+      .def("best_single_device",
+           SingleDeviceOf,
+           "(name, step time [ns]) of the fastest device with everything that may run there on "
+           "it, of equals the first: the\nbaseline of speed-ups. None: no single device holds "
+           "the model.")
       .def("timeline",
            SimulateTimeline,
            nb::arg("placement"),

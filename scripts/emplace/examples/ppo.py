@@ -41,7 +41,8 @@ def learn(problem: emplace.Problem, seconds: float, num_envs: int = 32, horizon:
           updates: int = 10**9, quiet: bool = False) -> tuple[float, float, float]:
     """Returns (gain of the first episodes, gain of the last, best step time [ns]).
 
-    A gain is the mean return: by how many times the cost on one GPU an episode improves a random placement.
+    A gain is the mean return: by how many times the cost on the best single device an episode improves a random
+    placement.
     """
     torch.manual_seed(seed)
     envs = emplace.env.PlacementVectorEnv(problem, "improvement", num_envs, horizon=horizon)

@@ -76,9 +76,9 @@ def main() -> None:
     options = parser.parse_args()
     problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"cheapest": {"groups": options.groups}}])
     first, best, placement = learn(problem, options.seconds, options.envs, options.seed)
-    single = problem.single_gpu_time()
-    print(f"random {first / 1e6:.2f} ms, learned {best / 1e6:.2f} ms, one GPU "
-          f"{'does not fit' if single is None else f'{single / 1e6:.2f} ms'}")
+    single = problem.best_single_device()
+    print(f"random {first / 1e6:.2f} ms, learned {best / 1e6:.2f} ms, " + (
+        f"{single[0]} alone {single[1] / 1e6:.2f} ms" if single else "no single device holds the model"))
     problem.write_placement(placement, "reinforce.placement.json")
     print("reinforce.placement.json: emplace simulate --placement shows it")
 

@@ -25,7 +25,7 @@ class OnlyAllowed(gymnasium.ActionWrapper):
 
 
 def learn(problem: emplace.Problem, steps: int, seed: int = 0) -> tuple[float, float]:
-    """Returns the mean reward (minus step time / time on one GPU) before and after learning."""
+    """Returns the mean reward (minus step time / time on the best single device) before and after learning."""
     env = OnlyAllowed(emplace.env.PlacementEnv(problem, "sequential"))
     model = PPO("MultiInputPolicy", env, seed=seed, n_steps=512, batch_size=128, gamma=1.0, verbose=0)
     with warnings.catch_warnings():
@@ -45,7 +45,7 @@ def main() -> None:
     options = parser.parse_args()
     problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"cheapest": {"groups": options.groups}}])
     before, after = learn(problem, options.steps)
-    print(f"step time / time on one GPU: {-before:.3f} before, {-after:.3f} after {options.steps:,} steps")
+    print(f"step time / time on the best single device: {-before:.3f} before, {-after:.3f} after {options.steps:,} steps")
 
 
 if __name__ == "__main__":

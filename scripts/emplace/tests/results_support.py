@@ -92,9 +92,10 @@ def write_head(file: h5py.File, version: int = 1) -> None:
 
 def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", cluster: str = "c",
               budget: int = 9, title: str = "", version: int = 1, bound: float = 1.5,
-              method: str = "") -> str:
+              method: str = "", single: tuple[str, float] | None = None) -> str:
     """@param searches  what add_search() takes, each @param version  from 2 on with a checksum
-    @param bound  [s] @param method  that proved it; empty: the file does not say @return path"""
+    @param bound  [s] @param method  that proved it; empty: the file does not say
+    @param single  best single device and its step time [s]; None: the file does not say @return path"""
     with h5py.File(path, "w") as file:
         write_head(file, version)
         config = file.create_group("config")
@@ -107,6 +108,8 @@ def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", c
                              bound_ns=round(1e9 * bound))
         if method:
             problem.attrs.update(bound_method=method, optimal=0)
+        if single:
+            problem.attrs.update(best_single_device=single[0], best_single_device_ns=round(1e9 * single[1]))
         problem["device_names"] = ["cpu:0", "gpu:0"]
         file.create_group("agents")
         for search in searches:

@@ -107,6 +107,14 @@ class LoadRuns(TestCase):
         self.assertEqual(runs["optimal"].tolist(), [True, False, False, False, False])
         self.assertEqual(load_runs(weak).runs["bound_ns"].tolist(), [1e9, 1e9])
 
+    def test_speed_ups_are_over_the_best_single_device(self) -> None:
+        search = [{"agent": "a", "best": [2.0]}, {"agent": "b", "best": [NAN]}]
+        runs = load_runs([write_run(self.path("now.h5"), search, single=("gpu:2", 3.0)),
+                          write_run(self.path("earlier.h5"), search)]).runs
+        self.assertEqual(runs["best_single_device"].tolist(), ["gpu:2", "gpu:2", "", ""])
+        self.assertEqual(runs["best_single_device_ns"].fillna(0).tolist(), [3e9, 3e9, 0, 0])
+        self.assertEqual(runs["speed_up"].fillna(0).tolist(), [1.5, 0, 0, 0])  # 3 / 2; nothing fits; it does not say
+
     def test_nothing_of_a_sweep_is_there_yet(self) -> None:
         folder = write_sweep(self.path("s"), ["0000.h5"])
         with self.assertRaisesRegex(ResultsError, "s: there is no run yet"):

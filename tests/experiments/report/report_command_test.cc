@@ -57,7 +57,9 @@ TEST_CASE("a report holds what the results file says") {
 
   const ResultsReader reader(files.folder / "r.h5");
   CHECK(problem["bound_ns"] == reader.Int("/problem", "bound_ns"));
-  CHECK(problem["one_gpu_ns"] == reader.Int("/agents/single_gpu/best/outcome", "step_time_ns"));
+  CHECK(problem["best_single_device"]["device"] == reader.Text("/problem", "best_single_device"));
+  CHECK(problem["best_single_device"]["step_time_ns"] ==
+        reader.Int("/problem", "best_single_device_ns"));
   CHECK(problem["seeds"] == std::vector<int>{0, 1, 2});
   std::string best_label;
   std::int64_t best = INT64_MAX;
@@ -140,7 +142,7 @@ TEST_CASE("a run in which nothing fits is shown as out of memory") {
   CAPTURE(result.err);
   REQUIRE(result.exit_code == 0);
   const Json problem = DataOf(files.folder / "only.html")["problems"][0];
-  CHECK(problem["one_gpu_ns"].is_null());
+  CHECK(problem["best_single_device"]["device"] == "cpu:0");
   CHECK(problem["agents"][0]["step_time_ns"]["median"].is_null());
   CHECK(problem["agents"][0]["deficit_bytes"]["gpu:0"] > 0);
   CHECK(problem["agents"][0]["curve"]["median"].back().is_null());

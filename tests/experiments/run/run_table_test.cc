@@ -79,9 +79,11 @@ TEST_CASE("the table for people") {
   const auto cluster = TwoDevices();
   const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &b, &b}, 10),
                                       SummarizeAgent("single", {&oom}, 10)};
-  // 80 ms on one GPU / 50 ms; 50 / 32 - 1 = 56.25 %; 1.2 GiB = 1288490188 B.
+  // 80 ms on the best single device / 50 ms; 50 / 32 - 1 = 56.25 %; 1.2 GiB = 1288490188 B.
   // On the hardware 10 steps for each of 10 evaluations, (40 + 50 + 50) ms * 100 = 14 s.
-  CHECK(FormatTable(rows, {.single_gpu = 80'000'000, .bound = 32'000'000}, *cluster) ==
+  CHECK(FormatTable(rows,
+                    {.best_single_device = SingleDevice{"gpu:1", 80'000'000}, .bound = 32'000'000},
+                    *cluster) ==
         "agent                         step time  speed-up     gap  "
         "peak GiB on gpu:0 / gpu:1  evaluations  seconds  on hardware\n"
         "climb   50.00 ms [40.00 ms .. 50.00 ms]     1.60x  56.2 %  "
@@ -105,8 +107,10 @@ TEST_CASE("small peaks are shown in a smaller unit") {
   SearchResult small = Result(40);
   small.best->outcome.devices[0].peak = 3 << 19;
   small.best->outcome.devices[1].peak = 1 << 18;
-  const std::string table = FormatTable(
-      {SummarizeAgent("climb", {&small}, 10)}, {.single_gpu = 40, .bound = 40}, *TwoDevices());
+  const std::string table =
+      FormatTable({SummarizeAgent("climb", {&small}, 10)},
+                  {.best_single_device = SingleDevice{"gpu:1", 40}, .bound = 40},
+                  *TwoDevices());
   CHECK(table.find("peak MiB on gpu:0 / gpu:1") != std::string::npos);
   CHECK(table.find("1.50 / 0.25") != std::string::npos);
   CHECK(table.find("1.00x  optimal") != std::string::npos);
@@ -117,7 +121,7 @@ TEST_CASE("the table for programs keeps nanoseconds and says null for what is no
   const auto cluster = TwoDevices();
   const auto json = nlohmann::json::parse(
       FormatTableJson({SummarizeAgent("climb", {&a}, 10), SummarizeAgent("single", {&oom}, 10)},
-                      {.single_gpu = std::nullopt, .bound = 32},
+                      {.best_single_device = std::nullopt, .bound = 32},
                       *cluster));
   CHECK(json[0]["agent"] == "climb");
   CHECK(json[0]["step_time_ns"]["median"] == 40);

@@ -12,6 +12,7 @@
 #include "simulator/gpu_simulator.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
+#include "tests/support/problems.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -104,6 +105,76 @@ TEST_CASE("the time of a result that fits") {
   CHECK(FittingTime(result) == 7);
   result.best->outcome.feasible = false;
   CHECK_FALSE(FittingTime(result));
+}
+
+// a -> b, the CPU, a slow GPU and a fast one: 100 + 100, 60 + 60 and 20 + 20 ns.
+ProblemBuilder SlowAndFastGpu(std::int64_t memory_of_fast = kUnlimitedMemory) {
+  ProblemBuilder builder;
+  builder.Device("cpu:0");
+  builder.Device("gpu:0");
+  builder.Device("gpu:2", memory_of_fast);
+  builder.kind(0).device_class = DeviceClass::kCpu;
+  builder.kind(1).device_class = builder.kind(2).device_class = DeviceClass::kGpu;
+  const int a = builder.Op("a", {100, 60, 20}, {}, 8);
+  builder.Op("b", {100, 60, 20}, {a}, 8);
+  builder.AllToAll(7, kGigabytePerSecond);
+  return builder;
+}
+
+TEST_CASE("the best single device is the fastest that fits, whatever its class and place") {
+  const auto fast = BestSingleDevice(SlowAndFastGpu().Build(), {});
+  REQUIRE(fast);
+  CHECK(fast->device == "gpu:2");
+  CHECK(fast->step_time == 40);                                       // 20 + 20, nothing is sent
+  const auto slow = BestSingleDevice(SlowAndFastGpu(8).Build(), {});  // b needs 16 B: a's 8, its 8
+  REQUIRE(slow);
+  CHECK(slow->device == "gpu:0");
+  CHECK(slow->step_time == 120);
+}
+
+TEST_CASE("groups that may not run on the single device are elsewhere") {
+  ProblemBuilder builder = SlowAndFastGpu();
+  builder.Op("c", {50, kMaxNanos, kMaxNanos}, {1});
+  // On the CPU 250; on gpu:2 40, then 8 B to the CPU in 7 + 8, then 50; on gpu:0 120 + 15 + 50.
+  const auto best = BestSingleDevice(builder.Build(), {});
+  REQUIRE(best);
+  CHECK(best->device == "gpu:2");
+  CHECK(best->step_time == 105);
+}
+
+TEST_CASE("CPUs alone have a best single device, equal ones the first") {
+  ProblemBuilder builder;
+  for (const char* name : {"cpu:0", "cpu:1", "cpu:2"}) {
+    builder.kind(builder.Device(name)).device_class = DeviceClass::kCpu;
+  }
+  builder.Op("a", {30, 20, 20});
+  builder.AllToAll(1, kGigabytePerSecond);
+  const auto best = BestSingleDevice(builder.Build(), {});
+  REQUIRE(best);
+  CHECK(best->device == "cpu:1");
+  CHECK(best->step_time == 20);
+}
+
+TEST_CASE("no single device holds what two hold together") {
+  ProblemBuilder builder;
+  builder.Device("gpu:0", 10);
+  builder.Device("gpu:1", 10);
+  for (const char* name : {"a", "b"}) {  // 8 B each that stay for the whole step
+    const int op = builder.Op(name, {5, 5}, {}, 8);
+    builder.output(op).role = TensorRole::kParameter;
+  }
+  builder.AllToAll(1, kGigabytePerSecond);
+  CHECK_FALSE(BestSingleDevice(builder.Build(), {}));
+}
+
+TEST_CASE("of interchangeable devices the first is simulated for all") {
+  ProblemBuilder builder = Gpus(4);
+  const int a = builder.Op("a", {9}, {}, 8);
+  builder.Op("b", {9}, {a});
+  const auto best = BestSingleDevice(WithEqualKinds(*builder.Build()), {});
+  REQUIRE(best);
+  CHECK(best->device == "gpu:0");
+  CHECK(best->step_time == 18);
 }
 
 }  // namespace

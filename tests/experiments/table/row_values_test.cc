@@ -51,6 +51,26 @@ TEST_CASE("the best known and the bound are of all runs of the row") {
   CHECK(values.bound() == doctest::Approx(0.5));
 }
 
+TEST_CASE(
+    "speed-ups are over the best single device, which is the same for all runs of a problem") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {3, 2});
+  AddRuns(runs, "g", "expert", {4});
+  AddRuns(runs, "g", "metis", {kOom});
+  for (ResultRun& run : runs.runs) run.best_single_device_ns = 6e9;
+  AddRuns(runs, "g", "older", {1});  // its file does not say it
+  const RowValues values = ValuesOf(
+      LayoutOf("columns: [{agent: rl, value: speed_up}, {agent: expert, value: speed_up}, {agent: "
+               "metis, value: speed_up}, {agent: older, value: speed_up}, {name: single, value: "
+               "best_single_device}]"),
+      runs);
+  CHECK(values.column(0).value == doctest::Approx(2.5));  // of 6 / 3 and 6 / 2
+  CHECK(values.column(1).value == doctest::Approx(1.5));
+  CHECK(values.column(2).value == 0);
+  CHECK_FALSE(values.column(3).run);
+  CHECK(values.column(4).value == doctest::Approx(6));
+}
+
 TEST_CASE("what a run of another row found of the problem is known, but not the agent's") {
   ResultRuns runs;
   AddRuns(runs, "g", "rl", {3, 2});

@@ -266,6 +266,8 @@ TEST_CASE("numbers for people") {
   CHECK(text(kOom, "s", ColumnValue::kExpectedSecondsTo) == "not reached");
   CHECK(text(0, "percent", ColumnValue::kReached) == "0.0");
   CHECK(text(kOom, "s", ColumnValue::kBestKnown) == "OOM");
+  CHECK(text(1.5, "ratio", ColumnValue::kSpeedUp) == "1.50");
+  CHECK(text(0, "ratio", ColumnValue::kSpeedUp) == "OOM");
 }
 
 TEST_CASE("what is expected says how many seeds reach it, the share does not repeat it") {

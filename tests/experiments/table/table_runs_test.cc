@@ -158,6 +158,22 @@ TEST_CASE("runs of one problem share the best step time of those that are done")
   CHECK(result.runs[4].best_known_ns == kOom);
 }
 
+TEST_CASE("the best single device is read; files of earlier programs do not say it") {
+  const TempDir folder;
+  for (const char* name : {"now.h5", "earlier.h5"}) {
+    const auto file = BeginFile(folder / name, "nmt");
+    WriteAgent(*file, "rl", 0, "finished", 1000, true);
+    if (std::string(name) == "now.h5") {
+      file->SetAttribute("/problem", "best_single_device", "gpu:2");
+      file->SetAttribute("/problem", "best_single_device_ns", std::int64_t{1500});
+    }
+    file->Commit();
+  }
+  const ResultRuns result = ReadResultRuns({folder / "now.h5", folder / "earlier.h5"});
+  CHECK(result.runs[0].best_single_device_ns == 1500);
+  CHECK(std::isnan(result.runs[1].best_single_device_ns));
+}
+
 TEST_CASE("what emplace stress found of an agent's best placement is that of all its seeds") {
   const TempDir folder;
   const auto file = BeginFile(folder / "r.h5", "nmt");

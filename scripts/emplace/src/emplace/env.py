@@ -12,7 +12,7 @@ Formulations, for G groups and D devices:
   improvement  action: group * D + device, Discrete(G * D), moves a group; begins at a placement (`start`); an
                episode is truncated after `horizon` steps
 
-Rewards are of the cost of a placement, its step time / `env.scale`, the time on one GPU (else the proven bound). One
+Rewards are of the cost of a placement, its step time / `env.scale`, the time on the best single device (else the proven bound). One
 that does not fit into memory costs 1 + missing bytes / the largest memory more. one_shot, sequential: minus the cost of
 the end; improvement: the cost before the move minus that after it, so that a return is what the episode gained.
 
@@ -79,7 +79,8 @@ class _Batch:
             problem, formulation, count, horizon, start)
         self.groups, self.devices = problem.num_groups, problem.num_devices
         self.features = features_of(problem)
-        self.scale = float(problem.single_gpu_time() or problem.bounds().value or 1)
+        single = problem.best_single_device()
+        self.scale = float((single[1] if single else problem.bounds().value) or 1)
         limited = problem.cluster.memory[problem.cluster.memory < 2**63 - 1]
         self.memory = float(limited.max()) if limited.size else 1.0
         self.random = [np.random.default_rng() for _ in range(count)]

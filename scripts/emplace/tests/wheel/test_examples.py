@@ -57,7 +57,7 @@ class Examples(unittest.TestCase):
         matplotlib.use("Agg")
         pictures, printed = notebooks.check(self, os.path.join(EXAMPLES, "problems.ipynb"))
         self.assertEqual(pictures, 2)
-        self.assertIn("ms on one GPU", printed)
+        self.assertIn("ms on gpu:0", printed)
 
     @unittest.skipIf(needs("torch", "transformers", "accelerate", "onnx"),
                      needs("torch", "transformers", "accelerate", "onnx"))

@@ -91,6 +91,11 @@ class Files(TestCase):
         with self.assertRaisesRegex(emplace.InputError, "costs: unknown cost table"):
             emplace.Costs(graph, cluster, "no_such")
 
+    def test_the_best_single_device_is_not_the_first_gpu(self) -> None:
+        graph = emplace.graph_from_arrays(["a", "b"], [[0, 1]], [8, 8], cost_ns={"slow": [60, 60], "fast": [20, 20]})
+        cluster = emplace.cluster_from_arrays(["gpu:0", "gpu:1"], 1e9, 7, kinds=["slow", "fast"])
+        self.assertEqual(emplace.Problem(graph, cluster).best_single_device(), ("gpu:1", 40))  # 20 + 20
+
     def test_as_the_command_simulates(self) -> None:
         problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": 24}}], semantics="stream")
         placement = random_placements(problem, 1, seed=3)[0]

@@ -29,7 +29,10 @@ class Runs:
                  another: "nmt on 2xk80", see name_problems()), split (of the run config; "" without),
                  graph, cluster, semantics, objective; bound_ns (the largest proven in the files of the
                  problem that were loaded) and bound_method, gap (best / bound - 1; NaN without one),
-                 optimal (the bound proves it); agent (its label), algorithm (its registered name),
+                 optimal (the bound proves it); best_single_device (its name; "" if none holds the
+                 model, and for a file of an earlier program), best_single_device_ns (its step time)
+                 and speed_up over it (NaN likewise);
+                 agent (its label), algorithm (its registered name),
                  search (label and seed, as its group in the file), seed, uses_seed; status:
                  "finished", "budget" (used up), "stopped" (a checkpoint: going on, or to be
                  resumed), "failed" with error; best_step_time_ns (NaN: nothing evaluated fits),
@@ -115,6 +118,8 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
         "split": str(keys.get("split", "")),
         **{key: plain(problem[key]) for key in (*PROBLEM, "bound_ns")},
         "bound_method": bound_method(problem),
+        "best_single_device": plain(problem.get("best_single_device", "")),
+        "best_single_device_ns": float(problem.get("best_single_device_ns", np.nan)),
         **{column: float(problem.get(ratio, np.nan)) for column, ratio in INTERVAL.items()},
         "same_problem": (
             *(plain(config[name]) for name in ("graph_path", "cluster_path", "costs_path") if name in config),
@@ -144,6 +149,7 @@ def with_bounds(runs: pd.DataFrame) -> pd.DataFrame:
     bound = runs["bound_ns"].where(runs["bound_ns"] > 0)
     runs["gap"] = runs["best_step_time_ns"] / bound - 1
     runs["optimal"] = runs["best_step_time_ns"] <= runs["bound_ns"]
+    runs["speed_up"] = runs["best_single_device_ns"] / runs["best_step_time_ns"]
     return runs
 
 
