@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -83,6 +84,7 @@ class TableMaker {
     std::vector<ClaimCheck> claims(layout_.claims.begin(), layout_.claims.end());
     for (int r = 0; r < std::ssize(plans_); ++r) AddRow(plans_[r], r, claims);
     for (const ClaimCheck& claim : claims) table_.claims.push_back(claim.Result());
+    if (!layout_.sort.empty()) SortRows();
     if (layout_.agents_as_columns) SortColumns();
     CountRuns();
     Warn();
@@ -168,17 +170,49 @@ class TableMaker {
     cell.run = number.run;
     cell.value = number.value;
     cell.missing = number.missing;
-    if (const auto interval = PercentileInterval(number)) {
-      cell.low = interval->low;
-      cell.high = interval->high;
-    }
+    cell.interval = IntervalOf(number);
     for (const ResultRun* run : values.runs(column)) {
       ++cell.planned;
+      cell.uses_seed |= run->uses_seed;
       cell.done += run->progress == RunProgress::kDone;
       cell.failed += run->progress == RunProgress::kFailed;
     }
     cell.fitting = values.num_finite(column);
     return cell;
+  }
+
+  // Sorts rows by a column, the least first. Rows that differ in the agent alone are of one problem
+  // and stay together; problems keep their order. Last come rows without a number.
+  void SortRows() {
+    const auto column = std::ranges::find(table_.columns, layout_.sort, &ResultTableColumn::name);
+    const auto agent = std::ranges::find(table_.heads, "agent");
+    std::map<std::vector<std::string>, size_t> problems;
+    std::vector<std::tuple<size_t, bool, double, size_t>> order;  // problem, missing, value, row
+    for (size_t r = 0; r < table_.rows.size(); ++r) {
+      std::vector<std::string> problem;
+      if (agent != table_.heads.end()) {
+        problem = table_.rows[r].heads;
+        problem.erase(problem.begin() + (agent - table_.heads.begin()));
+      }
+      const TableCell& cell = table_.rows[r].cells[column - table_.columns.begin()];
+      const bool missing = !cell.run || std::isnan(cell.value);
+      order.emplace_back(problems.emplace(std::move(problem), problems.size()).first->second,
+                         missing,
+                         missing ? 0 : cell.value,
+                         r);
+    }
+    std::ranges::sort(order);
+    const std::vector<ResultTableRow> rows = std::move(table_.rows);
+    std::vector<int> new_index(rows.size());
+    table_.rows.clear();
+    for (const auto& [problem, missing, value, row] : order) {
+      new_index[row] = static_cast<int>(table_.rows.size());
+      table_.rows.push_back(rows[row]);
+    }
+    for (ClaimResult& claim : table_.claims) {
+      for (ClaimRow& row : claim.rows) row.row = new_index[row.row];
+      std::ranges::sort(claim.rows, {}, &ClaimRow::row);
+    }
   }
 
   // Sorts agents by the median over the rows of their step time over the best of the row.

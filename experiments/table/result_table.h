@@ -4,19 +4,22 @@
 //
 // A cell is the median over the seeds of its agent; what does not fit (OOM, out of memory) counts
 // as infinite; but for expected_seconds_to, expected_evaluations_to and reached, which are of all
-// seeds together (row_values.h). Its interval is the 95 % percentile bootstrap interval of that
-// median (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; cited from
-// memory): 10,000 resamples of the seeds with replacement, from a fixed generator, so that the same
-// runs give the same bytes. The agents of a row are resampled independently; columns of one agent
-// share their resamples, and formulas are evaluated in each, so that derived columns have
-// intervals, too. One seed, or an agent without chance, has no interval. Few seeds make it coarse:
-// with three it is their range.
+// seeds together (row_values.h). From six seeds on its interval is the 95 % percentile bootstrap
+// interval of that median (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter
+// 13; cited from memory): 10,000 resamples of the seeds with replacement, from a fixed generator,
+// so that the same runs give the same bytes. The agents of a row are resampled independently;
+// columns of one agent share their resamples, and formulas are evaluated in each, so that derived
+// columns have intervals, too. With two to five seeds no interval of theirs has 95 %: it is their
+// range, from the least to the greatest, which holds the median with 50, 75, 88 and 94 %
+// (RangeLevel()). A formula, a share or an expected number of so few seeds has the range over the
+// resamples, without a level. One seed, or an agent without chance, has no interval.
 
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/table/seed_interval.h"
 #include "experiments/table/table_layout.h"
 #include "experiments/table/table_runs.h"
 
@@ -28,7 +31,8 @@ struct TableCell {
   double value = std::numeric_limits<double>::quiet_NaN();  ///< median [unit of the column];
                                                             ///< infinite: OOM, or not reached; NaN:
                                                             ///< undefined (inf / inf)
-  std::optional<double> low, high;                          ///< 95 % interval
+  std::optional<Interval> interval;
+  bool uses_seed = false;  ///< its runs depend on a seed
   // Seeds of a column of an agent; a formula's are 0.
   int done = 0, fitting = 0, failed = 0, planned = 0;  ///< fitting: of the done ones, those with a
                                                        ///< finite number; planned: all known of
@@ -71,7 +75,7 @@ struct ClaimRow {
   Verdict verdict = Verdict::kOpen;
   double left = 0, right = 0;  ///< both sides; NaN if open
   double share = 0;            ///< of the resamples in which the comparison holds; NaN if open
-  bool by_chance = false;      ///< false: all resamples are alike
+  SeedCounts seeds;            ///< that the resamples are of; none: all are alike
   std::vector<std::string> missing;
   Possibility possible = Possibility::kUnknown;
   /// Both sides if the method had the best known step time of the row, or the bound; NaN: unknown.
@@ -85,8 +89,8 @@ struct ClaimResult {
   Verdict verdict = Verdict::kOpen;  ///< open while one of its rows is, or without rows
   int rows_held = 0;
   double share = 0;  ///< of the resamples in which it holds in as many rows as it says; NaN if open
-  bool by_chance = false;
-  std::string of;                                ///< column of the method; may be empty
+  SeedCounts seeds;  ///< of its rows
+  std::string of;    ///< column of the method; may be empty
   Possibility possible = Possibility::kUnknown;  ///< in as many rows as it says
   std::vector<ClaimRow> rows;
 };

@@ -17,6 +17,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSecondsPerHour = 3600;
+constexpr double kBootstrapLevel = 0.95;
 
 bool Satisfies(const ResultRun& run, const std::vector<RunCondition>& conditions) {
   return std::all_of(conditions.begin(), conditions.end(), [&](const RunCondition& condition) {
@@ -78,6 +79,7 @@ Resampled OfRuns(int num_runs, bool by_chance, Rng rng, const StatisticOf& stati
   std::iota(drawn.begin(), drawn.end(), 0);
   number.value = statistic(drawn, -1);
   if (num_runs == 1 && !by_chance) return number;
+  if (num_runs > 1) number.seeds = {num_runs, num_runs};
   number.samples.resize(kTableResamples);
   for (int b = 0; b < kTableResamples; ++b) {
     for (int& run : drawn) run = UniformInt(rng, num_runs);
@@ -178,15 +180,27 @@ bool IsThere(const ResultRun& run, ColumnValue value) {
 
 }  // namespace
 
-std::optional<Interval> PercentileInterval(const Resampled& number) {
+std::optional<Interval> IntervalOf(const Resampled& number) {
   if (number.samples.empty()) return std::nullopt;
   std::vector<double> sorted = number.samples;
   for (const double sample : sorted) {
     if (std::isnan(sample)) return std::nullopt;
   }
   std::sort(sorted.begin(), sorted.end());
+  Interval interval;
+  interval.seeds = number.seeds;
+  interval.is_range = number.seeds.least < kBootstrapSeeds;
+  if (interval.is_range) {
+    interval.low = sorted.front();
+    interval.high = sorted.back();
+    if (number.is_median) interval.level = RangeLevel(number.seeds.least);
+    return interval;
+  }
   const auto count = static_cast<double>(sorted.size());
-  return Interval{sorted[std::lround(0.025 * count) - 1], sorted[std::lround(0.975 * count) - 1]};
+  interval.low = sorted[std::lround(0.025 * count) - 1];
+  interval.high = sorted[std::lround(0.975 * count) - 1];
+  interval.level = kBootstrapLevel;
+  return interval;
 }
 
 Rng GeneratorFor(const std::string& text) {
@@ -274,6 +288,7 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
         return Median(drawn_numbers);
       };
       number = OfRuns(num_runs, false, GeneratorFor(group), median);
+      number.is_median = true;
     }
   } else {
     const Resampled target = Evaluate(*column.formula);
@@ -295,6 +310,9 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
       return IsExpected(column.value) ? ExpectedOf(reached, ends) : Median(reached);
     };
     number = OfRuns(num_runs, !target.samples.empty(), GeneratorFor(group), statistic);
+    number.seeds.Include(target.seeds);
+    number.is_median = target.samples.empty() && !IsExpected(column.value) &&
+                       column.value != ColumnValue::kReached;
   }
   num_finite_[index] = static_cast<int>(
       std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); }));
@@ -321,6 +339,7 @@ Resampled RowValues::Evaluate(const Formula& formula) const {
     }
     inputs.push_back(&columns_[found->second]);
     by_chance |= !inputs.back()->samples.empty();
+    number.seeds.Include(inputs.back()->seeds);
   }
   if (!number.run) return number;
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/table/seed_interval.h"
 #include "experiments/table/table_layout.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/random.h"
@@ -32,17 +33,17 @@ struct Resampled {
   std::vector<std::string> missing;  ///< of these agents; or names that are no columns
   double value = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> samples;  ///< [kTableResamples]; empty: no chance is in it
+  SeedCounts seeds;             ///< that the samples are drawn from
+  bool is_median = false;       ///< of the seeds of one agent, which alone are by chance
 
   double At(int resample) const { return samples.empty() ? value : samples[resample]; }
 };
 
-struct Interval {
-  double low = 0, high = 0;
-};
-
-/// 95 % percentile interval: of N samples in order, those with the numbers 0.025 N and 0.975 N.
-/// None without samples, or if one of them is NaN.
-std::optional<Interval> PercentileInterval(const Resampled& number);
+/// From kBootstrapSeeds on the 95 % percentile interval: of N samples in order, those with the
+/// numbers 0.025 N and 0.975 N. With fewer the range of the samples, which is the range of the
+/// seeds if the number is their median: that has RangeLevel(); others, such as formulas, have no
+/// level. None without samples, or if one of them is NaN.
+std::optional<Interval> IntervalOf(const Resampled& number);
 
 /// A random generator whose state depends on the text alone.
 Rng GeneratorFor(const std::string& text);

@@ -90,8 +90,9 @@ void ClaimCheck::Add(int row, const RowValues& values) {
   }
   result.left = left.value;
   result.right = right.value;
-  result.by_chance = !left.samples.empty() || !right.samples.empty();
-  result_.by_chance |= result.by_chance;
+  result.seeds = left.seeds;
+  result.seeds.Include(right.seeds);
+  result_.seeds.Include(result.seeds);
   const bool holds = claim_.holds.Holds(left.value, right.value);
   result.verdict = holds ? Verdict::kHolds : Verdict::kDoesNotHold;
   result_.rows_held += holds;

@@ -12,8 +12,19 @@ std::string CsvNumber(double value) {
   return std::isnan(value) ? "" : fmt::format("{}", value);
 }
 
-std::string CsvNumber(const std::optional<double>& value) {
-  return value ? CsvNumber(*value) : "";
+// low, high
+std::string CsvEnds(const std::optional<Interval>& interval) {
+  if (!interval) return ",";
+  return CsvNumber(interval->low) + "," + CsvNumber(interval->high);
+}
+
+// interval, interval_level, interval_seeds
+std::string CsvKind(const std::optional<Interval>& interval) {
+  if (!interval) return ",,";
+  return fmt::format("{},{},{}",
+                     KindOf(*interval),
+                     interval->level ? CsvNumber(*interval->level) : "",
+                     interval->seeds.least);
 }
 
 }  // namespace
@@ -21,7 +32,9 @@ std::string CsvNumber(const std::optional<double>& value) {
 std::string TableCsv(const ResultTable& table) {
   std::string text;
   for (const std::string& head : table.heads) text += CsvField(head.empty() ? "row" : head) + ",";
-  text += "column,label,unit,source,confidence,state,value,low,high,seeds,fitting,failed,planned\n";
+  text +=
+      "column,label,unit,source,confidence,state,value,low,high,seeds,fitting,failed,planned,"
+      "interval,interval_level,interval_seeds\n";
   for (const ResultTableRow& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
@@ -35,13 +48,13 @@ std::string TableCsv(const ResultTable& table) {
           begin,
           CellState(cell, column),
           CsvNumber(cell.value),
-          CsvNumber(cell.low),
-          CsvNumber(cell.high),
+          CsvEnds(cell.interval),
           is_formula
               ? ",,,"
-              : fmt::format("{},{},{},{}", cell.done, cell.fitting, cell.failed, cell.planned));
+              : fmt::format("{},{},{},{}", cell.done, cell.fitting, cell.failed, cell.planned),
+          CsvKind(cell.interval));
       if (!cell.published) continue;
-      text += fmt::format("{},published,{},{},{},,,,,,\n",
+      text += fmt::format("{},published,{},{},{},,,,,,,,,\n",
                           begin,
                           cell.published->confidence,
                           std::isinf(cell.published->value) ? "oom" : "number",

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/output.h"
 #include "experiments/table/row_values.h"
 
 namespace emplace {
@@ -46,6 +47,20 @@ int Decimals(double value, const ResultTableColumn& column) {
   return DecimalsFor(value, IsStepTime(column) ? 4 : 3);
 }
 
+// Its numbers are from milliseconds to days in one table.
+bool IsDuration(const ResultTableColumn& column) {
+  return column.unit == "h" || column.value == ColumnValue::kSeconds;
+}
+
+// "325.0 ms", "12.5 min", "41.2 h"
+std::string FormatLength(double value, const ResultTableColumn& column) {
+  const double seconds = std::abs(value) * (column.unit == "h" ? 3600 : 1);
+  const std::string text = seconds > 0 && seconds < 1
+                               ? FormatTime(static_cast<Nanos>(std::llround(1e9 * seconds)))
+                               : FormatDuration(seconds);
+  return value < 0 ? "-" + text : text;
+}
+
 std::string FormatWith(double value, int decimals, const ResultTableColumn& column) {
   if (std::isnan(value)) return "–";
   if (IsNoSpeedUp(value, column)) return "OOM";
@@ -57,6 +72,7 @@ std::string FormatWith(double value, int decimals, const ResultTableColumn& colu
   if (column.value == ColumnValue::kOptimal && (value == 0 || value == 1)) {
     return value == 1 ? "yes" : "no";
   }
+  if (IsDuration(column)) return FormatLength(value, column);
   const std::string text = fmt::format("{:.{}f}", value, decimals);
   return text.find_first_not_of("-0.") == std::string::npos && text[0] == '-' ? text.substr(1)
                                                                               : text;
@@ -68,18 +84,17 @@ std::string MeaningOf(const std::string& confidence) {
   return confidence == "?" ? "from a weak source" : "our own";
 }
 
+// Agents without chance run once, whatever the seeds.
 std::string SeedsText(const ResultTable& table) {
-  int least = 0, most = 0;
+  SeedCounts seeds;
   for (const ResultTableRow& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
-      if (cell.done == 0 || IsOfProblem(table.columns[c].value)) continue;
-      least = least == 0 ? cell.done : std::min(least, cell.done);
-      most = std::max(most, cell.done);
+      if (!cell.uses_seed || IsOfProblem(table.columns[c].value)) continue;
+      seeds.Include({cell.done, cell.done});
     }
   }
-  if (most <= 1) return "one seed";
-  return least == most ? fmt::format("{} seeds", most) : fmt::format("{} to {} seeds", least, most);
+  return seeds.most == 0 ? "one run" : seeds.most == 1 ? "one seed" : ToString(seeds);
 }
 
 bool AnyCell(const ResultTable& table, const std::string& text) {
@@ -94,12 +109,49 @@ bool AnyCell(const ResultTable& table, const std::string& text) {
   return false;
 }
 
-bool AnyInterval(const ResultTable& table) {
-  return std::any_of(table.rows.begin(), table.rows.end(), [](const ResultTableRow& row) {
-    return std::any_of(row.cells.begin(), row.cells.end(), [](const TableCell& cell) {
-      return cell.low.has_value();
-    });
-  });
+// Which kinds of intervals a table shows.
+struct ShownIntervals {
+  bool bootstrap = false, range_without_level = false;
+  std::set<int> range_seeds;  // of ranges with a level
+};
+
+ShownIntervals IntervalsOf(const ResultTable& table) {
+  ShownIntervals shown;
+  for (const ResultTableRow& row : table.rows) {
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      if (DescribeCell(row.cells[c], table.columns[c]).interval.empty()) continue;
+      const Interval& interval = *row.cells[c].interval;
+      shown.bootstrap |= !interval.is_range;
+      shown.range_without_level |= interval.is_range && !interval.level;
+      if (interval.is_range && interval.level) shown.range_seeds.insert(interval.seeds.least);
+    }
+  }
+  return shown;
+}
+
+// " [range of the seeds, which contains the median of all possible seeds with probability 50 % for
+// 2 seeds, 75 % for 3]"
+std::string IntervalText(const ShownIntervals& shown) {
+  std::string range;
+  for (const int seeds : shown.range_seeds) {
+    range += fmt::format("{}{:.3g} %", range.empty() ? "" : ", ", 100 * RangeLevel(seeds));
+    if (shown.range_seeds.size() > 1 || shown.bootstrap) {
+      range += fmt::format(" for {}{}", seeds, seeds == *shown.range_seeds.begin() ? " seeds" : "");
+    }
+  }
+  if (!range.empty()) {
+    range =
+        "range of the seeds, which contains the median of all possible seeds with probability " +
+        range;
+  }
+  const std::string bootstrap =
+      shown.bootstrap
+          ? fmt::format("95 % interval of the median, bootstrap of {} resamples", kTableResamples)
+          : "";
+  if (range.empty() && bootstrap.empty()) return "";
+  if (range.empty()) return fmt::format(" [{}]", bootstrap);
+  if (bootstrap.empty()) return fmt::format(" [{}]", range);
+  return fmt::format(" [{}; below {} seeds {}]", bootstrap, kBootstrapSeeds, range);
 }
 
 void AppendPublished(const ResultTable& table, std::vector<std::string>& legend) {
@@ -133,13 +185,14 @@ std::string FormatCellNumber(double value, const ResultTableColumn& column) {
 CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column) {
   if (!cell.run) return {CellState(cell, column), "", ""};
   CellText text{FormatCellNumber(cell.value, column), "", ""};
-  if (cell.low && std::isfinite(*cell.low)) {
+  if (cell.interval && std::isfinite(cell.interval->low)) {
     const bool is_plain = std::isfinite(cell.value) && cell.value != 0;
-    const int decimals = Decimals(is_plain ? cell.value : *cell.low, column);
+    const int decimals = Decimals(is_plain ? cell.value : cell.interval->low, column);
     text.number = FormatWith(cell.value, decimals, column);
-    text.interval = fmt::format("[{}, {}]",
-                                FormatWith(*cell.low, decimals, column),
-                                FormatWith(*cell.high, decimals, column));
+    const std::string low = FormatWith(cell.interval->low, decimals, column);
+    const std::string high = FormatWith(cell.interval->high, decimals, column);
+    if (low != text.number || high != text.number)
+      text.interval = fmt::format("[{}, {}]", low, high);
   }
   if (cell.fitting < cell.done && (cell.fitting > 0 || cell.done > 1)) {
     if (column.value == ColumnValue::kStepTime) {
@@ -156,9 +209,13 @@ CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column) {
   return text;
 }
 
+std::string KindOf(const Interval& interval) {
+  return interval.is_range ? "range" : "bootstrap 95 %";
+}
+
 std::string HeadOf(const ResultTableColumn& column) {
   if (column.unit == "percent") return column.label + " [%]";
-  if (column.unit == "ratio" || column.unit == "count") return column.label;
+  if (column.unit == "ratio" || column.unit == "count" || IsDuration(column)) return column.label;
   return fmt::format("{} [{}]", column.label, column.unit);
 }
 
@@ -168,22 +225,33 @@ bool HasPublished(const ResultTable& table) {
   });
 }
 
-std::string FormatPublished(const PublishedNumber& number, const ResultTable& table) {
-  return number.confidence == table.published_confidence
-             ? number.text
-             : fmt::format("{} [{}]", number.text, number.confidence);
+std::string FormatPublished(const PublishedNumber& number,
+                            const ResultTableColumn& column,
+                            const ResultTable& table) {
+  std::string text = number.text;
+  if (IsDuration(column) && std::isfinite(number.value)) text += " " + column.unit;
+  if (number.confidence != table.published_confidence) {
+    text += fmt::format(" [{}]", number.confidence);
+  }
+  return text;
 }
 
 std::vector<std::string> LegendOf(const ResultTable& table) {
   std::vector<std::string> legend;
-  legend.push_back(fmt::format(
-      "Simulated: median over {}{}{}{}.",
-      SeedsText(table),
-      AnyInterval(table) ? fmt::format(" [95 % interval of the median, bootstrap of {} resamples]",
-                                       kTableResamples)
-                         : "",
-      AnyCell(table, "OOM") ? "; OOM: no placement that was found fits" : "",
-      AnyCell(table, "–") ? "; –: undefined" : ""));
+  const ShownIntervals intervals = IntervalsOf(table);
+  legend.push_back(
+      fmt::format("Simulated: median over {}{}{}{}.",
+                  SeedsText(table),
+                  IntervalText(intervals),
+                  AnyCell(table, "OOM") ? "; OOM: no placement that was found fits" : "",
+                  AnyCell(table, "–") ? "; –: undefined" : ""));
+  if (intervals.range_without_level) {
+    legend.push_back(fmt::format(
+        "Intervals of formulas, shares and expected numbers{}: range over {} resamples of the "
+        "seeds, with no known level.",
+        intervals.bootstrap ? fmt::format(" of fewer than {} seeds", kBootstrapSeeds) : "",
+        kTableResamples));
+  }
   if (std::any_of(table.columns.begin(), table.columns.end(), [](const ResultTableColumn& column) {
         return IsExpected(column.value);
       })) {

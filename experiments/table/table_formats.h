@@ -30,13 +30,17 @@ std::string TableCsv(const ResultTable& table);
 ///
 ///   {"format": "emplace-table", "version": 1, "title", "note", "unit",
 ///    "heads": ["graph"], "columns": [{"name", "label", "unit", "value"}],
-///    "rows": [{"heads": ["nmt"], "cells": {NAME: {"state", "median", "low", "high", "seeds",
-///      "fitting" (or reaching the target), "failed", "planned", "missing": [], "published":
-///      {"state", "value", "confidence"} or null}}}],
+///    "rows": [{"heads": ["nmt"], "cells": {NAME: {"state", "median", "low", "high", "interval":
+///      "range", "bootstrap 95 %" or null, "interval_level" (chance that such an interval holds the
+///      median; null: not known), "interval_seeds": [least, most] or null, "seeds", "fitting" (or
+///      reaching the target), "failed", "planned", "missing": [], "published": {"state", "value",
+///      "confidence"} or null}}}],
 ///    "published": {"source", "confidence"} or null,
-///    "claims": [{"text", "confidence", "holds", "in", "verdict", "rows_held", "share",
-///      "rows": [{"row": 0, "verdict", "left", "right", "share", "missing": []}]}],
-///    "runs": {"done", "failed", "left"}, "failures": [], "warnings": [], "sources": []}
+///    "claims": [{"text", "confidence", "holds", "in", "verdict", "rows_held", "share" (of
+///      resamples), "seeds": [least, most] that these are of, or null, "rows": [{"row": 0,
+///      "verdict", "left", "right", "share", "seeds", "missing": []}]}],
+///    "runs": {"done", "failed", "left"}, "legend": [sentences of LegendOf()], "failures": [],
+///    "warnings": [], "sources": []}
 std::string TableJson(const ResultTable& table);
 
 /// What a cell holds, in a word: "number"; "oom" (nothing fits), "not reached" (the target of
@@ -44,17 +48,22 @@ std::string TableJson(const ResultTable& table);
 /// formulas); "not run", "failed".
 std::string CellState(const TableCell& cell, const ResultTableColumn& column);
 
-/// A number of a column for people: "1.570", "OOM", "not reached", "19.5", "–" for undefined.
+/// A number of a column for people: "1.570", "OOM", "not reached", "19.5", "12.5 min" of a
+/// duration, "–" for undefined.
 std::string FormatCellNumber(double value, const ResultTableColumn& column);
 
 /// What a table says of a cell, in up to three parts: "1.570", "[1.551, 1.602]", "(2 of 3 fit)"; or
-/// "not run".
+/// "not run". An interval whose ends print as the number does is left out.
 struct CellText {
   std::string number, interval, note;
 };
 CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column);
 
-/// The head of a column, with its unit: "RL [s]", "speed-up [%]", "ratio".
+/// "range" or "bootstrap 95 %"
+std::string KindOf(const Interval& interval);
+
+/// The head of a column, with its unit: "RL [s]", "speed-up [%]", "ratio". Durations
+/// (hours, and seconds of search) have their units with their numbers.
 std::string HeadOf(const ResultTableColumn& column);
 
 /// Sentences below the table: what the numbers are, where the published ones come from, the
@@ -64,8 +73,10 @@ std::vector<std::string> LegendOf(const ResultTable& table);
 /// Has any cell a published number?
 bool HasPublished(const ResultTable& table);
 
-/// A number that a paper tells, as printed: "4.04", "OOM"; followed by its confidence, "60.6 [V]",
-/// where that is not the table's.
-std::string FormatPublished(const PublishedNumber& number, const ResultTable& table);
+/// A number that a paper tells, as printed: "4.04", "OOM", "27.0 h"; followed by its confidence,
+/// "60.6 [V]", where that is not the table's.
+std::string FormatPublished(const PublishedNumber& number,
+                            const ResultTableColumn& column,
+                            const ResultTable& table);
 
 }  // namespace emplace

@@ -19,8 +19,8 @@ Json JsonNumber(double value) {
   return std::isinf(value) ? Json(value > 0 ? "inf" : "-inf") : Finite(value);
 }
 
-Json JsonNumber(const std::optional<double>& value) {
-  return value ? JsonNumber(*value) : Json();
+Json SeedsJson(const SeedCounts& seeds) {
+  return seeds.most > 0 ? Json{seeds.least, seeds.most} : Json();
 }
 
 std::string ToText(ColumnValue value) {
@@ -66,10 +66,14 @@ std::string ToText(ColumnValue value) {
 }
 
 Json CellJson(const TableCell& cell, const ResultTableColumn& column) {
+  const std::optional<Interval>& interval = cell.interval;
   Json json = {{"state", CellState(cell, column)},
                {"median", Finite(cell.value)},
-               {"low", JsonNumber(cell.low)},
-               {"high", JsonNumber(cell.high)},
+               {"low", interval ? JsonNumber(interval->low) : Json()},
+               {"high", interval ? JsonNumber(interval->high) : Json()},
+               {"interval", interval ? Json(KindOf(*interval)) : Json()},
+               {"interval_level", interval && interval->level ? Json(*interval->level) : Json()},
+               {"interval_seeds", interval ? SeedsJson(interval->seeds) : Json()},
                {"seeds", cell.done},
                {"fitting", cell.fitting},
                {"failed", cell.failed},
@@ -92,6 +96,7 @@ Json ClaimJson(const ClaimResult& claim) {
                     {"left", JsonNumber(row.left)},
                     {"right", JsonNumber(row.right)},
                     {"share", Finite(row.share)},
+                    {"seeds", SeedsJson(row.seeds)},
                     {"possible", ToString(row.possible)},
                     {"best_known", {JsonNumber(row.best_left), JsonNumber(row.best_right)}},
                     {"at_bound", {JsonNumber(row.bound_left), JsonNumber(row.bound_right)}},
@@ -105,6 +110,7 @@ Json ClaimJson(const ClaimResult& claim) {
           {"verdict_text", VerdictText(claim)},
           {"rows_held", claim.rows_held},
           {"share", Finite(claim.share)},
+          {"seeds", SeedsJson(claim.seeds)},
           {"of", claim.of},
           {"possible", ToString(claim.possible)},
           {"rows", rows}};
@@ -139,6 +145,7 @@ std::string TableJson(const ResultTable& table) {
                {"published", nullptr},
                {"claims", claims},
                {"runs", {{"done", table.done}, {"failed", table.failed}, {"left", table.left}}},
+               {"legend", LegendOf(table)},
                {"failures", table.failures},
                {"warnings", table.warnings},
                {"sources", table.sources}};

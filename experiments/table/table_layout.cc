@@ -22,7 +22,7 @@ using internal::RequireOneOf;
 const std::vector<std::string> kConfidences = {"V", "R", "?", "ours"};
 
 struct LayoutFields {
-  std::string title, note, unit = "s";
+  std::string title, note, unit = "s", sort;
   ConfigNode rows = ConfigNode::FromString("varying", "default");
   ConfigNode columns = ConfigNode::FromString("agents", "default");
   ConfigNode published = ConfigNode::FromString("{}", "default");
@@ -38,19 +38,25 @@ struct LayoutFields {
             "runs, with label: TEXT and published: {COLUMN: NUMBER, oom, null or {value: ..., "
             "confidence: ...}}; or a list of such keys: a row per combination found; or varying: "
             "by graph, cluster and whatever else the runs differ in");
-    v.Field("columns",
-            columns,
-            "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
-            "seconds, ranks (processes of the run), hardware_hours, speed_up (over the best single "
-            "device), gap, optimal, noise_regret (after emplace stress), "
-            "evaluations_to or seconds_to (medians), expected_evaluations_to or "
-            "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
-            "runs) with target: FORMULA, or bound, best_known or best_single_device (of all "
-            "agents and runs of the problem if none is named), where: {KEY: VALUE}} and {name: "
-            "NAME, label: TEXT, formula: "
-            "FORMULA, unit: percent, ratio, count or a time}, whose names stand for the other "
-            "columns' numbers in their units (23.5 in percent); or agents: the step time of each "
-            "agent found, best first");
+    v.Field(
+        "columns",
+        columns,
+        "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
+        "seconds, ranks (processes of the run), hardware_hours, speed_up (over the best single "
+        "device), gap, optimal, noise_regret (after emplace stress), "
+        "evaluations_to or seconds_to (medians), expected_evaluations_to or "
+        "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
+        "runs) with target: FORMULA, or bound, best_known or best_single_device (of all "
+        "agents and runs of the problem if none is named), where: {KEY: VALUE}} and {name: "
+        "NAME, label: TEXT, formula: "
+        "FORMULA, unit: percent, ratio, count or a time}, whose names stand for the other "
+        "columns' numbers in their units (23.5 in percent); or agents: the step time of each "
+        "agent found, best first. A number is the median over the seeds, with their [range] below "
+        "6 seeds and its [95 % bootstrap interval] from 6 on");
+    v.Field("sort",
+            sort,
+            "name of a column: the row with its least number comes first, in each problem if rows "
+            "differ in the agent alone; empty: the order of the runs");
     v.Field("published",
             published,
             "{source: TEXT, confidence: V, R, ? or ours} of the rows' published numbers, which are "
@@ -119,7 +125,9 @@ class LayoutReader {
     layout_.title = fields_.title;
     layout_.note = fields_.note;
     layout_.unit = RequireOneOf(fields_.unit, internal::kTimeUnits, "unit", PlaceOf(root, "unit"));
+    layout_.sort = fields_.sort;
     layout_.yaml = root.Dump();
+    sort_place_ = PlaceOf(root, "sort");
   }
 
   TableLayout Read() {
@@ -144,9 +152,13 @@ class LayoutReader {
     if (fields_.columns.IsScalar()) {
       RequireOneOf(fields_.columns.AsString(), {"agents"}, "columns", fields_.columns);
       layout_.agents_as_columns = true;
+      if (!layout_.sort.empty()) sort_place_.Fail("expected a list of columns with sort");
       return;
     }
     columns_.emplace(fields_.columns, layout_.unit);
+    if (!layout_.sort.empty()) {
+      RequireOneOf(layout_.sort, columns_->Names(), "column", sort_place_);
+    }
     layout_.columns = columns_->columns();
     layout_.order = columns_->order();
   }
@@ -265,6 +277,7 @@ class LayoutReader {
   }
 
   LayoutFields fields_;
+  ConfigNode sort_place_;
   TableLayout layout_;
   std::optional<LayoutColumns> columns_;  // none: agents
 };

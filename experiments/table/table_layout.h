@@ -9,6 +9,7 @@
 //     - {label: "NMT, 2 GPUs", graph: nmt, cluster: 2xk80,          varying
 //        published: {expert: 4.99, rl: 4.04, single_gpu: oom,
 //                    speedup: {value: 23.5, confidence: V}}}
+//   sort: rl                                          rows of a problem by this column
 //   columns:                                          one after another, or: agents
 //     - {name: rl, label: RL, agent: seq2seq}
 //     - {name: expert, agent: expert}
@@ -136,6 +137,7 @@ struct TableLayout {
   std::vector<LayoutRow> rows;        ///< empty: a row per combination of row_keys found
   std::vector<std::string> row_keys;  ///< empty (and rows, too): what the runs differ in
 
+  std::string sort;  ///< column by which the rows of a problem are sorted; empty: as they come
   bool agents_as_columns = false;     ///< a step time for each agent found
   std::vector<LayoutColumn> columns;  ///< empty for these
   std::vector<int> order;             ///< of the columns, each after those it uses

@@ -43,9 +43,10 @@ std::string MarkdownCell(const TableCell& cell, const ResultTableColumn& column)
   return line;
 }
 
-// How often a claim holds; nothing if all resamples are alike.
-std::string Share(double share, bool by_chance) {
-  return by_chance ? fmt::format(", in {:.1f} % of resamples", 100 * share) : "";
+// How often a claim holds, and how many seeds that rests on; nothing if all resamples are alike.
+std::string Share(double share, const SeedCounts& seeds) {
+  if (seeds.most == 0) return "";
+  return fmt::format(", in {:.1f} % of resamples of {}", 100 * share, ToString(seeds));
 }
 
 // A side of a comparison: four significant digits.
@@ -78,7 +79,7 @@ std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
                                  claim.scope == "every" ? "" : "s",
                                  claim.rows_held,
                                  claim.rows.size(),
-                                 open ? "" : Share(claim.share, claim.by_chance));
+                                 open ? "" : Share(claim.share, claim.seeds));
   for (const ClaimRow& row : claim.rows) {
     const std::string name = EscapeMarkdown(table.rows[row.row].Name());
     text += row.verdict == Verdict::kOpen
@@ -89,7 +90,7 @@ std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
                               claim.op,
                               Side(row.right),
                               ToString(row.verdict),
-                              Share(row.share, row.by_chance),
+                              Share(row.share, row.seeds),
                               PossibleText(row, claim.op));
   }
   return text;
@@ -113,7 +114,8 @@ std::string TableMarkdown(const ResultTable& table) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
       ours.push_back(MarkdownCell(cell, table.columns[c]));
-      theirs.push_back(cell.published ? FormatPublished(*cell.published, table) : "");
+      theirs.push_back(cell.published ? FormatPublished(*cell.published, table.columns[c], table)
+                                      : "");
     }
     lines.push_back(std::move(ours));
     if (row.HasPublished()) lines.push_back(std::move(theirs));

@@ -1,3 +1,6 @@
+#include <iterator>
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "experiments/table/table_formats.h"
@@ -28,13 +31,34 @@ std::string EscapeTex(const std::string& text) {
   return escaped;
 }
 
-// A cell that begins with [ would be taken for an option of the \\ before it.
-std::string Join(const std::vector<std::string>& cells) {
-  std::string line = "  ";
-  for (size_t i = 0; i < cells.size(); ++i) {
-    line += (i > 0 ? " & " : "") + (cells[i].starts_with('[') ? "{}" + cells[i] : cells[i]);
+constexpr size_t kLineWidth = 100;
+
+// Pieces with a blank between them, in lines of at most kLineWidth bytes where a piece is not
+// longer. TeX reads a line break as a blank.
+std::string FillLines(const std::vector<std::string>& pieces) {
+  std::string text, line = " ";
+  for (const std::string& piece : pieces) {
+    if (line.size() + 1 + piece.size() > kLineWidth && line.find_first_not_of(' ') < line.size()) {
+      text += line + "\n";
+      line = "   ";
+    }
+    line += " " + piece;
   }
-  return line + " \\\\\n";
+  return text + line + "\n";
+}
+
+// A cell that begins with [ would be taken for an option of the \\ before it.
+std::string Join(std::vector<std::string> cells) {
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].starts_with('[')) cells[i].insert(0, "{}");
+    cells[i] += i + 1 < cells.size() ? " &" : " \\\\";
+  }
+  return FillLines(cells);
+}
+
+std::vector<std::string> WordsOf(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 std::string TexCell(const TableCell& cell, const ResultTableColumn& column) {
@@ -60,8 +84,8 @@ std::string TableTex(const ResultTable& table) {
     caption += sentence + (sentence.ends_with('.') ? " " : ". ");
   }
   caption.pop_back();
-  std::string text =
-      fmt::format("\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n", EscapeTex(caption));
+  std::string text = "\\begin{table}\n  \\centering\n" +
+                     FillLines(WordsOf(fmt::format("\\caption{{{}}}", EscapeTex(caption))));
   text += fmt::format("  \\begin{{tabular}}{{{}{}}}\n  \\toprule\n",
                       std::string(num_left, 'l'),
                       std::string(table.columns.size(), 'r'));
@@ -74,7 +98,9 @@ std::string TableTex(const ResultTable& table) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
       ours.push_back(TexCell(cell, table.columns[c]));
-      theirs.push_back(cell.published ? EscapeTex(FormatPublished(*cell.published, table)) : "");
+      theirs.push_back(cell.published
+                           ? EscapeTex(FormatPublished(*cell.published, table.columns[c], table))
+                           : "");
     }
     text += Join(ours);
     if (row.HasPublished()) text += Join(theirs);

@@ -46,7 +46,7 @@ TEST_CASE("the speed-up of ICML 2017 from its own table") {
   REQUIRE(table.rows.size() == 1);
   // 4.60 / 3.85 - 1 = 19.48 %; the paper's recalled 19.0 does not follow exactly.
   CHECK(table.rows[0].cells[6].value == doctest::Approx(19.4805).epsilon(1e-5));
-  CHECK_FALSE(table.rows[0].cells[6].low);
+  CHECK_FALSE(table.rows[0].cells[6].interval);
   CHECK(table.rows[0].cells[6].published->value == 19.0);
   CHECK_FALSE(table.rows[0].cells[4].published);
   CHECK(table.rows[0].HasPublished());
@@ -138,6 +138,33 @@ TEST_CASE("the agent may be the row's") {
   CHECK(table.rows[1].cells[0].value == doctest::Approx(2));
 }
 
+TEST_CASE("rows of a problem are sorted by a column, claims go with them") {
+  ResultRuns runs;
+  AddRuns(runs, "b", "oom", {kOom});
+  AddRuns(runs, "b", "slow", {3});
+  AddRuns(runs, "a", "slow", {2});
+  AddRuns(runs, "b", "fast", {1, 1, 2});
+  AddRuns(runs, "a", "open", {1});
+  AddRuns(runs, "a", "fast", {1});
+  runs.runs[6].progress = RunProgress::kNew;
+  const std::string claim =
+      "claims: [{text: t, confidence: ours, holds: t < 2.5, where: {agent: slow}}]\n";
+  const ResultTable table = MakeResultTable(
+      LayoutOf("rows: [graph, agent]\nsort: t\ncolumns: [{name: t}]\n" + claim), runs);
+  // Problems stay in the order of their runs; what has not run comes last.
+  CHECK(RowNames(table) ==
+        std::vector<std::string>{"b fast", "b slow", "b oom", "a fast", "a slow", "a open"});
+  CHECK(table.rows[0].cells[0].done == 3);
+  REQUIRE(table.claims[0].rows.size() == 2);
+  CHECK(table.claims[0].rows[0].row == 1);
+  CHECK(table.claims[0].rows[0].verdict == Verdict::kDoesNotHold);  // 3 < 2.5
+  CHECK(table.claims[0].rows[1].row == 4);
+  CHECK(table.claims[0].rows[1].verdict == Verdict::kHolds);  // 2 < 2.5
+  // Without agents in the rows all of them are sorted.
+  CHECK(RowNames(MakeResultTable(LayoutOf("rows: [graph]\nsort: slow\ncolumns: [{agent: slow}]"),
+                                 runs)) == std::vector<std::string>{"a", "b"});
+}
+
 TEST_CASE("warnings: an agent that no run has, runs in no row") {
   ResultRuns runs;
   AddRuns(runs, "a", "seq2seq", {1});
@@ -158,17 +185,17 @@ TEST_CASE("warnings: an agent that no run has, runs in no row") {
 
 TEST_CASE("the same runs give the same table, in whatever order they come") {
   ResultRuns runs;
-  AddRuns(runs, "a", "rl", {1, 2, 4, 8, 16});
+  AddRuns(runs, "a", "rl", {1, 2, 4, 8, 16, 32, 64});
   const TableLayout layout = LayoutOf("rows: [graph]\ncolumns: [{agent: rl}]");
   const TableCell once = MakeResultTable(layout, runs).rows[0].cells[0];
   const TableCell again = MakeResultTable(layout, runs).rows[0].cells[0];
-  CHECK(once.low == again.low);
-  CHECK(once.high == again.high);
+  CHECK(once.interval->low == again.interval->low);
+  CHECK(once.interval->high == again.interval->high);
   std::reverse(runs.runs.begin(), runs.runs.end());
   const TableCell reversed = MakeResultTable(layout, runs).rows[0].cells[0];
   CHECK(once.value == reversed.value);
-  CHECK(once.low == reversed.low);
-  CHECK(once.high == reversed.high);
+  CHECK(once.interval->low == reversed.interval->low);
+  CHECK(once.interval->high == reversed.interval->high);
 }
 
 }  // namespace

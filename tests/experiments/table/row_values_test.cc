@@ -44,7 +44,7 @@ TEST_CASE("the best known and the bound are of all runs of the row") {
                "bound}, {name: of_expert, value: best_known, agent: expert}]"),
       runs);
   CHECK(values.column(1).value == doctest::Approx(2));
-  CHECK(!PercentileInterval(values.column(1)));
+  CHECK(!IntervalOf(values.column(1)));
   CHECK(values.column(2).value == doctest::Approx(0.5));
   CHECK(values.column(3).value == doctest::Approx(4));
   CHECK(values.known_times() == std::vector<double>{2, 3, 4});
@@ -119,7 +119,7 @@ TEST_CASE("the interval is that of the bootstrap's exact distribution") {
       return std::abs(ShareOfMedian(n, k) - share) > 0.008 &&
              (k == 0 || std::abs(ShareOfMedian(n, k - 1) - share) > 0.008);
     };
-    const auto interval = PercentileInterval(number);
+    const auto interval = IntervalOf(number);
     REQUIRE(interval);
     if (clear(low, 0.025)) CHECK(interval->low == low + 1);
     if (clear(high, 0.975)) CHECK(interval->high == high + 1);
@@ -130,13 +130,49 @@ TEST_CASE("the interval is that of the bootstrap's exact distribution") {
 
 TEST_CASE("the interval ends at samples number 0.025 N and 0.975 N") {
   Resampled number;
+  number.seeds = {6, 6};
   for (int i = kTableResamples; i > 0; --i) number.samples.push_back(i);
-  const auto interval = PercentileInterval(number);
+  const auto interval = IntervalOf(number);
   REQUIRE(interval);
+  CHECK_FALSE(interval->is_range);
   CHECK(interval->low == 250);
   CHECK(interval->high == 9750);
   number.samples[17] = std::nan("");
-  CHECK_FALSE(PercentileInterval(number));
+  CHECK_FALSE(IntervalOf(number));
+}
+
+TEST_CASE("below six seeds an interval is the range of the seeds, with its level") {
+  const TableLayout layout = LayoutOf(
+      "unit: ns\ncolumns: [{agent: rl}, {agent: other}, {name: both, formula: rl + other},\n"
+      "  {name: twice, formula: 2 * other}]\n");
+  const std::vector<double> seconds = {5e-9, 1e-9, 7e-9, 2e-9, 9e-9, 3e-9};
+  for (const int n : {2, 3, 4, 5, 6}) {
+    CAPTURE(n);
+    ResultRuns runs;
+    AddRuns(runs, "g", "rl", {seconds.begin(), seconds.begin() + n});
+    AddRuns(runs, "g", "other", {1e-9, 2e-9, 3e-9, 4e-9, 5e-9, 6e-9, 7e-9});
+    const RowValues values = ValuesOf(layout, runs);
+    const auto interval = IntervalOf(values.column(0));
+    REQUIRE(interval);
+    CHECK(interval->seeds.least == n);
+    CHECK(interval->is_range == (n < 6));
+    if (n == 6) {
+      CHECK(interval->level == 0.95);
+      // The median of six draws is the least, 1, in 0.9 % of the resamples only: four or more of
+      // them have to be it.
+      CHECK(interval->low > 1);
+      continue;
+    }
+    CHECK(interval->low == 1);
+    CHECK(interval->high == *std::max_element(seconds.begin(), seconds.begin() + n) * 1e9);
+    CHECK(interval->level == 1 - std::pow(2, 1 - n));
+    // A formula has the fewest seeds of its columns, and no level that is known.
+    const auto of_both = IntervalOf(values.column(2));
+    CHECK(of_both->is_range);
+    CHECK_FALSE(of_both->level);
+    CHECK(ToString(of_both->seeds) == std::to_string(n) + " to 7 seeds");
+    CHECK(IntervalOf(values.column(3))->level == 0.95);
+  }
 }
 
 TEST_CASE("a plain bootstrap with the same generator gives the same samples") {
@@ -166,11 +202,11 @@ TEST_CASE("one seed has no interval; formulas have that of their agents") {
                         "  - {name: above, formula: speedup - 20, unit: ratio}\n"),
                runs);
   CHECK(values.column(0).value == doctest::Approx(4.99));
-  CHECK_FALSE(PercentileInterval(values.column(0)));
+  CHECK_FALSE(IntervalOf(values.column(0)));
   CHECK(values.column(2).value == doctest::Approx(9.98));
-  CHECK_FALSE(PercentileInterval(values.column(2)));
+  CHECK_FALSE(IntervalOf(values.column(2)));
   CHECK(values.column(3).value == doctest::Approx(100 * (4.99 / 4.04 - 1)));
-  const auto interval = PercentileInterval(values.column(3));
+  const auto interval = IntervalOf(values.column(3));
   REQUIRE(interval);
   CHECK(interval->low == doctest::Approx(100 * (4.99 / 4.5 - 1)));
   CHECK(interval->high == doctest::Approx(100 * (4.99 / 3.92 - 1)));
@@ -203,8 +239,8 @@ TEST_CASE("bound, gap, proven optimal, and regret under noise") {
   CHECK(values.column(1).value == doctest::Approx(25));
   CHECK(values.column(2).value == 0);  // of 0, 1 and 0
   CHECK(values.column(3).value == doctest::Approx(12.5));
-  for (const int i : {0, 2, 3}) CHECK_FALSE(PercentileInterval(values.column(i)));
-  CHECK(PercentileInterval(values.column(1))->high == doctest::Approx(100));
+  for (const int i : {0, 2, 3}) CHECK_FALSE(IntervalOf(values.column(i)));
+  CHECK(IntervalOf(values.column(1))->high == doctest::Approx(100));
   CHECK(values.column(4).value == kOom);
   CHECK(values.column(5).value == 0);
   CHECK_FALSE(values.column(6).run);  // emplace stress has not seen it
@@ -243,7 +279,7 @@ TEST_CASE("OOM is infinite, and what has no run is missing") {
   CHECK(values.num_finite(0) == 0);
   CHECK(values.column(1).value == doctest::Approx(4));
   CHECK(values.num_finite(1) == 2);
-  CHECK(PercentileInterval(values.column(1))->high == kOom);
+  CHECK(IntervalOf(values.column(1))->high == kOom);
   CHECK_FALSE(values.column(2).run);
   CHECK(values.column(2).missing == std::vector<std::string>{"late"});
   CHECK(values.runs(2).size() == 1);
@@ -353,8 +389,8 @@ TEST_CASE("when a target is reached") {
   // At most 25: after 5, 3 and never.
   CHECK(values.column(3).value == 5);
   CHECK(values.num_finite(3) == 2);
-  CHECK(PercentileInterval(values.column(3))->low == 3);
-  CHECK(PercentileInterval(values.column(3))->high == kOom);
+  CHECK(IntervalOf(values.column(3))->low == 3);
+  CHECK(IntervalOf(values.column(3))->high == kOom);
   CHECK(values.column(10).value == 2.5);  // of the fifth evaluation
   CHECK(values.num_finite(10) == 2);
   CHECK(values.column(4).value == kOom);
@@ -367,17 +403,17 @@ TEST_CASE("when a target is reached") {
   CHECK(values.num_finite(11) == 2);
   CHECK(values.column(12).value == 3.5);
   CHECK(values.column(13).value == doctest::Approx(200.0 / 3));
-  CHECK(PercentileInterval(values.column(11))->low == 3);  // three times the second seed
-  CHECK(PercentileInterval(values.column(11))->high == kOom);
-  CHECK(PercentileInterval(values.column(13))->low == 0);
-  CHECK(PercentileInterval(values.column(13))->high == doctest::Approx(100));
+  CHECK(IntervalOf(values.column(11))->low == 3);  // three times the second seed
+  CHECK(IntervalOf(values.column(11))->high == kOom);
+  CHECK(IntervalOf(values.column(13))->low == 0);
+  CHECK(IntervalOf(values.column(13))->high == doctest::Approx(100));
   CHECK(values.column(14).value == kOom);
   CHECK(values.column(15).value == 0);
   CHECK(std::isnan(values.column(16).value));
   CHECK(std::isnan(values.column(17).value));
   CHECK(values.column(18).value == doctest::Approx(200.0 / 3));
   CHECK(values.column(19).value == 1);  // without chance: one run, no interval
-  CHECK_FALSE(PercentileInterval(values.column(19)));
+  CHECK_FALSE(IntervalOf(values.column(19)));
   // The median is 25, reached exactly by the seed that ends there.
   CHECK(values.column(6).value == 5);
   CHECK(std::isnan(values.column(7).value));

@@ -49,6 +49,8 @@ TEST_CASE("every, some, most") {
   const ClaimResult some = Check(Runs(), "holds: rl <= expert, in: some");
   CHECK(some.verdict == Verdict::kHolds);
   CHECK(some.share == 1);
+  CHECK(some.seeds.least == 3);
+  CHECK(some.seeds.most == 3);
   const ClaimResult most = Check(Runs(), "holds: rl <= expert, in: most");
   CHECK(most.verdict == Verdict::kHolds);
   CHECK(most.share == every.rows[1].share);

@@ -46,8 +46,9 @@ TEST_CASE("a sweep with a layout: YAML only, from config to claims") {
   // seq2seq has runs and no column: its rows have, so that nothing is to be warned of.
   CHECK(table.err == "");
   CheckHolds(table.out, "## Mine\n\n|     | heft [us] |");
-  CheckHolds(table.out, "\nSimulated: median over 1 to 2 seeds [95 % interval");
+  CheckHolds(table.out, "\nSimulated: median over 2 seeds.\n");
   CheckHolds(table.out, "- **holds** [ours] searching is worth it");
+  CheckHolds(table.out, "2 of 2 rows, in 100.0 % of resamples of 2 seeds\n");
   CHECK(Table(files, {"out", "--claims"}).out == table.out);
 
   // The same numbers by hand, from the files.
@@ -62,6 +63,8 @@ TEST_CASE("a sweep with a layout: YAML only, from config to claims") {
         fmt::format("/agents/hill_climb.seed{}/best/outcome", run - 6), "step_time_ns")));
   }
   CHECK(cells["search"]["median"] == doctest::Approx((best[0] + best[1]) / 2e3));
+  CHECK(cells["search"]["interval"] == "range");
+  CHECK(cells["search"]["interval_level"] == 0.5);
   CHECK(cells["search"]["low"] == doctest::Approx(std::min(best[0], best[1]) / 1e3));
   CHECK(cells["search"]["high"] == doctest::Approx(std::max(best[0], best[1]) / 1e3));
 
@@ -121,7 +124,7 @@ TEST_CASE("results of `emplace run`, and what is refused") {
   const ProcessResult table = Table(files, {"r.h5"});
   CHECK(table.exit_code == 0);
   CheckHolds(table.out, "| graph  | cluster |");
-  CheckHolds(table.out, "median over 1 to 3 seeds");
+  CheckHolds(table.out, "median over 3 seeds.\n");
 
   const auto refused = [&](std::vector<std::string> arguments, std::vector<std::string> fragments) {
     CheckRefused(Table(files, std::move(arguments)), 2, fragments);

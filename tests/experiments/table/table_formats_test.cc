@@ -1,6 +1,7 @@
 #include "experiments/table/table_formats.h"
 
 #include <cmath>
+#include <sstream>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,7 @@ using namespace emplace::testing;
 
 namespace {
 
-// Two rows; every kind of cell; three draws of three seeds make the range their interval.
+// Two rows; every kind of cell. The baselines have no seeds, the RL agent three in each row.
 ResultTable MakeTable() {
   ResultRuns runs;
   AddRuns(runs, "nmt", "single_gpu", {kOom});
@@ -24,6 +25,7 @@ ResultTable MakeTable() {
   runs.runs.back().progress = RunProgress::kFailed;
   runs.runs.back().error = "100 % of \"it\" failed";
   runs.sources = {"results/mine"};
+  for (ResultRun& run : runs.runs) run.uses_seed = run.agent == "rl";
   return MakeResultTable(
       LayoutOf(
           "title: Table 1 & more\n"
@@ -78,8 +80,12 @@ TEST_CASE("Markdown: ours and theirs in lines of their own") {
         "| RNNLM, 2      | simulated     |          1.570 |    not run | 1.600 [1.570, OO"
         "M] (2 of 3 fit) (3 of 4 run) |           not run |  1.00 |\n"
         "\n"
-        "Simulated: median over 1 to 3 seeds [95 % interval of the median, bootstrap of 1"
-        "0000 resamples]; OOM: no placement that was found fits; –: undefined.\n"
+        "Simulated: median over 3 seeds [range of the seeds, which contains the median of all "
+        "possible seeds with probability 75 %]; OOM: no placement that was found fits; –: "
+        "undefined.\n"
+        "\n"
+        "Intervals of formulas, shares and expected numbers: range over 10000 resamples of the "
+        "seeds, with no known level.\n"
         "\n"
         "Published: ICML 2017; [R]: recalled, not checked against the text; [V]: verified"
         " against the text.\n"
@@ -96,10 +102,10 @@ TEST_CASE("claims in Markdown") {
         "### Claims\n"
         "\n"
         "- **holds** [R] RL beats the expert (`rl < expert` in every row): 1 of 1 rows, in 100.0 % "
-        "of resamples\n"
-        "  - NMT \\| 2_GPUs: 4.04 < 4.99 holds, in 100.0 % of resamples\n"
+        "of resamples of 3 seeds\n"
+        "  - NMT \\| 2_GPUs: 4.04 < 4.99 holds, in 100.0 % of resamples of 3 seeds\n"
         "- **open** [?] RL is best (`rl <= min(single_gpu, expert)` in every row): 1 of 2 rows\n"
-        "  - NMT \\| 2_GPUs: 4.04 <= 4.99 holds, in 100.0 % of resamples\n"
+        "  - NMT \\| 2_GPUs: 4.04 <= 4.99 holds, in 100.0 % of resamples of 3 seeds\n"
         "  - RNNLM, 2: open, not run: expert\n"
         "- **holds** [V] the GPU fits (`single_gpu < 2` in some rows): 1 of 2 rows\n"
         "  - NMT \\| 2_GPUs: ∞ < 2 does not hold\n"
@@ -139,40 +145,47 @@ TEST_CASE("claims that do not hold tell what was possible") {
 }
 
 TEST_CASE("LaTeX") {
-  CHECK(
-      TableTex(MakeTable()) ==
-      "\\begin{table}\n"
-      "  \\centering\n"
-      "  \\caption{Table 1 \\& more. Simulated: median over 1 to 3 seeds [95 \\% interval of the "
-      "median, bootstrap of 10000 resamples]; OOM: no placement that was found fits; --: "
-      "undefined. Published: ICML 2017; [R]: recalled, not checked against the text; [V]: verified "
-      "against the text. K80s [ours]. Runs: 9 of 10 done, 1 failed, 0 not yet. Failed: rnnlm rl 3: "
-      "100 \\% of \"it\" failed.}\n"
-      "  \\begin{tabular}{llrrrrr}\n"
-      "  \\toprule\n"
-      "   & source & single GPU [s] & expert [s] & RL [s] & speed-up [\\%] & ratio \\\\\n"
-      "  \\midrule\n"
-      "  NMT | 2\\_GPUs & simulated & OOM & 4.990 & 4.040 {\\scriptsize [3.920, 4.500]} & 23.5 "
-      "{\\scriptsize [10.9, 27.3]} & -- \\\\\n"
-      "   & published [R] & OOM & 4.90 &  & 23.5 [V] &  \\\\\n"
-      "  RNNLM, 2 & simulated & 1.570 & not run & 1.600 {\\scriptsize [1.570, OOM]} {\\scriptsize "
-      "(2 of 3 fit) (3 of 4 run)} & not run & 1.00 \\\\\n"
-      "  \\bottomrule\n"
-      "  \\end{tabular}\n"
-      "\\end{table}\n");
+  CHECK(TableTex(MakeTable()) ==
+        "\\begin{table}\n"
+        "  \\centering\n"
+        "  \\caption{Table 1 \\& more. Simulated: median over 3 seeds [range of the seeds, which "
+        "contains the\n"
+        "    median of all possible seeds with probability 75 \\%]; OOM: no placement that was "
+        "found fits; --:\n"
+        "    undefined. Intervals of formulas, shares and expected numbers: range over 10000 "
+        "resamples of the\n"
+        "    seeds, with no known level. Published: ICML 2017; [R]: recalled, not checked against "
+        "the text;\n"
+        "    [V]: verified against the text. K80s [ours]. Runs: 9 of 10 done, 1 failed, 0 not yet. "
+        "Failed:\n"
+        "    rnnlm rl 3: 100 \\% of \"it\" failed.}\n"
+        "  \\begin{tabular}{llrrrrr}\n"
+        "  \\toprule\n"
+        "   & source & single GPU [s] & expert [s] & RL [s] & speed-up [\\%] & ratio \\\\\n"
+        "  \\midrule\n"
+        "  NMT | 2\\_GPUs & simulated & OOM & 4.990 & 4.040 {\\scriptsize [3.920, 4.500]} &\n"
+        "    23.5 {\\scriptsize [10.9, 27.3]} & -- \\\\\n"
+        "   & published [R] & OOM & 4.90 &  & 23.5 [V] &  \\\\\n"
+        "  RNNLM, 2 & simulated & 1.570 & not run &\n"
+        "    1.600 {\\scriptsize [1.570, OOM]} {\\scriptsize (2 of 3 fit) (3 of 4 run)} & not run "
+        "& 1.00 \\\\\n"
+        "  \\bottomrule\n"
+        "  \\end{tabular}\n"
+        "\\end{table}\n");
 }
 
 TEST_CASE("CSV: a line per row, column and source") {
   const std::string csv = TableCsv(MakeTable());
   const std::vector<std::string> lines = {
-      "row,column,label,unit,source,confidence,state,value,low,high,seeds,fitting,failed,planned",
-      "NMT | 2_GPUs,single_gpu,single GPU,s,simulated,,oom,inf,,,1,0,0,1",
-      "NMT | 2_GPUs,single_gpu,single GPU,s,published,R,oom,inf,,,,,,",
-      "NMT | 2_GPUs,expert,expert,s,published,R,number,4.9,,,,,,",
-      "NMT | 2_GPUs,speedup,speed-up,percent,published,V,number,23.5,,,,,,",
-      "NMT | 2_GPUs,ratio,ratio,ratio,simulated,,undefined,,,,,,,",
-      "\"RNNLM, 2\",expert,expert,s,simulated,,not run,,,,0,0,0,0",
-      "\"RNNLM, 2\",rl,RL,s,simulated,,number,1.6,1.57,inf,3,2,1,4",
+      "row,column,label,unit,source,confidence,state,value,low,high,seeds,fitting,failed,planned,"
+      "interval,interval_level,interval_seeds",
+      "NMT | 2_GPUs,single_gpu,single GPU,s,simulated,,oom,inf,,,1,0,0,1,,,",
+      "NMT | 2_GPUs,single_gpu,single GPU,s,published,R,oom,inf,,,,,,,,,",
+      "NMT | 2_GPUs,expert,expert,s,published,R,number,4.9,,,,,,,,,",
+      "NMT | 2_GPUs,speedup,speed-up,percent,published,V,number,23.5,,,,,,,,,",
+      "NMT | 2_GPUs,ratio,ratio,ratio,simulated,,undefined,,,,,,,,,,",
+      "\"RNNLM, 2\",expert,expert,s,simulated,,not run,,,,0,0,0,0,,,",
+      "\"RNNLM, 2\",rl,RL,s,simulated,,number,1.6,1.57,inf,3,2,1,4,range,0.75,3",
   };
   for (const std::string& line : lines) CheckHolds("\n" + csv, "\n" + line + "\n");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 10 + 3);
@@ -209,6 +222,12 @@ TEST_CASE("JSON holds everything") {
   CHECK(nmt["single_gpu"]["published"]["state"] == "oom");
   CHECK(nmt["rl"]["median"] == doctest::Approx(4.04));
   CHECK(nmt["rl"]["low"] == doctest::Approx(3.92));
+  CHECK(nmt["rl"]["interval"] == "range");
+  CHECK(nmt["rl"]["interval_level"] == 0.75);
+  CHECK(nmt["rl"]["interval_seeds"] == std::vector<int>{3, 3});
+  CHECK(nmt["speedup"]["interval"] == "range");
+  CHECK(nmt["speedup"]["interval_level"].is_null());
+  CHECK(nmt["expert"]["interval"].is_null());
   CHECK(nmt["rl"]["seeds"] == 3);
   CHECK(nmt["rl"]["published"].is_null());
   CHECK(nmt["speedup"]["published"]["value"] == 23.5);
@@ -219,10 +238,13 @@ TEST_CASE("JSON holds everything") {
   CHECK(rnnlm["speedup"]["missing"] == std::vector<std::string>{"expert"});
   CHECK(json["published"]["source"] == "ICML 2017");
   CHECK(json["claims"][0]["verdict"] == "holds");
+  CHECK(json["claims"][0]["seeds"] == std::vector<int>{3, 3});
+  CHECK(json["claims"][2]["seeds"].is_null());
   CHECK(json["claims"][1]["share"].is_null());
   CHECK(json["claims"][2]["rows"][0]["left"] == "inf");
   CHECK(json["runs"]["failed"] == 1);
   CHECK(json["failures"][0] == "rnnlm rl 3: 100 % of \"it\" failed");
+  CHECK(json["legend"] == LegendOf(MakeTable()));
   CHECK(json["sources"][0] == "results/mine");
 }
 
@@ -235,6 +257,90 @@ TEST_CASE("without published numbers there is no column for the source") {
         "| g     | 2xk80   | 0.5000 |\n"
         "\n"
         "Simulated: median over one seed.\n");
+}
+
+// A table of one agent with so many seeds in each row.
+std::string LegendOfSeeds(const std::vector<int>& seeds) {
+  ResultRuns runs;
+  for (size_t row = 0; row < seeds.size(); ++row) {
+    std::vector<double> seconds(seeds[row]);
+    for (int i = 0; i < seeds[row]; ++i) seconds[i] = 1 + i;
+    AddRuns(runs, "g" + std::to_string(row), "rl", seconds);
+  }
+  const TableLayout layout = LayoutOf("rows: [graph]\ncolumns: [{agent: rl}]");
+  return LegendOf(MakeResultTable(layout, runs)).at(0);
+}
+
+TEST_CASE("the legend names intervals by the seeds that they rest on") {
+  const std::string range =
+      "range of the seeds, which contains the median of all possible seeds with probability ";
+  const std::string bootstrap = "95 % interval of the median, bootstrap of 10000 resamples";
+  CHECK(LegendOfSeeds({1}) == "Simulated: median over one seed.");
+  CHECK(LegendOfSeeds({2, 2}) == "Simulated: median over 2 seeds [" + range + "50 %].");
+  CHECK(LegendOfSeeds({5, 1, 4}) ==
+        "Simulated: median over 1 to 5 seeds [" + range + "87.5 % for 4 seeds, 93.8 % for 5].");
+  CHECK(LegendOfSeeds({6}) == "Simulated: median over 6 seeds [" + bootstrap + "].");
+  CHECK(LegendOfSeeds({7, 3}) == "Simulated: median over 3 to 7 seeds [" + bootstrap +
+                                     "; below 6 seeds " + range + "75 % for 3 seeds].");
+}
+
+TEST_CASE("constants have no interval that would repeat them") {
+  ResultRuns runs;
+  AddRuns(runs, "g", "rl", {0.8, 0.80001});
+  for (ResultRun& run : runs.runs) run.evaluations = 800;
+  const ResultTable table =
+      MakeResultTable(LayoutOf("unit: ms\nrows: [graph]\ncolumns: [{agent: rl}, {name: n, agent: "
+                               "rl, value: evaluations}]"),
+                      runs);
+  CHECK(TableMarkdown(table) ==
+        "| graph | rl [ms] |   n |\n"
+        "|-------|--------:|----:|\n"
+        "| g     |   800.0 | 800 |\n"
+        "\n"
+        "Simulated: median over 2 seeds.\n");
+  CHECK(table.rows[0].cells[0].interval->high == doctest::Approx(800.01));
+}
+
+TEST_CASE("durations have their units with them") {
+  const ResultTableColumn hours{"h", "on hardware", "h", ColumnValue::kHardwareHours};
+  CHECK(FormatCellNumber(0.0000903, hours) == "325.1 ms");  // 0.0000903 h x 3600 s
+  CHECK(FormatCellNumber(0.01, hours) == "36.0 s");
+  CHECK(FormatCellNumber(0.5, hours) == "30.0 min");
+  CHECK(FormatCellNumber(27, hours) == "27.0 h");
+  CHECK(FormatCellNumber(0, hours) == "0.0 s");
+  CHECK(FormatCellNumber(kOom, hours) == "∞");
+  CHECK(HeadOf(hours) == "on hardware");
+  const ResultTableColumn seconds{"s", "search", "s", ColumnValue::kSeconds};
+  CHECK(FormatCellNumber(0.000258, seconds) == "258.0 us");
+  CHECK(FormatCellNumber(150, seconds) == "2.5 min");
+  CHECK(HeadOf(seconds) == "search");
+  TableCell cell;
+  cell.run = true;
+  cell.value = 0.5;
+  cell.interval = {.low = 0.25, .high = 2};
+  CHECK(DescribeCell(cell, hours).interval == "[15.0 min, 2.0 h]");
+  const ResultTable table;
+  CHECK(FormatPublished({27, "27", ""}, hours, table) == "27 h");
+  CHECK(FormatPublished({27, "27", "V"}, hours, table) == "27 h [V]");
+}
+
+TEST_CASE("lines of LaTeX are short") {
+  ResultRuns runs;
+  std::string columns;
+  for (int i = 0; i < 12; ++i) {
+    const std::string agent = "agent_" + std::to_string(i);
+    AddRuns(runs, "nmt", agent, {1, 2, 3});
+    columns += (i > 0 ? ", {agent: " : "{agent: ") + agent + "}";
+  }
+  const std::string tex =
+      TableTex(MakeResultTable(LayoutOf("rows: [graph]\ncolumns: [" + columns + "]"), runs));
+  std::istringstream lines(tex);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 100);
+    CHECK(line.find_first_not_of(' ') != std::string::npos);
+  }
+  CHECK(std::count(tex.begin(), tex.end(), '&') == 2 * 12);  // of the head and of a row
 }
 
 TEST_CASE("numbers for people") {

@@ -137,6 +137,13 @@ TEST_CASE("columns and formulas") {
   CHECK(LayoutOf("rows: [{graph: g, agent: heft}]\ncolumns: [{name: t}]").columns.size() == 1);
 }
 
+TEST_CASE("rows are sorted by a column of the layout") {
+  CHECK(LayoutOf("rows: [graph, agent]\nsort: t\ncolumns: [{name: t}]").sort == "t");
+  CheckHolds(LayoutRefusal("rows: [graph, agent]\nsort: s\ncolumns: [{name: t}]"),
+             "t.yaml:2:7: sort: unknown column \"s\"; did you mean \"t\"? choices: t");
+  CheckHolds(LayoutRefusal("sort: rl"), "t.yaml:1:7: sort: expected a list of columns with sort");
+}
+
 TEST_CASE("units of what has a target") {
   const TableLayout layout = LayoutOf(
       "unit: ms\ncolumns:\n  - {agent: rl}\n"
@@ -168,7 +175,7 @@ TEST_CASE("claims") {
 TEST_CASE("the help names every key") {
   std::string keys;
   for (const FieldHelp& field : DescribeTableLayout()) keys += field.key + " ";
-  CHECK(keys == "title note unit rows columns published claims ");
+  CHECK(keys == "title note unit rows columns sort published claims ");
 }
 
 }  // namespace
