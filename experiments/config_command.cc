@@ -25,6 +25,7 @@ Command AddConfigCommand(Command program,
       .OneAtATime();
   command.Add("-o,--output", options.output, words.output).Type(words.output_type);
   command.AddFlag("--resume", options.resume, words.resume);
+  if (words.force != nullptr) command.AddFlag("--force", options.force, words.force);
   command.Add("--jobs", options.jobs, fmt::format("{} at a time; 0: one per core", words.jobs))
       .NotNegative();
   command.AddFlag("--quiet", options.quiet, "no progress on stderr");

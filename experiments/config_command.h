@@ -18,20 +18,22 @@ struct ConfigOptions {
   std::vector<std::string> settings;  ///< --set, "KEY=VALUE" each; see ApplySettings()
   int jobs = -1;                      ///< --jobs; -1: what the config says; 0: one per core
   bool resume = false;                ///< --resume
+  bool force = false;                 ///< --force
   bool quiet = false;                 ///< --quiet
 };
 
 /// The words of the help in which such commands differ.
 struct ConfigCommand {
-  const char* name;         ///< "run"
-  const char* sentence;     ///< what it does
-  const char* kind;         ///< "a run config"
-  const char* where;        ///< "a path, or a name in the configs folder"
-  const char* setting;      ///< an example for --set: "budget.seconds=5"
-  const char* output;       ///< "results file (HDF5)"
-  const char* output_type;  ///< "FILE.h5"
-  const char* resume;       ///< "go on with what the results file holds: ..."
-  const char* jobs;         ///< "searches"
+  const char* name;             ///< "run"
+  const char* sentence;         ///< what it does
+  const char* kind;             ///< "a run config"
+  const char* where;            ///< "a path, or a name in the configs folder"
+  const char* setting;          ///< an example for --set: "budget.seconds=5"
+  const char* output;           ///< "results file (HDF5)"
+  const char* output_type;      ///< "FILE.h5"
+  const char* resume;           ///< "go on with what the results file holds: ..."
+  const char* jobs;             ///< "searches"
+  const char* force = nullptr;  ///< "write over ..."; nullptr: there is no such option
 };
 
 /// Adds a command with the options above and --help-config. Its action is `run`; with --help-config

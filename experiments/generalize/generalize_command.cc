@@ -11,6 +11,7 @@
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/config_command.h"
+#include "experiments/existing_output.h"
 #include "experiments/generalize/generalize_results.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
@@ -89,8 +90,7 @@ void TrainFamily(Experiment& experiment, int index) {
   std::int64_t total = 0, done = 0;
   for (const TrainPlan& train : plan.train) total += num_seeds * train.updates;
   for (const Training& training : results.trainings) done += training.updates.num_rows();
-  Progress progress("training on " + family.plan->config.name, total, !experiment.quiet);
-  progress.Update(done);
+  Progress progress("training on " + family.plan->config.name, total, !experiment.quiet, done);
   ParallelFor(count, experiment.jobs, [&](int i) {
     if (experiment.unwritable || StopRequest::requested()) return;
     const TrainPlan& train = plan.train[i / num_seeds];
@@ -189,7 +189,7 @@ fs::path OutputPath(const GeneralizePlan& plan, const ConfigOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
   CreateFolder("results");
-  return fs::path("results") / (plan.name + ".h5");
+  return fs::path("results") / (plan.name + NamePart(options.settings) + ".h5");
 }
 
 // Settings are validated by the agents themselves: all of them before the first training.
@@ -265,6 +265,10 @@ int Generalize(const ConfigOptions& options) {
   const GeneralizePlan& plan = experiment.plan;
   experiment.output = OutputPath(plan, options);
   const FileLock lock(experiment.output, PrintWarning);
+  if (!options.resume && !options.force) {
+    RequireUnused(experiment.output,
+                  "--force writes over it, --resume goes on with it, -o names another file");
+  }
   experiment.quiet = options.quiet;
   experiment.jobs = options.jobs >= 0 ? options.jobs : plan.config.jobs;
   if (experiment.jobs == 0) experiment.jobs = NumCores();
@@ -306,11 +310,13 @@ void AddGeneralizeCommand(Command program) {
        .kind = "a generalisation config",
        .where = "a path, or a name in the folder configs/generalization",
        .setting = "families=[ptb]",
-       .output = "results file (HDF5)",
+       .output = "results file (HDF5); default: results/CONFIG.h5, with what --set changes in its "
+                 "name",
        .output_type = "FILE.h5",
        .resume = "go on with what the results file holds: trainings and tests that are done are "
                  "kept, stopped trainings continued",
-       .jobs = "trainings or tests"},
+       .jobs = "trainings or tests",
+       .force = "write over an earlier results file"},
       *options,
       [] { return DescribeFields<GeneralizeConfig>(); },
       [options] { return Generalize(*options); });

@@ -24,8 +24,8 @@ namespace {
 struct ProfileCommandOptions {
   std::vector<std::string> graphs, devices;
   std::string output = "costs.json", cluster_output;
-  bool resume = false, cold = false, eager = false, no_links = false, no_interference = false,
-       json = false, quiet = false;
+  bool resume = false, force = false, cold = false, eager = false, no_links = false,
+       no_interference = false, json = false, quiet = false;
   ProfileOptions profile;
 };
 
@@ -47,8 +47,8 @@ std::string ClusterName(const fs::path& path) {
   return name.string();
 }
 
-// The profile to go on with. A file that is there is replaced only if it is a complete profile;
-// a partial one goes on with --resume, and any other file stays.
+// The profile to go on with. A profile that is there is replaced only with --force; any other file
+// stays.
 CostTable EarlierProfile(const ProfileCommandOptions& options) {
   std::error_code ignored;
   if (!fs::exists(options.output, ignored)) {
@@ -57,12 +57,13 @@ CostTable EarlierProfile(const ProfileCommandOptions& options) {
   }
   CostTable earlier = ReadCostTable(options.output);
   if (options.resume) return earlier;
-  if (!earlier.complete) {
-    throw InputError(fmt::format(
-        "{}: holds a profile that was cut off; go on with --resume, or name another file with -o",
-        options.output));
-  }
-  return {};
+  if (options.force) return {};
+  throw InputError(fmt::format(
+      "{}: holds a {} of {}; --force writes over it, --resume goes on with it, -o names another "
+      "file",
+      options.output,
+      earlier.complete ? "profile" : "profile that was cut off",
+      earlier.machine));
 }
 
 CostTable MeasureMachine(const Machine& machine,
@@ -156,6 +157,7 @@ void AddProfileCommand(Command program) {
   command.AddFlag("--resume",
                   options->resume,
                   "go on with what the cost file holds: what was measured is kept");
+  command.AddFlag("--force", options->force, "write over an earlier profile");
   command
       .Add("--seconds",
            options->profile.rule.max_seconds,

@@ -7,6 +7,7 @@
 
 #include "experiments/as_executed.h"
 #include "experiments/commands.h"
+#include "experiments/existing_output.h"
 #include "experiments/load.h"
 #include "experiments/machine/error_svg.h"
 #include "experiments/machine/fidelity_report.h"
@@ -37,7 +38,7 @@ struct ValidateOptions {
   int placements = 30, rounds = 10, calibrate = 17;
   std::uint64_t seed = 2;
   double seconds = 5;
-  bool eager = false, quiet = false;
+  bool eager = false, force = false, quiet = false;
 };
 
 // What the placements are simulated with.
@@ -251,6 +252,9 @@ int Validate(const ValidateOptions& options) {
   std::optional<ResultsFile> file;
   if (!options.output.empty()) {
     lock.emplace(options.output, PrintWarning);
+    if (!options.force) {
+      RequireUnused(options.output, "--force writes over it, -o names another file");
+    }
     file.emplace(options.output);
   }
   if (options.seed == kCalibrationSeed && model.table == nullptr) {
@@ -354,6 +358,7 @@ void AddValidateCommand(Command program) {
       .Positive()
       .ShowDefault();
   command.Add("-o,--output", options->output, "results file (HDF5)").Type("FILE.h5");
+  command.AddFlag("--force", options->force, "write over an earlier results file");
   command.Add("--json", options->json, "everything as JSON, on stdout if no file is named")
       .ValueOptional(kJsonToStdout)
       .Type("FILE.json");

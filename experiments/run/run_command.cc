@@ -7,6 +7,7 @@
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/config_command.h"
+#include "experiments/existing_output.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/run/run_execution.h"
@@ -33,7 +34,8 @@ fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   std::error_code error;
   fs::create_directories("results", error);
   if (error) throw RunError(fmt::format("results: cannot be created: {}", error.message()));
-  return fs::path("results") / (plan.name + ".h5");
+  const std::string zero_shot = options.zero_shot ? ".zero_shot" : "";
+  return fs::path("results") / (plan.name + zero_shot + NamePart(options.settings) + ".h5");
 }
 
 // Over ranks a process may die at any time, and the launcher then kills the others.
@@ -79,6 +81,7 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
   ExecuteRun(run,
              {.output = output,
               .resume = options.resume,
+              .force = options.force,
               .quiet = options.quiet,
               .checkpoint_seconds = checkpoint,
               .begins = begins,
@@ -98,11 +101,13 @@ void AddRunCommand(Command program) {
        .kind = "a run config",
        .where = "a path, or a name in the configs folder",
        .setting = "budget.seconds=5",
-       .output = "results file (HDF5)",
+       .output = "results file (HDF5); default: results/CONFIG.h5, with what --set changes in its "
+                 "name",
        .output_type = "FILE.h5",
        .resume = "go on with what the results file holds: complete searches are kept, stopped ones "
                  "continued",
-       .jobs = "searches"},
+       .jobs = "searches",
+       .force = "write over an earlier results file"},
       *options,
       [] { return DescribeFields<RunConfig>(); },
       [options] {

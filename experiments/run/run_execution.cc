@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/existing_output.h"
 #include "experiments/output.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
@@ -86,9 +87,10 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
   const Cluster& cluster = run.problem.exact->cluster();
   const int count = static_cast<int>(run.tasks.size());
   run.results.resize(count);
-  Progress progress("searching", count, !quiet);
+  int done = static_cast<int>(std::ranges::count_if(
+      run.earlier, [](const auto& search) { return search.second.checkpoint.empty(); }));
+  Progress progress("searching", count, !quiet, done);
   std::mutex mutex;
-  int done = 0;
   const SearchResult* best = nullptr;
   std::atomic<bool> unwritable = false;
   ParallelFor(count, run.jobs, [&](int i) {
@@ -118,6 +120,7 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
     }
     SearchResult& result = run.results[i];
     const bool complete = SearchTaskOf(run, task, checkpoints, result);
+    if (result.status == SearchStatus::kNotBegun) return;
     // A search that was cut within a step has less to go on from than its last checkpoint.
     const bool is_cut = result.status == SearchStatus::kStopped && last &&
                         (result.checkpoint.empty() || result.steps < last->steps);
@@ -135,8 +138,9 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
                                 result.records.size(),
                                 result.seconds));
     }
+    if (!complete && ProgressOf(ToString(result.status)) == RunProgress::kDone) ++done;
     progress.Update(
-        ++done,
+        done,
         best->best ? fmt::format("best {} by {}", ShortOutcome(*best, cluster), best->label) : "");
   });
 }
@@ -203,6 +207,7 @@ void ExecuteRun(Run& run, const RunChoices& choices) {
   }
   const FileLock lock(choices.output, PrintWarning);
   const bool resumed = Resume(run, choices);
+  if (!resumed && !choices.force) RequireUnused(choices.output, choices.choices);
   ResultsFile file(choices.output, resumed ? ResultsMode::kExtend : ResultsMode::kCreate);
   if (resumed) {
     file.SetAttribute("/config", "resumed", CollectProvenance().date);
@@ -248,11 +253,13 @@ void RequireComplete(const Run& run, const fs::path& output) {
     });
   };
   if (StopRequest::requested()) {
+    const auto not_begun = count(SearchStatus::kNotBegun);
     throw RunError(
-        fmt::format("stopped: {} of {} searches were cut short; what they found is in {}, --resume "
-                    "goes on from there",
+        fmt::format("stopped: {} of {} searches were cut short{}; what they found is in {}, "
+                    "--resume goes on from there",
                     count(SearchStatus::kStopped),
                     run.results.size(),
+                    not_begun > 0 ? fmt::format(", {} never began", not_begun) : "",
                     output.string()));
   }
   if (const auto failed = count(SearchStatus::kFailed); failed > 0) {

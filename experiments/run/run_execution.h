@@ -13,8 +13,11 @@ namespace emplace {
 
 /// How a run is carried out; nothing here changes a result.
 struct RunChoices {
-  std::filesystem::path output;       ///< results file (HDF5)
-  bool resume = false;                ///< go on with what `output` holds, if it is there
+  std::filesystem::path output;  ///< results file (HDF5)
+  bool resume = false;           ///< go on with what `output` holds, if it is there
+  bool force = false;            ///< write over what it holds
+  /// What the user may do where `output` is there and neither is asked for.
+  std::string choices = "--force writes over it, --resume goes on with it, -o names another file";
   bool quiet = false;                 ///< no progress on stderr
   double checkpoint_seconds = 0;      ///< between checkpoints of a running search; 0: none [s]
   std::function<void()> begins = {};  ///< called before the first search, with all else prepared
@@ -36,8 +39,8 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs = -1, RunRanks* ran
 /// Makes all searches and writes them; each is on disk as soon as it has ended. Afterwards
 /// Run::results and the proven bound are complete. A stop request (stop_request.h) ends it early.
 /// On other ranks than 0 it only searches along.
-/// @throws InputError if the results to go on from are another run's; RunError if the file cannot
-///   be written
+/// @throws InputError if the results to go on from are another run's, or if `output` holds
+///   something and neither `resume` nor `force` is set; RunError if the file cannot be written
 void ExecuteRun(Run& run, const RunChoices& choices);
 
 /// Writes the best placement over all agents and seeds beside the results, as

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/existing_output.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_reader.h"
 #include "framework/base/error.h"
@@ -13,10 +14,6 @@
 
 namespace emplace {
 namespace {
-
-bool ChangesNoResult(const std::string& key) {
-  return key == "jobs" || key == "threads" || key == "output" || key == "gpu" || key == "evaluator";
-}
 
 // A value as one line; a list as "heft, random".
 std::string OneLine(const ConfigNode& node) {

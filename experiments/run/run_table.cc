@@ -38,13 +38,19 @@ constexpr int kMaxDevicesShown = 8;
 std::string StepTimeCell(const TableRow& row, const Cluster& cluster) {
   if (!row.median) {
     if (row.best) return FormatDeficit(row.best->outcome, cluster);
+    if (row.runs == 0 && row.not_begun > 0) return "not begun";
     return row.failed > 0 ? "failed" : "-";
   }
   std::string text = FormatTime(*row.median);
   if (*row.least < *row.most) {
     text += fmt::format(" [{} .. {}]", FormatTime(*row.least), FormatTime(*row.most));
   }
-  if (row.fitting < row.runs) text += fmt::format(" ({} of {} fit)", row.fitting, row.runs);
+  if (row.fitting < row.runs || row.not_begun > 0) {
+    text += fmt::format(" ({} of {} fit{})",
+                        row.fitting,
+                        row.runs,
+                        row.not_begun > 0 ? fmt::format(", {} not begun", row.not_begun) : "");
+  }
   return text;
 }
 
@@ -89,6 +95,10 @@ TableRow SummarizeAgent(const std::string& label,
   row.label = label;
   std::vector<Nanos> times;
   for (const SearchResult* result : results) {
+    if (result->status == SearchStatus::kNotBegun) {
+      ++row.not_begun;
+      continue;
+    }
     ++row.runs;
     row.evaluations += static_cast<std::int64_t>(result->records.size());
     row.seconds += result->seconds;
@@ -202,6 +212,7 @@ std::string FormatTableJson(const std::vector<TableRow>& rows,
     json["runs"] = row.runs;
     json["fitting"] = row.fitting;
     json["failed"] = row.failed;
+    json["not_begun"] = row.not_begun;
     json["speed_up"] = OrNull(SpeedUp(row, scale));
     json["gap"] = OrNull(Gap(row, scale));
     json["peak_bytes"] = peaks;

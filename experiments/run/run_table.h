@@ -14,7 +14,8 @@ namespace emplace {
 /// What an agent found. A placement fits if its peak memory is within that of every device.
 struct TableRow {
   std::string label;
-  int runs = 0, fitting = 0, failed = 0;       ///< seeds: all, with a placement that fits, failed
+  int runs = 0, fitting = 0, failed = 0;       ///< seeds: begun, with a placement that fits, failed
+  int not_begun = 0;                           ///< seeds that a stop came before
   std::optional<Nanos> median, least, most;    ///< step time of the best of each fitting seed [ns]
   std::optional<MeteredEvaluator::Best> best;  ///< over all seeds
   std::int64_t evaluations = 0;                ///< over all seeds

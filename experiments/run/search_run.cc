@@ -180,6 +180,8 @@ std::string_view ToString(SearchStatus status) {
       return "budget";
     case SearchStatus::kStopped:
       return "stopped";
+    case SearchStatus::kNotBegun:
+      return "not begun";
     case SearchStatus::kFailed:
       return "failed";
   }
@@ -227,7 +229,11 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
   if (lockstep != nullptr) {
     wanted = lockstep->Begin(ChecksumOf(*problem, spec, budget, result, earlier), wanted);
   }
-  if (!wanted) return earlier != nullptr ? *earlier : result;
+  if (!wanted) {
+    if (earlier != nullptr) return *earlier;
+    result.status = SearchStatus::kNotBegun;
+    return result;
+  }
   result = MakeSearch(
       problem, simulator, spec, budget, earlier, checkpoints, gpu, lockstep, std::move(result));
   if (lockstep != nullptr) {

@@ -21,6 +21,7 @@ enum class SearchStatus : std::uint8_t {
   kFinished,  ///< the agent had nothing more to do
   kBudget,    ///< the budget ended the search
   kStopped,   ///< the user ended it (StopRequest)
+  kNotBegun,  ///< the user ended the run before it began; no results file holds such a search
   kFailed,    ///< an exception ended it
 };
 std::string_view ToString(SearchStatus status);
@@ -66,8 +67,8 @@ struct Checkpoints {
 };
 
 /// Makes the agent and lets it search until it has finished, the budget is used up or a stop is
-/// requested. An exception of the agent or the evaluator is not thrown on: it gives a result with
-/// status kFailed.
+/// requested. A stop requested before gives `earlier`, or a result with status kNotBegun. An
+/// exception of the agent or the evaluator is not thrown on: it gives a result with status kFailed.
 /// @param problem      what the agent sees
 /// @param simulator    options of the simulator that evaluates its placements
 /// @param earlier      a stopped search with a checkpoint, to go on from; the result is both parts

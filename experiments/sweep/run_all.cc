@@ -45,7 +45,8 @@ class RunCollector {
       states[run].error.clear();
       left_.push_back(run);
     }
-    progress_.emplace("runs", std::ssize(left_), !quiet);
+    num_done_ = static_cast<int>(std::ssize(states) - std::ssize(left_));
+    progress_.emplace("runs", std::ssize(states), !quiet, num_done_);
   }
 
   void Run(const std::string& owner) {
@@ -108,6 +109,7 @@ class RunCollector {
     RunState& state = states_[run];
     state = StateOfRun(sweep_, run);
     if (!state.error.empty()) ++num_failed_;
+    if (state.progress == RunProgress::kDone) ++num_done_;
     bests_.Update(run);
     best_ = bests_.Text(sweep_.problems.of_config[sweep_.plan.runs[run].config]);
     progress_->Line(fmt::format("{}: {}", RunTitle(sweep_.plan, run), ShortState(state)));
@@ -164,7 +166,7 @@ class RunCollector {
   }
 
   void ShowProgress() {
-    progress_->Update(num_ended_,
+    progress_->Update(num_done_,
                       fmt::format("{} running{}{}{}",
                                   board_.NumClaimed(),
                                   num_failed_ > 0 ? fmt::format(", {} failed", num_failed_) : "",
@@ -185,7 +187,7 @@ class RunCollector {
   std::optional<Progress> progress_;
   std::optional<Clock::time_point> stop_begun_;
   std::int64_t num_submitted_ = 0;  // whose workers have not ended
-  int num_ended_ = 0, num_failed_ = 0, num_quiet_ = 0;
+  int num_ended_ = 0, num_done_ = 0, num_failed_ = 0, num_quiet_ = 0;
   std::string best_;
 };
 

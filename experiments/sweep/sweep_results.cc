@@ -35,6 +35,7 @@ void Write(const SweepTask& task,
            const Provenance& provenance,
            const SearchResult& result,
            const LowerBound& bound,
+           const std::optional<SingleDevice>& single = {},
            const std::string& earlier_programs = "") {
   ResultsFile file(task.path);
   const LoadedProblem& problem = task.problem->problem;
@@ -44,6 +45,7 @@ void Write(const SweepTask& task,
   if (!earlier_programs.empty()) {
     file.SetAttribute("/config", "earlier_programs", earlier_programs);
   }
+  WriteBestSingleDevice(file, single);
   const AgentSpec& agent = task.plan.agents[0];
   WriteSearch(file, problem, agent, task.plan.config.steps_per_measurement, result);
   WriteBound(file, LargerOf(bound, {result.bound, agent.entry->name}), FittingTime(result));
@@ -107,11 +109,17 @@ RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   provenance.date = UtcNow();
   const std::string others = earlier != nullptr ? EarlierPrograms(task.path, provenance) : "";
 
+  const SimulatorOptions simulator = task.plan.SimulatorFor(*problem.searched);
+  std::optional<SingleDevice> single;
   std::int64_t written_steps = -1;
   std::exception_ptr unwritable;
   const auto write = [&](const SearchResult& result) {
+    // What a failed search could not simulate fails here as well.
+    if (written_steps < 0 && result.status != SearchStatus::kFailed) {
+      single = BestSingleDevice(problem.searched, simulator);
+    }
     try {
-      Write(task, provenance, result, bound, others);
+      Write(task, provenance, result, bound, single, others);
     } catch (...) {
       unwritable = std::current_exception();
       throw;
@@ -119,7 +127,7 @@ RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
     written_steps = result.steps;
   };
   const SearchResult result = RunSearch(problem.searched,
-                                        task.plan.SimulatorFor(*problem.searched),
+                                        simulator,
                                         task.plan.agents[0],
                                         task.plan.seeds[0],
                                         task.plan.budget,
@@ -127,6 +135,7 @@ RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
                                         {checkpoint_seconds, write},
                                         task.plan.config.gpu);
   if (unwritable) std::rethrow_exception(unwritable);  // keeps the last checkpoint
+  if (result.status == SearchStatus::kNotBegun) return RunProgress::kStopped;
   // A search that was cut within a step has less to go on from than its last checkpoint.
   const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();
   if (!(cut ? fs::exists(task.path) : result.steps < written_steps)) write(result);

@@ -73,9 +73,11 @@ std::string Bar(double share, int cells) {
 
 }  // namespace
 
-Progress::Progress(std::string title, std::int64_t total, bool enabled)
+Progress::Progress(std::string title, std::int64_t total, bool enabled, std::int64_t already)
     : title_(std::move(title)),
       total_(std::max<std::int64_t>(total, 0)),
+      already_(already),
+      done_(already),
       enabled_(enabled),
       terminal_(enabled && IsTerminal()),
       start_(Clock::now()),
@@ -114,7 +116,8 @@ void Progress::Line(const std::string& text) {
 // The caller holds the lock (or is the constructor).
 void Progress::Draw(bool final) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
+  const std::int64_t now_done = done_ - already_;
+  const double rate = seconds > 0 ? static_cast<double>(now_done) / seconds : 0;
   const double share =
       total_ > 0 ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0;
 
@@ -123,8 +126,8 @@ void Progress::Draw(bool final) {
   std::string timing;
   if (final) {
     timing = fmt::format(" in {}", FormatSeconds(seconds));
-    if (done_ > 0) timing += ", " + FormatRate(rate);
-  } else if (done_ > 0) {
+    if (now_done > 0) timing += ", " + FormatRate(rate);
+  } else if (now_done > 0) {
     timing = ", " + FormatRate(rate);
     if (total_ > 0) {
       timing += fmt::format(

@@ -14,12 +14,15 @@ class Progress {
  public:
   /// @param title  in front of the bar   @param total  units of work; 0: unknown
   /// @param enabled  false: nothing is ever printed
-  Progress(std::string title, std::int64_t total, bool enabled = true);
+  /// @param already  units of `total` that were finished before; they count as done, not for the
+  ///   rate
+  Progress(std::string title, std::int64_t total, bool enabled = true, std::int64_t already = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// @param done  units finished so far      @param note  shown behind the bar ("best 41.3 ms")
+  /// @param done  units finished so far, `already` among them      @param note  shown behind the
+  /// bar ("best 41.3 ms")
   void Update(std::int64_t done, const std::string& note = "");
   /// Prints a line of its own without disturbing the bar.
   void Line(const std::string& text);
@@ -29,7 +32,7 @@ class Progress {
 
   std::mutex mutex_;
   std::string title_, note_;
-  std::int64_t total_, done_ = 0;
+  std::int64_t total_, already_, done_;
   bool enabled_, terminal_;
   std::size_t drawn_width_ = 0;
   std::chrono::steady_clock::time_point start_, last_;

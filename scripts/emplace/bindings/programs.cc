@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "agents/registry.h"
+#include "experiments/existing_output.h"
 #include "experiments/menu.h"
 #include "experiments/program.h"
 #include "experiments/run/run_execution.h"
@@ -62,11 +63,15 @@ int RunArguments(const std::vector<std::string>& arguments) {
   return AsProgram([&] { return RunProgram(static_cast<int>(argv.size()), argv.data()); });
 }
 
+constexpr const char* kRunOutputChoices =
+    "force=True writes over it, resume=True goes on with it, output names another file";
+
 nb::dict RunConfigured(const std::string& config,
                        const std::string& name,
                        const std::string& beside,
                        const std::string& output,
                        bool resume,
+                       bool force,
                        int jobs,
                        bool quiet,
                        std::optional<nb::handle_t<PythonProblem>> problem) {
@@ -84,6 +89,8 @@ nb::dict RunConfigured(const std::string& config,
     ExecuteRun(run,
                {.output = output,
                 .resume = resume,
+                .force = force,
+                .choices = kRunOutputChoices,
                 .quiet = quiet,
                 .begins = StopRequest::CatchSignals,
                 .ends = ends});
@@ -154,6 +161,11 @@ void AddPrograms(nb::module_& module) {
       "The folder of the menus, unless $EMPLACE_CONFIGS names another.");
   module.def(
       "configs_folder", [] { return ConfigsFolder().string(); }, "The folder of the menus.");
+  module.def(
+      "require_unused",
+      [](const std::string& output) { RequireUnused(output, kRunOutputChoices); },
+      nb::arg("output"),
+      "Throws InputError if the results file of a run is there already, with what it holds.");
   module.def("run_config",
              RunConfigured,
              nb::arg("config"),
@@ -161,11 +173,12 @@ void AddPrograms(nb::module_& module) {
              nb::arg("beside"),
              nb::arg("output"),
              nb::arg("resume"),
+             nb::arg("force"),
              nb::arg("jobs"),
              nb::arg("quiet"),
              nb::arg("problem") = nb::none(),
              nb::sig("def run_config(config: str, name: str, beside: str, output: str, resume: "
-                     "bool, jobs: int, "
+                     "bool, force: bool, jobs: int, "
                      "quiet: bool, problem: Problem | None = None) -> dict[str, object]"),
              "emplace.run() for the text of a config.");
 

@@ -121,6 +121,11 @@ TEST_CASE("an experiment from files to tables, HDF5 and policies that `emplace r
 TEST_CASE("the same file for every number of jobs") {
   const Files files;
   REQUIRE(files.Run({"-o", "one.h5", "--jobs", "1", "--quiet"}).exit_code == 0);
+  CheckRefused(
+      files.Run({"-o", "one.h5", "--quiet"}),
+      2,
+      {"one.h5: holds experiment gen of 2",
+       " on a, b; --force writes over it, --resume goes on with it, -o names another file"});
   REQUIRE(files.Run({"-o", "two.h5", "--jobs", "3", "--quiet"}).exit_code == 0);
   const auto one = Hdf5Text(files.folder / "one.h5", "/families");
   CHECK(one.size() > 50);
@@ -138,7 +143,7 @@ void CheckResumes(const std::string& moment, const std::string& setting, const s
   for (int attempt = 0; attempt < 16; ++attempt) {
     more = {"--set", fmt::format("{}={}", setting, size), "--set", "families=[a.yaml]"};
     std::vector<std::string> cut = more;
-    cut.insert(cut.end(), {"-o", "cut.h5"});
+    cut.insert(cut.end(), {"-o", "cut.h5", "--force"});
     stopped = files.Run(cut, {.interrupt_when = moment, .interrupt_delay_ms = delay_ms});
     if (stopped.exit_code == 0) {
       size *= 2;

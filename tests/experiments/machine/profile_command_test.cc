@@ -85,7 +85,9 @@ TEST_CASE("an interrupted profile can be gone on with, and only on purpose") {
   partial.complete = false;
   WriteText(machine.folder / "costs.json", FormatCostTable(partial));
 
-  CheckRefused(machine.Profile({"--quiet"}), 2, {"costs.json", "cut off", "--resume", "-o"});
+  CheckRefused(machine.Profile({"--quiet"}),
+               2,
+               {"costs.json: holds a profile that was cut off of ", "--force", "--resume", "-o"});
   CHECK(!ReadCostTable(machine.folder / "costs.json").complete);
 
   const ProcessResult resumed = machine.Profile({"--quiet", "--resume"});
@@ -98,8 +100,14 @@ TEST_CASE("an interrupted profile can be gone on with, and only on purpose") {
     REQUIRE(op != nullptr);
     CHECK(op->isolated == Timing{77, 76, 78, 10});
   }
-  // A complete one is simply replaced.
-  CHECK(machine.Profile({"--quiet"}).exit_code == 0);
+  // A complete one is replaced with --force alone.
+  const std::string complete = ReadText(machine.folder / "costs.json");
+  CheckRefused(machine.Profile({"--quiet"}),
+               2,
+               {"costs.json: holds a profile of ",
+                "; --force writes over it, --resume goes on with it, -o names another file"});
+  CHECK(ReadText(machine.folder / "costs.json") == complete);
+  CHECK(machine.Profile({"--quiet", "--force"}).exit_code == 0);
   CHECK(ReadCostTable(machine.folder / "costs.json").kinds.at(0).ops.size() == all);
 }
 

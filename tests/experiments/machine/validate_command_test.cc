@@ -199,6 +199,10 @@ TEST_CASE("no tested placement is one of the calibration's") {
   for (const auto& placement : reader.IntMatrix("/validation/perceptron/placement")) {
     CHECK(std::set(placement.begin(), placement.end()).size() == 2);
   }
+  CheckRefused(machine.Run(With(kShort, {"--graph", "g.json", "-o", "v.h5"})),
+               2,
+               {"v.h5: holds a validation of perceptron; --force writes over it, -o names another "
+                "file"});
 }
 
 TEST_CASE("too few held-out placements: no intervals, and why") {
@@ -220,6 +224,7 @@ TEST_CASE("too few held-out placements: no intervals, and why") {
                                                    calibrate,
                                                    "-o",
                                                    "v.h5",
+                                                   "--force",
                                                    "--json",
                                                    "v.json"}));
     CAPTURE(result.err);

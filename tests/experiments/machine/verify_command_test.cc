@@ -247,7 +247,7 @@ TEST_CASE("a cluster that is not this machine") {
     cluster.replace(i, 5, "gpu:99");
   }
   WriteText(folder / "c.yaml", cluster);
-  REQUIRE(RunEmplace({"run", "run.yaml", "-o", "r.h5", "--quiet"}, here).exit_code == 0);
+  REQUIRE(RunEmplace({"run", "run.yaml", "-o", "r.h5", "--force", "--quiet"}, here).exit_code == 0);
   CheckRefused(RunEmplace({"verify", "r.h5"}, here),
                2,
                {"r.h5", "cluster \"inline\"", "\"gpu:", "this machine has"});

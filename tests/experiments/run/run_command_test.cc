@@ -226,7 +226,7 @@ TEST_CASE("people's table") {
     CAPTURE(part);
     CHECK(result.out.find(part) != std::string::npos);
   }
-  const ProcessResult loud = files.Run({});
+  const ProcessResult loud = files.Run({"--force"});
   CHECK(loud.err.find("hill_climb.seed1") != std::string::npos);
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("what does not fit is shown with the bytes that are missing") {
   CHECK(result.out.find("OOM (missing ") != std::string::npos);
   CHECK(result.out.find("on gpu:0)") != std::string::npos);
   const Json table =
-      Json::parse(files.Run({"--set", "agents=[single_gpu, single_cpu]", "--json"}).out);
+      Json::parse(files.Run({"--set", "agents=[single_gpu, single_cpu]", "--json", "--force"}).out);
   CHECK(table["best_single_device"]["device"] == "cpu:0");  // 8 GiB
   CHECK(FindAgent(table, "single_cpu")->at("speed_up") == 1.0);
   CHECK(FindAgent(table, "single_gpu")->at("step_time_ns")["median"].is_null());
@@ -322,7 +322,9 @@ TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
                                           "1",
                                           "-o",
                                           "cut.h5"},
-                                         {.interrupt_when = "#0 heft", .timeout_seconds = 60});
+                                         {.interrupt_when = "#0 heft",
+                                          .interrupt_delay_ms = 300,  // the other has begun
+                                          .timeout_seconds = 60});
   CHECK(result.exit_code == 1);
   CHECK(result.err.find("emplace: stopped: 1 of 2 searches were cut short") != std::string::npos);
   CHECK(result.out.find("heft") != std::string::npos);
@@ -331,6 +333,67 @@ TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
     found = found || line == "@status: stopped ";
   }
   CHECK(found);
+}
+
+TEST_CASE("a search that ctrl-C came before is neither done nor one that does not fit") {
+  const RunFiles files;
+  const std::vector<std::string> how = {"--set",
+                                        "agents=[random]",
+                                        "--set",
+                                        "budget={evaluations: 0, seconds: 1000}",
+                                        "--jobs",
+                                        "1",
+                                        "--json",  // the header on stderr
+                                        "-o",
+                                        "cut.h5"};
+  const ProcessResult result =
+      files.Run(how, {.interrupt_when = "best single device", .interrupt_delay_ms = 300});
+  CHECK(result.exit_code == 1);
+  CAPTURE(result.err);
+  CHECK(result.err.find("searching: 0/2 (0 %)") != std::string::npos);
+  CHECK(result.err.find("/2 (100 %)") == std::string::npos);
+  CHECK(result.err.find("stopped: 1 of 2 searches were cut short, 1 never began; what they found "
+                        "is in cut.h5") != std::string::npos);
+  const Json row = Json::parse(result.out)["agents"][0];
+  CHECK(row["runs"] == 1);
+  CHECK(row["fitting"] == 1);
+  CHECK(row["not_begun"] == 1);
+  const ResultsReader reader(files.folder / "cut.h5");
+  CHECK(reader.Children("/agents") == std::vector<std::string>{"random.seed0"});
+}
+
+TEST_CASE("results are not written over unasked, and are named by what was set") {
+  const RunFiles files;
+  REQUIRE(files.Run({"--set", "agents=[heft]", "--quiet"}).exit_code == 0);
+  REQUIRE(files.Run({"--set", "agents=[random, heft]", "--quiet"}).exit_code == 0);
+  REQUIRE(files
+              .Run({"--set",
+                    "agents=[heft]",
+                    "--set",
+                    "cluster=2xk80",
+                    "--set",
+                    "graph=gpt2_mini_torch",
+                    "--quiet"})
+              .exit_code == 0);
+  for (const char* name : {"small.agents=heft",
+                           "small.agents=random,heft",
+                           "small.agents=heft.cluster=2xk80.graph=gpt2_mini_torch"}) {
+    CAPTURE(name);
+    CHECK(std::filesystem::exists(files.folder / "results" / (name + std::string(".h5"))));
+    CHECK(std::filesystem::exists(files.folder / "results" /
+                                  (name + std::string(".placement.json"))));
+  }
+
+  REQUIRE(files.Run({"-o", "r.h5", "--set", "agents=[heft]", "--quiet"}).exit_code == 0);
+  const std::string before = ReadText(files.folder / "r.h5");
+  CheckRefused(files.Run({"-o", "r.h5", "--quiet"}),
+               2,
+               {"r.h5: holds run small of 2",
+                ": small on inline, 1 search; --force writes over it, --resume goes on with it, "
+                "-o names another file"});
+  CHECK(ReadText(files.folder / "r.h5") == before);
+  CHECK(files.Run({"-o", "r.h5", "--quiet", "--force"}).exit_code == 0);
+  CHECK(ResultsReader(files.folder / "r.h5").Children("/agents").size() == 7);
 }
 
 TEST_CASE("ctrl-C ends the one step of a construction on a large graph" *
@@ -342,13 +405,22 @@ TEST_CASE("ctrl-C ends the one step of a construction on a large graph" *
     const std::string agents =
         fmt::format("agents=[{{label: one, name: {0}}}, {{label: two, name: {0}}}]", agent);
     const ProcessResult result = files.Run(
-        {"--set", "graph=./large.json", "--set", agents, "--jobs", "1", "--json", "-o", "cut.h5"},
+        {"--set",
+         "graph=./large.json",
+         "--set",
+         agents,
+         "--jobs",
+         "1",
+         "--json",
+         "-o",
+         agent + ".h5"},
         {.interrupt_when = "best single device", .interrupt_delay_ms = 50});  // --json: on stderr
     CHECK(result.exit_code == 1);
-    CHECK(result.err.find("emplace: stopped: 2 of 2 searches were cut short") != std::string::npos);
+    CHECK(result.err.find("emplace: stopped: 1 of 2 searches were cut short, 1 never began") !=
+          std::string::npos);
     CHECK(result.seconds_interrupted > 0);
     CHECK(result.seconds_interrupted < 2);
-    const std::vector<std::string> texts = Hdf5Text(files.folder / "cut.h5", "/agents/one");
+    const std::vector<std::string> texts = Hdf5Text(files.folder / (agent + ".h5"), "/agents/one");
     CHECK(std::count(texts.begin(), texts.end(), "@status: stopped ") == 1);
   }
 }

@@ -92,6 +92,22 @@ TEST_CASE("the table for people") {
         "              0.50 / 3.20           10      0.5        0.0 s\n");
 }
 
+TEST_CASE("seeds that a stop came before are no runs") {
+  const SearchResult a = Result(40'000'000), misfit = Result(1, kGiB);
+  SearchResult not_begun;
+  not_begun.status = SearchStatus::kNotBegun;
+  const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &not_begun}, 10),
+                                      SummarizeAgent("mixed", {&a, &misfit, &not_begun}, 10),
+                                      SummarizeAgent("none", {&not_begun, &not_begun}, 10)};
+  CHECK(rows[0].runs == 1);
+  CHECK(rows[0].fitting == 1);
+  CHECK(rows[0].not_begun == 1);
+  const std::string table = FormatTable(rows, {}, *TwoDevices());
+  CHECK(table.find("40.00 ms (1 of 1 fit, 1 not begun)") != std::string::npos);
+  CHECK(table.find("40.00 ms (1 of 2 fit, 1 not begun)") != std::string::npos);
+  CHECK(table.find("not begun  ", table.find("\nnone ")) != std::string::npos);
+}
+
 TEST_CASE("the time that the search would have taken on the hardware") {
   const SearchResult a = Result(40'000'000'000), oom = Result(1, 7);
   const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &a}, 11),

@@ -48,11 +48,21 @@ TEST_CASE("one job, two jobs, a run of its own: the same results") {
   CHECK(alone.exit_code == 0);
   CHECK(Hdf5Text(files.folder / "alone.h5", "/agents") ==
         Hdf5Text(files.folder / "one/runs/0007.h5", "/agents"));
+  CHECK(reader.Text("/problem", "best_single_device") == "gpu:0");
+  CHECK(reader.Int("/problem", "best_single_device_ns") ==
+        ResultsReader(files.folder / "alone.h5").Int("/problem", "best_single_device_ns"));
 
   const ProcessResult again = files.Run({"-o", "one", "--resume"});
   CHECK(again.exit_code == 0);
   CHECK(Contains(again.out, "resumed  0 runs go on, 10 are done, 0 begin\n"));
   CHECK(RunTexts(files.folder / "one") == runs);
+
+  // Bar and last line count all runs of the sweep.
+  std::filesystem::remove(files.folder / "one/runs/0007.h5");
+  const ProcessResult last = files.Run({"-o", "one", "--resume"});
+  CHECK(Contains(last.out, "resumed  0 runs go on, 9 are done, 1 begin\n"));
+  CHECK(Contains(last.err, "runs: 10/10 (100 %) in "));
+  CHECK(Contains(last.out, "runs     10 of 10 done\n"));
 }
 
 TEST_CASE("all is validated before the first run") {

@@ -107,6 +107,17 @@ TEST_CASE("piped: unfinished work, an unknown total and nothing done are told as
   CHECK(Piped([] { Progress("runs", 8); }) == "runs: 0/8 (0 %) in 0:00\n");
 }
 
+TEST_CASE("what was done before counts as done, not for the rate") {
+  CHECK(Piped([] { Progress("runs", 10, true, 9); }) == "runs: 9/10 (90 %) in 0:00\n");
+  const std::string output = Piped([] {
+    Progress progress("runs", 10'000'000, true, 9'999'998);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    progress.Update(10'000'000);
+  });
+  CHECK(output.starts_with("runs: 10000000/10000000 (100 %) in 0:00, "));
+  CHECK(!Contains(output, "M/s"));  // 2 in 0.2 s or longer: at most 10/s
+}
+
 TEST_CASE("piped: lines of one's own stand alone") {
   const std::string output = Piped([] {
     Progress progress("runs", 2);

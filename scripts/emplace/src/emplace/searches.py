@@ -39,7 +39,7 @@ def search(problem: Problem, agent: str | type | Mapping[str, Any], *, seed: int
 def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
         config: Mapping[str, Any] | None = None, seeds: int | Iterable[int] = (0,), evaluations: int = 0,
         seconds: float = 0, steps: int = 0, output: str | os.PathLike[str] | None = None, resume: bool = False,
-        jobs: int = 0, quiet: bool = True) -> dict[str, Any]:
+        force: bool = False, jobs: int = 0, quiet: bool = True) -> dict[str, Any]:
     """What `emplace run` does: every agent with every seed, metered, into a results file (HDF5).
 
     problem:  its graph and cluster are written beside the results where they have no files, so that every
@@ -50,6 +50,7 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     evaluations, seconds, steps: limits for each agent and seed; 0: none. Without any: 30 s
     output:   results file; default: results/<graph>_<cluster>.h5
     resume:   go on with what the results file holds
+    force:    write over it; a file that is there is refused without resume and force
     jobs:     searches at a time; 0: one per core
     quiet:    no progress on stderr
     Returns the table as `emplace run --json` prints it, with the key "results": the path of the results file.
@@ -62,6 +63,8 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
         output = default_output(problem.graph.name, problem.cluster.name) if problem is not None else "results/run.h5"
     output = os.path.abspath(os.fspath(output))
     os.makedirs(os.path.dirname(output), exist_ok=True)
+    if not resume and not force:
+        _compiled().require_unused(output)
     base = os.path.splitext(output)[0]
     if problem is not None:
         keys["graph"] = _file_of(problem.graph, f"{base}.graph.json.gz")
@@ -73,7 +76,7 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     if any(limits.values()):
         keys["budget"] = limits
     table: dict[str, Any] = _compiled().run_config(json.dumps(keys), os.path.basename(base), os.getcwd(), output,
-                                                   resume, jobs, quiet, problem)
+                                                   resume, force, jobs, quiet, problem)
     return {**table, "results": output}
 
 

@@ -104,6 +104,20 @@ class Results(TestCase):
         done = emplace_command("report", self.path("r.h5"), "-o", self.path("r.html"))
         self.assertEqual(done.returncode, 0)
 
+    def test_results_are_not_written_over_unasked(self) -> None:
+        """Nor is the graph beside them, which they name."""
+        problem, other = chain([[10, 20], [30, 5], [7, 7]]), chain([[1, 2]])
+        emplace.run(problem, ["heft"], output=self.path("r.h5"))
+        with open(self.path("r.graph.json.gz"), "rb") as file:
+            graph = file.read()
+        with self.assertRaisesRegex(emplace.InputError, "r.h5: holds run r of .* on .*, 1 search; force=True writes over "
+                                                        "it, resume=True goes on with it, output names another file"):
+            emplace.run(other, ["heft"], output=self.path("r.h5"))
+        with open(self.path("r.graph.json.gz"), "rb") as file:
+            self.assertEqual(file.read(), graph)
+        emplace.run(problem, ["heft"], output=self.path("r.h5"), resume=True)
+        emplace.run(other, ["heft"], output=self.path("r.h5"), force=True)
+
     def test_yaml_sweeps_and_resume(self) -> None:
         with open(self.path("s.yaml"), "w", encoding="utf-8") as file:
             file.write("base:\n  graph: inception_v3\n  cluster: 2xk80\n  coarsen: [{cheapest: {groups: 24}}]\n"

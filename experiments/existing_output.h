@@ -1,0 +1,28 @@
+#pragma once
+
+// Where results go that took long to make: names of their files, and what is there already.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+/// Refuses to write over a file that holds something. What is no file (a device, a pipe) and an
+/// empty file hold nothing.
+/// @param choices  what the user may do: "--force writes over it, -o names another file"
+/// @throws InputError naming the file, what it holds and the choices
+void RequireUnused(const std::filesystem::path& output, const std::string& choices);
+
+/// The part of a results file's name that says what --set has changed:
+/// ".graph=nmt.agents=heft,random". Of a path it has the file's name without extensions, of a key
+/// that is set twice the last value; keys that change no result (ChangesNoResult()) are left out.
+/// Longer ones end in a checksum.
+/// @param settings  "KEY=VALUE" each
+std::string NamePart(const std::vector<std::string>& settings);
+
+/// Whether results are the same for all values of this key of a config: `jobs`, `threads`,
+/// `output`, `gpu`, `evaluator`.
+bool ChangesNoResult(const std::string& key);
+
+}  // namespace emplace
