@@ -72,7 +72,7 @@ class Curves(TestCase):
         colours = {to_hex(lines_of(axes)["once"].get_color()) for axes in (first, second)}
         self.assertEqual(len(colours), 1)
         legend, = figure.legends
-        self.assertEqual({text.get_text() for text in legend.get_texts()}, {"climb", "once", "bound"})
+        self.assertEqual({text.get_text() for text in legend.get_texts()}, {"climb", "once", "bound", "range of fewer than 6 seeds"})
 
     def test_bands(self) -> None:
         def ends(band: str) -> list[float]:
@@ -80,8 +80,34 @@ class Curves(TestCase):
             return [float(value) for band in figure.axes[0].collections
                     for value in (band.get_paths()[0].vertices[:, 1].min(),)]
         self.assertEqual(ends("range"), [2.0])
-        self.assertAlmostEqual(ends("quantiles")[0], 2.6)  # of 2, 5, 6 at 0.2
+        self.assertEqual(ends("quantiles"), [2.0])  # of three seeds: their range
         self.assertEqual(ends("none"), [])
+
+    def test_quantiles_from_six_seeds_on(self) -> None:
+        loaded = load_runs(write_run(self.path("n.h5"), [
+            {"agent": "climb", "best": [9.0, float(2 + seed)], "seed": seed} for seed in range(6)]))
+        figure = figures.learning_curves(loaded.runs, loaded.evaluations)
+        band = figure.axes[0].collections[0].get_paths()[0].vertices
+        self.assertAlmostEqual(band[:, 1].min(), 2.5)  # of 2 to 7 at 0.1
+        legend, = figure.legends
+        self.assertIn("10 to 90 % of the seeds", {text.get_text() for text in legend.get_texts()})
+
+    def test_the_end_is_seen(self) -> None:
+        # Two searches drop from 20 s to 11 and 10.5 s at once and end at 10.2 and 10 s; others are far above.
+        loaded = load_runs(write_run(self.path("n.h5"), [
+            {"agent": "first", "best": [20.0, 11.0] + [10.5] * 17 + [10.2]},
+            {"agent": "second", "best": [20.0, 10.5] + [10.4] * 17 + [10.0]},
+            {"agent": "once", "best": [11.5]}, {"agent": "bad", "best": [24.0]}]))
+
+        def picture(**options: float) -> tuple[float, str]:
+            axes, = figures.learning_curves(loaded.runs, loaded.evaluations, **options).axes
+            low, high = axes.get_ylim()
+            return (10.2 - 10.0) / (high - low), axes.get_title("right")
+        # After a tenth of 20 evaluations they are 1 and 0.5 s above the best end: 2 s are drawn, and room.
+        apart, above = picture()
+        self.assertGreater(apart, 0.08)
+        self.assertEqual(above, "above: bad")
+        self.assertLess(picture(top=2.5)[0], 0.02)
 
     def test_search_time_and_limits(self) -> None:
         figure = figures.learning_curves(self.loaded.runs, self.loaded.evaluations, x="seconds",

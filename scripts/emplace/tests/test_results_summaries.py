@@ -16,7 +16,7 @@ import pandas as pd
 
 from emplace.results import ResultsError, load_runs
 from emplace.results.summaries import (best_median_of_problem, best_of_problem, evaluations_to,
-                                       median_of_agent, quantile, summarise_runs, time_unit)
+                                       duration, median_of_agent, quantile, summarise_runs, time_unit)
 
 INFINITE = float("inf")
 
@@ -107,8 +107,13 @@ class SummariseRuns(TestCase):
         table = summarise_runs(load_runs(path))
         self.assertTrue(table.startswith("**g on c**, bound 0.8 s by work, gap 25.0%\n\n"
                                          "| agent | median [s] | range [s] | seeds"))
-        self.assertEqual(rows_of(table), [["climb", "2", "1 .. 3", "3", "4", "2", "3.00", "1.00"],
-                                          ["slow", "5", "", "1", "1", "1", "2.00", "2.00"]])
+        self.assertEqual(rows_of(table), [["climb", "2", "1 .. 3", "3", "4", "2", "3.0 s", "60.0 min"],
+                                          ["slow", "5", "", "1", "1", "1", "2.0 s", "2.0 h"]])
+        self.assertIn("\nMedians over the seeds of each agent; range: of the seeds that fit.\n", table)
+
+    def test_durations(self) -> None:
+        self.assertEqual([duration(seconds) for seconds in (0, 0.000258, 0.32508, 52, 750, 5999, 97200)],
+                         ["0.0 s", "258 us", "325.1 ms", "52.0 s", "12.5 min", "100.0 min", "27.0 h"])
 
     def test_what_does_not_fit_or_was_stopped_is_said(self) -> None:
         path = write_run(self.path("r.h5"), [

@@ -80,9 +80,11 @@ def make_parser() -> argparse.ArgumentParser:
     command.add_argument("--x", choices=("evaluations", "seconds"), default="evaluations")
     command.add_argument("--log-x", action="store_true")
     command.add_argument("--band", choices=("quantiles", "range", "none"), default="quantiles",
-                         help="10 to 90 %% of the seeds (default), least to greatest, or none")
-    command.add_argument("--top", type=above(1), metavar="FACTOR", default=figures.TOP,
-                         help=f"draw step times up to so many times the best one (default: {figures.TOP})")
+                         help="10 to 90 %% of the seeds (default; of fewer than six their range), least to "
+                              "greatest, or none")
+    command.add_argument("--top", type=above(1), metavar="FACTOR",
+                         help="draw step times up to so many times the best one (default: so many that the end "
+                              f"of the best searches is seen, at most {figures.TOP})")
     add_agents(command)
 
     command = add_picture("efficiency", efficiency, "Bars: evaluations until close to a target")

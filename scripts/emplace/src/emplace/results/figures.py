@@ -9,6 +9,7 @@ with. An agent has the same colour in all panels.
 from __future__ import annotations
 
 import os
+import textwrap
 from typing import Mapping, Sequence
 
 import numpy as np
@@ -25,20 +26,28 @@ from .summaries import (WITHIN, best_median_of_problem, best_so_far, by_agent, b
 from .target_figures import target_ecdfs  # noqa: F401, one of the pictures
 
 TOP = 2.5
+SEARCHES = 3  # the best ones, whose end the curves show by default
+BEGINNING = 0.1  # of the longest search, which may take the upper half of the picture by default
+FEW = 6  # with fewer seeds their quantiles say no more than their range
+BANDS = {"quantiles": "10 to 90 % of the seeds", "few": f"range of fewer than {FEW} seeds",
+         "range": "range of the seeds"}
 TITLE_WIDTH = 75  # characters of both titles in a line
 MARGIN = 0.06  # of the range of values, above and below
 
 
 def learning_curves(runs: pd.DataFrame, evaluations: pd.DataFrame, *, x: str = "evaluations",
                     log_x: bool = False, band: str = "quantiles",
-                    top: float = TOP) -> Figure:
+                    top: float | None = None) -> Figure:
     """Best step time so far, a panel per problem and a line per agent: its median over the seeds.
 
     @param x     "evaluations" or "seconds" (of search)
-    @param band  "quantiles": from 10 to 90 % of the seeds, "range": from the least to the greatest,
-                 "none". A seed without a placement that fits counts as infinite.
-    @param top   step times above so many times the best one are not drawn; agents that end there are
-                 named, as are those whose median never fits (OOM) or that failed
+    @param band  "quantiles": from 10 to 90 % of the seeds, of fewer than six seeds their range; "range":
+                 from the least to the greatest; "none". A seed without a placement that fits counts as
+                 infinite. The legend says which.
+    @param top   step times above so many times the best one are not drawn. None: at most 2.5 times, and
+                 less where the best three searches would end in the lower half of the picture: what they
+                 find after their first tenth takes the lower half. Agents that end above are named, as are
+                 those whose median never fits (OOM) or that failed
     A line begins when all seeds have evaluated something; a search that ended keeps its best to the
     right; one that evaluates once is a thin line. The bound is drawn where it is near.
     """
@@ -51,23 +60,32 @@ def learning_curves(runs: pd.DataFrame, evaluations: pd.DataFrame, *, x: str = "
     styles = style_of(runs["agent"])
     problems = by_problem(runs)
     figure, panels = grid_of(len(problems), width=5.2, height=3.7)
+    bands: dict[str, None] = {}  # in their order
     for axes, (problem, rows) in zip(panels, problems):
         unit, scale = time_unit(final_times(rows))
         there = [curves[run] for run in rows["run"] if run in curves]
         end = max((xs[-1] for xs, _ in there if len(xs)), default=1.0)
         seen: dict[str, np.ndarray] = {}
+        begun: dict[str, float] = {}  # of searches: their median after the beginning
         for agent, group in by_agent(rows):
             seeds = [curves[run] for run in group["run"] if run in curves]
-            seen[agent] = draw_curve(axes, agent, seeds, end, scale, styles[agent], band)
+            kind = "few" if band == "quantiles" and len(seeds) < FEW else band
+            if kind != "none" and len(seeds) > 1:
+                bands[kind] = None
+            seen[agent] = draw_curve(axes, agent, seeds, end, scale, styles[agent], kind)
+            if any(len(seed[0]) > 1 for seed in seeds):
+                begun[agent] = float(quantile(best_so_far(np.array([BEGINNING * end]), seeds), 0.5)[0] / scale)
         axes.set_title(problem, loc="left", fontsize="medium")
         failed = [agent for agent, group in rows.groupby("agent") if group["evaluations"].sum() == 0]
-        limit_by_curves(axes, seen, failed, rows["bound_ns"].min() / scale, top)
+        limit_by_curves(axes, seen, begun, failed, rows["bound_ns"].min() / scale, top)
         axes.set(xlabel="evaluations" if x == "evaluations" else "search time [s]",
                  ylabel=f"best step time so far [{unit}]")
         if log_x:
             axes.set_xscale("log")
             axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlim(right=end)
+    for kind in bands:
+        panels[0].fill([np.nan], [np.nan], color="0.5", alpha=0.18, linewidth=0, label=BANDS[kind])  # legend alone
     add_legend(figure, panels)
     return figure
 
@@ -101,28 +119,40 @@ def improvements(xs: np.ndarray, best: np.ndarray) -> np.ndarray:
     return xs[np.append(True, best[1:] != best[:-1])[:len(xs)]]
 
 
-def limit_by_curves(axes: Axes, seen: Mapping[str, np.ndarray], failed: Sequence[str], bound: float,
-                    top: float) -> None:
-    """Bad agents and first evaluations are often far above all that matters: they leave the picture."""
+def limit_by_curves(axes: Axes, seen: Mapping[str, np.ndarray], begun: Mapping[str, float], failed: Sequence[str],
+                    bound: float, top: float | None) -> None:
+    """Bad agents and first evaluations are often far above all that matters: they leave the picture.
+
+    @param seen  by agent: its median where it fits   @param begun  of those that search: after the beginning
+    """
     fitting = {agent: values for agent, values in seen.items() if len(values)}
     if not fitting:
         axes.text(0.5, 0.5, "nothing fits", transform=axes.transAxes, ha="center", va="center")
         return
     low = min(values[-1] for values in fitting.values())
-    above = [agent for agent, values in fitting.items() if values[-1] > top * low]
+    limit = end_limit(low, fitting, begun) if top is None else top * low
+    above = [agent for agent, values in fitting.items() if values[-1] > limit]
     high = max(values[-1] for agent, values in fitting.items() if agent not in above)
-    high = min(top * low, max(high, float(np.median([values[0] for values in fitting.values()]))))
+    high = min(limit, max(high, float(np.median([values[0] for values in fitting.values()]))))
     oom = [agent for agent in seen if agent not in fitting and agent not in failed]
     named = {"failed": failed, "OOM": oom, "above": above}
     note = "; ".join(f"{what}: {', '.join(agents)}" for what, agents in named.items() if agents)
-    axes.set_title(note, loc="right", fontsize="x-small", color="0.3")
+    lines = textwrap.wrap(note, TITLE_WIDTH, break_long_words=False)
+    axes.set_title("\n".join(lines), loc="right", fontsize="x-small", color="0.3")
     if len(axes.get_title("left")) + len(note) > TITLE_WIDTH:
-        axes.set_title(axes.get_title("left") + "\n", loc="left", fontsize="medium")
+        axes.set_title(axes.get_title("left") + "\n" * len(lines), loc="left", fontsize="medium")
     near = bound > low - (high - low)
     room = MARGIN * ((high - (bound if near else low)) or low)
     axes.set_ylim((bound if near else low) - room, high + room)
     if near:
         axes.axhline(bound, color="0.45", linewidth=0.9, linestyle=(0, (1, 2)), label="bound")
+
+
+def end_limit(low: float, fitting: Mapping[str, np.ndarray], begun: Mapping[str, float]) -> float:
+    """The greatest step time of a picture in which one sees how the best searches end."""
+    best = sorted((values[-1], begun[agent]) for agent, values in fitting.items() if agent in begun)[:SEARCHES]
+    excess = max((after - low for _, after in best if np.isfinite(after)), default=0.0)
+    return min(TOP * low, low + 2 * excess) if excess > 0 else TOP * low
 
 
 def generalization_cdfs(tests: pd.DataFrame, *, what: str = "final", log_x: bool = False) -> Figure:

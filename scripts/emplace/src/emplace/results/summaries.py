@@ -36,6 +36,15 @@ def time_unit(times: Iterable[float]) -> tuple[str, float]:
     return next((unit for unit in UNITS if typical >= unit[1]), UNITS[-1])
 
 
+def duration(seconds: float) -> str:
+    """How long something took, in the unit that suits it: "325.1 ms", "52.0 s", "12.5 min", "41.2 h"."""
+    if 0 < seconds < 1:
+        unit, scale = time_unit([1e9 * seconds])
+        return f"{1e9 * seconds / scale:.4g} {unit}"
+    unit, scale = ("s", 1) if seconds < 100 else ("min", 60) if seconds < 6000 else ("h", 3600)
+    return f"{seconds / scale:.1f} {unit}"
+
+
 def final_times(runs: pd.DataFrame) -> pd.Series:
     """Best step time of each run [ns]; infinite where nothing fits."""
     return runs["best_step_time_ns"].fillna(np.inf)
@@ -110,7 +119,7 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 # --- runs
 
 RUN_COLUMNS = ("agent", "median [{unit}]", "range [{unit}]", "seeds", "evaluations",
-               f"evaluations to within {WITHIN:.0%} of the final", "search [s]", "hardware [h]")
+               f"evaluations to within {WITHIN:.0%} of the final", "search", "on hardware")
 
 
 def summarise_runs(loaded: Runs) -> str:
@@ -118,7 +127,7 @@ def summarise_runs(loaded: Runs) -> str:
 
     The median counts a seed without a placement that fits as infinite; the range is of those that
     fit. Medians of: evaluations, evaluations until the best was within 1 % of the final one (where
-    there is one), seconds of search, hours that measuring would have taken on the hardware.
+    there is one), time of search, time that measuring would have taken on the hardware.
     """
     finals = evaluations_to_final(loaded)
     parts = []
@@ -128,7 +137,8 @@ def summarise_runs(loaded: Runs) -> str:
         columns = [column.format(unit=unit) for column in RUN_COLUMNS]
         parts.append(f"**{problem}**, {bound_text(runs, unit, scale)}\n\n{markdown(columns, rows)}")
     failed = loaded.runs[loaded.runs["status"] == "failed"]
-    notes = [f"\nfailed: {row.agent}, seed {row.seed}, {row.problem}: {row.error}\n"
+    notes = ["\nMedians over the seeds of each agent; range: of the seeds that fit.\n"]
+    notes += [f"\nfailed: {row.agent}, seed {row.seed}, {row.problem}: {row.error}\n"
              for row in failed.itertuples()]
     if loaded.not_run:
         notes.append(f"\nnot run yet: {len(loaded.not_run)} of {len(loaded.runs) + len(loaded.not_run)}\n")
@@ -165,8 +175,7 @@ def run_row(agent: str, runs: pd.DataFrame, needed: pd.Series, scale: float) -> 
             ", ".join([seeds, *unfinished]),
             f"{runs['evaluations'].median():.0f}",
             f"{needed.median():.0f}" if len(needed) else "",
-            f"{runs['seconds'].median():.2f}",
-            f"{runs['hardware_seconds'].median() / 3600:.2f}"]
+            duration(runs["seconds"].median()), duration(runs["hardware_seconds"].median())]
 
 
 # --- generalisation
