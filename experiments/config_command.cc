@@ -29,6 +29,9 @@ Command AddConfigCommand(Command program,
   command.Add("--jobs", options.jobs, fmt::format("{} at a time; 0: one per core", words.jobs))
       .NotNegative();
   command.AddFlag("--quiet", options.quiet, "no progress on stderr");
+  command.AddFlag("--strict",
+                  options.strict,
+                  "refuse graphs of which `emplace graph validate` warns: exit code 2");
   command.AddFlag("--help-config",
                   *help_config,
                   fmt::format("print every key of {} with its default", words.kind));

@@ -20,6 +20,7 @@ struct ConfigOptions {
   bool resume = false;                ///< --resume
   bool force = false;                 ///< --force
   bool quiet = false;                 ///< --quiet
+  bool strict = false;                ///< --strict
 };
 
 /// The words of the help in which such commands differ.

@@ -33,7 +33,7 @@ struct GraphOptions {
   std::string file, output, dot, cluster, from;
   std::vector<std::string> passes;
   int devices = 0;
-  bool json = false;
+  bool json = false, strict = false;
   PlantedOptions planted;
 };
 
@@ -49,7 +49,13 @@ int Info(const GraphOptions& options) {
 }
 
 int Validate(const GraphOptions& options) {
-  const auto graph = Load(options);
+  const std::filesystem::path path = ResolveMenu(GraphMenu(), options.file, "graph");
+  const auto graph = LoadGraph(path, options.strict);
+  std::shared_ptr<const Cluster> cluster;
+  if (!options.cluster.empty()) {
+    cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
+  }
+  CheckDeviceKinds(*graph, cluster.get(), path.string(), options.strict);
   Print(fmt::format(
       "{}: valid, {} ops, {} tensors\n", graph->name(), graph->num_ops(), graph->num_tensors()));
   return 0;
@@ -228,8 +234,17 @@ void AddGraphCommand(Command program) {
   info.AddFlag("--json", options->json, "as JSON");
   runs(info, Info);
 
-  runs(AddPart(command, "validate", "Exit code 0 if the file is a valid graph, 2 if not", options),
-       Validate);
+  Command validate = AddPart(command,
+                             "validate",
+                             "Exit code 0 if the file is a valid graph, 2 if not; warns of likely "
+                             "mistakes: missing FLOPs, sizes unlike the shapes, unread gradients",
+                             options);
+  validate.AddFlag("--strict", options->strict, "a warning is an error: exit code 2");
+  validate.Add("--cluster",
+               options->cluster,
+               "cluster whose device kinds the ops may ask for; without it those of `emplace list "
+               "device-kinds`");
+  runs(validate, Validate);
 
   Command convert = command.AddCommand(
       "convert", "Write a graph as .json, .json.gz or .dot, or read a scheduling instance");

@@ -1,6 +1,12 @@
 #include "experiments/load.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "experiments/as_executed.h"
 #include "experiments/menu.h"
@@ -10,6 +16,7 @@
 #include "framework/cost/coarsened_costs.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
+#include "framework/graph/graph_doubts.h"
 #include "framework/graph/graph_io.h"
 
 namespace emplace {
@@ -28,10 +35,61 @@ bool NamesOnlyOwnKinds(const ConfigNode& cluster) {
   });
 }
 
+std::map<std::string, DeviceKind> KindsOfConfigs() {
+  const std::filesystem::path folder = ConfigsFolder() / "device_kinds";
+  std::error_code ignored;
+  return std::filesystem::is_directory(folder, ignored) ? ReadDeviceKinds(folder)
+                                                        : std::map<std::string, DeviceKind>();
+}
+
+// Warnings of a graph, which are all printed before it is refused.
+class GraphWarnings {
+ public:
+  explicit GraphWarnings(std::string where) : where_(std::move(where)) {}
+  void Print(const std::string& warning) {
+    PrintWarning(warning);
+    ++count_;
+  }
+  void PrintAll(const std::vector<std::string>& doubts) {
+    for (const std::string& doubt : doubts) Print(where_ + ": " + doubt);
+  }
+  void RefuseAny() const {
+    if (count_ == 0) return;
+    throw InputError(fmt::format(
+        "{}: --strict refuses the graph for {}",
+        where_,
+        count_ == 1 ? "the warning above" : fmt::format("the {} warnings above", count_)));
+  }
+
+ private:
+  std::string where_;
+  int count_ = 0;
+};
+
 }  // namespace
 
-std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path) {
-  return std::make_shared<const Graph>(ReadGraph(path, PrintWarning));
+std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path, bool strict) {
+  GraphWarnings warnings(path.string());
+  auto graph = std::make_shared<const Graph>(
+      ReadGraph(path, [&](const std::string& warning) { warnings.Print(warning); }));
+  warnings.PrintAll(FindDoubts(*graph));
+  if (strict) warnings.RefuseAny();
+  return graph;
+}
+
+void CheckDeviceKinds(const Graph& graph,
+                      const Cluster* cluster,
+                      const std::string& where,
+                      bool strict) {
+  std::vector<std::string> known{"cpu", "gpu"};
+  if (cluster != nullptr) {
+    for (const DeviceKind& kind : cluster->kinds()) known.push_back(kind.name);
+  }
+  if (FindUnknownDeviceKinds(graph, known).empty()) return;
+  for (const auto& [name, kind] : KindsOfConfigs()) known.push_back(name);
+  GraphWarnings warnings(where);
+  warnings.PrintAll(FindUnknownDeviceKinds(graph, known));
+  if (strict) warnings.RefuseAny();
 }
 
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {
@@ -40,11 +98,7 @@ std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {
 
 std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node) {
   std::map<std::string, DeviceKind> library;
-  const std::filesystem::path folder = ConfigsFolder() / "device_kinds";
-  std::error_code ignored;
-  if (!NamesOnlyOwnKinds(node) && std::filesystem::is_directory(folder, ignored)) {
-    library = ReadDeviceKinds(folder);
-  }
+  if (!NamesOnlyOwnKinds(node)) library = KindsOfConfigs();
   return std::make_shared<const Cluster>(ParseCluster(node, library));
 }
 
@@ -74,6 +128,7 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                    *cluster,
                    where,
                    {.table = table, .apart = CountsNeighbors(semantics), .warn = PrintWarning});
+  CheckDeviceKinds(*graph, cluster.get(), where);
   const Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costs));
   LoadedProblem loaded;
   loaded.contracted = contracted;

@@ -14,9 +14,21 @@
 
 namespace emplace {
 
-/// Reads a graph file (framework/graph/FORMAT.md); warnings go to stderr.
+/// Reads a graph file (framework/graph/FORMAT.md); warnings go to stderr, and so does what
+/// FindDoubts() finds.
+/// @param strict  refuses a graph for its warnings, after these
 /// @throws InputError as ReadGraph() does
-std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path);
+std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path, bool strict = false);
+
+/// Warns on stderr if ops ask for device kinds that nothing is of.
+/// @param cluster  whose kinds are known beside classes and those of the configs folder, or nullptr
+/// @param where    stands for the graph in messages
+/// @param strict   refuses a graph for its warnings, after these
+/// @throws InputError
+void CheckDeviceKinds(const Graph& graph,
+                      const Cluster* cluster,
+                      const std::string& where,
+                      bool strict = false);
 
 /// Reads a cluster file (framework/cluster/FORMAT.md). Device kinds that the file names and does
 /// not define are those of the configs folder.
@@ -46,8 +58,8 @@ struct LoadedProblem {
   std::vector<DeviceIndex> Expand(const Placement& placement) const;
 };
 
-/// Chooses the costs of all ops (framework/cost/FORMAT.md, "How the cost of an op is found"),
-/// coarsens the graph and makes the problem.
+/// Chooses the costs of all ops (framework/cost/FORMAT.md,
+/// "How the cost of an op is found"), coarsens the graph and makes the problem.
 /// @param passes      coarsening, in order
 /// @param contracted  search the graph of the groups
 /// @param where       stands for the run in messages about costs

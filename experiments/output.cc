@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -61,6 +63,10 @@ void SilenceWarnings() {
 
 void PrintWarning(const std::string& message) {
   if (warnings_silenced) return;
+  static std::mutex mutex;
+  static std::set<std::string> printed;
+  const std::lock_guard lock(mutex);
+  if (!printed.insert(message).second) return;
   std::fputs(fmt::format("emplace: warning: {}\n", message).c_str(), stderr);
 }
 

@@ -17,7 +17,8 @@ void Print(std::string_view text);
 /// Writes what Print() may have kept back.
 /// @throws RunError if it cannot be written
 void FlushOutput();
-/// "emplace: warning: `message`" on stderr.
+/// "emplace: warning: `message`" on stderr. A message is printed once, however often it is given:
+/// the runs of a sweep share graphs and costs.
 void PrintWarning(const std::string& message);
 /// From now on PrintWarning() says nothing: for a process that does what another one does, too.
 void SilenceWarnings();

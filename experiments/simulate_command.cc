@@ -149,6 +149,7 @@ int Simulate(const SimulateOptions& options) {
       *cluster,
       options.graph + (table ? " with costs " + options.costs : ""),
       {.table = table.get(), .apart = CountsNeighbors(how.semantics), .warn = PrintWarning});
+  CheckDeviceKinds(*graph, cluster.get(), options.graph);
   RequireAllowed(*graph, *cluster, costs, placement.device, options.placement);
   const auto problem = std::make_shared<const Problem>(graph,
                                                        Grouping::Identity(graph->num_ops()),

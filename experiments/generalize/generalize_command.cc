@@ -273,7 +273,7 @@ int Generalize(const ConfigOptions& options) {
   experiment.jobs = options.jobs >= 0 ? options.jobs : plan.config.jobs;
   if (experiment.jobs == 0) experiment.jobs = NumCores();
   for (const FamilyPlan& family : plan.families) {
-    experiment.families.push_back(LoadFamily(family));
+    experiment.families.push_back(LoadFamily(family, options.strict));
     RequireAgents(plan, experiment.families.back());
   }
   OpenResults(experiment, options.resume);

@@ -20,14 +20,16 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-Family LoadFamily(const FamilyPlan& plan) {
+Family LoadFamily(const FamilyPlan& plan, bool strict) {
   Family family;
   family.plan = &plan;
   std::map<std::filesystem::path, std::shared_ptr<const Cluster>> clusters;
   const auto load = [&](const std::filesystem::path& graph, const std::filesystem::path& cluster) {
     auto& loaded = clusters[cluster];
     if (loaded == nullptr) loaded = LoadCluster(cluster);
-    return MakeProblem(LoadGraph(graph),
+    const auto read = LoadGraph(graph, strict);
+    if (strict) CheckDeviceKinds(*read, loaded.get(), graph.string(), strict);
+    return MakeProblem(read,
                        loaded,
                        plan.passes,
                        Objective::kStepTime,

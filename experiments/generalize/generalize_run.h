@@ -21,8 +21,10 @@ struct Family {
   std::vector<std::shared_ptr<const Problem>> train, test;  ///< what is searched
 };
 
-/// Loads the graphs of a family. @throws InputError as LoadGraph() and MakeProblem() do
-Family LoadFamily(const FamilyPlan& plan);
+/// Loads the graphs of a family.
+/// @param strict  refuses graphs of which there is something to warn
+/// @throws InputError as LoadGraph() and MakeProblem() do
+Family LoadFamily(const FamilyPlan& plan, bool strict = false);
 
 /// A training of one policy with one seed on the training graphs of a family.
 struct Training {

@@ -45,7 +45,7 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
   std::vector<std::string> settings = options.settings;
   if (options.zero_shot) settings.insert(settings.begin(), kZeroShot.begin(), kZeroShot.end());
   RunPlan plan = ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), settings, AllAgents());
-  LoadedProblem problem = LoadProblem(plan);
+  LoadedProblem problem = LoadProblem(plan, options.strict);
   Run run = PrepareRun(std::move(plan), std::move(problem), options.jobs, ranks);
   if (ranks != nullptr && !ranks->is_first()) {
     ExecuteRun(run, {});

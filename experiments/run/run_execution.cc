@@ -160,10 +160,13 @@ bool Resume(Run& run, const RunChoices& choices) {
 
 }  // namespace
 
-LoadedProblem LoadProblem(const RunPlan& plan) {
+LoadedProblem LoadProblem(const RunPlan& plan, bool strict) {
   const auto costs = plan.costs.empty() ? nullptr : LoadCosts(plan.costs);
-  return MakeProblem(LoadGraph(plan.graph),
-                     LoadCluster(plan.cluster),
+  const auto graph = LoadGraph(plan.graph, strict);
+  const auto cluster = LoadCluster(plan.cluster);
+  if (strict) CheckDeviceKinds(*graph, cluster.get(), plan.graph.string(), strict);
+  return MakeProblem(graph,
+                     cluster,
                      plan.passes,
                      plan.objective,
                      plan.config.contracted,

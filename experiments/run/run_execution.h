@@ -24,8 +24,10 @@ struct RunChoices {
   std::function<void()> ends = {};    ///< called after the last, with `output` still locked
 };
 
-/// Loads the problem of a plan. @throws InputError as the readers of the files do
-LoadedProblem LoadProblem(const RunPlan& plan);
+/// Loads the problem of a plan.
+/// @param strict  refuses a graph of which there is something to warn
+/// @throws InputError as the readers of the files do
+LoadedProblem LoadProblem(const RunPlan& plan, bool strict = false);
 
 /// Makes ready for searching, and checks that every agent can be made for the problem.
 /// @param problem  of the plan

@@ -136,7 +136,7 @@ int RunSweep(SweepOptions options) {
   if (!options.launcher.empty()) plan.config.launcher.name = options.launcher;
   if (options.jobs < 0) options.jobs = plan.config.jobs;
   RequireLauncher(plan.config.launcher.name);
-  SweepProblems problems = LoadSweepProblems(plan);
+  SweepProblems problems = LoadSweepProblems(plan, options.strict);
   if (options.dry_run) return DryRun(plan);
   const SweepFolder folder(OutputPath(plan, options), static_cast<int>(plan.runs.size()));
   Sweep sweep{std::move(plan), std::move(problems), folder, CollectProvenance()};

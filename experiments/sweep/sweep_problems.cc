@@ -9,11 +9,10 @@ namespace emplace {
 namespace {
 
 // What the file `path` holds; reads it the first time it is asked for.
-template <class T>
-const std::shared_ptr<const T>& LoadOnce(
-    std::map<std::string, std::shared_ptr<const T>>& loaded,
-    const std::filesystem::path& path,
-    std::shared_ptr<const T> (*load)(const std::filesystem::path&)) {
+template <class T, class Load>
+const std::shared_ptr<const T>& LoadOnce(std::map<std::string, std::shared_ptr<const T>>& loaded,
+                                         const std::filesystem::path& path,
+                                         const Load& load) {
   std::shared_ptr<const T>& value = loaded[path.string()];
   if (value == nullptr) value = load(path);
   return value;
@@ -32,7 +31,7 @@ std::string ProblemKey(const RunPlan& plan) {
 
 }  // namespace
 
-SweepProblems LoadSweepProblems(const SweepPlan& plan) {
+SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict) {
   std::map<std::string, std::shared_ptr<const Graph>> graphs;
   std::map<std::string, std::shared_ptr<const Cluster>> clusters;
   std::map<std::string, std::shared_ptr<const CostTable>> tables;
@@ -45,10 +44,14 @@ SweepProblems LoadSweepProblems(const SweepPlan& plan) {
     if (!is_new) continue;
     const CostTable* costs =
         config.costs.empty() ? nullptr : LoadOnce(tables, config.costs, &LoadCosts).get();
+    const auto& graph =
+        LoadOnce(graphs, config.graph, [&](const auto& path) { return LoadGraph(path, strict); });
+    const auto& cluster = LoadOnce(clusters, config.cluster, &LoadCluster);
+    if (strict) CheckDeviceKinds(*graph, cluster.get(), config.graph.string(), strict);
     SweepProblem& problem = loaded.problems.emplace_back();
     problem.problem =
-        MakeProblem(LoadOnce(graphs, config.graph, &LoadGraph),
-                    LoadOnce(clusters, config.cluster, &LoadCluster),
+        MakeProblem(graph,
+                    cluster,
                     config.passes,
                     config.objective,
                     config.config.contracted,

@@ -23,7 +23,8 @@ struct SweepProblems {
 
 /// Loads each problem once. Also makes each agent once for each problem that it is to search, so
 /// that a setting that it refuses is found before the first run begins.
+/// @param strict  refuses graphs of which there is something to warn
 /// @throws InputError as MakeProblem() and the agents do
-SweepProblems LoadSweepProblems(const SweepPlan& plan);
+SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict = false);
 
 }  // namespace emplace

@@ -14,12 +14,14 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
+#include "framework/graph/dtypes.h"
 
 namespace emplace {
 namespace {
 
 constexpr std::string_view kFormat = "emplace-graph";
 constexpr int kVersion = 1;
+constexpr size_t kLongestShown = 60;  // characters of an unknown text in messages
 constexpr std::array<std::string_view, 2> kRecordKeys = {"tensors", "ops"};
 
 const std::vector<std::string> kFileKeys =
@@ -91,10 +93,24 @@ Enum ReadChoice(const Json& value,
   for (int i = 0; i <= static_cast<int>(last); ++i) {
     names.emplace_back(ToString(static_cast<Enum>(i)));
   }
-  constexpr size_t kLongest = 60;
-  const std::string shown = text.substr(0, kLongest);
+  const std::string shown = text.substr(0, kLongestShown);
   throw InputError(
       fmt::format("unknown {} {}{}", what, QuoteJson(shown), ChoicesHint(shown, names)));
+}
+
+// The name of the element type that a text names.
+std::string ReadDtype(const Json& value) {
+  const std::string text = JsonText(value, "an element type");
+  if (text.empty()) return text;
+  if (const Dtype* dtype = FindDtype(text)) return std::string(dtype->name);
+  std::vector<std::string> names;
+  for (const Dtype& dtype : Dtypes()) names.emplace_back(dtype.name);
+  for (const Dtype& dtype : Dtypes()) {
+    names.insert(names.end(), dtype.aliases.begin(), dtype.aliases.end());
+  }
+  const std::string shown = text.substr(0, kLongestShown);
+  throw InputError(
+      fmt::format("unknown element type {}{}", QuoteJson(shown), ChoicesHint(shown, names)));
 }
 
 std::vector<std::string> ReadDeviceKinds(const Json& value) {
@@ -258,7 +274,7 @@ class GraphReader {
           tensor.shape.push_back(JsonCount(size));
         }
       } else if (key == "dtype") {
-        tensor.dtype = JsonText(value, "an element type");
+        tensor.dtype = ReadDtype(value);
       } else if (key == "bytes") {
         tensor.bytes = JsonCount(value);
       } else if (key == "role") {

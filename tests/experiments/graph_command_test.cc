@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -107,6 +109,69 @@ TEST_CASE("info, validate, convert and coarsen from the command line") {
       RunEmplace({"graph", "coarsen", "g.json", "--pass", "single_consumer", "-o", "s.json"}, here)
           .exit_code == 0);
   CHECK(RunEmplace({"graph", "validate", "s.json"}, here).exit_code == 0);
+}
+
+TEST_CASE("likely mistakes are warnings, and refused with --strict") {
+  const TempDir folder;
+  const ProcessOptions here{.folder = folder.path()};
+  const Json shared = Json::parse(ReadText(SourceDir() / "tests" / "golden" / "graph_doubts.json"));
+  Json graph = shared["graph"];
+  WriteText(folder / "good.json", graph.dump());
+  graph["tensors"][0]["dtype"] = "torch.float32";  // an alias is no mistake
+  graph["ops"][1].erase("flops");
+  graph["ops"][2].erase("flops");
+  graph["ops"][5]["device_kinds"] = {"GPU", "cpu"};
+  WriteText(folder / "bad.json", graph.dump());
+  graph["tensors"][0]["dtype"] = "float23";
+  WriteText(folder / "worse.json", graph.dump());
+  WriteText(folder / "p.json",
+            R"({"format": "emplace-placement", "version": 1, "graph": "two_layers",
+                "cluster": "2xk80", "devices": {"w": "gpu:0", "layer/matmul": "gpu:0",
+                "gradients/layer/matmul": "gpu:0", "update": "gpu:0", "filter": "gpu:0",
+                "conv": "cpu:0"}})");
+  const std::string no_flops =
+      "emplace: warning: bad.json: ops[1] \"layer/matmul\": flops: got 0, so that this MatMul "
+      "costs its bytes alone; expected about 40960 for [32, 64] x [64, 10] (and 1 more)\n";
+  const std::string no_kind =
+      "bad.json: ops[5] \"conv\": device_kinds: no device is of the class or kind \"GPU\"; did you "
+      "mean \"gpu\"?\n";
+
+  const ProcessResult good = RunEmplace({"graph", "validate", "good.json", "--strict"}, here);
+  CHECK(good.exit_code == 0);
+  CHECK(good.err == "");
+  const ProcessResult warned = RunEmplace({"graph", "validate", "bad.json"}, here);
+  CHECK(warned.exit_code == 0);
+  CHECK(warned.out == "two_layers: valid, 6 ops, 9 tensors\n");
+  CHECK(warned.err == no_flops + "emplace: warning: " + no_kind);
+  const ProcessResult strict = RunEmplace({"graph", "validate", "bad.json", "--strict"}, here);
+  CHECK(strict.exit_code == 2);
+  CHECK(strict.out == "");
+  CHECK(strict.err ==
+        no_flops + "emplace: bad.json: --strict refuses the graph for the warning above\n");
+  CheckRefused(
+      RunEmplace({"graph", "validate", "worse.json"}, here),
+      2,
+      {"worse.json: tensors[0] \"x\": dtype: unknown element type \"float23\"; did you mean",
+       "choices: f64, f32, bf16, f16"});
+
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"run", "r.yaml", "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunEmplace(arguments, here);
+  };
+  WriteText(folder / "r.yaml", "graph: bad.json\ncluster: 2xk80\nagents: [heft]\n");
+  const ProcessResult searched = run({});
+  CHECK(searched.exit_code == 0);
+  CHECK(searched.err.starts_with(no_flops));
+  CHECK(searched.err.find(no_kind) != std::string::npos);
+  const ProcessResult refused = run({"--strict"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.ends_with("--strict refuses the graph for the warning above\n"));
+  const ProcessResult simulated = RunEmplace(
+      {"simulate", "--graph", "./bad.json", "--cluster", "2xk80", "--placement", "p.json"}, here);
+  CHECK(simulated.exit_code == 0);
+  CHECK(std::count(simulated.err.begin(), simulated.err.end(), '\n') == 2);
+  CHECK(simulated.err.find("device_kinds: no device is of") != std::string::npos);
 }
 
 TEST_CASE("unknown keys are kept under a warning") {

@@ -131,13 +131,16 @@ class Checking(unittest.TestCase):
             "bytes_accessed is inf": lambda t, o, d: o[1].update(bytes_accessed=float("inf")),
             "cost_ns of 'k80' is -1": lambda t, o, d: o[1].update(cost_ns={"k80": -1}),
             "phase is 'late'": lambda t, o, d: o[1].update(phase="late"),
-            "op 0 'w': a parameter has no inputs": lambda t, o, d: o[0].update(inputs=[0]),
-            "tensor 1 'w': has no producer, so its role must be input":
+            "tensor 0 'x': unknown element type 'float31'; choices: f64, f32, bf16, f16,":
+                lambda t, o, d: t[0].update(dtype="float31"),
+            'ops[0] "w": kind: a parameter costs nothing': lambda t, o, d: o[0].update(inputs=[0]),
+            'tensors[1] "w": role: got parameter, but no op produces the tensor':
                 lambda t, o, d: o[0].update(outputs=[]),
-            "tensor 2 'y': is an input, but op 1 'matmul' produces it":
+            'tensors[2] "y": role: got input, but ops[1] "matmul" produces the tensor':
                 lambda t, o, d: t[2].update(role="input"),
-            "its producer must read the tensor it aliases": lambda t, o, d: t[2].update(alias_of=3),
-            "a buffer is produced by a parameter or constant op":
+            'tensors[2] "y": alias_of: got 3; expected a tensor that the alias\'s producer reads':
+                lambda t, o, d: t[2].update(alias_of=3),
+            'tensors[3] "dw": role: got buffer, but ops[2] "matmul_grad" of kind MatMul makes it in every step':
                 lambda t, o, d: t[3].update(role="buffer"),
             "cycle: matmul -> matmul_grad -> matmul":
                 lambda t, o, d: o[1].update(control_inputs=[2]),

@@ -11,7 +11,8 @@ An exporter walks its framework's graph and calls a `GraphBuilder`:
     graph.write("two_layers.json.gz")          # checked first; atomic; same bytes every time
 
 Run as a program it checks files: `python3 -m emplace.importers.graph_file FILE...` prints a summary of
-each, or the first broken rules, and exits with 2 when a file breaks one.
+each, or the first broken rules, and exits with 2 when a file breaks one. Plausible mistakes (graph_doubts.py)
+are warnings, with --strict errors; `write` warns of them, too.
 
 Only the Python standard library is needed. Sizes are in bytes [B], work in floating-point
 operations [FLOP], a multiply-add counting as two.
@@ -29,24 +30,29 @@ import math
 import os
 import sys
 import tempfile
+import warnings
 from typing import Any, Iterable, Mapping, Sequence
+
+from .dtypes import DTYPE_BITS, dtype_name
+from .graph_doubts import RESIDENT_ROLES as RESIDENT_ROLES
+from .graph_doubts import SOURCE_KINDS as SOURCE_KINDS
+from .graph_doubts import doubts, role_errors
 
 FORMAT = "emplace-graph"
 VERSION = 1
 ROLES = ("input", "parameter", "buffer", "activation", "gradient", "optimizer_state", "output")
 PHASES = ("forward", "backward", "update")
 # Bytes of one element [B]. "str" and the like have no size of their own: give `num_bytes`.
-DTYPE_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8": 1, "bool": 1, "c64": 8, "c128": 16,
-               "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u64": 8, "u32": 4, "u16": 2, "u8": 1}
-# Kinds that hold a value between steps and cost nothing to "run".
-SOURCE_KINDS = ("parameter", "constant")
-# Roles of tensors that live across steps, so that some device must own them.
-RESIDENT_ROLES = ("parameter", "buffer", "optimizer_state")
+DTYPE_BYTES = {name: bits // 8 for name, bits in DTYPE_BITS.items() if bits >= 8}
 MAX_REPORTED_ERRORS = 20
 
 
 class GraphError(ValueError):
     """A graph breaks the format's rules; the message has one line for each broken rule."""
+
+
+class GraphWarning(UserWarning):
+    """A graph keeps the format's rules, and has what is likely a mistake."""
 
 
 @dataclasses.dataclass
@@ -118,8 +124,15 @@ class GraphBuilder:
 
     def tensor(self, name: str, shape: Sequence[int], dtype: str, *, role: str = "activation",
                num_bytes: int | None = None, alias_of: int | None = None) -> int:
-        """Adds a tensor, returns its id; `num_bytes` [B] defaults to elements times their size."""
+        """Adds a tensor, returns its id; `num_bytes` [B] defaults to elements times their size.
+
+        dtype: a name of FORMAT.md, or what a framework calls it: "torch.float16", "half".
+        """
         dims = [int(dim) for dim in shape]
+        found = dtype_name(dtype)
+        if found is None:
+            raise GraphError(f"tensor {name!r}: {_unknown_dtype(dtype)}")
+        dtype = found
         if num_bytes is None:
             if dtype not in DTYPE_BYTES:
                 raise GraphError(f"tensor {name!r}: no element size known for dtype {dtype!r}; "
@@ -165,10 +178,10 @@ class GraphBuilder:
                 "tensors": [tensor.to_json() for tensor in self.tensors],
                 "ops": [op.to_json() for op in self.ops]}
 
-    def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+    def write(self, path: str | os.PathLike[str], *, strict: bool = False) -> dict[str, Any]:
         """Checks the graph and writes it to `path`; returns the document. See `write`."""
         document = self.document()
-        write(document, path)
+        write(document, path, strict=strict)
         return document
 
 
@@ -190,23 +203,29 @@ def check(document: Mapping[str, Any]) -> list[str]:
     producers = _check_ops(tensors, ops, errors)
     if errors:
         return errors  # the rules below index by id, which the ones above make safe
-    _check_roles(tensors, ops, producers, errors)
+    errors.extend(role_errors(document))
     cycle = _find_cycle(len(ops), _predecessors(ops, producers))
     if cycle:
         errors.append("cycle: " + " -> ".join(ops[i]["name"] for i in cycle))
     return errors
 
 
-def write(document: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+def write(document: Mapping[str, Any], path: str | os.PathLike[str], *, strict: bool = False) -> None:
     """Writes a checked document to `path` (`.gz`: compressed), whole or not at all.
 
     The bytes depend on the document only: no time stamp, no file name, one record a line.
+    strict: refuses doubts (graph_doubts.py), too; else each is a GraphWarning.
     Throws GraphError if a rule is broken, OSError if the file cannot be written.
     """
     errors = check(document)
+    found = [] if errors else doubts(document)
+    if strict:
+        errors += found
     if errors:
         raise GraphError("\n".join(f"{document.get('name')}: {error}"
                                    for error in errors[:MAX_REPORTED_ERRORS]))
+    for doubt in found:
+        warnings.warn(f"{document.get('name')}: {doubt}", GraphWarning, stacklevel=2)
     write_bytes(serialize(document), path)
 
 
@@ -249,10 +268,15 @@ def serialize(document: Mapping[str, Any]) -> bytes:
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The document in a `.json` or `.json.gz` file, unchecked (see `check`)."""
+    """The document in a `.json` or `.json.gz` file, unchecked (see `check`); dtypes by their names in FORMAT.md."""
     with open(path, "rb") as file:
         data = file.read()
-    return json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    document: dict[str, Any] = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    tensors = document.get("tensors") if isinstance(document, dict) else None
+    for tensor in tensors if isinstance(tensors, list) else ():
+        if isinstance(tensor, dict) and isinstance(tensor.get("dtype"), str):
+            tensor["dtype"] = dtype_name(tensor["dtype"]) or tensor["dtype"]
+    return document
 
 
 def bytes_accessed(document: Mapping[str, Any], op: Mapping[str, Any]) -> int:
@@ -314,6 +338,10 @@ def _put(record: dict[str, Any], key: str, value: Any, default: Any) -> None:
         record[key] = value
 
 
+def _unknown_dtype(dtype: Any) -> str:
+    return f"unknown element type {dtype!r}; choices: {', '.join(DTYPE_BITS)}, or what frameworks call them"
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -343,6 +371,8 @@ def _check_tensors(tensors: Sequence[Mapping[str, Any]], errors: list[str]) -> N
             errors.append(f"{where}: bytes is {t.get('bytes')!r}, expected a whole number >= 0")
         if not all(map(_is_count, t.get("shape", []))):
             errors.append(f"{where}: shape is {t.get('shape')!r}, expected whole numbers >= 0")
+        if not isinstance(t.get("dtype", ""), str) or dtype_name(t.get("dtype", "")) is None:
+            errors.append(f"{where}: {_unknown_dtype(t['dtype'])}")
         if t.get("role", "activation") not in ROLES:
             errors.append(f"{where}: role is {t.get('role')!r}, expected one of {', '.join(ROLES)}")
         alias, steps = t.get("alias_of"), 0
@@ -390,29 +420,7 @@ def _check_ops(tensors: Sequence[Mapping[str, Any]], ops: Sequence[Mapping[str, 
         if op.get("phase", "forward") not in PHASES:
             errors.append(f"{where}: phase is {op.get('phase')!r}, expected one of "
                           f"{', '.join(PHASES)}")
-        if op.get("kind") in SOURCE_KINDS and (op.get("inputs") or op.get("flops")):
-            errors.append(f"{where}: a {op['kind']} has no inputs and no flops")
     return producers
-
-
-def _check_roles(tensors: Sequence[Mapping[str, Any]], ops: Sequence[Mapping[str, Any]],
-                 producers: Sequence[int | None], errors: list[str]) -> None:
-    for t, producer in zip(tensors, producers):
-        where = f"tensor {t['id']} {t.get('name', '')!r}"
-        role = t.get("role", "activation")
-        if producer is None and role != "input":
-            errors.append(f"{where}: has no producer, so its role must be input, not {role}")
-        if producer is not None and role == "input":
-            errors.append(f"{where}: is an input, but op {producer} {ops[producer]['name']!r} "
-                          f"produces it")
-        if t.get("alias_of") is not None:
-            if producer is None or t["alias_of"] not in ops[producer]["inputs"]:
-                errors.append(f"{where}: its producer must read the tensor it aliases "
-                              f"({t['alias_of']})")
-        elif producer is not None and role in RESIDENT_ROLES \
-                and ops[producer]["kind"] not in SOURCE_KINDS:
-            errors.append(f"{where}: a {role} is produced by a parameter or constant op, not by "
-                          f"{ops[producer]['name']!r} of kind {ops[producer]['kind']}")
 
 
 def _predecessors(ops: Sequence[Mapping[str, Any]],
@@ -448,8 +456,10 @@ def _find_cycle(num_ops: int, predecessors: Sequence[Sequence[int]]) -> list[int
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Check emplace-graph files; say what is in them.")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a .json or .json.gz graph")
+    parser.add_argument("--strict", action="store_true", help="plausible mistakes are errors")
+    options = parser.parse_args(arguments)
     status = 0
-    for path in parser.parse_args(arguments).files:
+    for path in options.files:
         try:
             document = read(path)
         except (OSError, EOFError, ValueError) as error:
@@ -459,7 +469,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors = check(document)
         for error in errors[:MAX_REPORTED_ERRORS]:
             print(f"{path}: {error}", file=sys.stderr)
-        if errors:
+        found = [] if errors else doubts(document)
+        for doubt in found:
+            print(f"{path}: {'' if options.strict else 'warning: '}{doubt}", file=sys.stderr)
+        if errors or found and options.strict:
             status = 2
         else:
             print(summary(document))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Sequence
 
+from ..dtypes import dtype_name
+
 # Operators that only call others: those become ops, not these.
 COMPOSITE = frozenset("""
     _batch_norm_impl_index _pad_enum adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d avg_pool1d batch_norm
@@ -55,9 +57,9 @@ def kind(name: str) -> str:
 
 
 def dtype(text: str) -> str:
-    """`f32` of "Tensor(float)" or "float"; what is not known stays as it is."""
+    """`f32` of "Tensor(float)" or "float"; "" of what graph files have no word for."""
     inner = text.removeprefix("Tensor(").removesuffix(")").strip()
-    return DTYPES.get(inner.lower(), inner.lower())
+    return DTYPES.get(inner.lower()) or dtype_name(inner) or ""
 
 
 def written_arguments(name: str, schema: str, values: Sequence[Any]) -> set[int]:

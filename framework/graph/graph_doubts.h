@@ -1,0 +1,44 @@
+#pragma once
+
+// Plausible mistakes in a graph that keeps every rule of its format. Each makes a simulated step
+// time wrong without a word, so commands warn of them, and refuse them with --strict.
+//
+// | doubt                                    | consequence                                       |
+// |------------------------------------------|---------------------------------------------------|
+// | no FLOPs at a product or convolution     | it costs the time of its bytes alone              |
+// | FLOPs unlike those of the shapes         | its cost is wrong by that factor                  |
+// | bytes unlike shape x dtype               | so are transfers and memory                       |
+// | a forward_op that no op is called        | the gradient is not placed with its op            |
+// | a co-location label of one op            | nothing is placed together                        |
+// | a gradient that no op reads              | the update is missing, or reads another tensor    |
+// | a device kind that no device is of       | the op may run on fewer devices than meant        |
+// | no producer, and a role other than input | the tensor is on every device at no cost          |
+// | an input with a producer, an alias of a tensor that its op does not read, a parameter from an |
+// | op in the step, a parameter or constant op with inputs or FLOPs: memory is counted wrongly    |
+//
+// Sizes and FLOPs are doubted from a factor of 1.9 on, as the common mistakes make a factor of two:
+// multiply-adds counted once, f32 sizes of f16 elements. Sizes may be 512 B larger, the rounding of
+// allocators. Ops with `cost_ns` need no FLOPs. A gradient that another op waits for by
+// control_inputs is TensorFlow's way to keep it. No committed graph gives cause for a doubt.
+//
+// The Python importers have the same list (scripts/emplace/src/emplace/importers/graph_doubts.py);
+// tests hold both to the messages of tests/golden/graph_doubts.json.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/graph/graph.h"
+
+namespace emplace {
+
+/// One line for each sort of doubt but that of device kinds: the first place with value and what
+/// was expected, and how many more places there are.
+std::vector<std::string> FindDoubts(const Graph& graph);
+
+/// The same for device kinds: at most one line.
+/// @param known  classes and names of device kinds
+std::vector<std::string> FindUnknownDeviceKinds(const Graph& graph,
+                                                std::span<const std::string> known);
+
+}  // namespace emplace
