@@ -143,7 +143,7 @@ void GeneralizeConfig::Visit(FieldVisitor& v) {
           "required: how the other graphs are placed: agents as in a run config, with policy: a "
           "label of `train` (whose settings it takes over) and evaluations: a budget, 100,000 "
           "unless given");
-  v.Field("seeds", seeds, "seeds of trainings and tests: [0, 1, 2] or \"0:3\"");
+  v.Field("seeds", seeds, "seeds of trainings and tests: [0, 1, 2] or \"0:3\", of one alone [3]");
   v.Field(
       "max_train_graphs", max_train_graphs, "how many graphs of each family to train on; 0: all");
   v.Field(

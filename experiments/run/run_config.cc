@@ -173,7 +173,8 @@ void RunConfig::Visit(FieldVisitor& v) {
                "what every agent with the setting start begins from, unless its map says another: "
                "heuristics (the best of them), single_gpu, nothing, ... (`emplace list agents "
                "hill_climb` names them); empty: each agent's own");
-  v.Field("seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\"");
+  v.Field(
+      "seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\", of one alone [3]");
   v.Group("budget", "limits for each agent and seed; 0: no limit", [this](FieldVisitor& b) {
     b.Field("evaluations", max_evaluations, "placements simulated");
     b.Field(
@@ -221,6 +222,10 @@ std::vector<std::uint64_t> ParseSeeds(const ConfigNode& node) {
     for (const ConfigNode& element : node.Elements()) AppendSeeds(element, seeds);
   } else {
     AppendSeeds(node, seeds);
+    if (node.AsString().find(':') == std::string::npos) {
+      node.Fail(fmt::format("got {0}; expected [{0}] for seed {0}, or 0:N for the seeds 0 to N - 1",
+                            seeds[0]));
+    }
   }
   if (seeds.empty()) node.Fail("expected at least one seed");
   std::vector<std::uint64_t> sorted = seeds;

@@ -88,7 +88,8 @@ RunPlan MakeRunPlan(const ConfigNode& root,
                     const std::filesystem::path& beside,
                     const AgentRegistry& registry);
 
-/// A list of seeds: numbers and ranges "first:end" (without the end), or one of these alone.
+/// A list of seeds: numbers and ranges "first:end" (without the end), or a range alone. A number
+/// alone is refused: in emplace.run() of the Python package it is how many seeds there are.
 /// @throws InputError for a negative or repeated seed or an empty list
 std::vector<std::uint64_t> ParseSeeds(const ConfigNode& node);
 

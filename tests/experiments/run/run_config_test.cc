@@ -32,10 +32,13 @@ TEST_CASE("seeds are numbers and ranges without their end") {
   CHECK(Seeds("0:3") == List{0, 1, 2});
   CHECK(Seeds("\"5:7\"") == List{5, 6});
   CHECK(Seeds("[0:2, 9]") == List{0, 1, 9});
-  CHECK(Seeds("7") == List{7});
+  CHECK(Seeds("[7]") == List{7});
 }
 
 TEST_CASE("bad seeds") {
+  // emplace.run(seeds=3) of the Python package makes three searches.
+  CHECK(SeedsError("3").ends_with(
+      ": got 3; expected [3] for seed 3, or 0:N for the seeds 0 to N - 1"));
   CHECK(SeedsError("[]").find("at least one seed") != std::string::npos);
   CHECK(SeedsError("[1, 1]").find("seed 1 is listed twice") != std::string::npos);
   CHECK(SeedsError("3:3").find("holds no seed") != std::string::npos);
