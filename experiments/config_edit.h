@@ -14,14 +14,23 @@ namespace emplace {
 
 /// Puts values from the command line into a config.
 /// @param settings  "key=value" texts, the arguments of --set, that replace or add keys; the key
-///   may be dotted ("budget.seconds"), the value is YAML
-/// @throws InputError naming --set for a text without "=" or a value that is no YAML
+///   may be dotted ("budget.seconds", "agents.LABEL.setting": see PathOfLabels()), the value is
+///   YAML
+/// @throws InputError naming --set for a text without "=", an unknown label or a value that is no
+///   YAML
 void ApplySettings(ConfigNode& root, const std::vector<std::string>& settings);
 
 /// The config in a YAML file after ApplySettings().
 /// @throws InputError as ConfigNode::FromFile() and ApplySettings() do
 ConfigNode ReadWithSettings(const std::filesystem::path& path,
                             const std::vector<std::string>& settings);
+
+/// A dotted path in which labels of agents are their places in the list: "agents.seq2seq.hidden" ->
+/// "agents.2.hidden". Lists of agents are those called agents, train and test. An entry that is a
+/// name alone becomes a map in `root` where the path leads into it.
+/// @param where  of the path, for messages
+/// @throws InputError for a label that no agent of the list has
+std::string PathOfLabels(ConfigNode& root, std::string_view path, const std::string& where);
 
 /// Puts the values of map `node` into `root` under `path` one by one, so that they join a map that
 /// is already there. A node that is no map replaces what is at `path`.

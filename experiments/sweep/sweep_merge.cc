@@ -7,7 +7,6 @@
 
 #include "experiments/config_edit.h"
 #include "experiments/menu.h"
-#include "framework/base/error.h"
 
 namespace emplace {
 namespace {
@@ -16,34 +15,6 @@ constexpr std::string_view kAgents = "agents.";
 
 bool NamesAgent(std::string_view path) {
   return path.starts_with(kAgents) && path.find('.', kAgents.size()) != std::string_view::npos;
-}
-
-std::string LabelOf(const ConfigNode& agent) {
-  if (!agent.IsMap()) return agent.AsString();
-  return (agent.Has("label") ? agent.At("label") : agent.At("name")).AsString();
-}
-
-// "agents.seq2seq.hidden" -> "agents.2", "hidden"; the entry there is made a map.
-struct AgentPath {
-  std::string entry, setting;
-};
-
-AgentPath FindAgentPath(ConfigNode& root, const std::string& path, const ConfigNode& value) {
-  const size_t dot = path.find('.', kAgents.size());
-  const std::string label = path.substr(kAgents.size(), dot - kAgents.size());
-  std::vector<std::string> labels;
-  if (root.Has("agents")) {
-    for (const ConfigNode& agent : root.At("agents").Elements()) labels.push_back(LabelOf(agent));
-  }
-  const auto found = std::find(labels.begin(), labels.end(), label);
-  if (found == labels.end()) ThrowUnknown(value.Where(), "agent", label, labels);
-  const size_t index = static_cast<size_t>(found - labels.begin());
-  const std::string entry = fmt::format("agents.{}", index);
-  const ConfigNode agent = root.At("agents").Elements()[index];
-  if (!agent.IsMap()) {
-    root.Set(entry, fmt::format("{{name: {}}}", QuoteYaml(agent.AsString())), PlaceOnly(agent));
-  }
-  return {entry, path.substr(dot + 1)};
 }
 
 // The values of `node` under `path`, maps key by key.
@@ -56,11 +27,10 @@ void Apply(ConfigNode& root, const std::string& path, const ConfigNode& node) {
       if (path.empty() && key == "config") continue;
       Apply(root, path.empty() ? key : path + "." + key, node.At(key));
     }
-  } else if (NamesAgent(path)) {
-    const AgentPath agent = FindAgentPath(root, path, node);
-    root.Put(agent.entry + "." + agent.setting, node);
   } else {
-    root.Put(path, node);
+    if (NamesAgent(path) && !root.Has("agents"))
+      root.Put("agents", ConfigNode::FromString("[]", ""));
+    root.Put(PathOfLabels(root, path, node.Where()), node);
   }
 }
 
@@ -95,11 +65,14 @@ void LabelByChoices(ConfigNode& root, const std::vector<GridChoice>& choices) {
   std::map<std::string, std::string> labels;  // by entry, all found before the first changes
   for (const auto& [key, value] : choices) {
     if (!NamesAgent(key)) continue;
-    const AgentPath agent = FindAgentPath(root, key, value);
-    std::string& label = labels[agent.entry];
-    if (label.empty())
-      label = key.substr(kAgents.size(), key.find('.', kAgents.size()) - kAgents.size());
-    label += fmt::format(" {}={}", agent.setting, FlowText(value));
+    const std::string path = PathOfLabels(root, key, value.Where());  // "agents.2.hidden"
+    const std::string entry = path.substr(0, path.find('.', kAgents.size()));
+    const std::string setting = path.substr(entry.size() + 1);
+    std::string& label = labels[entry];
+    if (label.empty()) {
+      label = key.substr(kAgents.size(), key.size() - kAgents.size() - setting.size() - 1);
+    }
+    label += fmt::format(" {}={}", setting, FlowText(value));
   }
   for (auto& [entry, label] : labels) {
     std::replace(label.begin(), label.end(), '/', '_');  // HDF5 would see a group

@@ -32,6 +32,32 @@ TEST_CASE("values from the command line replace and add keys") {
   }
 }
 
+TEST_CASE("labels of agents lead to their settings") {
+  const std::string agents = "agents: [hill_climb, {name: random, label: dice}, \"python:a.B\"]";
+  ConfigNode run = ConfigNode::FromString(agents, "run.yaml");
+  ApplySettings(run,
+                {"agents.hill_climb.patience=5",
+                 "agents.dice.batch=2",
+                 "agents.python:a.B.size=3",
+                 "agents.0.label=climb",
+                 "agents.climb.patience=[6]"});
+  CHECK(FlowText(run) ==
+        "{agents: [{name: hill_climb, patience: [6], label: climb}, "
+        "{name: random, label: dice, batch: 2}, {name: python:a.B, size: 3}]}");
+  ApplySettings(run, {"agents.dice=heft"});
+  CHECK(FlowText(run.At("agents").Elements()[1]) == "heft");
+  CHECK(MessageOf<InputError>([&] { ApplySettings(run, {"agents.clamb.patience=1"}); }) ==
+        "--set: agents.clamb.patience: unknown agent \"clamb\"; did you mean \"climb\"? choices: "
+        "climb, heft, python:a.B");
+
+  ConfigNode sweep = ConfigNode::FromString(
+      "base: {agents: [heft, random]}\noverrides: [{agents: [random]}]", "sweep.yaml");
+  ApplySettings(sweep, {"base.agents.random.batch=2", "overrides.0.agents.random.batch=3"});
+  CHECK(FlowText(sweep) ==
+        "{base: {agents: [heft, {name: random, batch: 2}]}, "
+        "overrides: [{agents: [{name: random, batch: 3}]}]}");
+}
+
 TEST_CASE("the place of a value, without its key") {
   const ConfigNode root = ConfigNode::FromString("a: {b: 1}", "f.yaml");
   CHECK(root.At("a").At("b").Where() == "f.yaml:1:8: a.b");

@@ -35,6 +35,23 @@ struct RunFiles {
   }
 };
 
+TEST_CASE("settings of an agent from the command line, by its label") {
+  const RunFiles files;
+  const ProcessResult result =
+      files.Run({"--quiet", "--set", "agents.hill_climb.patience=7", "--set", "seeds=[3]"});
+  REQUIRE(result.exit_code == 0);
+  const ResultsReader reader(files.folder / "results/small.h5");
+  CHECK(reader.Text("/agents/hill_climb.seed3", "settings").find("patience: 7") !=
+        std::string::npos);
+  CheckRefused(files.Run({"--set", "agents.hill_clim.patience=7"}),
+               2,
+               {"--set: agents.hill_clim.patience: unknown agent \"hill_clim\"; did you mean "
+                "\"hill_climb\"?"});
+  // Three seeds of emplace.run() of the Python package, so that it is not one seed here.
+  CheckRefused(
+      files.Run({"--set", "seeds=3"}), 2, {"seeds: got 3; expected [3] for seed 3, or 0:N"});
+}
+
 const Json* FindAgent(const Json& table, const std::string& name) {
   for (const Json& row : table["agents"]) {
     if (row["agent"] == name) return &row;
