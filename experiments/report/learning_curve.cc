@@ -13,23 +13,34 @@ constexpr double kNothing = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-CurveBand SummarizeCurves(const std::vector<SearchCurve>& curves) {
+double EffortUntil(const BestSoFar& point, CurveAxis axis) {
+  switch (axis) {
+    case CurveAxis::kSeconds:
+      return point.seconds;
+    case CurveAxis::kHardwareSeconds:
+      return point.hardware_seconds;
+    default:
+      return static_cast<double>(point.evaluations);
+  }
+}
+
+CurveBand SummarizeCurves(const std::vector<SearchCurve>& curves, CurveAxis axis) {
   CurveBand band;
   if (curves.empty()) return band;
-  std::vector<std::int64_t>& at = band.evaluations;
+  const double first = axis == CurveAxis::kEvaluations ? 1 : 0;
   for (const SearchCurve& curve : curves) {
-    for (const BestSoFar& step : curve.steps) at.push_back(step.evaluations);
-    at.push_back(std::max<std::int64_t>(curve.evaluations, 1));
+    for (const BestSoFar& step : curve.steps) band.at.push_back(EffortUntil(step, axis));
+    band.at.push_back(std::max(EffortUntil(curve.end, axis), first));
   }
-  std::sort(at.begin(), at.end());
-  at.erase(std::unique(at.begin(), at.end()), at.end());
+  std::sort(band.at.begin(), band.at.end());
+  band.at.erase(std::unique(band.at.begin(), band.at.end()), band.at.end());
 
   std::vector<size_t> next(curves.size(), 0);
   std::vector<double> best(curves.size(), kNothing);
-  for (const std::int64_t evaluation : at) {
+  for (const double effort : band.at) {
     for (size_t i = 0; i < curves.size(); ++i) {
       const std::vector<BestSoFar>& steps = curves[i].steps;
-      for (; next[i] < steps.size() && steps[next[i]].evaluations <= evaluation; ++next[i]) {
+      for (; next[i] < steps.size() && EffortUntil(steps[next[i]], axis) <= effort; ++next[i]) {
         best[i] = steps[next[i]].best_ns;
       }
     }

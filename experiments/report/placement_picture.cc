@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kCoarse = 60, kFine = 200;
+constexpr int kLevels[] = {12, 25, 60, 200};  // nodes
 constexpr int kMaxAll = 400;           // `dot` takes seconds for more
 constexpr double kLayoutSeconds = 30;  // per level and direction
 constexpr size_t kMaxLabel = 24, kTopOps = 5;
@@ -116,7 +116,7 @@ std::vector<DrawingLevel> MakeDrawingLevels(const Problem& problem,
                                             const std::vector<double>& weight) {
   const Grouping& groups = problem.grouping();
   std::vector<DrawingLevel> levels;
-  for (const int count : {kCoarse, kFine}) {
+  for (const int count : kLevels) {
     if (groups.num_groups() <= count) continue;
     Grouping nodes = GroupForDrawing(problem.graph(), groups, device_of_op, weight, count);
     std::string name = fmt::format("{} nodes", nodes.num_groups());

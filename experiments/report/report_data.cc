@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/build_info.h"
+#include "experiments/report/learning_updates.h"
 #include "experiments/report/placement_picture.h"
 #include "experiments/report/timeline_picture.h"
 #include "experiments/stress/stress.h"
@@ -58,7 +59,8 @@ Json ProvenanceJson(const std::vector<const ResultRun*>& runs) {
   return json;
 }
 
-Json CurveJson(const CurveBand& band) {
+// Efforts are numbers of evaluations, or seconds in microseconds' precision.
+Json CurveJson(const CurveBand& band, const char* effort) {
   const auto rounded = [](const std::vector<double>& values) {
     Json list = Json::array();
     for (const double value : values) {
@@ -66,7 +68,12 @@ Json CurveJson(const CurveBand& band) {
     }
     return list;
   };
-  return {{"evaluations", band.evaluations},
+  Json at = Json::array();
+  for (const double value : band.at) {
+    const bool is_whole = value == std::floor(value);
+    at.push_back(is_whole ? Json(std::llround(value)) : Json(std::round(1e6 * value) / 1e6));
+  }
+  return {{effort, std::move(at)},
           {"median", rounded(band.median)},
           {"least", rounded(band.least)},
           {"most", rounded(band.most)}};
@@ -86,12 +93,34 @@ Json ClusterJson(const Cluster& cluster) {
   return {{"name", cluster.name()}, {"devices", std::move(devices)}};
 }
 
+// What each seed found: a dot of the picture.
+Json SeedsJson(const ReportProblem& problem, const std::string& agent) {
+  Json seeds = Json::array();
+  for (const ResultRun* run : problem.runs) {
+    if (run->agent != agent || run->progress != RunProgress::kDone) continue;
+    const bool fits = std::isfinite(run->best_ns);
+    seeds.push_back({{"label", LabelOf(*run)},
+                     {"step_time_ns", fits ? Json(std::llround(run->best_ns)) : Json(nullptr)},
+                     {"evaluations", run->evaluations},
+                     {"seconds", run->seconds},
+                     {"hardware_seconds", run->hardware_seconds}});
+  }
+  return seeds;
+}
+
 Json AgentsJson(const ReportProblem& problem, const DrawnPlacement& drawn, Nanos bound) {
   Json agents = Json::parse(FormatTableJson(
       MakeReportRows(problem), {drawn.best_single_device, bound}, drawn.ops->cluster()));
   for (Json& agent : agents) {
-    const auto curves = ReadCurves(problem, agent["agent"].get<std::string>());
-    agent["curve"] = CurveJson(SummarizeCurves(curves));
+    const auto label = agent["agent"].get<std::string>();
+    const auto curves = ReadCurves(problem, label);
+    agent["curve"] = CurveJson(SummarizeCurves(curves), "evaluations");
+    agent["curve_over_seconds"] =
+        CurveJson(SummarizeCurves(curves, CurveAxis::kSeconds), "seconds");
+    agent["curve_over_hardware"] =
+        CurveJson(SummarizeCurves(curves, CurveAxis::kHardwareSeconds), "seconds");
+    agent["seeds"] = SeedsJson(problem, label);
+    agent["updates"] = AgentUpdatesJson(problem, label);
   }
   return agents;
 }

@@ -34,9 +34,14 @@ class GraphList {
 ///    "made_by": {"version", "commit", "date"}}
 Json ReportHeadJson(const ResultRuns& results, const std::string& title);
 
-/// An entry of "problems": what was searched, agents with their numbers and curves, the drawn
-/// placement with its timeline and graph, what `emplace verify` measured and what `emplace stress`
-/// found, if they did.
+/// An entry of "problems": what was searched, agents, the drawn placement with its timeline and
+/// graph, what `emplace verify` measured and what `emplace stress` found, if they did. An agent has
+/// the numbers of FormatTableJson(), its curves over evaluations, seconds and seconds of hardware,
+/// and
+///
+///   "seeds": [{"label", "step_time_ns" or null, "evaluations", "seconds", "hardware_seconds"}],
+///   "updates": AgentUpdatesJson()
+///
 /// @param drawn   nullptr: no run has found a placement
 /// @param graphs  gets the problem's graph
 /// @param levels  list of LevelJson(), or null: the graph is not drawn

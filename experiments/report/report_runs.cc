@@ -128,7 +128,8 @@ std::vector<SearchCurve> ReadCurves(const ReportProblem& problem, const std::str
   std::vector<SearchCurve> curves;
   for (const ResultRun* run : problem.runs) {
     if (run->agent != agent || run->progress != RunProgress::kDone) continue;
-    curves.push_back({ThinSteps(ReadBestSoFar(*run), kMaxSteps), run->evaluations});
+    curves.push_back({ThinSteps(ReadBestSoFar(*run), kMaxSteps),
+                      {run->evaluations, run->best_ns, run->seconds, run->hardware_seconds}});
   }
   return curves;
 }

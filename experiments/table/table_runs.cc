@@ -244,11 +244,18 @@ std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run) {
   const auto& index = ColumnOf<std::int64_t>(table, "index", where);
   const auto& best = ColumnOf<double>(table, "best_step_time_ns", where);
   const auto& seconds = ColumnOf<double>(table, "wall_seconds", where);
+  const auto& times = ColumnOf<std::int64_t>(table, "step_time_ns", where);
+  const auto& feasible = ColumnOf<std::int64_t>(table, "feasible", where);
+  const auto steps = static_cast<double>(reader.Int(run.group, "steps_per_measurement"));
+  double hardware_seconds = 0;
   std::vector<BestSoFar> improvements;
   for (size_t i = 0; i < best.size(); ++i) {
+    if (feasible[i] != 0) {
+      hardware_seconds += steps * static_cast<double>(times[i]) / 1e9;
+    }
     if (std::isnan(best[i])) continue;
     if (improvements.empty() || best[i] < improvements.back().best_ns) {
-      improvements.push_back({index[i] + 1, best[i], seconds[i]});
+      improvements.push_back({index[i] + 1, best[i], seconds[i], hardware_seconds});
     }
   }
   return improvements;

@@ -70,6 +70,8 @@ struct BestSoFar {
   std::int64_t evaluations = 0;
   double best_ns = 0;  ///< [ns]
   double seconds = 0;  ///< since the search began [s]
+  /// That measuring the same placements until here would have taken [s].
+  double hardware_seconds = 0;
 };
 
 /// Every improvement of a run that is done, in order; empty if nothing fitted.

@@ -157,7 +157,7 @@ class ReportInBrowser(unittest.TestCase):
     def test_shows_what_the_file_says(self) -> None:
         import h5py
 
-        dom, urls = browse(self.path / "run.html")
+        dom, urls = browse(self.path / "run.html", "#level=2")
         self.check_sound(dom, urls)
         rows = {}
         agent = None
@@ -202,7 +202,7 @@ class ReportInBrowser(unittest.TestCase):
         canvas = dom.find("id", "gantt")[0]
         self.assertEqual(int(canvas["data-bars"]), GRAPH_OPS)
         self.assertGreater(int(canvas["data-drawn"]), 0)
-        # 60 groups, so every op is a node of its own, in the order of the ops.
+        # 60 groups, so that at the finest level every op is a node of its own, in the order of the ops.
         nodes = [a for a in dom.find("data-index") if a["class"] == "node"]
         self.assertEqual([names.index(node["data-device"]) for node in nodes], list(placement))
         self.assertIn("A <run> & more", "".join(dom.text_of.values()))

@@ -1,5 +1,5 @@
 'use strict';
-// Numbers, colours, elements and the tooltip that all parts share.
+// Numbers, elements and the tooltip that all parts share.
 
 // Before anything can go wrong: a test reads what went wrong from the page.
 window.addEventListener('error', (event) => {
@@ -56,19 +56,6 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
-// A table that scrolls where it is too wide. `head`: its cells, or texts; `rows`: its lines.
-function scrollTable(attributes, head, rows) {
-  const cells = head.map((cell) => typeof cell === 'string' ? element('th', {}, cell) : cell);
-  return element(
-      'div',
-      {class: 'scroll'},
-      element(
-          'table',
-          attributes,
-          element('thead', {}, element('tr', {}, cells)),
-          element('tbody', {}, rows)));
-}
-
 function fill(id, ...children) {
   const place = document.getElementById(id);
   place.replaceChildren(...children.flat().filter((child) => child !== null));
@@ -88,45 +75,6 @@ function chooser(label, choices, chosen, onchange) {
       Object.entries(choices).map(
           ([value, text]) => element('option', {value, selected: value === chosen}, text)));
   return element('label', {}, label + ' ', select);
-}
-
-// Colours that people with colour-blindness tell apart (Okabe and Ito), greys for CPUs beside GPUs;
-// further devices get lighter and darker ones.
-const Colours = {
-  gpus: ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#7a52a8'],
-  cpus: ['#8b939e', '#5f6874', '#b4bac2'],
-  phases: ['#3b7dd8', '#e08a1e', '#4c9f70'],
-  agents: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#7a52a8', '#8c564b'],
-  dashes: ['', '7 3', '2 3', '9 3 2 3'],
-  devices(cluster) {
-    const seen = {cpu: 0, gpu: 0};
-    const mixed = cluster.devices.some((device) => device.class !== 'cpu');
-    return cluster.devices.map((device) => {
-      const kind = mixed && device.class === 'cpu' ? 'cpu' : 'gpu', list = Colours[kind + 's'];
-      const index = seen[kind]++, round = Math.floor(index / list.length);
-      const base = d3.hsl(list[index % list.length]);
-      return (round === 0         ? base :
-                  round % 2 === 1 ? base.darker(0.8 * round) :
-                                    base.brighter(0.5 * round))
-          .toString();
-    });
-  },
-  inkOn(colour) {
-    const {r, g, b} = d3.rgb(colour);
-    return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? '#10131a' : '#ffffff';
-  },
-  css: (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim(),
-};
-
-function swatch(colour) { return element('i', {class: 'swatch', style: 'background:' + colour}); }
-
-function deviceLegend(problem) {
-  const colours = Colours.devices(problem.cluster);
-  return element(
-      'div',
-      {class: 'legend'},
-      problem.cluster.devices.map(
-          (device, d) => element('span', {}, swatch(colours[d]), device.name)));
 }
 
 const Tooltip = {

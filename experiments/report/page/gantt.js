@@ -32,6 +32,16 @@ class Gantt {
     this.draw();
   }
 
+  // The picture as it is shown now, as an SVG file.
+  svg() {
+    const canvas = this.context;
+    this.context = new SvgCanvas(this.width, this.height, Colours.css('card'), canvas);
+    this.draw();
+    const text = this.context.text();
+    this.context = canvas;
+    return text;
+  }
+
   // The step stays in sight.
   hold() {
     const [from, to] = this.x.range(), scale = this.zoom.scale();
@@ -177,15 +187,17 @@ class Gantt {
     const c = this.context, [from, to] = this.x.range(), height = this.plot - 10,
           device = this.problem.cluster.devices[memory.device];
     const peak = d3.max(memory.bytes) || 0, capacity = memory.capacity;
-    const withLine = capacity !== null && (capacity <= 4 * peak || peak === 0),
-          most = Math.max(1, withLine ? Math.max(peak, capacity) : peak) * 1.06;
+    const most = 1.08 * Math.max(1, peak, capacity || 0);
     const scale = (bytes) => y + height - height * bytes / most;
     c.fillStyle = faint;
     c.fillRect(from, y, to - from, height);
     this.label(device.name, y + 8, this.colours[memory.device], ink);
     c.fillStyle = soft;
     c.fillText('peak ' + Format.bytes(peak), 0, y + 23, this.left - 6);
-    if (capacity !== null) c.fillText('of ' + Format.bytes(capacity), 0, y + 36, this.left - 6);
+    const limit = capacity === null ?
+        'no capacity given' :
+        `${Format.percent(peak / capacity)} of ${Format.bytes(capacity)}`;
+    c.fillText(limit, 0, y + 36, this.left - 6);
     c.save();
     c.beginPath();
     c.rect(from, y, to - from, height);
@@ -200,11 +212,14 @@ class Gantt {
     });
     c.lineTo(this.x(this.step), scale(at));
     c.lineTo(this.x(this.step), y + height);
+    c.closePath();
     c.fillStyle = this.colours[memory.device];
+    c.strokeStyle = this.colours[memory.device];
     c.globalAlpha = 0.65;
     c.fill();
     c.globalAlpha = 1;
-    if (withLine) {
+    c.stroke();  // little use is a line
+    if (capacity !== null) {
       c.fillStyle = Colours.css('capacity');
       c.fillRect(from, scale(capacity) - 0.75, to - from, 1.5);
     }
@@ -220,8 +235,12 @@ class Gantt {
     const memory = this.problem.timeline.memory[Math.floor((py - this.lanesEnd - 16) / this.plot)];
     if (!memory || py < this.lanesEnd + 16) return Tooltip.hide();
     const i = d3.bisectRight(memory.time, time) - 1;
+    const used = i < 0 ? 0 : memory.bytes[i];
     Tooltip.show(d3.event, [
-      `${devices[memory.device].name}: ${Format.bytes(i < 0 ? 0 : memory.bytes[i])}`,
+      `${devices[memory.device].name}: ${Format.bytes(used)}`,
+      memory.capacity === null ?
+          null :
+          `${Format.percent(used / memory.capacity)} of ${Format.bytes(memory.capacity)}`,
       `at ${Format.time(time)}`
     ]);
   }

@@ -10,30 +10,68 @@ function showProblem(index) {
   showOverview(problem);
   showSummary(problem);
   showCurves(problem);
-  showPlacement(problem);
+  showLearners(problem);
   showTimeline(problem);
+  showPlacement(problem);
   showRobustness(problem);
   showVerification(problem);
+  saveVerification();
+  document.getElementById('problem').value = index;
   document.documentElement.dataset.shown = problem.title;
+}
+
+// The problem that the address names, by its title or its number; the first if it names none.
+function askedProblem() {
+  const asked = View.choices.get('problem'), problems = report.problems;
+  const index = problems.findIndex((problem) => problem.title === asked);
+  return index >= 0 ? index : problems[asked] ? +asked : 0;
+}
+
+function chooseProblem(index) {
+  const title = report.problems[index].title;
+  const is_unique = report.problems.filter((problem) => problem.title === title).length === 1;
+  View.choices.delete('level');
+  View.set('problem', index === 0 ? null : is_unique ? title : index);
+  showProblem(index);
+}
+
+function saveVerification() {
+  const svg = document.querySelector('#verification svg');
+  if (svg) svg.after(saveButtons('simulated-against-measured', {svg: () => svgText(svg)}));
+}
+
+// A heading that is jumped to lies below the bar.
+function measureBar() {
+  const bar = document.getElementById('chooser');
+  document.documentElement.style.setProperty('--bar', bar.offsetHeight + 'px');
 }
 
 showHead();
 showTable();
-if (report.problems.length > 1) {
-  const select = document.getElementById('problem');
-  report.problems.forEach(
-      (problem, i) => select.append(element('option', {value: i}, problem.title)));
-  select.addEventListener('change', () => showProblem(+select.value));
-  document.getElementById('chooser').hidden = false;
-}
-// #problem=2 opens the page at another one.
-const asked = /problem=(\d+)/.exec(location.hash);
-const first = asked && report.problems[+asked[1]] ? +asked[1] : 0;
-document.getElementById('problem').value = first;
-showProblem(first);
+showSweep();
+const select = document.getElementById('problem');
+report.problems.forEach(
+    (problem, i) => select.append(element('option', {value: i}, problem.title)));
+select.addEventListener('change', () => chooseProblem(+select.value));
+document.getElementById('chooser').hidden = report.problems.length === 1;
+for (const link of document.querySelectorAll('nav a')) link.addEventListener('click', View.follow);
 
-const again = () => showProblem(shownProblem);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
+View.read();
+measureBar();
+showProblem(askedProblem());
+View.jump({behavior: 'instant'});
+
+addEventListener('hashchange', () => {
+  View.read();
+  showProblem(askedProblem());
+  View.jump();
+});
+const again = () => {
+  measureBar();
+  showSweep();
+  showProblem(shownProblem);
+};
+darkTheme.addEventListener('change', again);
 let width = innerWidth, waiting = 0;
 addEventListener('resize', () => {
   if (innerWidth === width) return;

@@ -15,9 +15,11 @@ function adversaryText(data) {
   const [first, second] = data.labels;
   return data.adversary.epsilon === null ?
       `No change of costs and links within ${
-          Format.percent(data.adversary.range)} was found that makes ${second} better than ${first}.` :
+          Format.percent(
+              data.adversary.range)} was found that makes ${second} better than ${first}.` :
       `Changes of costs and links by at most ${
-          (100 * data.adversary.epsilon).toPrecision(3)} % can make ${second} better than ${first}.`;
+          (100 * data.adversary.epsilon).toPrecision(3)} % can make ${second} better than ${
+          first}.`;
 }
 
 function showRobustness(problem) {
@@ -45,14 +47,25 @@ function showRobustness(problem) {
                   element('td', {class: 'text'}, scenarioText(scenario.name, data.noise)),
                   element('td', {}, Format.count(scenario.draws)),
                   element(
-                      'td', {}, scenario.kendall_tau === null ? '–' : scenario.kendall_tau.toFixed(3)),
+                      'td',
+                      {},
+                      scenario.kendall_tau === null ? '–' : scenario.kendall_tau.toFixed(3)),
                   element(
-                      'td', {'data-top-share': scenario.top_share}, Format.percent(scenario.top_share)),
+                      'td',
+                      {'data-top-share': scenario.top_share},
+                      Format.percent(scenario.top_share)),
                   element('td', {}, regret(scenario.regret)),
                   element('td', {}, regret(scenario.worst_regret))))),
       data.adversary ? element('p', {class: 'note'}, adversaryText(data)) : null,
       element('h3', {}, `Regret under ${scenarioText('noise', data.noise)}`),
       holder,
+      saveButtons('regret', {
+        csv: () => [
+            ['placement', 'draw', 'regret'],
+            ...data.labels.flatMap(
+                (label, i) => data.regrets[i].map((value, draw) => [label, draw, value]))],
+        svg: () => svgText(holder.firstChild)
+      }),
       element(
           'p',
           {class: 'note'},
@@ -81,8 +94,9 @@ function drawRegrets(data, holder) {
   svg.append('text').attr({x: width - right, y: height - 2, 'text-anchor': 'end'}).text('regret');
   data.labels.forEach((label, i) => {
     const middle = row * (i + 0.5), shown = label.length > 36 ? label.slice(0, 35) + '…' : label;
-    const colour = Colours.agents[i % Colours.agents.length];
-    const line = svg.append('g').attr({'data-placement': label, 'data-draws': data.regrets[i].length});
+    const {colour} = Colours.agent(agentOfSearch(label));
+    const line =
+        svg.append('g').attr({'data-placement': label, 'data-draws': data.regrets[i].length});
     line.append('text').attr({x: left - 8, y: middle + 4, 'text-anchor': 'end'}).text(shown);
     data.regrets[i].forEach((value, draw) => {
       const y = middle + (draw * 7 % 11 - 5) * 0.12 * row / 2;
@@ -95,9 +109,10 @@ function drawRegrets(data, holder) {
             .style('fill', colour);
         return;
       }
-      line.append('circle')
-          .attr({cx: x(value), cy: y, r: 2.5})
-          .style({fill: colour, 'fill-opacity': 0.45});
+      line.append('circle').attr({cx: x(value), cy: y, r: 2.5}).style({
+        fill: colour,
+        'fill-opacity': 0.45
+      });
     });
     const sorted =
         data.regrets[i].map((value) => value === null ? Infinity : value).sort(d3.ascending);

@@ -110,8 +110,8 @@ function stepTimeCell(agent) {
   let text = Format.time(time.median);
   if (time.min < time.max) text += ` [${Format.time(time.min)} .. ${Format.time(time.max)}]`;
   if (agent.fitting < agent.runs) text += ` (${agent.fitting} of ${agent.runs} fit)`;
-  return element(
-      'td', {'data-median': time.median, 'data-min': time.min, 'data-max': time.max}, text);
+  return numberCell(
+      time.median, text, {'data-median': time.median, 'data-min': time.min, 'data-max': time.max});
 }
 
 function showSummary(problem) {
@@ -127,9 +127,46 @@ function showSummary(problem) {
   const peak = (device, i) =>
       element('th', {}, i === 0 ? 'peak GiB on ' : '', element('br'), device.name);
   const head = [
-    'agent', 'step time', 'speed-up', 'gap to bound', 'evaluations', 'search', 'on hardware',
+    'agent',
+    'step time',
+    'speed-up',
+    'gap to bound',
+    'evaluations',
+    'search',
+    'on hardware',
     ...(seen.length ? seen.map(peak) : ['largest peak GiB'])
   ];
+  const csv = () => [
+      [
+        'agent',
+        'seeds',
+        'fitting',
+        'failed',
+        'median_ns',
+        'min_ns',
+        'max_ns',
+        'speed_up',
+        'gap',
+        'evaluations',
+        'seconds',
+        'hardware_seconds',
+        ...devices.map((device) => 'peak_bytes ' + device.name)
+      ],
+      ...problem.agents.map(
+          (agent) =>
+              [agent.agent,
+               agent.runs,
+               agent.fitting,
+               agent.failed,
+               agent.step_time_ns.median,
+               agent.step_time_ns.min,
+               agent.step_time_ns.max,
+               agent.speed_up,
+               agent.gap,
+               agent.evaluations,
+               agent.seconds,
+               agent.hardware_seconds,
+               ...devices.map((device) => agent.peak_bytes[device.name])])];
   const rows = problem.agents.map((agent, i) => {
     const peaks = seen.length ? seen.map((device) => agent.peak_bytes[device.name]) :
                                 [d3.max(Object.values(agent.peak_bytes))];
@@ -141,15 +178,18 @@ function showSummary(problem) {
         },
         element('td', {}, agent.agent),
         stepTimeCell(agent),
-        element('td', {}, agent.speed_up === null ? '–' : agent.speed_up.toFixed(2) + '×'),
-        element('td', {}, agent.gap === 0 ? 'optimal' : Format.percent(agent.gap)),
-        element('td', {'data-evaluations': agent.evaluations}, Format.count(agent.evaluations)),
-        element('td', {}, Format.duration(agent.seconds)),
-        element('td', {}, Format.duration(agent.hardware_seconds)),
+        numberCell(agent.speed_up, agent.speed_up === null ? '–' : agent.speed_up.toFixed(2) + '×'),
+        numberCell(agent.gap, agent.gap === 0 ? 'optimal' : Format.percent(agent.gap)),
+        numberCell(agent.evaluations, Format.count(agent.evaluations), {
+          'data-evaluations': agent.evaluations
+        }),
+        numberCell(agent.seconds, Format.duration(agent.seconds)),
+        numberCell(agent.hardware_seconds, Format.duration(agent.hardware_seconds)),
         peaks.map(
-            (peak) =>
-                element('td', {}, peak === undefined ? '–' : (peak / 1073741824).toFixed(2))));
+            (peak) => peak === undefined ? element('td', {}, '–') :
+                                           numberCell(peak, (peak / 1073741824).toFixed(2))));
   });
+  const holder = element('div');
   fill(
       'summary',
       element('h2', {}, 'Agents'),
@@ -160,7 +200,8 @@ function showSummary(problem) {
             'data-method': problem.bound_method,
             'data-optimal': String(problem.optimal),
             'data-best-single-device':
-                problem.best_single_device && problem.best_single_device.step_time_ns
+                problem.best_single_device && problem.best_single_device.step_time_ns,
+            csv
           },
           head,
           rows),
@@ -171,5 +212,61 @@ function showSummary(problem) {
               'Speed-up: over the best single device. Gap: to the lower bound, which no placement can beat; ' +
               'optimal: as good as the bound. ' +
               'Evaluations and search time: over all seeds. On hardware: what measuring the same ' +
-              'placements would have taken. Peak memory: of the best seed.'));
+              'placements would have taken. Peak memory: of the best seed.'),
+      holder);
+  drawSeeds(problem, holder);
+}
+
+// Every seed of every agent, beside the bound and the best single device.
+function drawSeeds(problem, holder) {
+  const agents = problem.agents.filter((agent) => agent.seeds.length > 0);
+  const rows = agents.map((agent) => ({
+                            label: agent.agent,
+                            series: [{
+                              name: agent.agent,
+                              ...Colours.agent(agent.agent),
+                              values: agent.seeds.map((seed) => seed.step_time_ns),
+                              median: agent.step_time_ns.median,
+                              lines: [agent.agent, ...seedLines(agent)]
+                            }]
+                          }));
+  const all = agents.flatMap((agent) => agent.seeds.map((seed) => seed.step_time_ns))
+                  .filter((time) => time !== null);
+  if (all.length === 0) return;
+  const single = problem.best_single_device, low = problem.bound_ns;
+  const usual = d3.max([d3.median(all), single ? single.step_time_ns : 0]);
+  const most = Math.min(1.03 * d3.max(all), 2.5 * usual);
+  const picture = drawDots(holder, rows, {
+    name: 'step time of each seed',
+    axis: 'step time',
+    least: low - 0.03 * (most - low),
+    most,
+    rules: [
+      {at: low, text: `lower bound ${Format.time(low)}`, colour: Colours.css('good')},
+      ...(single ? [{
+        at: single.step_time_ns,
+        text: `${single.device} alone ${Format.time(single.step_time_ns)}`,
+        colour: Colours.css('soft')
+      }] : [])
+    ]
+  });
+  const csv = () => [
+      ['agent', 'search', 'step_time_ns', 'evaluations', 'seconds', 'hardware_seconds'],
+      ...agents.flatMap(
+          (agent) => agent.seeds.map(
+              (seed) =>
+                  [agent.agent,
+                   seed.label,
+                   seed.step_time_ns,
+                   seed.evaluations,
+                   seed.seconds,
+                   seed.hardware_seconds]))];
+  holder.append(element(
+      'div',
+      {class: 'under'},
+      element(
+          'span',
+          {class: 'note'},
+          'Dots: seeds; bar: median; ▶: beyond the picture, or does not fit.'),
+      saveButtons('seeds', {csv, svg: () => svgText(picture)})));
 }

@@ -37,7 +37,7 @@ function showTable() {
     ...[...table.heads, 'source'].map((text) => element('th', {class: 'text'}, text)),
     ...table.columns.map((column) => column.label + unit(column)),
   ];
-  const rows = table.rows.flatMap((row) => {
+  const rows = table.rows.map((row) => {
     const heads = row.heads.map((text) => element('td', {class: 'text head'}, text));
     const cells = table.columns.map((column) => {
       const cell = row.cells[column.name];
@@ -50,6 +50,8 @@ function showTable() {
             class: cell.state === 'oom' ? 'oom' : '',
             'data-state': cell.state,
             'data-value': cell.median,
+            'data-sort': cell.state === 'number' && typeof cell.median === 'number' ? cell.median :
+                                                                                      undefined,
           },
           cellText(cell, column) + few);
     });
@@ -77,10 +79,16 @@ function showTable() {
     }
     return lines;
   });
+  const csv = () => [
+      [...table.heads, ...table.columns.map((column) => column.label + unit(column))],
+      ...table.rows.map((row) => [...row.heads, ...table.columns.map((column) => {
+                          const cell = row.cells[column.name];
+                          return cell.state === 'number' ? cell.median : cell.state;
+                        })])];
   fill(
       'table',
       element('h2', {}, table.title || 'Table'),
-      scrollTable({}, head, rows),
+      scrollTable({csv}, head, rows),
       table.note ? element('p', {class: 'note'}, table.note) : null,
       table.published ?
           element('p', {class: 'note'}, 'Published numbers: ' + table.published.source) :
@@ -115,19 +123,23 @@ function claimNumbers(table, claim) {
 }
 
 function showClaims(table) {
-  const lines = table.claims.flatMap((claim) => [
-    element(
-        'tr',
-        {'data-verdict': claim.verdict},
-        element('td', {class: 'text'}, `${claim.text} [${claim.confidence}]`),
-        element('td', {class: 'text verdict ' + claim.verdict.split(' ')[0]}, claim.verdict_text),
-        element('td', {class: 'text'}, `${claim.holds} in ${claim.in}`),
-        element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
-        element('td', {}, claim.share === null ? '–' : Format.percent(claim.share))),
-    element(
-        'tr',
-        {class: 'numbers'},
-        element('td', {class: 'text', colspan: 5}, claimNumbers(table, claim))),
+  const lines = table.claims.map(
+      (claim) =>
+          [element(
+               'tr',
+               {'data-verdict': claim.verdict},
+               element('td', {class: 'text'}, `${claim.text} [${claim.confidence}]`),
+               element(
+                   'td',
+                   {class: 'text verdict ' + claim.verdict.split(' ')[0]},
+                   claim.verdict_text),
+               element('td', {class: 'text'}, `${claim.holds} in ${claim.in}`),
+               element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
+               element('td', {}, claim.share === null ? '–' : Format.percent(claim.share))),
+           element(
+               'tr',
+               {class: 'numbers'},
+               element('td', {class: 'text', colspan: 5}, claimNumbers(table, claim))),
   ]);
   fill(
       'claims',

@@ -1,9 +1,6 @@
 'use strict';
 // One step as a Gantt picture on a canvas, the memory of each device below it.
 
-const ganttState = {
-  colour: 'phase'
-};
 const PHASES = ['forward', 'backward', 'update'];
 
 // Columns as they are drawn: absolute starts, events by lane, duration by op.
@@ -35,15 +32,21 @@ function decodeTimeline(problem) {
   return (data.decoded = {lanes, duration_of});
 }
 
-// The kinds of op that take the most time get colours of their own.
-function kindColours(problem) {
-  const graph = report.graphs[problem.graph], sums = graph.kinds.map(() => 0);
-  problem.timeline.decoded.duration_of.forEach((time, op) => (sums[graph.kind[op]] += time));
-  const top = d3.range(sums.length).sort((a, b) => sums[b] - sums[a]).slice(0, Colours.gpus.length);
-  return {
-    top,
-    colour: (kind) => (top.includes(kind) ? Colours.gpus[top.indexOf(kind)] : '#8b939e')
-  };
+// The kinds of op that take the most time in all timelines of the report, the longest first: they
+// have colours of their own.
+let longestKinds = null;
+function rankKinds() {
+  if (longestKinds) return longestKinds;
+  const sums = new Map();
+  for (const problem of report.problems.filter((one) => one.drawn)) {
+    const graph = report.graphs[problem.graph], {op, duration} = problem.timeline.ops;
+    op.forEach((v, i) => {
+      const kind = graph.kinds[graph.kind[v]];
+      sums.set(kind, (sums.get(kind) || 0) + duration[i] / problem.timeline.step_time_ns);
+    });
+  }
+  const kinds = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a));
+  return (longestKinds = kinds.slice(0, Colours.numKinds));
 }
 
 function showTimeline(problem) {
@@ -51,15 +54,18 @@ function showTimeline(problem) {
     return void fill(
         'timeline', element('h2', {}, 'Timeline'), element('p', {}, 'No placement yet.'));
   const decoded = decodeTimeline(problem), graph = report.graphs[problem.graph];
-  const kinds = kindColours(problem), devices = Colours.devices(problem.cluster);
-  const byPhase = ganttState.colour === 'phase';
+  const ranks = rankKinds(), devices = Colours.devices(problem.cluster);
+  const byPhase = View.get('colour', ['phase', 'kind']) === 'phase';
+  const rankOf = graph.kinds.map((kind) => ranks.indexOf(kind));
   const colourOf = (lane, item) =>
       (item.bytes !== undefined ? devices[item.to[0]] :
-           byPhase              ? Colours.phases[+graph.phase[item.op]] :
-                                  kinds.colour(graph.kind[item.op]));
-  const legend = byPhase ?
-      PHASES.map((name, i) => [Colours.phases[i], name]) :
-      [...kinds.top.map((kind) => [kinds.colour(kind), graph.kinds[kind]]), ['#8b939e', 'others']];
+           byPhase              ? Colours.phase(+graph.phase[item.op]) :
+                                  Colours.kind(rankOf[graph.kind[item.op]]));
+  const legend = byPhase ? PHASES.map((name, i) => [Colours.phase(i), name]) : [
+    ...ranks.map((kind, i) => [Colours.kind(i), kind])
+        .filter(([, kind]) => graph.kinds.includes(kind)),
+    [Colours.kind(-1), 'others']
+  ];
   const canvas = element('canvas', {
     id: 'gantt',
     tabindex: 0,
@@ -81,14 +87,11 @@ function showTimeline(problem) {
       element(
           'div',
           {class: 'tools'},
-          chooser(
+          viewChooser(
               'ops coloured by',
+              'colour',
               {phase: 'phase', kind: 'kind'},
-              ganttState.colour,
-              (value) => {
-                ganttState.colour = value;
-                showTimeline(problem);
-              }),
+              () => showTimeline(problem)),
           element('span', {}, buttons),
           element(
               'div',
@@ -96,14 +99,40 @@ function showTimeline(problem) {
               legend.map(([colour, name]) => element('span', {}, swatch(colour), name)))),
       canvas,
       element(
-          'p',
-          {class: 'note'},
-          'Lanes: devices, then links (transfers have the colour of the device that they go to). ' +
-              'Below: memory in use, with the capacity as a red line. Where there are many ops the ' +
-              'whole step shows bars of one pixel; zooming in shows each op.'),
+          'div',
+          {class: 'under'},
+          element(
+              'span',
+              {class: 'note'},
+              'Lanes: devices, then links (transfers have the colour of the device that they go ' +
+                  'to). Below: memory in use, up to the capacity of the device (red line). Where ' +
+                  'there are many ops the whole step shows bars of one pixel; zooming in shows each op.'),
+          saveButtons('timeline', {csv: () => timelineRows(problem), svg: () => picture.svg()})),
       element(
           'p',
           {class: 'hint'},
           'Drag to move; Ctrl + wheel, or + and - with the picture focused, to zoom.'));
   const picture = new Gantt(problem, decoded, canvas, colourOf);
+}
+
+// Every op and transfer for a file.
+function timelineRows(problem) {
+  const graph = report.graphs[problem.graph], devices = problem.cluster.devices;
+  const rows = problem.timeline.decoded.lanes.flatMap(
+      (lane) => lane.items.map(
+          (item) =>
+              [item.bytes === undefined ? 'op' : 'transfer',
+               lane.name,
+               opName(problem, item.op),
+               graph.kinds[graph.kind[item.op]],
+               PHASES[+graph.phase[item.op]],
+               item.start,
+               item.length,
+               item.wait,
+               item.bytes,
+               item.to ? item.to.map((d) => devices[d].name).join(' ') : null]));
+  return [
+    ['event', 'lane', 'op', 'kind', 'phase', 'start_ns', 'duration_ns', 'wait_ns', 'bytes', 'to'],
+    ...rows
+  ];
 }

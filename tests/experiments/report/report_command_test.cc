@@ -40,6 +40,49 @@ struct ReportedRun {
   }
 };
 
+// The steps of a search's curve over the seconds that its evaluations would take on the hardware:
+// each step time that fits counts steps_per_measurement times.
+std::vector<double> HardwareSteps(const ResultsReader& reader, const std::string& group) {
+  const std::string dataset = group + "/evaluations";
+  const auto table = reader.Table(dataset);
+  const auto& times = ColumnOf<std::int64_t>(table, "step_time_ns", dataset);
+  const auto& feasible = ColumnOf<std::int64_t>(table, "feasible", dataset);
+  const auto& best = ColumnOf<double>(table, "best_step_time_ns", dataset);
+  std::vector<double> steps;
+  double seconds = 0, last = -1;
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (feasible[i] == 0) continue;
+    seconds += 1e-9 * static_cast<double>(times[i] * reader.Int(group, "steps_per_measurement"));
+    if (best[i] != last) steps.push_back(seconds);
+    last = best[i];
+  }
+  return steps;
+}
+
+// Each seed is a dot, and the curves end where the longest search ended.
+void CheckSeedsAndEfforts(const Json& agent, const ResultsReader& reader) {
+  double seconds = 0, hardware = 0;
+  std::vector<double> steps;
+  for (const Json& seed : agent["seeds"]) {
+    const std::string group = "/agents/" + seed["label"].get<std::string>();
+    CHECK(reader.Text(group, "label") == agent["agent"]);
+    CHECK(seed["step_time_ns"] == reader.Int(group + "/best/outcome", "step_time_ns"));
+    CHECK(seed["hardware_seconds"] == reader.Double(group, "hardware_seconds"));
+    seconds = std::max(seconds, reader.Double(group, "seconds"));
+    hardware = std::max(hardware, reader.Double(group, "hardware_seconds"));
+    for (const double step : HardwareSteps(reader, group)) steps.push_back(step);
+  }
+  const Json& over_seconds = agent["curve_over_seconds"];
+  const Json& over_hardware = agent["curve_over_hardware"];
+  CHECK(over_seconds["seconds"].back().get<double>() == doctest::Approx(seconds).epsilon(1e-4));
+  CHECK(over_seconds["median"].back() == agent["curve"]["median"].back());
+  CHECK(over_hardware["seconds"].back().get<double>() == doctest::Approx(hardware).epsilon(1e-4));
+  CHECK(over_hardware["median"].back() == agent["curve"]["median"].back());
+  CHECK(over_hardware["seconds"][0].get<double>() ==
+        doctest::Approx(*std::min_element(steps.begin(), steps.end())).epsilon(1e-4));
+  CHECK(agent["updates"].is_null());
+}
+
 TEST_CASE("a report holds what the results file says") {
   const ReportedRun files;
   REQUIRE(files.run.exit_code == 0);
@@ -79,6 +122,7 @@ TEST_CASE("a report holds what the results file says") {
     CHECK(agent["curve"]["median"].back() == times[times.size() / 2]);
     CHECK(agent["curve"]["least"].back() == times.front());
     CHECK(agent["curve"]["most"].back() == times.back());
+    CheckSeedsAndEfforts(agent, reader);
   }
   CHECK(problem["drawn"]["label"] == best_label);
   CHECK(problem["drawn"]["step_time_ns"] == best);
@@ -86,9 +130,11 @@ TEST_CASE("a report holds what the results file says") {
   CHECK(problem["drawn"]["placement"] == reader.Ints("/agents/" + best_label + "/best/placement"));
   CHECK(problem["timeline"]["ops"]["op"].size() == 40);
 
-  // 40 groups of single ops: all are drawn, each on its device.
-  REQUIRE(problem["levels"].size() == 1);
-  const Json& level = problem["levels"][0];
+  // 40 groups of single ops: at the finest level all are drawn, each on its device.
+  REQUIRE(problem["levels"].size() == 3);
+  CHECK(problem["levels"][0]["nodes"].size() <= 12);
+  CHECK(problem["levels"][1]["nodes"].size() <= 25);
+  const Json& level = problem["levels"][2];
   CHECK(level["name"] == "all 40 groups");
   for (int v = 0; v < 40; ++v) {
     const Json& node = level["nodes"][level["node_of_op"][v].get<int>()];

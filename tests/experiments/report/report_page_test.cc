@@ -22,6 +22,12 @@ TEST_CASE("nothing in the data can end its element") {
   CHECK(read["evil"] == "</script><script>alert(1)</script><!-- \xEF\xBF\xBD");
 }
 
+TEST_CASE("the timeline stands before the graph") {
+  const std::string page = FormatReport("t", Json::object());
+  CHECK(page.find("<section id=\"timeline\"") < page.find("<section id=\"placement\""));
+  CHECK(page.find("<a href=\"#timeline\"") < page.find("<a href=\"#placement\""));
+}
+
 TEST_CASE("the page is whole and names no other resource") {
   const std::string page = FormatReport("t", Json::object());
   CHECK_FALSE(Contains(page, "{{"));

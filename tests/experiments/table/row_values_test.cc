@@ -339,15 +339,22 @@ void WriteCurve(ResultRun& run, const std::filesystem::path& path, std::vector<d
   run.group = "/agents/rl";
   run.evaluations = std::ssize(best);
   run.seconds = 0.5 * static_cast<double>(best.size() + 1);
-  std::vector<std::int64_t> index;
+  std::vector<std::int64_t> index, times, feasible;
   std::vector<double> seconds;
   for (size_t i = 0; i < best.size(); ++i) {
     index.push_back(static_cast<std::int64_t>(i));
+    times.push_back(std::isnan(best[i]) ? 99 : static_cast<std::int64_t>(best[i]));
+    feasible.push_back(!std::isnan(best[i]));
     seconds.push_back(0.5 * static_cast<double>(i + 1));
   }
   ResultsFile file(path);
   file.WriteTable("/agents/rl/evaluations",
-                  {{"index", index}, {"wall_seconds", seconds}, {"best_step_time_ns", best}});
+                  {{"index", index},
+                   {"wall_seconds", seconds},
+                   {"step_time_ns", times},
+                   {"feasible", feasible},
+                   {"best_step_time_ns", best}});
+  file.SetAttribute("/agents/rl", "steps_per_measurement", std::int64_t{3});
   file.Commit();
 }
 
@@ -362,7 +369,13 @@ TEST_CASE("when a target is reached") {
     WriteCurve(run, folder / (std::to_string(i) + ".h5"), curves[i]);
     runs.runs.push_back(run);
   }
-  CHECK(ReadBestSoFar(runs.runs[0]).size() == 3);
+  // On the hardware, 3 steps a measurement: the first placement does not fit and counts nothing,
+  // the others take 40, 40, 30 and 20 ns, so that the bests are known after 120, 330 and 390 ns.
+  const std::vector<BestSoFar> steps = ReadBestSoFar(runs.runs[0]);
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0].hardware_seconds == doctest::Approx(120e-9));
+  CHECK(steps[1].hardware_seconds == doctest::Approx(330e-9));
+  CHECK(steps[2].hardware_seconds == doctest::Approx(390e-9));
   AddRuns(runs, "g", "gpu", {25e-9});
   WriteCurve(runs.runs.back(), folder / "gpu.h5", {25});
   AddRuns(runs, "g", "oom", {kOom});
