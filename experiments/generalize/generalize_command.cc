@@ -287,8 +287,9 @@ int Generalize(const ConfigOptions& options) {
     failed += experiment.results[index].failures.size();
   }
   Print(fmt::format(
-      "final, best: step time of the last and of the best placement a method evaluated, over the "
-      "best known of the graph\nresults  {}\n",
+      "final, best: step time over the best known of the graph; final: of the placement that the "
+      "method hands over (the last of a policy with `updates`, else the best), best: of the best "
+      "that it evaluated\nresults  {}\n",
       experiment.output.string()));
   if (failed > 0) {
     throw RunError(

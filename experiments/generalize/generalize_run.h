@@ -52,8 +52,11 @@ void Train(const Family& family,
 struct Test {
   int graph = 0, method = 0;  ///< indices into Family::test, GeneralizePlan::test
   std::uint64_t seed = 0;
-  double final_step_time = 0;  ///< of the last placement evaluated [ns]; NaN: it does not fit
-  double best_step_time = 0;   ///< of the best evaluated [ns]; NaN: none fits
+  /// Of the placement that the method hands over [ns]; NaN: it does not fit. A policy that ends
+  /// after a number of updates hands over the last placement, its most probable one; every other
+  /// method hands over the best.
+  double final_step_time = 0;
+  double best_step_time = 0;  ///< of the best evaluated [ns]; NaN: none fits
   std::int64_t evaluations = 0;
   double seconds = 0;  ///< of search [s]
 };

@@ -81,7 +81,7 @@ TEST_CASE("a checkpoint of other graphs is refused with the training and the fam
   CHECK(message.find("other problems") != std::string::npos);
 }
 
-TEST_CASE("a test tells its last and its best placement") {
+TEST_CASE("a search hands over its best placement, not the last candidate") {
   const Loaded loaded;
   const auto run = [&](int method) {
     return RunTest(loaded.family, loaded.plan.test[method], 1, 7, "");
@@ -99,7 +99,38 @@ TEST_CASE("a test tells its last and its best placement") {
   CHECK(single->best_step_time == single->final_step_time);
   REQUIRE(random);
   CHECK(random->evaluations == 5);
-  CHECK(random->best_step_time <= random->final_step_time);
+  // The last of the five is not the best of them.
+  const SearchResult searched =
+      RunSearch(loaded.family.test[1], {}, loaded.plan.test[3].agent, 7, {.evaluations = 5});
+  REQUIRE(searched.records.size() == 5);
+  const EvaluationRecord& last = searched.records.back();
+  REQUIRE(last.step_time > last.best_step_time);
+  CHECK(random->best_step_time == static_cast<double>(last.best_step_time));
+  CHECK(random->final_step_time == random->best_step_time);
+}
+
+TEST_CASE("a policy that ends after its updates hands over its last placement") {
+  const Loaded loaded;
+  const auto policy = loaded.files.folder / "gnn.policy";
+  WriteText(policy, loaded.TrainOn(0, 0).policy);
+  for (const int method : {0, 1}) {
+    const TestPlan& plan = loaded.plan.test[method];
+    AgentSpec spec = plan.agent;
+    spec.settings = SettingsWithPolicy(plan, policy);
+    const SearchResult searched = RunSearch(loaded.family.test[1], {}, spec, 7, plan.budget);
+    REQUIRE(searched.status == SearchStatus::kFinished);
+    const std::optional<Test> test = RunTest(loaded.family, plan, 1, 7, policy);
+    REQUIRE(test);
+    CHECK(test->final_step_time == static_cast<double>(searched.records.back().step_time));
+    CHECK(test->best_step_time == static_cast<double>(searched.records.back().best_step_time));
+    if (searched.records.size() == 1) continue;
+    // Cut off by its budget, it has not come to a placement of its own.
+    TestPlan cut = plan;
+    cut.budget.evaluations = searched.records.size() - 1;
+    const std::optional<Test> part = RunTest(loaded.family, cut, 1, 7, policy);
+    REQUIRE(part);
+    CHECK(part->final_step_time == part->best_step_time);
+  }
 }
 
 TEST_CASE("what does not fit has no time") {

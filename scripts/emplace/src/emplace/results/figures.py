@@ -159,7 +159,8 @@ def generalization_cdfs(tests: pd.DataFrame, *, what: str = "final", log_x: bool
     """A panel per family and a line per method: the share of unseen graphs and seeds whose step time
     is at most so much over the best known. What does not fit never counts, so a line may end below 1.
 
-    @param what  "final": of the last placement that the method evaluated, "best": of its best one
+    @param what  "final": of the placement that the method hands over (the last one of a policy that ends after
+                 a number of updates, else the best), "best": of the best one evaluated
     """
     require_choice("what", what, ("final", "best"))
     require_rows(tests, "no unseen graph has been placed yet")

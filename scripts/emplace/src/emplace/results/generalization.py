@@ -18,7 +18,8 @@ class Generalization:
     """Policies on graphs they never saw. Step times in nanoseconds [ns].
 
     tests     a row per unseen graph, method and seed: file, family, cluster, graph, method, seed;
-              final_step_time_ns (last placement evaluated; NaN: it does not fit),
+              final_step_time_ns (of the placement that the method hands over: the last one of a policy that
+              ends after a number of updates, else the best; NaN: it does not fit),
               best_step_time_ns (NaN: none fits), best_known_ns (of the graph, by any method);
               final_ratio and best_ratio: over the best known, infinite for what does not fit;
               evaluations, seconds
