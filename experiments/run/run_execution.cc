@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,7 +53,7 @@ bool IsBetter(const SearchResult& a, const SearchResult& b) {
 // Makes one search, or goes on with it. @return whether it was complete before
 bool SearchTaskOf(const Run& run,
                   const SearchTask& task,
-                  const Checkpoints& checkpoints,
+                  const Observers& observers,
                   SearchResult& result) {
   const AgentSpec& spec = run.plan.agents[task.agent];
   const auto found = run.earlier.find(SearchLabel(spec, task.seed));
@@ -66,7 +68,7 @@ bool SearchTaskOf(const Run& run,
                      task.seed,
                      run.plan.budget,
                      earlier,
-                     checkpoints,
+                     observers,
                      run.plan.config.gpu,
                      run.ranks != nullptr ? &run.ranks->lockstep : nullptr);
   return false;
@@ -110,16 +112,17 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
       }
     };
     std::optional<SearchResult> last;  // checkpoint
-    Checkpoints checkpoints;
+    Observers observers{.watch = choices.watch};
     if (choices.checkpoint_seconds > 0) {
-      checkpoints = {choices.checkpoint_seconds, [&](const SearchResult& found) {
-                       const std::lock_guard lock(mutex);
-                       write(found, best != nullptr && !IsBetter(found, *best) ? *best : found);
-                       last = found;
-                     }};
+      observers.every_seconds = choices.checkpoint_seconds;
+      observers.write = [&](const SearchResult& found) {
+        const std::lock_guard lock(mutex);
+        write(found, best != nullptr && !IsBetter(found, *best) ? *best : found);
+        last = found;
+      };
     }
     SearchResult& result = run.results[i];
-    const bool complete = SearchTaskOf(run, task, checkpoints, result);
+    const bool complete = SearchTaskOf(run, task, observers, result);
     if (result.status == SearchStatus::kNotBegun) return;
     // A search that was cut within a step has less to go on from than its last checkpoint.
     const bool is_cut = result.status == SearchStatus::kStopped && last &&
@@ -143,6 +146,33 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
         done,
         best->best ? fmt::format("best {} by {}", ShortOutcome(*best, cluster), best->label) : "");
   });
+}
+
+// Warns of learners whose budget was too small to learn from.
+void WarnOfNothingLearned(const Run& run) {
+  const RunConfig& config = run.plan.config;
+  std::vector<std::string> limits;
+  if (config.max_evaluations > 0) {
+    limits.push_back(fmt::format("evaluations: {}", config.max_evaluations));
+  }
+  if (config.max_seconds > 0) limits.push_back(fmt::format("seconds: {}", config.max_seconds));
+  if (config.max_steps > 0) limits.push_back(fmt::format("steps: {}", config.max_steps));
+  for (int agent = 0; agent < std::ssize(run.plan.agents); ++agent) {
+    int searches = 0, untrained = 0;
+    for (std::size_t i = 0; i < run.tasks.size(); ++i) {
+      if (run.tasks[i].agent != agent) continue;
+      ++searches;
+      untrained += LearnedNothing(run.results[i]) ? 1 : 0;
+    }
+    if (untrained == 0) continue;
+    PrintWarning(fmt::format(
+        "{}: the budget ({}) ended before the second update in {} of {} searches, so that next to "
+        "nothing was learned there",
+        run.plan.agents[agent].label,
+        fmt::join(limits, ", "),
+        untrained,
+        searches));
+  }
 }
 
 // Reads what the results file holds, if the run is to go on from there. @return whether it does
@@ -225,6 +255,7 @@ void ExecuteRun(Run& run, const RunChoices& choices) {
   if (choices.begins) choices.begins();
   if (run.ranks != nullptr) ShareEarlier(*run.ranks, run.earlier);
   SearchAll(run, file, choices);
+  WarnOfNothingLearned(run);
   run.scale.bound = run.bounds.proven.value;
   if (choices.ends) choices.ends();
 }

@@ -18,8 +18,10 @@ struct RunChoices {
   bool force = false;            ///< write over what it holds
   /// What the user may do where `output` is there and neither is asked for.
   std::string choices = "--force writes over it, --resume goes on with it, -o names another file";
-  bool quiet = false;                 ///< no progress on stderr
-  double checkpoint_seconds = 0;      ///< between checkpoints of a running search; 0: none [s]
+  bool quiet = false;             ///< no progress on stderr
+  double checkpoint_seconds = 0;  ///< between checkpoints of a running search; 0: none [s]
+  /// Observers::watch of every search; threads call it at the same time.
+  std::function<bool(const SearchMoment&)> watch = {};
   std::function<void()> begins = {};  ///< called before the first search, with all else prepared
   std::function<void()> ends = {};    ///< called after the last, with `output` still locked
 };

@@ -43,35 +43,59 @@ void Collect(const Agent* agent, const MeteredEvaluator& evaluator, SearchResult
   if (agent != nullptr && agent->updates() != nullptr) result.updates = *agent->updates();
 }
 
-// Makes a checkpoint whenever it is time for one.
-class Checkpointer {
- public:
-  explicit Checkpointer(const Checkpoints& checkpoints) : checkpoints_(checkpoints) {}
+SearchMoment MomentOf(const UpdateTable* updates,
+                      const MeteredEvaluator& evaluator,
+                      const SearchResult& so_far) {
+  SearchMoment moment{.label = so_far.label,
+                      .seed = so_far.seed,
+                      .steps = so_far.steps,
+                      .evaluations = std::ssize(evaluator.records()),
+                      .seconds = evaluator.seconds(),
+                      .bound = so_far.bound,
+                      .updates = updates};
+  const auto& best = evaluator.best();
+  if (best && best->outcome.feasible) moment.step_time = best->outcome.step_time;
+  return moment;
+}
 
-  void BetweenSteps(const Agent& agent, const MeteredEvaluator& evaluator, SearchResult result) {
-    if (!checkpoints_.write || Clock::now() - last_ < interval_) return;
+// Calls the observers, and makes a checkpoint whenever it is time for one.
+class Observed {
+ public:
+  explicit Observed(const Observers& observers) : observers_(observers) {}
+
+  // Returns whether the search goes on.
+  bool BetweenSteps(const Agent& agent,
+                    const MeteredEvaluator& evaluator,
+                    const SearchResult& so_far) {
+    if (observers_.watch && so_far.steps > 0 &&
+        !observers_.watch(MomentOf(agent.updates(), evaluator, so_far))) {
+      return false;
+    }
+    if (!observers_.write || Clock::now() - last_ < interval_) return true;
+    SearchResult result = so_far;
     result.status = SearchStatus::kStopped;
     result.checkpoint = Saved(agent);
     Collect(&agent, evaluator, result);
-    checkpoints_.write(result);
+    observers_.write(result);
     last_ = Clock::now();
+    return true;
   }
 
  private:
-  const Checkpoints& checkpoints_;
-  std::chrono::duration<double> interval_{checkpoints_.every_seconds};
+  const Observers& observers_;
+  std::chrono::duration<double> interval_{observers_.every_seconds};
   Clock::time_point last_ = Clock::now();
 };
 
 // Lets the agent search and counts the steps that ended. What an agent proves holds in the issue
 // order at hand, and so nothing where searches may choose `any_order`. Of several ranks only rank 0
-// heeds stops and seconds. Returns why the search ended; exceptions of the agent and the evaluator
-// pass through.
+// heeds stops and seconds, and only it has observers. Returns why the search ended; exceptions of
+// the agent and the evaluator pass through.
 SearchStatus Search(Agent& agent,
                     MeteredEvaluator& evaluator,
                     DistributedEvaluator* distributed,
                     const Budget& budget,
-                    Checkpointer& checkpointer,
+                    Observed& observed,
                     bool any_order,
                     SearchResult& result) {
   std::int64_t& steps = result.steps;
@@ -84,7 +108,7 @@ SearchStatus Search(Agent& agent,
         return SearchStatus::kBudget;
       }
       if (distributed != nullptr) distributed->BetweenSteps();
-      checkpointer.BetweenSteps(agent, evaluator, result);
+      if (!observed.BetweenSteps(agent, evaluator, result)) return SearchStatus::kStopped;
       agent.Step(evaluator);
       if (!any_order) result.bound = agent.bound();
     }
@@ -100,7 +124,7 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
                         const AgentSpec& spec,
                         const Budget& budget,
                         const SearchResult* earlier,
-                        const Checkpoints& checkpoints,
+                        const Observers& observers,
                         int gpu,
                         Lockstep* lockstep,
                         SearchResult result) {
@@ -129,12 +153,12 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
       result.steps = earlier->steps;
       if (!simulator.order_may_change) result.bound = agent->bound();
     }
-    Checkpointer checkpointer(checkpoints);
+    Observed observed(observers);
     result.status = Search(*agent,
                            *evaluator,
                            distributed ? &*distributed : nullptr,
                            budget,
-                           checkpointer,
+                           observed,
                            simulator.order_may_change,
                            result);
     if (result.status == SearchStatus::kStopped) {
@@ -150,7 +174,19 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
     result.status = SearchStatus::kFailed;
     result.error = error.what();
   }
-  if (evaluator) Collect(agent.get(), *evaluator, result);
+  if (!evaluator) return result;
+  Collect(agent.get(), *evaluator, result);
+  if (observers.watch) {
+    SearchMoment last =
+        MomentOf(result.updates.columns.empty() ? nullptr : &result.updates, *evaluator, result);
+    last.ended = result.status;
+    try {
+      observers.watch(last);
+    } catch (const std::exception& error) {
+      result.status = SearchStatus::kFailed;
+      result.error = error.what();
+    }
+  }
   return result;
 }
 
@@ -201,6 +237,11 @@ std::optional<Nanos> FittingTime(const SearchResult& result) {
   return result.best->outcome.step_time;
 }
 
+bool LearnedNothing(const SearchResult& result) {
+  return result.status == SearchStatus::kBudget && !result.updates.columns.empty() &&
+         result.updates.num_rows() < 2;
+}
+
 double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement) {
   double seconds = 0;
   for (const EvaluationRecord& record : records) {
@@ -219,7 +260,7 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        std::uint64_t seed,
                        const Budget& budget,
                        const SearchResult* earlier,
-                       const Checkpoints& checkpoints,
+                       const Observers& observers,
                        int gpu,
                        Lockstep* lockstep) {
   SearchResult result;
@@ -235,7 +276,7 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
     return result;
   }
   result = MakeSearch(
-      problem, simulator, spec, budget, earlier, checkpoints, gpu, lockstep, std::move(result));
+      problem, simulator, spec, budget, earlier, observers, gpu, lockstep, std::move(result));
   if (lockstep != nullptr) {
     if (lockstep->broken()) throw RunError(result.error);
     lockstep->End(fmt::format("{} {}", ToString(result.status), result.error));

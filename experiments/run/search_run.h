@@ -20,7 +20,7 @@ namespace emplace {
 enum class SearchStatus : std::uint8_t {
   kFinished,  ///< the agent had nothing more to do
   kBudget,    ///< the budget ended the search
-  kStopped,   ///< the user ended it (StopRequest)
+  kStopped,   ///< the user ended it (StopRequest), or who watches it (Observers::watch)
   kNotBegun,  ///< the user ended the run before it began; no results file holds such a search
   kFailed,    ///< an exception ended it
 };
@@ -51,6 +51,11 @@ SearchResult ReadRawResult(std::istream& in);
 /// Step time of the best placement if it fits. [ns]
 std::optional<Nanos> FittingTime(const SearchResult& result);
 
+/// Whether the budget ended the search of an agent that learns before its second update. Some
+/// learners make the first one from the last evaluations of a small budget, and then nothing is
+/// evaluated by what it changed.
+bool LearnedNothing(const SearchResult& result);
+
 /// How long the evaluations would have taken on the hardware: the sum of their step times, times
 /// the steps of one measurement. A placement that does not fit counts nothing: it fails before its
 /// first step ends. [s]
@@ -59,33 +64,50 @@ double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_p
 /// What a search is called in results: "hill_climb.seed2"; without the seed if the agent uses none.
 std::string SearchLabel(const AgentSpec& spec, std::uint64_t seed);
 
-/// Wishes for checkpoints: what a search has found so far, handed out between two of its steps, in
-/// a form that it can go on from.
-struct Checkpoints {
-  double every_seconds = 0;                        ///< at least so long between two [s]
-  std::function<void(const SearchResult&)> write;  ///< empty: none are made
+/// State of a search between two of its steps, or after its end.
+struct SearchMoment {
+  std::string_view label;  ///< SearchLabel()
+  std::uint64_t seed = 0;
+  std::int64_t steps = 0, evaluations = 0;
+  double seconds = 0;                    ///< as SearchResult::seconds [s]
+  std::optional<Nanos> step_time;        ///< of the best placement so far that fits [ns]
+  Nanos bound = 0;                       ///< as SearchResult::bound [ns]
+  const UpdateTable* updates = nullptr;  ///< Agent::updates(); valid within the call alone
+  std::optional<SearchStatus> ended;     ///< empty while the search goes on
+};
+
+/// Who is called while a search runs.
+struct Observers {
+  double every_seconds = 0;  ///< at least so long between two checkpoints [s]
+  /// Takes a checkpoint between two steps: the result so far, from which the search can resume.
+  /// Empty: none are made.
+  std::function<void(const SearchResult&)> write = {};
+  /// Called before every step but the first, and after the end. Returns whether the search goes on;
+  /// false stops it, as a request to stop does. Empty: not called.
+  std::function<bool(const SearchMoment&)> watch = {};
 };
 
 /// Makes the agent and lets it search until it has finished, the budget is used up or a stop is
-/// requested. A stop requested before gives `earlier`, or a result with status kNotBegun. An
-/// exception of the agent or the evaluator is not thrown on: it gives a result with status kFailed.
+/// requested, by the user or an observer. A stop requested before gives `earlier`, or a result with
+/// status kNotBegun. An exception of the agent or the evaluator is not thrown on: it gives a result
+/// with status kFailed.
 /// @param problem      what the agent sees
 /// @param simulator    options of the simulator that evaluates its placements
 /// @param earlier      a stopped search with a checkpoint, to go on from; the result is both parts
 ///   as one. nullptr: a new search
-/// @param checkpoints  making them changes nothing in the search; if writing one throws, the search
-///   fails
+/// @param observers    change nothing in the search, but for its seconds; if a call throws, the
+///   search fails
 /// @param gpu          that simulates (MakeGpuSimulator()); -1: none
 /// @param lockstep     of the ranks that make this search together, each with the same arguments;
 ///   nullptr: this process alone. Rank 0's result counts: it alone heeds requests to stop, seconds
-///   and `checkpoints`. What breaks the meetings of the ranks is thrown (RunError)
+///   and `observers`. What breaks the meetings of the ranks is thrown (RunError)
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const SimulatorOptions& simulator,
                        const AgentSpec& spec,
                        std::uint64_t seed,
                        const Budget& budget,
                        const SearchResult* earlier = nullptr,
-                       const Checkpoints& checkpoints = {},
+                       const Observers& observers = {},
                        int gpu = -1,
                        Lockstep* lockstep = nullptr);
 

@@ -137,6 +137,26 @@ TEST_CASE("zero-shot: the trained policy answers in the place of the config's ag
   CHECK(files.Run({"--zero-shot", "--set", "budget.evaluations=10", "--json"}).exit_code == 0);
 }
 
+TEST_CASE("a budget that leaves a learner no time to learn warns") {
+  const RunFiles files;
+  const std::string small = "budget={evaluations: 2, seconds: 0}";
+  const auto run = [&](const std::string& agents, const std::string& budget) {
+    return files.Run({"--set", "agents=" + agents, "--set", "seeds=[0, 1]", "--set", budget});
+  };
+  for (const std::string agent : {"seq2seq", "hierarchical", "post", "placeto"}) {
+    const ProcessResult result = run("[random, " + agent + "]", small);
+    CAPTURE(result.err);
+    CHECK(result.exit_code == 0);
+    CHECK(result.err.find("emplace: warning: " + agent +
+                          ": the budget (evaluations: 2) ended before the second update in 2 of 2 "
+                          "searches, so that next to nothing was learned there\n") !=
+          std::string::npos);
+    CHECK(result.err.find("random: the budget") == std::string::npos);
+  }
+  CHECK(run("[post]", "budget={steps: 30, seconds: 0}").err.find("nothing was") ==
+        std::string::npos);
+}
+
 TEST_CASE("an issue order that a search has set is kept with its placement") {
   const RunFiles files;
   std::vector<std::string> how = {"--json", "-o", "r.h5"};

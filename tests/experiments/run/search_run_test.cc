@@ -2,7 +2,9 @@
 
 #include <istream>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -95,6 +97,67 @@ TEST_CASE("what an agent proves is part of the result, and survives a checkpoint
   // A step that the budget cuts off has proven nothing.
   CHECK(RunSearch(problem, {}, spec, 0, {.evaluations = 2}).bound == 20);
   CHECK(RunSearch(problem, {}, spec, 0, {.evaluations = 0}).bound == 0);
+}
+
+TEST_CASE("who watches a search sees every step and can end it") {
+  const TempDir folder;
+  WriteText(folder / "g.json", LayeredJson(5));
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const auto problem = MakeProblem(LoadGraph(folder / "g.json"),
+                                   LoadCluster(folder / "c.yaml"),
+                                   {},
+                                   Objective::kStepTime,
+                                   false,
+                                   "test")
+                           .searched;
+  AgentEntry entry;
+  entry.name = "prover";
+  entry.make = [](const AgentContext& context, const ConfigNode&) {
+    return std::make_unique<Prover>(context);
+  };
+  const AgentSpec spec{.label = "mine", .entry = &entry, .settings = {}};
+  std::vector<std::int64_t> evaluations;
+  std::vector<Nanos> bounds;
+  std::optional<SearchStatus> ended;
+  std::int64_t most = 100;
+  const Observers observers{.watch = [&](const SearchMoment& moment) {
+    CHECK(moment.label == "mine.seed4");
+    CHECK(moment.seed == 4);
+    CHECK(moment.steps == moment.evaluations);
+    CHECK(moment.step_time);
+    CHECK(moment.updates == nullptr);
+    evaluations.push_back(moment.evaluations);
+    bounds.push_back(moment.bound);
+    ended = moment.ended;
+    return moment.evaluations < most;
+  }};
+  // Before the second and the third step, and after the end.
+  const SearchResult whole = RunSearch(problem, {}, spec, 4, {.steps = 3}, nullptr, observers);
+  CHECK(evaluations == std::vector<std::int64_t>{1, 2, 3});
+  CHECK(bounds == std::vector<Nanos>{10, 20, 30});
+  CHECK(ended == SearchStatus::kBudget);
+  CHECK(whole.status == SearchStatus::kBudget);
+
+  // Stopped before the third step, the search keeps what it needs to resume.
+  most = 2;
+  const SearchResult part = RunSearch(problem, {}, spec, 4, {.steps = 3}, nullptr, observers);
+  CHECK(part.status == SearchStatus::kStopped);
+  CHECK(ended == SearchStatus::kStopped);
+  CHECK(part.records.size() == 2);
+  const SearchResult resumed = RunSearch(problem, {}, spec, 4, {.steps = 3}, &part);
+  CHECK(resumed.status == SearchStatus::kBudget);
+  CHECK(resumed.bound == 30);
+  CHECK(resumed.records.size() == 3);
+
+  for (const bool at_end : {false, true}) {
+    const Observers throws{.watch = [&](const SearchMoment& moment) -> bool {
+      if (moment.ended.has_value() == at_end) throw std::runtime_error("no space left");
+      return true;
+    }};
+    const SearchResult failed = RunSearch(problem, {}, spec, 4, {.steps = 3}, nullptr, throws);
+    CHECK(failed.status == SearchStatus::kFailed);
+    CHECK(failed.error == "no space left");
+  }
 }
 
 TEST_CASE("the time of a result that fits") {

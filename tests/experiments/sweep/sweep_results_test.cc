@@ -45,10 +45,10 @@ struct Fixture {
 // The file of a run that was killed after its second step, 5000 s after it had begun.
 SearchResult WriteCheckpoint(const SweepTask& task) {
   SearchResult last;
-  const Checkpoints checkpoints{0, [&](const SearchResult& result) {
-                                  if (last.steps == 2) throw std::runtime_error("enough");
-                                  last = result;
-                                }};
+  const Observers checkpoints{0, [&](const SearchResult& result) {
+                                if (last.steps == 2) throw std::runtime_error("enough");
+                                last = result;
+                              }};
   const SweepProblem& problem = *task.problem;
   RunSearch(problem.problem.searched,
             task.plan.simulator,
@@ -82,10 +82,10 @@ TEST_CASE("every checkpoint of a search leads to the result of the undisturbed o
     for (int steps = 1; steps <= 2; ++steps) {
       SearchResult last;
       int written = 0;
-      const Checkpoints checkpoints{0, [&](const SearchResult& result) {
-                                      if (written++ == steps) throw std::runtime_error("enough");
-                                      last = result;
-                                    }};
+      const Observers checkpoints{0, [&](const SearchResult& result) {
+                                    if (written++ == steps) throw std::runtime_error("enough");
+                                    last = result;
+                                  }};
       const auto& problem = fixture.problems.problems[0];
       const SearchResult failed = RunSearch(problem.problem.searched,
                                             plan.simulator,
