@@ -240,7 +240,7 @@ void ExecuteRun(Run& run, const RunChoices& choices) {
   }
   const FileLock lock(choices.output, PrintWarning);
   const bool resumed = Resume(run, choices);
-  if (!resumed && !choices.force) RequireUnused(choices.output, choices.choices);
+  if (!resumed && !choices.force) RequireUnused(choices.output, choices.instead);
   ResultsFile file(choices.output, resumed ? ResultsMode::kExtend : ResultsMode::kCreate);
   if (resumed) {
     file.SetAttribute("/config", "resumed", CollectProvenance().date);

@@ -16,8 +16,8 @@ struct RunChoices {
   std::filesystem::path output;  ///< results file (HDF5)
   bool resume = false;           ///< go on with what `output` holds, if it is there
   bool force = false;            ///< write over what it holds
-  /// What the user may do where `output` is there and neither is asked for.
-  std::string choices = "--force writes over it, --resume goes on with it, -o names another file";
+  /// What the user may do where `output` is there, for the message.
+  std::string instead = "--force writes over it, --resume goes on with it, -o names another file";
   bool quiet = false;             ///< no progress on stderr
   double checkpoint_seconds = 0;  ///< between checkpoints of a running search; 0: none [s]
   /// Observers::watch of every search; threads call it at the same time.

@@ -58,7 +58,8 @@ function showOverview(problem) {
     list.replaceChildren(...facts([['graph', keys.graph], ['cluster', keys.cluster], ...common]));
     return;
   }
-  const graph = report.graphs[problem.graph], single = problem.best_single_device, period = keys.objective === 'period';
+  const graph = report.graphs[problem.graph], single = problem.best_single_device,
+        period = keys.objective === 'period';
   list.replaceChildren(...facts([
     ['graph', `${graph.name}: ${Format.ops(graph.ops)}, ${Format.count(problem.groups)} groups`],
     [

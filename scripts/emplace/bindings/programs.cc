@@ -90,7 +90,7 @@ nb::dict RunConfigured(const std::string& config,
                {.output = output,
                 .resume = resume,
                 .force = force,
-                .choices = kRunOutputChoices,
+                .instead = kRunOutputChoices,
                 .quiet = quiet,
                 .begins = StopRequest::CatchSignals,
                 .ends = ends});
