@@ -180,8 +180,10 @@ void AddReportCommand(Command program) {
   command.Add("--cluster", options->files.cluster, "the cluster, if its file has moved");
   command.Add("--costs", options->files.costs, "measured costs, if their file has moved");
   command.Footer(
-      "The page needs no network and no other file. A sweep may be running: runs that are not done "
-      "are counted and left out.");
+      "The page needs no network and no other file. Its address keeps the problem and the other "
+      "choices; tables are saved as CSV, pictures as SVG. A sweep may be running: runs that are "
+      "not "
+      "done are counted and left out.");
   command.Does([options] { return WriteReport(*options); });
 }
 

@@ -9,7 +9,9 @@ function drawDots(holder, rows, {name, axis, format, least, most, rules, onclick
   const top = 6 + 14 * rules.length;
   const longest = d3.max(rows, (row) => row.label.length);
   const left = Math.min(7.2 * longest + 16, width * 0.36), room = Math.floor((left - 12) / 7);
-  const heightOf = (row) => 12 + 14 * row.series.length;
+  // Rows of large sweeps are closer.
+  const pitch = Math.max(4, Math.min(14, 900 / d3.sum(rows, (row) => row.series.length)));
+  const heightOf = (row) => 12 + pitch * row.series.length;
   const height = top + d3.sum(rows, heightOf) + foot;
   const x = d3.scale.linear().domain([least, most]).range([left, width - right]);
   const svg = d3.select(holder).append('svg').attr(
@@ -44,17 +46,26 @@ function drawDots(holder, rows, {name, axis, format, least, most, rules, onclick
       fill: Colours.css('faint'),
       'fill-opacity': index % 2 ? 0 : 0.5
     });
-    const label = row.label.length > room ? row.label.slice(0, room - 1) + '…' : row.label;
+    const label = shortened(row.label, room);
     line.append('text')
         .attr({x: left - 8, y: y + heightOf(row) / 2 + 4, 'text-anchor': 'end'})
         .text(label);
-    row.series.forEach((series, i) => drawSeries(line, series, y + 13 + 14 * i, x, most));
+    row.series.forEach(
+        (series, i) =>
+            drawSeries(line, series, {middle: y + 6 + pitch * (i + 0.5), pitch, x, most}));
     y += heightOf(row);
   });
   return svg.node();
 }
 
-function drawSeries(line, series, middle, x, most) {
+// What tells labels apart is often at their ends.
+function shortened(text, length) {
+  if (text.length <= length) return text;
+  const half = Math.floor((length - 1) / 2);
+  return text.slice(0, length - 1 - half) + '…' + text.slice(text.length - half);
+}
+
+function drawSeries(line, series, {middle, pitch, x, most}) {
   const group =
       line.append('g').attr({'data-agent': series.name, 'data-dots': series.values.length});
   const beyond = (value) => value === null || value > most;
@@ -62,7 +73,7 @@ function drawSeries(line, series, middle, x, most) {
     if (beyond(value))
       group.append('path')
           .attr({
-            d: d3.svg.symbol().type('triangle-up').size(34)(),
+            d: d3.svg.symbol().type('triangle-up').size(2.4 * pitch)(),
             transform: `translate(${x(most) + 8 + 3 * (i % 5)},${middle}) rotate(90)`
           })
           .style('fill', series.colour);
@@ -70,7 +81,7 @@ function drawSeries(line, series, middle, x, most) {
       group.append('path')
           .attr({
             class: 'dot',
-            d: d3.svg.symbol().type(series.symbol).size(40)(),
+            d: d3.svg.symbol().type(series.symbol).size(2.9 * pitch)(),
             transform: `translate(${x(value)},${middle})`,
             'data-value': value
           })
@@ -82,8 +93,8 @@ function drawSeries(line, series, middle, x, most) {
           class: 'median',
           x1: x(series.median),
           x2: x(series.median),
-          y1: middle - 7,
-          y2: middle + 7,
+          y1: middle - pitch / 2,
+          y2: middle + pitch / 2,
           'data-at': series.median
         })
         .style({stroke: series.colour, 'stroke-width': 3});

@@ -50,7 +50,9 @@ function showGraph(problem, focus) {
           'A click opens a box. Drag to move; Ctrl + wheel, or + and - with the picture focused, ' +
               'to zoom.'),
       element('div', {id: 'opened'}));
-  const fold = {...folds[index], paneWidth: width, paneHeight: height};
+  // As high as the highest level needs, so that opening a box moves nothing.
+  const highest = d3.max(folds, (one) => one.scale * one.height + 24);
+  const fold = {...folds[index], paneWidth: width, paneHeight: Math.min(height, highest)};
   const open = (node) => {
     if (index + 1 === levels.length) return listOps(problem, level, node);
     View.set('level', String(index + 1));
@@ -61,8 +63,8 @@ function showGraph(problem, focus) {
 
 // The level that the address names, else the finest that is readable, else the coarsest.
 function levelShown(folds) {
-  const asked = View.choices.get('level');
-  if (asked !== null && folds[asked]) return +asked;
+  const asked = View.index('level', folds);
+  if (asked !== null) return asked;
   const readable = folds.map((fold, i) => (fold.scale >= READABLE ? i : 0));
   return d3.max(readable);
 }
@@ -78,7 +80,7 @@ function openedNodes(level, focus) {
 
 function drawGraph(problem, level, fold, svg, {reset, open, focus}) {
   const colours = Colours.devices(problem.cluster), {paneWidth, paneHeight} = fold;
-  const width = paneWidth, height = Math.min(paneHeight, fold.scale * fold.height + 24);
+  const width = paneWidth, height = paneHeight;
   svg.attr({
     id: 'drawing',
     viewBox: `0 0 ${width} ${height}`,

@@ -38,7 +38,7 @@ function showLearners(problem) {
   document.getElementById('learners').hidden = learners.length === 0;
   document.querySelector('nav a[href="#learners"]').hidden = learners.length === 0;
   if (learners.length === 0) return;
-  const axis = View.get('learners', ['update', 'evaluations']);
+  const axis = View.get('updates', ['update', 'evaluations']);
   fill(
       'learners',
       element('h2', {}, 'What the learners recorded'),
@@ -47,7 +47,7 @@ function showLearners(problem) {
           {class: 'tools'},
           viewChooser(
               'over',
-              'learners',
+              'updates',
               {update: 'updates', evaluations: 'evaluations'},
               () => showLearners(problem))),
       learners.map((agent) => learnerPictures(agent, axis)),
@@ -106,7 +106,7 @@ function learnerPictures(agent, axis) {
 function drawUpdates(agent, holder, axis) {
   const column = holder.dataset.column, {colour} = Colours.agent(agent.agent);
   const width = Math.max(220, holder.clientWidth), height = 150;
-  const margin = {left: 58, right: 10, top: 6, bottom: 22};
+  const margin = {left: 58, right: 20, top: 6, bottom: 22};
   const lines = agent.updates.seeds.filter((seed) => seed.values[column])
                     .map((seed) => ({seed: seed.seed, points: pointsOf(seed, column, axis)}));
   const points = lines.flatMap((line) => line.points);

@@ -24,7 +24,7 @@ function showProblem(index) {
 function askedProblem() {
   const asked = View.choices.get('problem'), problems = report.problems;
   const index = problems.findIndex((problem) => problem.title === asked);
-  return index >= 0 ? index : problems[asked] ? +asked : 0;
+  return index >= 0 ? index : View.index('problem', problems) ?? 0;
 }
 
 function chooseProblem(index) {

@@ -59,19 +59,23 @@ function showRobustness(problem) {
       data.adversary ? element('p', {class: 'note'}, adversaryText(data)) : null,
       element('h3', {}, `Regret under ${scenarioText('noise', data.noise)}`),
       holder,
-      saveButtons('regret', {
-        csv: () => [
-            ['placement', 'draw', 'regret'],
-            ...data.labels.flatMap(
-                (label, i) => data.regrets[i].map((value, draw) => [label, draw, value]))],
-        svg: () => svgText(holder.firstChild)
-      }),
       element(
-          'p',
-          {class: 'note'},
-          `Dots: draws; bar: median; ▶: beyond the picture, or does not fit. ${data.date}, ${
-              data.host}.`));
+          'div',
+          {class: 'under'},
+          element(
+              'span',
+              {class: 'note'},
+              `Dots: draws; bar: median; ▶: beyond the picture, or does not fit. ${data.date}, ${
+                  data.host}.`),
+          saveButtons(
+              'regret', {csv: () => regretRows(data), svg: () => svgText(holder.firstChild)})));
   drawRegrets(data, holder);
+}
+
+function regretRows(data) {
+  const rows =
+      data.labels.flatMap((label, i) => data.regrets[i].map((value, draw) => [label, draw, value]));
+  return [['placement', 'draw', 'regret'], ...rows];
 }
 
 // A line of dots for each placement.

@@ -103,16 +103,18 @@ function stepTimeCell(agent) {
     if (deficits.length && deficits[0][1] > 0) {
       return element(
           'td',
-          {class: 'oom', 'data-oom': true},
+          {class: 'oom step', 'data-oom': true},
           `OOM (missing ${Format.bytes(deficits[0][1])} on ${deficits[0][0]})`);
     }
     return element('td', {}, agent.failed > 0 ? 'failed' : '–');
   }
-  let text = Format.time(time.median);
-  if (time.min < time.max) text += ` [${Format.time(time.min)} .. ${Format.time(time.max)}]`;
-  if (agent.fitting < agent.runs) text += ` (${agent.fitting} of ${agent.runs} fit)`;
+  const parts = [Format.time(time.median)];
+  if (time.min < time.max) parts.push(`[${Format.time(time.min)} .. ${Format.time(time.max)}]`);
+  if (agent.fitting < agent.runs) parts.push(`(${agent.fitting} of ${agent.runs} fit)`);
   return numberCell(
-      time.median, text, {'data-median': time.median, 'data-min': time.min, 'data-max': time.max});
+      time.median,
+      parts.flatMap((part, i) => [i > 0 ? ' ' : '', element('span', {}, part)]),
+      {class: 'step', 'data-median': time.median, 'data-min': time.min, 'data-max': time.max});
 }
 
 function showSummary(problem) {

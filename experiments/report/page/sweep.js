@@ -22,7 +22,7 @@ function showSweep() {
                                  }))
     };
   });
-  const holder = element('div');
+  const holder = element('div', {class: 'high'});
   const csv = () => [
       ['problem', 'agent', 'search', 'step_time_ns'],
       ...problems.flatMap(

@@ -1,7 +1,7 @@
 'use strict';
 // Tables that scroll where they are too wide, are sorted by a click on a head, and can be saved.
 
-// A cell of a number: `value` sorts it and goes into the CSV file.
+// A cell of a number, shown as `text` (or elements); `value` sorts it and goes into the CSV file.
 function numberCell(value, text, attributes) {
   return element('td', {...attributes, 'data-sort': value === null ? undefined : value}, text);
 }

@@ -25,6 +25,11 @@ const View = {
     const value = View.choices.get(key);
     return allowed.includes(value) ? value : allowed[0];
   },
+  // The choice as an index of a list; null if it is none.
+  index(key, list) {
+    const value = View.choices.get(key);
+    return /^\d+$/.test(value) && +value < list.length ? +value : null;
+  },
   getAll: (key) => View.choices.getAll(key),
 
   // One value, a list of them, or null for the default.
