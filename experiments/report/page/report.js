@@ -36,8 +36,8 @@ function chooseProblem(index) {
 }
 
 function saveVerification() {
-  const svg = document.querySelector('#verification svg');
-  if (svg) svg.after(saveButtons('simulated-against-measured', {svg: () => svgText(svg)}));
+  for (const svg of document.querySelectorAll('#verification svg'))
+    svg.after(saveButtons(svg.getAttribute('aria-label'), {svg: () => svgText(svg)}));
 }
 
 // A heading that is jumped to lies below the bar.

@@ -27,7 +27,7 @@ function csvText(rows) {
 // A table as it is shown; heads with a name of their own (data-name) and cells with a number of
 // their own (data-sort) give that.
 function csvOfTable(table) {
-  const text = (cell) => cell.dataset.name ?? cell.dataset.sort ?? cell.textContent.trim();
+  const text = (cell) => cell.dataset.name ?? numberOf(cell) ?? cell.textContent.trim();
   const rows = [...table.rows].filter((row) => !row.classList.contains('numbers'));
   return rows.map((row) => [...row.cells].map(text));
 }

@@ -33,6 +33,9 @@ function scrollTable({csv, save, ...attributes}, head, rows) {
       element('div', {class: 'under'}, saveButtons(what, {csv: csv || (() => csvOfTable(table))})));
 }
 
+// The number of a cell that has one beside its text.
+const numberOf = ({dataset}) => dataset.sort ?? dataset.measured ?? dataset.simulated;
+
 // A button in the head; pressed again it turns the order round.
 function makeSortable(table, cell, column, groups) {
   const button = element('button', {class: 'sort'}, [...cell.childNodes]);
@@ -51,7 +54,8 @@ function makeSortable(table, cell, column, groups) {
 function compareCells(a, b, column, down) {
   const value = ([row]) => {
     const cell = row.cells[column];
-    if (cell.dataset.sort !== undefined) return +cell.dataset.sort;
+    const number = numberOf(cell);
+    if (number !== undefined) return +number;
     const text = cell.textContent.trim();
     return text === '–' || text === '' || text === 'failed' || cell.classList.contains('oom') ?
         null :
