@@ -80,7 +80,11 @@ class SymmetrySearch {
         std::ranges::count(image_, image) > 0) {
       return false;
     }
+    const auto are_neighbors = [&](int a, int b) {
+      return (cluster_.device(a).neighbors >> b & 1) != 0;
+    };
     for (int e = 0; e < d; ++e) {
+      if (are_neighbors(d, e) != are_neighbors(image, image_[e])) return false;
       if (!Map(d, e, image, image_[e]) || !Map(e, d, image_[e], image)) return false;
     }
     image_.push_back(image);

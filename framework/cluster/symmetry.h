@@ -6,6 +6,7 @@
 //   - p(d) has the memory, the slots, the gap, issue and launch times of d, pays for transfers as d
 //     does, and has its label: labels tell what else the caller knows, as which devices have equal
 //     costs (DevicesOfEqualCosts(), framework/cost/costs.h);
+//   - the neighbours of p(d) are the images of those of d;
 //   - some one-to-one map of channels onto channels of the same figures takes the route from a to
 //   b,
 //     hop by hop, to the route from p(a) to p(b), for all a and b.

@@ -120,6 +120,20 @@ TEST_CASE("the best of all placements is found and proved, in every semantics") 
   }
 }
 
+TEST_CASE("a device with a neighbour is not exchanged for one without") {
+  ProblemBuilder b = Gpus(3);
+  const std::vector<Interference> figures(3, {.sensitivity = 1024, .pressure = 1024});
+  for (const char* name : {"a", "b"}) b.Interfere(b.Op(name, {10}), figures);
+  b.Share(0, 1);
+  const auto problem = b.Build();
+  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kInterference});
+  // On gpu:0 and gpu:1 both run at half of their rates until 20; with gpu:2 both end at 10.
+  CHECK(simulator->Evaluate(Placement{{0, 1}}).step_time == 20);
+  const Score best = BestOfEvery(*simulator);
+  CHECK(best.step_time == 10);
+  CheckProof(problem, *simulator, {.start = {"single"}, .climb = 0}, best);
+}
+
 TEST_CASE("the least period is found and proved") {
   Rng rng(18);
   for (int i = 0; i < 500 * EMPLACE_TEST_SCALE; ++i) {

@@ -109,6 +109,15 @@ TEST_CASE("what shares a channel tells devices apart") {
   CHECK(ClassesOf(b) == std::vector<int>{0, 0, 2});
 }
 
+TEST_CASE("neighbours that share caches or bandwidth tell devices apart") {
+  ProblemBuilder b = Gpus(3);
+  b.Op("a", {5});
+  CHECK(SymmetriesOf(b, 10).size() == 6);
+  b.Share(0, 1);
+  CHECK(SymmetriesOf(b, 10) == std::vector<DevicePermutation>{{0, 1, 2}, {1, 0, 2}});
+  CHECK(ClassesOf(b) == std::vector<int>{0, 0, 2});
+}
+
 TEST_CASE("many equal devices are found without listing their permutations") {
   ProblemBuilder b = Gpus(16);
   b.Op("a", {5});
