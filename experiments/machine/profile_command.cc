@@ -78,6 +78,13 @@ CostTable MeasureMachine(const Machine& machine,
     return RunProfile(machine, graphs, profile, earlier, options.quiet, keep);
   } catch (const InputError& error) {  // the earlier profile is of another machine
     throw InputError(fmt::format("{}: {}", options.output, error.what()));
+  } catch (const DriftError& error) {
+    throw RunError(
+        fmt::format("{}; {} holds what was measured before: stop other programs on this "
+                    "machine, then the same command with --resume goes on from there; "
+                    "--allow-drift keeps what drifts",
+                    error.what(),
+                    options.output));
   }
 }
 
@@ -179,6 +186,10 @@ void AddProfileCommand(Command program) {
                   options->no_interference,
                   "do not run ops of devices that share memory beside one another; steps are then "
                   "simulated in stream semantics");
+  command.AddFlag("--allow-drift",
+                  options->profile.keep_drifted,
+                  "keep what was measured while the machine's speed changed by more than 10 %, "
+                  "instead of ending after three attempts; costs and report say so");
   command.AddFlag("--json", options->json, "the report as JSON on stdout");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
   command.Does([options] { return Profile(*options); });

@@ -71,13 +71,11 @@ CostTable RunProfile(const Machine& machine,
                      const CostTable& resume,
                      bool quiet,
                      const std::function<void(const CostTable&)>& checkpoint) {
-  constexpr std::int64_t kParts = 1000;
-  Progress progress("profiling", kParts, !quiet);
+  Progress progress("profiling", 0, !quiet);
   progress.Line("profiling " + DescribeMachine(*machine.backend));
   ProfileEvents events;
   events.progress = [&](double done, double total, const std::string& note) {
-    const double share = total > 0 ? std::clamp(done / total, 0., 1.) : 0;
-    progress.Update(static_cast<std::int64_t>(share * kParts), note);
+    progress.UpdateSeconds(done, total - done, note);
   };
   events.stop = StopRequest::requested;
   events.hold_out = [&](const ExecutedGraph& executed) {

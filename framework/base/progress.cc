@@ -94,6 +94,19 @@ void Progress::Update(std::int64_t done, const std::string& note) {
   const std::lock_guard lock(mutex_);
   done_ = std::max(done_, done);  // threads may report out of order
   note_ = note;
+  DrawIfDue();
+}
+
+void Progress::UpdateSeconds(double done, double left, const std::string& note) {
+  const std::lock_guard lock(mutex_);
+  seconds_done_ = done;
+  seconds_left_ = std::max(0.0, left);
+  note_ = note;
+  DrawIfDue();
+}
+
+// The caller holds the lock, as of the next two.
+void Progress::DrawIfDue() {
   const Clock::time_point now = Clock::now();
   if (!enabled_ || now - last_ < (terminal_ ? Clock::duration(kBarInterval) : kLineInterval))
     return;
@@ -113,29 +126,39 @@ void Progress::Line(const std::string& text) {
   }
 }
 
-// The caller holds the lock (or is the constructor).
-void Progress::Draw(bool final) {
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+// "412/1000 (41 %), 3.2/s, 1:15 left", or "41 %, 1:15 left" of seconds.
+std::string Progress::CountsText(double share, double seconds, bool final) const {
+  const std::string percent = fmt::format("{:.0f} %", std::floor(share * 100));
+  if (seconds_left_) {
+    return percent + (final ? fmt::format(" in {}", FormatSeconds(seconds))
+                            : fmt::format(", {} left", FormatSeconds(*seconds_left_)));
+  }
+  std::string text = std::to_string(done_);
+  if (total_ > 0) text += fmt::format("/{} ({})", total_, percent);
   const std::int64_t now_done = done_ - already_;
   const double rate = seconds > 0 ? static_cast<double>(now_done) / seconds : 0;
-  const double share =
-      total_ > 0 ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0;
-
-  std::string counts = std::to_string(done_);
-  if (total_ > 0) counts += fmt::format("/{} ({:.0f} %)", total_, std::floor(share * 100));
-  std::string timing;
-  if (final) {
-    timing = fmt::format(" in {}", FormatSeconds(seconds));
-    if (now_done > 0) timing += ", " + FormatRate(rate);
-  } else if (now_done > 0) {
-    timing = ", " + FormatRate(rate);
-    if (total_ > 0) {
-      timing += fmt::format(
-          ", {} left",
-          FormatSeconds(static_cast<double>(std::max<std::int64_t>(total_ - done_, 0)) / rate));
-    }
+  if (final) text += fmt::format(" in {}", FormatSeconds(seconds));
+  if (now_done <= 0) return text;
+  text += ", " + FormatRate(rate);
+  if (!final && total_ > 0) {
+    text += fmt::format(
+        ", {} left",
+        FormatSeconds(static_cast<double>(std::max<std::int64_t>(total_ - done_, 0)) / rate));
   }
-  const std::string text = counts + timing + (note_.empty() ? "" : "; " + note_);
+  return text;
+}
+
+// Also called by the constructor, without the lock.
+void Progress::Draw(bool final) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  double share = 0;
+  if (seconds_left_) {
+    const double all = *seconds_done_ + *seconds_left_;
+    share = all > 0 ? *seconds_done_ / all : 0;
+  } else if (total_ > 0) {
+    share = std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
+  }
+  const std::string text = CountsText(share, seconds, final) + (note_.empty() ? "" : "; " + note_);
   if (!terminal_) {
     Show(fmt::format("{}: {}\n", title_, text));
     return;
@@ -147,7 +170,7 @@ void Progress::Draw(bool final) {
   std::string line = title_ + " ";
   const std::size_t used = Columns(line) + Columns(text) + 3;
   const int cells = static_cast<int>(std::min<std::size_t>(30, width > used ? width - used : 0));
-  if (total_ > 0 && cells >= 5) line += Bar(share, cells) + " ";
+  if ((total_ > 0 || seconds_left_) && cells >= 5) line += Bar(share, cells) + " ";
   line = Clip(line + text, width);
   const std::size_t columns = Columns(line);
   const std::string rest(drawn_width_ > columns ? drawn_width_ - columns : 0, ' ');

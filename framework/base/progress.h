@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace emplace {
@@ -24,15 +25,22 @@ class Progress {
   /// @param done  units finished so far, `already` among them      @param note  shown behind the
   /// bar ("best 41.3 ms")
   void Update(std::int64_t done, const std::string& note = "");
+  /// For work whose units take times of their own, as the caller knows them: the bar shows the
+  /// share done and `left`, and no rate. @param done, left  seconds gone, and to come as far as is
+  /// known
+  void UpdateSeconds(double done, double left, const std::string& note = "");
   /// Prints a line of its own without disturbing the bar.
   void Line(const std::string& text);
 
  private:
+  void DrawIfDue();
   void Draw(bool final);
+  std::string CountsText(double share, double seconds, bool final) const;
 
   std::mutex mutex_;
   std::string title_, note_;
   std::int64_t total_, already_, done_;
+  std::optional<double> seconds_done_, seconds_left_;  // of UpdateSeconds()
   bool enabled_, terminal_;
   std::size_t drawn_width_ = 0;
   std::chrono::steady_clock::time_point start_, last_;

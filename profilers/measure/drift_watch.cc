@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <exception>
 #include <stdexcept>
@@ -59,19 +60,54 @@ double DriftWatch::TimeOrThrow(const std::string& when, int device) {
   }
 }
 
-void DriftWatch::Check(const std::string& when, std::vector<std::string>& warnings) {
+Drift DriftWatch::DriftOf(int device, double time) const {
+  const auto first = first_time_.find(device);
+  if (first == first_time_.end() || !(first->second > 0)) return {};
+  const double change = time / first->second - 1;
+  return {change,
+          fmt::format("the reference product on {} takes {:.1f} us, {:+.1f} % against the start",
+                      backend_.devices()[device].name,
+                      time / 1e3,
+                      change * 100)};
+}
+
+std::string DriftWatch::PropertyOf(int device) const {
+  return "reference product, " + backend_.devices()[device].name;
+}
+
+Drift DriftWatch::Look(const std::string& when) {
+  Drift largest;
+  for (const int device : devices_) {
+    const Drift drift = DriftOf(device, TimeOrThrow(when, device));
+    if (std::abs(drift.change) > std::abs(largest.change)) largest = drift;
+  }
+  return largest;
+}
+
+void DriftWatch::Restart() {
+  first_time_.clear();
+  first_clocks_.clear();
+}
+
+void DriftWatch::Resume(const std::map<std::string, std::string>& properties) {
+  for (const int device : devices_) {
+    const auto found = properties.find(PropertyOf(device));
+    if (found == properties.end()) continue;
+    double micros = 0;
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), micros);
+    if (micros > 0) first_time_[device] = micros * 1e3;
+  }
+}
+
+Drift DriftWatch::Check(const std::string& when, std::vector<std::string>& warnings) {
+  Drift largest;
   for (const int device : devices_) {
     const double time = TimeOrThrow(when, device);
-    const auto [first, is_new] = first_time_.emplace(device, time);
-    if (is_new || !(first->second > 0)) continue;
-    const double change = time / first->second - 1;
-    if (std::abs(change) <= kTolerance) continue;
-    warnings.push_back(
-        fmt::format("{}: the reference product on {} takes {:.1f} us, {:+.1f} % against the start",
-                    when,
-                    backend_.devices()[device].name,
-                    time / 1e3,
-                    change * 100));
+    first_time_.emplace(device, time);
+    const Drift drift = DriftOf(device, time);
+    if (std::abs(drift.change) > std::abs(largest.change)) largest = drift;
+    if (std::abs(drift.change) > kTolerance) warnings.push_back(when + ": " + drift.text);
   }
   last_clocks_ = backend_.ReadClocks();
   if (first_clocks_.empty()) first_clocks_ = last_clocks_;
@@ -84,6 +120,7 @@ void DriftWatch::Check(const std::string& when, std::vector<std::string>& warnin
                                    now,
                                    before));
   }
+  return largest;
 }
 
 void DriftWatch::Describe(std::map<std::string, std::string>& properties) const {
@@ -92,6 +129,9 @@ void DriftWatch::Describe(std::map<std::string, std::string>& properties) const 
   }
   for (const ClockReading& clock : last_clocks_) {
     properties["clock at end, " + clock.device] = emplace::Describe(clock);
+  }
+  for (const auto& [device, time] : first_time_) {
+    properties[PropertyOf(device)] = fmt::format("{:.1f} us", time / 1e3);
   }
 }
 

@@ -19,13 +19,22 @@ bool MayRunOn(const Op& op, const DeviceKind& kind) {
          });
 }
 
+// Which timings of an op the table lacks and the options ask for.
+struct MissingTimings {
+  bool warm = false, cold = false;
+};
+
+MissingTimings MissingOf(ProfilingSession& session, const OpItems::Item& item) {
+  const OpMeasurement* known =
+      KindIn(session.table(), session.kind_of(item.device)).Find(item.signature);
+  return {known == nullptr || !known->isolated,
+          session.options().cold && (known == nullptr || !known->cold)};
+}
+
 void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
   const Graph& graph = *item.graph;
   KindCosts& costs = KindIn(session.table(), session.kind_of(item.device));
-  const OpMeasurement* known = costs.Find(item.signature);
-  const bool needs_warm = known == nullptr || !known->isolated;
-  const bool needs_cold = session.options().cold && (known == nullptr || !known->cold);
-  if (!needs_warm && !needs_cold) return;
+  const auto [needs_warm, needs_cold] = MissingOf(session, item);
 
   const OpWork work = WorkOf(graph, item.op);
   const std::vector<std::int64_t> inputs = StorageBytes(graph, graph.op(item.op).inputs);
@@ -78,13 +87,23 @@ OpItems FindOps(const ProfilingSession& session,
   return ops;
 }
 
+std::vector<size_t> MissingOps(ProfilingSession& session, const OpItems& ops) {
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < ops.items.size(); ++i) {
+    const auto [warm, cold] = MissingOf(session, ops.items[i]);
+    if (warm || cold) missing.push_back(i);
+  }
+  return missing;
+}
+
 std::set<SignatureOnDevice> MeasureOps(ProfilingSession& session, const OpItems& ops) {
   std::set<SignatureOnDevice> failed;
-  for (size_t i = 0; i < ops.items.size() && !session.IsStopped(); ++i) {
-    const OpItems::Item& item = ops.items[i];
+  const std::vector<size_t> missing = MissingOps(session, ops);
+  for (size_t i = 0; i < missing.size() && !session.IsStopped(); ++i) {
+    const OpItems::Item& item = ops.items[missing[i]];
     session.Advance("ops",
                     i,
-                    ops.items.size(),
+                    missing.size(),
                     item.graph->op(item.op).kind + " on " + session.name_of(item.device));
     const bool is_done =
         session.Try({item.device}, "op " + item.signature, [&] { MeasureOp(session, item); });

@@ -33,6 +33,9 @@ struct OpItems {
 OpItems FindOps(const ProfilingSession& session,
                 std::span<const std::shared_ptr<const Graph>> graphs);
 
+/// Indices of the items that MeasureOps() has to time, ascending.
+std::vector<size_t> MissingOps(ProfilingSession& session, const OpItems& ops);
+
 /// Bytes of the storage at which the views of each tensor start. [tensors] [B]
 std::vector<std::int64_t> StorageBytes(const Graph& graph, const std::vector<int>& tensors);
 

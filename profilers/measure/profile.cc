@@ -1,5 +1,6 @@
 #include "profilers/measure/profile.h"
 
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,13 +18,19 @@ namespace {
 
 // How long the phases will take, before anything is measured: what the stopping rule allows at
 // most, and a guess for the steps.
-void ExpectPhases(ProfilingSession& session, size_t num_items, size_t num_graphs) {
+void ExpectPhases(ProfilingSession& session, const OpItems& ops, size_t num_graphs) {
   const ProfileOptions& options = session.options();
   constexpr double kSizes = 31, kSecondsPerGraph = 20;
-  session.Expect("ops", static_cast<double>(num_items) * options.rule.max_seconds);
+  session.Expect("ops",
+                 static_cast<double>(MissingOps(session, ops).size()) * options.rule.max_seconds);
   session.Expect("links",
                  static_cast<double>(session.backend().links().size()) * kSizes *
                      options.rule.max_seconds / 2);
+  if (options.interference && session.backend().devices().size() > 1) {
+    session.Expect(
+        "interference",
+        options.interference_seconds * static_cast<double>(session.representatives().size()));
+  }
   if (options.in_situ_placements > 0) {
     session.Expect("steps", kSecondsPerGraph * static_cast<double>(num_graphs));
   }
@@ -48,13 +55,16 @@ CostTable ProfileMachine(std::shared_ptr<Backend> backend,
                          const ProfileEvents& events) {
   ProfilingSession session(std::move(backend), options, events, resume);
   const OpItems ops = FindOps(session, graphs);
-  ExpectPhases(session, ops.items.size(), graphs.size());
-  session.Report("clocks");
+  ExpectPhases(session, ops, graphs.size());
   CostTable& table = session.table();
-  session.drift().Check("at the start", table.warnings);
+  session.Begin();
 
   std::set<SignatureOnDevice> failed;
   session.RunPhase("ops", [&] { failed = MeasureOps(session, ops); });
+  if (options.in_situ_placements > 0) {
+    const std::vector<double> expected = ExpectedSteps(session, graphs);
+    session.Expect("steps", std::accumulate(expected.begin(), expected.end(), 0.0));
+  }
   if (options.dispatch) session.RunPhase("dispatch", [&] { MeasureDispatch(session); });
   session.RunPhase("links", [&] { MeasureLinks(session); });
   if (options.interference) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/cost/cost_table.h"
 #include "framework/graph/graph.h"
 #include "profilers/executor/backend.h"
@@ -33,6 +34,25 @@ struct ProfileOptions {
   double in_situ_seconds = 120;
   DispatchMode mode = DispatchMode::kGraph;  ///< of the steps
   std::uint64_t seed = 1;                    ///< of the drawn placements
+
+  /// A phase is measured again if the reference product (drift_watch.h) takes longer or shorter
+  /// than at the start by more than this share.
+  double most_drift = 0.1;
+  int repeats = 2;             ///< how often a phase is measured again, at most
+  double settle_seconds = 10;  ///< how long to wait for the machine to be as at the start [s]
+  /// Keep a phase of which every repeat has drifted, and say so (kDriftProperty); false:
+  /// DriftError.
+  bool keep_drifted = false;
+};
+
+/// Key of CostTable::properties of a profile that was kept although the machine drifted: when, and
+/// by how much.
+inline constexpr const char* kDriftProperty = "drift";
+
+/// The machine has changed for good while it was profiled.
+class DriftError : public RunError {
+ public:
+  using RunError::RunError;
 };
 
 struct ExecutedGraph;  // step_phase.h
@@ -60,11 +80,18 @@ struct ProfileEvents {
 /// of the machine is a warning, too: a compute clock or the reference product (drift_watch.h) more
 /// than 5 % off its value at the start.
 ///
+/// If the product is off by more than ProfileOptions::most_drift, at the end of a phase or while it
+/// runs (every 5 s), the phase is measured again as soon as the machine is as it was, or after
+/// `settle_seconds`. Of the first phase the start counts again, since nothing else depends on it. A
+/// resumed profile is compared with the start of the earlier one.
+///
 /// @param graphs  a signature that occurs several times is measured once
 /// @param resume  an earlier, partial table of the same machine: what it holds is not measured
 /// again
 /// @return the table with its fits (FitLadder()); `complete` is false if it was stopped
-/// @throws RunError naming device and signature when a device fails (after a checkpoint),
+/// @throws DriftError if all repeats of a phase have drifted, or a resumed profile at its start; a
+/// checkpoint then has everything before this phase.
+/// RunError naming device and signature when a device fails (after a checkpoint),
 /// InputError if `resume` is of another machine (naming both)
 CostTable ProfileMachine(std::shared_ptr<Backend> backend,
                          std::span<const std::shared_ptr<const Graph>> graphs,

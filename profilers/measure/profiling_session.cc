@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include <fmt/chrono.h>
@@ -17,6 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kCheckpointSeconds = 5;
+constexpr auto kSettlePause = std::chrono::milliseconds(500);
 
 void RequireOptions(const ProfileOptions& options) {
   const auto require = [](bool is_right, const char* what, std::int64_t value, int least) {
@@ -77,6 +79,10 @@ ProfilingSession::ProfilingSession(std::shared_ptr<Backend> backend,
   table_.properties["date"] = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
   table_.complete = false;
   for (const int device : representatives_) KindIn(table_, kind_of(device));
+  drift_.Resume(resume.properties);
+  keeps_any_ =
+      !resume.links.empty() || !resume.dispatch.empty() ||
+      std::ranges::any_of(resume.kinds, [](const auto& kind) { return !kind.ops.empty(); });
 }
 
 double ProfilingSession::Elapsed() const {
@@ -87,7 +93,10 @@ void ProfilingSession::Report(const std::string& note) const {
   if (!events_.progress) return;
   const double done = Elapsed();
   double total = done;
-  for (const auto& [phase, seconds] : remaining_) total += seconds;
+  for (const auto& [phase, remaining] : remaining_) {
+    const double gone = phase == phase_ ? done - remaining.set_at : 0;
+    total += std::max(0.0, remaining.seconds - gone);
+  }
   events_.progress(done, total, note);
 }
 
@@ -100,7 +109,9 @@ void ProfilingSession::Advance(const std::string& phase,
     Expect(phase, per_item * static_cast<double>(total - done));
   }
   Report(note);
-  if (Elapsed() - last_checkpoint_ > kCheckpointSeconds) Checkpoint();
+  if (Elapsed() - last_checkpoint_ <= kCheckpointSeconds) return;
+  Checkpoint();
+  LookForDrift();
 }
 
 void ProfilingSession::Checkpoint() {
@@ -128,10 +139,77 @@ void ProfilingSession::Warn(const std::string& warning) {
   }
 }
 
-void ProfilingSession::EndPhase(const std::string& name) {
-  Expect(name, 0);
-  Checkpoint();  // first, because the check throws if a device has failed
-  if (!is_stopped_) drift_.Check("after the " + name, table_.warnings);
+void ProfilingSession::Watch(const Drift& drift) {
+  if (std::abs(drift.change) > std::abs(worst_.change)) worst_ = drift;
+}
+
+// Waits until the machine is as it was at the start, or for as long as that is allowed.
+void ProfilingSession::Settle() {
+  const double until = Elapsed() + options_.settle_seconds;
+  while (!IsStopped()) {
+    worst_ = drift_.Look("between two measurements");
+    if (!IsDrifted() || Elapsed() >= until) return;
+    Report("waiting until the machine is as at the start: " + worst_.text);
+    std::this_thread::sleep_for(kSettlePause);
+  }
+}
+
+void ProfilingSession::KeepOrThrow(const std::string& when, const Drift& drift) {
+  const std::string text = fmt::format("{}: {}", when, drift.text);
+  if (!options_.keep_drifted) {
+    throw DriftError(
+        fmt::format("the machine changed while it was profiled: {}, expected at most "
+                    "{:.0f} %",
+                    text,
+                    100 * options_.most_drift));
+  }
+  std::string& property = table_.properties[kDriftProperty];
+  property += (property.empty() ? "" : "; ") + text;
+}
+
+void ProfilingSession::Begin() {
+  Report("clocks");
+  worst_ = drift_.Check("at the start", table_.warnings);
+  if (IsDrifted()) Settle();
+  if (IsDrifted() && !is_stopped_) KeepOrThrow("at the start", worst_);
+  drift_.Describe(table_.properties);
+}
+
+void ProfilingSession::RunPhase(const std::string& name, const std::function<void()>& body) {
+  if (IsStopped()) return;
+  const CostTable before = table_;
+  phase_ = name;
+  for (int repeat = 0;; ++repeat) {
+    phase_start_ = Elapsed();
+    worst_ = {};
+    body();
+    Expect(name, 0);
+    Checkpoint();  // first, because the check throws if a device has failed
+    if (is_stopped_) return;
+    Watch(drift_.Check("after the " + name, table_.warnings));
+    if (!IsDrifted()) break;
+    const std::string when = fmt::format("the {}, measured {} times", name, repeat + 1);
+    if (repeat == options_.repeats) {
+      if (options_.keep_drifted) {
+        KeepOrThrow(when, worst_);
+        break;
+      }
+      table_ = before;
+      Checkpoint();
+      KeepOrThrow(when, worst_);
+    }
+    table_ = before;
+    Warn(fmt::format("the {} were measured again: {}", name, worst_.text));
+    if (keeps_any_) {
+      Settle();
+    } else {  // nothing depends on how the machine was before
+      drift_.Restart();
+      drift_.Check("at the start", table_.warnings);
+      drift_.Describe(table_.properties);
+    }
+    if (IsStopped()) return;
+  }
+  keeps_any_ = true;
 }
 
 void ProfilingSession::HandleFailure(const std::vector<int>& devices,

@@ -4,6 +4,8 @@
 // fill, progress and checkpoints for the caller, and what happens when a measurement fails.
 
 #include <chrono>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -41,13 +43,19 @@ class ProfilingSession {
 
   /// Seconds since the session began.
   double Elapsed() const;
-  /// Sets how long a phase is expected to take from now on [s].
-  void Expect(const std::string& phase, double seconds) { remaining_[phase] = seconds; }
+  /// Sets how long a phase is expected to take from now on [s]; for the phase that runs this gets
+  /// less as time goes by.
+  void Expect(const std::string& phase, double seconds) {
+    remaining_[phase] = {seconds, Elapsed()};
+  }
   /// Calls ProfileEvents::progress. @param note  what is measured now
   void Report(const std::string& note) const;
   /// Report(), with the rest of the phase expected to go as fast as `done` of its `total` items
-  /// have gone. Also a checkpoint if the last one was more than 5 s ago.
+  /// have gone. Also a checkpoint and a look at the reference product if the last one was more than
+  /// 5 s ago.
   void Advance(const std::string& phase, size_t done, size_t total, const std::string& note);
+  /// Times the reference product: a phase during which it has drifted is measured again.
+  void LookForDrift() { Watch(drift_.Look("during the " + phase_)); }
   /// Calls ProfileEvents::checkpoint with the table so far.
   void Checkpoint();
   /// Whether the caller has asked to stop, now or before.
@@ -58,14 +66,13 @@ class ProfilingSession {
   /// Adds a warning to the table, unless it is there already.
   void Warn(const std::string& warning);
 
-  /// Runs a phase: its body, then a checkpoint and a check for drift. Does nothing after a stop.
-  template <class Body>
-  void RunPhase(const std::string& name, const Body& body) {
-    if (IsStopped()) return;
-    phase_start_ = Elapsed();
-    body();
-    EndPhase(name);
-  }
+  /// Checks for drift at the start, and against that of the profile that is resumed.
+  /// @throws DriftError if that one was measured on a faster or slower machine
+  void Begin();
+  /// Runs a phase: its body, then a checkpoint and a check for drift; again where that is above
+  /// ProfileOptions::most_drift, with the table as it was before. Does nothing after a stop.
+  /// @throws DriftError after the last repeat
+  void RunPhase(const std::string& name, const std::function<void()>& body);
 
   /// Runs one measurement. If it fails, either one kernel has failed, which becomes a warning, or a
   /// whole device, which ends the profile; the reference product (DriftWatch::WhyBroken) decides.
@@ -91,7 +98,14 @@ class ProfilingSession {
                      const std::runtime_error& error);
 
  private:
-  void EndPhase(const std::string& name);
+  struct Remaining {
+    double seconds = 0, set_at = 0;  // [s], [s] since start_
+  };
+
+  void Watch(const Drift& drift);
+  void Settle();
+  void KeepOrThrow(const std::string& when, const Drift& drift);
+  bool IsDrifted() const { return std::abs(worst_.change) > options_.most_drift; }
 
   std::shared_ptr<Backend> backend_;
   const ProfileOptions& options_;
@@ -103,7 +117,10 @@ class ProfilingSession {
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double phase_start_ = 0, last_checkpoint_ = 0;  // [s] since start_
-  std::map<std::string, double> remaining_;       // by phase [s]
+  std::map<std::string, Remaining> remaining_;    // by phase
+  std::string phase_;                             // that runs
+  Drift worst_;                                   // of the phase that runs
+  bool keeps_any_ = false;                        // whether anything depends on the start
 };
 
 }  // namespace emplace

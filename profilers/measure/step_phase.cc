@@ -1,10 +1,12 @@
 #include "profilers/measure/step_phase.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "framework/cost/cost_model.h"
+#include "framework/cost/op_signature.h"
 #include "framework/graph/coarsen.h"
 #include "framework/search/problem.h"
 #include "profilers/executor/executor.h"
@@ -125,6 +127,27 @@ void MeasureGraph(ProfilingSession& session,
 
 }  // namespace
 
+std::vector<double> ExpectedSteps(ProfilingSession& session,
+                                  std::span<const std::shared_ptr<const Graph>> graphs) {
+  const ProfileOptions& options = session.options();
+  const auto kinds = static_cast<double>(session.table().kinds.size());
+  std::vector<double> expected;
+  for (const auto& graph : graphs) {
+    double step = 0;
+    for (int op = 0; op < graph->num_ops(); ++op) {
+      const std::string signature = OpSignature(*graph, op);
+      for (const KindCosts& kind : session.table().kinds) {
+        const OpMeasurement* known = kind.Find(signature);
+        if (known != nullptr) step += known->Time().value_or(0) * 1e-9 / kinds;
+      }
+    }
+    const double all =
+        step * (kWarmup + kUntracedRounds + options.in_situ_rounds) * options.in_situ_placements;
+    expected.push_back(std::min(all, options.in_situ_seconds));
+  }
+  return expected;
+}
+
 void MeasureSteps(ProfilingSession& session,
                   std::span<const std::shared_ptr<const Graph>> graphs,
                   const OpItems& ops,
@@ -135,13 +158,18 @@ void MeasureSteps(ProfilingSession& session,
     return failed.contains(key) || (op != nullptr && op->in_situ);
   };
   InSituTimings timings;
+  const std::vector<double> expected = ExpectedSteps(session, graphs);
   const double begin = session.Elapsed();
-  int graphs_run = 0;
+  double expected_so_far = 0;
   for (size_t g = 0; g < graphs.size() && !session.IsStopped(); ++g) {
-    session.Advance("steps", g, graphs.size(), "steps of " + graphs[g]->name());
+    session.Report("steps of " + graphs[g]->name());
     if (std::all_of(ops.of_graph[g].begin(), ops.of_graph[g].end(), is_seen)) continue;
-    const double per_graph = graphs_run == 0 ? 0 : (session.Elapsed() - begin) / graphs_run;
-    const double seconds_for_others = per_graph * static_cast<double>(graphs.size() - g - 1);
+    // Those of the other graphs, as much longer than expected as those before took.
+    const double factor = expected_so_far > 0 ? (session.Elapsed() - begin) / expected_so_far : 1;
+    const double seconds_for_others =
+        factor *
+        std::accumulate(expected.begin() + static_cast<std::ptrdiff_t>(g) + 1, expected.end(), 0.0);
+    session.Expect("steps", factor * expected[g] + seconds_for_others);
     try {
       MeasureGraph(session, graphs[g], seconds_for_others, timings);
     } catch (const std::runtime_error& error) {
@@ -151,12 +179,13 @@ void MeasureSteps(ProfilingSession& session,
                             fmt::format("whole steps of graph \"{}\"", graphs[g]->name()),
                             error);
     }
-    ++graphs_run;
+    expected_so_far += expected[g];
     timings.WriteOps(table);
     timings.WriteCopies(table);
     if (session.options().mode == DispatchMode::kGraph) timings.WriteGaps(table);
     table.properties[kDispatchProperty] = ToString(session.options().mode);
     session.Checkpoint();
+    if (g + 1 < graphs.size() && !session.IsStopped()) session.LookForDrift();
   }
 }
 

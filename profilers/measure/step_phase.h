@@ -25,6 +25,12 @@ struct ExecutedGraph {
   const CostTable& table;                     ///< so far, without these steps
 };
 
+/// How long the steps of each graph are expected to take: those of all its ops alone on one device,
+/// mean over the device kinds, as often as MeasureSteps() runs them; 0 for a graph of which nothing
+/// was timed. [graphs] [s]
+std::vector<double> ExpectedSteps(ProfilingSession& session,
+                                  std::span<const std::shared_ptr<const Graph>> graphs);
+
 /// Fills OpMeasurement::in_situ, the links' kInSituMemory entries and, unless steps are dispatched
 /// eagerly, the times between commands (in_situ.h). A graph whose ops all have in-situ times
 /// already is not run again. CostTable::held_out becomes what ProfileEvents::hold_out says, for the

@@ -127,7 +127,7 @@ struct MeasuredMachine {
     return RunEmplace(std::move(arguments), {.folder = folder.path()});
   }
 
-  /// As short as a profile can be.
+  /// As short as a profile can be, whatever else the machine does.
   ProcessResult Profile(std::vector<std::string> more) const {
     std::vector<std::string> arguments = {"profile",
                                           "--graph",
@@ -137,7 +137,8 @@ struct MeasuredMachine {
                                           "--seconds",
                                           "0.002",
                                           "--no-links",
-                                          "--no-interference"};
+                                          "--no-interference",
+                                          "--allow-drift"};
     if (std::ranges::find(more, "--in-situ") == more.end()) {
       arguments.insert(arguments.end(), {"--in-situ", "4"});
     }

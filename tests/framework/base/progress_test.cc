@@ -118,6 +118,26 @@ TEST_CASE("what was done before counts as done, not for the rate") {
   CHECK(!Contains(output, "M/s"));  // 2 in 0.2 s or longer: at most 10/s
 }
 
+TEST_CASE(
+    "piped: work of known seconds has no rate, and says what is left by the latest estimate") {
+  const std::string done = Piped([] { Progress("profiling", 0).UpdateSeconds(75, 0, "done"); });
+  CHECK(done == "profiling: 100 % in 0:00; done\n");
+  const std::string part = Piped([] { Progress("profiling", 0).UpdateSeconds(30, 90, "steps"); });
+  CHECK(part == "profiling: 25 % in 0:00; steps\n");
+}
+
+TEST_CASE("on a terminal: an estimate that grows is shown at once") {
+  const std::string output = OnTerminal(80, [] {
+    Progress progress("profiling", 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    progress.UpdateSeconds(60, 20);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    progress.UpdateSeconds(61, 300);  // the next phase takes longer than was expected
+  });
+  CHECK(Contains(output, "75 %, 0:20 left"));
+  CHECK(Contains(output, "16 %, 5:00 left"));
+}
+
 TEST_CASE("piped: lines of one's own stand alone") {
   const std::string output = Piped([] {
     Progress progress("runs", 2);

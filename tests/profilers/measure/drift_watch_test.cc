@@ -36,10 +36,26 @@ TEST_CASE("the product: compared with the first check, in both directions") {
   CHECK(check(0.9) == Warnings{"then: the reference product on cpu:1 takes 180.0 us, -10.0 % "
                                "against the start"});
   CHECK(check(0.96) == Warnings{});
+
+  factor = 1.2;
+  CHECK(watch.Look("later").change == doctest::Approx(0.2));
+  CHECK(watch.Look("later").text ==
+        "the reference product on cpu:1 takes 240.0 us, +20.0 % against the start");
+  // A resumed profile is compared with the first one.
+  std::map<std::string, std::string> properties;
+  watch.Describe(properties);
+  DriftWatch resumed(backend, {0, 1});
+  resumed.Resume(properties);
+  CHECK(resumed.Check("at the start", warnings).change == doctest::Approx(0.2));
+  resumed.Restart();
+  CHECK(resumed.Check("at the start", warnings).change == 0);
+  CHECK(resumed.Look("later").change == 0);
 }
 
 TEST_CASE("clocks: those that cannot be read say nothing") {
-  ScriptedBackend backend(MakeVirtualMachine(0).Make());
+  VirtualMachine machine = MakeVirtualMachine(0);
+  machine.times.op = [](int, int, const OpWork&) { return 20'000; };
+  ScriptedBackend backend(machine.Make());
   double mhz = 0;
   backend.clock_mhz = [&] { return mhz; };
   DriftWatch watch(backend, {0});
@@ -54,7 +70,8 @@ TEST_CASE("clocks: those that cannot be read say nothing") {
         std::map<std::string, std::string>{{"clock at start, cpu:0", "clock not readable, 40 C"},
                                            {"clock at start, cpu:1", "clock not readable, 40 C"},
                                            {"clock at end, cpu:0", "2000 MHz, 40 C"},
-                                           {"clock at end, cpu:1", "2000 MHz, 40 C"}});
+                                           {"clock at end, cpu:1", "2000 MHz, 40 C"},
+                                           {"reference product, cpu:0", "20.0 us"}});
 }
 
 TEST_CASE("a broken device says why") {
