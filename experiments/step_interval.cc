@@ -9,14 +9,6 @@
 namespace emplace {
 namespace {
 
-PredictionInterval IntervalOf(const std::vector<HeldOutStep>& steps) {
-  std::vector<double> log_ratios;
-  for (const HeldOutStep& step : steps) {
-    log_ratios.push_back(LogRatio(step.simulated_ns, step.measured_ns));
-  }
-  return CalibrateInterval(log_ratios);
-}
-
 // Step time in these semantics; 0: not told (framework/cost/FORMAT.md).
 double SimulatedTime(const HeldOutStep& step, Semantics semantics) {
   const bool has_neighbors = step.stream_ns > 0;
@@ -34,7 +26,13 @@ double SimulatedTime(const HeldOutStep& step, Semantics semantics) {
 }  // namespace
 
 StepInterval MakeInterval(const std::vector<HeldOutStep>& steps, const std::string& where) {
-  return {IntervalOf(steps), fmt::format("{} held-out placements {}", steps.size(), where)};
+  std::vector<double> log_ratios;
+  for (const HeldOutStep& step : steps) {
+    log_ratios.push_back(LogRatio(step.simulated_ns, step.measured_ns));
+  }
+  return {CalibrateInterval(log_ratios),
+          fmt::format("{} held-out placements {}", steps.size(), where),
+          ResolvedDifference(log_ratios)};
 }
 
 StepInterval FindInterval(const CostTable* table, const std::string& graph, Semantics semantics) {
@@ -52,9 +50,12 @@ StepInterval FindInterval(const CostTable* table, const std::string& graph, Sema
             fmt::format("the held-out placements of the costs are not simulated in {} semantics",
                         ToString(semantics))};
   }
-  StepInterval found = MakeInterval(own, "of " + graph);
+  const StepInterval found = MakeInterval(own, "of " + graph);
   if (found.interval.is_bounded() || own.size() == all.size()) return found;
-  return MakeInterval(all, own.empty() ? "of other graphs" : "of this and other graphs");
+  StepInterval of_all =
+      MakeInterval(all, own.empty() ? "of other graphs" : "of this and other graphs");
+  of_all.resolved = found.resolved;  // graphs are off by different shares
+  return of_all;
 }
 
 std::string FormatRatios(const PredictionInterval& interval) {

@@ -3,6 +3,7 @@
 // How sure the step times are that are simulated with the costs of a file
 // (profilers/statistics/prediction_interval.h).
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace emplace {
 struct StepInterval {
   PredictionInterval interval;
   std::string source;  ///< "17 held-out placements of rnnlm_h384"; why there is none
+  /// ResolvedDifference() of the held-out placements of the graph itself; infinite: too few
+  double resolved = std::numeric_limits<double>::infinity();
 };
 
 /// The interval that the held-out steps of a cost file give: those of the graph if they are enough

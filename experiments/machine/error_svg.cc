@@ -24,17 +24,7 @@ class LinearAxis {
   }
 
   double ShareOf(double value) const { return (value - low_) / (high_ - low_); }
-  // 1, 2 or 5 times a power of ten apart; at most 8.
-  std::vector<double> Ticks() const {
-    double step = std::pow(10, std::floor(std::log10(high_ - low_)) - 1);
-    for (const double factor : {2., 2.5, 2., 2., 2.5}) {
-      if ((high_ - low_) / step <= 7) break;
-      step *= factor;
-    }
-    std::vector<double> ticks;
-    for (double i = std::ceil(low_ / step); i * step <= high_; ++i) ticks.push_back(i * step + 0.);
-    return ticks;
-  }
+  std::vector<double> Ticks() const { return LinearTicks(low_, high_); }
 
  private:
   double low_ = 0, high_ = 1;

@@ -87,10 +87,27 @@ ordered_json SummaryIntervalJson(const VerificationSummary& summary,
           {"held_out_coverage", NumberOrNull(interval.held_out_coverage)},
           {"coverage", f.coverage},
           {"repeat_coverage", NumberOrNull(f.repeat_coverage)},
-          {"equal_pairs", f.equal_pairs},
           {"distinct_pairs", f.distinct_pairs},
-          {"distinct_accuracy", NumberOrNull(f.distinct_accuracy)},
-          {"equal_to_best", f.equal_to_best}};
+          {"distinct_accuracy", NumberOrNull(f.distinct_accuracy)}};
+}
+
+ordered_json PairsJson(const VerificationSummary& summary, const Verification& verification) {
+  if (!summary.pairs) return nullptr;
+  const PairedFidelity& pairs = *summary.pairs;
+  return {{"level", kPairedLevel},
+          {"rounds", pairs.to_fastest[0].rounds},
+          {"fastest", verification.placements[pairs.fastest].candidate.label},
+          {"pairs", pairs.pairs},
+          {"differing", pairs.differing},
+          {"differing_in_order", NumberOrNull(pairs.in_order)}};
+}
+
+ordered_json PairedRatioJson(const PairedRatio& ratio) {
+  const bool has_ends = ratio.is_bounded();
+  return {{"median", ratio.median},
+          {"low", has_ends ? ordered_json(ratio.low) : ordered_json(nullptr)},
+          {"high", has_ends ? ordered_json(ratio.high) : ordered_json(nullptr)},
+          {"differs", ratio.differs()}};
 }
 
 }  // namespace
@@ -131,12 +148,16 @@ ordered_json ToJson(const Verification& verification,
   add_clocks("before", verification.clocks_before);
   add_clocks("after", verification.clocks_after);
   ordered_json json;
+  json["verdict"] = summary.verdict;
+  json["warnings"] = summary.warnings;
   json["graph"] = problem.graph().name();
   json["cluster"] = problem.cluster().name();
   json["mode"] = ToString(verification.mode);
   json["rounds"] = verification.rounds;
   json["seconds"] = verification.seconds;
   json["fidelity"] = summary.fidelity ? FidelityJson(*summary.fidelity) : ordered_json(nullptr);
+  json["resolved_difference"] = NumberOrNull(summary.resolved);
+  json["pairs"] = PairsJson(summary, verification);
   json["intervals"] = SummaryIntervalJson(summary, verification);
   json["residuals"] = summary.residuals ? ResidualJson(*summary.residuals) : ordered_json(nullptr);
   json["mape"] = summary.mape;
@@ -150,12 +171,13 @@ ordered_json ToJson(const Verification& verification,
   json["reference_drift"] = summary.reference_drift;
   json["clock_change"] = summary.clock_change;
   json["clocks"] = std::move(clocks);
-  json["warnings"] = summary.warnings;
   json["unfitting"] = verification.unfitting;
   json["placements"] = ordered_json::array();
-  for (const VerifiedPlacement& placement : verification.placements) {
-    json["placements"].push_back(
-        PlacementJson(placement, problem.cluster(), verification.interval.interval));
+  for (size_t i = 0; i < verification.placements.size(); ++i) {
+    ordered_json placement = PlacementJson(
+        verification.placements[i], problem.cluster(), verification.interval.interval);
+    if (summary.pairs) placement["to_fastest"] = PairedRatioJson(summary.pairs->to_fastest[i]);
+    json["placements"].push_back(std::move(placement));
   }
   if (!ablations.empty()) {
     ordered_json list = ordered_json::object();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -52,7 +53,7 @@ struct RowFigures {
   double noise = 0, mape = 0, max_error = 0, bias = 0, tau = 0, repeat_tau = 0, pairs = 0, top = 0,
          best = 0;
   double busy = 0, arena = 0, proxy = 0, measured = 0;
-  double low = 0, high = 0, covered = 0, distinct = 0;
+  double low = 0, high = 0, covered = 0, differing = 0;
   int placements = 0, equal_peaks = 0;
 };
 
@@ -76,7 +77,7 @@ RowFigures FiguresOf(const GraphFidelity& graph) {
           .low = intervals ? graph.verification.interval.interval.low : none,
           .high = intervals ? graph.verification.interval.interval.high : none,
           .covered = intervals ? intervals->coverage : none,
-          .distinct = intervals ? intervals->distinct_accuracy : none,
+          .differing = graph.summary.pairs->in_order,
           .placements = f.placements,
           .equal_peaks = graph.summary.equal_peaks};
 }
@@ -95,7 +96,7 @@ std::vector<std::string> Cells(const std::string& name, const RowFigures& f) {
           FormatShare(f.best),
           std::isfinite(f.high) ? FormatRatios({.low = f.low, .high = f.high}) : "-",
           FormatShare(f.covered, 1),
-          FormatShare(f.distinct, 1),
+          FormatShare(f.differing, 1),
           FormatShare(f.busy),
           fmt::format("{} of {}", f.equal_peaks, f.placements),
           FormatShare(f.arena, 1),
@@ -139,7 +140,7 @@ RowFigures Total(const std::vector<RowFigures>& rows) {
                    .measured = Mean(rows, &RowFigures::measured),
                    .low = Mean(rows, &RowFigures::low),
                    .high = Mean(rows, &RowFigures::high),
-                   .distinct = Mean(rows, &RowFigures::distinct)};
+                   .differing = Mean(rows, &RowFigures::differing)};
   double covered = 0, with_interval = 0;
   for (const RowFigures& row : rows) {
     total.placements += row.placements;
@@ -175,29 +176,30 @@ std::string FormatShare(double share, int digits) {
   return std::isfinite(share) ? fmt::format("{:.{}f} %", 100 * share, digits) : "-";
 }
 
-std::string FormatVerification(const Verification& verification) {
+std::string FormatVerification(const Verification& verification,
+                               const VerificationSummary& summary) {
   const Cluster& cluster = verification.problem->cluster();
-  std::vector<const VerifiedPlacement*> order;
-  for (const VerifiedPlacement& placement : verification.placements) order.push_back(&placement);
-  std::stable_sort(
-      order.begin(), order.end(), [](const VerifiedPlacement* a, const VerifiedPlacement* b) {
-        return a->measured.step.median < b->measured.step.median;
-      });
-  const bool searched = std::any_of(
-      order.begin(), order.end(), [](const auto* p) { return p->candidate.searched.has_value(); });
+  const std::vector<VerifiedPlacement>& placements = verification.placements;
+  std::vector<size_t> order(placements.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return placements[i].measured.step.median; });
+  const bool searched = std::ranges::any_of(
+      placements, [](const auto& p) { return p.candidate.searched.has_value(); });
   std::vector<std::vector<std::string>> rows = {
-      {"placement", "measured", "simulated", "error", "noise"}};
+      {"placement", "measured [95 %]", "simulated", "error", "noise"}};
+  if (summary.pairs) rows[0].push_back("against the fastest [95 %]");
   const PredictionInterval& interval = verification.interval.interval;
   if (interval.is_bounded()) {
     const std::string level = fmt::format("{:.0f} % interval", 100 * interval.level);
-    rows[0].insert(rows[0].end(), {level, "covers", "equal to best"});
+    rows[0].insert(rows[0].end(), {level, "covers"});
   }
   if (searched) rows[0].push_back("the run said");
   for (const std::string& name : cluster.DeviceNames()) {
     rows[0].push_back(fmt::format("busy {} (simulated)", name));
   }
   rows[0].push_back("peak memory");
-  for (const VerifiedPlacement* placement : order) {
+  for (const size_t i : order) {
+    const VerifiedPlacement* placement = &placements[i];
     const Timing& step = placement->measured.step;
     std::vector<std::string> row = {placement->candidate.label,
                                     fmt::format("{} [{} .. {}]",
@@ -207,13 +209,15 @@ std::string FormatVerification(const Verification& verification) {
                                     FormatTime(placement->simulated.step_time),
                                     fmt::format("{:+.2f} %", 100 * SignedError(*placement)),
                                     FormatShare(HalfInterval(step))};
+    if (summary.pairs) {
+      row.push_back(static_cast<int>(i) == summary.pairs->fastest
+                        ? "fastest"
+                        : FormatAgainstFastest(summary.pairs->to_fastest[i]));
+    }
     if (interval.is_bounded()) {
       const TimeInterval ends =
           interval.Around(static_cast<double>(placement->simulated.step_time));
-      row.insert(row.end(),
-                 {FormatInterval(ends),
-                  ends.Contains(step.median) ? "yes" : "no",
-                  IsEqualToBest(verification, *placement) ? "yes" : "no"});
+      row.insert(row.end(), {FormatInterval(ends), ends.Contains(step.median) ? "yes" : "no"});
     }
     if (searched) {
       row.push_back(placement->candidate.searched ? FormatTime(*placement->candidate.searched)
@@ -243,13 +247,10 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
     text += SummaryLine(name, value);
   };
   const size_t count = verification.placements.size();
+  line("verdict", verification.problem->graph().name() + ": " + summary.verdict);
+  for (const std::string& warning : summary.warnings) line("warning", warning);
   if (summary.fidelity) {
     const Fidelity& f = *summary.fidelity;
-    line("noise",
-         fmt::format("{} of a step, {} of a median of {} steps",
-                     FormatShare(f.repeat_noise),
-                     FormatShare(f.median_noise),
-                     verification.rounds));
     line("step time error",
          fmt::format("{} mean, {} largest, {} bias, over {} placements",
                      FormatShare(f.mape),
@@ -257,20 +258,33 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
                      FormatShare(f.bias),
                      f.placements));
     line("order",
-         fmt::format(
-             "Kendall's tau {} (of the repeats among themselves {}), {} of the {} pairs that "
-             "differ by more than 5 % in order",
-             FormatTau(f.kendall_tau),
-             FormatTau(f.repeat_tau),
-             FormatShare(f.pair_accuracy, 1),
-             f.clear_pairs));
-    line("regret",
-         fmt::format("{} for the best simulated, {} for the best of the simulated top 10",
+         fmt::format("{} of the {} clear pairs (measured more than 5 % apart) in order; rank "
+                     "correlation (Kendall's tau) {}, of the repeats among themselves {}",
+                     FormatShare(f.pair_accuracy, 1),
+                     f.clear_pairs,
+                     FormatTau(f.kendall_tau),
+                     FormatTau(f.repeat_tau)));
+    line("choice",
+         fmt::format("the best simulated placement takes {} longer than the best measured one, the "
+                     "best of the simulated top 10 {}",
                      FormatShare(f.best_regret),
                      FormatShare(f.top_regret)));
+    text += FormatPairSummary(summary, verification);
+    line("noise",
+         fmt::format("single steps of a placement vary by {}, medians of the first and the second "
+                     "half of its {} rounds differ by {}",
+                     FormatShare(f.repeat_noise),
+                     verification.rounds,
+                     FormatShare(f.median_noise)));
   } else {
     line("step time error", FormatShare(summary.max_error));
   }
+  line("drift",
+       fmt::format("\"{}\" took {:+.2f} % at the end against the beginning; clocks moved by "
+                   "{:+.2f} %",
+                   verification.placements[0].candidate.label,
+                   100 * summary.reference_drift,
+                   100 * summary.clock_change));
   text += FormatIntervalSummary(summary, verification);
   std::vector<std::string> busy;
   for (int d = 0; d < cluster.num_devices(); ++d) {
@@ -278,22 +292,27 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
         fmt::format("{} {}", cluster.device(d).name, FormatShare(summary.busy_error[d])));
   }
   line("busy time error", fmt::format("{}", fmt::join(busy, ", ")));
-  line("peak memory",
-       fmt::format("the plan counts the simulator's for {} of {} placements; arenas {} above",
-                   summary.equal_peaks,
-                   count,
-                   FormatShare(summary.arena_overhead, 1)));
-  line("kernels",
-       fmt::format("{} of the ops' time real, {} stand-ins",
-                   FormatShare(1 - summary.proxy_share, 1),
-                   FormatShare(summary.proxy_share, 1)));
-  line("op costs from", FormatShares(summary.shares));
+  line("op costs from",
+       fmt::format("{} (of the simulated ops' time; what is not measured is estimated)",
+                   FormatShares(summary.shares)));
+  line(
+      "kernels",
+      fmt::format("{} of the ops' time real, {} stand-ins (kernels of about the same work, for ops "
+                  "that emplace has none of)",
+                  FormatShare(1 - summary.proxy_share, 1),
+                  FormatShare(summary.proxy_share, 1)));
+  line(
+      "peak memory",
+      fmt::format("the plan counts the simulator's for {} of {} placements; it takes {} more (gaps "
+                  "between tensors)",
+                  summary.equal_peaks,
+                  count,
+                  FormatShare(summary.arena_overhead, 1)));
   line("dispatch",
-       fmt::format("{}; drift of a reference placement {:+.2f} %, of the clocks {:+.2f} %",
+       fmt::format("{}: {}",
                    ToString(verification.mode),
-                   100 * summary.reference_drift,
-                   100 * summary.clock_change));
-  for (const std::string& warning : summary.warnings) line("warning", warning);
+                   verification.mode == DispatchMode::kGraph ? "steps are issued as captured graphs"
+                                                             : "steps are issued op by op"));
   return text;
 }
 
@@ -312,7 +331,7 @@ std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs) {
                                            "best regret",
                                            "90 % interval",
                                            "covers",
-                                           "others in order",
+                                           "differing pairs in order",
                                            "busy error",
                                            "peaks equal",
                                            "arena above peak",

@@ -27,12 +27,14 @@ struct GraphFidelity {
 std::string FormatShare(double share, int digits = 2);
 
 /// A table with a line per placement, the fastest as measured first: step time measured (median and
-/// 95 % interval) and simulated, error, noise, the interval of the simulated time (if it has one)
-/// with whether it covers the measured one and overlaps that of the best simulated placement, busy
-/// time per device, peak memory; below it the placements that could not be executed.
-std::string FormatVerification(const Verification& verification);
+/// 95 % interval) and simulated, error, noise, how much longer than the fastest by paired steps (if
+/// there are two placements), the interval of the simulated time (if it has one) with whether it
+/// covers the measured one, busy time per device, peak memory; below it the placements that could
+/// not be executed.
+std::string FormatVerification(const Verification& verification,
+                               const VerificationSummary& summary);
 
-/// The figures over all placements, a line each; then the warnings.
+/// The verdict, the warnings, and the figures over all placements, by weight: a line each.
 std::string FormatSummary(const VerificationSummary& summary, const Verification& verification);
 
 /// Tables in GitHub's Markdown: a row per graph and, for several, one for all (means, but the

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <functional>
 
-#include "experiments/machine/interval_report.h"
 #include "profilers/measure/calibrate.h"
 #include "profilers/statistics/sampling.h"
 
@@ -35,6 +34,8 @@ void WriteInterval(ResultsFile& file, const std::string& group, const StepInterv
 }
 
 void WriteFigures(ResultsFile& file, const std::string& group, const VerificationSummary& summary) {
+  file.SetAttribute(group, "verdict", summary.verdict);
+  file.SetAttribute(group, "resolved_difference", summary.resolved);
   file.SetAttribute(group, "mape", summary.mape);
   file.SetAttribute(group, "max_error", summary.max_error);
   if (summary.fidelity) {
@@ -43,14 +44,17 @@ void WriteFigures(ResultsFile& file, const std::string& group, const Verificatio
     file.SetAttribute(group, "repeat_tau", summary.fidelity->repeat_tau);
     WriteErrors(file, group, *summary.fidelity);
   }
+  if (summary.pairs) {
+    file.SetAttribute(group, "paired_level", kPairedLevel);
+    file.SetAttribute(group, "differing_pairs", summary.pairs->differing);
+    file.SetAttribute(group, "differing_in_order", summary.pairs->in_order);
+  }
   if (summary.intervals) {
     const IntervalFidelity& f = *summary.intervals;
     file.SetAttribute(group, "coverage", f.coverage);
     file.SetAttribute(group, "repeat_coverage", f.repeat_coverage);
-    file.SetAttribute(group, "equal_pairs", f.equal_pairs);
     file.SetAttribute(group, "distinct_pairs", f.distinct_pairs);
     file.SetAttribute(group, "distinct_accuracy", f.distinct_accuracy);
-    file.SetAttribute(group, "equal_to_best", std::int64_t{f.equal_to_best});
   }
   if (summary.residuals) WriteResiduals(file, group + "/residuals", *summary.residuals);
   file.SetAttribute(group, "equal_peaks", std::int64_t{summary.equal_peaks});
@@ -75,7 +79,19 @@ std::int64_t WholeTrait(const VerifiedPlacement& placement, StepTrait trait) {
   return std::llround(placement.traits[static_cast<size_t>(trait)]);
 }
 
-void WriteSteps(ResultsFile& file, const std::string& group, const Verification& verification) {
+// Each placement against the fastest one; 1 to 1 if there is no other.
+std::vector<PairedRatio> RatiosOf(const Verification& verification,
+                                  const VerificationSummary& summary) {
+  if (summary.pairs) return summary.pairs->to_fastest;
+  const std::vector<Nanos>& steps = verification.placements[0].measured.step_times;
+  const std::vector<double> times(steps.begin(), steps.end());
+  return {ComparePaired(times, times)};
+}
+
+void WriteSteps(ResultsFile& file,
+                const std::string& group,
+                const Verification& verification,
+                const VerificationSummary& summary) {
   const std::vector<VerifiedPlacement>& placements = verification.placements;
   const auto ints = [&](const char* name, auto value) {
     std::vector<std::int64_t> values;
@@ -85,6 +101,12 @@ void WriteSteps(ResultsFile& file, const std::string& group, const Verification&
   const auto doubles = [&](const std::string& name, auto value) {
     std::vector<double> values;
     for (const VerifiedPlacement& placement : placements) values.push_back(value(placement));
+    return TableColumn{name, std::move(values)};
+  };
+  const std::vector<PairedRatio> to_fastest = RatiosOf(verification, summary);
+  const auto ratios = [&](const char* name, double PairedRatio::*figure) {
+    std::vector<double> values;
+    for (const PairedRatio& ratio : to_fastest) values.push_back(ratio.*figure);
     return TableColumn{name, std::move(values)};
   };
   using P = const VerifiedPlacement&;
@@ -100,7 +122,9 @@ void WriteSteps(ResultsFile& file, const std::string& group, const Verification&
       doubles("noise", [](P p) { return Noise(p.measured); }),
       doubles("interval_low_ns", [&](P p) { return around(p).low; }),
       doubles("interval_high_ns", [&](P p) { return around(p).high; }),
-      ints("equal_to_best", [&](P p) { return std::int64_t{IsEqualToBest(verification, p)}; }),
+      ratios("to_fastest", &PairedRatio::median),
+      ratios("to_fastest_low", &PairedRatio::low),
+      ratios("to_fastest_high", &PairedRatio::high),
       ints("crossing_bytes", [](P p) { return WholeTrait(p, StepTrait::kCrossingBytes); }),
       ints("crossings", [](P p) { return WholeTrait(p, StepTrait::kCrossings); }),
       doubles("overlap", [](P p) { return p.traits[static_cast<size_t>(StepTrait::kOverlap)]; }),
@@ -174,7 +198,7 @@ void WriteVerification(ResultsFile& file,
   file.WriteStrings(group + "/labels", labels);
   file.WriteStrings(group + "/unfitting", verification.unfitting);
   file.WriteStrings(group + "/device_names", problem.cluster().DeviceNames());
-  WriteSteps(file, group, verification);
+  WriteSteps(file, group, verification, summary);
 
   using P = const VerifiedPlacement&;
   const auto rows = [&](const char* name, size_t columns, auto value) {

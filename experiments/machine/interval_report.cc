@@ -51,6 +51,16 @@ std::string Verdict(const ResidualReport& report) {
       all);
 }
 
+// The first few of the names, and how many more there are.
+std::string Listed(std::vector<std::string> names) {
+  constexpr size_t kMost = 4;
+  if (names.empty()) return "none";
+  const size_t count = names.size();
+  names.resize(std::min(count, kMost));
+  return fmt::format("{}", fmt::join(names, ", ")) +
+         (count > kMost ? fmt::format(" and {} more", count - kMost) : "");
+}
+
 }  // namespace
 
 std::string SummaryLine(const char* name, const std::string& value) {
@@ -68,41 +78,62 @@ std::string FormatIntervalSummary(const VerificationSummary& summary,
                                    std::ceil(kIntervalLevel / (1 - kIntervalLevel) - 1e-9)));
   }
   const IntervalFidelity& f = *summary.intervals;
-  std::string text =
-      SummaryLine("interval",
-                  fmt::format("{:.0f} % of measured times are {} from simulated ones, by {} (of "
-                              "which it covers {})",
-                              100 * interval.level,
-                              FormatRatios(interval),
-                              step.source,
-                              FormatShare(interval.held_out_coverage, 1)));
-  text += SummaryLine("coverage",
-                      fmt::format("{} of {} placements ({}); {} of their single steps",
-                                  f.covered,
-                                  verification.placements.size(),
-                                  FormatShare(f.coverage, 1),
-                                  FormatShare(f.repeat_coverage, 1)));
-  if (f.equal_pairs + f.distinct_pairs == 0) return text;
-  return text + SummaryLine("called equal",
-                            fmt::format("{} of {} pairs, whose intervals overlap; {} of the {} "
-                                        "others measured in that order; {} placements are equal "
-                                        "to the best simulated one, itself included",
-                                        f.equal_pairs,
-                                        f.equal_pairs + f.distinct_pairs,
-                                        FormatShare(f.distinct_accuracy, 1),
-                                        f.distinct_pairs,
-                                        f.equal_to_best));
+  return SummaryLine("interval",
+                     fmt::format("{:.0f} % of measured times are {} from simulated ones, by {} (of "
+                                 "which it covers {})",
+                                 100 * interval.level,
+                                 FormatRatios(interval),
+                                 step.source,
+                                 FormatShare(interval.held_out_coverage, 1))) +
+         SummaryLine("coverage",
+                     fmt::format("{} of {} placements ({}); {} of their single steps",
+                                 f.covered,
+                                 verification.placements.size(),
+                                 FormatShare(f.coverage, 1),
+                                 FormatShare(f.repeat_coverage, 1)));
 }
 
-bool IsEqualToBest(const Verification& verification, const VerifiedPlacement& placement) {
-  const auto time = [](const VerifiedPlacement& p) { return p.simulated.step_time; };
-  const auto best =
-      std::min_element(verification.placements.begin(),
-                       verification.placements.end(),
-                       [&](const auto& a, const auto& b) { return time(a) < time(b); });
-  const PredictionInterval& interval = verification.interval.interval;
-  return interval.Around(static_cast<double>(time(placement)))
-      .Overlaps(interval.Around(static_cast<double>(time(*best))));
+std::string FormatPairSummary(const VerificationSummary& summary,
+                              const Verification& verification) {
+  const PairedFidelity& pairs = *summary.pairs;
+  const auto label = [&](size_t i) {
+    return "\"" + verification.placements[i].candidate.label + "\"";
+  };
+  const int rounds = pairs.to_fastest[0].rounds;
+  if (rounds < kLeastPairedRounds) {
+    return SummaryLine("fastest",
+                       fmt::format("{} by its median; {} rounds are too few to tell placements "
+                                   "apart, expected at least {}",
+                                   label(pairs.fastest),
+                                   rounds,
+                                   kLeastPairedRounds));
+  }
+  std::vector<std::string> alike;
+  for (size_t i = 0; i < pairs.to_fastest.size(); ++i) {
+    if (static_cast<int>(i) != pairs.fastest && !pairs.to_fastest[i].differs()) {
+      alike.push_back(label(i));
+    }
+  }
+  return SummaryLine("fastest",
+                     fmt::format("{}; not distinguishable from it in {} rounds: {}",
+                                 label(pairs.fastest),
+                                 rounds,
+                                 Listed(alike))) +
+         SummaryLine("pairs",
+                     fmt::format("{} of {} differ: the {:.0f} % interval of the median ratio of "
+                                 "steps of the same round leaves out 1; {} of these simulated in "
+                                 "that order",
+                                 pairs.differing,
+                                 pairs.pairs,
+                                 100 * kPairedLevel,
+                                 FormatShare(pairs.in_order, 1)));
+}
+
+std::string FormatAgainstFastest(const PairedRatio& ratio) {
+  std::string text = fmt::format("{:+.1f} %", 100 * (ratio.median - 1));
+  if (!ratio.is_bounded()) return text;
+  text += fmt::format(" [{:+.1f} .. {:+.1f} %]", 100 * (ratio.low - 1), 100 * (ratio.high - 1));
+  return text + (ratio.differs() ? "" : ", not told apart");
 }
 
 std::string FormatResidualMarkdown(const ResidualReport& report) {

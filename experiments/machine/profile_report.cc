@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/machine/fidelity_report.h"
+#include "experiments/machine/verdict.h"
 #include "experiments/output.h"
 #include "experiments/step_interval.h"
 #include "framework/cost/op_signature.h"
@@ -140,7 +141,12 @@ std::string KindsText(const CostTable& table) {
                     std::to_string(counts.in_situ),
                     std::to_string(counts.proxies)});
   }
-  return FormatColumns(rows);
+  return FormatColumns(rows) +
+         "signatures: ops that differ; alone: timed in a loop, with warm caches; cold: with "
+         "flushed "
+         "caches (--cold);\nin steps: timed within whole steps (in_situ in the cost file); "
+         "stand-ins: timed with a kernel of about the same work,\nfor ops that emplace has none "
+         "of\n";
 }
 
 std::vector<std::pair<std::string, double>> LargestProxies(const GraphTime& account) {
@@ -202,12 +208,15 @@ void AddFits(Rows& rows,
 }
 
 std::string LadderText(const CostTable& table) {
-  Rows rows = {{"fits", "rung", "of", "signatures", "error", "90 % below"}};
+  Rows rows = {{"fits", "by", "of", "signatures", "error", "90 % below"}};
   for (const KindCosts& kind : table.kinds) {
     AddFits(rows, kind.kind.name, "op kind", kind.by_op);
     AddFits(rows, kind.kind.name, "op class", kind.by_class);
   }
-  return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
+  if (rows.size() == 1) return "";
+  return "\n" + FormatColumns(rows) +
+         "fits: times of ops that were not measured, from those that were; error: median of "
+         "predicting each measured signature\nfrom the others\n";
 }
 
 std::string LinksText(const CostTable& table) {
@@ -226,7 +235,9 @@ std::string LinksText(const CostTable& table) {
       first = false;
     }
   }
-  std::string text = "\n" + FormatColumns(rows);
+  std::string text = "\n" + FormatColumns(rows) +
+                     "from: sizes from which latency and bandwidth hold; memory in_situ: copies "
+                     "within whole steps\n";
   for (const Slowdown& slowdown : table.link_contention) {
     if (slowdown.factor < kContention) continue;
     text += fmt::format("{} takes {:.2f} times as long beside {}\n",
@@ -237,17 +248,32 @@ std::string LinksText(const CostTable& table) {
   return text;
 }
 
-// Who slows whom down; and how far off the products of figures are, where both are known.
+bool IsNoise(const Slowdown& slowdown) {
+  return slowdown.factor < 1;
+}
+
+// Who slows whom down; and how far off the products of figures are, where both are known. Nothing
+// runs faster beside others: a factor below 1 is noise, and shown as 1.
 std::string InterferenceText(const CostTable& table) {
   Rows rows = {{"interference", "beside", "times as long", "95 % interval", "modelled"}};
+  double least = 1;
   for (const Slowdown& slowdown : table.interference) {
-    rows.push_back({slowdown.victim,
-                    slowdown.aggressor,
-                    fmt::format("{:.2f}", slowdown.factor),
-                    fmt::format("{:.2f} .. {:.2f}", slowdown.low, slowdown.high),
-                    slowdown.modelled > 0 ? fmt::format("{:.2f}", slowdown.modelled) : ""});
+    least = std::min(least, slowdown.factor);
+    rows.push_back(
+        {slowdown.victim,
+         slowdown.aggressor,
+         IsNoise(slowdown) ? "1.00 (noise)" : fmt::format("{:.2f}", slowdown.factor),
+         fmt::format("{:.2f} .. {:.2f}", std::max(1.0, slowdown.low), std::max(1.0, slowdown.high)),
+         slowdown.modelled > 0 ? fmt::format("{:.2f}", slowdown.modelled) : ""});
   }
-  return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
+  if (rows.size() == 1) return "";
+  std::string text = "\n" + FormatColumns(rows);
+  if (least < 1) {
+    text += fmt::format(
+        "noise: measured as faster than alone, by up to {}, which no neighbour can make it\n",
+        FormatShare(1 - least, 0));
+  }
+  return text;
 }
 
 std::string DispatchText(const CostTable& table) {
@@ -288,14 +314,16 @@ std::vector<HeldOutError> HeldOutErrors(const CostTable& table) {
 }
 
 std::string HeldOutText(const CostTable& table) {
-  Rows rows = {{"held-out steps", "placements", "MAPE", "90 % interval"}};
+  Rows rows = {{"held-out steps", "placements", "mean error", "90 % interval"}};
   for (const HeldOutError& error : HeldOutErrors(table)) {
     rows.push_back({error.graph,
                     std::to_string(error.placements),
                     FormatShare(error.mape, 1),
                     FormatRatios(error.interval)});
   }
-  return rows.size() == 1 ? "" : "\n" + FormatColumns(rows);
+  if (rows.size() == 1) return "";
+  return FormatColumns(rows) +
+         "held-out steps: executed, and simulated by costs that were calibrated without them\n\n";
 }
 
 ordered_json FiniteOrNull(double value) {
@@ -315,18 +343,18 @@ ordered_json FitsJson(const std::map<std::string, RooflineFit>& fits) {
 std::string FormatProfileReport(const CostTable& table,
                                 std::span<const std::shared_ptr<const Graph>> graphs,
                                 double seconds) {
-  std::string text = fmt::format("machine  {}\nseconds  {:.1f}\n\n", table.machine, seconds);
-  text += KindsText(table) + GraphsText(AccountAll(table, graphs)) + LadderText(table) +
-          LinksText(table) + InterferenceText(table) + DispatchText(table) + HeldOutText(table);
-  if (!table.warnings.empty()) text += "\n";
+  std::string text = fmt::format("verdict  {}\n", VerdictOf(table));
   for (const std::string& warning : table.warnings) text += fmt::format("warning  {}\n", warning);
-  return text;
+  text += fmt::format("machine  {}\nseconds  {:.1f}\n\n", table.machine, seconds);
+  return text + HeldOutText(table) + KindsText(table) + GraphsText(AccountAll(table, graphs)) +
+         LadderText(table) + LinksText(table) + InterferenceText(table) + DispatchText(table);
 }
 
 ordered_json ProfileReportJson(const CostTable& table,
                                std::span<const std::shared_ptr<const Graph>> graphs,
                                double seconds) {
   ordered_json json;
+  json["verdict"] = VerdictOf(table);
   json["machine"] = table.machine;
   json["complete"] = table.complete;
   json["seconds"] = seconds;
@@ -383,6 +411,7 @@ ordered_json ProfileReportJson(const CostTable& table,
                                     {"factor", slowdown.factor},
                                     {"low", slowdown.low},
                                     {"high", slowdown.high},
+                                    {"noise", IsNoise(slowdown)},
                                     {"modelled", slowdown.modelled}});
   }
   json["dispatch"] = ordered_json::array();

@@ -14,10 +14,10 @@
 
 namespace emplace {
 
-/// For people: signatures measured per device kind, the ops of the graphs that take longest, the
-/// share of stand-in kernels by op kind, the errors of the fits and what they mean for the time of
-/// each graph, links, interference, dispatch, how far off simulations of held-out placements are,
-/// warnings.
+/// For people: the verdict (verdict.h) and warnings; how far off simulations of held-out placements
+/// are, signatures measured per device kind, the ops of the graphs that take longest, the share of
+/// stand-in kernels by op kind, the errors of the fits and what they mean for the time of each
+/// graph, links, interference (1 in the place of factors below 1), dispatch.
 /// @param seconds  that the profile took [s]
 std::string FormatProfileReport(const CostTable& table,
                                 std::span<const std::shared_ptr<const Graph>> graphs,

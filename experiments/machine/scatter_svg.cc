@@ -14,7 +14,9 @@ namespace {
 constexpr double kSize = 520, kLeft = 90, kTop = 20, kBottom = 60, kLegend = 210;
 constexpr double kBand = 0.05;
 
-// A square of the plane, logarithmic on both sides.
+// A square of the plane with the same scale on both sides: logarithmic if times differ by more than
+// a factor of ten, as in the report's page (verification.js) and in the pictures of the Python
+// package.
 class Axes {
  public:
   explicit Axes(std::span<const GraphFidelity> graphs) {
@@ -25,8 +27,10 @@ class Axes {
         high = std::max({high, point.measured, point.simulated});
       }
     }
-    low_ = std::max(low, 1.0) / 1.15;
-    high_ = std::max(high, low_) * 1.15;
+    is_log_ = high > 10 * low;
+    const double room = is_log_ ? 1.15 : 1.05;
+    low_ = std::max(low, 1.0) / room;
+    high_ = std::max(high, low_) * room;
   }
 
   double x(double time) const { return kLeft + kSize * Share(time); }
@@ -34,8 +38,9 @@ class Axes {
   double low() const { return low_; }
   double high() const { return high_; }
 
-  // 1, 2 and 5 times powers of ten.
+  // On a logarithmic scale 1, 2 and 5 times powers of ten.
   std::vector<double> Ticks() const {
+    if (!is_log_) return LinearTicks(low_, high_);
     std::vector<double> ticks;
     for (double decade = 1; decade <= high_; decade *= 10) {
       for (const double factor : {1., 2., 5.}) {
@@ -47,10 +52,12 @@ class Axes {
 
  private:
   double Share(double time) const {
+    if (!is_log_) return (time - low_) / (high_ - low_);
     return std::log(std::max(time, 1.0) / low_) / std::log(high_ / low_);
   }
 
   double low_ = 1, high_ = 10;
+  bool is_log_ = false;
 };
 
 // simulated = factor * measured, within the square.

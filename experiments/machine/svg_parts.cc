@@ -1,6 +1,7 @@
 #include "experiments/machine/svg_parts.h"
 
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,17 @@ std::string BeginSvg(double width, double height) {
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
       width,
       height);
+}
+
+std::vector<double> LinearTicks(double low, double high) {
+  double step = std::pow(10, std::floor(std::log10(high - low)) - 1);
+  for (const double factor : {2., 2.5, 2., 2., 2.5}) {
+    if ((high - low) / step <= 7) break;
+    step *= factor;
+  }
+  std::vector<double> ticks;
+  for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(i * step + 0.);
+  return ticks;
 }
 
 std::string PlacementDot(double x, double y, const char* color, const std::string& label) {

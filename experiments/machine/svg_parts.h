@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "experiments/machine/fidelity_report.h"
 
@@ -18,6 +19,9 @@ std::string EscapeXml(const std::string& text);
 
 /// The opening tag, with a white ground.
 std::string BeginSvg(double width, double height);
+
+/// Values within [low, high], 1, 2 or 5 times a power of ten apart; at most 8.
+std::vector<double> LinearTicks(double low, double high);
 
 /// A point of a placement; its label shows under the mouse.
 std::string PlacementDot(double x, double y, const char* color, const std::string& label);

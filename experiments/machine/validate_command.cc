@@ -135,7 +135,8 @@ Model MeasureModel(const ValidateOptions& options,
   ProfileOptions profile;
   profile.mode = mode;
   profile.seed = kCalibrationSeed;
-  profile.links = false;  // copies are measured within the steps
+  profile.links = false;        // copies are measured within the steps
+  profile.keep_drifted = true;  // what the model is worth then is measured next
   Model model;
   model.table =
       std::make_shared<const CostTable>(RunProfile(machine, graphs, profile, {}, options.quiet));
@@ -150,7 +151,8 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
                             const Model& model,
                             const Machine& machine,
                             const ValidateOptions& options,
-                            DispatchMode mode) {
+                            DispatchMode mode,
+                            const std::vector<std::string>& warnings) {
   const auto problem = MakeTestProblem(graph, model, true);
   std::vector<LabelledPlacement> calibration =
       CalibrationPlacements(*problem, *model.table, options.calibrate);
@@ -200,7 +202,8 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
         graph, Recalibrated(model, timings.WithoutColdReads(), *machine.backend, mode), true);
     result.ablations = Ablate(verification, without);
   }
-  result.summary = Summarize(result.verification);
+  verification.warnings = warnings;
+  result.summary = Summarize(verification);
   return result;
 }
 
@@ -266,17 +269,16 @@ int Validate(const ValidateOptions& options) {
     model = MeasureModel(options, machine, graphs, mode);
   } else {
     RequireOtherSeed(options, *model.table);
-    for (const std::string& warning :
-         CompareMachines(model.table->properties, machine.backend->Properties(), model.where)) {
-      PrintWarning(warning);
-    }
   }
+  const std::vector<std::string> warnings =
+      CompareMachines(model.table->properties, machine.backend->Properties(), model.where);
+  for (const std::string& warning : warnings) PrintWarning(warning);
   model.isolated = WithIsolatedFits(*model.table);
 
   std::vector<GraphFidelity> results;
   const bool json_only = options.json == kJsonToStdout;
   for (const auto& graph : graphs) {
-    results.push_back(ValidateGraph(graph, model, machine, options, mode));
+    results.push_back(ValidateGraph(graph, model, machine, options, mode, warnings));
     const GraphFidelity& result = results.back();
     if (file) {
       WriteVerification(*file,
@@ -288,12 +290,13 @@ int Validate(const ValidateOptions& options) {
       file->Commit();
     }
     if (!json_only) {
-      Print(fmt::format("{}: {} ops on {}\n",
+      Print(FormatSummary(result.summary, result.verification) +
+            fmt::format("{:<17}{}: {} ops on {}\n\n",
+                        "graph",
                         graph->name(),
                         graph->num_ops(),
                         fmt::join(model.cluster->DeviceNames(), ", ")) +
-            FormatVerification(result.verification) + "\n" +
-            FormatSummary(result.summary, result.verification) + "\n");
+            FormatVerification(result.verification, result.summary) + "\n");
       FlushOutput();
     }
   }

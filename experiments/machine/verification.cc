@@ -10,10 +10,12 @@
 
 #include "experiments/as_executed.h"
 #include "experiments/changed_problem.h"
+#include "experiments/machine/verdict.h"
 #include "experiments/run/run_table.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
 #include "framework/cost/cost_model.h"
+#include "profilers/measure/profile.h"
 
 namespace emplace {
 namespace {
@@ -38,17 +40,25 @@ void RequireNotStopped(const VerificationOptions& options) {
   if (options.stop && options.stop()) throw RunError("stopped; nothing was written");
 }
 
+int RoundsAlone(const VerificationOptions& options) {
+  return std::clamp(options.rounds / 2, 3, 10);
+}
+
 // Median of one placement's steps, alone on the machine. [ns]
 double MeasureAlone(const std::shared_ptr<const Problem>& problem,
                     const std::shared_ptr<Backend>& backend,
                     const Candidate& candidate,
-                    const VerificationOptions& options) {
+                    const VerificationOptions& options,
+                    const std::function<void(std::int64_t)>& progress) {
   ExecutorOptions alone{.warmup = options.warmup,
-                        .rounds = std::clamp(options.rounds / 2, 3, 10),
+                        .rounds = RoundsAlone(options),
                         .traced_rounds = 0,
                         .mode = options.mode,
                         .issue_order = options.issue_order};
-  alone.progress = [&](std::int64_t, std::int64_t) { return !(options.stop && options.stop()); };
+  alone.progress = [&](std::int64_t done, std::int64_t) {
+    progress(done);
+    return !(options.stop && options.stop());
+  };
   const auto measured =
       Executor(problem, backend, alone)
           .Measure(std::span(&candidate.placement, 1), std::span(&candidate.issue_order, 1));
@@ -178,14 +188,23 @@ Verification Verify(std::shared_ptr<const Problem> problem,
   }
 
   result.clocks_before = backend->ReadClocks();
-  const double first = MeasureAlone(problem, backend, result.placements[0].candidate, options);
+  const std::int64_t alone = options.warmup + RoundsAlone(options);
+  const std::int64_t together = static_cast<std::int64_t>(placements.size()) *
+                                (options.warmup + options.rounds + options.traced_rounds);
+  const auto measure_alone = [&](std::int64_t before) {
+    return MeasureAlone(
+        problem, backend, result.placements[0].candidate, options, [&](std::int64_t done) {
+          if (options.progress) options.progress(before + done, 2 * alone + together);
+        });
+  };
+  const double first = measure_alone(0);
   ExecutorOptions executor_options{.warmup = options.warmup,
                                    .rounds = options.rounds,
                                    .traced_rounds = options.traced_rounds,
                                    .mode = options.mode,
                                    .issue_order = options.issue_order};
-  executor_options.progress = [&](std::int64_t done, std::int64_t total) {
-    if (options.progress) options.progress(done, total);
+  executor_options.progress = [&](std::int64_t done, std::int64_t) {
+    if (options.progress) options.progress(alone + done, 2 * alone + together);
     return !(options.stop && options.stop());
   };
   std::vector<StepMeasurement> measured =
@@ -201,8 +220,7 @@ Verification Verify(std::shared_ptr<const Problem> problem,
     measured[i].traces.clear();
     result.placements[i].measured = std::move(measured[i]);
   }
-  result.reference_drift =
-      MeasureAlone(problem, backend, result.placements[0].candidate, options) / first - 1;
+  result.reference_drift = measure_alone(alone + together) / first - 1;
   result.clocks_after = backend->ReadClocks();
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return result;
@@ -248,11 +266,19 @@ std::vector<ResidualPoint> ResidualPoints(const Verification& verification) {
 }
 
 VerificationSummary Summarize(const Verification& verification) {
-  VerificationSummary summary;
+  VerificationSummary summary{.warnings = verification.warnings};
   const std::vector<VerifiedPlacement>& placements = verification.placements;
   const int num_devices = verification.problem->num_devices();
   const std::vector<FidelityPoint> points = FidelityPoints(verification);
-  if (placements.size() >= 2) summary.fidelity = ComputeFidelity(points);
+  if (placements.size() >= 2) {
+    summary.fidelity = ComputeFidelity(points);
+    summary.pairs = ComparePairs(points);
+  }
+  std::vector<double> log_ratios;
+  for (const FidelityPoint& point : points) {
+    log_ratios.push_back(LogRatio(point.simulated, point.measured));
+  }
+  summary.resolved = ResolvedDifference(log_ratios);
   const PredictionInterval& interval = verification.interval.interval;
   if (interval.is_bounded()) summary.intervals = CheckIntervals(points, interval);
   const std::vector<ResidualPoint> residuals = ResidualPoints(verification);
@@ -308,6 +334,7 @@ VerificationSummary Summarize(const Verification& verification) {
                     placements[0].candidate.label,
                     100 * summary.reference_drift));
   }
+  summary.verdict = VerdictOf(verification, summary);
   return summary;
 }
 
@@ -349,6 +376,10 @@ std::vector<std::string> CompareMachines(const std::map<std::string, std::string
                     property,
                     theirs->second,
                     ours->second));
+  }
+  if (const auto drift = measured.find(kDriftProperty); drift != measured.end()) {
+    warnings.push_back(
+        fmt::format("{}: measured while the machine drifted: {}", where, drift->second));
   }
   return warnings;
 }

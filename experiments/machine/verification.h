@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "framework/search/evaluator.h"
 #include "profilers/executor/executor.h"
 #include "profilers/statistics/fidelity.h"
+#include "profilers/statistics/paired_ratio.h"
 #include "profilers/statistics/residuals.h"
 #include "simulator/simulator.h"
 
@@ -64,6 +66,8 @@ struct Verification {
   std::vector<CalibrationPlacement> calibration;
   /// Of the simulated step times; the caller sets it, from placements that are none of these.
   StepInterval interval{{}, "no placements were held out"};
+  /// What the caller has found doubtful before; they become the first of the summary's.
+  std::vector<std::string> warnings;
   std::vector<std::string> unfitting;  ///< "random 3: OOM (missing 1.20 GiB on gpu:0)"
   std::vector<ClockReading> clocks_before, clocks_after;
   /// How the machine changed meanwhile: the first placement is measured alone at the beginning and
@@ -94,7 +98,7 @@ Verification VerifyWithProgress(std::shared_ptr<const Problem> problem,
 
 /// The figures of a verification. Errors are |simulated - measured| / measured.
 struct VerificationSummary {
-  std::optional<Fidelity> fidelity;  ///< if there are two placements or more
+  std::optional<Fidelity> fidelity;  ///< if there are two placements or more; so has `pairs`
   double mape = 0, max_error = 0;    ///< mean and largest error of the step times
   /// Mean error of each device's busy time, over the placements in which it is busy for at least
   /// kBusyShare of the step; NaN for a device that never is. [num_devices]
@@ -106,11 +110,17 @@ struct VerificationSummary {
   double clock_change = 0;    ///< largest relative change of a device's clock
   double reference_drift = 0;
   double busy_ratio = 1;  ///< measured / simulated busy time over all devices and placements
+  /// The placements compared with one another round by round.
+  std::optional<PairedFidelity> pairs;
+  /// ResolvedDifference() of the placements; infinite: there are too few.
+  double resolved = std::numeric_limits<double>::infinity();
+  std::string verdict;  ///< VerdictOf() all of this (verdict.h)
   /// What became of the intervals, if there are any.
   std::optional<IntervalFidelity> intervals;
   /// What the errors go with, if there are three placements or more.
   std::optional<ResidualReport> residuals;
-  std::vector<std::string> warnings;  ///< clock or drift beyond kSteady, busy_ratio beyond kSlower
+  /// Verification::warnings; clock or drift beyond kSteady, busy_ratio beyond kSlower.
+  std::vector<std::string> warnings;
 };
 inline constexpr double kBusyShare = 0.01;
 inline constexpr double kSteady = 0.05;
@@ -152,7 +162,8 @@ std::vector<Ablation> Ablate(const Verification& verification, const AblatedProb
 /// @param measured, here  properties of both machines (CostTable::properties,
 ///   Backend::Properties())
 /// @param where           the cost file, for the warnings
-/// @return a warning for each of the properties cpu and gpu that differs, naming both values
+/// @return a warning for each of the properties cpu and gpu that differs, naming both values, and
+///   one if the machine drifted while it was profiled (kDriftProperty)
 std::vector<std::string> CompareMachines(const std::map<std::string, std::string>& measured,
                                          const std::map<std::string, std::string>& here,
                                          const std::string& where);

@@ -25,12 +25,12 @@ struct VerifyOptions {
   bool eager = false, json = false, quiet = false;
 };
 
-std::string HeaderText(const EarlierRun& run, const Machine& machine) {
+std::string MachineText(const EarlierRun& run, const Machine& machine) {
   std::vector<std::string> devices;
   for (const BackendDevice& device : machine.backend->devices()) {
     devices.push_back(fmt::format("{} ({})", device.name, device.description));
   }
-  return fmt::format("graph    {}: {} ops\ncluster  {}\ndevices  {}\ncosts    {}\n\n",
+  return fmt::format("graph    {}: {} ops\ncluster  {}\ndevices  {}\ncosts    {}\n",
                      run.graph->name(),
                      run.graph->num_ops(),
                      run.cluster->name(),
@@ -51,11 +51,11 @@ int VerifyRun(const VerifyOptions& options) {
       options.devices.empty()
           ? fmt::format("{}: the devices of cluster \"{}\"", options.results, run.cluster->name())
           : "--devices");
+  std::vector<std::string> machine_warnings;
   if (run.costs != nullptr) {
-    for (const std::string& warning : CompareMachines(
-             run.costs->properties, machine.backend->Properties(), run.costs_path.string())) {
-      PrintWarning(warning);
-    }
+    machine_warnings = CompareMachines(
+        run.costs->properties, machine.backend->Properties(), run.costs_path.string());
+    for (const std::string& warning : machine_warnings) PrintWarning(warning);
   }
   run.found.resize(std::min<size_t>(run.found.size(), options.top));
 
@@ -67,6 +67,7 @@ int VerifyRun(const VerifyOptions& options) {
       VerifyWithProgress(problem, machine.backend, run.found, how, !options.quiet);
   verification.interval =
       FindInterval(run.costs.get(), run.graph->name(), SemanticsAsExecuted(problem->cluster()));
+  verification.warnings = machine_warnings;
   const VerificationSummary summary = Summarize(verification);
   ResultsFile file(options.results, ResultsMode::kExtend);
   WriteVerification(file, "/verification", verification, summary, {}, CollectProvenance());
@@ -74,9 +75,8 @@ int VerifyRun(const VerifyOptions& options) {
   if (options.json) {
     Print(ToJson(verification, summary).dump(2) + "\n");
   } else {
-    Print(HeaderText(run, machine) + FormatVerification(verification) + "\n" +
-          FormatSummary(summary, verification) +
-          fmt::format("{:<17}{}\n", "results", options.results));
+    Print(FormatSummary(summary, verification) + "\n" + FormatVerification(verification, summary) +
+          "\n" + MachineText(run, machine) + fmt::format("results  {}\n", options.results));
   }
   return 0;
 }

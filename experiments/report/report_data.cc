@@ -242,6 +242,7 @@ Json VerificationJson(const ReportProblem& problem) {
     const std::string where = file.string() + ": " + steps;
     Json json = {{"labels", reader.Strings(std::string(kGroup) + "/labels")},
                  {"unfitting", reader.Strings(std::string(kGroup) + "/unfitting")},
+                 {"warnings", reader.Strings(std::string(kGroup) + "/warnings")},
                  {"simulated_ns", ColumnOf<std::int64_t>(table, "simulated_ns", where)},
                  {"mode", reader.Text(kGroup, "mode")},
                  {"rounds", reader.Int(kGroup, "rounds")},
@@ -249,6 +250,15 @@ Json VerificationJson(const ReportProblem& problem) {
                  {"host", reader.Text(kGroup, "host")}};
     for (const char* name : {"measured_ns", "low_ns", "high_ns"}) {
       json[name] = ColumnOf<double>(table, name, where);
+    }
+    if (reader.HasAttribute(kGroup, "verdict")) json["verdict"] = reader.Text(kGroup, "verdict");
+    if (reader.HasAttribute(kGroup, "paired_level")) {  // else one placement, or an older file
+      json["paired_level"] = reader.Double(kGroup, "paired_level");
+      for (const char* name : {"to_fastest", "to_fastest_low", "to_fastest_high"}) {
+        for (const double value : ColumnOf<double>(table, name, where)) {
+          json[name].push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+        }
+      }
     }
     for (const char* name : {"mape", "max_error", "kendall_tau"}) {
       if (reader.HasAttribute(kGroup, name)) json[name] = reader.Double(kGroup, name);

@@ -1,6 +1,7 @@
 #include "experiments/run/run_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -78,23 +79,31 @@ std::vector<TableRow> MakeRows(const Run& run) {
 
 namespace {
 
-// The interval of the best, and whose best are equal to it within theirs; empty if there is none.
+// The interval of the best; then which differences the costs resolve, and who is nearer to the best
+// than that. Empty without held-out placements. Overlapping intervals make no two placements equal:
+// both are off alike.
 std::string IntervalText(const Run& run, const TableRow& row, Nanos best) {
   const StepInterval step = IntervalOfRun(run.plan, run.problem);
   if (!step.interval.is_bounded()) return "";
-  const TimeInterval ends = step.interval.Around(static_cast<double>(best));
-  std::vector<std::string> equal;
+  const auto time = static_cast<double>(best);
+  std::string text = fmt::format("interval {} for {:.0f} % of measured steps, from {}\n",
+                                 FormatInterval(step.interval.Around(time)),
+                                 100 * step.interval.level,
+                                 step.source);
+  if (!std::isfinite(step.resolved)) return text;
+  std::vector<std::string> unresolved;
   for (const TableRow& other : MakeRows(run)) {
     if (other.label == row.label || !other.least) continue;
-    if (step.interval.Around(static_cast<double>(*other.least)).Overlaps(ends)) {
-      equal.push_back(other.label);
-    }
+    const double difference = static_cast<double>(*other.least) / time - 1;
+    if (difference > step.resolved) continue;
+    unresolved.push_back(fmt::format("{} ({:+.1f} %)", other.label, 100 * difference));
   }
-  return fmt::format("interval {} for {:.0f} % of measured steps, from {}; equal to it: {}\n",
-                     FormatInterval(ends),
-                     100 * step.interval.level,
-                     step.source,
-                     equal.empty() ? "none" : fmt::format("{}", fmt::join(equal, ", ")));
+  return text + fmt::format(
+                    "resolves differences above {:.1f} % (right for {:.0f} % of held-out pairs); "
+                    "nearer to the best: {}\n",
+                    100 * step.resolved,
+                    100 * kResolvedShare,
+                    unresolved.empty() ? "none" : fmt::format("{}", fmt::join(unresolved, ", ")));
 }
 
 }  // namespace
@@ -151,6 +160,10 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
     json["interval_high_ratio"] = step.interval.high;
   }
   json["interval_source"] = step.source;
+  json["resolved_difference"] = nullptr;
+  if (step.interval.is_bounded() && std::isfinite(step.resolved)) {
+    json["resolved_difference"] = step.resolved;
+  }
   json["steps_per_measurement"] = run.plan.config.steps_per_measurement;
   json["agents"] =
       nlohmann::ordered_json::parse(FormatTableJson(rows, run.scale, run.problem.exact->cluster()));

@@ -47,9 +47,9 @@ std::string ShortOutcome(const SearchResult& result, const Cluster& cluster);
 std::vector<TableRow> MakeRows(const Run& run);
 
 /// The best placement: its step time, how far it may be from the optimum, if the costs have
-/// held-out placements the interval of its measured time and the agents equal to it within theirs,
-/// where the costs of its ops come from, its file, and, if the search was on a contracted problem,
-/// its step time op by op.
+/// held-out placements the interval of its measured time and the agents that are nearer to it than
+/// these costs resolve, where the costs of its ops come from, its file, and, if the search was on a
+/// contracted problem, its step time op by op.
 /// @param row        whose best it is   @param placement  the file that it was written to
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement);
 

@@ -129,6 +129,9 @@ void WriteRunHeader(ResultsFile& file,
     file.SetAttribute("/problem", "interval_low_ratio", step.interval.low);
     file.SetAttribute("/problem", "interval_high_ratio", step.interval.high);
     file.SetAttribute("/problem", "interval_source", step.source);
+    if (std::isfinite(step.resolved)) {
+      file.SetAttribute("/problem", "resolved_difference", step.resolved);
+    }
   }
   std::vector<std::string> ops;
   for (const Op& op : exact.graph().ops()) ops.push_back(op.name);

@@ -130,21 +130,10 @@ IntervalFidelity CheckIntervals(std::span<const FidelityPoint> points,
     for (size_t j = i + 1; j < points.size(); ++j) {
       const FidelityPoint& a = points[i];
       const FidelityPoint& b = points[j];
-      if (interval.Around(a.simulated).Overlaps(interval.Around(b.simulated))) {
-        ++result.equal_pairs;
-        continue;
-      }
+      if (interval.Around(a.simulated).Overlaps(interval.Around(b.simulated))) continue;
       ++result.distinct_pairs;
       in_order += a.simulated < b.simulated ? a.measured < b.measured : b.measured < a.measured;
     }
-  }
-  const auto best =
-      std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) {
-        return a.simulated < b.simulated;
-      });
-  for (const FidelityPoint& point : points) {
-    result.equal_to_best +=
-        interval.Around(point.simulated).Overlaps(interval.Around(best->simulated));
   }
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   result.coverage = static_cast<double>(result.covered) / static_cast<double>(points.size());
@@ -154,6 +143,17 @@ IntervalFidelity CheckIntervals(std::span<const FidelityPoint> points,
           ? kNone
           : static_cast<double>(in_order) / static_cast<double>(result.distinct_pairs);
   return result;
+}
+
+double ResolvedDifference(std::span<const double> log_ratios, double share) {
+  EMPLACE_CHECK(share > 0.5 && share < 1);
+  std::vector<double> differences;
+  for (size_t i = 0; i < log_ratios.size(); ++i) {
+    for (size_t j = i + 1; j < log_ratios.size(); ++j) {
+      differences.push_back(std::abs(log_ratios[i] - log_ratios[j]));
+    }
+  }
+  return std::expm1(ConformalQuantile(differences, 2 * share - 1));
 }
 
 }  // namespace emplace

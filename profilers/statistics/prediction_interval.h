@@ -1,7 +1,7 @@
 #pragma once
 
 // How sure a simulated step time is: the interval in which its measurement lies in `level` of all
-// cases, and which placements are equal within that.
+// cases, and which differences between two placements a simulation resolves.
 //
 // Conformal prediction, Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World" (2005)
 // [R]; as a recipe: Angelopoulos and Bates, arXiv 2107.07511 (2021) [R]. Some placements are held
@@ -24,6 +24,8 @@ namespace emplace {
 
 /// Share of measured steps that intervals are made for.
 inline constexpr double kIntervalLevel = 0.9;
+/// Share of pairs of placements in order that makes a simulated difference one to trust.
+inline constexpr double kResolvedShare = 0.95;
 
 /// ln(measured / simulated) @throws InputError unless both are finite and above 0, naming them
 double LogRatio(double simulated, double measured);
@@ -71,15 +73,25 @@ struct IntervalFidelity {
   double coverage = 0;  ///< share of the placements
   double repeat_coverage =
       0;  ///< share of their repeats, mean over the placements; NaN without any
-  /// Pairs of placements whose intervals overlap: called equal; and all others.
-  std::int64_t equal_pairs = 0, distinct_pairs = 0;
-  double distinct_accuracy = 0;  ///< share of the latter measured in that order; NaN without any
-  int equal_to_best = 0;  ///< placements called equal to the best simulated one, which counts, too
+  /// Pairs of placements whose intervals do not overlap. That those of others do says nothing: two
+  /// placements are off alike, and a machine of another speed moves both.
+  std::int64_t distinct_pairs = 0;
+  double distinct_accuracy = 0;  ///< share of them measured in that order; NaN without any
 };
 
 /// @param points    executed placements, none of them held out for `interval`; at least 1
 /// @param interval  with bounds
 IntervalFidelity CheckIntervals(std::span<const FidelityPoint> points,
                                 const PredictionInterval& interval);
+
+/// The difference between the simulated times of two placements above which their order holds in
+/// `share` of all cases, as a share of the smaller time; infinite with fewer than 5 placements.
+///
+/// A pair simulated by d apart (as logarithm) stands in the wrong order if the difference of their
+/// two log ratios is above d in the wrong direction. Either direction is as likely, so d is the
+/// quantile 2 share - 1 (ConformalQuantile()) of the absolute differences over all pairs. What both
+/// are off by alike cancels out.
+/// @param log_ratios  of placements of one graph (LogRatio())    @param share  in (0.5, 1)
+double ResolvedDifference(std::span<const double> log_ratios, double share = kResolvedShare);
 
 }  // namespace emplace

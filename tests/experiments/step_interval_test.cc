@@ -28,11 +28,13 @@ TEST_CASE("the graph's own held-out steps decide if they are enough") {
   CHECK(own.interval.low == doctest::Approx(std::exp(0.005)));
   CHECK(own.interval.high == doctest::Approx(std::exp(0.095)));
   CHECK(own.source == "9 held-out placements of g");
+  CHECK(own.resolved == doctest::Approx(std::expm1(0.063)));  // prediction_interval_test.cc
   CHECK(FindInterval(&table, "h", Semantics::kStream).interval.high ==
         doctest::Approx(std::exp(0.95)));
 
   const StepInterval other = FindInterval(&table, "x", Semantics::kStream);
   CHECK(other.interval.held_out == 18);
+  CHECK(std::isinf(other.resolved));  // of two graphs no two placements are compared
   CHECK(other.interval.high > own.interval.high);
   CHECK(other.source == "18 held-out placements of other graphs");
 
@@ -40,6 +42,7 @@ TEST_CASE("the graph's own held-out steps decide if they are enough") {
   const StepInterval few = FindInterval(&table, "g", Semantics::kStream);
   CHECK(few.interval.held_out == 17);
   CHECK(few.source == "17 held-out placements of this and other graphs");
+  CHECK(few.resolved < own.resolved);  // of the eight of g, which are 0.07 apart at most
 }
 
 TEST_CASE("each semantics has its own interval") {

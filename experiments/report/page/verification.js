@@ -11,17 +11,21 @@ function showVerification(problem) {
                       .filter(([, value]) => value !== undefined && value !== null)
                       .map(([name, value]) => `${name} ${Format.percent(value)}`);
   if (data.kendall_tau !== undefined && data.kendall_tau !== null)
-    figures.push(`Kendall's tau ${data.kendall_tau.toFixed(3)}`);
-  const sure = data.coverage !== undefined,
+    figures.push(`rank correlation (Kendall's tau) ${data.kendall_tau.toFixed(3)}`);
+  const sure = data.coverage !== undefined, paired = data.to_fastest !== undefined,
         ends = (i) => [data.interval_low_ratio, data.interval_high_ratio].map(
             (ratio) => Format.time(ratio * data.simulated_ns[i]));
   if (sure)
     figures.push(
         `${Format.percent(data.coverage)} of the measured times within the ` +
         `${Math.round(100 * data.interval_level)} % intervals (by ${data.interval_source})`);
+  const level = paired ? Math.round(100 * data.paired_level) : 0;
   fill(
       'verification',
       element('h2', {}, 'Simulated against measured'),
+      data.verdict ? element('p', {class: 'verdict'}, element('strong', {}, data.verdict + '.')) :
+                     null,
+      ...(data.warnings || []).map((text) => element('p', {class: 'note'}, 'Warning: ' + text)),
       element(
           'p',
           {},
@@ -30,7 +34,14 @@ function showVerification(problem) {
       holder,
       scrollTable(
           {},
-          ['placement', 'simulated', ...(sure ? ['interval'] : []), 'measured', 'error'],
+          [
+            'placement',
+            'measured',
+            'simulated',
+            'error',
+            ...(paired ? [`against the fastest (${level} %)`] : []),
+            ...(sure ? ['interval'] : [])
+          ],
           data.labels.map(
               (label, i) => element(
                   'tr',
@@ -38,60 +49,91 @@ function showVerification(problem) {
                   element('td', {class: 'text'}, label),
                   element(
                       'td',
-                      {'data-simulated': data.simulated_ns[i]},
-                      Format.time(data.simulated_ns[i])),
-                  ...(sure ? [element('td', {}, ends(i).join(' .. '))] : []),
-                  element(
-                      'td',
                       {'data-measured': data.measured_ns[i]},
                       Format.time(data.measured_ns[i])),
-                  element('td', {}, Format.percent(error(i)))))),
+                  element(
+                      'td',
+                      {'data-simulated': data.simulated_ns[i]},
+                      Format.time(data.simulated_ns[i])),
+                  element('td', {}, Format.percent(error(i))),
+                  ...(paired ? [element('td', {}, againstFastest(data, i))] : []),
+                  ...(sure ? [element('td', {}, ends(i).join(' .. '))] : [])))),
+      paired ? element(
+                   'p',
+                   {class: 'note'},
+                   'Against the fastest: how much longer, median over the rounds of the ratio of ' +
+                       `two steps of the same round, with its ${level} % interval. Not told apart: ` +
+                       'the interval includes 0.') :
+               null,
       data.unfitting.length ?
           element('p', {class: 'note'}, 'Not executed: ' + data.unfitting.join('; ')) :
           null);
-  const width = Math.min(560, holder.clientWidth || 560), height = 400, left = 70, right = 20,
-        foot = 44;
-  const all = data.simulated_ns.concat(data.low_ns, data.high_ns),
-        domain = [0.95 * d3.min(all), 1.05 * d3.max(all)];
-  const x = d3.scale.linear().domain(domain).range([left, width - right]),
-        y = d3.scale.linear().domain(domain).range([height - foot, 10]);
+  drawVerification(data, holder, (i) => [
+    data.labels[i],
+    `measured ${Format.time(data.measured_ns[i])}`,
+    `simulated ${Format.time(data.simulated_ns[i])}` + (sure ? ` (${ends(i).join(' .. ')})` : ''),
+    `error ${Format.percent(error(i))}`
+  ]);
+}
+
+// "fastest", "+3.1 % [+2.0 .. +4.4]", "+0.4 % [-1.2 .. +1.9], not told apart", "+3.1 %" where there
+// were too few rounds for an interval.
+function againstFastest(data, i) {
+  const fastest = data.measured_ns.indexOf(d3.min(data.measured_ns));
+  if (i === fastest) return 'fastest';
+  const percent = (ratio) => d3.format('+.1f')(100 * (ratio - 1)),
+        low = data.to_fastest_low[i], high = data.to_fastest_high[i],
+        text = percent(data.to_fastest[i]) + ' %';
+  if (low === null || high === null) return text;
+  return `${text} [${percent(low)} .. ${percent(high)}]` +
+      (low <= 1 && high >= 1 ? ', not told apart' : '');
+}
+
+// A square with the same scale on both sides, as `emplace validate --svg` draws it: logarithmic
+// where times differ by more than a factor of ten.
+function drawVerification(data, holder, describe) {
+  const side = Math.min(420, (holder.clientWidth || 520) - 100), left = 80, top = 10;
+  const all = data.simulated_ns.concat(data.low_ns, data.high_ns), low = d3.min(all),
+        high = d3.max(all), domain = [low / 1.05, high * 1.05], isLog = high > 10 * low,
+        scale = () => (isLog ? d3.scale.log() : d3.scale.linear()).domain(domain);
+  const x = scale().range([left, left + side]), y = scale().range([top + side, top]);
+  const axis = (of) => {
+    const made = d3.svg.axis().scale(of).ticks(5).tickFormat(timeTicks(of));
+    if (!isLog) return made;
+    const decades = d3.range(Math.floor(Math.log10(domain[0])), Math.log10(domain[1]));
+    return made.tickValues(
+        d3.merge(decades.map((exponent) => [1, 2, 5].map((factor) => factor * 10 ** exponent)))
+            .filter((value) => value >= domain[0] && value <= domain[1]));
+  };
   const svg = d3.select(holder).append('svg').attr({
-    viewBox: `0 0 ${width} ${height}`,
-    width,
+    viewBox: `0 0 ${left + side + 20} ${top + side + 44}`,
+    width: left + side + 20,
     role: 'img',
     'aria-label': 'simulated against measured step times'
   });
   svg.append('g')
-      .attr({class: 'axis', transform: `translate(0,${height - foot})`})
-      .call(d3.svg.axis().scale(x).orient('bottom').ticks(5).tickFormat(timeTicks(x)));
-  svg.append('g')
-      .attr({class: 'axis', transform: `translate(${left},0)`})
-      .call(d3.svg.axis().scale(y).orient('left').ticks(6).tickFormat(timeTicks(y)));
+      .attr({class: 'axis', transform: `translate(0,${top + side})`})
+      .call(axis(x).orient('bottom'));
+  svg.append('g').attr({class: 'axis', transform: `translate(${left},0)`}).call(axis(y).orient('left'));
   svg.append('text')
-      .attr({x: width - right, y: height - 6, 'text-anchor': 'end'})
-      .text('simulated step time');
-  svg.append('text').attr({x: left + 6, y: 20}).text('measured (bars: 95 %)');
-  svg.append('line')
-      .attr({class: 'rule', x1: x(domain[0]), y1: y(domain[0]), x2: x(domain[1]), y2: y(domain[1])})
-      .style('stroke', Colours.css('soft'));
-  data.labels.forEach((label, i) => {
-    const at = x(data.simulated_ns[i]);
+      .attr({x: left + side, y: top + side + 38, 'text-anchor': 'end'})
+      .text('measured step time (bars: 95 %)');
+  svg.append('text').attr({x: left + 6, y: top + 12}).text('simulated (dashed: ±5 %)');
+  for (const factor of [0.95, 1, 1.05]) {
+    const from = Math.max(domain[0], domain[0] / factor), to = Math.min(domain[1], domain[1] / factor);
     svg.append('line')
-        .attr({x1: at, x2: at, y1: y(data.low_ns[i]), y2: y(data.high_ns[i])})
+        .attr({class: 'rule', x1: x(from), y1: y(from * factor), x2: x(to), y2: y(to * factor)})
+        .style({stroke: Colours.css('soft'), 'stroke-dasharray': factor === 1 ? 'none' : '4 4'});
+  }
+  data.labels.forEach((label, i) => {
+    const at = y(data.simulated_ns[i]);
+    svg.append('line')
+        .attr({y1: at, y2: at, x1: x(data.low_ns[i]), x2: x(data.high_ns[i])})
         .style('stroke', Colours.css('accent'));
     svg.append('circle')
-        .attr({cx: at, cy: y(data.measured_ns[i]), r: 4.5})
+        .attr({cx: x(data.measured_ns[i]), cy: at, r: 4.5})
         .style({fill: Colours.css('accent'), 'fill-opacity': 0.75})
-        .on('mousemove',
-            () => Tooltip.show(
-                d3.event,
-                [
-                  label,
-                  `simulated ${Format.time(data.simulated_ns[i])}` +
-                      (sure ? ` (${ends(i).join(' .. ')})` : ''),
-                  `measured ${Format.time(data.measured_ns[i])}`,
-                  `error ${Format.percent(error(i))}`
-                ]))
+        .on('mousemove', () => Tooltip.show(d3.event, describe(i)))
         .on('mouseleave', Tooltip.hide);
   });
 }

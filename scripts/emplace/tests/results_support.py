@@ -35,8 +35,9 @@ TESTS = [("graph", "i8"), ("method", "i8"), ("seed", "i8"), ("final_step_time_ns
 STEPS = [("simulated_ns", "i8"), ("searched_ns", "i8"), ("measured_ns", "f8"), ("low_ns", "f8"),
          ("high_ns", "f8"), ("noise", "f8")]
 # As above, and what came later: intervals and traits.
-SURE_STEPS = STEPS + [("interval_low_ns", "f8"), ("interval_high_ns", "f8"), ("equal_to_best", "i8"),
-                      ("crossing_bytes", "i8"), ("crossings", "i8"), ("overlap", "f8")]
+SURE_STEPS = STEPS + [("interval_low_ns", "f8"), ("interval_high_ns", "f8"), ("to_fastest", "f8"),
+                      ("to_fastest_low", "f8"), ("to_fastest_high", "f8"), ("crossing_bytes", "i8"),
+                      ("crossings", "i8"), ("overlap", "f8")]
 CORRELATIONS = [(name, "f8") for name in ("pearson", "pearson_above", "spearman", "spearman_above", "slope")]
 TRAITS = ["crossing bytes", "crossings", "overlap", "step time"]
 YAML = """graph: {graph}
@@ -205,7 +206,10 @@ def write_sure_validation(path: str, rows: Sequence[tuple], graph: str = "g") ->
         del group["steps"]
         group["steps"] = np.array(rows, dtype=SURE_STEPS)
         group.attrs.update(interval_low_ratio=0.875, interval_high_ratio=1.125, held_out=17, coverage=0.5,
-                           equal_pairs=0, distinct_pairs=1, distinct_accuracy=1.0, equal_to_best=1)
+                           distinct_pairs=1, distinct_accuracy=1.0, paired_level=0.95, differing_pairs=1,
+                           differing_in_order=1.0, resolved_difference=0.04,
+                           verdict="errors 2.4 %: trust it for differences above 4 %")
+        group["warnings"] = ["the machine drifted"]
         for place, pearson in ((group, 0.25), (file, 0.5)):
             residuals = place.create_group("residuals")
             residuals.attrs.update(graphs=1, placements=len(rows), shuffles=1000, largest_above=0.5, systematic=0)

@@ -237,8 +237,8 @@ class Scatter(TestCase):
 
 class Errors(TestCase):
 
-    ROWS = [(100_000_000, -1, 110e6, 1e6, 1e6, 0.0, 1e6, 1e9, 1, 1_000_000, 2, 0.25),
-            (200_000_000, -1, 240e6, 1e6, 1e6, 0.0, 1e6, 1e9, 0, 3_000_000, 3, 0.25)]
+    ROWS = [(100_000_000, -1, 110e6, 1e6, 1e6, 0.0, 1e6, 1e9, 1.0, 1.0, 1.0, 1_000_000, 2, 0.25),
+            (200_000_000, -1, 240e6, 1e6, 1e6, 0.0, 1e6, 1e9, 2.0, 1.9, 2.1, 3_000_000, 3, 0.25)]
 
     def test_points_lines_and_correlations(self) -> None:
         loaded = load_fidelity(write_sure_validation(self.path("v.h5"), self.ROWS))

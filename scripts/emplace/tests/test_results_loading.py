@@ -342,10 +342,13 @@ class LoadFidelity(TestCase):
 
     def test_intervals_and_residuals(self) -> None:
         path = write_sure_validation(self.path("v.h5"), [
-            (90, -1, 100.0, 95.0, 105.0, 0.02, 80.0, 101.25, 1, 5, 2, 0.25),
-            (220, 210, 200.0, 190.0, 210.0, 0.01, 195.6, 247.5, 0, 7, 3, 0.5),
-            (220, 210, 250.0, 240.0, 260.0, 0.01, 195.6, 247.5, 0, 7, 3, 0.5)])
+            (90, -1, 100.0, 95.0, 105.0, 0.02, 80.0, 101.25, 1.0, 1.0, 1.0, 5, 2, 0.25),
+            (220, 210, 200.0, 190.0, 210.0, 0.01, 195.6, 247.5, 2.0, 1.9, 2.1, 7, 3, 0.5),
+            (220, 210, 250.0, 240.0, 260.0, 0.01, 195.6, 247.5, 2.5, 0.0, np.inf, 7, 3, 0.5)])
         loaded = load_fidelity(path)
+        self.assertEqual(list(loaded.placements["differs"]), [False, True, False])
+        self.assertEqual(loaded.graphs["verdict"][0], "errors 2.4 %: trust it for differences above 4 %")
+        self.assertEqual(loaded.graphs["warnings"][0], ["the machine drifted"])
         self.assertEqual(list(loaded.placements["covered"]), [True, True, False])
         self.assertEqual(list(loaded.placements["crossing_bytes"]), [5, 7, 7])
         self.assertEqual(loaded.graphs["interval_high_ratio"][0], 1.125)
@@ -361,6 +364,7 @@ class LoadFidelity(TestCase):
         loaded = load_fidelity(write_validation(self.path("v.h5"), [(90, -1, 100.0, 95.0, 105.0, 0.02)]))
         self.assertEqual(list(loaded.residuals.columns), ["file", "graph", "trait"])
         self.assertNotIn("covered", loaded.placements)
+        self.assertNotIn("differs", loaded.placements)
         self.assertEqual(len(load_fidelity(os.path.join(VERSION_ONE, "verification.h5")).residuals), 0)
 
     def test_a_sweep_whose_runs_were_verified(self) -> None:

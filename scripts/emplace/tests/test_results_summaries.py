@@ -184,11 +184,13 @@ class SummariseFidelity(TestCase):
 
     def test_intervals_and_what_errors_go_with(self) -> None:
         path = write_sure_validation(self.path("v.h5"), [
-            (90, -1, 100.0, 95.0, 105.0, 0.02, 80.0, 101.25, 1, 5, 2, 0.25)])
+            (90, -1, 100.0, 95.0, 105.0, 0.02, 80.0, 101.25, 1.0, 1.0, 1.0, 5, 2, 0.25)])
         code, out, _ = run("summarise", path)
         self.assertEqual(code, 0)
         measured = next(line for line in out.splitlines() if line.startswith("| g |"))
         self.assertTrue(measured.endswith("| -12.5% .. +12.5% | 50.00% | 100.00% |"), measured)
+        self.assertTrue(out.startswith("- g: errors 2.4 %: trust it for differences above 4 %\n"
+                                       "  - warning: the machine drifted\n\n|"), out)
         self.assertIn("v.h5: 1 placements", out)
         self.assertIn("| crossing bytes | +0.500 | 87.5% | -0.125 | 75.0% |", out)
         self.assertIn("| overlap | – | – | – | – |", out)

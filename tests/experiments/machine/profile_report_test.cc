@@ -93,6 +93,62 @@ TEST_CASE("a report adds up what the ops of a graph take") {
     CHECK(Contains(text, part));
   }
   CHECK(!Contains(text, "1.01"));  // noise
+  CHECK(text.starts_with("verdict  not judged: "));
+  CHECK(text.find("warning") < text.find("machine"));
+  CHECK(!Contains(text, "(noise)"));
+}
+
+TEST_CASE("nothing is faster beside others: that is noise, and not told as a factor") {
+  CostTable table;
+  table.machine = "here";
+  table.interference = {{"core:0 reduction", "core:1 pooling", 0.60, 0.55, 0.66, 1.02},
+                        {"core:0 load", "core:1 load", 1.875, 1.75, 2.0}};
+  const std::string text = FormatProfileReport(table, {}, 1);
+  CHECK(!Contains(text, "0.60"));
+  CHECK(!Contains(text, "0.55"));
+  CHECK(Contains(text, "1.00 (noise)"));
+  CHECK(Contains(text, "noise: measured as faster than alone, by up to 40 %"));
+  const auto json = ProfileReportJson(table, {}, 1);
+  CHECK(json["interference"][0]["factor"] == 0.60);  // as in the cost file
+  CHECK(json["interference"][0]["noise"] == true);
+  CHECK(json["interference"][1]["noise"] == false);
+}
+
+TEST_CASE("the verdict of a profile") {
+  CostTable table;
+  table.machine = "here";
+  const auto verdict = [&] {
+    const std::string text = FormatProfileReport(table, {}, 1);
+    const std::string found = ProfileReportJson(table, {}, 1)["verdict"];
+    CHECK(text.starts_with("verdict  " + found + "\n"));
+    return found;
+  };
+  CHECK(verdict() ==
+        "not judged: no whole steps were executed on placements that the costs have not seen; "
+        "`emplace validate` does that");
+  // 100, 110 ... 150 simulated, all measured 2 % longer: every pair is in order.
+  for (int i = 0; i < 6; ++i) {
+    table.held_out.push_back({"g", std::to_string(i), 100. + 10 * i, 102. + 10.2 * i, 3});
+  }
+  CHECK(verdict() ==
+        "errors 2.0 %, 100 % of clear pairs in order: trust it for differences above 1 %");
+  // Of h one of six takes half as long again: log ratios 0 and ln 1.5, 5 of 15 pairs. 16 * 0.9 is
+  // rank 14.4.
+  for (int i = 0; i < 6; ++i) {
+    table.held_out.push_back(
+        {"h", std::to_string(i), 100. + 10 * i, (i == 0 ? 150. : 100. + 10 * i), 3});
+  }
+  CHECK(verdict().starts_with("do not trust it: errors 5.6 %"));
+  CHECK(
+      Contains(verdict(), "up to 50 % apart may be in the wrong order (of 2 graphs the worst, h)"));
+  // Timings of one op between 60 and 140: half of the interval is 40 % of the median.
+  table.kinds.emplace_back();
+  table.kinds[0].ops.push_back({.signature = "op", .isolated = Timing{100, 60, 140, 3}});
+  CHECK(verdict().starts_with("too noisy to judge: the timings of an op differ by 40 % of it"));
+  table.properties["drift"] =
+      "the ops, measured 3 times: the reference product on core:0 takes long";
+  CHECK(verdict().starts_with(
+      "too noisy to judge: the ops, measured 3 times: the reference product"));
 }
 
 TEST_CASE("a report tells what fits are worth for the time of a graph") {

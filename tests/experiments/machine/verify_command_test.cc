@@ -63,12 +63,14 @@ TEST_CASE("the best placements of a run are executed and compared") {
                            "op costs from",
                            "dispatch",
                            "interval         none: 4 held-out placements of perceptron",
-                           "results          r.h5"}) {
+                           "results  r.h5"}) {
     CAPTURE(part);
     CHECK(Contains(verify.out, part));
   }
 
   const ResultsReader reader(machine.folder / "r.h5");
+  CHECK(verify.out.starts_with(
+      "verdict          perceptron: " + reader.Text("/verification", "verdict") + "\n"));
   CHECK(reader.Children("/agents") == before.Children("/agents"));  // the run is still there
   const std::vector<std::string> labels = reader.Strings("/verification/labels");
   REQUIRE(!labels.empty());
@@ -147,6 +149,8 @@ TEST_CASE("intervals come from the held-out placements of the profile") {
   const ProcessResult search = machine.Search("r.h5");
   REQUIRE(search.exit_code == 0);
   CHECK(Contains(search.out, "interval ["));
+  CHECK(Contains(search.out, "\nresolves differences above "));
+  CHECK(!Contains(search.out, "equal to it"));
   const auto json = nlohmann::json::parse(machine.Search("j.h5", {"--json"}).out);
   CHECK(Contains(search.out, "90 % of measured steps, from 12 held-out placements of perceptron"));
   const ProcessResult verify = machine.Run({"verify", "r.h5", "--rounds", "3", "--quiet"});
@@ -167,6 +171,8 @@ TEST_CASE("intervals come from the held-out placements of the profile") {
   CHECK(reader.Double("/problem", "interval_low_ratio") == low);
   CHECK(reader.Double("/problem", "interval_high_ratio") == high);
   CHECK(reader.Text("/problem", "interval_source") == "12 held-out placements of perceptron");
+  CHECK(reader.Double("/problem", "resolved_difference") > 0);
+  CHECK(json["resolved_difference"] == reader.Double("/problem", "resolved_difference"));
   CHECK(json["interval_low_ratio"].get<double>() == low);
   CHECK(json["interval_high_ratio"].get<double>() == high);
   // Queues have an interval of their own; periods have none.
@@ -184,10 +190,12 @@ TEST_CASE("a second verification replaces the first; everything as JSON") {
   const ProcessResult verify =
       machine.Run({"verify", "r.h5", "--top", "1", "--rounds", "2", "--json", "--quiet"});
   REQUIRE(verify.exit_code == 0);
-  const auto json = nlohmann::json::parse(verify.out);
+  const auto json = nlohmann::ordered_json::parse(verify.out);
   CHECK(json["graph"] == "perceptron");
   CHECK(json["mode"] == "graph");
   CHECK(json["fidelity"] == nullptr);  // nothing to order
+  CHECK(json["pairs"] == nullptr);
+  CHECK(json.begin().key() == "verdict");
   REQUIRE(json["placements"].size() == 1);
   CHECK(json["placements"][0]["measured_ns"]["steps"].size() == 2);
   const ResultsReader reader(machine.folder / "r.h5");
@@ -265,6 +273,10 @@ TEST_CASE("costs of another machine are a warning with both names") {
   CHECK(Contains(verify.err, "costs.json"));
   CHECK(Contains(verify.err, "\"Abacus 3000\""));
   CHECK(Contains(verify.err, "\"" + here + "\""));
+  const auto warnings = ResultsReader(machine.folder / "r.h5").Strings("/verification/warnings");
+  REQUIRE(!warnings.empty());
+  CHECK(Contains(warnings[0], "\"Abacus 3000\""));
+  CHECK(Contains(verify.out, "warning          " + warnings[0]));
 }
 
 }  // namespace

@@ -21,11 +21,16 @@ class Fidelity:
                 - 1), noise (median absolute deviation of the rounds / median), searched_ns (what
                 the search saw; NaN without), interval_low_ns and interval_high_ns (of the simulated
                 time; 0 and inf where too few placements were held out), covered (measured_ns is
-                within it), equal_to_best (1: it overlaps that of the best simulated placement),
-                crossing_bytes, crossings, overlap (as simulated), proxy_share and rung_... (shares
-                of the ops' time). A file of an older emplace has neither intervals nor traits
-    graphs      a row per graph and file with all figures: placements, mape, max_error, bias,
-                kendall_tau, ... (missing where there is a single placement), machine and versions
+                within it), to_fastest (how many times as long as the placement measured to be the
+                fastest: median over the rounds of the ratio of two steps of the same round),
+                to_fastest_low and to_fastest_high (its 95 % interval; 0 and inf with fewer than 6
+                rounds), differs (that interval leaves out 1), crossing_bytes, crossings, overlap (as simulated), proxy_share and rung_... (shares
+                of the ops' time). A file of an older emplace has no to_fastest, or neither intervals
+                nor traits
+    graphs      a row per graph and file with all figures: verdict (a sentence), warnings (a list),
+                resolved_difference (of simulated times, above which 95 % of pairs are in order),
+                placements, mape, max_error, bias, kendall_tau, ... (missing where there is a single
+                placement), machine and versions
     ablations   file, graph, name ("no host cost"), mape, kendall_tau, ...
     residuals   what errors go with: file, graph (None: all of the file together), trait ("crossing
                 bytes", "crossings", "overlap", "step time"), pearson and spearman, pearson_above
@@ -53,7 +58,8 @@ def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
                 for group in measurements(file):
                     where = {"file": path, "graph": plain(group.attrs["graph"])}
                     placements.append(read_placements(group, where))
-                    graphs.append({**where, **{key: plain(value) for key, value in group.attrs.items()}})
+                    graphs.append({**where, **{key: plain(value) for key, value in group.attrs.items()},
+                                   "warnings": texts(group["warnings"]) if "warnings" in group else []})
                     ablations += [{**where, "name": name, **{key: plain(value) for key, value in
                                                              ablation.attrs.items()}}
                                   for name, ablation in group.get("ablations", {}).items()]
@@ -81,6 +87,8 @@ def read_placements(group: Any, where: dict[str, str]) -> pd.DataFrame:
     frame["searched_ns"] = frame["searched_ns"].astype(float).where(frame["searched_ns"] >= 0)
     if "interval_low_ns" in frame:
         frame["covered"] = frame["measured_ns"].between(frame["interval_low_ns"], frame["interval_high_ns"])
+    if "to_fastest" in frame:
+        frame["differs"] = (frame["to_fastest_low"] > 1) | (frame["to_fastest_high"] < 1)
     return frame
 
 

@@ -246,18 +246,24 @@ def comparison(zero_shot: str, scratch: str, methods: Mapping[str, pd.DataFrame]
 # --- simulated against measured
 
 FIDELITY_COLUMNS = ("graph", "placements", "noise", "MAPE", "largest error", "bias", "Kendall's tau",
-                    "tau of repeats", "pairs in order", "best regret", "90 % interval", "covers", "others in order")
+                    "tau of repeats", "pairs in order", "best regret", "90 % interval", "covers",
+                    "differing pairs in order")
 RESIDUAL_COLUMNS = ("errors go with", "Pearson", "above shuffled", "Spearman", "above shuffled")
 
 
 def summarise_fidelity(loaded: Fidelity) -> str:
-    """A Markdown table, a row per graph and file; "–" where a figure needs more placements. Below it, for each
-    file that has them, what the errors of all its graphs together go with."""
+    """The verdict on each graph and file that has one, with its warnings; a Markdown table, a row per graph and
+    file; "–" where a figure needs more placements. Below it, for each file that has them, what the errors of all
+    its graphs together go with."""
     rows = []
+    verdicts = ""
     for row in loaded.graphs.to_dict("records"):
+        if isinstance(row.get("verdict"), str):
+            verdicts += f"- {row['graph']}: {row['verdict']}\n"
+            verdicts += "".join(f"  - warning: {warning}\n" for warning in row["warnings"])
         share = {key: "–" if pd.isna(row.get(key, np.nan)) else f"{row[key]:.2%}" for key in (
             "median_noise", "mape", "max_error", "bias", "pair_accuracy", "best_regret", "coverage",
-            "distinct_accuracy")}
+            "differing_in_order")}
         low, high = (row.get(f"interval_{end}_ratio", np.nan) for end in ("low", "high"))
         interval = f"{low - 1:+.1%} .. {high - 1:+.1%}" if np.isfinite(high) else "–"
         tau = {key: "–" if pd.isna(row.get(key, np.nan)) else f"{row[key]:.3f}"
@@ -265,8 +271,8 @@ def summarise_fidelity(loaded: Fidelity) -> str:
         rows.append([row["graph"], str(row["placements"]), share["median_noise"], share["mape"],
                      share["max_error"], share["bias"], tau["kendall_tau"], tau["repeat_tau"],
                      share["pair_accuracy"], share["best_regret"], interval, share["coverage"],
-                     share["distinct_accuracy"]])
-    text = markdown(FIDELITY_COLUMNS, rows)
+                     share["differing_in_order"]])
+    text = (verdicts + "\n" if verdicts else "") + markdown(FIDELITY_COLUMNS, rows)
     if "pearson" not in loaded.residuals:
         return text
     pooled = loaded.residuals[loaded.residuals["graph"].isna()]
