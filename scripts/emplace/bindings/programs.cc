@@ -1,3 +1,11 @@
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -63,6 +71,58 @@ int RunArguments(const std::vector<std::string>& arguments) {
   return AsProgram([&] { return RunProgram(static_cast<int>(argv.size()), argv.data()); });
 }
 
+// A callback of Python as one of C++: emplace.searches builds its argument. Once it has thrown,
+// every search that asks is stopped, and Rethrow() throws its exception where Python called.
+class Watch {
+ public:
+  explicit Watch(std::optional<nb::object> callback) : callback_(std::move(callback)) {}
+
+  // Empty without a callback. To be called by any thread, without the GIL.
+  std::function<bool(const SearchMoment&)> function() {
+    if (!callback_) return {};
+    return [this](const SearchMoment& moment) {
+      const nb::gil_scoped_acquire gil;
+      if (error_) return false;
+      try {
+        return Call(moment);
+      } catch (nb::python_error& error) {
+        error_.emplace(error);
+        return false;
+      }
+    };
+  }
+
+  void Rethrow() {
+    if (error_) throw nb::python_error(std::move(*error_));
+  }
+
+ private:
+  bool Call(const SearchMoment& moment) const {
+    std::vector<double> row;
+    std::int64_t num_updates = 0;
+    if (moment.updates != nullptr) num_updates = moment.updates->num_rows();
+    if (num_updates > 0) {
+      row.assign(moment.updates->values.end() - std::ssize(moment.updates->columns),
+                 moment.updates->values.end());
+    }
+    return nb::cast<bool>(
+        (*callback_)(std::string(moment.label),
+                     moment.seed,
+                     moment.steps,
+                     moment.evaluations,
+                     moment.seconds,
+                     moment.step_time,
+                     moment.bound,
+                     num_updates,
+                     row.empty() ? std::vector<std::string>() : moment.updates->columns,
+                     row,
+                     moment.ended ? std::string(ToString(*moment.ended)) : ""));
+  }
+
+  const std::optional<nb::object> callback_;
+  std::optional<nb::python_error> error_;
+};
+
 constexpr const char* kRunOutputChoices =
     "force=True writes over it, resume=True goes on with it, output names another file";
 
@@ -74,8 +134,10 @@ nb::dict RunConfigured(const std::string& config,
                        bool force,
                        int jobs,
                        bool quiet,
-                       std::optional<nb::handle_t<PythonProblem>> problem) {
+                       std::optional<nb::handle_t<PythonProblem>> problem,
+                       std::optional<nb::object> callback) {
   std::string table, placement, stopped;
+  Watch watch(std::move(callback));
   const PythonProblem* given = problem ? &nb::cast<const PythonProblem&>(*problem) : nullptr;
   AsProgram([&] {
     RunPlan plan = MakeRunPlan(ConfigNode::FromString(config, name), name, beside, AllAgents());
@@ -92,6 +154,7 @@ nb::dict RunConfigured(const std::string& config,
                 .force = force,
                 .instead = kRunOutputChoices,
                 .quiet = quiet,
+                .watch = watch.function(),
                 .begins = StopRequest::CatchSignals,
                 .ends = ends});
     try {
@@ -101,8 +164,27 @@ nb::dict RunConfigured(const std::string& config,
       stopped = error.what();
     }
   });
+  watch.Rethrow();
   if (!stopped.empty()) ThrowKeyboardInterrupt(stopped);
   return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(table));
+}
+
+nb::dict CheckConfig(const std::string& config,
+                     const std::string& name,
+                     const std::string& beside) {
+  std::string json;
+  {
+    const nb::gil_scoped_release release;
+    RunPlan plan = MakeRunPlan(ConfigNode::FromString(config, name), name, beside, AllAgents());
+    LoadedProblem loaded = LoadProblem(plan);
+    const Run run = PrepareRun(std::move(plan), std::move(loaded));
+    json = fmt::format(R"({{"bound_ns": {}, "searches": {}, "evaluations": {}, "seconds": {}}})",
+                       run.bounds.proven.value,
+                       run.tasks.size(),
+                       run.plan.config.max_evaluations,
+                       run.plan.config.max_seconds);
+  }
+  return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(json));
 }
 
 // What one search found.
@@ -117,8 +199,10 @@ PythonSearch SearchWith(const PythonProblem& problem,
                         std::uint64_t seed,
                         std::int64_t evaluations,
                         double seconds,
-                        std::int64_t steps) {
+                        std::int64_t steps,
+                        std::optional<nb::object> callback) {
   PythonSearch search;
+  Watch watch(std::move(callback));
   bool stopped = false;
   AsProgram([&] {
     const std::vector<AgentSpec> specs =
@@ -130,9 +214,12 @@ PythonSearch SearchWith(const PythonProblem& problem,
                               problem.how,
                               specs[0],
                               seed,
-                              {.evaluations = evaluations, .seconds = seconds, .steps = steps});
+                              {.evaluations = evaluations, .seconds = seconds, .steps = steps},
+                              nullptr,
+                              {.watch = watch.function()});
     stopped = StopRequest::requested();
   });
+  watch.Rethrow();
   if (stopped) ThrowKeyboardInterrupt("the search was stopped");
   if (search.result.status == SearchStatus::kFailed) throw RunError(search.result.error);
   for (const EvaluationRecord& record : search.result.records) {
@@ -177,17 +264,27 @@ void AddPrograms(nb::module_& module) {
              nb::arg("jobs"),
              nb::arg("quiet"),
              nb::arg("problem") = nb::none(),
+             nb::arg("callback") = nb::none(),
              nb::sig("def run_config(config: str, name: str, beside: str, output: str, resume: "
-                     "bool, force: bool, jobs: int, "
-                     "quiet: bool, problem: Problem | None = None) -> dict[str, object]"),
+                     "bool, force: bool, jobs: int, quiet: bool, problem: Problem | None = None, "
+                     "callback: object | None = None) -> dict[str, object]"),
              "emplace.run() for the text of a config.");
+  module.def("check_config",
+             CheckConfig,
+             nb::arg("config"),
+             nb::arg("name"),
+             nb::arg("beside"),
+             nb::sig("def check_config(config: str, name: str, beside: str) -> dict[str, int | "
+                     "float]"),
+             "Checks the text of a run config, agents included. Returns bound_ns, searches, and "
+             "the limits evaluations and seconds of each search (0: none).");
 
   using S = PythonSearch;
   nb::class_<S>(module, "Search", "What one search found.")
       .def_prop_ro(
           "status",
           [](const S& self) { return std::string(ToString(self.result.status)); },
-          "\"finished\" or \"budget\"")
+          "\"finished\", \"budget\", or \"stopped\" by the callback")
       .def_prop_ro("placement",
                    Array<S>([](const S& s, nb::handle self) -> std::optional<View<DeviceIndex, 1>> {
                      if (!s.result.best) return std::nullopt;
@@ -241,6 +338,7 @@ void AddPrograms(nb::module_& module) {
              nb::arg("evaluations"),
              nb::arg("seconds"),
              nb::arg("steps"),
+             nb::arg("callback") = nb::none(),
              "emplace.search() for the text of an agent's entry in a config.");
 }
 

@@ -9,9 +9,10 @@
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
 Costs      costs_from_trace (a trace of your own steps, as `emplace costs`) -> TraceCosts
 Imports    import_model (a file, as `emplace import`), import_torch, import_onnx, import_jax, ... -> Imported
-Searches   search (in memory), run (as `emplace run`: HDF5 results, tables, resume), agent_names, agent_help
+Searches   search (in memory), run (as `emplace run`: HDF5 results, tables, resume), agent_names, agent_help;
+           Progress (what their callbacks get); tune (settings of agents by Optuna, as `emplace tune`) -> Tuned
 Agents     Agent: the base of your own, which search(), run() and YAML ("python:module.Class") take as ours
-Rooms      emplace.env        Gymnasium environments
+Rooms      emplace.env        Gymnasium environments, registered as emplace/Placement-v0
            emplace.importers  models of other frameworks as graphs (`emplace import`)
            emplace.results    results files as data frames, tables and pictures
            emplace.pictures   a timeline as a Gantt chart
@@ -41,27 +42,32 @@ if TYPE_CHECKING:
     from .importers.pipedream import import_pipedream
     from .importers.tensorflow import import_tensorflow
     from .importers.torch import import_torch
-    from .searches import run, search
+    from .searches import Progress, run, search
     from .trace_costs.build import costs_from_trace
+    from .tuning.study import Tuned, tune
 
 __version__ = "0.1.0"
 __all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Costs", "Evaluator", "Graph", "InputError",
-           "Interrupted", "Outcomes", "Problem", "ProblemView", "RunError", "Search", "Timeline", "agent_help",
-           "agent_names", "cluster_from_arrays", "costs_from_trace", "graph_from_arrays", "import_chakra", "import_jax",
-           "import_keras", "import_kineto", "import_model", "import_onnx", "import_pipedream", "import_tensorflow",
-           "import_torch", "run", "search"]
+           "Interrupted", "Outcomes", "Problem", "ProblemView", "Progress", "RunError", "Search", "Timeline", "Tuned",
+           "agent_help", "agent_names", "cluster_from_arrays", "costs_from_trace", "graph_from_arrays",
+           "import_chakra", "import_jax", "import_keras", "import_kineto", "import_model", "import_onnx",
+           "import_pipedream", "import_tensorflow", "import_torch", "run", "search", "tune"]
 _PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "costs_from_trace": "trace_costs.build",
            "graph_from_arrays": "arrays", "import_chakra": "importers.chakra", "import_jax": "importers.jax", "import_keras": "importers.keras",
            "import_kineto": "importers.kineto", "import_onnx": "importers.onnx",
            "import_pipedream": "importers.pipedream", "import_tensorflow": "importers.tensorflow",
-           "import_torch": "importers.torch", "run": "searches",
-           "search": "searches"}  # where each is; the others are of the compiled part
+           "import_torch": "importers.torch", "Progress": "searches", "run": "searches",
+           "search": "searches", "Tuned": "tuning.study",
+           "tune": "tuning.study"}  # where each is; the others are of the compiled part
+_ROOMS = ("env", "importers", "pictures", "results")
 
 
 def __getattr__(name: str) -> Any:
     """Loads what is asked for: the compiled part only where something of it is."""
     if name == "import_model":
         value = importlib.import_module(f"{__name__}.importers").read
+    elif name in _ROOMS:
+        value = importlib.import_module(f"{__name__}.{name}")
     elif name in _PYTHON:
         value = getattr(importlib.import_module(f"{__name__}.{_PYTHON[name]}"), name)
     elif name in __all__:

@@ -1,4 +1,4 @@
-"""The command `emplace` of the package: that of the C++ program, with `costs`, `import` and `place` beside it."""
+"""The command `emplace` of the package: that of the C++ program, with costs, import, place and tune beside it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import emplace
 from .importers import command as import_command
 from .place import command as place_command
 from .trace_costs import command as costs_command
+from .tuning import command as tune_command
 
-COMMANDS = {"costs": costs_command.main, "import": import_command.main,
-            "place": place_command.main}  # those that the C++ program does not have
+COMMANDS = {"costs": costs_command.main, "import": import_command.main, "place": place_command.main,
+            "tune": tune_command.main}  # those that the C++ program does not have
 SENTENCES = {"costs": "Traces of your own steps (PyTorch's profiler, Nsight Systems) as measured costs of a graph",
              "import": "A model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)",
-             "place": "From a model to a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp and others"}
+             "place": "From a model to a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp and others",
+             "tune": "Settings of an agent, drawn at random or by TPE with pruning (Optuna)"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

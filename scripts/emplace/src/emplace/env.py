@@ -4,6 +4,11 @@
     env = emplace.env.PlacementEnv(problem, "sequential")
     envs = emplace.env.PlacementVectorEnv(problem, "improvement", num_envs=64, horizon=100)
 
+Importing this module registers the id emplace/Placement-v0, whose keywords are those of make_env():
+
+    env = gymnasium.make("emplace/Placement-v0", graph="inception_v3", cluster="2xk80", formulation="sequential")
+    envs = gymnasium.make_vec("emplace/Placement-v0", num_envs=64, problem=problem, formulation="improvement")
+
 Formulations, for G groups and D devices:
 
   one_shot     one action places everything: MultiDiscrete [D] * G; an episode is one step
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 
 FORMULATIONS = ("one_shot", "sequential", "improvement")
 STARTS = ("random", "single")
+ID = "emplace/Placement-v0"
 UNPLACED = 255
 Array = np.ndarray[Any, Any]
 
@@ -295,3 +301,36 @@ class PlacementVectorEnv(VectorEnv[dict[str, Array], Any, Array]):
         for key, value in self._batch.infos().items():
             infos[key], infos[f"_{key}"] = value, every
         return infos
+
+
+def make_env(formulation: str = "sequential", *, problem: Problem | None = None, graph: Any = None, cluster: Any = None,
+             horizon: int = 100, start: str | Sequence[int] = "random", **options: Any) -> PlacementEnv:
+    """The environment of gymnasium.make("emplace/Placement-v0", ...).
+
+    problem, or graph and cluster (names, files, or objects) with further options of emplace.Problem, as coarsen
+    """
+    return PlacementEnv(_problem_of(problem, graph, cluster, options), formulation, horizon=horizon, start=start)
+
+
+def make_vector_env(formulation: str = "sequential", *, num_envs: int = 1, problem: Problem | None = None,
+                    graph: Any = None, cluster: Any = None, horizon: int = 100, start: str | Sequence[int] = "random",
+                    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP, **options: Any) -> PlacementVectorEnv:
+    """The environments of gymnasium.make_vec("emplace/Placement-v0", ...); keywords as make_env()."""
+    return PlacementVectorEnv(_problem_of(problem, graph, cluster, options), formulation, num_envs, horizon=horizon,
+                              start=start, autoreset_mode=autoreset_mode)
+
+
+def _problem_of(problem: Problem | None, graph: Any, cluster: Any, options: dict[str, Any]) -> Problem:
+    import emplace
+
+    if (problem is None) != (graph is not None and cluster is not None):
+        raise ValueError(f"{ID}: expected problem=, or graph= and cluster=")
+    if problem is None:
+        return emplace.Problem(graph, cluster, **options)
+    if options or graph is not None or cluster is not None:
+        raise ValueError(f"{ID}: got {', '.join(options) or 'graph or cluster'} beside problem=, which has its own")
+    return problem
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(ID, entry_point=f"{__name__}:make_env", vector_entry_point=f"{__name__}:make_vector_env")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 
 from . import _compiled
 from .agent import entries
@@ -17,13 +18,44 @@ NO_LIMIT = 2**63 - 1
 MOST_BYTES = 200  # of a file's name without its ending
 
 
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """State of a search between two of its steps, or after its end: the argument of a callback.
+
+    label         of the search in results: "hill_climb.seed2"
+    seed          of the search
+    steps         of the agent, that ended
+    evaluations   placements evaluated
+    seconds       since the search began [s]
+    step_time     of the best placement so far that fits [ns]; None: none fits yet
+    bound         lower bound that the agent has proved [ns]; 0: none
+    num_updates   updates that a learner has made
+    update        the learner's numbers of the latest of them (loss, entropy, reward, ...); empty: none
+    status        "finished", "budget", "stopped" or "failed" after the end; empty while the search runs
+    """
+
+    label: str
+    seed: int
+    steps: int
+    evaluations: int
+    seconds: float
+    step_time: int | None
+    bound: int
+    num_updates: int
+    update: dict[str, float]
+    status: str
+
+
+Callback = Callable[[Progress], Any]
+
+
 def search(problem: Problem, agent: str | type | Mapping[str, Any], *, seed: int = 0,
            evaluations: int | None = None, seconds: float | None = None, steps: int | None = None,
-           **settings: Any) -> Search:
+           callback: Callback | None = None, **settings: Any) -> Search:
     """Lets one agent search in memory; without a limit for 10 s.
 
     agent: a name of agent_names(), a class (emplace.Agent), or a map {"name": ..., "preset": ..., setting: value};
-    settings: the agent's own. Ctrl-C ends the search (KeyboardInterrupt).
+    settings: the agent's own. callback: as in run(). Ctrl-C ends the search (KeyboardInterrupt).
     Throws InputError for an unknown agent or setting, RunError if the agent fails.
     """
     entry = entries([dict(agent) if isinstance(agent, Mapping) else agent])[0]
@@ -32,14 +64,15 @@ def search(problem: Problem, agent: str | type | Mapping[str, Any], *, seed: int
         seconds = 10.0
     found: Search = _compiled().search_with(
         problem, json.dumps([{**entry, **settings}]), seed, NO_LIMIT if evaluations is None else evaluations,
-        1e18 if seconds is None else seconds, NO_LIMIT if steps is None else steps)
+        1e18 if seconds is None else seconds, NO_LIMIT if steps is None else steps, observer([callback]))
     return found
 
 
 def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
         config: Mapping[str, Any] | None = None, seeds: int | Iterable[int] = (0,), evaluations: int = 0,
         seconds: float = 0, steps: int = 0, output: str | os.PathLike[str] | None = None, resume: bool = False,
-        force: bool = False, jobs: int = 0, quiet: bool = True) -> dict[str, Any]:
+        force: bool = False, jobs: int = 0, quiet: bool = True, callback: Callback | None = None,
+        tensorboard: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """What `emplace run` does: every agent with every seed, metered, into a results file (HDF5).
 
     problem:  its graph and cluster are written beside the results where they have no files, so that every
@@ -53,6 +86,11 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     force:    write over it; a file that is there is refused without resume and force
     jobs:     searches at a time; 0: one per core
     quiet:    no progress on stderr
+    callback: called with a Progress between the steps of every search, and after its end; by several threads
+              one after another where jobs > 1. Its time counts. False as its answer stops that search, which
+              resume can continue; what it raises stops all of them and is raised here
+    tensorboard: a folder for event files, one per search (needs the package tensorboard): step time and bound
+              over evaluations, a learner's numbers over its updates
     Returns the table as `emplace run --json` prints it, with the key "results": the path of the results file.
     Throws InputError; RunError if searches fail; KeyboardInterrupt after ctrl-C, when what was found is saved.
     """
@@ -75,9 +113,31 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     limits = {"evaluations": evaluations, "seconds": seconds, "steps": steps}
     if any(limits.values()):
         keys["budget"] = limits
-    table: dict[str, Any] = _compiled().run_config(json.dumps(keys), os.path.basename(base), os.getcwd(), output,
-                                                   resume, force, jobs, quiet, problem)
+    events = None
+    if tensorboard is not None:
+        from .events import Events
+        events = Events(tensorboard)
+    try:
+        table: dict[str, Any] = _compiled().run_config(
+            json.dumps(keys), os.path.basename(base), os.getcwd(), output, resume, force, jobs, quiet,
+            problem, observer([events, callback]))
+    finally:
+        if events is not None:
+            events.close()
     return {**table, "results": output}
+
+
+def observer(callbacks: Iterable[Callback | None]) -> Callable[..., bool] | None:
+    """The callbacks as the compiled part calls them; None: there are none."""
+    called = [callback for callback in callbacks if callback is not None]
+
+    def watch(label: str, seed: int, steps: int, evaluations: int, seconds: float, step_time: int | None, bound: int,
+              num_updates: int, columns: list[str], row: list[float], status: str) -> bool:
+        progress = Progress(label, seed, steps, evaluations, seconds, step_time, bound, num_updates,
+                            dict(zip(columns, row)), status)
+        return all([callback(progress) is not False for callback in called])
+
+    return watch if called else None
 
 
 def default_output(graph: str, cluster: str) -> str:

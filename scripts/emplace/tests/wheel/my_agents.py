@@ -35,3 +35,15 @@ class Keeps(emplace.Agent):
             self.kept = evaluator
             return
         self.kept.evaluate(np.zeros((1, self.problem.num_groups), dtype=np.uint8))
+
+
+class Fixed(emplace.Agent):
+    """Everything on one device."""
+
+    def __init__(self, problem, seed, device: int = 0, unused: float = 0.5):
+        super().__init__(problem, seed)
+        self.device = device
+
+    def step(self, evaluator):
+        evaluator.evaluate(np.full((1, self.problem.num_groups), self.device, dtype=np.uint8))
+        self.finished = True

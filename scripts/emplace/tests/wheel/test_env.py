@@ -7,6 +7,7 @@ import warnings
 
 import emplace
 import emplace.env
+import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
@@ -26,6 +27,29 @@ class Environments(unittest.TestCase):
                 warnings.simplefilter("error")
                 warnings.filterwarnings("ignore", message=".*spec.*")
                 check_env(emplace.env.PlacementEnv(self.problem, formulation, horizon=5), skip_render_check=True)
+
+    def test_the_registered_id(self) -> None:
+        coarsen = ["colocate", {"cheapest": {"groups": 8}}]
+        for formulation in FORMULATIONS:
+            env = gymnasium.make("emplace/Placement-v0", graph="inception_v3", cluster="2xk80", coarsen=coarsen,
+                                 formulation=formulation, horizon=5)
+            with self.subTest(formulation), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                check_env(env.unwrapped, skip_render_check=True)
+            self.assertEqual(env.spec.id if env.spec else "", "emplace/Placement-v0")
+            observation, info = env.reset(seed=1)
+            self.assertTrue(env.observation_space.contains(observation))
+            self.assertEqual(info["placement"].shape, (8,))
+        envs = gymnasium.make_vec("emplace/Placement-v0", num_envs=3, problem=self.problem, formulation="one_shot")
+        _, infos = envs.reset(seed=0)
+        self.assertEqual(infos["placement"].shape, (3, 4))
+        again = gymnasium.make("emplace.env:emplace/Placement-v0", problem=self.problem)
+        self.assertIsInstance(again.unwrapped, emplace.env.PlacementEnv)
+        for wrong in ({}, {"graph": "inception_v3"}, {"problem": self.problem, "graph": "nmt", "cluster": "2xk80"}):
+            with self.assertRaisesRegex(ValueError, "expected problem=, or graph= and cluster="):
+                gymnasium.make("emplace/Placement-v0", **wrong)
+        with self.assertRaisesRegex(ValueError, "got coarsen beside problem="):
+            gymnasium.make("emplace/Placement-v0", problem=self.problem, coarsen=coarsen)
 
     def test_rewards_by_hand(self) -> None:
         """No GPU by name here but each kind is one: all on d0 is 97 ns, the scale; d1 alone: 72 ns."""
