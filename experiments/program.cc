@@ -27,7 +27,7 @@ int Report(int code, const std::string& message) {
 
 // What only the command `emplace` of the Python package can do, which takes these to itself.
 void RefusePythonCommands(int argc, const char* const* argv) {
-  for (const std::string_view name : {"costs", "import", "place"}) {
+  for (const std::string_view name : {"costs", "import", "place", "tune"}) {
     if (argc < 2 || argv[1] != name) continue;
     throw InputError(
         fmt::format("`emplace {}` is a command of the Python package: pip install "
@@ -45,8 +45,8 @@ int ParseAndRun(int argc, const char* const* argv) {
   Command program = line.program();
   program.Footer(
       "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
-      "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs)\n"
-      "and `place` (a model to a map).\n"
+      "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs),\n"
+      "`place` (a model to a map) and `tune` (settings of an agent).\n"
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
       "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so),\n"
       "$EMPLACE_MPI_MODULE of the part that knows MPI (libemplace_mpi.so).");

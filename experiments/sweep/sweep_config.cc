@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "experiments/config_edit.h"
+#include "experiments/sweep/sweep_draw.h"
 #include "experiments/sweep/sweep_merge.h"
 #include "experiments/table/layout_menu.h"
 #include "framework/base/error.h"
@@ -50,6 +51,12 @@ class Layers {
   Layers(const SweepConfig& config, const ConfigNode& root, const fs::path& path)
       : base_(config.base), where_(path.string()), beside_(path.parent_path()) {
     AppendDimensions("", config.grid, grid_);
+    draws_ = DrawChoices(config.draw, config.draws, static_cast<std::uint64_t>(config.draw_seed));
+    for (const std::string& key : config.draw.Keys()) {
+      for (const Dimension& dimension : grid_) {
+        if (dimension.key == key) config.draw.At(key).Fail("is in the grid, too");
+      }
+    }
     overrides_ = config.overrides.Elements();
     if (overrides_.empty()) overrides_.push_back(ConfigNode::FromString("{}", where_));
     std::vector<std::string> scales = config.scales.Keys();
@@ -66,11 +73,12 @@ class Layers {
 
   const std::vector<ConfigNode>& overrides() const { return overrides_; }
   const std::vector<Dimension>& grid() const { return grid_; }
+  std::int64_t num_draws() const { return std::ssize(draws_); }
   const ConfigNode& scale() const { return scale_; }
   const std::vector<ConfigNode>& other_scales() const { return other_scales_; }
 
   std::int64_t num_combinations() const {
-    std::int64_t count = 1;
+    std::int64_t count = std::max<std::int64_t>(1, std::ssize(draws_));
     for (const Dimension& dimension : grid_) {
       count *= static_cast<std::int64_t>(dimension.values.size());
       if (count > INT32_MAX) return INT32_MAX;  // more than are allowed in any case
@@ -80,12 +88,19 @@ class Layers {
 
   std::vector<GridChoice> Combination(std::int64_t index) const {
     std::vector<GridChoice> choices;
+    const auto num_draws = std::max<std::int64_t>(1, std::ssize(draws_));
+    const std::int64_t draw = index % num_draws;
+    index /= num_draws;
     for (auto dimension = grid_.rbegin(); dimension != grid_.rend(); ++dimension) {
       const auto size = static_cast<std::int64_t>(dimension->values.size());
       choices.emplace_back(dimension->key, dimension->values[static_cast<size_t>(index % size)]);
       index /= size;
     }
     std::reverse(choices.begin(), choices.end());
+    if (!draws_.empty()) {
+      const std::vector<GridChoice>& drawn = draws_[static_cast<size_t>(draw)];
+      choices.insert(choices.end(), drawn.begin(), drawn.end());
+    }
     return choices;
   }
 
@@ -115,6 +130,7 @@ class Layers {
   fs::path beside_;
   std::vector<ConfigNode> overrides_;
   std::vector<Dimension> grid_;
+  std::vector<std::vector<GridChoice>> draws_;
 };
 
 // Counts the runs before any is made: ten million run configs would fill the memory.
@@ -133,6 +149,7 @@ void RequireCount(const Layers& layers, const std::string& where) {
     if (dimension.key == "agents" || dimension.key == "seeds") continue;
     sizes += fmt::format(", {}: {}", dimension.key, dimension.values.size());
   }
+  if (layers.num_draws() > 0) sizes += fmt::format(", draws: {}", layers.num_draws());
   throw InputError(
       fmt::format("{}: makes {}{:.0f} runs ({}, times agents and seeds); at most {} are allowed",
                   where,
@@ -293,6 +310,15 @@ void SweepConfig::Visit(FieldVisitor& v) {
           grid,
           "key: [values]; every override with every combination; agents.LABEL.SETTING: [values] "
           "varies a setting");
+  v.Field("draw",
+          draw,
+          "key: what to draw at random, {int: [1, 64], log: true}, {float: [0.9, 0.99]} or "
+          "{choice: [a, b]}; agents.LABEL.SETTING draws a setting. `emplace tune` of the Python "
+          "package draws by what earlier runs found");
+  v.Field("draws",
+          draws,
+          "how often all keys of `draw` are drawn, for every override and combination of the grid");
+  v.Field("draw_seed", draw_seed, "seed of the draws");
   v.Field("exclude",
           exclude,
           "list of maps of keys of a run config, agent (its label) and seed: runs that have all "
@@ -329,6 +355,11 @@ SweepPlan ReadSweepPlan(const fs::path& path,
   if (plan.config.checkpoint_seconds < 0) {
     root.At("checkpoint_seconds").Fail("expected a time >= 0 [s]");
   }
+  if (plan.config.draws < 1) root.At("draws").Fail("expected a number >= 1");
+  if (plan.config.draws > kMaxSweepRuns) {
+    root.At("draws").Fail(fmt::format("expected a number <= {}", kMaxSweepRuns));
+  }
+  if (plan.config.draw_seed < 0) root.At("draw_seed").Fail("expected a number >= 0");
   if (plan.config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
   for (const auto& [key, value] :
        {std::pair("bundle", plan.config.launcher.bundle), {"cores", plan.config.launcher.cores}}) {

@@ -12,6 +12,10 @@
 //   grid:                                         each of these with each override
 //     cluster: [2xk80, 4xk80]
 //     agents.seq2seq.hidden: [64, 128]            the label becomes "seq2seq hidden=64"
+//   draw:                                         each of these `draws` times at random:
+//   sweep_draw.h
+//     agents.seq2seq.learning_rate: {float: [1e-4, 1e-2], log: true}
+//   draws: 20
 //   exclude: [{graph: nmt, cluster: 4xk80, agent: expert}]
 //   only: [{agent: seq2seq}]                      these runs and no others
 //   scales: {small: {budget.evaluations: 300}}    --set scale=small
@@ -19,11 +23,13 @@
 //   table: {rows: [graph, cluster], columns: agents}       what `emplace table` shows of it, see
 //                                                 experiments/table/table_layout.h, or a name
 //
-// Every override with every combination of the grid (the first key changes slowest) is a run
-// config: `config`, then base, override, grid and scale, each in the place of what came before;
-// maps are joined key by key, lists replaced. Each of its agents with each of its seeds is one run
-// of the sweep; agents without chance run once. Runs that are equal in everything run once.
+// Every override with every combination of the grid (the first key changes slowest) and every draw
+// is a run config: `config`, then base, override, grid, draw and scale, each in the place of what
+// came before; maps are joined key by key, lists replaced. Each of its agents with each of its
+// seeds is one run of the sweep; agents without chance run once. Runs that are equal in everything
+// run once.
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -38,6 +44,9 @@ struct SweepConfig {
   ConfigNode base = ConfigNode::FromString("{}", "default");
   ConfigNode overrides = ConfigNode::FromString("[]", "default");
   ConfigNode grid = ConfigNode::FromString("{}", "default");
+  ConfigNode draw = ConfigNode::FromString("{}", "default");
+  int draws = 20;
+  std::int64_t draw_seed = 0;
   ConfigNode exclude = ConfigNode::FromString("[]", "default");
   ConfigNode only = ConfigNode::FromString("[]", "default");
   ConfigNode scales = ConfigNode::FromString("{}", "default");

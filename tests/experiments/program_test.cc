@@ -32,7 +32,7 @@ TEST_CASE("a wrong command line is told in one line with the choices") {
       RunEmplace({"simulat"}), 2, {"unknown command \"simulat\"", "did you mean \"simulate\"?"});
   CheckRefused(
       RunEmplace({"swep"}), 2, {"unknown command \"swep\"; did you mean \"sweep\"?", "choices:"});
-  for (const std::string command : {"costs", "import", "place"}) {
+  for (const std::string command : {"costs", "import", "place", "tune"}) {
     CheckRefused(RunEmplace({command, "model.onnx", "--from", "onnx"}),
                  2,
                  {"`emplace " + command + "` is a command of the Python package: pip install"});

@@ -84,6 +84,44 @@ TEST_CASE("the grid is a product, its first key changes slowest") {
   CHECK(plan.runs[7].description == "graph=g.json cluster=c.yaml budget.evaluations=20 agent=heft");
 }
 
+TEST_CASE("draws are runs of every combination of the grid, and are labelled by their values") {
+  const ConfigFiles files;
+  const std::string text = kBase +
+                           "grid: {graph: [g.json, h.json]}\n"
+                           "draw:\n"
+                           "  agents.hill_climb.batch: {int: [1, 64], log: true}\n"
+                           "  agents.hill_climb.start: {choice: [[random], [single_gpu]]}\n"
+                           "draws: 5\n";
+  const SweepPlan plan = files.Read(text);
+  CHECK(plan.configs.size() == 10);
+  // Of each graph: heft, three seeds of dice, and three of hill_climb with each draw.
+  CHECK(plan.runs.size() == 2 * (1 + 3 + 5 * 3));
+  std::set<std::string> labels;
+  for (const SweepRun& run : plan.runs) {
+    labels.insert(plan.configs[run.config].agents[run.agent].label);
+  }
+  CHECK(labels.size() == 2 + 5);
+  for (const std::string& label : labels) {
+    if (!label.starts_with("hill_climb")) continue;
+    CAPTURE(label);
+    CHECK(label.starts_with("hill_climb batch="));
+    CHECK((label.ends_with(" start=[random]") || label.ends_with(" start=[single_gpu]")));
+  }
+  CHECK(Descriptions(files.Read(text)) == Descriptions(plan));
+  CHECK(Descriptions(files.Read(text + "draw_seed: 1\n")) != Descriptions(plan));
+
+  const std::string batch = kBase + "draw: {agents.hill_climb.batch: {int: [1, 64]}}\n";
+  CHECK(Contains(files.Refusal(batch + "grid: {agents.hill_climb.batch: [2]}\n"),
+                 "is in the grid, too"));
+  CHECK(Contains(files.Refusal(batch + "draws: 0\n"), "draws: expected a number >= 1"));
+  CHECK(Contains(files.Refusal(batch + "draw_seed: -1\n"), "draw_seed: expected a number >= 0"));
+  CHECK(Contains(files.Refusal(batch + "draws: 50000\n"), "draws: 50000, times agents and seeds"));
+  CHECK(Contains(files.Refusal(kBase + "draw: {agents.hil_climb.batch: {int: [1, 2]}}\n"),
+                 "did you mean \"hill_climb\""));
+  CHECK(Contains(files.Refusal(kBase + "draw: {semantics: {choice: [queue, steam]}}\n"),
+                 "did you mean \"stream\""));
+}
+
 TEST_CASE("agents and seeds of a grid are taken one by one") {
   const ConfigFiles files;
   const SweepPlan plan = files.Read(kBase + "grid: {agents: [hill_climb, heft], seeds: 4:6}\n");
