@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -60,6 +62,21 @@ std::vector<Pass> ParsePasses(const ConfigNode& list) {
   std::vector<Pass> passes;
   for (const ConfigNode& node : list.Elements()) passes.push_back(ParsePass(node));
   return passes;
+}
+
+std::string FormatPasses(const std::vector<Pass>& passes) {
+  std::vector<std::string> texts;
+  for (const Pass& pass : passes) {
+    texts.push_back(pass.name);
+    if (pass.name == "single_consumer") {
+      texts.back() += fmt::format(": {{max_share: {}}}", pass.max_share);
+    } else if (pass.name == "scope") {
+      texts.back() += fmt::format(": {{depth: {}}}", pass.depth);
+    } else if (pass.name == "cheapest" || pass.name == "heavy_edge") {
+      texts.back() += fmt::format(": {{groups: {}}}", pass.groups);
+    }
+  }
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 Grouping ApplyPasses(const Graph& graph,

@@ -38,6 +38,9 @@ std::vector<Pass> ParsePasses(const ConfigNode& list);
 /// @throws InputError as ParsePasses()
 Pass ParsePass(const ConfigNode& node);
 
+/// The list as YAML in one line, which ParsePasses() reads.
+std::string FormatPasses(const std::vector<Pass>& passes);
+
 /// Applies the passes one after another; `colocate` comes first, listed or not.
 /// @param weight  [num_ops] cost of each op, >= 0, any unit
 /// @param report  if set, called after each pass

@@ -55,6 +55,7 @@ EXPERIMENTS = {
     "run": [],
     "machine": ["run", "sweep"],
     "export": ["run"],
+    "simulate": ["run"],
     "generalize": ["run"],
     "stress": ["run"],
     "table": ["run", "stress"],

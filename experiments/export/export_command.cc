@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,10 +10,7 @@
 #include "experiments/commands.h"
 #include "experiments/export/export_device_map.h"
 #include "experiments/export/export_devices.h"
-#include "experiments/load.h"
-#include "experiments/menu.h"
 #include "experiments/output.h"
-#include "experiments/priority.h"
 #include "experiments/run/run_reader.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
@@ -28,11 +27,11 @@ struct ExportOptions {
   std::vector<std::string> device_names;
 };
 
-// What is exported, and what it is simulated with.
+// What is exported, and how its file says that it was simulated.
 struct Found {
   EarlierRun run;
   Candidate best;
-  SimulatorOptions how;
+  std::optional<SimulatedAs> simulated;
 };
 
 struct Exported {
@@ -75,38 +74,19 @@ Found ReadPlacementFile(const ExportOptions& options) {
                     options.input,
                     options.agent));
   }
-  Found found;
-  found.run.graph = LoadGraph(ResolveMenu(GraphMenu(), options.files.graph, "--graph"));
-  found.run.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.files.cluster, "--cluster"));
-  if (!options.files.costs.empty()) {
-    found.run.costs = LoadCosts(ResolveMenu(CostsMenu(), options.files.costs, "--costs"));
-  }
-  const PlacementFile file =
-      ReadPlacement(options.input, *found.run.graph, *found.run.cluster, PrintWarning);
-  found.best.placement.device = file.device_of_op;
-  found.run.issue_order = file.issue_order;
+  PlacedRun placed = ReadPlacedRun(options.input, options.files);
+  Found found{.run = std::move(placed.run), .best = {}, .simulated = std::move(placed.simulated)};
+  found.best = found.run.found[0];
   RequireLabelsTogether(found, options.input);
   return found;
 }
 
 Found ReadResults(const ExportOptions& options) {
-  Found found{.run = ReadRun(options.input, options.files), .best = {}, .how = {}};
-  found.how.semantics = found.run.semantics;
-  found.how.count_gaps = found.run.count_gaps;
-  found.best = found.run.found.front();
-  if (options.agent.empty()) return found;
-  std::vector<std::string> choices;
-  for (const Candidate& candidate : found.run.found) {
-    const std::vector<std::string> labels = SplitLabels(candidate.label);
-    choices.insert(choices.end(), labels.begin(), labels.end());
-    const bool wanted = std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
-      return label == options.agent || label.starts_with(options.agent + ".seed");
-    });
-    if (!wanted) continue;
-    found.best = candidate;
-    return found;
-  }
-  ThrowUnknown(options.input + ": --agent", "agent", options.agent, choices);
+  Found found{.run = ReadRun(options.input, options.files), .best = {}, .simulated = {}};
+  found.best = FindCandidate(found.run, options.agent, options.input + ": --agent");
+  found.simulated = DescribeSimulation(found.run);
+  found.simulated->step_time = found.best.searched;
+  return found;
 }
 
 // TensorFlow knows nothing by the op names of another framework.
@@ -145,7 +125,10 @@ Exported Export(const ExportOptions& options, const Found& found, const Problem&
   const Cluster& cluster = problem.cluster();
   const std::vector<DeviceIndex>& placed = found.best.placement.device;
   if (options.target == "json") {
-    return {FormatPlacement(placed, problem.graph(), cluster, found.run.issue_order), "", placed};
+    return {
+        FormatPlacement(placed, problem.graph(), cluster, found.run.issue_order, found.simulated),
+        "",
+        placed};
   }
   Exported exported{"", "", placed};
   Json json = Json::object();
@@ -211,11 +194,10 @@ int ExportPlacement(const ExportOptions& options) {
   Found found = is_placement ? ReadPlacementFile(options) : ReadResults(options);
   if (!found.best.issue_order.empty()) found.run.issue_order = found.best.issue_order;
   if (!options.semantics.empty()) {
-    found.how.semantics = ParseSemantics(options.semantics, "--semantics");
+    found.run.semantics = ParseSemantics(options.semantics, "--semantics");
   }
   const auto problem = MakeExactProblem(found.run, options.input);
-  found.how = WithPriority(found.how, Priority::kGiven, *problem, found.run.issue_order);
-  const auto simulator = MakeSimulator(problem, found.how);
+  const auto simulator = MakeSimulator(problem, HowSimulated(found.run, *problem));
   // Simulated before it is exported: a placement on devices where ops may not run is refused here.
   simulator->Evaluate(found.best.placement);
   const Exported exported = Export(options, found, *problem);
@@ -273,7 +255,7 @@ void AddExportCommand(Command program) {
       "--costs", options->files.costs, "measured costs; of results only if their file has moved");
   command.Add("--semantics",
               options->semantics,
-              fmt::format("simulate in {} semantics; default: as the run did, else {}",
+              fmt::format("simulate in {} semantics; default: as the file says, else {}",
                           SemanticsNames(),
                           ToString(SimulatorOptions{}.semantics)));
   command.Add("-o,--output", options->output, "file to write; default: stdout");

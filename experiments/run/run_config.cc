@@ -7,6 +7,7 @@
 
 #include "experiments/config_edit.h"
 #include "experiments/menu.h"
+#include "experiments/objective.h"
 #include "experiments/output.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
@@ -58,13 +59,6 @@ Budget ParseBudget(const ConfigNode& root, const RunConfig& config) {
   if (config.max_seconds > 0) budget.seconds = config.max_seconds;
   if (config.max_steps > 0) budget.steps = config.max_steps;
   return budget;
-}
-
-Objective ParseObjective(const ConfigNode& root, const std::string& text) {
-  static const std::vector<std::string> kChoices = {"step_time", "period"};
-  if (text == "step_time") return Objective::kStepTime;
-  if (text == "period") return Objective::kPeriod;
-  ThrowUnknown(PlaceOf(root, "objective").Where(), "objective", text, kChoices);
 }
 
 // The placement file of priority given.
@@ -260,7 +254,7 @@ RunPlan MakeRunPlan(const ConfigNode& root,
   plan.priority =
       ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
   plan.issue_order = FindIssueOrder(root, plan, beside);
-  plan.objective = ParseObjective(root, config.objective);
+  plan.objective = ParseObjective(config.objective, PlaceOf(root, "objective").Where());
   if (config.gpu < -1) root.At("gpu").Fail("expected a GPU >= 0, or -1 for none");
   if (config.gpu >= 0) {
     const std::string reason = WhyNotOnGpu(plan.simulator.semantics, plan.objective);

@@ -14,6 +14,7 @@
 
 #include "experiments/existing_output.h"
 #include "experiments/output.h"
+#include "experiments/run/run_reader.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
 #include "experiments/stop_request.h"
@@ -272,11 +273,14 @@ std::string WriteBestPlacement(const Run& run,
   const Problem& exact = *run.problem.exact;
   const fs::path path = fs::path(output).replace_extension(".placement.json");
   const bool own_order = !run.problem.contracted && !best->best->issue_order.empty();
+  SimulatedAs simulated = DescribeSimulation(run.plan);
+  simulated.step_time = best->best->outcome.step_time;
   WriteFileAtomically(path,
                       FormatPlacement(run.problem.Expand(best->best->placement),
                                       exact.graph(),
                                       exact.cluster(),
-                                      own_order ? best->best->issue_order : run.exact.issue_order));
+                                      own_order ? best->best->issue_order : run.exact.issue_order,
+                                      simulated));
   return BestText(run, *best, path);
 }
 

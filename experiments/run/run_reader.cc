@@ -7,8 +7,8 @@
 #include "experiments/as_executed.h"
 #include "experiments/load.h"
 #include "experiments/menu.h"
+#include "experiments/objective.h"
 #include "experiments/output.h"
-#include "experiments/priority.h"
 #include "experiments/run/run_bound.h"
 #include "framework/base/error.h"
 #include "framework/cost/cost_model.h"
@@ -25,6 +25,7 @@ fs::path Locate(const ResultsReader& reader,
                 const Menu& menu,
                 const std::string& instead,
                 const std::string& option) {
+  if (option == "--costs" && instead == "none") return {};
   if (!instead.empty()) return ResolveMenu(menu, instead, option);
   const fs::path path = reader.Text("/config", option.substr(2) + "_path");
   std::error_code ignored;
@@ -178,6 +179,9 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   run.contracted = reader.Int("/problem", "contracted") != 0;
   run.semantics = ParseSemantics(reader.Text("/problem", "semantics"), name);
   run.count_gaps = reader.Int("/problem", "count_gaps") != 0;
+  if (reader.HasAttribute("/problem", "priority")) {
+    run.priority = ParsePriority(reader.Text("/problem", "priority"), name, run.semantics);
+  }
   run.graph = LoadGraph(Locate(reader, name, GraphMenu(), files.graph, "--graph"));
   RequireSameGraph(reader, *run.graph, name);
   run.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
@@ -190,6 +194,83 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
   run.found = ReadFound(reader, run, name);
   return run;
+}
+
+const Candidate& FindCandidate(const EarlierRun& run,
+                               const std::string& label,
+                               const std::string& where) {
+  if (label.empty()) return run.found.front();
+  std::vector<std::string> choices;
+  for (const Candidate& candidate : run.found) {
+    const std::vector<std::string> labels = SplitLabels(candidate.label);
+    choices.insert(choices.end(), labels.begin(), labels.end());
+    const bool wanted = std::any_of(labels.begin(), labels.end(), [&](const std::string& one) {
+      return one == label || one.starts_with(label + ".seed");
+    });
+    if (wanted) return candidate;
+  }
+  ThrowUnknown(where, "agent", label, choices);
+}
+
+PlacedRun ReadPlacedRun(const std::string& placement, const RunFiles& files) {
+  PlacedRun placed;
+  EarlierRun& run = placed.run;
+  run.graph = LoadGraph(ResolveMenu(GraphMenu(), files.graph, "--graph"));
+  run.cluster = LoadCluster(ResolveMenu(ClusterMenu(), files.cluster, "--cluster"));
+  PlacementFile file = ReadPlacement(placement, *run.graph, *run.cluster, PrintWarning);
+  placed.simulated = file.simulated;
+  const SimulatedAs simulated = file.simulated.value_or(SimulatedAs());
+  const std::string where = placement + ": simulated.";
+  run.semantics = ParseSemantics(simulated.semantics, where + "semantics");
+  run.priority = ParsePriority(simulated.priority, where + "priority", run.semantics);
+  run.objective = ParseObjective(simulated.objective, where + "objective");
+  run.count_gaps = simulated.count_gaps;
+  run.contracted = !simulated.contracted.empty();
+  if (run.contracted) {
+    run.passes = ParsePasses(ConfigNode::FromString(simulated.contracted, where + "contracted"));
+  }
+  if (!files.costs.empty()) {
+    if (files.costs != "none") run.costs_path = ResolveMenu(CostsMenu(), files.costs, "--costs");
+  } else if (simulated.costs != "none") {
+    run.costs_path = ResolveMenu(CostsMenu(), simulated.costs, where + "costs");
+    std::error_code ignored;
+    if (!fs::exists(run.costs_path, ignored)) {
+      throw InputError(
+          fmt::format("{}: was simulated with the costs {}, which are not there any more; name "
+                      "them with --costs, or none for the graph's own and the roofline model",
+                      placement,
+                      run.costs_path.string()));
+    }
+  }
+  if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
+  run.found = {{.label = placement,
+                .placement = Placement{std::move(file.device_of_op)},
+                .searched = simulated.step_time,
+                .issue_order = std::move(file.issue_order)}};
+  run.issue_order = run.found[0].issue_order;
+  if (!placed.simulated && !run.issue_order.empty()) run.priority = Priority::kGiven;
+  return placed;
+}
+
+SimulatedAs DescribeSimulation(const EarlierRun& run) {
+  return {.semantics = std::string(ToString(run.semantics)),
+          .priority = std::string(ToString(run.priority)),
+          .objective = std::string(ToString(run.objective)),
+          .count_gaps = run.count_gaps,
+          .costs = run.costs_path.empty() ? "none" : run.costs_path.string(),
+          .contracted = run.contracted ? FormatPasses(run.passes) : "",
+          .step_time = {}};
+}
+
+SimulatedAs DescribeSimulation(const RunPlan& plan) {
+  const fs::path costs = plan.costs.empty() ? fs::path("none") : fs::absolute(plan.costs);
+  return {.semantics = std::string(ToString(plan.simulator.semantics)),
+          .priority = std::string(ToString(plan.priority)),
+          .objective = std::string(ToString(plan.objective)),
+          .count_gaps = plan.simulator.count_gaps,
+          .costs = costs.lexically_normal().string(),
+          .contracted = plan.config.contracted ? FormatPasses(plan.passes) : "",
+          .step_time = {}};
 }
 
 std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run,
@@ -226,6 +307,17 @@ SimulatorOptions HowSimulated(const EarlierRun& run, const Problem& problem) {
   how.semantics = run.semantics;
   how.count_gaps = run.count_gaps;
   return WithPriority(how, Priority::kGiven, problem, run.issue_order);
+}
+
+SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched) {
+  SimulatorOptions how = HowSimulated(run, searched);
+  if (!run.contracted) {
+    how.order_may_change =
+        run.priority == Priority::kSearched && EntryOf(run.semantics).has_issue_order;
+    return how;
+  }
+  // The smaller graph has an order of its own.
+  return WithPriority(how, run.priority, searched);
 }
 
 void RequireSameBounds(const fs::path& results, const Problem& exact) {

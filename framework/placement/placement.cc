@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -17,8 +18,8 @@ namespace {
 
 constexpr std::string_view kFormat = "emplace-placement";
 constexpr int kVersion = 1;
-constexpr std::array<std::string_view, 6> kKeys =
-    {"format", "version", "graph", "cluster", "devices", "issue_order"};
+constexpr std::array<std::string_view, 7> kKeys =
+    {"format", "version", "graph", "cluster", "simulated", "devices", "issue_order"};
 constexpr size_t kLongestName = 100;  // of an unknown name in a message
 constexpr int kUnplaced = -1;
 
@@ -90,6 +91,53 @@ std::vector<int> ReadIssueOrder(const Json& names, const Graph& graph, const std
   return order;
 }
 
+SimulatedAs ReadSimulated(const Json& object,
+                          const std::string& where,
+                          std::vector<std::string>& warnings) {
+  if (!object.is_object()) {
+    throw InputError(fmt::format(
+        "{}: simulated: got {}; expected an object of settings", where, ClippedJson(object)));
+  }
+  SimulatedAs simulated;
+  const std::map<std::string_view, std::string*> texts = {{"semantics", &simulated.semantics},
+                                                          {"priority", &simulated.priority},
+                                                          {"objective", &simulated.objective},
+                                                          {"costs", &simulated.costs},
+                                                          {"contracted", &simulated.contracted}};
+  for (const auto& [key, value] : object.get_ref<const Json::object_t&>()) {
+    const std::string place = "simulated." + key;
+    if (const auto text = texts.find(key); text != texts.end()) {
+      *text->second = ReadName(value, where, place);
+    } else if (key == "count_gaps") {
+      if (!value.is_boolean()) {
+        throw InputError(fmt::format(
+            "{}: {}: got {}; expected true or false", where, place, ClippedJson(value)));
+      }
+      simulated.count_gaps = value.get<bool>();
+    } else if (key == "step_time_ns") {
+      try {
+        simulated.step_time = JsonCount(value);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("{}: {}: {}", where, place, error.what()));
+      }
+    } else {
+      warnings.push_back(fmt::format("{}: unknown key {} ignored", where, QuoteJson(place)));
+    }
+  }
+  return simulated;
+}
+
+std::string FormatSimulated(const SimulatedAs& simulated) {
+  Json json = {{"semantics", simulated.semantics},
+               {"priority", simulated.priority},
+               {"objective", simulated.objective},
+               {"count_gaps", simulated.count_gaps},
+               {"costs", simulated.costs}};
+  if (!simulated.contracted.empty()) json["contracted"] = simulated.contracted;
+  if (simulated.step_time) json["step_time_ns"] = *simulated.step_time;
+  return json.dump();
+}
+
 }  // namespace
 
 std::vector<DeviceIndex> ExpandPlacement(const Placement& placement, const Grouping& grouping) {
@@ -135,7 +183,7 @@ PlacementFile ParsePlacement(const std::string& json,
                              const WarningSink& warn) {
   std::array<Json, kKeys.size()> values;
   values.fill(Json(Json::value_t::discarded));
-  auto& [format, version, graph_name, cluster_name, devices, issue_order] = values;
+  auto& [format, version, graph_name, cluster_name, simulated, devices, issue_order] = values;
   std::vector<std::string> warnings;
   VisitJson(json, where, {}, [&](const JsonPart& part) {
     const auto known = std::find(kKeys.begin(), kKeys.end(), part.key);
@@ -158,7 +206,8 @@ PlacementFile ParsePlacement(const std::string& json,
           "{}: {}: made for {}, used with {}", where, key, QuoteJson(made_for), QuoteJson(*name)));
     }
   }
-  PlacementFile file{ReadDevices(devices, graph, cluster, where), {}};
+  PlacementFile file{ReadDevices(devices, graph, cluster, where), {}, {}};
+  if (!simulated.is_discarded()) file.simulated = ReadSimulated(simulated, where, warnings);
   if (!issue_order.is_discarded()) file.issue_order = ReadIssueOrder(issue_order, graph, where);
   if (warn) {
     for (const std::string& warning : warnings) warn(warning);
@@ -176,14 +225,17 @@ PlacementFile ReadPlacement(const std::filesystem::path& path,
 std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
                             const Graph& graph,
                             const Cluster& cluster,
-                            std::span<const int> issue_order) {
+                            std::span<const int> issue_order,
+                            const std::optional<SimulatedAs>& simulated) {
   EMPLACE_CHECK(static_cast<int>(device_of_op.size()) == graph.num_ops());
-  std::string text = fmt::format(
-      "{{\"format\":\"{}\",\n\"version\":{},\n\"graph\":{},\n\"cluster\":{},\n\"devices\":{{",
-      kFormat,
-      kVersion,
-      QuoteJson(graph.name()),
-      QuoteJson(cluster.name()));
+  std::string text =
+      fmt::format("{{\"format\":\"{}\",\n\"version\":{},\n\"graph\":{},\n\"cluster\":{},\n",
+                  kFormat,
+                  kVersion,
+                  QuoteJson(graph.name()),
+                  QuoteJson(cluster.name()));
+  if (simulated) text += fmt::format("\"simulated\":{},\n", FormatSimulated(*simulated));
+  text += "\"devices\":{";
   for (int v = 0; v < graph.num_ops(); ++v) {
     text += fmt::format("{}\n{}:{}",
                         v > 0 ? "," : "",

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "framework/base/time.h"
 #include "framework/cluster/cluster.h"
 #include "framework/graph/graph_io.h"
 #include "framework/graph/grouping.h"
@@ -34,12 +36,28 @@ Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
                             const Cluster& cluster,
                             const std::string& where = "placement");
 
+/// How a placement was simulated, in the words of run configs: the question of which `step_time`
+/// is the answer.
+struct SimulatedAs {
+  std::string semantics = "queue";
+  std::string priority = "id";
+  std::string objective = "step_time";
+  bool count_gaps = false;
+  std::string costs = "none";  ///< path of the cost file, or none
+  /// Passes whose groups were simulated as a few ops each, as a YAML list; empty: op by op.
+  std::string contracted;
+  std::optional<Nanos> step_time;  ///< the objective [ns]
+
+  bool operator==(const SimulatedAs&) const = default;
+};
+
 /// What a placement file holds.
 struct PlacementFile {
   std::vector<DeviceIndex> device_of_op;  ///< [num_ops]
-  /// Op ids in the order in which stream semantics issues them, [num_ops]; empty: the file tells
+  /// Op ids in the order in which stream semantics issues them, [num_ops]; empty: the file has
   /// none.
   std::vector<int> issue_order;
+  std::optional<SimulatedAs> simulated;  ///< none: the file does not say
 };
 
 /// Reads `emplace-placement` version 1 (FORMAT.md; JSON, also gzipped). A placement made for a
@@ -59,9 +77,11 @@ PlacementFile ParsePlacement(const std::string& json,
 
 /// `emplace-placement` version 1 text, ops in graph order.
 /// @param issue_order  [num_ops]; empty: the key is left out
+/// @param simulated    none: the key is left out
 std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
                             const Graph& graph,
                             const Cluster& cluster,
-                            std::span<const int> issue_order = {});
+                            std::span<const int> issue_order = {},
+                            const std::optional<SimulatedAs>& simulated = {});
 
 }  // namespace emplace

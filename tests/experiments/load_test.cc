@@ -82,6 +82,15 @@ struct LoadFiles {
   }
 };
 
+// What `emplace simulate` says, but for the costs' name.
+Json NumbersOf(const ProcessResult& result) {
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  Json json = Json::parse(result.out);
+  json["simulated"].erase("costs");
+  return json;
+}
+
 TEST_CASE("costs out of a table are those of a graph that brings them") {
   const LoadFiles files;
   const auto cluster = LoadCluster(files.folder / "c.yaml");
@@ -114,7 +123,7 @@ TEST_CASE("simulate and run take a table of costs") {
   REQUIRE(own.exit_code == 0);
   const ProcessResult tabled = files.Simulate("bare.json", "table.json");
   REQUIRE(tabled.exit_code == 0);
-  CHECK(tabled.out == own.out);
+  CHECK(NumbersOf(tabled) == NumbersOf(own));
   CHECK(tabled.err == "");
   CheckRefused(files.Simulate("bare.json", "none"), 2, {"bare.json", "has no cost_ns"});
 
@@ -211,7 +220,7 @@ TEST_CASE("tables in the configs folder are on a menu") {
                                            "box"},
                                           options);
   CHECK(result.exit_code == 0);
-  CHECK(result.out == files.Simulate("costed.json", "none").out);
+  CHECK(NumbersOf(result) == NumbersOf(files.Simulate("costed.json", "none")));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_CASE("a wrong command line is told in one line with the choices") {
   CheckRefused(
       RunEmplace({"graph", "inform"}), 2, {"unknown command \"inform\"", "did you mean \"info\"?"});
   CheckRefused(RunEmplace({"simulate", "--grap", "x"}), 2, {"--grap"});
-  CheckRefused(RunEmplace({"simulate"}), 2, {"--graph", "required"});
+  CheckRefused(RunEmplace({"simulate"}), 2, {"results or --placement is required"});
   CheckRefused(RunEmplace({"run"}), 2, {"config", "required"});
   CheckRefused(RunEmplace({"run", "a.yaml", "b.yaml"}), 2, {"unexpected argument \"b.yaml\""});
   CheckRefused(

@@ -19,11 +19,12 @@ void ReadPlacementText(const std::string& input) {
       input, problem.graph(), problem.cluster(), "fuzz.json", [](const std::string&) {});
   Promise(file.device_of_op.size() == static_cast<std::size_t>(problem.num_ops()),
           "a placement has a device for each op");
-  const std::string text =
-      FormatPlacement(file.device_of_op, problem.graph(), problem.cluster(), file.issue_order);
+  const std::string text = FormatPlacement(
+      file.device_of_op, problem.graph(), problem.cluster(), file.issue_order, file.simulated);
   const PlacementFile again =
       ParsePlacement(text, problem.graph(), problem.cluster(), "written.json");
-  Promise(again.device_of_op == file.device_of_op && again.issue_order == file.issue_order,
+  Promise(again.device_of_op == file.device_of_op && again.issue_order == file.issue_order &&
+              again.simulated == file.simulated,
           "a placement is written and reads back equal");
 }
 
@@ -33,7 +34,8 @@ std::vector<std::string> PlacementSeeds() {
   std::vector<int> order(devices.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   return {FormatPlacement(devices, problem.graph(), problem.cluster()),
-          FormatPlacement(devices, problem.graph(), problem.cluster(), order)};
+          FormatPlacement(
+              devices, problem.graph(), problem.cluster(), order, SimulatedAs{.step_time = 7})};
 }
 
 }  // namespace

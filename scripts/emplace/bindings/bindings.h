@@ -16,6 +16,7 @@
 #include <nanobind/stl/string.h>
 
 #include "experiments/load.h"
+#include "framework/placement/placement.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
@@ -188,6 +189,7 @@ struct PythonProblem : ProblemView {
   SimulatorOptions how;        ///< of the searched problem
   SimulatorOptions exact_how;  ///< of the exact one
   std::string config;          ///< JSON: the keys of a run config that say all but the agents
+  SimulatedAs simulated;       ///< the same for placement files
   std::unique_ptr<Evaluator> simulator;
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
 

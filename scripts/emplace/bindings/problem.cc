@@ -10,6 +10,7 @@
 #include "agents/registry.h"
 #include "experiments/priority.h"
 #include "experiments/run/run_config.h"
+#include "experiments/run/run_reader.h"
 #include "experiments/run/search_run.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
@@ -154,6 +155,7 @@ void MakePythonProblem(PythonProblem* self,
   made.graph = graph;
   made.cluster = cluster;
   made.config = text;
+  made.simulated = DescribeSimulation(plan);
   made.how = plan.SimulatorFor(*made.loaded.searched);
   made.exact_how = contracted ? plan.SimulatorFor(*made.loaded.exact) : made.how;
   made.simulator = MakeSimulator(made.loaded.searched, made.how);
@@ -184,10 +186,12 @@ nb::ndarray<nb::numpy, DeviceIndex, nb::ndim<1>> Expand(const PythonProblem& sel
 
 void WritePlacement(const PythonProblem& self, nb::handle placement, const std::string& path) {
   const Problem& exact = *self.loaded.exact;
-  WriteFileAtomically(
-      path,
-      FormatPlacement(
-          Expanded(self, placement), exact.graph(), exact.cluster(), self.exact_how.issue_order));
+  WriteFileAtomically(path,
+                      FormatPlacement(Expanded(self, placement),
+                                      exact.graph(),
+                                      exact.cluster(),
+                                      self.exact_how.issue_order,
+                                      self.simulated));
 }
 
 std::optional<std::pair<std::string, Nanos>> SingleDeviceOf(PythonProblem& self) {
@@ -315,7 +319,7 @@ void AddProblem(nb::module_& module) {
            nb::arg("path"),
            nb::sig(
                "def write_placement(self, placement: numpy.typing.ArrayLike, path: str) -> None"),
-           "Writes a placement file, a device name per op.")
+           "Writes a placement file, a device name per op, and how this problem is simulated.")
       .def("__repr__", [](const P& self) {
         return fmt::format("Problem({} on {}: {} groups, {} devices, {} semantics)",
                            self.searched().graph().name(),

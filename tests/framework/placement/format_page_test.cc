@@ -32,13 +32,17 @@ TEST_CASE("placement: the example is one of the other pages' graph and cluster")
   CHECK(warnings.empty());
   CHECK(file.device_of_op == std::vector<DeviceIndex>{1, 1, 2, 1});
   CHECK(file.issue_order == std::vector<int>{0, 1, 2, 3});
-  CHECK(json::parse(FormatPlacement(file.device_of_op, graph, cluster, file.issue_order)) ==
+  CHECK(json::parse(
+            FormatPlacement(file.device_of_op, graph, cluster, file.issue_order, file.simulated)) ==
         json::parse(example));
 
   const KeyTable keys = KeysOf(kPlacementPage, "Keys of the file");
   CHECK(Text(NamesOf(keys)) == Text(KeysAt(json::parse(example), {""})));
   CHECK(Text(NamesOf(keys)) == Text(ListInSource("framework/placement/placement.cc", "kKeys")));
   CheckKnown(json::parse(example), "", keys, parse);
+  const KeyTable settings = KeysOf(kPlacementPage, "Keys of `simulated`");
+  CHECK(Text(NamesOf(settings)) == Text(KeysAt(json::parse(example), {"/simulated"})));
+  CheckKnown(json::parse(example), "/simulated", settings, parse);
 }
 
 }  // namespace

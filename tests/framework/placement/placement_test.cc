@@ -132,6 +132,46 @@ TEST_CASE("an issue order is a list of all ops, each behind what it awaits") {
         "p.json: issue_order: op \"loss\" at position 1 awaits op \"conv\", which comes behind it");
 }
 
+TEST_CASE("how a placement was simulated is written and read, and may be missing") {
+  const SimulatedAs simulated{.semantics = "stream",
+                              .priority = "upward_rank",
+                              .objective = "period",
+                              .count_gaps = true,
+                              .costs = "/a/\"b\".json",
+                              .contracted = "[cheapest: {groups: 4}]",
+                              .step_time = 549'000'000};
+  const std::string text = FormatPlacement(Devices{2, 0, 1}, kGraph, Machine(), {}, simulated);
+  CHECK(ParsePlacement(text, kGraph, Machine(), "p.json").simulated == simulated);
+  CHECK(text.substr(0, text.find("\"devices\"")) ==
+        R"({"format":"emplace-placement",
+"version":1,
+"graph":"net",
+"cluster":"2xk80",
+"simulated":{"semantics":"stream","priority":"upward_rank","objective":"period","count_gaps":true,"costs":"/a/\"b\".json","contracted":"[cheapest: {groups: 4}]","step_time_ns":549000000},
+)");
+  const std::string bare = FormatPlacement(Devices{2, 0, 1}, kGraph, Machine());
+  CHECK(!ParsePlacement(bare, kGraph, Machine(), "p.json").simulated);
+
+  const auto with = [](const std::string& object) {
+    return R"({"format": "emplace-placement", "version": 1, "simulated": )" + object +
+           R"(, "devices": {"load": "cpu:0", "conv": "cpu:0", "loss": "gpu:0"}})";
+  };
+  CHECK(ParsePlacement(with("{}"), kGraph, Machine(), "p.json").simulated == SimulatedAs());
+  std::vector<std::string> warnings;
+  ParsePlacement(with(R"({"colour": "red"})"), kGraph, Machine(), "p.json", [&](const auto& text) {
+    warnings.push_back(text);
+  });
+  CHECK(warnings == std::vector<std::string>{"p.json: unknown key \"simulated.colour\" ignored"});
+  const auto error_of = [&](const std::string& object) { return PlacementErrorOf(with(object)); };
+  CHECK(error_of("3") == "p.json: simulated: got 3; expected an object of settings");
+  CHECK(error_of(R"({"semantics": 3})") ==
+        "p.json: simulated.semantics: got 3; expected a name (text)");
+  CHECK(error_of(R"({"count_gaps": "yes"})") ==
+        "p.json: simulated.count_gaps: got \"yes\"; expected true or false");
+  CHECK(error_of(R"({"step_time_ns": -1})")
+            .starts_with("p.json: simulated.step_time_ns: got -1; expected"));
+}
+
 TEST_CASE("what is no placement file is refused") {
   CHECK(PlacementErrorOf("") == "p.json: is empty; expected a JSON object");
   CHECK(PlacementErrorOf("[]") == "p.json:1:1: not a JSON object: begins with '['; expected '{'");

@@ -1,0 +1,430 @@
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/as_executed.h"
+#include "experiments/commands.h"
+#include "experiments/load.h"
+#include "experiments/objective.h"
+#include "experiments/output.h"
+#include "experiments/priority.h"
+#include "experiments/run/run_bound.h"
+#include "experiments/run/run_reader.h"
+#include "experiments/step_interval.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/bounds/bounds.h"
+#include "framework/results/results_reader.h"
+#include "simulator/reference.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+namespace {
+
+struct SimulateOptions {
+  std::string results, placement, agent, semantics, priority, objective, trace;
+  RunFiles files;
+  bool count_gaps = false, op_by_op = false;
+};
+
+// What is to be simulated.
+struct Question {
+  std::string where;        // the file that holds the placement
+  std::string where_costs;  // stands for graph and costs in messages
+  EarlierRun run;
+  Candidate candidate;
+  std::optional<SimulatedAs> was;   // how its file says that it was simulated
+  std::optional<LowerBound> bound;  // proven for that
+};
+
+// Ops with the same colocate label must be on one device, in every placement.
+void RequireLabelsTogether(const Graph& graph,
+                           const Cluster& cluster,
+                           const std::vector<DeviceIndex>& device_of_op,
+                           const std::string& where) {
+  std::map<std::string, int> first;
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    const std::string& label = graph.op(v).colocate;
+    if (label.empty()) continue;
+    const int other = first.emplace(label, v).first->second;
+    if (device_of_op[v] == device_of_op[other]) continue;
+    throw InputError(
+        fmt::format("{}: ops \"{}\" (on {}) and \"{}\" (on {}) have the colocate label \"{}\" and "
+                    "must share a device",
+                    where,
+                    graph.op(other).name,
+                    cluster.device(device_of_op[other]).name,
+                    graph.op(v).name,
+                    cluster.device(device_of_op[v]).name,
+                    label));
+  }
+}
+
+void RequireAllowed(const Graph& graph,
+                    const Cluster& cluster,
+                    const Costs& costs,
+                    const std::vector<DeviceIndex>& device_of_op,
+                    const std::string& where) {
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    if (costs.allowed(v, device_of_op[v])) continue;
+    std::vector<std::string> choices;
+    for (int d = 0; d < cluster.num_devices(); ++d) {
+      if (costs.allowed(v, d)) choices.push_back(cluster.device(d).name);
+    }
+    throw InputError(fmt::format("{}: op \"{}\" may not run on \"{}\"; choices: {}",
+                                 where,
+                                 graph.op(v).name,
+                                 cluster.device(device_of_op[v]).name,
+                                 fmt::join(choices, ", ")));
+  }
+}
+
+// null without bounds
+nlohmann::ordered_json IntervalToJson(Nanos time, const StepInterval& step) {
+  if (!step.interval.is_bounded()) return nullptr;
+  const TimeInterval ends = step.interval.Around(static_cast<double>(time));
+  return {{"low", std::llround(ends.low)},
+          {"high", std::llround(ends.high)},
+          {"level", step.interval.level},
+          {"held_out", step.interval.held_out},
+          {"source", step.source}};
+}
+
+nlohmann::ordered_json OutcomeToJson(const Cluster& cluster,
+                                     const Outcome& outcome,
+                                     const StepInterval& interval) {
+  nlohmann::ordered_json json, devices, channels;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const DeviceOutcome& device = outcome.devices[d];
+    devices[cluster.device(d).name] = {
+        {"busy_ns", device.busy}, {"peak_bytes", device.peak}, {"deficit_bytes", device.deficit}};
+  }
+  channels = nlohmann::ordered_json::object();
+  for (int k = 0; k < cluster.num_channels(); ++k) {
+    const ChannelOutcome& channel = outcome.channels[k];
+    channels[cluster.channel(k).name] = {
+        {"busy_ns", channel.busy}, {"transfers", channel.transfers}, {"bytes", channel.bytes}};
+  }
+  json["step_time_ns"] = outcome.step_time;
+  json["interval_ns"] = IntervalToJson(outcome.step_time, interval);
+  json["feasible"] = outcome.feasible;
+  json["devices"] = std::move(devices);
+  json["channels"] = std::move(channels);
+  return json;
+}
+
+nlohmann::ordered_json SimulatedToJson(const Question& question, const SimulatedAs& is) {
+  const std::string& label = question.candidate.label;
+  return {{"placement", label == question.where ? label : label + " of " + question.where},
+          {"semantics", is.semantics},
+          {"priority", is.priority},
+          {"objective", is.objective},
+          {"count_gaps", is.count_gaps},
+          {"costs", is.costs},
+          {"contracted",
+           is.contracted.empty() ? nlohmann::ordered_json(nullptr)
+                                 : nlohmann::ordered_json(is.contracted)}};
+}
+
+// The order of issue: --priority, else that in which the placement was simulated.
+// @param run  in the semantics that are simulated
+Priority ChoosePriority(const SimulateOptions& options,
+                        const EarlierRun& run,
+                        bool has_order,
+                        const std::string& where) {
+  if (options.priority.empty()) {
+    if (!EntryOf(run.semantics).has_issue_order) return Priority::kId;
+    if (has_order && !run.contracted) return Priority::kGiven;
+    return run.priority == Priority::kId ? Priority::kId : Priority::kUpwardRank;
+  }
+  const Priority priority = ParsePriority(options.priority, "--priority", run.semantics);
+  if (priority == Priority::kSearched) {
+    throw InputError(
+        "--priority: nothing is searched here, expected id, upward_rank or given, got searched");
+  }
+  if (priority != Priority::kGiven) return priority;
+  if (run.contracted) {
+    throw InputError(
+        fmt::format("{}: was simulated with contracted groups, and an issue order is one of ops; "
+                    "--priority given needs --op-by-op",
+                    where));
+  }
+  if (!has_order) {
+    throw InputError(fmt::format("{}: has no issue_order, which --priority given asks for", where));
+  }
+  return priority;
+}
+
+Question ReadPlacementQuestion(const SimulateOptions& options, const Command& command) {
+  if (options.files.graph.empty()) command.ThrowMissing("--graph");
+  if (options.files.cluster.empty()) command.ThrowMissing("--cluster");
+  if (!options.agent.empty()) {
+    throw InputError(
+        fmt::format("{}: --agent {} does not apply to a placement file, which holds "
+                    "one placement",
+                    options.placement,
+                    options.agent));
+  }
+  PlacedRun placed = ReadPlacedRun(options.placement, options.files);
+  Question question{.where = options.placement,
+                    .where_costs = options.files.graph,
+                    .run = std::move(placed.run),
+                    .candidate = {},
+                    .was = std::move(placed.simulated),
+                    .bound = {}};
+  if (question.run.costs) {
+    const std::string& named = options.files.costs;
+    question.where_costs +=
+        " with costs " + (named.empty() ? question.run.costs_path.string() : named);
+  }
+  question.candidate = question.run.found[0];
+  RequireLabelsTogether(*question.run.graph,
+                        *question.run.cluster,
+                        question.candidate.placement.device,
+                        options.placement);
+  return question;
+}
+
+Question ReadResultsQuestion(const SimulateOptions& options) {
+  Question question{.where = options.results,
+                    .where_costs = options.results,
+                    .run = ReadRun(options.results, options.files),
+                    .candidate = {},
+                    .was = {},
+                    .bound = {}};
+  EarlierRun& run = question.run;
+  question.candidate = FindCandidate(run, options.agent, options.results + ": --agent");
+  if (question.candidate.issue_order.empty()) question.candidate.issue_order = run.issue_order;
+  const ResultsReader reader(options.results);
+  question.was = DescribeSimulation(run);
+  const std::string costs = reader.Text("/config", "costs_path");
+  question.was->costs = costs.empty() ? "none" : costs;
+  question.was->step_time = question.candidate.searched;
+  question.bound = ReadBound(reader);
+  return question;
+}
+
+// "semantics stream, priority upward_rank" and "semantics queue, priority id": what differs.
+// @param costs  whether other costs count as a difference
+std::pair<std::string, std::string> Differences(const SimulatedAs& was,
+                                                const SimulatedAs& is,
+                                                bool costs) {
+  std::vector<std::string> before, now;
+  const auto compare = [&](const std::string& key, const std::string& a, const std::string& b) {
+    if (a == b) return;
+    before.push_back(key + " " + a);
+    now.push_back(key + " " + b);
+  };
+  compare("semantics", was.semantics, is.semantics);
+  compare("priority", was.priority, is.priority);
+  compare("objective", was.objective, is.objective);
+  compare("count_gaps", was.count_gaps ? "true" : "false", is.count_gaps ? "true" : "false");
+  if (costs) compare("costs", was.costs, is.costs);
+  compare("groups",
+          was.contracted.empty() ? "op by op" : "contracted",
+          is.contracted.empty() ? "op by op" : "contracted");
+  return {fmt::format("{}", fmt::join(before, ", ")), fmt::format("{}", fmt::join(now, ", "))};
+}
+
+// Warns where this is another question than the one that the file answers, or another answer.
+// @return whether question and answer are those of the file
+bool CompareWithFile(const Question& question, const SimulatedAs& is) {
+  if (!question.was) return false;
+  const SimulatedAs& was = *question.was;
+  const bool same_time = was.step_time == is.step_time;
+  // A cost file that has moved is the same if it gives the same time.
+  const auto [before, now] = Differences(was, is, !same_time);
+  if (!before.empty()) {
+    PrintWarning(fmt::format("{}: was simulated with {}{}; this is with {} ({})",
+                             question.where,
+                             before,
+                             was.step_time ? fmt::format(" ({})", FormatTime(*was.step_time)) : "",
+                             now,
+                             FormatTime(*is.step_time)));
+  } else if (was.step_time && !same_time) {
+    PrintWarning(
+        fmt::format("{}: its step time was {}, and is {}: graph, cluster or costs have changed "
+                    "since, or the placement",
+                    question.where,
+                    FormatTime(*was.step_time),
+                    FormatTime(*is.step_time)));
+  }
+  return before.empty() && same_time;
+}
+
+// The files of a run must be those that it was made with, unless others are named.
+void CheckFilesOfRun(const Question& question,
+                     const SimulateOptions& options,
+                     const Problem& exact) {
+  if (options.results.empty()) return;
+  const RunFiles& files = options.files;
+  if ((files.graph + files.cluster + files.costs).empty()) {
+    RequireSameBounds(options.results, exact);
+  } else if (!HasSameBounds(ResultsReader(options.results), ComputeBounds(exact))) {
+    PrintWarning(
+        fmt::format("{}: was made with another version of graph \"{}\", cluster \"{}\" or of the "
+                    "costs (the bounds differ) than the files that are named",
+                    question.where,
+                    exact.graph().name(),
+                    exact.cluster().name()));
+  }
+}
+
+bool SameNumbers(const Outcome& a, const Outcome& b) {
+  bool same = a.step_time == b.step_time && a.feasible == b.feasible;
+  for (size_t d = 0; d < a.devices.size(); ++d) {
+    same = same && a.devices[d].busy == b.devices[d].busy && a.devices[d].peak == b.devices[d].peak;
+  }
+  return same;
+}
+
+int Simulate(SimulateOptions options, const Command& command) {
+  if (options.results.ends_with(".json") || options.results.ends_with(".json.gz")) {
+    std::swap(options.results, options.placement);
+  }
+  if (options.results.empty() == options.placement.empty()) {
+    if (options.results.empty()) command.ThrowMissing("results or --placement");
+    throw InputError(
+        fmt::format("{}: --placement {} names a second placement; expected one of the two",
+                    options.results,
+                    options.placement));
+  }
+  std::optional<Semantics> semantics;
+  std::optional<Objective> objective;
+  if (!options.semantics.empty()) semantics = ParseSemantics(options.semantics, "--semantics");
+  if (!options.objective.empty()) objective = ParseObjective(options.objective, "--objective");
+  Question question = options.results.empty() ? ReadPlacementQuestion(options, command)
+                                              : ReadResultsQuestion(options);
+  EarlierRun& run = question.run;
+  const Semantics semantics_of_run = run.semantics;
+  run.semantics = semantics.value_or(run.semantics);
+  run.objective = objective.value_or(run.objective);
+  run.count_gaps = run.count_gaps || options.count_gaps;
+  run.contracted = run.contracted && !options.op_by_op;
+  if (run.objective == Objective::kPeriod && !options.trace.empty()) {
+    throw InputError(
+        "--trace: a period of pipelined steps has no timeline; expected objective step_time");
+  }
+  const std::vector<int>& order = question.candidate.issue_order;
+  const Priority priority = ChoosePriority(options, run, !order.empty(), question.where);
+
+  Placement placement = question.candidate.placement;
+  const auto exact = MakeExactProblem(run, question.where_costs, run.objective);
+  RequireAllowed(*run.graph, *run.cluster, exact->costs(), placement.device, question.where);
+  CheckFilesOfRun(
+      question,
+      options,
+      CountsNeighbors(semantics_of_run) == CountsNeighbors(run.semantics)
+          ? *exact
+          : *MakeExactProblem(run, question.where_costs, run.objective, semantics_of_run));
+  std::shared_ptr<const Problem> problem = exact;
+  if (!run.contracted) CheckDeviceKinds(*run.graph, run.cluster.get(), question.where_costs);
+  if (run.contracted) {
+    const LoadedProblem loaded = MakeRunProblem(run, question.where_costs);
+    placement = ContractPlacement(
+        placement.device, loaded.exact->grouping(), *run.graph, *run.cluster, question.where);
+    problem = loaded.searched;
+  }
+  SimulatorOptions how;
+  how.semantics = run.semantics;
+  how.count_gaps = run.count_gaps;
+  how = WithPriority(how, priority, *problem, order);
+  const Outcome outcome = MakeSimulator(problem, how)->Evaluate(placement, {.channels = true});
+  if (!options.trace.empty()) {
+    const Timeline timeline =
+        SimulateReference(*problem, ExpandPlacement(placement, problem->grouping()), how);
+    EMPLACE_CHECK(SameNumbers(timeline.outcome, outcome), "reference and fast simulator disagree");
+    WriteFileAtomically(options.trace, FormatTrace(*problem, timeline));
+  }
+
+  // An order that is given by the file has the priority that the file says.
+  if (priority != Priority::kGiven) run.priority = priority;
+  SimulatedAs is = DescribeSimulation(run);
+  is.step_time = outcome.step_time;
+  const bool same = CompareWithFile(question, is);
+  StepInterval interval;
+  if (run.objective == Objective::kStepTime && !run.contracted) {
+    interval = FindInterval(run.costs.get(), run.graph->name(), run.semantics);
+  }
+  nlohmann::ordered_json json = OutcomeToJson(*run.cluster, outcome, interval);
+  const Bounds simple = ComputeBounds(*exact);
+  const bool by_path = run.objective == Objective::kStepTime && simple.critical_path >= simple.work;
+  LowerBound bound{by_path ? simple.critical_path : simple.work,
+                   by_path ? "critical_path" : "work"};
+  if (same && question.bound) bound = LargerOf(bound, *question.bound);
+  json["bound_ns"] = bound.value;
+  json["bound_method"] = bound.method;
+  json["critical_path_ns"] = simple.critical_path;
+  json["work_ns"] = simple.work;
+  json["simulated"] = SimulatedToJson(question, is);
+  Print(json.dump(2) + "\n");
+  return 0;
+}
+
+}  // namespace
+
+void AddSimulateCommand(Command program) {
+  auto options = std::make_shared<SimulateOptions>();
+  Command command = program.AddCommand(
+      "simulate", "Simulate one placement exactly; one JSON object on stdout (times in ns)");
+  command
+      .Add("results",
+           options->results,
+           "results file of `emplace run` or of a sweep's run: simulates its best placement as the "
+           "run did")
+      .Type("RESULT.h5");
+  command.Add("--placement",
+              options->placement,
+              "placement file (JSON) instead; what the file says of how it was simulated is the "
+              "default of the options below");
+  command.Add(
+      "--agent",
+      options->agent,
+      "whose best placement of the results: a label of the run, or one without its seed for "
+      "the best seed; default: the best of all");
+  command.Add("--graph",
+              options->files.graph,
+              "graph: a name of `emplace list graphs` or a path; of results only if its file has "
+              "moved");
+  command.Add(
+      "--cluster",
+      options->files.cluster,
+      "cluster: a name of `emplace list clusters` or a path; of results only if its file has "
+      "moved");
+  command.Add("--costs",
+              options->files.costs,
+              "measured costs: a name of `emplace list costs` or a path; none: the graph's own "
+              "and the roofline model; default: those of the file, else none. In stream semantics "
+              "the held-out placements of the file tell how sure the step time is");
+  command.Add("--semantics",
+              options->semantics,
+              SemanticsHelp() + "; default: as the file says, else queue");
+  command.Add("--priority",
+              options->priority,
+              "the order in which stream and interference semantics issue ops: " + PriorityHelp() +
+                  "; default: the order of the file, else as it says, else id");
+  command.Add("--objective",
+              options->objective,
+              "step_time, or period of pipelined steps; default: as the file says, else step_time");
+  command.AddFlag("--count-gaps",
+                  options->count_gaps,
+                  "the step time counts trailing gaps, as Placeto's published simulator does");
+  command.AddFlag("--op-by-op",
+                  options->op_by_op,
+                  "every op by itself, even if the run simulated contracted groups");
+  command.Add("--trace", options->trace, "write a timeline for Chrome's or Perfetto's viewer");
+  command.Footer(
+      "A warning names each option that differs from how the placement was simulated before. The "
+      "bound is that of the\nrun where nothing differs, else the larger of critical path and "
+      "work.");
+  command.Does([options, command] { return Simulate(*options, command); });
+}
+
+}  // namespace emplace
