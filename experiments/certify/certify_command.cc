@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "experiments/certify/proof_in_time.h"
 #include "experiments/commands.h"
 #include "experiments/output.h"
 #include "experiments/run/run_bound.h"
@@ -19,6 +21,7 @@
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"
 #include "framework/base/json.h"
+#include "framework/base/parallel.h"
 #include "framework/base/progress.h"
 
 namespace emplace {
@@ -42,7 +45,9 @@ struct CertifiedProblem {
   std::optional<fs::path> with_best;  // one of them that holds a placement
   std::optional<Nanos> best;          // objective of the best placement in the files that fits
   LowerBound before, after;
-  std::string title;  // "inception_v3 on 4xk80"
+  std::string title;            // "inception_v3 on 4xk80"
+  std::optional<Nanos> better;  // Certificate::better
+  std::string ended;            // Certificate::ended
 };
 
 double SecondsSince(CertifyClock::time_point begin) {
@@ -108,19 +113,17 @@ void WriteToFiles(const CertifiedProblem& problem) {
   }
 }
 
-// The problem as the run searched it, which must be what the file says.
-std::shared_ptr<const Problem> LoadSearched(const CertifiedProblem& problem,
-                                            const RunFiles& files) {
-  const EarlierRun run = ReadRun(*problem.with_best, files);
-  const LoadedProblem loaded = MakeRunProblem(run, problem.with_best->string());
-  RequireSameBounds(*problem.with_best, *loaded.exact);
-  return loaded.searched;
-}
-
 void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
-  const auto searched = LoadSearched(problem, options.files);
+  const std::string where = problem.with_best->string();
+  const EarlierRun run = ReadRun(*problem.with_best, options.files);
+  // The problem as the run searched it, which must be what the file says.
+  const LoadedProblem loaded = MakeRunProblem(run, where);
+  RequireSameBounds(*problem.with_best, *loaded.exact);
   WriteToFiles(problem);  // fails now if a file cannot be written
-  if (IsOptimal(problem.after, problem.best)) return;
+  if (IsOptimal(problem.after, problem.best)) {
+    problem.ended = "the best placement was proven optimal before, by " + problem.after.method;
+    return;
+  }
   Progress progress("certifying " + problem.title,
                     static_cast<std::int64_t>(std::ceil(options.seconds)),
                     !options.quiet);
@@ -137,16 +140,40 @@ void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
     WriteToFiles(problem);
     written = CertifyClock::now();
   };
+  SimulatorOptions how = HowSearched(run, *loaded.searched);
+  how.threads = NumCores();
   try {
-    take(ProveBound(*searched,
-                    {.seconds = options.seconds,
-                     .known = problem.best.value_or(kMaxNanos),
-                     .proved = problem.before,
-                     .interrupt = Interrupt(StopRequest::requested),
-                     .improved = take}));
+    const Certificate certificate = ProveInTime({.problem = loaded.searched,
+                                                 .how = std::move(how),
+                                                 .best = problem.best,
+                                                 .proved = problem.before,
+                                                 .seconds = options.seconds,
+                                                 .interrupt = Interrupt(StopRequest::requested),
+                                                 .improved = take});
+    take(certificate.bound);
+    problem.better = certificate.better;
+    problem.ended = certificate.ended;
   } catch (const Interrupted&) {  // what was proven until then counts
+    problem.ended = "stopped";
   }
   WriteToFiles(problem);
+}
+
+// Why each proof ended, a line each.
+std::string FormatEnds(const std::vector<CertifiedProblem>& problems) {
+  std::string text;
+  for (const CertifiedProblem& problem : problems) {
+    text +=
+        fmt::format("{}: {}\n", problem.title, problem.ended.empty() ? "not begun" : problem.ended);
+    if (!problem.better) continue;
+    text += fmt::format(
+        "{}: branch_and_bound found a placement of {}, better than the best in the files{}; a run "
+        "of this agent keeps it\n",
+        problem.title,
+        FormatTime(*problem.better),
+        problem.best ? fmt::format(" ({})", FormatTime(*problem.best)) : "");
+  }
+  return text;
 }
 
 std::string FormatProblems(const std::vector<CertifiedProblem>& problems) {
@@ -181,7 +208,9 @@ std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
                     {"files", std::move(files)},
                     {"best_ns", problem.best ? Json(*problem.best) : Json(nullptr)},
                     {"before", bound(problem.before)},
-                    {"after", bound(problem.after)}});
+                    {"after", bound(problem.after)},
+                    {"found_ns", problem.better ? Json(*problem.better) : Json(nullptr)},
+                    {"ended", problem.ended}});
   }
   return list.dump(2) + "\n";
 }
@@ -206,7 +235,8 @@ int CertifyResults(const CertifyOptions& options) {
   for (CertifiedProblem& problem : problems) {
     if (!StopRequest::requested()) Certify(problem, options);
   }
-  Print(options.json ? FormatProblemsJson(problems) : FormatProblems(problems));
+  Print(options.json ? FormatProblemsJson(problems)
+                     : FormatProblems(problems) + "\n" + FormatEnds(problems));
   if (StopRequest::requested()) {
     throw RunError("stopped: what was proven until then is in the files; again goes on from there");
   }
@@ -232,8 +262,9 @@ void AddCertifyCommand(Command program) {
   command.AddFlag("--json", options->json, "everything as JSON on stdout");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
   command.Footer(
-      "The bound is written into the files, and is never made worse. Runs of one problem share "
-      "it.\n"
+      "Proves by bounds of segments and cuts and by branch and bound, which ends with the optimum\n"
+      "of small problems, until the time is up, and says why it ended. The bound is written into\n"
+      "the files, and is never made worse. Runs of one problem share it.\n"
       "ctrl-C keeps what was proven until then.");
   command.Does([options] { return CertifyResults(*options); });
 }

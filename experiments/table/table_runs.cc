@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include "framework/base/path_part.h"
 #include "framework/base/version.h"
 #include "framework/results/results_reader.h"
+#include "framework/search/lockstep.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -76,6 +78,10 @@ std::string ProblemOf(const ResultsReader& reader, const ResultRun& run) {
   for (const char* key : {"coarsen", "issue_order", "priority"}) {
     const std::string* value = FindRunKey(run, key);
     problem += (value != nullptr ? *value : "") + "\n";
+  }
+  if (reader.Has("/problem/issue_order")) {  // the file of a given one may hold another by now
+    const std::vector<std::int64_t> order = reader.Ints("/problem/issue_order");
+    problem += fmt::format("{} ", Checksum(std::as_bytes(std::span(order))));
   }
   for (const char* text : {"semantics", "objective"})
     problem += reader.Text("/problem", text) + " ";

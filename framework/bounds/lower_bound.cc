@@ -16,6 +16,7 @@ namespace emplace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr const char* kTimeIsUp = "time is up";
 
 // Delays that one pass over the DelayGraph looks at, roughly.
 std::int64_t EffortOfPass(const Problem& problem) {
@@ -26,7 +27,7 @@ std::int64_t EffortOfPass(const Problem& problem) {
 
 }  // namespace
 
-LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
+Proof ProveBound(const Problem& problem, const ProofOptions& options) {
   const auto begin = Clock::now();
   LowerBound best = options.proved;
   const auto improve = [&](Nanos value, const std::string& method) {
@@ -35,28 +36,33 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
     best = {value, method};
     if (options.improved) options.improved(best);
   };
+  const auto late = [&](double share = 1) {
+    options.interrupt.Check();
+    const std::chrono::duration<double> passed = Clock::now() - begin;
+    return passed.count() > share * options.seconds;
+  };
+  const auto ended = [&](const char* why) {
+    return Proof{best, best.value >= options.known ? "" : why};
+  };
   if (problem.objective() == Objective::kPeriod) {
     ProofOptions period = options;
     period.improved = [&](const LowerBound& bound) { improve(bound.value, bound.method); };
     const LowerBound bound = ProvePeriodBound(problem, period);
     improve(bound.value, bound.method);
-    return best;
+    return ended(late() ? kTimeIsUp : "the programme of the period is decided");
   }
   const Bounds bounds = ComputeBounds(problem);
   improve(bounds.work, "work");
   improve(bounds.critical_path, "critical_path");
 
   constexpr std::int64_t kMostEffortOfPass = 100'000'000;  // well under a second
-  if (EffortOfPass(problem) > kMostEffortOfPass) return best;
+  if (EffortOfPass(problem) > kMostEffortOfPass) {
+    return ended("the graph is too large for other bounds than work and critical path");
+  }
   DelayGraph graph(problem);
   improve(BoundByWindows(graph, 0), "windows");
   int round = AddQuickSegments(graph);
   improve(BoundByWindows(graph, 0), "segments");
-  const auto late = [&](double share = 1) {
-    options.interrupt.Check();
-    const std::chrono::duration<double> passed = Clock::now() - begin;
-    return passed.count() > share * options.seconds;
-  };
   // Programmes that know no order of ops help where work and memory bind, not paths.
   constexpr double kShareOfCuts = 0.1, kNearWork = 0.9;
   const bool by_work =
@@ -75,7 +81,7 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
   constexpr int kSteps = 10, kMostRounds = 20;
   for (; round < kMostRounds && best.value < options.known; ++round) {
     for (const double share : {kCriticalShare, 0.0}) {
-      if (late()) return best;
+      if (late()) return ended(kTimeIsUp);
       SegmentLimits limits = SegmentLimits::OfRound(round);
       limits.share = share;
       AddSegments(graph, limits, std::numeric_limits<std::int64_t>::max(), [&] { return late(); });
@@ -83,7 +89,7 @@ LowerBound ProveBound(const Problem& problem, const ProofOptions& options) {
     }
     if (SegmentLimits::OfRound(round).ops > problem.num_ops()) break;
   }
-  return best;
+  return ended("segment search is complete");
 }
 
 }  // namespace emplace

@@ -28,6 +28,12 @@ struct LowerBound {
   std::string method;  ///< what proved it, as results name it
 };
 
+struct Proof : LowerBound {
+  /// Why it ended: "time is up", "segment search is complete", ... Empty: the bound is as large as
+  /// ProofOptions::known.
+  std::string ended;
+};
+
 struct ProofOptions {
   /// Time for methods that improve as long as they run; 0: only those that take well under a
   /// second on a graph of thousands of ops, the same value on every machine [s]
@@ -43,6 +49,6 @@ struct ProofOptions {
 };
 
 /// @throws Interrupted
-LowerBound ProveBound(const Problem& problem, const ProofOptions& options = {});
+Proof ProveBound(const Problem& problem, const ProofOptions& options = {});
 
 }  // namespace emplace

@@ -126,6 +126,104 @@ TEST_CASE("a lesser bound in the file is replaced, a better one stays") {
   CHECK(optimal >= 1);
 }
 
+TEST_CASE("12 ops are decided in a moment by branch and bound, and the command says so") {
+  const TempDir folder;
+  WriteText(folder / "g.json", LayeredJson(12));
+  WriteText(folder / "c.yaml", ClusterYaml());
+  WriteText(folder / "run.yaml",
+            "graph: g.json\ncluster: c.yaml\nagents: [hill_climb]\n"
+            "budget: {evaluations: 3000, seconds: 0}\n");
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    return result.out;
+  };
+  for (const char* semantics : {"queue", "stream"}) {
+    CAPTURE(semantics);
+    const std::string setting = std::string("semantics=") + semantics;
+    const auto search = [&](const char* output, std::vector<std::string> more) {
+      std::vector<std::string> arguments = {
+          "run", "run.yaml", "-o", output, "--json", "--quiet", "--set", setting};
+      for (const std::string& one : more) arguments.insert(arguments.end(), {"--set", one});
+      return Json::parse(run(arguments));
+    };
+    search("r.h5", {});
+    const Json proved = search(
+        "proved.h5", {"agents=[branch_and_bound]", "budget.evaluations=0", "budget.seconds=60"});
+    REQUIRE(proved["optimal"] == true);
+    const auto optimum = proved["agents"][0]["step_time_ns"]["min"].get<std::int64_t>();
+    const Json certified =
+        Json::parse(run({"certify", "r.h5", "--seconds", "60", "--quiet", "--json"})).at(0);
+    CHECK(certified["before"]["bound_ns"] < optimum);  // what the other methods prove
+    CHECK(certified["after"]["bound_ns"] == optimum);
+    CHECK(certified["after"]["method"] == "branch_and_bound");
+    CHECK(certified["after"]["optimal"] == true);
+    CHECK(certified["found_ns"] == nullptr);
+    CHECK(certified["ended"] == "the best placement is proven optimal by branch_and_bound");
+    CHECK(ReadBound(ResultsReader(folder / "r.h5")).value == optimum);
+    CHECK(Contains(run({"certify", "r.h5", "--quiet"}),
+                   "g.json on c.yaml: the best placement was proven optimal before, by "
+                   "branch_and_bound\n"));
+
+    // One that is not optimal keeps its gap, and the better one is named.
+    search("worse.h5", {"agents=[single_cpu]"});
+    const Json worse =
+        Json::parse(run({"certify", "worse.h5", "--seconds", "60", "--quiet", "--json"})).at(0);
+    CHECK(worse["after"]["bound_ns"] == optimum);
+    CHECK(worse["after"]["optimal"] == false);
+    CHECK(worse["found_ns"] == optimum);
+    CHECK(Contains(run({"certify", "worse.h5", "--seconds", "60", "--quiet"}),
+                   "g.json on c.yaml: branch_and_bound found a placement of "));
+  }
+}
+
+TEST_CASE("files of one problem in different orders do not share a bound") {
+  const CertifyFiles files;
+  const auto run = [&](const std::string& order, const std::string& output) {
+    fs::copy_file(
+        files.folder / order, files.folder / "order.json", fs::copy_options::overwrite_existing);
+    const ProcessResult result = files.Run({"run",
+                                            "small.yaml",
+                                            "-o",
+                                            output,
+                                            "--quiet",
+                                            "--set",
+                                            "semantics=stream",
+                                            "--set",
+                                            "priority=given",
+                                            "--set",
+                                            "issue_order=order.json"});
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+  };
+  // By upward rank, and by id: the file holds every op in the order of the graph.
+  REQUIRE(files
+              .Run({"run",
+                    "small.yaml",
+                    "-o",
+                    "rank.h5",
+                    "--quiet",
+                    "--set",
+                    "semantics=stream",
+                    "--set",
+                    "priority=upward_rank"})
+              .exit_code == 0);
+  Json by_id = Json::parse(ReadText(files.folder / "rank.placement.json"));
+  Json order = Json::array();
+  for (int v = 0; v < 40; ++v) order.push_back("op" + std::to_string(v));
+  REQUIRE(by_id["issue_order"] != order);
+  by_id["issue_order"] = order;
+  WriteText(files.folder / "by_id.json", by_id.dump());
+  run("rank.placement.json", "a.h5");
+  run("by_id.json", "b.h5");
+  const ProcessResult result =
+      files.Run({"certify", "a.h5", "b.h5", "--seconds", "0", "--quiet", "--json"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(Json::parse(result.out).size() == 2);
+}
+
 TEST_CASE("a second certify goes on from the first") {
   const CertifyFiles files;
   const auto certify = [&](const std::string& seconds) {

@@ -1,0 +1,56 @@
+#pragma once
+
+// What `emplace certify` spends its time on: a lower bound on the objective of one problem,
+// simulated in one way, that is as large as possible. Methods, in this order:
+//
+//   quick bounds       ProveBound() (framework/bounds/lower_bound.h) without time
+//   branch and bound   the agent (agents/branch_and_bound/), which ends with the optimum, for half
+//   of
+//                      the time
+//   segments, cuts     ProveBound() with the time that is left; the programme of a period likewise
+//   branch and bound   resumes if that ends early
+//
+// Branch and bound proves bounds of one issue order. So it is left out where searches may choose
+// the order (SimulatorOptions::order_may_change), and for more than kMostTreeGroups groups.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "framework/base/interrupt.h"
+#include "framework/base/time.h"
+#include "framework/bounds/lower_bound.h"
+#include "framework/search/problem.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+
+inline constexpr int kMostTreeGroups = 512;
+
+struct ProofTask {
+  std::shared_ptr<const Problem> problem;
+  SimulatorOptions how;       ///< how its placements are simulated
+  std::optional<Nanos> best;  ///< objective of the best known placement that fits [ns]
+  LowerBound proved;          ///< known so far
+  double seconds = 0;         ///< [s]
+  Interrupt interrupt;
+  /// Called with each better bound, if set.
+  std::function<void(const LowerBound&)> improved;
+};
+
+/// What came of it.
+struct Certificate {
+  LowerBound bound;
+  /// Objective of a placement that branch and bound found and that is better than the best known
+  /// one. [ns]
+  std::optional<Nanos> better;
+  /// Why the proof ended: "the best placement is proven optimal by branch_and_bound", "time is up",
+  /// ...
+  std::string ended;
+};
+
+/// @throws Interrupted; each bound was handed to `improved` before
+Certificate ProveInTime(const ProofTask& task);
+
+}  // namespace emplace
