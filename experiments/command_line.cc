@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "experiments/output.h"
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -35,19 +36,44 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
-// Refuses an unknown command; CLI11 would call it an unexpected argument.
-void RequireKnownCommands(const CLI::App& app, int argc, const char* const* argv) {
+// The words after the program. `help` first and commands without the one that must follow are
+// written as --help.
+// @throws InputError for an unknown command; CLI11 would call it an unexpected argument
+std::vector<std::string> CommandWords(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool asks_help = !words.empty() && words[0] == "help";
+  if (asks_help) words.erase(words.begin());
   const CLI::App* at = &app;
-  for (int i = 1; i < argc; ++i) {
+  for (size_t i = 0;; ++i) {
     const std::vector<std::string> names = CommandNames(*at);
-    const std::string argument = argv[i];
-    if (names.empty() || argument.empty() || argument[0] == '-') return;
-    if (std::find(names.begin(), names.end(), argument) == names.end()) {
-      throw InputError(
-          fmt::format("unknown command \"{}\"{}", argument, ChoicesHint(argument, names)));
+    const bool ends = i == words.size();
+    if (asks_help ? ends || names.empty() : ends && !names.empty()) {
+      words.resize(i);
+      words.emplace_back("--help");
+      return words;
     }
-    at = at->get_subcommand(argument);
+    if (names.empty() || words[i].empty() || words[i][0] == '-') return words;
+    if (std::find(names.begin(), names.end(), words[i]) == names.end()) {
+      throw InputError(
+          fmt::format("unknown command \"{}\"{}", words[i], ChoicesHint(words[i], names)));
+    }
+    at = at->get_subcommand(words[i]);
   }
+}
+
+// The help as wide as stdout.
+std::string FitHelp(const std::string& help) {
+  constexpr int kDescriptions = 30;  // where CLI11 begins what it says of an option
+  const int columns = ViewOfOutput().columns;
+  std::string text;
+  for (size_t begin = 0; begin < help.size();) {
+    const size_t end = std::min(help.find('\n', begin), help.size());
+    const std::string line = help.substr(begin, end - begin);
+    const bool is_option = line.starts_with("  ") && columns > kDescriptions;
+    text += WrapLines(line, columns, is_option ? kDescriptions : 0) + "\n";
+    begin = end + 1;
+  }
+  return text;
 }
 
 [[noreturn]] void ThrowWrongCommandLine(const CLI::App& app, const std::string& message) {
@@ -199,19 +225,21 @@ CommandLine::CommandLine(const std::string& name,
                          const std::string& sentence,
                          std::function<std::string()> version)
     : app_(std::make_unique<CLI::App>(sentence, name)) {
+  app_->add_subcommand("help", "The help of a command, as in `" + name + " help COMMAND`");
   app_->set_version_flag("--version", std::move(version));
 }
 
 CommandLine::~CommandLine() = default;
 
 Request CommandLine::Parse(int argc, const char* const* argv) {
-  RequireKnownCommands(*app_, argc, argv);
+  std::vector<std::string> words = CommandWords(*app_, argc, argv);
+  std::ranges::reverse(words);  // as CLI11 takes them
   try {
-    app_->parse(argc, argv);
+    app_->parse(std::move(words));
   } catch (const CLI::Success& asked) {
     std::ostringstream text;
     app_->exit(asked, text, text);
-    return {text.str(), nullptr};
+    return {FitHelp(text.str()), nullptr};
   } catch (const CLI::ParseError& error) {
     ThrowParseError(*app_, error);
   }

@@ -63,8 +63,8 @@ class Command {
     CLI::Option* option_;
   };
 
-  /// Adds a command below this one. A command with others below it does nothing itself: one of them
-  /// must be named.
+  /// Adds a command below this one. A command with others below it does nothing itself: alone it
+  /// prints its help.
   /// @param sentence  what it does, for the help
   Command AddCommand(const std::string& name, const std::string& sentence);
 
@@ -105,7 +105,9 @@ struct Request {
   Action action;
 };
 
-/// A program's command line. Every command has -h and --help, the program also --version.
+/// A program's command line. Every command has -h and --help, the program also --version and the
+/// command `help`: `help graph info` is `graph info --help`. Where stdout has a width, helps are
+/// broken to fit (ViewOfOutput()).
 class CommandLine {
  public:
   /// @param sentence  what the program does, for the help
@@ -120,6 +122,7 @@ class CommandLine {
   Command program() { return {app_.get(), &chosen_}; }
 
   /// Fills the targets of the arguments. To be called once, as main() is.
+  /// @return the help where no command is named, or only one with others below it
   /// @throws InputError in one line: what is wrong (an unknown command or option with the choices),
   ///   and whose --help tells more
   Request Parse(int argc, const char* const* argv);

@@ -15,6 +15,7 @@ void AddReportCommand(Command program);
 void AddGeneralizeCommand(Command program);
 void AddSimulateCommand(Command program);
 void AddGraphCommand(Command program);
+void AddClusterCommand(Command program);
 void AddListCommand(Command program);
 void AddProfileCommand(Command program);
 void AddVerifyCommand(Command program);

@@ -32,6 +32,10 @@ Command AddConfigCommand(Command program,
   command.AddFlag("--strict",
                   options.strict,
                   "refuse graphs of which `emplace graph validate` warns: exit code 2");
+  command.AddFlag("--dry-run", options.dry_run, words.dry_run);
+  command.AddFlag("--print-config",
+                  options.print_config,
+                  fmt::format("print {} with every key, after --set; do nothing else", words.kind));
   command.AddFlag("--help-config",
                   *help_config,
                   fmt::format("print every key of {} with its default", words.kind));

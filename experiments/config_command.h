@@ -21,6 +21,8 @@ struct ConfigOptions {
   bool force = false;                 ///< --force
   bool quiet = false;                 ///< --quiet
   bool strict = false;                ///< --strict
+  bool dry_run = false;               ///< --dry-run
+  bool print_config = false;          ///< --print-config
 };
 
 /// The words of the help in which such commands differ.
@@ -34,6 +36,7 @@ struct ConfigCommand {
   const char* output_type;      ///< "FILE.h5"
   const char* resume;           ///< "go on with what the results file holds: ..."
   const char* jobs;             ///< "searches"
+  const char* dry_run;          ///< "check everything and print the searches; search nothing"
   const char* force = nullptr;  ///< "write over ..."; nullptr: there is no such option
 };
 

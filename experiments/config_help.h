@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,14 @@ namespace emplace {
 
 /// What --help-config prints: every key of a config with its sentence and default, as YAML in which
 /// the keys of maps are written "map.key".
+/// Where stdout has a width, sentences are broken to fit.
 /// @param what  what has the keys, for the first line: "a run config"
 std::string FormatConfigHelp(const std::string& what, const std::vector<FieldHelp>& fields);
+
+/// Returns YAML with every key and its value, which reads back as the config.
+/// @param fields  DescribeFields() of the config
+std::string FormatConfig(const std::vector<FieldHelp>& fields);
+/// Puts a margin before each line of a text; the last one ends with a newline, too.
+std::string IndentLines(const std::string& text, std::size_t margin);
 
 }  // namespace emplace

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/core.h>
@@ -43,6 +45,14 @@ std::vector<Item> WithComments(const Menu& menu) {
   return items;
 }
 
+std::vector<Item> Problems() {
+  std::vector<Item> items;
+  for (const std::string& name : ProblemNames()) {
+    items.push_back({name, FirstComment(ResolveMenu(ProblemMenu(), name, "list"))});
+  }
+  return items;
+}
+
 std::vector<Item> Sweeps() {
   std::vector<Item> items;
   for (const std::string& name : SweepNames()) {
@@ -77,21 +87,23 @@ std::vector<Item> Graphs() {
 
 struct Shelf {
   const char* what;
+  const char* folder;  // of the configs; nullptr: none
   std::vector<Item> (*items)();
 };
-constexpr Shelf kShelves[] = {{"agents", Agents},
-                              {"clusters", [] { return WithComments(ClusterMenu()); }},
-                              {"costs", CostTables},
-                              {"device-kinds", DeviceKinds},
-                              {"families", [] { return WithComments(FamilyMenu()); }},
-                              {"graphs", Graphs},
-                              {"layouts", [] { return WithComments(LayoutMenu()); }},
-                              {"sweeps", Sweeps}};
+constexpr Shelf kShelves[] = {{"agents", nullptr, Agents},
+                              {"clusters", "clusters", [] { return WithComments(ClusterMenu()); }},
+                              {"costs", "costs", CostTables},
+                              {"device-kinds", "device_kinds", DeviceKinds},
+                              {"families", "families", [] { return WithComments(FamilyMenu()); }},
+                              {"graphs", "graphs", Graphs},
+                              {"layouts", "layouts", [] { return WithComments(LayoutMenu()); }},
+                              {"problems", "problems", Problems},
+                              {"sweeps", "sweeps", Sweeps}};
 
-std::vector<Item> ItemsOf(const std::string& what) {
+const Shelf& FindShelf(const std::string& what) {
   std::vector<std::string> names;
   for (const Shelf& shelf : kShelves) {
-    if (shelf.what == what) return shelf.items();
+    if (shelf.what == what) return shelf;
     names.emplace_back(shelf.what);
   }
   ThrowUnknown("list", "menu", what, names);
@@ -124,8 +136,23 @@ std::string FormatItemsJson(const std::vector<Item>& items) {
   return text + (items.empty() ? "}\n" : "\n}\n");
 }
 
+// Where the sentences begin, unless that leaves them less than half of the line.
+int FittingIndent(int indent, int columns) {
+  return 2 * indent <= columns ? indent : 2;
+}
+
+std::string NothingIn(const Shelf& shelf) {
+  const std::filesystem::path folder = ConfigsFolder() / (shelf.folder ? shelf.folder : "");
+  std::error_code ignored;
+  return fmt::format(
+      "{}: {}",
+      folder.string(),
+      std::filesystem::is_directory(folder, ignored) ? "nothing is there" : "no such folder");
+}
+
 int List(const ListOptions& options) {
-  std::vector<Item> items = ItemsOf(options.what);
+  const Shelf& shelf = FindShelf(options.what);
+  std::vector<Item> items = shelf.items();
   if (!options.name.empty()) {
     if (options.what == "agents") {
       Print(AgentPage(options.name));
@@ -140,13 +167,16 @@ int List(const ListOptions& options) {
     Print(FormatItemsJson(items));
     return 0;
   }
-  size_t width = 0;
-  for (const Item& item : items) width = std::max(width, item.name.size());
+  int width = 0;
+  for (const Item& item : items) width = std::max(width, TextWidth(item.name));
+  const int columns = ViewOfOutput().columns;
   for (const Item& item : items) {
-    Print(item.sentence.empty() ? item.name + "\n"
-                                : fmt::format("{:<{}}  {}\n", item.name, width, item.sentence));
+    const std::string line = fmt::format("{:<{}}  {}", item.name, width, item.sentence);
+    Print(item.sentence.empty()
+              ? item.name + "\n"
+              : WrapLines(line, columns, FittingIndent(width + 2, columns)) + "\n");
   }
-  if (items.empty()) PrintWarning(fmt::format("nothing in {}", ConfigsFolder().string()));
+  if (items.empty()) PrintWarning(NothingIn(shelf));
   return 0;
 }
 
@@ -159,7 +189,7 @@ void AddListCommand(Command program) {
   command
       .Add("what",
            options->what,
-           "agents, clusters, costs, device-kinds, families, graphs, layouts or sweeps")
+           "agents, clusters, costs, device-kinds, families, graphs, layouts, problems or sweeps")
       .Required();
   command.Add("name", options->name, "only this name; for an agent also its settings");
   command.AddFlag("--json", options->json, "as a JSON object");

@@ -1,8 +1,10 @@
 #include "experiments/menu.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include "framework/base/error.h"
 
@@ -37,6 +39,17 @@ std::optional<fs::path> FindOnMenu(const Menu& menu, const std::string& name) {
 fs::path& PackagedConfigs() {
   static fs::path folder;
   return folder;
+}
+
+// Where the last sentence that is complete ends; 0 if none is.
+size_t EndOfSentences(const std::string& text) {
+  for (size_t end = text.size(); end > 0; --end) {
+    if (std::string_view(".?!").find(text[end - 1]) == std::string_view::npos) continue;
+    const bool others_follow = end + 1 < text.size() && text[end] == ' ' &&
+                               std::isupper(static_cast<unsigned char>(text[end + 1])) != 0;
+    if (end == text.size() || others_follow) return end;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -74,6 +87,11 @@ const Menu& CostsMenu() {
 
 const Menu& RunMenu() {
   static const Menu menu{"run config", "", "", {".yaml", ".yml"}};
+  return menu;
+}
+
+const Menu& ProblemMenu() {
+  static const Menu menu{"problem", "problems", "", {".yaml", ".yml"}};
   return menu;
 }
 
@@ -136,6 +154,25 @@ fs::path ResolveMenu(const Menu& menu,
   ThrowUnknown(where, menu.what, text, MenuNames(menu));
 }
 
+std::vector<std::string> ProblemNames() {
+  std::vector<std::string> names = MenuNames(ProblemMenu());
+  std::erase_if(names, [](const std::string& name) {
+    const ConfigNode root = ConfigNode::FromFile(*FindOnMenu(ProblemMenu(), name));
+    return !root.IsMap() || !root.Has("graph") || !root.Has("agents");
+  });
+  return names;
+}
+
+fs::path ResolveRun(const std::string& text, const std::string& where) {
+  if (LooksLikePath(RunMenu(), text)) return ResolveMenu(RunMenu(), text, where);
+  if (const std::optional<fs::path> path = FindOnMenu(RunMenu(), text)) return *path;
+  std::vector<std::string> names = ProblemNames();
+  if (std::ranges::find(names, text) != names.end()) return *FindOnMenu(ProblemMenu(), text);
+  std::ranges::copy(MenuNames(RunMenu()), std::back_inserter(names));
+  std::ranges::sort(names);
+  ThrowUnknown(where, RunMenu().what, text, names);
+}
+
 bool IsSweepConfig(const ConfigNode& root) {
   return root.IsMap() && (root.Has("base") || root.Has("grid") || root.Has("overrides"));
 }
@@ -165,14 +202,22 @@ fs::path ResolveSweep(const std::string& text, const std::string& where) {
 
 std::string FirstComment(const fs::path& path) {
   std::ifstream file(path);
-  std::string line;
+  std::string line, sentence;
   while (std::getline(file, line)) {
-    if (line.empty()) continue;
-    if (line[0] != '#') return "";
+    if (line.empty() && sentence.empty()) continue;
     const size_t text = line.find_first_not_of("# ");
-    if (text != std::string::npos) return line.substr(text);
+    if (!line.starts_with('#') || (text == std::string::npos && !sentence.empty())) break;
+    if (text == std::string::npos) continue;
+    line.erase(0, text);
+    if (!sentence.empty()) {
+      // What begins with a capital or a bracket is another remark.
+      if (std::islower(static_cast<unsigned char>(line[0])) == 0) break;
+      sentence += " ";
+    }
+    sentence += line;
+    if (const size_t end = EndOfSentences(sentence); end > 0) return sentence.substr(0, end);
   }
-  return "";
+  return sentence;
 }
 
 }  // namespace emplace

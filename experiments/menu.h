@@ -31,6 +31,7 @@ const Menu& GraphMenu();        ///< graphs/NAME.json.gz or .json
 const Menu& ClusterMenu();      ///< clusters/NAME.yaml
 const Menu& CostsMenu();        ///< costs/NAME.json.gz or .json
 const Menu& RunMenu();          ///< NAME.yaml
+const Menu& ProblemMenu();      ///< problems/NAME.yaml, of which some are no run configs
 const Menu& SweepMenu();        ///< sweeps/NAME.yaml
 const Menu& PaperMenu();        ///< papers/NAME.yaml
 const Menu& LayoutMenu();       ///< layouts/NAME.yaml
@@ -57,6 +58,14 @@ std::filesystem::path ResolveMenu(const Menu& menu,
                                   const std::string& where,
                                   const std::filesystem::path& beside = {});
 
+/// Names of the run configs in problems/, sorted.
+/// @throws InputError for a file there that is no YAML
+std::vector<std::string> ProblemNames();
+
+/// The file of the run config that `text` stands for, as ResolveMenu(): a path, a name in the
+/// configs folder, or one of ProblemNames().
+std::filesystem::path ResolveRun(const std::string& text, const std::string& where);
+
 /// Is it a config of `emplace sweep` (with one of the keys base, grid, overrides) rather than of
 /// one run?
 bool IsSweepConfig(const ConfigNode& root);
@@ -73,8 +82,9 @@ std::optional<std::filesystem::path> FindSweep(const std::string& name);
 /// else in papers/.
 std::filesystem::path ResolveSweep(const std::string& text, const std::string& where);
 
-/// The first line of a YAML file without its '#' if it is a comment, else nothing: the sentence
-/// that `emplace list` shows.
+/// The sentence that `emplace list` shows of a YAML file: its first line without the '#' if it is a
+/// comment, else nothing. Where a sentence has begun in the line and not ended there, it is left
+/// out if another one has ended before, else completed from the lines below.
 std::string FirstComment(const std::filesystem::path& path);
 
 }  // namespace emplace

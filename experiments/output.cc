@@ -6,11 +6,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "framework/base/error.h"
 
@@ -38,9 +41,42 @@ std::string FourDigits(double value) {
   return fmt::format("{:.{}f}", value, 4 - before);
 }
 
-// How many columns a text takes on a terminal: counts code points, not bytes.
 size_t Width(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+  return static_cast<size_t>(TextWidth(text));
+}
+
+constexpr int kUsualColumns = 80;  // of a terminal that does not know its width
+
+// $COLUMNS; 0 if it is not set to a number > 0.
+int ColumnsVariable() {
+  const char* text = std::getenv("COLUMNS");
+  int columns = 0;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), columns);
+  return std::max(columns, 0);
+}
+
+// One line without its end.
+std::string WrapLine(std::string_view line, size_t columns, size_t indent) {
+  std::string text;
+  size_t used = 0;  // of the present line
+  bool begins = true;
+  while (!line.empty()) {
+    // A word with the blanks before it.
+    const size_t word = std::min(line.find_first_not_of(' '), line.size());
+    const size_t end = std::min(line.find(' ', word), line.size());
+    const std::string_view part = line.substr(0, end);
+    line.remove_prefix(end);
+    if (!begins && word < end && used + Width(part) > columns) {
+      text += "\n" + std::string(indent, ' ');
+      text += part.substr(word);
+      used = indent + Width(part.substr(word));
+    } else {
+      text += part;
+      used += Width(part);
+    }
+    begins = begins && word == end;
+  }
+  return text;
 }
 
 std::atomic<bool> warnings_silenced = false;
@@ -68,6 +104,43 @@ void PrintWarning(const std::string& message) {
   const std::lock_guard lock(mutex);
   if (!printed.insert(message).second) return;
   std::fputs(fmt::format("emplace: warning: {}\n", message).c_str(), stderr);
+}
+
+TextView ViewOfOutput() {
+  TextView view{.columns = ColumnsVariable()};
+  if (isatty(STDOUT_FILENO) == 0) return view;
+  winsize size{};
+  if (view.columns == 0) {
+    view.columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                                   : kUsualColumns;
+  }
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  view.styled = (no_color == nullptr || *no_color == 0) && term != nullptr &&
+                std::string_view(term) != "dumb";
+  return view;
+}
+
+std::string Bold(const std::string& text) {
+  return "\x1b[1m" + text + "\x1b[0m";
+}
+
+int TextWidth(std::string_view text) {
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string WrapLines(std::string_view text, int columns, int indent) {
+  if (columns == 0) return std::string(text);
+  std::string wrapped;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    wrapped += WrapLine(text.substr(0, end), columns, indent);
+    if (end == std::string_view::npos) break;
+    wrapped += "\n";
+    text.remove_prefix(end + 1);
+  }
+  return wrapped;
 }
 
 std::string FormatTime(Nanos time) {
@@ -104,21 +177,22 @@ std::string FormatFlops(double flops) {
   return fmt::format("{} {}", FourDigits(flops / unit.size), unit.name);
 }
 
-std::string FormatColumns(const std::vector<std::vector<std::string>>& rows) {
+std::string FormatColumns(const std::vector<std::vector<std::string>>& rows, int bold) {
   std::vector<size_t> width;
   for (const auto& row : rows) {
     width.resize(std::max(width.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], Width(row[i]));
   }
   std::string text;
-  for (const auto& row : rows) {
+  for (int r = 0; r < std::ssize(rows); ++r) {
+    const std::vector<std::string>& row = rows[r];
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string padding(width[i] - Width(row[i]), ' ');
       line += (i > 0 ? "  " : "") + (i == 0 ? row[i] + padding : padding + row[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    text += (r == bold ? Bold(line) : line) + "\n";
   }
   return text;
 }

@@ -28,7 +28,8 @@ int Report(int code, const std::string& message) {
 // What only the command `emplace` of the Python package can do, which takes these to itself.
 void RefusePythonCommands(int argc, const char* const* argv) {
   for (const std::string_view name : {"costs", "import", "place", "tune"}) {
-    if (argc < 2 || argv[1] != name) continue;
+    const int at = argc > 2 && argv[1] == std::string_view("help") ? 2 : 1;
+    if (argc <= at || argv[at] != name) continue;
     throw InputError(
         fmt::format("`emplace {}` is a command of the Python package: pip install "
                     "./scripts/emplace, or from the source tree "
@@ -43,13 +44,7 @@ int ParseAndRun(int argc, const char* const* argv) {
   CommandLine line(
       "emplace", "Finds where every operation of a neural network should run.", VersionText);
   Command program = line.program();
-  program.Footer(
-      "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
-      "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs),\n"
-      "`place` (a model to a map) and `tune` (settings of an agent).\n"
-      "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
-      "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so),\n"
-      "$EMPLACE_MPI_MODULE of the part that knows MPI (libemplace_mpi.so).");
+  program.Footer("Exit codes and environment variables: `emplace help`.");  // of each command
   AddRunCommand(program);
   AddSweepCommand(program);
   AddSweepWorkerCommand(program);
@@ -60,11 +55,21 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddGeneralizeCommand(program);
   AddSimulateCommand(program);
   AddGraphCommand(program);
+  AddClusterCommand(program);
   AddListCommand(program);
   AddProfileCommand(program);
   AddVerifyCommand(program);
   AddExportCommand(program);
   AddValidateCommand(program);
+  program.Footer(
+      "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
+      "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs),\n"
+      "`place` (a model to a map) and `tune` (settings of an agent).\n"
+      "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
+      "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so),\n"
+      "$EMPLACE_MPI_MODULE of the part that knows MPI (libemplace_mpi.so).\n"
+      "$COLUMNS is the width of tables and helps in the place of the terminal's;\n"
+      "$NO_COLOR and TERM=dumb turn bold text off.");
 
   const Request request = line.Parse(argc, argv);
   if (request.action == nullptr) {

@@ -11,6 +11,7 @@
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/config_command.h"
+#include "experiments/config_help.h"
 #include "experiments/existing_output.h"
 #include "experiments/generalize/generalize_results.h"
 #include "experiments/menu.h"
@@ -188,7 +189,6 @@ void TestFamily(Experiment& experiment, int index) {
 fs::path OutputPath(const GeneralizePlan& plan, const ConfigOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
-  CreateFolder("results");
   return fs::path("results") / (plan.name + NamePart(options.settings) + ".h5");
 }
 
@@ -257,6 +257,27 @@ void OpenResults(Experiment& experiment, bool resume) {
   }
 }
 
+// Prints what would be trained and tested.
+void PrintTasks(const Experiment& experiment) {
+  const GeneralizePlan& plan = experiment.plan;
+  for (const Family& family : experiment.families) {
+    const std::string& name = family.plan->config.name;
+    for (const Training& training : ListTrainings(plan)) {
+      Print(fmt::format("{}: train {} on {} graphs\n", name, training.label, family.train.size()));
+    }
+    for (const TestPlan& test : plan.test) {
+      const size_t seeds = test.agent.entry->uses_seed ? plan.seeds.size() : 1;
+      Print(fmt::format("{}: test {} on {} graphs with {} seed{}\n",
+                        name,
+                        test.agent.label,
+                        family.test.size(),
+                        seeds,
+                        seeds == 1 ? "" : "s"));
+    }
+  }
+  Print(fmt::format("results  {}\n", experiment.output.string()));
+}
+
 int Generalize(const ConfigOptions& options) {
   Experiment experiment;
   const Menu menu{"experiment", "generalization", "", {".yaml", ".yml"}};
@@ -264,17 +285,32 @@ int Generalize(const ConfigOptions& options) {
       ResolveMenu(menu, options.config, "generalize"), options.settings, AllAgents());
   const GeneralizePlan& plan = experiment.plan;
   experiment.output = OutputPath(plan, options);
-  const FileLock lock(experiment.output, PrintWarning);
-  if (!options.resume && !options.force) {
-    RequireUnused(experiment.output,
-                  "--force writes over it, --resume goes on with it, -o names another file");
-  }
   experiment.quiet = options.quiet;
   experiment.jobs = options.jobs >= 0 ? options.jobs : plan.config.jobs;
+  if (options.print_config) {
+    GeneralizeConfig config = plan.config;
+    config.jobs = experiment.jobs;
+    config.output = options.output.empty() ? config.output : options.output;
+    Print(FormatConfig(DescribeFields(config)));
+    return 0;
+  }
   if (experiment.jobs == 0) experiment.jobs = NumCores();
+  std::optional<FileLock> lock;
+  if (!options.dry_run) {
+    if (experiment.output.parent_path() == "results") CreateFolder("results");
+    lock.emplace(experiment.output, PrintWarning);
+    if (!options.resume && !options.force) {
+      RequireUnused(experiment.output,
+                    "--force writes over it, --resume goes on with it, -o names another file");
+    }
+  }
   for (const FamilyPlan& family : plan.families) {
     experiment.families.push_back(LoadFamily(family, options.strict));
     RequireAgents(plan, experiment.families.back());
+  }
+  if (options.dry_run) {
+    PrintTasks(experiment);
+    return 0;
   }
   OpenResults(experiment, options.resume);
   StopRequest::CatchSignals();
@@ -317,6 +353,7 @@ void AddGeneralizeCommand(Command program) {
        .resume = "go on with what the results file holds: trainings and tests that are done are "
                  "kept, stopped trainings continued",
        .jobs = "trainings or tests",
+       .dry_run = "check everything and print the trainings and tests; train and write nothing",
        .force = "write over an earlier results file"},
       *options,
       [] { return DescribeFields<GeneralizeConfig>(); },

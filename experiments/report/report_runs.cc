@@ -45,13 +45,12 @@ TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
   TableRow row;
   row.label = agent;
   std::vector<Nanos> times;
+  std::vector<SearchEffort> efforts;
   for (const ResultRun* run : problem.runs) {
     const bool failed = run->progress == RunProgress::kFailed;
     if (run->agent != agent || (!failed && run->progress != RunProgress::kDone)) continue;
     ++row.runs;
-    row.evaluations += run->evaluations;
-    row.seconds += run->seconds;
-    row.hardware_seconds += run->hardware_seconds;
+    efforts.push_back({run->evaluations, run->seconds, run->hardware_seconds});
     if (failed && row.failed++ == 0) row.error = run->error;
     if (!failed && std::isfinite(run->best_ns)) times.push_back(static_cast<Nanos>(run->best_ns));
   }
@@ -59,6 +58,7 @@ TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
     if (auto outcome = ReadBestOutcome(*best)) row.best = {{}, *std::move(outcome), 0};
   }
   SetStepTimes(row, times);
+  SetEfforts(row, efforts);
   return row;
 }
 

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
@@ -19,9 +21,11 @@ namespace fs = std::filesystem;
 namespace {
 
 struct RunOptions : ConfigOptions {
-  bool json = false, zero_shot = false;
+  bool json = false, zero_shot = false, wide = false;
   double checkpoint = -1;  // [s]
 };
+
+constexpr const char* kResultsFolder = "results";
 
 // In the place of the config's agents and seeds.
 const std::vector<std::string> kZeroShot = {
@@ -31,11 +35,47 @@ const std::vector<std::string> kZeroShot = {
 fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
-  std::error_code error;
-  fs::create_directories("results", error);
-  if (error) throw RunError(fmt::format("results: cannot be created: {}", error.message()));
   const std::string zero_shot = options.zero_shot ? ".zero_shot" : "";
-  return fs::path("results") / (plan.name + zero_shot + NamePart(options.settings) + ".h5");
+  return fs::path(kResultsFolder) / (plan.name + zero_shot + NamePart(options.settings) + ".h5");
+}
+
+// Makes the folder of results that nobody named.
+void MakeFolderOf(const fs::path& output) {
+  if (output.parent_path() != kResultsFolder) return;
+  std::error_code error;
+  fs::create_directories(kResultsFolder, error);
+  if (error) throw RunError(fmt::format("results: cannot be created: {}", error.message()));
+}
+
+constexpr int kLabelColumns = 9;  // of "graph    " and the like
+
+// Breaks the lines "graph    ..." to fit.
+std::string FitLabelled(const std::string& text, const TextView& view) {
+  return WrapLines(text, view.columns, kLabelColumns);
+}
+
+std::string BudgetText(const RunConfig& config) {
+  std::vector<std::string> limits;
+  if (config.max_evaluations > 0) {
+    limits.push_back(fmt::format("{} evaluations", config.max_evaluations));
+  }
+  if (config.max_seconds > 0) limits.push_back(fmt::format("{} s", config.max_seconds));
+  if (config.max_steps > 0) limits.push_back(fmt::format("{} steps", config.max_steps));
+  return fmt::format("{}", fmt::join(limits, " or "));
+}
+
+// What the run would do.
+std::string DryRunText(const Run& run, const fs::path& output) {
+  std::string text = HeaderText(run) + "\n";
+  for (int i = 0; i < std::ssize(run.tasks); ++i) {
+    const SearchTask& task = run.tasks[i];
+    text += fmt::format("#{} {}\n", i, SearchLabel(run.plan.agents[task.agent], task.seed));
+  }
+  return text + fmt::format("\nsearches {}, {} at a time, each with a budget of {}\nresults  {}\n",
+                            run.tasks.size(),
+                            std::min<int>(run.jobs, std::ssize(run.tasks)),
+                            BudgetText(run.plan.config),
+                            output.string());
 }
 
 // Over ranks a process may die at any time, and the launcher then kills the others.
@@ -44,10 +84,22 @@ constexpr double kRanksCheckpoint = 10;  // [s]
 int RunConfigured(const RunOptions& options, RunRanks* ranks) {
   std::vector<std::string> settings = options.settings;
   if (options.zero_shot) settings.insert(settings.begin(), kZeroShot.begin(), kZeroShot.end());
-  RunPlan plan = ReadRunPlan(ResolveMenu(RunMenu(), options.config, "run"), settings, AllAgents());
+  RunPlan plan = ReadRunPlan(ResolveRun(options.config, "run"), settings, AllAgents());
+  const bool is_first = ranks == nullptr || ranks->is_first();
+  if (options.print_config) {
+    if (options.jobs >= 0) plan.config.jobs = options.jobs;
+    if (!options.output.empty()) plan.config.output = options.output;
+    if (is_first) Print(plan.FullYaml());
+    return 0;
+  }
   LoadedProblem problem = LoadProblem(plan, options.strict);
   Run run = PrepareRun(std::move(plan), std::move(problem), options.jobs, ranks);
-  if (ranks != nullptr && !ranks->is_first()) {
+  const TextView view = ViewOfOutput();
+  if (options.dry_run) {
+    if (is_first) Print(FitLabelled(DryRunText(run, OutputPath(run.plan, options)), view));
+    return 0;
+  }
+  if (!is_first) {
     ExecuteRun(run, {});
     return 0;
   }
@@ -55,9 +107,10 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
                             : ranks != nullptr      ? kRanksCheckpoint
                                                     : 0;
   const fs::path output = OutputPath(run.plan, options);
+  MakeFolderOf(output);
   const auto begins = [&] {
     StopRequest::CatchSignals();
-    const std::string header = HeaderText(run);
+    const std::string header = FitLabelled(HeaderText(run), view);
     if (!options.json) {
       Print(header);
       FlushOutput();
@@ -67,11 +120,15 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
   };
   const auto ends = [&] {
     const std::vector<TableRow> rows = MakeRows(run);
-    Print(options.json ? TableAsJson(run, rows)
-                       : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster()) + "\n" +
-                             FormatHardwareTime(rows, run.plan.config.steps_per_measurement));
-    const std::string closing =
-        WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string());
+    const TextView table_view{.columns = options.wide ? 0 : view.columns, .styled = view.styled};
+    Print(options.json
+              ? TableAsJson(run, rows)
+              : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster(), table_view) +
+                    "\n");
+    const std::string closing = FitLabelled(
+        FormatTotals(rows, run.plan.config.steps_per_measurement) +
+            WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string()),
+        view);
     if (!options.json) {
       Print(closing);
     } else if (!options.quiet) {
@@ -99,7 +156,7 @@ void AddRunCommand(Command program) {
       {.name = "run",
        .sentence = "Search one problem with several agents; prints a table, writes HDF5",
        .kind = "a run config",
-       .where = "a path, or a name in the configs folder",
+       .where = "a path, a name in the configs folder, or one of `emplace list problems`",
        .setting = "budget.seconds=5",
        .output = "results file (HDF5); default: results/CONFIG.h5, with what --set changes in its "
                  "name",
@@ -107,6 +164,8 @@ void AddRunCommand(Command program) {
        .resume = "go on with what the results file holds: complete searches are kept, stopped ones "
                  "continued",
        .jobs = "searches",
+       .dry_run = "check graph, cluster, costs and agents' settings and print the searches; search "
+                  "and write nothing",
        .force = "write over an earlier results file"},
       *options,
       [] { return DescribeFields<RunConfig>(); },
@@ -120,6 +179,10 @@ void AddRunCommand(Command program) {
            "killed; 0: none. Without the option: 10 under mpirun, else none")
       .NotNegative();
   command.AddFlag("--json", options->json, "the table as JSON on stdout");
+  command.AddFlag("--wide",
+                  options->wide,
+                  "the table with all its columns, however wide stdout is: also the range over "
+                  "seeds, peak memory and the time on hardware");
   command.AddFlag(
       "--zero-shot",
       options->zero_shot,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "experiments/config_edit.h"
+#include "experiments/config_help.h"
 #include "experiments/menu.h"
 #include "experiments/objective.h"
 #include "experiments/output.h"
@@ -195,6 +196,33 @@ void RunConfig::Visit(FieldVisitor& v) {
 
 std::string RunPlan::ResolvedYaml() const {
   return WriteFields(config);
+}
+
+std::string RunPlan::FullYaml() const {
+  RunConfig full = config;
+  const auto resolve = [](const Menu& menu, const std::filesystem::path& path, std::string& key) {
+    if (LooksLikePath(menu, key)) {
+      key = std::filesystem::absolute(path).lexically_normal().string();
+    }
+  };
+  resolve(GraphMenu(), graph, full.graph);
+  resolve(ClusterMenu(), cluster, full.cluster);
+  resolve(CostsMenu(), costs, full.costs);
+  if (!issue_order.empty()) {
+    full.issue_order = std::filesystem::absolute(issue_order).lexically_normal().string();
+  }
+  std::string list;
+  for (const AgentSpec& spec : agents) {
+    ConfigNode agent;
+    agent.Set("name", QuoteYaml(spec.entry->name));
+    agent.Set("label", QuoteYaml(spec.label));
+    const ConfigNode settings =
+        ConfigNode::FromString(spec.entry->resolve_settings(spec.settings), spec.label);
+    for (const std::string& key : settings.Keys()) agent.Put(key, settings.At(key));
+    list += "- " + IndentLines(agent.Dump(), 2).substr(2);
+  }
+  full.agents = ConfigNode::FromString(list, "agents");
+  return FormatConfig(DescribeFields(full));
 }
 
 SimulatorOptions RunPlan::SimulatorFor(const Problem& problem) const {

@@ -67,6 +67,9 @@ struct RunPlan {
   void UseCores(int cores);
   /// The config with every key (WriteFields()), as it is stored beside the results.
   std::string ResolvedYaml() const;
+  /// The config with every key and every setting of the agents, files as absolute paths: the same
+  /// run from any folder.
+  std::string FullYaml() const;
   /// `simulator` with the issue order of a problem: the searched one or the exact one.
   /// @throws InputError as ReadPlacement() does, or if the file has no issue order
   SimulatorOptions SimulatorFor(const Problem& problem) const;

@@ -35,23 +35,16 @@ MemoryUnit UnitOf(const std::vector<TableRow>& rows) {
 
 constexpr int kMaxDevicesShown = 8;
 
-std::string StepTimeCell(const TableRow& row, const Cluster& cluster) {
-  if (!row.median) {
-    if (row.best) return FormatDeficit(row.best->outcome, cluster);
-    if (row.runs == 0 && row.not_begun > 0) return "not begun";
-    return row.failed > 0 ? "failed" : "-";
-  }
-  std::string text = FormatTime(*row.median);
-  if (*row.least < *row.most) {
-    text += fmt::format(" [{} .. {}]", FormatTime(*row.least), FormatTime(*row.most));
-  }
-  if (row.fitting < row.runs || row.not_begun > 0) {
-    text += fmt::format(" ({} of {} fit{})",
-                        row.fitting,
-                        row.runs,
-                        row.not_begun > 0 ? fmt::format(", {} not begun", row.not_begun) : "");
-  }
-  return text;
+std::string StepTimeCell(const TableRow& row) {
+  if (row.median) return FormatTime(*row.median);
+  if (row.best) return "OOM";
+  if (row.runs == 0 && row.not_begun > 0) return "not begun";
+  return row.failed > 0 ? "failed" : "-";
+}
+
+std::string RangeCell(const TableRow& row) {
+  if (!row.median || *row.least == *row.most) return "-";
+  return fmt::format("{} .. {}", FormatTime(*row.least), FormatTime(*row.most));
 }
 
 // Peaks of the best placement in device order; only the largest when there are many devices.
@@ -81,6 +74,111 @@ std::optional<double> Gap(const TableRow& row, const TableScale& scale) {
   return static_cast<double>(*row.median) / static_cast<double>(scale.bound) - 1;
 }
 
+std::string GapCell(const std::optional<double>& gap) {
+  if (!gap) return "-";
+  return *gap == 0 ? "optimal" : fmt::format("{:.1f} %", 100 * *gap);
+}
+
+/// A column of the table: the head, then a cell for each row.
+struct ShownColumn {
+  const char* omitted;  ///< what the line below the table calls it where it is left out
+  int rank;             ///< columns of the greatest rank are left out first; 0: never
+  std::vector<std::string> cells;
+};
+
+std::vector<std::vector<std::string>> RowsOf(const std::vector<ShownColumn>& columns) {
+  std::vector<std::vector<std::string>> rows(columns[0].cells.size());
+  for (const ShownColumn& column : columns) {
+    for (size_t r = 0; r < rows.size(); ++r) rows[r].push_back(column.cells[r]);
+  }
+  return rows;
+}
+
+int WidthOf(const ShownColumn& column) {
+  int width = 0;
+  for (const std::string& cell : column.cells) width = std::max(width, TextWidth(cell));
+  return width;
+}
+
+constexpr int kBetweenColumns = 2;  // FormatColumns()
+
+int WidthOf(const std::vector<ShownColumn>& columns) {
+  int width = -kBetweenColumns;
+  for (const ShownColumn& column : columns) width += WidthOf(column) + kBetweenColumns;
+  return width;
+}
+
+// Leaves columns out until the others fit. @return names of those left out
+std::vector<std::string> LeaveOut(std::vector<ShownColumn>& columns, int width) {
+  std::vector<std::string> names;
+  while (width > 0 && WidthOf(columns) > width) {
+    const auto last = std::ranges::max_element(columns, {}, &ShownColumn::rank);
+    if (last->rank == 0) break;
+    names.emplace_back(last->omitted);
+    columns.erase(last);
+  }
+  return names;
+}
+
+// Where the character of this index begins. [B]
+size_t ByteOf(const std::string& text, int character) {
+  size_t byte = 0;
+  while (byte < text.size() && TextWidth(text.substr(0, byte + 1)) <= character) ++byte;
+  return byte;
+}
+
+// The beginning and the end of a label, in all `width` columns.
+std::string CutLabel(const std::string& label, int width) {
+  const int length = TextWidth(label);
+  if (length <= width) return label;
+  const int head = (width - 1) / 2, tail = width - 3 - head;
+  return label.substr(0, ByteOf(label, head)) + "..." + label.substr(ByteOf(label, length - tail));
+}
+
+// Cuts the cells of the first column so that the table fits, but keeps a dozen characters.
+void CutLabels(std::vector<ShownColumn>& columns, int width) {
+  constexpr int kLeast = 12;
+  if (width == 0) return;
+  const int too_wide = WidthOf(columns) - width;
+  if (too_wide <= 0) return;
+  const int label = std::max(kLeast, WidthOf(columns[0]) - too_wide);
+  for (std::string& cell : columns[0].cells) cell = CutLabel(cell, label);
+}
+
+// Of how many seeds the rows are, and what was left out of the table.
+std::string TableNote(const std::vector<TableRow>& rows, const std::vector<std::string>& left_out) {
+  std::vector<std::string> parts;
+  const auto [least, most] = std::ranges::minmax(rows, {}, &TableRow::runs);
+  if (!rows.empty() && most.runs > 1) {
+    parts.push_back(fmt::format("medians of {} seeds{}",
+                                most.runs,
+                                least.runs < most.runs ? "; agents without chance run once" : ""));
+  }
+  if (!left_out.empty()) {
+    parts.push_back(fmt::format("--wide adds {}", fmt::join(left_out, ", ")));
+  }
+  return parts.empty() ? "" : fmt::format("{}\n", fmt::join(parts, "; "));
+}
+
+// What the cells do not say of an agent's seeds; empty if nothing.
+std::string SeedsNote(const TableRow& row, const Cluster& cluster) {
+  std::string text;
+  if (!row.median && row.best) {
+    text += fmt::format("{}: {}\n", row.label, FormatDeficit(row.best->outcome, cluster));
+  }
+  if (row.median && (row.fitting < row.runs || row.not_begun > 0)) {
+    text += fmt::format("{}: {} of {} fit{}\n",
+                        row.label,
+                        row.fitting,
+                        row.runs,
+                        row.not_begun > 0 ? fmt::format(", {} not begun", row.not_begun) : "");
+  }
+  if (row.failed > 0) {
+    text += fmt::format("{}: {} of {} failed: {}\n", row.label, row.failed, row.runs, row.error);
+  }
+  return text;
+}
+
 template <class T>
 nlohmann::ordered_json OrNull(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
@@ -94,15 +192,16 @@ TableRow SummarizeAgent(const std::string& label,
   TableRow row;
   row.label = label;
   std::vector<Nanos> times;
+  std::vector<SearchEffort> efforts;
   for (const SearchResult* result : results) {
     if (result->status == SearchStatus::kNotBegun) {
       ++row.not_begun;
       continue;
     }
     ++row.runs;
-    row.evaluations += static_cast<std::int64_t>(result->records.size());
-    row.seconds += result->seconds;
-    row.hardware_seconds += HardwareSeconds(result->records, steps_per_measurement);
+    efforts.push_back({std::ssize(result->records),
+                       result->seconds,
+                       HardwareSeconds(result->records, steps_per_measurement)});
     if (result->status == SearchStatus::kFailed) {
       if (row.failed++ == 0) row.error = result->error;
     }
@@ -111,7 +210,25 @@ TableRow SummarizeAgent(const std::string& label,
     if (!row.best || Better(result->best->outcome, row.best->outcome)) row.best = result->best;
   }
   SetStepTimes(row, times);
+  SetEfforts(row, efforts);
   return row;
+}
+
+void SetEfforts(TableRow& row, const std::vector<SearchEffort>& efforts) {
+  row.effort = row.total = {};
+  std::vector<double> evaluations, seconds, hardware_seconds;
+  for (const SearchEffort& effort : efforts) {
+    row.total.evaluations += effort.evaluations;
+    row.total.seconds += effort.seconds;
+    row.total.hardware_seconds += effort.hardware_seconds;
+    if (effort.evaluations == 0) continue;
+    evaluations.push_back(static_cast<double>(effort.evaluations));
+    seconds.push_back(effort.seconds);
+    hardware_seconds.push_back(effort.hardware_seconds);
+  }
+  if (evaluations.empty()) return;
+  row.effort = {
+      static_cast<std::int64_t>(Median(evaluations)), Median(seconds), Median(hardware_seconds)};
 }
 
 void SetStepTimes(TableRow& row, const std::vector<Nanos>& times) {
@@ -146,52 +263,59 @@ std::string FormatDeficit(const Outcome& outcome, const Cluster& cluster) {
 
 std::string FormatTable(const std::vector<TableRow>& rows,
                         const TableScale& scale,
-                        const Cluster& cluster) {
+                        const Cluster& cluster,
+                        const TextView& view) {
   std::string devices = fmt::format("{}", fmt::join(cluster.DeviceNames(), " / "));
   if (cluster.num_devices() > kMaxDevicesShown) devices = "devices";
   const MemoryUnit unit = UnitOf(rows);
-  std::vector<std::vector<std::string>> cells = {{"agent",
-                                                  "step time",
-                                                  "speed-up",
-                                                  "gap",
-                                                  fmt::format("peak {} on {}", unit.name, devices),
-                                                  "evaluations",
-                                                  "seconds",
-                                                  "on hardware"}};
+  std::vector<ShownColumn> columns;
+  const auto add = [&](const char* omitted, int rank, const std::string& head, auto cell) {
+    columns.push_back({omitted, rank, {head}});
+    for (const TableRow& row : rows) columns.back().cells.push_back(cell(row));
+  };
+  add("", 0, "agent", [](const TableRow& row) { return row.label; });
+  add("", 0, "step time", StepTimeCell);
+  add("range", 1, "range over seeds", RangeCell);
+  add("", 0, "speed-up", [&](const TableRow& row) {
+    const std::optional<double> speed_up = SpeedUp(row, scale);
+    return speed_up ? fmt::format("{:.2f}x", *speed_up) : "-";
+  });
+  add("", 0, "gap", [&](const TableRow& row) { return GapCell(Gap(row, scale)); });
+  add("peak memory", 3, fmt::format("peak {} on {}", unit.name, devices), [&](const TableRow& row) {
+    return PeakCell(row, unit);
+  });
+  add("", 0, "evaluations", [](const TableRow& row) {
+    return std::to_string(row.effort.evaluations);
+  });
+  add("", 0, "seconds", [](const TableRow& row) {
+    return fmt::format("{:.1f}", row.effort.seconds);
+  });
+  add("time on hardware", 2, "on hardware", [](const TableRow& row) {
+    return FormatDuration(row.effort.hardware_seconds);
+  });
+  const std::vector<std::string> left_out = LeaveOut(columns, view.columns);
+  CutLabels(columns, view.columns);
+  const bool has_best = !rows.empty() && rows[0].median;
+  std::string text = FormatColumns(RowsOf(columns), view.styled && has_best ? 1 : -1);
+  text += WrapLines(TableNote(rows, left_out), view.columns, 2);
   for (const TableRow& row : rows) {
-    const auto speed_up = SpeedUp(row, scale), gap = Gap(row, scale);
-    cells.push_back({row.label,
-                     StepTimeCell(row, cluster),
-                     speed_up ? fmt::format("{:.2f}x", *speed_up) : "-",
-                     !gap        ? "-"
-                     : *gap == 0 ? "optimal"
-                                 : fmt::format("{:.1f} %", 100 * *gap),
-                     PeakCell(row, unit),
-                     std::to_string(row.evaluations),
-                     fmt::format("{:.1f}", row.seconds),
-                     FormatDuration(row.hardware_seconds)});
-  }
-  std::string text = FormatColumns(cells);
-  for (const TableRow& row : rows) {
-    if (row.failed > 0) {
-      text += fmt::format("{}: {} of {} failed: {}\n", row.label, row.failed, row.runs, row.error);
-    }
+    text += WrapLines(SeedsNote(row, cluster), view.columns, 2);
   }
   return text;
 }
 
-std::string FormatHardwareTime(const std::vector<TableRow>& rows, int steps_per_measurement) {
-  double hardware = 0, here = 0;
+std::string FormatTotals(const std::vector<TableRow>& rows, int steps_per_measurement) {
+  SearchEffort total;
   for (const TableRow& row : rows) {
-    hardware += row.hardware_seconds;
-    here += row.seconds;
+    total.evaluations += row.total.evaluations;
+    total.seconds += row.total.seconds;
+    total.hardware_seconds += row.total.hardware_seconds;
   }
-  return fmt::format(
-      "searching on the hardware: {} ({} steps a measurement; what does not fit counts nothing); "
-      "here: {}\n",
-      FormatDuration(hardware),
-      steps_per_measurement,
-      FormatDuration(here));
+  return fmt::format("total    {} evaluations, {} of search; on hardware, {} steps each: {}\n",
+                     total.evaluations,
+                     FormatDuration(total.seconds),
+                     steps_per_measurement,
+                     FormatDuration(total.hardware_seconds));
 }
 
 std::string FormatTableJson(const std::vector<TableRow>& rows,
@@ -217,9 +341,12 @@ std::string FormatTableJson(const std::vector<TableRow>& rows,
     json["gap"] = OrNull(Gap(row, scale));
     json["peak_bytes"] = peaks;
     json["deficit_bytes"] = deficits;
-    json["evaluations"] = row.evaluations;
-    json["seconds"] = row.seconds;
-    json["hardware_seconds"] = row.hardware_seconds;
+    json["evaluations"] = row.effort.evaluations;
+    json["seconds"] = row.effort.seconds;
+    json["hardware_seconds"] = row.effort.hardware_seconds;
+    json["total_evaluations"] = row.total.evaluations;
+    json["total_seconds"] = row.total.seconds;
+    json["total_hardware_seconds"] = row.total.hardware_seconds;
     if (!row.error.empty()) json["error"] = row.error;
     list.push_back(json);
   }

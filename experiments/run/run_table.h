@@ -6,10 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "experiments/output.h"
 #include "experiments/run/search_run.h"
 #include "framework/cost/costs.h"
 
 namespace emplace {
+
+/// What a search has cost.
+struct SearchEffort {
+  std::int64_t evaluations = 0;
+  double seconds = 0;           ///< of search [s]
+  double hardware_seconds = 0;  ///< see HardwareSeconds() [s]
+};
 
 /// What an agent found. A placement fits if its peak memory is within that of every device.
 struct TableRow {
@@ -18,9 +26,8 @@ struct TableRow {
   int not_begun = 0;                           ///< seeds that a stop came before
   std::optional<Nanos> median, least, most;    ///< step time of the best of each fitting seed [ns]
   std::optional<MeteredEvaluator::Best> best;  ///< over all seeds
-  std::int64_t evaluations = 0;                ///< over all seeds
-  double seconds = 0;                          ///< over all seeds [s]
-  double hardware_seconds = 0;                 ///< over all seeds, see HardwareSeconds() [s]
+  SearchEffort effort;                         ///< of a seed: medians; evaluations rounded down
+  SearchEffort total;                          ///< of all seeds
   std::string error;                           ///< of the first that failed
 };
 
@@ -39,22 +46,32 @@ TableRow SummarizeAgent(const std::string& label,
 /// @param times  best step time of each fitting seed [ns]
 void SetStepTimes(TableRow& row, const std::vector<Nanos>& times);
 
+/// Fills in effort, whose medians are those of the seeds that evaluated something, and total.
+/// @param efforts  of each seed
+void SetEfforts(TableRow& row, const std::vector<SearchEffort>& efforts);
+
 /// Sorts by median step time; then come agents whose placements do not fit, by the bytes that the
 /// best of them misses; then those that failed.
 void SortRows(std::vector<TableRow>& rows);
 
-/// The table for people: agent, step time (median and range), speed-up over the best single device,
-/// gap to the bound ("optimal": none), peak memory per device, evaluations, seconds, time that the
-/// evaluations would have taken on the hardware.
+/// Returns the table for people: agent, step time (median), its range over the seeds, speed-up over
+/// the best single device, gap to the bound ("optimal": none), peak memory per device, evaluations and
+/// seconds of a seed, time that the evaluations would have taken on the hardware. The first row is
+/// bold if a placement of it fits and the view is styled. Below the table: of how many seeds it
+/// shows the medians, and for each agent how many placements did not fit or searches failed.
+/// @param view  where the table is wider, peak memory, time on the hardware and range are left out
+///   in this order until it fits; where it is wider still, labels are cut in the middle
 std::string FormatTable(const std::vector<TableRow>& rows,
                         const TableScale& scale,
-                        const Cluster& cluster);
+                        const Cluster& cluster,
+                        const TextView& view = {});
 
-/// "searching on the hardware: 41.2 h (11 steps a measurement; what does not fit counts nothing);
-/// here: 52 s".
-std::string FormatHardwareTime(const std::vector<TableRow>& rows, int steps_per_measurement);
+/// Returns the sums over all agents and seeds: "total    8020 evaluations, 9.3 s of search; on
+/// hardware, 11 steps each: 28.9 h". What does not fit counts nothing on hardware.
+std::string FormatTotals(const std::vector<TableRow>& rows, int steps_per_measurement);
 
-/// The table for programs: the same numbers as a JSON array of objects.
+/// The table for programs: the same numbers as a JSON array of objects. `evaluations`, `seconds`
+/// and `hardware_seconds` are TableRow::effort, `total_evaluations` and so on TableRow::total.
 std::string FormatTableJson(const std::vector<TableRow>& rows,
                             const TableScale& scale,
                             const Cluster& cluster);

@@ -13,6 +13,7 @@
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/config_command.h"
+#include "experiments/config_help.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/stop_request.h"
@@ -31,7 +32,6 @@ namespace {
 
 struct SweepOptions : ConfigOptions {
   std::string launcher;  // empty: what the config says
-  bool dry_run = false;
 };
 
 void WarnOfOtherPrograms(const Sweep& sweep, const std::vector<RunState>& states) {
@@ -136,6 +136,12 @@ int RunSweep(SweepOptions options) {
   if (!options.launcher.empty()) plan.config.launcher.name = options.launcher;
   if (options.jobs < 0) options.jobs = plan.config.jobs;
   RequireLauncher(plan.config.launcher.name);
+  if (options.print_config) {
+    plan.config.jobs = options.jobs;
+    if (!options.output.empty()) plan.config.output = options.output;
+    Print(FormatConfig(DescribeFields(plan.config)));
+    return 0;
+  }
   SweepProblems problems = LoadSweepProblems(plan, options.strict);
   if (options.dry_run) return DryRun(plan);
   const SweepFolder folder(OutputPath(plan, options), static_cast<int>(plan.runs.size()));
@@ -169,11 +175,11 @@ void AddSweepCommand(Command program) {
        .output_type = "DIR",
        .resume = "go on with what the folder holds: runs that are done are kept, stopped ones "
                  "continued, failed ones tried again",
-       .jobs = "runs"},
+       .jobs = "runs",
+       .dry_run = "check everything and print the runs; search and write nothing"},
       *options,
       [] { return DescribeFields<SweepConfig>(); },
       [options] { return RunSweep(*options); });
-  command.AddFlag("--dry-run", options->dry_run, "print the runs, search nothing");
   command
       .Add("--launcher",
            options->launcher,

@@ -13,6 +13,24 @@
 namespace emplace {
 namespace {
 
+// Below the keys.
+constexpr const char* kLayoutExample = R"(
+# Example: mine.yaml, for `emplace table results/quick --layout ./mine.yaml`. A row per graph and
+# cluster, the step times of two agents, their ratio, and a claim for --claims. More of them:
+# configs/layouts (`emplace list layouts`) and the key `table` in configs/papers.
+#
+#   title: Local search against one GPU
+#   unit: ms
+#   rows: [graph, cluster]
+#   columns:
+#     - {name: one, label: one GPU, agent: single_gpu}
+#     - {name: search, label: hill climbing, agent: hill_climb}
+#     - {name: evaluations, agent: hill_climb, value: evaluations}
+#     - {name: speed_up, label: speed-up, formula: one / search, unit: ratio}
+#   claims:
+#     - {text: search beats one GPU, confidence: ours, holds: search < one, in: every, of: search}
+)";
+
 struct TableOptions {
   std::vector<std::string> paths, settings;
   std::string layout, format = "md", output;
@@ -83,6 +101,7 @@ void AddTableCommand(Command program) {
   command.Does([options, command] {
     if (options->help_layout) {
       Print(FormatConfigHelp("a table layout", DescribeTableLayout()));
+      Print(kLayoutExample);
       return 0;
     }
     if (options->paths.empty()) command.ThrowMissing("results");

@@ -22,7 +22,8 @@ struct Trial {
          .output = "folder of the results",
          .output_type = "DIR",
          .resume = "go on with the folder",
-         .jobs = "trials"},
+         .jobs = "trials",
+         .dry_run = "print the trials"},
         options,
         [] { return std::vector<FieldHelp>(); },
         [] { return 7; });
@@ -48,7 +49,11 @@ TEST_CASE("the common options are parsed, then the command runs") {
                                        "--resume",
                                        "--jobs",
                                        "3",
-                                       "--quiet"});
+                                       "--quiet",
+                                       "--dry-run",
+                                       "--print-config"});
+  CHECK(trial.options.dry_run);
+  CHECK(trial.options.print_config);
   CHECK(trial.options.config == "some.yaml");
   CHECK(trial.options.settings == std::vector<std::string>{"a=1", "b=[2,3]"});
   CHECK(trial.options.output == "out");
@@ -67,6 +72,8 @@ TEST_CASE("what is not given is told apart from what is") {
   CHECK(trial.options.jobs == -1);
   CHECK_FALSE(trial.options.resume);
   CHECK_FALSE(trial.options.quiet);
+  CHECK_FALSE(trial.options.dry_run);
+  CHECK_FALSE(trial.options.print_config);
 }
 
 TEST_CASE("a config is required, but not for --help-config") {
@@ -104,6 +111,8 @@ TEST_CASE("the help has the command's own words, and options of its own") {
                             "folder of the results",
                             "go on with the folder",
                             "trials at a time; 0: one per core",
+                            "print the trials",
+                            "print a trial config with every key",
                             "print every key of a trial config",
                             "as JSON"}) {
     CHECK(help.find(words) != std::string::npos);

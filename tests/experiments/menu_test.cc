@@ -53,6 +53,23 @@ TEST_CASE("a slash or an extension makes a path: here first, then beside the con
   CHECK(ResolveMenu(ClusterMenu(), "box.yaml", "here") == "box.yaml");
 }
 
+TEST_CASE(
+    "a run is a path, a name in the folder, or a problem; other files of problems/ are none") {
+  const Configs configs;
+  std::filesystem::create_directories(configs.folder / "problems");
+  WriteText(configs.folder / "quick.yaml", "graph: bert\n");
+  WriteText(configs.folder / "problems/small.yaml", "graph: bert\ncluster: box\nagents: [heft]\n");
+  WriteText(configs.folder / "problems/small.certificate.yaml", "optimum_ns: 3\n");
+  WriteText(configs.folder / "problems/box.yaml", "name: box\ndevices: []\n");
+  CHECK(ProblemNames() == std::vector<std::string>{"small"});
+  CHECK(ResolveRun("quick", "run") == configs.folder / "quick.yaml");
+  CHECK(ResolveRun("small", "run") == configs.folder / "problems/small.yaml");
+  CHECK(ResolveRun("my/own.yaml", "run") == "my/own.yaml");
+  CHECK(MessageOf<InputError>([] { ResolveRun("smal", "run"); }) ==
+        "run: unknown run config \"smal\"; did you mean \"small\"? choices: quick, small");
+  CHECK_THROWS_AS(ResolveRun("box", "run"), InputError);
+}
+
 TEST_CASE("sweeps are those of sweeps/ and of papers/, where configs of one run lie, too") {
   const Configs configs;
   std::filesystem::create_directories(configs.folder / "sweeps");
@@ -77,6 +94,15 @@ TEST_CASE("the first comment of a file is its sentence") {
   CHECK(FirstComment(configs.folder / "clusters/box.yaml") == "A box.");
   CHECK(FirstComment(configs.folder / "clusters/bare.yaml") == "");
   CHECK(FirstComment(configs.folder / "none.yaml") == "");
+  const auto comment = [&](const std::string& text) {
+    WriteText(configs.folder / "some.yaml", text);
+    return FirstComment(configs.folder / "some.yaml");
+  };
+  CHECK(comment("# No end\nname: x\n") == "No end");
+  CHECK(comment("# No end\n# [V] looked up.\n") == "No end");
+  CHECK(comment("#\n# Two lines of\n# one sentence.\n# More.\n") == "Two lines of one sentence.");
+  CHECK(comment("# One. Two.\n# Three.\n") == "One. Two.");
+  CHECK(comment("# One, by A et al. 2017. Two is\n# cut.\n") == "One, by A et al. 2017.");
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <sstream>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,8 +28,42 @@ TEST_CASE("help and version go to stdout with exit code 0") {
   CHECK(version.out.substr(0, 8) == "emplace ");
 }
 
+TEST_CASE("`emplace` alone and `emplace help` print the help, `emplace help CMD` that of CMD") {
+  const std::string help = RunEmplace({"--help"}).out;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"help"}}) {
+    const ProcessResult result = RunEmplace(words);
+    CHECK(result.exit_code == 0);
+    CHECK(result.err == "");
+    CHECK(result.out == help);
+  }
+  const ProcessResult run = RunEmplace({"help", "run"});
+  CHECK(run.exit_code == 0);
+  CHECK(run.out == RunEmplace({"run", "--help"}).out);
+  CHECK(Contains(run.out, "--dry-run"));
+  const ProcessResult graph = RunEmplace({"graph"});
+  CHECK(graph.exit_code == 0);
+  CHECK(graph.out == RunEmplace({"help", "graph"}).out);
+  CHECK(Contains(graph.out, "coarsen"));
+}
+
+TEST_CASE("environment variables are explained once, in the program's own help") {
+  const std::string help = RunEmplace({"--help"}).out;
+  for (const char* variable :
+       {"$EMPLACE_CONFIGS", "$EMPLACE_CUDA_MODULE", "$EMPLACE_MPI_MODULE", "$COLUMNS"}) {
+    CAPTURE(variable);
+    CHECK(Contains(help, variable));
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {"run"}, {"sweep"}, {"graph", "info"}, {"cluster", "info"}, {"list"}}) {
+      std::vector<std::string> words = {"help"};
+      words.insert(words.end(), command.begin(), command.end());
+      const std::string text = RunEmplace(words).out;
+      CHECK_FALSE(Contains(text, variable));
+      CHECK(Contains(text, "environment variables: `emplace help`"));
+    }
+  }
+}
+
 TEST_CASE("a wrong command line is told in one line with the choices") {
-  CheckRefused(RunEmplace({}), 2, {"a command is missing", "choices:", "run", "emplace --help"});
   CheckRefused(
       RunEmplace({"simulat"}), 2, {"unknown command \"simulat\"", "did you mean \"simulate\"?"});
   CheckRefused(
@@ -36,8 +72,9 @@ TEST_CASE("a wrong command line is told in one line with the choices") {
     CheckRefused(RunEmplace({command, "model.onnx", "--from", "onnx"}),
                  2,
                  {"`emplace " + command + "` is a command of the Python package: pip install"});
+    CheckRefused(RunEmplace({"help", command}), 2, {"is a command of the Python package"});
   }
-  CheckRefused(RunEmplace({"graph"}), 2, {"a command is missing", "info", "validate"});
+  CheckRefused(RunEmplace({"help", "swep"}), 2, {"did you mean \"sweep\"?", "choices:"});
   CheckRefused(
       RunEmplace({"graph", "inform"}), 2, {"unknown command \"inform\"", "did you mean \"info\"?"});
   CheckRefused(RunEmplace({"simulate", "--grap", "x"}), 2, {"--grap"});
@@ -88,11 +125,59 @@ TEST_CASE("lists") {
                2,
                {"unknown",
                 "\"shelves\"",
-                "agents, clusters, costs, device-kinds, families, graphs, layouts, sweeps"});
+                "agents, clusters, costs, device-kinds, families, graphs, layouts, problems, "
+                "sweeps"});
   CheckRefused(RunEmplace({"list", "agents", "hil_climb"}), 2, {"did you mean \"hill_climb\"?"});
 }
 
+TEST_CASE("problems are listed and run by name") {
+  const ProcessResult problems = RunEmplace({"list", "problems"});
+  CHECK(problems.exit_code == 0);
+  CHECK(Contains(problems.out,
+                 "nmt_12                 NMT contracted to 12 groups, 2 GPUs, queue semantics.\n"));
+  CHECK(Contains(problems.out, "planted_40x2 "));
+  for (const char* other : {"certificate", "cluster", "2k80"}) {
+    CHECK_FALSE(Contains("\n" + problems.out, std::string("\n") + other));
+  }
+  const ProcessResult run = RunEmplace({"run", "nmt_12", "--dry-run"});
+  CHECK(run.exit_code == 0);
+  CHECK(Contains(run.out, "12 groups"));
+}
+
+TEST_CASE("every sentence of a list is complete") {
+  for (const std::string menu : {"clusters", "families", "layouts", "problems", "sweeps"}) {
+    const auto items = nlohmann::json::parse(RunEmplace({"list", menu, "--json"}).out);
+    REQUIRE(items.size() > 0);
+    for (const auto& [name, sentence] : items.items()) {
+      CAPTURE(name);
+      CHECK(sentence.get<std::string>().ends_with("."));
+    }
+  }
+}
+
+TEST_CASE("lists fit $COLUMNS") {
+  const ProcessResult list = RunEmplace({"list", "sweeps"}, {.environment = {{"COLUMNS", "80"}}});
+  CHECK(list.exit_code == 0);
+  std::istringstream lines(list.out);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+  }
+  CHECK(Contains(list.out, "\n                 "));  // a sentence goes on in its column
+}
+
 TEST_CASE("another configs folder") {
+  const TempDir nothing;
+  const ProcessResult costs =
+      RunEmplace({"list", "costs"}, {.environment = {{"EMPLACE_CONFIGS", nothing.path()}}});
+  CHECK(costs.exit_code == 0);
+  CHECK(costs.out == "");
+  CHECK(costs.err == "emplace: warning: " + (nothing / "costs").string() + ": no such folder\n");
+  std::filesystem::create_directories(nothing / "costs");
+  const ProcessResult empty =
+      RunEmplace({"list", "costs"}, {.environment = {{"EMPLACE_CONFIGS", nothing.path()}}});
+  CHECK(empty.err == "emplace: warning: " + (nothing / "costs").string() + ": nothing is there\n");
+
   const TempDir folder;
   std::filesystem::create_directories(folder / "clusters");
   WriteText(folder / "clusters/mine.yaml", "# My machine.\nname: mine\n");

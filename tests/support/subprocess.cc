@@ -42,6 +42,7 @@ struct Pipe {
   dup2(out.write, STDOUT_FILENO);
   dup2(err.write, STDERR_FILENO);
   if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
+  unsetenv("COLUMNS");  // some shells export the width of their terminal
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   for (const std::string& argument : command)

@@ -9,7 +9,7 @@ namespace emplace::testing {
 
 struct ProcessOptions {
   std::filesystem::path folder;                    ///< to run in; empty: this one
-  std::map<std::string, std::string> environment;  ///< added to this process's
+  std::map<std::string, std::string> environment;  ///< added to this process's without COLUMNS
   std::string interrupt_when;                      ///< SIGINT once stderr holds this text
   int interrupt_delay_ms = 0;                      ///< ... and so much time has passed [ms]
   int timeout_seconds = 300;                       ///< SIGKILL then, and a line on `err` says so

@@ -214,8 +214,8 @@ function showSummary(problem) {
           'Step time: median [range] over the seeds of the best placement that each found. ' +
               'Speed-up: over the best single device. Gap: to the lower bound, which no placement can beat; ' +
               'optimal: as good as the bound. ' +
-              'Evaluations and search time: over all seeds. On hardware: what measuring the same ' +
-              'placements would have taken. Peak memory: of the best seed.'),
+              'Evaluations, search and on hardware (what measuring the same placements would have ' +
+              'taken): medians over the seeds. Peak memory: of the best seed.'),
       holder);
   drawSeeds(problem, holder);
 }

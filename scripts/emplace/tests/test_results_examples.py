@@ -44,8 +44,11 @@ class TableOfTheProgram(TestCase):
                     # Theirs is a whole number of nanoseconds.
                     self.assertEqual([np.floor(times.median()), times.min(), times.max()],
                                      [theirs["median"], theirs["min"], theirs["max"]])
-                self.assertEqual(mine["evaluations"].sum(), row["evaluations"])
-                self.assertAlmostEqual(mine["hardware_seconds"].sum(), row["hardware_seconds"], places=6)
+                self.assertEqual(np.floor(mine["evaluations"].median()), row["evaluations"])
+                self.assertEqual(mine["evaluations"].sum(), row["total_evaluations"])
+                for key in ("seconds", "hardware_seconds"):
+                    self.assertAlmostEqual(mine[key].median(), row[key], places=6)
+                    self.assertAlmostEqual(mine[key].sum(), row[f"total_{key}"], places=6)
                 self.check_best(mine, row)
         self.assertEqual(set(runs["bound_ns"]), {table["bound_ns"]})
 

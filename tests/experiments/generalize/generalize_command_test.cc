@@ -32,6 +32,25 @@ bool Holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST_CASE("a dry run prints trainings and tests, a printed config has every key; neither writes") {
+  const Files files;
+  const ProcessResult dry = files.Run({"--dry-run"});
+  CAPTURE(dry.err);
+  REQUIRE(dry.exit_code == 0);
+  CHECK(Holds(dry.out, "a: train gnn.seed1 on 2 graphs\n"));
+  CHECK(Holds(dry.out, "b: test single_gpu on 2 graphs with 1 seed\n"));
+  CHECK(Holds(dry.out, "results  results/gen.h5\n"));
+  const ProcessResult printed = files.Run({"--print-config"});
+  CAPTURE(printed.err);
+  REQUIRE(printed.exit_code == 0);
+  CHECK(Holds(printed.out, "\nmax_train_graphs: "));
+  WriteText(files.folder / "full.yaml", printed.out);
+  const ProcessOptions here{.folder = files.folder.path()};
+  CHECK(RunEmplace({"generalize", "./full.yaml", "--dry-run", "-o", "results/gen.h5"}, here).out ==
+        dry.out);
+  CHECK_FALSE(std::filesystem::exists(files.folder / "results"));
+}
+
 TEST_CASE("an experiment from files to tables, HDF5 and policies that `emplace run` takes") {
   const Files files;
   const ProcessResult result = files.Run({});

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <sstream>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -90,7 +92,8 @@ TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to t
         reader.Int("/problem", "best_single_device_ns"));
   CHECK(single["runs"] == 1);  // without chance: once, whatever the seeds
   CHECK(FindAgent(table, "random")->at("runs") == 2);
-  CHECK(FindAgent(table, "random")->at("evaluations") == 600);
+  CHECK(FindAgent(table, "random")->at("evaluations") == 300);  // of a seed
+  CHECK(FindAgent(table, "random")->at("total_evaluations") == 600);
   // Eleven steps a measurement, one evaluation.
   CHECK(single["hardware_seconds"].get<double>() ==
         doctest::Approx(11e-9 * table["best_single_device"]["step_time_ns"].get<double>()));
@@ -258,7 +261,11 @@ TEST_CASE("people's table") {
                            "1.00x",
                            "measured 100.0 %",
                            "on hardware",
-                           "searching on the hardware: ",
+                           "\nrandom ",
+                           "medians of 2 seeds; agents without chance run once\n",
+                           // 300 placements of random and of hill_climb with each seed.
+                           "total    1203 evaluations, ",
+                           "on hardware, 11 steps each: ",
                            "results/small.h5"}) {
     CAPTURE(part);
     CHECK(result.out.find(part) != std::string::npos);
@@ -267,12 +274,129 @@ TEST_CASE("people's table") {
   CHECK(loud.err.find("hill_climb.seed1") != std::string::npos);
 }
 
+TEST_CASE("people's table fits $COLUMNS, unless --wide is given") {
+  const RunFiles files;
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--quiet", "--set", "agents=[simulated_annealing, heft]"});
+    const ProcessResult result = files.Run(more, {.environment = {{"COLUMNS", "80"}}});
+    REQUIRE(result.exit_code == 0);
+    return result.out;
+  };
+  std::istringstream lines(run({}));
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+  }
+  const std::string narrow = run({"-o", "narrow.h5"});
+  for (const char* head : {"agent ", "step time", "speed-up", "gap", "evaluations", "seconds\n"}) {
+    CAPTURE(head);
+    CHECK(narrow.find(head) != std::string::npos);
+  }
+  CHECK(narrow.find("--wide adds") != std::string::npos);
+  CHECK(narrow.find(" / ") == std::string::npos);  // no peaks
+  const std::string wide = run({"-o", "wide.h5", "--wide"});
+  CHECK(wide.find("--wide adds") == std::string::npos);
+  CHECK(wide.find(" on cpu:0 / gpu:0 / gpu:1 ") != std::string::npos);
+  CHECK(wide.find("range over seeds") != std::string::npos);
+}
+
+TEST_CASE("the best row is bold on a terminal, and nowhere by NO_COLOR or TERM=dumb") {
+  const RunFiles files;
+  const auto bold = [&](std::map<std::string, std::string> environment) {
+    environment.emplace("TERM", "xterm");
+    const std::string command =
+        (BinaryDir() / "emplace").string() + " run small.yaml --quiet --set agents=[heft]";
+    const ProcessResult result =
+        RunProcess({"/usr/bin/script", "--quiet", "--return", "--command", command, "/dev/null"},
+                   {.folder = files.folder.path(), .environment = environment});
+    CAPTURE(result.out);
+    CHECK(result.exit_code == 0);
+    CHECK(result.out.find("heft ") != std::string::npos);
+    return result.out.find("\x1b[1mheft ") != std::string::npos;
+  };
+  CHECK(bold({}));
+  CHECK(bold({{"NO_COLOR", ""}}));
+  CHECK_FALSE(bold({{"NO_COLOR", "1"}}));
+  CHECK_FALSE(bold({{"TERM", "dumb"}}));
+  CHECK(files.Run({"--quiet"}, {.environment = {{"TERM", "xterm"}}}).out.find('\x1b') ==
+        std::string::npos);  // not a terminal
+}
+
+TEST_CASE("a dry run checks everything, prints the searches and writes nothing") {
+  const RunFiles files;
+  const ProcessResult result = files.Run({"--dry-run", "--set", "budget.steps=7"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  for (const char* part : {"graph    small: 60 ops, 60 groups\n",
+                           "bound    ",
+                           "\n#0 single_gpu\n",
+                           "\n#3 random.seed0\n#4 random.seed1\n",
+                           "\nsearches 7, ",
+                           "each with a budget of 300 evaluations or 7 steps\n",
+                           "results  results/small.h5\n"}) {
+    CAPTURE(part);
+    CHECK(result.out.find(part) != std::string::npos);
+  }
+  CHECK_FALSE(std::filesystem::exists(files.folder / "results"));
+  CHECK(files.Run({"--dry-run", "-o", "out.h5"}).out.find("results  out.h5\n") !=
+        std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(files.folder / "out.h5"));
+  // Settings are the agents' own to check.
+  CheckRefused(files.Run({"--dry-run", "--set", "agents=[{name: hill_climb, patience: -1}]"}),
+               2,
+               {"patience"});
+}
+
+TEST_CASE("a printed config has every key and makes the same run") {
+  const RunFiles files;
+  const std::vector<std::string> settings = {
+      "--set", "agents=[{name: simulated_annealing, label: \"1\", chains: 2}, heft]"};
+  const auto run = [&](const std::string& config, std::vector<std::string> more) {
+    more.insert(more.begin(), {"run", config, "--quiet"});
+    const ProcessResult result = RunEmplace(more, {.folder = files.folder.path()});
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    return result.out;
+  };
+  std::vector<std::string> print = settings;
+  print.emplace_back("--print-config");
+  const std::string config = run("small.yaml", print);
+  for (const char* part : {"\npriority: id\n",
+                           "\nbudget:\n  evaluations: 300\n  seconds: 0\n  steps: 0\n",
+                           "label: \"1\"\n",
+                           "chains: 2\n",
+                           "rounds: 64\n",
+                           "\nseeds: \"0:2\"\n",
+                           "\noutput: \"\"\n"}) {
+    CAPTURE(config);
+    CAPTURE(part);
+    CHECK(config.find(part) != std::string::npos);
+  }
+  CHECK(config.find((files.folder / "g.json").string()) != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(files.folder / "results"));
+  std::filesystem::create_directories(files.folder / "elsewhere");
+  WriteText(files.folder / "elsewhere/full.yaml", config);
+  CHECK(run("elsewhere/full.yaml", {"--print-config"}) == config);
+  std::vector<std::string> there = settings;
+  there.insert(there.end(), {"-o", "one.h5"});
+  run("small.yaml", there);
+  run("elsewhere/full.yaml", {"-o", "two.h5"});
+  CHECK(ReadText(files.folder / "one.placement.json") ==
+        ReadText(files.folder / "two.placement.json"));
+  const ResultsReader one(files.folder / "one.h5"), two(files.folder / "two.h5");
+  for (const std::string& label : one.Children("/agents")) {
+    CHECK(one.Text("/agents/" + label, "settings") == two.Text("/agents/" + label, "settings"));
+  }
+}
+
 TEST_CASE("what does not fit is shown with the bytes that are missing") {
   const RunFiles files("10kB");
   const ProcessResult result = files.Run({"--set", "agents=[single_gpu, single_cpu]"});
   CHECK(result.exit_code == 0);
   CHECK(result.out.find("OOM (missing ") != std::string::npos);
   CHECK(result.out.find("on gpu:0)") != std::string::npos);
+  CHECK(result.out.find("\nsingle_gpu        OOM ") != std::string::npos);
+  CHECK(result.out.find("\nsingle_gpu: OOM (missing ") != std::string::npos);
   const Json table =
       Json::parse(files.Run({"--set", "agents=[single_gpu, single_cpu]", "--json", "--force"}).out);
   CHECK(table["best_single_device"]["device"] == "cpu:0");  // 8 GiB
@@ -502,7 +626,7 @@ TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
     CHECK(result.out.find("single   no single device holds the model\n") != std::string::npos);
     CHECK_FALSE(ResultsReader(files.folder / "results/small.h5")
                     .HasAttribute("/problem", "best_single_device"));
-    CHECK(result.out.find("searching on the hardware: 0.0 s") != std::string::npos);
+    CHECK(result.out.find("on hardware, 11 steps each: 0.0 s") != std::string::npos);
   }
 }
 

@@ -40,8 +40,10 @@ TEST_CASE("the row of an agent over its seeds") {
   CHECK(*odd.least == 100);
   CHECK(*odd.most == 300);
   CHECK(odd.best->outcome.step_time == 100);
-  CHECK(odd.evaluations == 30);
-  CHECK(odd.seconds == 1.5);
+  CHECK(odd.effort.evaluations == 10);  // of a seed
+  CHECK(odd.effort.seconds == 0.5);
+  CHECK(odd.total.evaluations == 30);
+  CHECK(odd.total.seconds == 1.5);
   CHECK(*SummarizeAgent("x", {&a, &b, &c, &d}, 10).median == 250);  // between 200 and 300
 
   const SearchResult misfit = Result(50, kGiB);
@@ -55,6 +57,20 @@ TEST_CASE("the row of an agent over its seeds") {
   CHECK(mixed.failed == 1);
   CHECK(mixed.error == "it broke");
   CHECK(!SummarizeAgent("x", {&misfit}, 10).median);
+}
+
+TEST_CASE("efforts of a seed are medians, without seeds that evaluated nothing; totals are sums") {
+  TableRow row;
+  SetEfforts(row, {{4, 1.0, 10.0}, {9, 2.0, 50.0}, {0, 0.0, 0.0}, {6, 4.0, 20.0}, {7, 8.0, 30.0}});
+  CHECK(row.effort.evaluations == 6);  // of 4, 6, 7, 9: 6.5, rounded down
+  CHECK(row.effort.seconds == 3.0);    // between 2 and 4
+  CHECK(row.effort.hardware_seconds == 25.0);
+  CHECK(row.total.evaluations == 26);
+  CHECK(row.total.seconds == 15.0);
+  CHECK(row.total.hardware_seconds == 110.0);
+  SetEfforts(row, {{}});
+  CHECK(row.effort.evaluations == 0);
+  CHECK(row.total.seconds == 0);
 }
 
 TEST_CASE("rows are sorted by time, then by what is missing; failures come last") {
@@ -80,16 +96,58 @@ TEST_CASE("the table for people") {
   const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &b, &b}, 10),
                                       SummarizeAgent("single", {&oom}, 10)};
   // 80 ms on the best single device / 50 ms; 50 / 32 - 1 = 56.25 %; 1.2 GiB = 1288490188 B.
-  // On the hardware 10 steps for each of 10 evaluations, (40 + 50 + 50) ms * 100 = 14 s.
-  CHECK(FormatTable(rows,
-                    {.best_single_device = SingleDevice{"gpu:1", 80'000'000}, .bound = 32'000'000},
-                    *cluster) ==
-        "agent                         step time  speed-up     gap  "
-        "peak GiB on gpu:0 / gpu:1  evaluations  seconds  on hardware\n"
-        "climb   50.00 ms [40.00 ms .. 50.00 ms]     1.60x  56.2 %  "
-        "              0.50 / 2.00           30      1.5       14.0 s\n"
-        "single  OOM (missing 1.20 GiB on gpu:1)         -       -  "
-        "              0.50 / 3.20           10      0.5        0.0 s\n");
+  // On the hardware 10 steps for each of 10 evaluations, 40, 50 and 50 ms * 100: 5 s in the middle.
+  const TableScale scale{.best_single_device = SingleDevice{"gpu:1", 80'000'000},
+                         .bound = 32'000'000};
+  CHECK(FormatTable(rows, scale, *cluster) ==
+        "agent   step time      range over seeds  speed-up     gap  peak GiB on gpu:0 / gpu:1  "
+        "evaluations  seconds  on hardware\n"
+        "climb    50.00 ms  40.00 ms .. 50.00 ms     1.60x  56.2 %                0.50 / 2.00  "
+        "         10      0.5        5.0 s\n"
+        "single        OOM                     -         -       -                0.50 / 3.20  "
+        "         10      0.5        0.0 s\n"
+        "medians of 3 seeds; agents without chance run once\n"
+        "single: OOM (missing 1.20 GiB on gpu:1)\n");
+  // 119 columns in all, 92 without peaks, 79 without hardware, 57 without the range.
+  CHECK(FormatTable(rows, scale, *cluster, {.columns = 119}) == FormatTable(rows, scale, *cluster));
+  CHECK(FormatTable(rows, scale, *cluster, {.columns = 79}) ==
+        "agent   step time      range over seeds  speed-up     gap  evaluations  seconds\n"
+        "climb    50.00 ms  40.00 ms .. 50.00 ms     1.60x  56.2 %           10      0.5\n"
+        "single        OOM                     -         -       -           10      0.5\n"
+        "medians of 3 seeds; agents without chance run once; --wide adds peak memory,\n"
+        "  time on hardware\n"
+        "single: OOM (missing 1.20 GiB on gpu:1)\n");
+  const std::string narrow = FormatTable(rows, scale, *cluster, {.columns = 60});
+  CHECK(narrow.starts_with("agent   step time  speed-up     gap  evaluations  seconds\n"));
+  CHECK(narrow.find("range.") == narrow.npos);
+}
+
+TEST_CASE("the best row is bold where the view is styled") {
+  const SearchResult a = Result(40), b = Result(50), oom = Result(1, 7);
+  const std::vector<TableRow> rows = {SummarizeAgent("fast", {&a}, 1),
+                                      SummarizeAgent("slow", {&b}, 1)};
+  const TextView styled{.columns = 80, .styled = true};
+  const std::string table = FormatTable(rows, {.bound = 40}, *TwoDevices(), styled);
+  CHECK(table.find("\n\x1b[1mfast ") != table.npos);
+  CHECK(table.find("\x1b[0m\nslow ") != table.npos);
+  CHECK(FormatTable(rows, {.bound = 40}, *TwoDevices(), {.columns = 80}).find('\x1b') ==
+        std::string::npos);
+  const std::vector<TableRow> none = {SummarizeAgent("single", {&oom}, 1)};
+  CHECK(FormatTable(none, {.bound = 40}, *TwoDevices(), styled).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("labels that are too wide for the view are cut in the middle") {
+  const SearchResult a = Result(40);
+  const std::string label = "python:my_agents.Climb with a name of ü such a length that it ends: 7";
+  const std::string table =
+      FormatTable({SummarizeAgent(label, {&a}, 1)}, {.bound = 40}, *TwoDevices(), {.columns = 80});
+  // 52 columns without the label leave 28.
+  CHECK(table.find("\npython:my_age...t it ends: 7 ") != table.npos);
+  for (size_t begin = 0; begin < table.size();) {
+    const size_t end = table.find('\n', begin);
+    CHECK(TextWidth(table.substr(begin, end - begin)) <= 80);
+    begin = end + 1;
+  }
 }
 
 TEST_CASE("seeds that a stop came before are no runs") {
@@ -103,20 +161,20 @@ TEST_CASE("seeds that a stop came before are no runs") {
   CHECK(rows[0].fitting == 1);
   CHECK(rows[0].not_begun == 1);
   const std::string table = FormatTable(rows, {}, *TwoDevices());
-  CHECK(table.find("40.00 ms (1 of 1 fit, 1 not begun)") != std::string::npos);
-  CHECK(table.find("40.00 ms (1 of 2 fit, 1 not begun)") != std::string::npos);
+  CHECK(table.find("\nclimb: 1 of 1 fit, 1 not begun\n") != std::string::npos);
+  CHECK(table.find("\nmixed: 1 of 2 fit, 1 not begun\n") != std::string::npos);
   CHECK(table.find("not begun  ", table.find("\nnone ")) != std::string::npos);
 }
 
-TEST_CASE("the time that the search would have taken on the hardware") {
+TEST_CASE("the total of all searches") {
   const SearchResult a = Result(40'000'000'000), oom = Result(1, 7);
   const std::vector<TableRow> rows = {SummarizeAgent("climb", {&a, &a}, 11),
                                       SummarizeAgent("single", {&oom}, 11)};
-  CHECK(rows[0].hardware_seconds == 2 * 10 * 11 * 40.0);  // 8800 s
-  CHECK(rows[1].hardware_seconds == 0);
-  CHECK(FormatHardwareTime(rows, 11) ==
-        "searching on the hardware: 2.4 h (11 steps a measurement; what does not fit counts "
-        "nothing); here: 1.5 s\n");
+  CHECK(rows[0].total.hardware_seconds == 2 * 10 * 11 * 40.0);  // 8800 s
+  CHECK(rows[0].effort.hardware_seconds == 10 * 11 * 40.0);
+  CHECK(rows[1].total.hardware_seconds == 0);  // what does not fit counts nothing
+  CHECK(FormatTotals(rows, 11) ==
+        "total    30 evaluations, 1.5 s of search; on hardware, 11 steps each: 2.4 h\n");
 }
 
 TEST_CASE("small peaks are shown in a smaller unit") {
@@ -136,13 +194,18 @@ TEST_CASE("the table for programs keeps nanoseconds and says null for what is no
   const SearchResult a = Result(40), oom = Result(1, 7);
   const auto cluster = TwoDevices();
   const auto json = nlohmann::json::parse(
-      FormatTableJson({SummarizeAgent("climb", {&a}, 10), SummarizeAgent("single", {&oom}, 10)},
+      FormatTableJson({SummarizeAgent("climb", {&a, &a}, 10), SummarizeAgent("single", {&oom}, 10)},
                       {.best_single_device = std::nullopt, .bound = 32},
                       *cluster));
   CHECK(json[0]["agent"] == "climb");
   CHECK(json[0]["step_time_ns"]["median"] == 40);
   CHECK(json[0]["gap"] == 0.25);
   CHECK(json[0]["hardware_seconds"].get<double>() == doctest::Approx(10 * 10 * 40e-9));
+  CHECK(json[0]["total_hardware_seconds"].get<double>() == doctest::Approx(2 * 10 * 10 * 40e-9));
+  CHECK(json[0]["evaluations"] == 10);
+  CHECK(json[0]["total_evaluations"] == 20);
+  CHECK(json[0]["seconds"] == 0.5);
+  CHECK(json[0]["total_seconds"] == 1.0);
   CHECK(json[0]["speed_up"].is_null());
   CHECK(json[1]["step_time_ns"]["median"].is_null());
   CHECK(json[1]["deficit_bytes"]["gpu:1"] == 7);

@@ -21,6 +21,23 @@ TEST_CASE("a dry run prints the runs and makes nothing") {
   CHECK_FALSE(fs::exists(files.folder / "out"));
 }
 
+TEST_CASE("a printed config has every key and makes the same runs") {
+  const SweepFiles files;
+  const ProcessResult printed = files.Run({"--print-config"});
+  CAPTURE(printed.err);
+  REQUIRE(printed.exit_code == 0);
+  for (const char* key :
+       {"base:\n", "grid:", "exclude:", "scales:", "\nlauncher:\n  name: local\n"}) {
+    CAPTURE(key);
+    CHECK(Contains(printed.out, key));
+  }
+  WriteText(files.folder / "full.yaml", printed.out);
+  const ProcessOptions here{.folder = files.folder.path()};
+  CHECK(RunEmplace({"sweep", "./full.yaml", "--dry-run"}, here).out ==
+        files.Run({"--dry-run"}).out);
+  CHECK_FALSE(fs::exists(files.folder / "results"));
+}
+
 TEST_CASE("one job, two jobs, a run of its own: the same results") {
   const SweepFiles files;
   const ProcessResult one = files.Run({"-o", "one", "--jobs", "1"});

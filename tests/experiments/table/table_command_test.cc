@@ -1,3 +1,4 @@
+#include <sstream>
 #include <utility>
 
 #include <doctest/doctest.h>
@@ -148,6 +149,29 @@ TEST_CASE("results of `emplace run`, and what is refused") {
   CheckHolds(warned.out, "not run");
   CHECK(Table(files, {"r.h5", "-o", "none/t.md"}).exit_code == 1);
   CheckHolds(Table(files, {"--help-layout"}).out, "claims");
+}
+
+TEST_CASE("the example of --help-layout is a layout") {
+  const SweepFiles files;
+  const std::string help = Table(files, {"--help-layout"}).out;
+  // The indented lines of the comment at the end.
+  std::string example;
+  std::istringstream lines(help.substr(help.find("# Example: mine.yaml")));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#   ")) example += line.substr(4) + "\n";
+  }
+  WriteText(files.folder / "mine.yaml", example);
+  WriteText(files.folder / "r.yaml",
+            "graph: g.json\ncluster: c.yaml\nagents: [single_gpu, hill_climb]\n"
+            "budget: {evaluations: 50, seconds: 0}\n");
+  REQUIRE(RunEmplace({"run", "r.yaml", "-o", "r.h5", "--quiet"}, {.folder = files.folder.path()})
+              .exit_code == 0);
+  const ProcessResult table = Table(files, {"r.h5", "--layout", "./mine.yaml", "--claims"});
+  CAPTURE(table.err);
+  CHECK(table.exit_code == 0);
+  CheckHolds(table.out, "Local search against one GPU");
+  CheckHolds(table.out, "speed-up");
+  CheckHolds(table.out, "search beats one GPU");
 }
 
 TEST_CASE("menus") {
