@@ -1,6 +1,6 @@
 #pragma once
 
-// What `emplace cluster info` tells about a cluster.
+// The answers of `emplace cluster info`.
 
 #include <string>
 #include <vector>
@@ -9,16 +9,17 @@
 
 namespace emplace {
 
-/// For people: the devices, their kinds with the published figures, the channels with the pairs of
-/// devices that they serve, and FormatBandwidths(). Equal devices and equal channels share a line.
+/// Returns the text for people: the devices, their kinds with the published figures, the channels
+/// with the pairs of devices that they serve, and FormatBandwidths(). Equal devices and equal
+/// channels share a line.
 /// @param columns  width to fit; 0: no limit
 std::string FormatClusterInfo(const Cluster& cluster, int columns);
 
-/// For programs: devices, kinds, channels and routes as one JSON object.
+/// Returns devices, kinds, channels and routes as one JSON object, for programs.
 std::string FormatClusterInfoJson(const Cluster& cluster);
 
-/// Returns what a long transfer from one device to another reaches when alone: 1 / sum of
-/// 1 / bandwidth over the hops; 0 without a route. [B/s]
+/// Returns the rate of a long transfer from one device to another that is alone: 1 / sum of
+/// 1 / bandwidth over the hops, which are taken one after another; 0 without a route. [B/s]
 double RouteBandwidth(const Cluster& cluster, int from, int to);
 
 /// Returns the matrix of RouteBandwidth(), a row and a column per device. Where it has more than

@@ -29,10 +29,10 @@ bool IsBlock(const std::string& text) {
 }  // namespace
 
 std::string FormatConfigHelp(const std::string& what, const std::vector<FieldHelp>& fields) {
-  std::string text = fmt::format(
-      "# Keys of {} with their defaults. \"map.key\" stands for a key of a map;\n"
-      "# --set KEY=VALUE replaces a key from the command line.\n",
-      what);
+  std::string text = CommentOf(
+      fmt::format("Keys of {} with their defaults. \"map.key\" stands for a key of a map;\n"
+                  "--set KEY=VALUE replaces a key from the command line.",
+                  what));
   for (const FieldHelp& field : fields) {
     if (field.default_value.empty()) {  // a map, its keys follow
       text += "\n" + CommentOf(field.key + ": " + field.help);

@@ -155,7 +155,7 @@ int List(const ListOptions& options) {
   std::vector<Item> items = shelf.items();
   if (!options.name.empty()) {
     if (options.what == "agents") {
-      Print(AgentPage(options.name));
+      Print(WrapLines(AgentPage(options.name), ViewOfOutput().columns, 6));
       return 0;
     }
     std::vector<std::string> names;

@@ -52,7 +52,7 @@ std::string FormatFlops(double flops);
 /// @param rows  the header first; all of one length
 /// @param bold  index of a row to show in bold; -1: none
 std::string FormatColumns(const std::vector<std::vector<std::string>>& rows, int bold = -1);
-/// How many columns a text of one line takes: counts code points, not bytes.
+/// Returns the columns that a text of one line takes: its code points, not its bytes.
 int TextWidth(std::string_view text);
 
 /// A table of Markdown with aligned columns.

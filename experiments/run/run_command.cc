@@ -64,7 +64,7 @@ std::string BudgetText(const RunConfig& config) {
   return fmt::format("{}", fmt::join(limits, " or "));
 }
 
-// What the run would do.
+// The text of --dry-run.
 std::string DryRunText(const Run& run, const fs::path& output) {
   std::string text = HeaderText(run) + "\n";
   for (int i = 0; i < std::ssize(run.tasks); ++i) {

@@ -79,11 +79,11 @@ std::string GapCell(const std::optional<double>& gap) {
   return *gap == 0 ? "optimal" : fmt::format("{:.1f} %", 100 * *gap);
 }
 
-/// A column of the table: the head, then a cell for each row.
+/// A column of the table.
 struct ShownColumn {
-  const char* omitted;  ///< what the line below the table calls it where it is left out
-  int rank;             ///< columns of the greatest rank are left out first; 0: never
-  std::vector<std::string> cells;
+  const char* omitted;             ///< its name in the line below the table, where it is left out
+  int rank;                        ///< columns of the greatest rank are left out first; 0: never
+  std::vector<std::string> cells;  ///< the head, then one for each row
 };
 
 std::vector<std::vector<std::string>> RowsOf(const std::vector<ShownColumn>& columns) {
@@ -145,14 +145,14 @@ void CutLabels(std::vector<ShownColumn>& columns, int width) {
   for (std::string& cell : columns[0].cells) cell = CutLabel(cell, label);
 }
 
-// Of how many seeds the rows are, and what was left out of the table.
+// The line below the table: the number of seeds, and the columns that were left out.
 std::string TableNote(const std::vector<TableRow>& rows, const std::vector<std::string>& left_out) {
   std::vector<std::string> parts;
-  const auto [least, most] = std::ranges::minmax(rows, {}, &TableRow::runs);
-  if (!rows.empty() && most.runs > 1) {
-    parts.push_back(fmt::format("medians of {} seeds{}",
-                                most.runs,
-                                least.runs < most.runs ? "; agents without chance run once" : ""));
+  const auto [least, most] = std::ranges::minmax_element(rows, {}, &TableRow::runs);
+  if (!rows.empty() && most->runs > 1) {
+    const bool differ = least->runs < most->runs;
+    parts.push_back(fmt::format(
+        "medians of {} seeds{}", most->runs, differ ? "; agents without chance run once" : ""));
   }
   if (!left_out.empty()) {
     parts.push_back(fmt::format("--wide adds {}", fmt::join(left_out, ", ")));
@@ -160,7 +160,7 @@ std::string TableNote(const std::vector<TableRow>& rows, const std::vector<std::
   return parts.empty() ? "" : fmt::format("{}\n", fmt::join(parts, "; "));
 }
 
-// What the cells do not say of an agent's seeds; empty if nothing.
+// The lines on an agent's seeds that did not fit or failed.
 std::string SeedsNote(const TableRow& row, const Cluster& cluster) {
   std::string text;
   if (!row.median && row.best) {

@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// What a search has cost.
+/// The cost of a search.
 struct SearchEffort {
   std::int64_t evaluations = 0;
   double seconds = 0;           ///< of search [s]
@@ -57,8 +57,8 @@ void SortRows(std::vector<TableRow>& rows);
 /// Returns the table for people: agent, step time (median), its range over the seeds, speed-up over
 /// the best single device, gap to the bound ("optimal": none), peak memory per device, evaluations and
 /// seconds of a seed, time that the evaluations would have taken on the hardware. The first row is
-/// bold if a placement of it fits and the view is styled. Below the table: of how many seeds it
-/// shows the medians, and for each agent how many placements did not fit or searches failed.
+/// bold if a placement of it fits and the view is styled. Lines below the table name the number of
+/// seeds, and for each agent how many placements did not fit and how many searches failed.
 /// @param view  where the table is wider, peak memory, time on the hardware and range are left out
 ///   in this order until it fits; where it is wider still, labels are cut in the middle
 std::string FormatTable(const std::vector<TableRow>& rows,

@@ -15,9 +15,10 @@ namespace {
 
 // Below the keys.
 constexpr const char* kLayoutExample = R"(
-# Example: mine.yaml, for `emplace table results/quick --layout ./mine.yaml`. A row per graph and
-# cluster, the step times of two agents, their ratio, and a claim for --claims. More of them:
-# configs/layouts (`emplace list layouts`) and the key `table` in configs/papers.
+# Example: mine.yaml, for `emplace table results/quick --layout ./mine.yaml`.
+# A row per graph and cluster, the step times of two agents, their ratio, and a
+# claim for --claims. More of them: configs/layouts (`emplace list layouts`) and
+# the key `table` in configs/papers.
 #
 #   title: Local search against one GPU
 #   unit: ms
@@ -28,7 +29,7 @@ constexpr const char* kLayoutExample = R"(
 #     - {name: evaluations, agent: hill_climb, value: evaluations}
 #     - {name: speed_up, label: speed-up, formula: one / search, unit: ratio}
 #   claims:
-#     - {text: search beats one GPU, confidence: ours, holds: search < one, in: every, of: search}
+#     - {text: search beats one GPU, confidence: ours, holds: search < one}
 )";
 
 struct TableOptions {

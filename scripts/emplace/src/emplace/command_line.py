@@ -24,6 +24,8 @@ SENTENCES = {"costs": "Traces of your own steps (PyTorch's profiler, Nsight Syst
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line without the program's name; returns its exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["help"] and arguments[1:2] and arguments[1] in COMMANDS:
+        arguments = [arguments[1], "--help"]
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]](arguments[1:])
     try:
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     sys.path.insert(0, os.getcwd())  # agents written in Python may lie there
     code: int = compiled.run_program(["emplace", *arguments])
-    if code == 0 and arguments in (["-h"], ["--help"]):
+    if code == 0 and arguments in ([], ["-h"], ["--help"], ["help"]):
         print("\nOf the Python package:")
         for name, sentence in SENTENCES.items():
             print(f"  {name:28}{sentence}")

@@ -212,7 +212,9 @@ class ByHand(TestCase):
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(expected, done.stderr)
         self.assertIn("profiler.export_chrome_trace", command("costs", "--help").stdout)
-        self.assertIn("  costs  ", command("--help").stdout)
+        self.assertEqual(command("help", "costs").stdout, command("costs", "--help").stdout)
+        for words in ([], ["help"], ["--help"]):
+            self.assertIn("  costs  ", command(*words).stdout)
 
 
 if importlib.util.find_spec("torch"):
