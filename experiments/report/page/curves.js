@@ -197,7 +197,7 @@ function drawCurves(problem, shown, curves, axis, scale, holder) {
       problem.optimal ? 'lower bound, reached' : `lower bound (${problem.bound_method})`,
       Colours.css('good'));
   const single = problem.best_single_device;
-  if (single) rule(single.step_time_ns, single.device, Colours.css('soft'));
+  if (single) rule(single.step_time_ns, 'best single device ' + single.device, Colours.css('soft'));
   for (const curve of shown.slice().reverse())
     drawCurve(plot, curve, {x, y, top, ceiling: margin.top, isShort: isShortOn(x, isLog)});
   const cursor = plot.append('line').attr({y1: margin.top, y2: height - margin.bottom}).style({

@@ -31,7 +31,7 @@ function drawDots(holder, rows, {name, axis, format, least, most, rules, onclick
     svg.append('line')
         .attr({class: 'rule', x1: x(at), x2: x(at), y1: top - 4 - 14 * i, y2: height - foot})
         .style('stroke', colour);
-    const end = x(at) > width - 160;
+    const end = x(at) > width - 6.6 * text.length;
     svg.append('text')
         .attr(
             {x: x(at) + (end ? -4 : 4), y: top - 7 - 14 * i, 'text-anchor': end ? 'end' : 'start'})

@@ -192,7 +192,7 @@ function showSummary(problem) {
             (peak) => peak === undefined ? element('td', {}, '–') :
                                            numberCell(peak, (peak / 1073741824).toFixed(2))));
   });
-  const holder = element('div');
+  const holder = element('div', {class: 'picture'});
   fill(
       'summary',
       element('h2', {}, 'Agents'),
@@ -248,7 +248,7 @@ function drawSeeds(problem, holder) {
       {at: low, text: `lower bound ${Format.time(low)}`, colour: Colours.css('good')},
       ...(single ? [{
         at: single.step_time_ns,
-        text: `${single.device} alone ${Format.time(single.step_time_ns)}`,
+        text: `best single device ${single.device} ${Format.time(single.step_time_ns)}`,
         colour: Colours.css('soft')
       }] : [])
     ]
