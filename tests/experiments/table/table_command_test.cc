@@ -174,6 +174,55 @@ TEST_CASE("the example of --help-layout is a layout") {
   CheckHolds(table.out, "search beats one GPU");
 }
 
+TEST_CASE("evaluations, seconds and hours are medians of a search, in every table") {
+  const SweepFiles files;
+  WriteText(files.folder / "r.yaml",
+            "graph: g.json\ncluster: c.yaml\nagents: [heft, hill_climb]\nseeds: 0:3\n"
+            "budget: {evaluations: 5, seconds: 0}\n");
+  const ProcessResult run = RunEmplace({"run", "r.yaml", "-o", "r.h5", "--quiet", "--json"},
+                                       {.folder = files.folder.path()});
+  REQUIRE(run.exit_code == 0);
+  REQUIRE(
+      RunEmplace({"report", "r.h5", "-o", "r.html", "--no-graph"}, {.folder = files.folder.path()})
+          .exit_code == 0);
+  const std::string page = ReadText(files.folder / "r.html"), begin = "id=\"data\">";
+  const size_t at = page.find(begin) + begin.size();
+  const auto report = nlohmann::json::parse(page.substr(at, page.find("</script>", at) - at));
+  const auto table = nlohmann::json::parse(
+      Table(files, {"r.h5", "--layout", "effort", "--format", "json"}).out)["rows"];
+  const auto rows = nlohmann::json::parse(run.out)["agents"];
+
+  // The same numbers by hand, from the file.
+  const ResultsReader reader(files.folder / "r.h5");
+  std::vector<double> seconds, hardware;
+  for (const int seed : {0, 1, 2}) {
+    const std::string group = fmt::format("/agents/hill_climb.seed{}", seed);
+    CHECK(reader.Int(group, "evaluations") == 5);
+    seconds.push_back(reader.Double(group, "seconds"));
+    hardware.push_back(reader.Double(group, "hardware_seconds"));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  std::sort(hardware.begin(), hardware.end());
+  for (const auto& agents : {rows, report["problems"][0]["agents"]}) {
+    const auto climb = std::find_if(agents.begin(), agents.end(), [](const auto& agent) {
+      return agent["agent"] == "hill_climb";
+    });
+    REQUIRE(climb != agents.end());
+    CHECK((*climb)["evaluations"] == 5);  // not 15
+    CHECK((*climb)["seconds"] == doctest::Approx(seconds[1]));
+    CHECK((*climb)["hardware_seconds"] == doctest::Approx(hardware[1]));
+    CHECK((*climb)["total_evaluations"] == 15);
+    CHECK((*climb)["total_seconds"] == doctest::Approx(seconds[0] + seconds[1] + seconds[2]));
+  }
+  const auto climb = std::find_if(
+      table.begin(), table.end(), [](const auto& row) { return row["heads"][2] == "hill_climb"; });
+  REQUIRE(climb != table.end());
+  const auto& cells = (*climb)["cells"];
+  CHECK(cells["evaluations"]["median"] == 5);
+  CHECK(cells["seconds"]["median"] == doctest::Approx(seconds[1]));
+  CHECK(cells["hours"]["median"] == doctest::Approx(hardware[1] / 3600));
+}
+
 TEST_CASE("menus") {
   CheckHolds(RunEmplace({"list", "layouts"}).out, "\neffort      What each search has cost");
   const std::string sweeps = RunEmplace({"list", "sweeps"}).out;
