@@ -72,7 +72,8 @@ class Curves(TestCase):
         colours = {to_hex(lines_of(axes)["once"].get_color()) for axes in (first, second)}
         self.assertEqual(len(colours), 1)
         legend, = figure.legends
-        self.assertEqual({text.get_text() for text in legend.get_texts()}, {"climb", "once", "bound", "range of fewer than 6 seeds"})
+        self.assertEqual({text.get_text() for text in legend.get_texts()},
+                         {"climb", "once", "bound", "range of fewer than 6 seeds"})
 
     def test_bands(self) -> None:
         def ends(band: str) -> list[float]:

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from emplace.results import ResultsError, load_runs
-from emplace.results.summaries import (best_median_of_problem, best_of_problem, evaluations_to,
-                                       duration, median_of_agent, quantile, summarise_runs, time_unit)
+from emplace.results.summaries import (best_median_of_problem, best_of_problem, duration, evaluations_to,
+                                       median_of_agent, quantile, summarise_runs, time_unit)
 
 INFINITE = float("inf")
 
