@@ -169,6 +169,7 @@ void ProfilingSession::KeepOrThrow(const std::string& when, const Drift& drift) 
 
 void ProfilingSession::Begin() {
   Report("clocks");
+  drift_.Look("at the start");  // until the clocks are up
   worst_ = drift_.Check("at the start", table_.warnings);
   if (IsDrifted()) Settle();
   if (IsDrifted() && !is_stopped_) KeepOrThrow("at the start", worst_);
@@ -188,7 +189,8 @@ void ProfilingSession::RunPhase(const std::string& name, const std::function<voi
     if (is_stopped_) return;
     Watch(drift_.Check("after the " + name, table_.warnings));
     if (!IsDrifted()) break;
-    const std::string when = fmt::format("the {}, measured {} times", name, repeat + 1);
+    const std::string when =
+        fmt::format("phase \"{}\", attempt {} of {}", name, repeat + 1, options_.repeats + 1);
     if (repeat == options_.repeats) {
       if (options_.keep_drifted) {
         KeepOrThrow(when, worst_);
@@ -199,7 +201,7 @@ void ProfilingSession::RunPhase(const std::string& name, const std::function<voi
       KeepOrThrow(when, worst_);
     }
     table_ = before;
-    Warn(fmt::format("the {} were measured again: {}", name, worst_.text));
+    Warn(fmt::format("phase \"{}\" was measured again: {}", name, worst_.text));
     if (keeps_any_) {
       Settle();
     } else {  // nothing depends on how the machine was before

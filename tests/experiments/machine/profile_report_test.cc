@@ -146,9 +146,9 @@ TEST_CASE("the verdict of a profile") {
   table.kinds[0].ops.push_back({.signature = "op", .isolated = Timing{100, 60, 140, 3}});
   CHECK(verdict().starts_with("too noisy to judge: the timings of an op differ by 40 % of it"));
   table.properties["drift"] =
-      "the ops, measured 3 times: the reference product on core:0 takes long";
+      "phase \"ops\", attempt 3 of 3: the reference product on core:0 takes long";
   CHECK(verdict().starts_with(
-      "too noisy to judge: the ops, measured 3 times: the reference product"));
+      "too noisy to judge: phase \"ops\", attempt 3 of 3: the reference product"));
 }
 
 TEST_CASE("a report tells what fits are worth for the time of a graph") {

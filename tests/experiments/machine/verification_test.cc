@@ -360,9 +360,9 @@ TEST_CASE("costs are of another machine if cpu or gpu say so") {
   CHECK(warnings[0] ==
         "costs.json: measured on another machine: its gpu is \"C\", this machine's is \"B\"");
   CHECK(
-      CompareMachines({{"drift", "the ops, measured 3 times: +20 %"}}, here, "costs.json") ==
-      std::vector<std::string>{"costs.json: measured while the machine drifted: the ops, measured "
-                               "3 times: +20 %"});
+      CompareMachines({{"drift", "phase \"ops\", attempt 3 of 3: +20 %"}}, here, "costs.json") ==
+      std::vector<std::string>{
+          "costs.json: measured while the machine drifted: phase \"ops\", attempt 3 of 3: +20 %"});
 }
 
 TEST_CASE("tables: best measured first, a row for all graphs, figures that do not exist") {

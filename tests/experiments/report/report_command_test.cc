@@ -276,6 +276,13 @@ TEST_CASE("what was measured stands beside what was simulated") {
   CHECK(data["measured_ns"] == ColumnOf<double>(table, "measured_ns", "steps"));
   CHECK(data["labels"] == reader.Strings("/verification/labels"));
   CHECK(data["mape"] == reader.Double("/verification", "mape"));
+  CHECK(data["verdict"] == reader.Text("/verification", "verdict"));
+  CHECK(data["warnings"] == reader.Strings("/verification/warnings"));
+  REQUIRE(data.contains("to_fastest") == (data["labels"].size() == 2));
+  if (data["labels"].size() == 2) {
+    CHECK(data["to_fastest"] == ColumnOf<double>(table, "to_fastest", "steps"));
+    CHECK(data["to_fastest_high"][0] == nullptr);  // two rounds have no interval
+  }
   const bool is_sure = MeasuredMachine::Devices().size() == 2;  // one core has no 9 placements
   REQUIRE(data.contains("coverage") == is_sure);
   if (!is_sure) return;

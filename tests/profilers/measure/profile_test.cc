@@ -351,6 +351,20 @@ TEST_CASE("progress and checkpoints: seconds, and partial tables that say so") {
   CHECK(notes.contains("done"));
 }
 
+TEST_CASE("the time left of the steps is that of the ops, as soon as these are measured") {
+  // 60 ops of at most 50 us on a CPU device, (1 + 3 + 3) rounds of 8 placements: below 0.2 s.
+  ProfileEvents events;
+  std::optional<double> left;
+  events.progress = [&](double done, double total, const std::string& note) {
+    if (note.starts_with("steps of ") && !left) left = total - done;
+  };
+  const Graphs graphs = OneGraph(9);
+  ProfileMachine(MakeVirtualMachine(0).Make(), graphs, SmallOptions(), {}, events);
+  REQUIRE(left);
+  CHECK(*left > 0);
+  CHECK(*left < 0.2);
+}
+
 TEST_CASE("a profile of another machine is refused, naming both") {
   const Graphs graphs = OneGraph(10, 20);
   const auto two = MakeVirtualMachine(0).Make();
@@ -486,7 +500,8 @@ TEST_CASE("drift: a phase that was disturbed is measured again, and then as if n
   CHECK(table.complete);
   CHECK(backend->copies == 2 * calm->copies + 1);
   CHECK(backend->ops == calm->ops);  // the phase before was not disturbed
-  CHECK(HasWarning(table, "the links were measured again: the reference product on cpu:0 takes "));
+  CHECK(HasWarning(table,
+                   "phase \"links\" was measured again: the reference product on cpu:0 takes "));
   CHECK_FALSE(table.properties.contains("drift"));
   // Nothing else is different.
   table.warnings.clear();
@@ -503,9 +518,9 @@ TEST_CASE("drift: what is slower for good ends the profile, and keeps what was m
   events.checkpoint = [&](const CostTable& table) { kept = table; };
   const std::string message =
       MessageOf<DriftError>([&] { ProfileMachine(backend, graphs, SmallOptions(), {}, events); });
-  CHECK(
-      message.starts_with("the machine changed while it was profiled: the links, measured 3 times: "
-                          "the reference product on cpu:0 takes "));
+  CHECK(message.starts_with(
+      "the machine changed while it was profiled: phase \"links\", attempt 3 of 3: "
+      "the reference product on cpu:0 takes "));
   CHECK(message.ends_with(" us, +25.0 % against the start, expected at most 10 %"));
   REQUIRE(kept);
   CHECK_FALSE(kept->complete);
@@ -531,7 +546,7 @@ TEST_CASE("drift: on request it is kept, and said") {
   const CostTable table = ProfileMachine(backend, OneGraph(15, 20), options);
   CHECK(table.complete);
   CHECK(table.properties.at("drift").starts_with(
-      "the links, measured 1 times: the reference product on cpu:0 takes "));
+      "phase \"links\", attempt 1 of 1: the reference product on cpu:0 takes "));
   CHECK(table.links.size() > 0);
 }
 
@@ -543,7 +558,8 @@ TEST_CASE("drift: a start that was disturbed is taken again, since nothing depen
   CHECK(table.complete);
   CHECK(backend->ops == static_cast<int>(2 * Signatures(*graphs[0]).size()));  // each twice
   CHECK(table.warnings.size() == 1);
-  CHECK(HasWarning(table, "the ops were measured again: the reference product on cpu:0 takes "));
+  CHECK(
+      HasWarning(table, "phase \"ops\" was measured again: the reference product on cpu:0 takes "));
   CHECK(HasWarning(table, "us, -33.3 % against the start"));
 }
 
