@@ -52,7 +52,7 @@ std::span<const Dtype> Dtypes() {
   return kDtypes;
 }
 
-const Dtype* FindDtype(std::string_view text) {
+const Dtype* DtypeByName(std::string_view text) {
   static const auto kByName = [] {
     std::unordered_map<std::string_view, const Dtype*> by_name;
     for (const Dtype& dtype : Dtypes()) {

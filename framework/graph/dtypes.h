@@ -22,6 +22,6 @@ std::span<const Dtype> Dtypes();
 /// TensorFlow, ONNX, XLA or safetensors call it, in any case ("torch.float16", "half", "DT_HALF",
 /// "FLOAT16" -> f16). A bare word means what PyTorch means by it: float is f32, int is i32.
 /// @return nullptr for a text that names none
-const Dtype* FindDtype(std::string_view text);
+const Dtype* DtypeByName(std::string_view text);
 
 }  // namespace emplace

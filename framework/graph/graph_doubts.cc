@@ -326,7 +326,7 @@ class Doubts {
 
   void Bytes() {
     ForTensors([&](int t, const Tensor& tensor, Lines& lines) {
-      const Dtype* dtype = FindDtype(tensor.dtype);
+      const Dtype* dtype = DtypeByName(tensor.dtype);
       if (tensor.shape.empty() || dtype == nullptr || dtype->bits == 0) return;
       const double expected = Elements(tensor.shape) * dtype->bits / 8;
       const auto bytes = static_cast<double>(tensor.bytes);

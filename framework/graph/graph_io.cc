@@ -102,7 +102,7 @@ Enum ReadChoice(const Json& value,
 std::string ReadDtype(const Json& value) {
   const std::string text = JsonText(value, "an element type");
   if (text.empty()) return text;
-  if (const Dtype* dtype = FindDtype(text)) return std::string(dtype->name);
+  if (const Dtype* dtype = DtypeByName(text)) return std::string(dtype->name);
   std::vector<std::string> names;
   for (const Dtype& dtype : Dtypes()) names.emplace_back(dtype.name);
   for (const Dtype& dtype : Dtypes()) {

@@ -36,14 +36,14 @@ TEST_CASE("the element types are those of the Python importers") {
     std::set<std::string> aliases;
     for (const std::string_view alias : dtype.aliases) {
       aliases.emplace(alias);
-      CHECK(FindDtype(alias) == &dtype);
+      CHECK(DtypeByName(alias) == &dtype);
     }
     CHECK(json(aliases) == json(shared["dtypes"][name]["aliases"].get<std::set<std::string>>()));
   }
   CHECK(names.size() == shared["dtypes"].size());
   for (const auto& [text, name] : shared["spellings"].items()) {
     CAPTURE(text);
-    const Dtype* found = FindDtype(text);
+    const Dtype* found = DtypeByName(text);
     if (name.is_null() || text.empty()) {
       CHECK(found == nullptr);
     } else {

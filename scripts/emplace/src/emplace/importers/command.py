@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+import warnings
 from typing import Sequence
 
 from . import FORMATS, ImportFailure, find, format_of, graph_file, graph_name
@@ -50,7 +51,11 @@ def _run(arguments: list[str], prog: str) -> int:
         raise ImportFailure(f"-o {output}: there is no folder {folder!r}")
     begin = time.monotonic()
     imported = format.module().read(options.model, options)
-    imported.write(output)
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always")
+        imported.write(output)
+    for doubt in doubts:
+        print(f"{prog}: warning: {doubt.message}", file=sys.stderr)
     if not options.quiet:
         print(f"{output}: {os.path.getsize(output):,} bytes, {time.monotonic() - begin:.1f} s\n"
               f"{imported.report()}", file=sys.stderr)

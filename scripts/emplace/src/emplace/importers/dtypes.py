@@ -1,4 +1,4 @@
-"""Element types: how graph files name them, and what frameworks call them. framework/graph/dtypes.cc has the same list."""
+"""Element types: how graph files name them, what frameworks call them. framework/graph/dtypes.cc has the same list."""
 
 from __future__ import annotations
 
