@@ -1,5 +1,7 @@
 #include "agents/registry.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -7,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "agents/branch_and_bound/branch_and_bound.h"
+#include "agents/common/policy_file.h"
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
@@ -94,12 +97,46 @@ void CheckObjective(const Problem& problem,
                   name(problem.objective())));
 }
 
+/// The settings of an agent. One that begins with a trained policy has the settings of the training
+/// where it is given none; the policy's own (`A::kPolicyStructure`) cannot be others.
+template <class A>
+typename A::Config ReadSettings(const ConfigNode& settings,
+                                const std::string& agent,
+                                const typename A::Config& defaults) {
+  using Config = typename A::Config;
+  auto config = ReadFields<Config>(settings, defaults);
+  if constexpr (requires { typename A::Trainer; }) {
+    const std::string policy = config.policy;
+    const std::optional<ConfigNode> found = TrainedSettings(policy, agent);
+    if (!found) return config;
+    const auto trained = ReadFields<Config>(*found, defaults);
+    config = ReadFields<Config>(settings, trained);
+    if constexpr (requires { A::kPolicyStructure; }) {
+      const std::vector<FieldHelp> ours = DescribeFields(config), theirs = DescribeFields(trained);
+      for (size_t i = 0; i < ours.size(); ++i) {
+        if (std::ranges::find(A::kPolicyStructure, ours[i].key) == std::end(A::kPolicyStructure) ||
+            ours[i].default_value == theirs[i].default_value) {
+          continue;
+        }
+        throw SettingError(ours[i].key,
+                           fmt::format("got {}; the policy \"{}\" was trained with {}",
+                                       ours[i].default_value,
+                                       policy,
+                                       theirs[i].default_value));
+      }
+    }
+  }
+  return config;
+}
+
 /// What make(config) makes; its SettingError gets the place of the setting in the run config.
-template <class Config, class Make>
-auto MakeWith(const ConfigNode& settings, const Config& defaults, const Make& make) {
-  const auto config = ReadFields<Config>(settings, defaults);
+template <class A, class Make>
+auto MakeWith(const ConfigNode& settings,
+              const std::string& agent,
+              const typename A::Config& defaults,
+              const Make& make) {
   try {
-    return make(config);
+    return make(ReadSettings<A>(settings, agent, defaults));
   } catch (const SettingError& error) {
     ConfigNode place = settings;
     std::string key = error.key();
@@ -124,29 +161,32 @@ AgentEntry Entry(std::string name,
                  std::optional<Objective> objective = {}) {
   using Config = typename A::Config;
   AgentEntry entry;
+  const std::string entry_name = name;
   entry.name = std::move(name);
   entry.sentence = std::move(sentence);
   entry.objective = objective;
   entry.make = [=](const AgentContext& context, const ConfigNode& settings) {
     CheckGroups(*context.problem, growth, settings);
     CheckObjective(*context.problem, objective, settings);
-    return MakeWith(settings, defaults, [&](const Config& config) -> std::unique_ptr<Agent> {
-      return std::make_unique<A>(context, config);
-    });
+    return MakeWith<A>(
+        settings, entry_name, defaults, [&](const Config& config) -> std::unique_ptr<Agent> {
+          return std::make_unique<A>(context, config);
+        });
   };
   if constexpr (requires { typename A::Trainer; }) {
-    entry.make_trainer = [defaults, growth](const TrainerContext& context,
-                                            const ConfigNode& settings) {
+    entry.make_trainer = [=](const TrainerContext& context, const ConfigNode& settings) {
       for (const auto& problem : context.problems) CheckGroups(*problem, growth, settings);
-      return MakeWith(
-          settings, defaults, [&](const Config& config) -> std::unique_ptr<PolicyTrainer> {
-            return std::make_unique<typename A::Trainer>(context, config);
-          });
+      return MakeWith<A>(settings,
+                         entry_name,
+                         defaults,
+                         [&](const Config& config) -> std::unique_ptr<PolicyTrainer> {
+                           return std::make_unique<typename A::Trainer>(context, config);
+                         });
     };
   }
   entry.describe_settings = [defaults] { return DescribeFields<Config>(defaults); };
-  entry.resolve_settings = [defaults](const ConfigNode& settings) {
-    return WriteFields(ReadFields<Config>(settings, defaults));
+  entry.resolve_settings = [=](const ConfigNode& settings) {
+    return WriteFields(ReadSettings<A>(settings, entry_name, defaults));
   };
   entry.uses_seed = chance == Chance::kSeeded;
   entry.growth = growth.text;

@@ -39,6 +39,7 @@
 #include <optional>
 #include <vector>
 
+#include "agents/common/policy_file.h"
 #include "agents/graph_policy/edits.h"
 #include "agents/graph_policy/graph_policy_config.h"
 #include "agents/graph_policy/pair_features.h"
@@ -51,10 +52,12 @@ namespace emplace {
 
 class GraphPolicyTrainer;
 
-class GraphPolicyAgent final : public ImprovementAgent {
+class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
  public:
   using Config = GraphPolicyConfig;
   using Trainer = GraphPolicyTrainer;
+  /// Settings that a trained policy has, so that no others can be given with it.
+  static constexpr const char* kPolicyStructure[] = {"width", "rounds"};
   /// @throws SettingError for an unknown start, a policy that cannot be read, or a number out of
   ///   range
   GraphPolicyAgent(const AgentContext& context, const Config& config);
@@ -64,6 +67,8 @@ class GraphPolicyAgent final : public ImprovementAgent {
                    std::shared_ptr<const PairNetwork> network);
   bool Finished() const override;
   const UpdateTable* updates() const override { return core_ ? &core_->table() : nullptr; }
+  bool learns_policy() const override { return core_.has_value(); }
+  void SavePolicy(std::ostream& out) const override { network_->SavePolicy(out); }
 
   /// One batch of edits.
   struct Batch {

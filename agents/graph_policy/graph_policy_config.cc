@@ -33,7 +33,10 @@ void EditTrainingConfig::Visit(FieldVisitor& v) {
 
 void GraphPolicyConfig::Visit(FieldVisitor& v) {
   v.Field("start", start, kStartHelp);
-  v.Field("policy", policy, "weights to begin with: default (of this program) or a file");
+  v.Field("policy",
+          policy,
+          "weights to begin with: default (of this program) or a file, whose settings are those "
+          "that are not given");
   v.Field("network",
           network,
           "policy, random (first weights), or none: edits are drawn without a network");

@@ -23,7 +23,10 @@ void MoveTrainingConfig::Visit(FieldVisitor& v) {
 
 void LearnedConfig::Visit(FieldVisitor& v) {
   v.Field("start", start, kStartHelp);
-  v.Field("policy", policy, "the network that ranks moves: default (of this program) or a file");
+  v.Field("policy",
+          policy,
+          "the network that ranks moves: default (of this program) or a file, whose settings are "
+          "those that are not given");
   v.Field("ranking", ranking, "network, or none: moves in random order");
   v.Field("pool", pool, "moves that are drawn and ranked at a time");
   v.Field("tries", tries, "of them, the best-ranked ones, that are evaluated at most");

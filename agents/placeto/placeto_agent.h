@@ -20,6 +20,7 @@
 //
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
+#include "agents/common/policy_file.h"
 #include "agents/placeto/placeto_learner.h"
 #include "framework/search/agent.h"
 #include "framework/search/policy_trainer.h"
@@ -43,7 +44,7 @@ class PlacetoTrainer final : public PolicyTrainer {
   PlacetoLearner learner_;
 };
 
-class PlacetoAgent final : public Agent {
+class PlacetoAgent final : public Agent, public PolicySource {
  public:
   using Config = PlacetoConfig;
   using Trainer = PlacetoTrainer;
@@ -52,6 +53,8 @@ class PlacetoAgent final : public Agent {
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
   const UpdateTable* updates() const override { return &learner_.table(); }
+  bool learns_policy() const override { return config_.updates != 0; }
+  void SavePolicy(std::ostream& out) const override { learner_.SavePolicy(out); }
   void Save(std::ostream& out) const override;
   void Load(std::istream& in) override;
 

@@ -46,7 +46,10 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
   v.Field("greedy_every",
           greedy_every,
           "updates between episodes of the most probable choices; 0: never");
-  v.Field("policy", policy, "file with the policy to begin with; empty: random weights");
+  v.Field("policy",
+          policy,
+          "file with the policy to begin with, whose settings are those that are not given; empty: "
+          "random weights");
   v.Field("updates",
           updates,
           "updates before a last episode of the most probable choices; -1: until the budget ends, "

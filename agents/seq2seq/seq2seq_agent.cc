@@ -98,6 +98,10 @@ void Seq2SeqAgent::Step(Evaluator& evaluator) {
   }
 }
 
+void Seq2SeqAgent::SavePolicy(std::ostream& out) const {
+  WriteSeq2SeqPolicy(out, config_.network, vocabulary_, parameters_);
+}
+
 void Seq2SeqAgent::Save(std::ostream& out) const {
   StateWriter writer(out, "seq2seq", *problem_);
   writer.Int(finished_);

@@ -26,6 +26,7 @@
 
 #include <optional>
 
+#include "agents/common/policy_file.h"
 #include "agents/policy_gradient/policy_gradient.h"
 #include "agents/seq2seq/seq2seq_config.h"
 #include "agents/seq2seq/seq2seq_policy.h"
@@ -35,7 +36,7 @@
 
 namespace emplace {
 
-class Seq2SeqAgent final : public Agent {
+class Seq2SeqAgent final : public Agent, public PolicySource {
  public:
   using Config = Seq2SeqConfig;
   using Trainer = Seq2SeqTrainer;
@@ -44,6 +45,8 @@ class Seq2SeqAgent final : public Agent {
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
   const UpdateTable* updates() const override { return &learning_.table(); }
+  bool learns_policy() const override { return config_.updates != 0; }
+  void SavePolicy(std::ostream& out) const override;
   void Save(std::ostream& out) const override;
   void Load(std::istream& in) override;
 

@@ -28,7 +28,10 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
   v.Field("controllers",
           learning.controllers,
           "learners that take turns with parameters that are older by as many updates, less one");
-  v.Field("policy", policy, "file of a trained policy to start from; empty: random weights");
+  v.Field("policy",
+          policy,
+          "file of a trained policy to start from, whose settings are those that are not given; "
+          "empty: random weights");
   v.Field("updates",
           updates,
           "updates before one greedy placement ends the search; -1: until the budget ends");

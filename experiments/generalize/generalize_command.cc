@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/common/policy_file.h"
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/config_command.h"
@@ -213,7 +214,9 @@ void RequirePolicies(const Experiment& experiment, const Family& family) {
     std::ostringstream policy;
     train.agent.entry->make_trainer({family.train, plan.seeds[0], 1}, train.agent.settings)
         ->SavePolicy(policy);
-    WriteFileAtomically(path, policy.str());
+    WriteFileAtomically(
+        path,
+        PolicyFileText(policy.str(), train.agent.entry->resolve_settings(train.agent.settings)));
     std::exception_ptr refusal;
     try {
       for (const TestPlan& test : plan.test) {

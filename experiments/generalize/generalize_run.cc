@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/common/policy_file.h"
 #include "experiments/config_edit.h"
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
@@ -87,7 +88,12 @@ void Train(const Family& family,
     const bool done = training.updates.num_rows() >= plan.updates;
     std::ostringstream text;
     done ? trainer->SavePolicy(text) : trainer->Save(text);
-    (done ? training.policy : training.checkpoint) = text.str();
+    if (done) {
+      training.policy =
+          PolicyFileText(text.str(), plan.agent.entry->resolve_settings(plan.agent.settings));
+    } else {
+      training.checkpoint = text.str();
+    }
     if (done) training.checkpoint.clear();
   } catch (const std::exception& error) {
     throw RunError(

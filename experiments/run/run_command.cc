@@ -23,6 +23,7 @@ namespace {
 struct RunOptions : ConfigOptions {
   bool json = false, zero_shot = false, wide = false;
   double checkpoint = -1;  // [s]
+  std::string policies;    // folder; empty: none are saved
 };
 
 constexpr const char* kResultsFolder = "results";
@@ -32,19 +33,18 @@ const std::vector<std::string> kZeroShot = {
     "agents=[{name: graph_policy, label: zero_shot, batches: 4}]",
     "seeds=[0]"};
 
+void CreateFolderOfRun(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return;
+  throw RunError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
+}
+
 fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
   const std::string zero_shot = options.zero_shot ? ".zero_shot" : "";
   return fs::path(kResultsFolder) / (plan.name + zero_shot + NamePart(options.settings) + ".h5");
-}
-
-// Makes the folder of results that nobody named.
-void MakeFolderOf(const fs::path& output) {
-  if (output.parent_path() != kResultsFolder) return;
-  std::error_code error;
-  fs::create_directories(kResultsFolder, error);
-  if (error) throw RunError(fmt::format("results: cannot be created: {}", error.message()));
 }
 
 constexpr int kLabelColumns = 9;  // of "graph    " and the like
@@ -94,6 +94,7 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
   }
   LoadedProblem problem = LoadProblem(plan, options.strict);
   Run run = PrepareRun(std::move(plan), std::move(problem), options.jobs, ranks);
+  if (!options.policies.empty()) RequirePolicySource(run);
   const TextView view = ViewOfOutput();
   if (options.dry_run) {
     if (is_first) Print(FitLabelled(DryRunText(run, OutputPath(run.plan, options)), view));
@@ -103,11 +104,12 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
     ExecuteRun(run, {});
     return 0;
   }
+  if (!options.policies.empty()) CreateFolderOfRun(options.policies);
   const double checkpoint = options.checkpoint >= 0 ? options.checkpoint
                             : ranks != nullptr      ? kRanksCheckpoint
                                                     : 0;
   const fs::path output = OutputPath(run.plan, options);
-  MakeFolderOf(output);
+  if (output.parent_path() == kResultsFolder) CreateFolderOfRun(kResultsFolder);
   const auto begins = [&] {
     StopRequest::CatchSignals();
     const std::string header = FitLabelled(HeaderText(run), view);
@@ -125,10 +127,11 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
               ? TableAsJson(run, rows)
               : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster(), table_view) +
                     "\n");
-    const std::string closing = FitLabelled(
-        FormatTotals(rows, run.plan.config.steps_per_measurement) +
-            WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string()),
-        view);
+    std::string closing = FormatTotals(rows, run.plan.config.steps_per_measurement) +
+                          WriteBestPlacement(run, rows, output) +
+                          fmt::format("results  {}\n", output.string());
+    if (!options.policies.empty()) closing += fmt::format("policies {}\n", options.policies);
+    closing = FitLabelled(closing, view);
     if (!options.json) {
       Print(closing);
     } else if (!options.quiet) {
@@ -141,6 +144,7 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
               .force = options.force,
               .quiet = options.quiet,
               .checkpoint_seconds = checkpoint,
+              .policies = options.policies,
               .begins = begins,
               .ends = ends});
   RequireComplete(run, output);
@@ -183,6 +187,15 @@ void AddRunCommand(Command program) {
                   options->wide,
                   "the table with all its columns, however wide stdout is: also the range over "
                   "seeds, peak memory and the time on hardware");
+  command
+      .Add(
+          "--save-policy",
+          options->policies,
+          "folder for the policies that placeto, seq2seq, and graph_policy with `learn: true` have "
+          "learned when their searches end: LABEL.seedN.policy, with their settings. The setting "
+          "`policy` of the agent begins with one. None is written for a search that --resume finds "
+          "complete")
+      .Type("DIR");
   command.AddFlag(
       "--zero-shot",
       options->zero_shot,

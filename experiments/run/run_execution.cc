@@ -11,7 +11,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "agents/common/policy_file.h"
+#include "agents/registry.h"
 #include "experiments/existing_output.h"
 #include "experiments/output.h"
 #include "experiments/run/run_reader.h"
@@ -120,6 +123,11 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
         const std::lock_guard lock(mutex);
         write(found, best != nullptr && !IsBetter(found, *best) ? *best : found);
         last = found;
+      };
+    }
+    if (!choices.policies.empty()) {
+      observers.save_policy = [&](const std::string& policy) {
+        WriteFileAtomically(choices.policies / (SearchLabel(spec, task.seed) + ".policy"), policy);
       };
     }
     SearchResult& result = run.results[i];
@@ -232,6 +240,26 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs, RunRanks* ranks) {
   run.bounds = BoundProblem(run.problem);
   run.scale.best_single_device = BestSingleDevice(run.problem.searched, run.searched);
   return run;
+}
+
+void RequirePolicySource(const Run& run) {
+  const auto learns = [&](const AgentEntry& entry, const ConfigNode& settings, bool at_all) {
+    const auto agent = entry.make({run.problem.searched, run.plan.seeds[0]}, settings);
+    const auto* source = dynamic_cast<const PolicySource*>(agent.get());
+    return source != nullptr && (at_all || source->learns_policy());
+  };
+  for (const AgentSpec& spec : run.plan.agents) {
+    if (learns(*spec.entry, spec.settings, false)) return;
+  }
+  std::vector<std::string> names;
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    if (entry.make_trainer && learns(entry, ConfigNode(), true)) names.push_back(entry.name);
+  }
+  throw InputError(
+      fmt::format("--save-policy: no agent of the run learns a policy that can be saved; choices: "
+                  "{} (some need "
+                  "a setting for it: `emplace list agents NAME`)",
+                  fmt::join(names, ", ")));
 }
 
 void ExecuteRun(Run& run, const RunChoices& choices) {

@@ -22,6 +22,7 @@ struct RunChoices {
   double checkpoint_seconds = 0;  ///< between checkpoints of a running search; 0: none [s]
   /// Observers::watch of every search; threads call it at the same time.
   std::function<bool(const SearchMoment&)> watch = {};
+  std::filesystem::path policies = {};  ///< folder for what agents learn, LABEL.policy; empty: none
   std::function<void()> begins = {};  ///< called before the first search, with all else prepared
   std::function<void()> ends = {};    ///< called after the last, with `output` still locked
 };
@@ -39,6 +40,10 @@ LoadedProblem LoadProblem(const RunPlan& plan, bool strict = false);
 /// @throws InputError as the agents do; RunError if a launcher started several processes, and there
 ///   are no ranks
 Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs = -1, RunRanks* ranks = nullptr);
+
+/// Checks that an agent of the run learns a policy that can be saved.
+/// @throws InputError naming the agents that do
+void RequirePolicySource(const Run& run);
 
 /// Makes all searches and writes them; each is on disk as soon as it has ended. Afterwards
 /// Run::results and the proven bound are complete. A stop request (stop_request.h) ends it early.

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/common/policy_file.h"
 #include "agents/common/state.h"
 #include "agents/registry.h"
 #include "agents/single_device/single_device.h"
@@ -33,6 +34,15 @@ std::string Saved(const Agent& agent) {
   std::ostringstream saved;
   agent.Save(saved);
   return saved.str();
+}
+
+// The policy of an agent that learned one, with its settings; empty: it did not.
+std::string LearnedPolicy(const Agent& agent, const AgentSpec& spec) {
+  const auto* source = dynamic_cast<const PolicySource*>(&agent);
+  if (source == nullptr || !source->learns_policy()) return "";
+  std::ostringstream policy;
+  source->SavePolicy(policy);
+  return PolicyFileText(policy.str(), spec.entry->resolve_settings(spec.settings));
 }
 
 // Puts what was found until now into `result`.
@@ -166,6 +176,10 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
     } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {
       if (earlier != nullptr) return *earlier;  // the last checkpoint: part of a step cannot go on
       result.status = SearchStatus::kStopped;
+    }
+    if (observers.save_policy && result.status != SearchStatus::kStopped) {
+      const std::string policy = LearnedPolicy(*agent, spec);
+      if (!policy.empty()) observers.save_policy(policy);
     }
   } catch (const Interrupted&) {  // within a step: the last checkpoint, too
     if (earlier != nullptr) return *earlier;

@@ -85,6 +85,9 @@ struct Observers {
   /// Called before every step but the first, and after the end. Returns whether the search goes on;
   /// false stops it, as a request to stop does. Empty: not called.
   std::function<bool(const SearchMoment&)> watch = {};
+  /// Gets the text of a policy file when the search of an agent that learns a policy
+  /// (agents/common/policy_file.h) has ended; not if it was stopped. Empty: none is made.
+  std::function<void(const std::string&)> save_policy = {};
 };
 
 /// Makes the agent and lets it search until it has finished, the budget is used up or a stop is

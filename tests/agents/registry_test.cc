@@ -2,11 +2,14 @@
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "agents/common/policy_file.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
@@ -79,6 +82,70 @@ TEST_CASE("agents of one objective refuse problems of the other") {
                    "the agent searches for the period only, the objective is step_time; set "
                    "\"objective: period\" or take another agent"));
   }
+}
+
+// Files of a policy as it is before training: without settings, and with `settings` beside those of
+// the network.
+struct PolicyFiles {
+  PolicyFiles(const AgentEntry& entry, const std::string& network, const std::string& settings) {
+    ConfigNode given = ConfigNode::FromString(network, "train.yaml");
+    std::ostringstream policy;
+    entry.make_trainer({{RegistryProblem()}, 1}, given)->SavePolicy(policy);
+    WriteFileAtomically(old_path(), policy.str());
+    const ConfigNode more = ConfigNode::FromString(settings, "train.yaml");
+    for (const std::string& key : more.Keys()) given.Put(key, more.At(key));
+    WriteFileAtomically(path(), PolicyFileText(policy.str(), entry.resolve_settings(given)));
+  }
+  std::string path() const { return (folder / "new.policy").string(); }
+  std::string old_path() const { return (folder / "old.policy").string(); }
+  TempDir folder;
+};
+
+TEST_CASE("a trained policy brings the settings that it was trained with") {
+  int agents = 0;
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    if (!entry.make_trainer) continue;
+    CAPTURE(entry.name);
+    ++agents;
+    const PolicyFiles files(entry, "{}", "{start: [single_gpu]}");
+    const auto start = [&](const std::string& settings) {
+      const ConfigNode given = ConfigNode::FromString(settings, "run.yaml");
+      entry.make({RegistryProblem(), 1}, given);
+      const std::string all = entry.resolve_settings(given);
+      const ConfigNode names = ConfigNode::FromString(all, "all").At("start");
+      std::string text;
+      for (const ConfigNode& name : names.Elements()) text += name.AsString() + " ";
+      return text;
+    };
+    CHECK(start("{}") != "single_gpu ");
+    CHECK(start(fmt::format("{{policy: {}}}", files.path())) == "single_gpu ");
+    CHECK(start(fmt::format("{{policy: {}, start: [heft]}}", files.path())) == "heft ");
+    CHECK(start(fmt::format("{{policy: {}}}", files.old_path())) == start("{}"));
+  }
+  CHECK(agents == 4);
+}
+
+TEST_CASE("settings that contradict a policy's structure are refused with both values") {
+  for (const char* name : {"graph_policy", "placeto"}) {
+    CAPTURE(name);
+    const AgentEntry& entry = AllAgents().Find(name, "test");
+    const PolicyFiles files(entry, "{width: 8, rounds: 2}", "{}");
+    const std::string policy = fmt::format("policy: \"{}\"", files.path());
+    const auto make = [&](const std::string& settings) {
+      entry.make({RegistryProblem(), 1}, ConfigNode::FromString(settings, "run.yaml"));
+    };
+    make("{" + policy + "}");
+    make("{" + policy + ", width: 8}");
+    const std::string message = MessageOf<InputError>([&] { make("{" + policy + ", rounds: 3}"); });
+    CHECK(message.starts_with("run.yaml:1:"));
+    CHECK(Contains(message, "3"));
+    CHECK(Contains(message, "trained with"));
+    CHECK(Contains(message, "2"));
+  }
+  const AgentEntry& entry = AllAgents().Find("graph_policy", "test");
+  const PolicyFiles files(entry, "{width: 8}", "{}");
+  CHECK(Contains(RefusalOf("graph_policy", fmt::format("{{policy: {}, width: 24}}", files.path())),
+                 fmt::format("width: got 24; the policy \"{}\" was trained with 8", files.path())));
 }
 
 TEST_CASE("an unknown agent is answered with the nearest one") {

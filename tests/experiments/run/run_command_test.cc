@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -59,6 +61,43 @@ const Json* FindAgent(const Json& table, const std::string& name) {
     if (row["agent"] == name) return &row;
   }
   return nullptr;
+}
+
+TEST_CASE("a policy learned in a run is saved, and a later run begins with it and its settings") {
+  const RunFiles files;
+  const std::string policy = "policies/placeto.seed1.policy";
+  const ProcessResult learned =
+      files.Run({"--quiet",
+                 "--set",
+                 "agents=[{name: placeto, start: [single_gpu], width: 8, rounds: 1}, hill_climb]",
+                 "--set",
+                 "seeds=[1]",
+                 "--save-policy",
+                 "policies"});
+  CAPTURE(learned.err);
+  REQUIRE(learned.exit_code == 0);
+  const auto saved = std::filesystem::directory_iterator(files.folder / "policies");
+  CHECK(std::distance(begin(saved), end(saved)) == 1);  // hill_climb learns none
+  REQUIRE(std::filesystem::exists(files.folder / policy));
+  const ProcessResult zero_shot =
+      files.Run({"--quiet",
+                 "--set",
+                 "agents=[{name: placeto, policy: " + policy + ", updates: 0}]",
+                 "--set",
+                 "seeds=[1]",
+                 "-o",
+                 "again.h5"});
+  CAPTURE(zero_shot.err);
+  REQUIRE(zero_shot.exit_code == 0);
+  const std::string settings =
+      ResultsReader(files.folder / "again.h5").Text("/agents/placeto.seed1", "settings");
+  CHECK(settings.find("single_gpu") != std::string::npos);
+  CHECK(settings.find("width: 8") != std::string::npos);
+  CheckRefused(files.Run({"--set", "agents=[hill_climb, learned]", "--save-policy", "none"}),
+               2,
+               {"--save-policy: no agent of the run learns a policy",
+                "choices: graph_policy, placeto, seq2seq"});
+  CHECK_FALSE(std::filesystem::exists(files.folder / "none"));
 }
 
 TEST_CASE("a run from files to a table, HDF5 and a placement that simulates to the same time") {

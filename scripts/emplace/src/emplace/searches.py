@@ -79,7 +79,7 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
               command that reads results finds them; None: config names them
     agents:   names, classes (emplace.Agent), maps, or pairs (agent, settings)
     config:   further keys of a run config (`emplace run --help-config`)
-    seeds:    their number, or a list
+    seeds:    their number (3 is [0, 1, 2]), or a list; a config refuses a number alone
     evaluations, seconds, steps: limits for each agent and seed; 0: none. Without any: 30 s
     output:   results file; default: results/<graph>_<cluster>.h5
     resume:   go on with what the results file holds
