@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "agents/branch_and_bound/branch_and_bound.h"
 #include "experiments/output.h"
+#include "framework/bounds/partial_bound.h"
+#include "framework/search/evaluator.h"
 #include "framework/search/meter.h"
 
 namespace emplace {
@@ -15,25 +21,47 @@ namespace {
 const char* const kTreeName = "branch_and_bound";
 constexpr double kTreeShare = 0.5;  // of the time, as long as other methods have something to try
 
-// Why branch and bound proves nothing of the problem; empty: it may.
-std::string WhyNoTree(const ProofTask& task) {
-  if (task.how.order_may_change && task.problem->objective() == Objective::kStepTime) {
-    return "branch and bound proves bounds of one issue order, and this run searches the order";
-  }
-  if (task.problem->num_groups() > kMostTreeGroups) {
-    return fmt::format("branch and bound takes at most {} groups, this problem has {}",
-                       kMostTreeGroups,
-                       task.problem->num_groups());
-  }
-  return "";
+// Whether what is proven must hold in every issue order.
+bool IsOfAnyOrder(const ProofTask& task) {
+  return task.how.order_may_change && task.problem->objective() == Objective::kStepTime;
 }
+
+// In the place of its step time a bound of each placement that holds in every issue order. All fit:
+// what a placement needs for its transients depends on the order.
+class BoundsOfAnyOrder final : public Evaluator {
+ public:
+  explicit BoundsOfAnyOrder(std::shared_ptr<const Problem> problem)
+      : problem_(std::move(problem)), bound_(*problem_), masks_(problem_->num_groups()) {}
+
+  const Problem& problem() const override { return *problem_; }
+  using Evaluator::Evaluate;
+  void Evaluate(std::span<const Placement> placements,
+                std::span<Outcome> outcomes,
+                const OutcomeDetail&) override {
+    for (std::size_t i = 0; i < placements.size(); ++i) {
+      for (int g = 0; g < problem_->num_groups(); ++g) {
+        masks_[g] = std::uint64_t{1} << placements[i].device[g];
+      }
+      outcomes[i] = {};
+      outcomes[i].step_time = bound_(masks_);
+      outcomes[i].devices.resize(problem_->num_devices());
+    }
+  }
+
+ private:
+  std::shared_ptr<const Problem> problem_;
+  PartialBound bound_;
+  std::vector<std::uint64_t> masks_;
+};
 
 // Branch and bound, a part of the time after another.
 class TreeProof {
  public:
   explicit TreeProof(const ProofTask& task)
-      : simulator_(MakeSimulator(task.problem, task.how)),
-        evaluator_(*simulator_, Budget{}),
+      : is_exact_(!IsOfAnyOrder(task)),
+        placements_(is_exact_ ? MakeSimulator(task.problem, task.how)
+                              : std::make_unique<BoundsOfAnyOrder>(task.problem)),
+        evaluator_(*placements_, Budget{}),
         interrupt_(task.interrupt),
         agent_({.problem = task.problem,
                 .end_construction = task.interrupt,
@@ -51,6 +79,8 @@ class TreeProof {
   }
 
   bool complete() const { return agent_.Finished(); }
+  // Whether it then knows the optimum.
+  bool is_exact() const { return is_exact_; }
   Nanos bound() const { return agent_.bound(); }
   std::int64_t evaluations() const {
     return static_cast<std::int64_t>(evaluator_.records().size());
@@ -58,11 +88,12 @@ class TreeProof {
   // The best placement that fits; kMaxNanos: none was found.
   Nanos best() const {
     const auto& best = evaluator_.best();
-    return best && best->outcome.feasible ? best->outcome.step_time : kMaxNanos;
+    return is_exact_ && best && best->outcome.feasible ? best->outcome.step_time : kMaxNanos;
   }
 
  private:
-  std::unique_ptr<Evaluator> simulator_;
+  bool is_exact_;
+  std::unique_ptr<Evaluator> placements_;
   MeteredEvaluator evaluator_;
   Interrupt interrupt_;
   BranchAndBoundAgent agent_;
@@ -104,9 +135,9 @@ Certificate ProveInTime(const ProofTask& task) {
   if (certificate.bound.value >= best) return end("");
   if (left() <= 0) return end("time is up");
 
-  std::string why_no_tree = WhyNoTree(task);
   std::optional<TreeProof> tree;
-  if (why_no_tree.empty()) tree.emplace(task);
+  const int num_groups = task.problem->num_groups();
+  if (num_groups <= kMostTreeGroups) tree.emplace(task);
   const auto search = [&](double seconds_left) {
     if (!tree) return;
     tree->Search([&](Nanos bound) {
@@ -119,12 +150,12 @@ Certificate ProveInTime(const ProofTask& task) {
   };
   search((1 - kTreeShare) * task.seconds);
   const auto is_decided = [&] {
-    return certificate.bound.value >= known || (tree && tree->complete());
+    return certificate.bound.value >= known || (tree && tree->is_exact() && tree->complete());
   };
   if (!is_decided() && left() > 0) others = prove(left());
   if (!is_decided() && left() > 0) search(0);
 
-  if (tree && tree->complete()) {
+  if (tree && tree->is_exact() && tree->complete()) {
     return end(tree->best() == kMaxNanos
                    ? "no placement fits, as branch_and_bound has proven"
                    : fmt::format("the optimum is {}, as branch_and_bound has proven",
@@ -134,10 +165,20 @@ Certificate ProveInTime(const ProofTask& task) {
     return end(fmt::format(
         "the optimum is {}, as {} has proven", FormatTime(known), certificate.bound.method));
   }
-  if (left() > 0) return end(fmt::format("nothing is left to try: {}; {}", others, why_no_tree));
-  return end(tree ? fmt::format("time is up, after {} evaluations of branch_and_bound",
-                                tree->evaluations())
-                  : "time is up; " + why_no_tree);
+  const std::string of_tree =
+      !tree ? fmt::format("branch and bound takes at most {} groups, this problem has {}",
+                          kMostTreeGroups,
+                          num_groups)
+      : tree->is_exact() ? fmt::format("{} placements in branch and bound", tree->evaluations())
+      : tree->complete()
+          ? "branch and bound is complete, with bounds that hold in every issue order"
+          : fmt::format(
+                "{} placements in branch and bound, with bounds that hold in every issue order",
+                tree->evaluations());
+  return end(
+      fmt::format("{}; {}",
+                  left() > 0 ? "nothing is left to try: " + others : std::string("time is up"),
+                  of_tree));
 }
 
 }  // namespace emplace

@@ -10,8 +10,11 @@
 //   segments, cuts     ProveBound() with the time that is left; the programme of a period likewise
 //   branch and bound   resumes if that ends early
 //
-// Branch and bound proves bounds of one issue order. So it is left out where searches may choose
-// the order (SimulatorOptions::order_may_change), and for more than kMostTreeGroups groups.
+// Branch and bound is left out for more than kMostTreeGroups groups. It proves bounds of one issue
+// order: where searches may choose the order (SimulatorOptions::order_may_change) it gets for each
+// placement, in the place of the step time, a bound that holds in every order (PartialBound,
+// framework/bounds/partial_bound.h). The proof then ends with a bound that may be below the
+// optimum.
 
 #include <functional>
 #include <memory>
