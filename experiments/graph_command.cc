@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "experiments/commands.h"
 #include "experiments/graph_info.h"
@@ -14,6 +15,7 @@
 #include "experiments/passes.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/base/json.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/coarsened_costs.h"
 #include "framework/cost/cost_model.h"
@@ -186,6 +188,18 @@ std::vector<double> NominalWeights(const Graph& graph) {
   return weight;
 }
 
+// The graph with a source that says that its ops stand for groups.
+Graph MarkContracted(const Graph& graph) {
+  Json source = graph.source().empty() ? Json::object() : Json::parse(graph.source());
+  source["contracted"] = true;
+  return Graph(graph.name(),
+               {graph.tensors().begin(), graph.tensors().end()},
+               {graph.ops().begin(), graph.ops().end()},
+               source.dump(),
+               graph.name(),
+               graph.extra());
+}
+
 int Coarsen(const GraphOptions& options) {
   if (!options.output.empty()) RequireExtension(options.output, {".json", ".json.gz"}, "-o");
   std::vector<Pass> passes;
@@ -205,7 +219,9 @@ int Coarsen(const GraphOptions& options) {
         rows.push_back({pass.name, std::to_string(now.num_groups())});
       });
   if (!options.dot.empty()) WriteFileAtomically(options.dot, FormatDot(*graph, grouping));
-  if (!options.output.empty()) WriteGraph(ContractGroups(*graph, grouping).graph, options.output);
+  if (!options.output.empty()) {
+    WriteGraph(MarkContracted(ContractGroups(*graph, grouping).graph), options.output);
+  }
   Print(FormatColumns(rows));
   Print(fmt::format("between groups: {}\n", IsAcyclic(*graph, grouping) ? "no cycle" : "cycles"));
   return 0;

@@ -91,6 +91,13 @@ std::string Guess(const std::string& value, const std::vector<std::string>& choi
   return hint.substr(0, hint.find("\"? ") + 2);
 }
 
+// Whether an op of the graph stands for a group of ops.
+bool IsContracted(const Graph& graph) {
+  if (graph.source().find("\"contracted\"") == std::string::npos) return false;
+  const Json source = Json::parse(graph.source(), nullptr, /*allow_exceptions=*/false);
+  return source.is_object() && source.value("contracted", Json()) == true;
+}
+
 class Doubts {
  public:
   explicit Doubts(const Graph& graph) : graph_(graph) {}
@@ -414,6 +421,7 @@ class Doubts {
 }  // namespace
 
 std::vector<std::string> FindDoubts(const Graph& graph) {
+  if (IsContracted(graph)) return {};
   return Doubts(graph).FindAll();
 }
 

@@ -33,7 +33,8 @@
 namespace emplace {
 
 /// One line for each sort of doubt but that of device kinds: the first place with value and what
-/// was expected, and how many more places there are.
+/// was expected, and how many more places there are. None of a graph whose source says
+/// `contracted`: an op of it stands for a group, with the sums of their figures.
 std::vector<std::string> FindDoubts(const Graph& graph);
 
 /// The same for device kinds: at most one line.

@@ -109,6 +109,13 @@ TEST_CASE("info, validate, convert and coarsen from the command line") {
       RunEmplace({"graph", "coarsen", "g.json", "--pass", "single_consumer", "-o", "s.json"}, here)
           .exit_code == 0);
   CHECK(RunEmplace({"graph", "validate", "s.json"}, here).exit_code == 0);
+  CHECK(RunEmplace(
+            {"graph", "coarsen", "gpt2_mini_torch", "--pass", "single_consumer", "-o", "t.json"},
+            here)
+            .exit_code == 0);
+  const ProcessResult groups = RunEmplace({"graph", "validate", "--strict", "t.json"}, here);
+  CHECK(groups.exit_code == 0);  // an op may stand for a product and its weights
+  CHECK(groups.err == "");
 }
 
 TEST_CASE("likely mistakes are warnings, and refused with --strict") {

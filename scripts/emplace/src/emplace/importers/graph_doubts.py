@@ -29,13 +29,14 @@ _OTHER_WORK = ("convolution_backward", "convtranspose", "dot_general", "conv_gen
 def doubts(document: Mapping[str, Any], device_kinds: Sequence[str] = ()) -> list[str]:
     """One line for each sort of doubt: the first place, and how many more. The document keeps the format's rules.
 
+    Of a graph whose source says `contracted`, an op of which stands for a group, only device kinds are looked at.
     device_kinds: names that ops may ask for beside "cpu" and "gpu"; empty: only these two are compared.
     """
     found: list[str] = []
     graph = _Graph(document)
-    for check in (_no_producer, _produced_input, _alias, _resident, _source, _no_flops, _flops, _bytes, _forward_op,
-                  _label, _gradient):
-        _fold(check(graph), found)
+    if not graph.is_contracted:
+        for check in (*_OF_ROLES, _no_flops, _flops, _bytes, _forward_op, _label, _gradient):
+            _fold(check(graph), found)
     _fold(_device_kinds(graph, device_kinds), found)
     return found
 
@@ -43,12 +44,13 @@ def doubts(document: Mapping[str, Any], device_kinds: Sequence[str] = ()) -> lis
 def role_errors(document: Mapping[str, Any]) -> list[str]:
     """Every doubt about roles and sources, which exporters must not raise."""
     graph = _Graph(document)
-    return [line() for check in (_no_producer, _produced_input, _alias, _resident, _source) for line in check(graph)]
+    return [line() for check in _OF_ROLES for line in check(graph)]
 
 
 class _Graph:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.tensors, self.ops = document["tensors"], document["ops"]
+        self.is_contracted = document.get("source", {}).get("contracted") is True
         self.producer: list[int | None] = [None] * len(self.tensors)
         self.is_read = [False] * len(self.tensors)
         self.is_awaited = [False] * len(self.ops)
@@ -121,6 +123,9 @@ def _source(graph: _Graph) -> Iterator[_Line]:
     for v, op in enumerate(graph.ops):
         if op["kind"] in SOURCE_KINDS and (op["inputs"] or op.get("flops", 0)):
             yield lambda: f"{graph.at_op(v)}: kind: a {op['kind']} costs nothing; expected neither inputs nor flops"
+
+
+_OF_ROLES = (_no_producer, _produced_input, _alias, _resident, _source)
 
 
 def _base(kind: str) -> str:
