@@ -73,7 +73,7 @@ class Observed {
  public:
   explicit Observed(const Observers& observers) : observers_(observers) {}
 
-  // Returns whether the search goes on.
+  // Returns whether the search continues.
   bool BetweenSteps(const Agent& agent,
                     const MeteredEvaluator& evaluator,
                     const SearchResult& so_far) {

@@ -73,7 +73,7 @@ struct SearchMoment {
   std::optional<Nanos> step_time;        ///< of the best placement so far that fits [ns]
   Nanos bound = 0;                       ///< as SearchResult::bound [ns]
   const UpdateTable* updates = nullptr;  ///< Agent::updates(); valid within the call alone
-  std::optional<SearchStatus> ended;     ///< empty while the search goes on
+  std::optional<SearchStatus> ended;     ///< empty while the search runs
 };
 
 /// Who is called while a search runs.
@@ -82,8 +82,8 @@ struct Observers {
   /// Takes a checkpoint between two steps: the result so far, from which the search can resume.
   /// Empty: none are made.
   std::function<void(const SearchResult&)> write = {};
-  /// Called before every step but the first, and after the end. Returns whether the search goes on;
-  /// false stops it, as a request to stop does. Empty: not called.
+  /// Called before every step but the first, and after the end. Returns whether the search
+  /// continues; false stops it, as a request to stop does. Empty: not called.
   std::function<bool(const SearchMoment&)> watch = {};
   /// Gets the text of a policy file when the search of an agent that learns a policy
   /// (agents/common/policy_file.h) has ended; not if it was stopped. Empty: none is made.

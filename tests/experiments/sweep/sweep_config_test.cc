@@ -89,7 +89,7 @@ TEST_CASE("draws are runs of every combination of the grid, and are labelled by 
   const std::string text = kBase +
                            "grid: {graph: [g.json, h.json]}\n"
                            "draw:\n"
-                           "  agents.hill_climb.batch: {int: [1, 64], log: true}\n"
+                           "  agents.hill_climb.batch: {int: [1, 1000]}\n"
                            "  agents.hill_climb.start: {choice: [[random], [single_gpu]]}\n"
                            "draws: 5\n";
   const SweepPlan plan = files.Read(text);

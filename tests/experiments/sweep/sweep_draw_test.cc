@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
+#include "tests/support/paths.h"
 #include "tests/support/text.h"
 
 using namespace emplace;

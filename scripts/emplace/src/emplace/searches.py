@@ -88,7 +88,7 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     quiet:    no progress on stderr
     callback: called with a Progress between the steps of every search, and after its end; by several threads
               one after another where jobs > 1. Its time counts. False as its answer stops that search, which
-              resume can continue; what it raises stops all of them and is raised here
+              resume can continue; an exception of it stops all searches and is raised here
     tensorboard: a folder for event files, one per search (needs the package tensorboard): step time and bound
               over evaluations, a learner's numbers over its updates
     Returns the table as `emplace run --json` prints it, with the key "results": the path of the results file.

@@ -158,7 +158,7 @@ class Studies(TestCase):
                 process.send_signal(signal.SIGINT)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 1, errors)
-                self.assertIn("the same command goes on from there", errors)
+                self.assertIn("the same command resumes", errors)
                 done = emplace.tune(config, output=out, trials=1)
                 kept = done.count("complete")
                 self.assertGreaterEqual(kept, 2)
@@ -175,6 +175,8 @@ class Studies(TestCase):
                 ({"draw": {"agents.hill_climb.batch": {"int": [64, 1]}}}, "batch: int: got \\[64, 1\\], expected a low end"),
                 ({"draw": {"agents.hill_climb.batch": {"int": [0, 9], "log": True}}}, "a low end above 0, because log"),
                 ({"draw": {"agents.hill_climb.batch": {"ints": [1, 9]}}}, "expected {int: \\[LOW, HIGH\\]}"),
+                ({"draw": {"agents.hill_climb.batch": {"int": [1, 9], "lgo": True}}},
+                 "batch: unknown key 'lgo'; did you mean 'log'\\?"),
                 ({"draw": {"agents.hill_climb.batch": {"int": [1.5, 9]}}}, "got 1.5, expected a whole number"),
                 ({"draw": {"agents.hillclimb.batch": {"int": [1, 9]}}}, "unknown agent 'hillclimb'; did you mean 'hill_climb'"),
                 ({"draw": {"agents.hill_climb.bacth": {"int": [1, 9]}}}, "draw: agents.hill_climb.bacth: 1: .*batch"),

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str], prog: str = "emplace tune") -> int:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{prog}: stopped: the trials that are done are in {folder}; the same command goes on from there",
+        print(f"{prog}: stopped: the trials that are done are in {folder}; the same command resumes",
               file=sys.stderr)
         return 1
     print(_json(tuned) if options.json else report(tuned), end="")

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from .messages import refuse
+from .messages import refuse, refuse_unknown
 
 KINDS = ("int", "float", "choice")
 
@@ -49,7 +49,7 @@ def read_range(given: Any, where: str) -> Range:
     values = given[kind]
     for key in given:
         if key != kind and (key != "log" or kind == "choice"):
-            refuse(f"{where}: {key}", given[key], f"no such key; choices: {kind}" + ("" if kind == "choice" else ", log"))
+            refuse_unknown(where, "key", str(key), (kind,) if kind == "choice" else (kind, "log"))
     if kind == "choice":
         if not isinstance(values, list) or not values:
             refuse(f"{where}: choice", values, "a list of at least one value")

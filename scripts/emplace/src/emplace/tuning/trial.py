@@ -45,7 +45,7 @@ def make_trial(config: Config, trial: optuna.Trial, folder: str) -> float:
 
 
 class _Watch:
-    """Reports the best so far to the pruner, `checkpoints` times a search, and ends what it prunes.
+    """Reports the best so far to the pruner, `checkpoints` times a search, and ends the searches of a pruned trial.
 
     The value after some searches is the geometric mean of step time over bound of these and of the one that runs.
     """
