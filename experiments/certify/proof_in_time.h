@@ -4,10 +4,8 @@
 // simulated in one way, that is as large as possible. Methods, in this order:
 //
 //   quick bounds       ProveBound() (framework/bounds/lower_bound.h) without time
-//   branch and bound   the agent (agents/branch_and_bound/), which ends with the optimum, for half
-//   of
-//                      the time
-//   segments, cuts     ProveBound() with the time that is left; the programme of a period likewise
+//   branch and bound   for half of the time: the agent of that name (agents/branch_and_bound/)
+//   segments, cuts     ProveBound() with the time that is left; the program of a period likewise
 //   branch and bound   resumes if that ends early
 //
 // Branch and bound is left out for more than kMostTreeGroups groups. It proves bounds of one issue

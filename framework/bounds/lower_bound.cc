@@ -49,7 +49,7 @@ Proof ProveBound(const Problem& problem, const ProofOptions& options) {
     period.improved = [&](const LowerBound& bound) { improve(bound.value, bound.method); };
     const LowerBound bound = ProvePeriodBound(problem, period);
     improve(bound.value, bound.method);
-    return ended(late() ? kTimeIsUp : "the programme of the period is decided");
+    return ended(late() ? kTimeIsUp : "the mixed-integer program of the period is decided");
   }
   const Bounds bounds = ComputeBounds(problem);
   improve(bounds.work, "work");
