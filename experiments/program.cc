@@ -30,12 +30,14 @@ void RefusePythonCommands(int argc, const char* const* argv) {
   for (const std::string_view name : {"costs", "import", "place", "tune"}) {
     const int at = argc > 2 && argv[1] == std::string_view("help") ? 2 : 1;
     if (argc <= at || argv[at] != name) continue;
-    throw InputError(
-        fmt::format("`emplace {}` is a command of the Python package: pip install "
-                    "./scripts/emplace, or from the source tree "
-                    "PYTHONPATH=scripts/emplace/src python3 -m emplace {}",
-                    name,
-                    name));
+    const bool needs_wheel = name == "tune";  // searches with the compiled part
+    throw InputError(fmt::format(
+        "`emplace {}` is a command of the Python package: pip install {}",
+        name,
+        needs_wheel ? "'./scripts/emplace[tune]'"
+                    : fmt::format("./scripts/emplace, or from the source tree "
+                                  "PYTHONPATH=scripts/emplace/src python3 -m emplace {}",
+                                  name)));
   }
 }
 

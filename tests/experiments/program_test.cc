@@ -75,6 +75,7 @@ TEST_CASE("a wrong command line is told in one line with the choices") {
     CheckRefused(RunEmplace({"help", command}), 2, {"is a command of the Python package"});
   }
   CheckRefused(RunEmplace({"help", "swep"}), 2, {"did you mean \"sweep\"?", "choices:"});
+  CheckRefused(RunEmplace({"tune", "x.yaml"}), 2, {"pip install './scripts/emplace[tune]'\n"});
   CheckRefused(
       RunEmplace({"graph", "inform"}), 2, {"unknown command \"inform\"", "did you mean \"info\"?"});
   CheckRefused(RunEmplace({"simulate", "--grap", "x"}), 2, {"--grap"});

@@ -173,7 +173,7 @@ class Results(TestCase):
 class CommandLine(unittest.TestCase):
     def test_every_command_and_two_more(self) -> None:
         told = emplace_command("--help").stdout
-        for command in ("run", "sweep", "table", "simulate", "graph", "list", "export", "import"):
+        for command in ("run", "sweep", "table", "simulate", "graph", "list", "export", "import", "tune"):
             self.assertRegex(told, rf"(?m)^\s+{command}\s")
         self.assertEqual(emplace_command("list", "graphs").returncode, 0)
         wrong = emplace_command("simulat", check=False)

@@ -104,7 +104,7 @@ def continue_study(config: Config, folder: str, trials: int, jobs: int, *, quiet
     done = _finished(study)
     missing = max(0, trials - done)
     if done and not quiet:
-        print(f"resumed: {done} of {trials} trials are done", file=sys.stderr)
+        print(f"resumed: {done} trials are done, {missing} are missing", file=sys.stderr)
     if jobs == 1:
         make_trials(config, folder, missing, 0, quiet)
     else:
