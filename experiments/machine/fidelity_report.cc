@@ -167,7 +167,10 @@ std::string AblationMarkdown(std::span<const GraphFidelity> graphs) {
     for (const Ablation& ablation : graph.ablations) cells.push_back(cell(ablation.fidelity));
     text += MarkdownRow(cells);
   }
-  return "\n" + text;
+  return "\n" + text +
+         "\nWith less of the model: interference: devices slow one another down; cold reads: what "
+         "crosses is in no cache; isolated op costs: of ops\ntimed alone; calibrated before: as "
+         "profiled, not in these rounds\n";
 }
 
 }  // namespace
@@ -343,6 +346,10 @@ std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs) {
     text += MarkdownRow(Cells(graph.verification.problem->graph().name(), figures.back()));
   }
   if (graphs.size() > 1) text += MarkdownRow(Cells("all", Total(figures)));
+  text +=
+      "\nnoise: how far medians of two halves of the rounds are apart; MAPE: mean error; tau: rank "
+      "correlation; pairs in order: of those\nmeasured more than 5 % apart; regret: of the best "
+      "simulated, or the best of ten, against the best measured; arena: memory that is taken\n";
   text += AblationMarkdown(graphs);
   if (const auto residuals = PooledResiduals(graphs)) {
     text += "\n" + FormatResidualMarkdown(*residuals);

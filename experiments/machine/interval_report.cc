@@ -78,13 +78,16 @@ std::string FormatIntervalSummary(const VerificationSummary& summary,
                                    std::ceil(kIntervalLevel / (1 - kIntervalLevel) - 1e-9)));
   }
   const IntervalFidelity& f = *summary.intervals;
+  const std::string covered =
+      std::isfinite(interval.held_out_coverage)
+          ? fmt::format(" (of which it covers {})", FormatShare(interval.held_out_coverage, 1))
+          : "";
   return SummaryLine("interval",
-                     fmt::format("{:.0f} % of measured times are {} from simulated ones, by {} (of "
-                                 "which it covers {})",
+                     fmt::format("{:.0f} % of measured times are {} from simulated ones, by {}{}",
                                  100 * interval.level,
                                  FormatRatios(interval),
                                  step.source,
-                                 FormatShare(interval.held_out_coverage, 1))) +
+                                 covered)) +
          SummaryLine("coverage",
                      fmt::format("{} of {} placements ({}); {} of their single steps",
                                  f.covered,

@@ -84,12 +84,14 @@ namespace {
 // both are off alike.
 std::string IntervalText(const Run& run, const TableRow& row, Nanos best) {
   const StepInterval step = IntervalOfRun(run.plan, run.problem);
-  if (!step.interval.is_bounded()) return "";
   const auto time = static_cast<double>(best);
-  std::string text = fmt::format("interval {} for {:.0f} % of measured steps, from {}\n",
-                                 FormatInterval(step.interval.Around(time)),
-                                 100 * step.interval.level,
-                                 step.source);
+  std::string text;
+  if (step.interval.is_bounded()) {
+    text = fmt::format("interval {} for {:.0f} % of measured steps, from {}\n",
+                       FormatInterval(step.interval.Around(time)),
+                       100 * step.interval.level,
+                       step.source);
+  }
   if (!std::isfinite(step.resolved)) return text;
   std::vector<std::string> unresolved;
   for (const TableRow& other : MakeRows(run)) {
@@ -161,9 +163,7 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
   }
   json["interval_source"] = step.source;
   json["resolved_difference"] = nullptr;
-  if (step.interval.is_bounded() && std::isfinite(step.resolved)) {
-    json["resolved_difference"] = step.resolved;
-  }
+  if (std::isfinite(step.resolved)) json["resolved_difference"] = step.resolved;
   json["steps_per_measurement"] = run.plan.config.steps_per_measurement;
   json["agents"] =
       nlohmann::ordered_json::parse(FormatTableJson(rows, run.scale, run.problem.exact->cluster()));

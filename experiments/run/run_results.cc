@@ -124,14 +124,15 @@ void WriteRunHeader(ResultsFile& file,
   WriteBound(file, bounds.proven, std::nullopt);
   file.SetAttribute("/problem", "critical_path_ns", bounds.simple.critical_path);
   file.SetAttribute("/problem", "work_ns", bounds.simple.work);
-  if (const StepInterval step = IntervalOfRun(plan, problem); step.interval.is_bounded()) {
+  const StepInterval step = IntervalOfRun(plan, problem);
+  if (step.interval.is_bounded()) {
     file.SetAttribute("/problem", "interval_level", step.interval.level);
     file.SetAttribute("/problem", "interval_low_ratio", step.interval.low);
     file.SetAttribute("/problem", "interval_high_ratio", step.interval.high);
     file.SetAttribute("/problem", "interval_source", step.source);
-    if (std::isfinite(step.resolved)) {
-      file.SetAttribute("/problem", "resolved_difference", step.resolved);
-    }
+  }
+  if (std::isfinite(step.resolved)) {
+    file.SetAttribute("/problem", "resolved_difference", step.resolved);
   }
   std::vector<std::string> ops;
   for (const Op& op : exact.graph().ops()) ops.push_back(op.name);
