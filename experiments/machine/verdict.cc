@@ -94,7 +94,8 @@ std::string VerdictOf(const Verification& verification, const VerificationSummar
     return fmt::format(
         "too noisy to judge: repeats differ by {}; {}", FormatShare(noise, 0), kQuieten);
   }
-  if (summary.busy_ratio > kSlower || summary.busy_ratio < 1 / kSlower) {
+  const bool other_costs = summary.busy_ratio > kSlower || summary.busy_ratio < 1 / kSlower;
+  if (other_costs && verification.calibration.empty()) {
     return fmt::format(
         "not the machine of its costs: ops took {:.2f} times their costs (step times "
         "are off by {}); profile it again",

@@ -20,7 +20,8 @@ inline constexpr double kLeastResolved = 0.25;
 /// Says of a verification, the first that applies:
 ///   too noisy to judge: the reference placement drifted by more than kMostDrift, or
 ///     Fidelity::repeat_noise or median_noise is above kTooNoisy, or there is one round;
-///   wrong costs: the ops took kSlower times what their costs say, or that much less;
+///   wrong costs: the ops took kSlower times what their costs say, or that much less, unless the
+///     costs were calibrated in the same rounds;
 ///   too few placements: how far off they are;
 ///   do not trust it: the resolved difference is above kLeastResolved;
 ///   trust it for differences above the resolved one, rounded up to whole percents.

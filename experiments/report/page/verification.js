@@ -58,22 +58,26 @@ function showVerification(problem) {
                   element('td', {}, Format.percent(error(i))),
                   ...(paired ? [element('td', {}, againstFastest(data, i))] : []),
                   ...(sure ? [element('td', {}, ends(i).join(' .. '))] : [])))),
-      paired ? element(
-                   'p',
-                   {class: 'note'},
-                   'Against the fastest: how much longer, median over the rounds of the ratio of ' +
-                       `two steps of the same round, with its ${level} % interval. Not told apart: ` +
-                       'the interval includes 0.') :
-               null,
+      paired ?
+          element(
+              'p',
+              {class: 'note'},
+              'Against the fastest: how much longer, median over the rounds of the ratio of ' +
+                  `two steps of the same round, with its ${level} % interval. Not told apart: ` +
+                  'the interval includes 0.') :
+          null,
       data.unfitting.length ?
           element('p', {class: 'note'}, 'Not executed: ' + data.unfitting.join('; ')) :
           null);
-  drawVerification(data, holder, (i) => [
-    data.labels[i],
-    `measured ${Format.time(data.measured_ns[i])}`,
-    `simulated ${Format.time(data.simulated_ns[i])}` + (sure ? ` (${ends(i).join(' .. ')})` : ''),
-    `error ${Format.percent(error(i))}`
-  ]);
+  drawVerification(
+      data,
+      holder,
+      (i) =>
+          [data.labels[i],
+           `measured ${Format.time(data.measured_ns[i])}`,
+           `simulated ${Format.time(data.simulated_ns[i])}` +
+               (sure ? ` (${ends(i).join(' .. ')})` : ''),
+           `error ${Format.percent(error(i))}`]);
 }
 
 // "fastest", "+3.1 % [+2.0 .. +4.4]", "+0.4 % [-1.2 .. +1.9], not told apart", "+3.1 %" where there
@@ -81,9 +85,8 @@ function showVerification(problem) {
 function againstFastest(data, i) {
   const fastest = data.measured_ns.indexOf(d3.min(data.measured_ns));
   if (i === fastest) return 'fastest';
-  const percent = (ratio) => d3.format('+.1f')(100 * (ratio - 1)),
-        low = data.to_fastest_low[i], high = data.to_fastest_high[i],
-        text = percent(data.to_fastest[i]) + ' %';
+  const percent = (ratio) => d3.format('+.1f')(100 * (ratio - 1)), low = data.to_fastest_low[i],
+        high = data.to_fastest_high[i], text = percent(data.to_fastest[i]) + ' %';
   if (low === null || high === null) return text;
   return `${text} [${percent(low)} .. ${percent(high)}]` +
       (low <= 1 && high >= 1 ? ', not told apart' : '');
@@ -114,13 +117,16 @@ function drawVerification(data, holder, describe) {
   svg.append('g')
       .attr({class: 'axis', transform: `translate(0,${top + side})`})
       .call(axis(x).orient('bottom'));
-  svg.append('g').attr({class: 'axis', transform: `translate(${left},0)`}).call(axis(y).orient('left'));
+  svg.append('g')
+      .attr({class: 'axis', transform: `translate(${left},0)`})
+      .call(axis(y).orient('left'));
   svg.append('text')
       .attr({x: left + side, y: top + side + 38, 'text-anchor': 'end'})
       .text('measured step time (bars: 95 %)');
   svg.append('text').attr({x: left + 6, y: top + 12}).text('simulated (dashed: ±5 %)');
   for (const factor of [0.95, 1, 1.05]) {
-    const from = Math.max(domain[0], domain[0] / factor), to = Math.min(domain[1], domain[1] / factor);
+    const from = Math.max(domain[0], domain[0] / factor),
+          to = Math.min(domain[1], domain[1] / factor);
     svg.append('line')
         .attr({class: 'rule', x1: x(from), y1: y(from * factor), x2: x(to), y2: y(to * factor)})
         .style({stroke: Colours.css('soft'), 'stroke-dasharray': factor === 1 ? 'none' : '4 4'});

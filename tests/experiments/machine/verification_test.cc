@@ -282,6 +282,8 @@ TEST_CASE("the verdict: a sentence, before all figures") {
   // Ops take twice their costs.
   for (VerifiedPlacement& placement : v.placements) placement.measured.busy = {400, 0};
   CHECK(verdict(v).starts_with("not the machine of its costs: ops took 2.00 times their costs"));
+  v.calibration.emplace_back();  // the costs are of these rounds: it is the model that is wrong
+  CHECK(verdict(v).starts_with("do not trust it: errors 9.9 %"));
   // One round says nothing of noise; one placement nothing of the order.
   Verification once = MakeVerification();
   for (VerifiedPlacement& placement : once.placements) placement.measured.step_times.resize(1);
