@@ -144,7 +144,7 @@ TEST_CASE("12 ops are decided in a moment by branch and bound, and the command s
     const std::string setting = std::string("semantics=") + semantics;
     const auto search = [&](const char* output, std::vector<std::string> more) {
       std::vector<std::string> arguments = {
-          "run", "run.yaml", "-o", output, "--json", "--quiet", "--set", setting};
+          "run", "run.yaml", "-o", output, "--force", "--json", "--quiet", "--set", setting};
       for (const std::string& one : more) arguments.insert(arguments.end(), {"--set", one});
       return Json::parse(run(arguments));
     };

@@ -41,7 +41,7 @@ AGENTS = """\
 """
 LONG = "  - {name: genetic, islands: 3, exchange: 60}\n  - {name: random, batch: 300}\n"
 TIMEOUT = 120  # [s] of any run
-LONG_BUDGET = 30_000  # evaluations
+LONG_BUDGET = 60_000  # evaluations: some tenths of a second on a fast machine, so that a kill meets the search
 
 
 def graph(count: int) -> str:
@@ -136,7 +136,7 @@ def emplace_processes(launcher: int) -> dict[int, int]:
 
 def signal_rank(runs: Runs, output: str, rank: int, number: int) -> subprocess.CompletedProcess:
     """Signals one of two ranks once there is a checkpoint."""
-    process = runs.start(2, "long", output, "--checkpoint", "0.1", *budget(LONG_BUDGET))
+    process = runs.start(2, "long", output, "--checkpoint", "0.02", *budget(LONG_BUDGET))
     end = time.monotonic() + TIMEOUT
     while not has_checkpoint(runs.folder / output):
         assert process.poll() is None, f"ended before a checkpoint: {process.communicate()}"

@@ -44,7 +44,8 @@ TEST_CASE("settings of an agent from the command line, by its label") {
   const ProcessResult result =
       files.Run({"--quiet", "--set", "agents.hill_climb.patience=7", "--set", "seeds=[3]"});
   REQUIRE(result.exit_code == 0);
-  const ResultsReader reader(files.folder / "results/small.h5");
+  const ResultsReader reader(files.folder /
+                             "results/small.agents.hill_climb.patience=7.seeds=3.h5");
   CHECK(reader.Text("/agents/hill_climb.seed3", "settings").find("patience: 7") !=
         std::string::npos);
   CheckRefused(files.Run({"--set", "agents.hill_clim.patience=7"}),
@@ -344,7 +345,7 @@ TEST_CASE("the best row is bold on a terminal, and nowhere by NO_COLOR or TERM=d
   const auto bold = [&](std::map<std::string, std::string> environment) {
     environment.emplace("TERM", "xterm");
     const std::string command =
-        (BinaryDir() / "emplace").string() + " run small.yaml --quiet --set agents=[heft]";
+        (BinaryDir() / "emplace").string() + " run small.yaml --quiet --force --set agents=[heft]";
     const ProcessResult result =
         RunProcess({"/usr/bin/script", "--quiet", "--return", "--command", command, "/dev/null"},
                    {.folder = files.folder.path(), .environment = environment});
@@ -372,7 +373,7 @@ TEST_CASE("a dry run checks everything, prints the searches and writes nothing")
                            "\n#3 random.seed0\n#4 random.seed1\n",
                            "\nsearches 7, ",
                            "each with a budget of 300 evaluations or 7 steps\n",
-                           "results  results/small.h5\n"}) {
+                           "results  results/small.budget.steps=7.h5\n"}) {
     CAPTURE(part);
     CHECK(result.out.find(part) != std::string::npos);
   }

@@ -107,6 +107,8 @@ std::regex PatternOf(const std::string& name) {
 const Names kNotInExamples = {"/config@resumed",
                               "/config@ranks",
                               "/config@earlier_programs",
+                              "/problem@best_single_device",
+                              "/problem@best_single_device_ns",
                               "/problem@priority",
                               "/problem/issue_order",
                               "/agents/<label>@bound_ns",

@@ -11,10 +11,16 @@ import emplace
 from .importers import command as import_command
 from .place import command as place_command
 from .trace_costs import command as costs_command
-from .tuning import command as tune_command
+
+
+def tune(arguments: Sequence[str]) -> int:
+    """Runs `emplace tune`, the one command here that needs NumPy."""
+    from .tuning import command
+    return command.main(arguments)
+
 
 COMMANDS = {"costs": costs_command.main, "import": import_command.main, "place": place_command.main,
-            "tune": tune_command.main}  # those that the C++ program does not have
+            "tune": tune}  # those that the C++ program does not have
 SENTENCES = {"costs": "Traces of your own steps (PyTorch's profiler, Nsight Systems) as measured costs of a graph",
              "import": "A model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)",
              "place": "From a model to a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp and others",
