@@ -4,7 +4,7 @@
 #     P/bin/emplace
 #     P/lib                      the CUDA modules, if they were built
 #     P/share/emplace/configs    the menus, which an installed program finds from where it lies
-#     P/share/doc/emplace        README.md and every page that it leads to, LICENSE, third-party notices and licences
+#     P/share/doc/emplace        README.md and every page that it leads to with pictures and examples, LICENSE, third-party notices and licences
 #
 #   cpack (in the build folder)
 #     emplace-VERSION-Linux-x86_64.tar.gz   that and, in lib/, every shared library it needs but glibc's: runs where it
@@ -23,7 +23,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION share/emplace COMPON
 set(rooms framework simulator agents profilers experiments configs tests scripts)
 list(TRANSFORM rooms APPEND "/*.md" OUTPUT_VARIABLE page_patterns)
 list(TRANSFORM page_patterns PREPEND ${PROJECT_SOURCE_DIR}/)
-file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} ${page_patterns})
+file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} ${page_patterns} ${PROJECT_SOURCE_DIR}/agents/*.svg
+  ${PROJECT_SOURCE_DIR}/scripts/emplace/examples/*.py ${PROJECT_SOURCE_DIR}/scripts/emplace/examples/*.ipynb)
 foreach(page README.md CHANGELOG.md LICENSE ${pages})
   cmake_path(GET page PARENT_PATH page_folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION share/doc/emplace/${page_folder} COMPONENT program)

@@ -1,6 +1,14 @@
 'use strict';
 // The table of the sweep's layout and a paper's claims.
 
+// Columns whose numbers have units of their own, from milliseconds to days.
+function isDuration({unit, value}) { return unit === 'h' || value === 'seconds'; }
+
+function durationText(value, unit) {
+  const seconds = unit === 'h' ? 3600 * value : value;
+  return Math.abs(seconds) < 1 ? Format.time(1e9 * seconds) : Format.duration(seconds);
+}
+
 // Four significant digits; counts as they are.
 function tableNumber(value, unit) {
   if (typeof value !== 'number') return value === '-inf' ? '-∞' : '∞';
@@ -14,10 +22,13 @@ function tableNumber(value, unit) {
 function cellText(cell, column) {
   switch (cell.state) {
     case 'number': {
-      const text = (value) => tableNumber(value, column.unit);
-      const spread = cell.low !== null && cell.low !== undefined && cell.low !== cell.high;
+      const text = (value) => isDuration(column) && typeof value === 'number' ?
+          durationText(value, column.unit) :
+          tableNumber(value, column.unit);
+      const ends =
+          cell.low === null || cell.low === undefined ? [] : [cell.low, cell.high].map(text);
       return text(cell.median) + (column.unit === 'percent' ? ' %' : '') +
-          (spread ? ` [${text(cell.low)} .. ${text(cell.high)}]` : '');
+          (ends.some((end) => end !== text(cell.median)) ? ` [${ends.join(' .. ')}]` : '');
     }
     case 'oom':
       return 'OOM';
@@ -35,7 +46,7 @@ function showTable() {
       unit === 'ratio' || unit === 'count' ? '' : ` [${unit === 'percent' ? '%' : unit}]`;
   const head = [
     ...[...table.heads, 'source'].map((text) => element('th', {class: 'text'}, text)),
-    ...table.columns.map((column) => column.label + unit(column)),
+    ...table.columns.map((column) => column.label + (isDuration(column) ? '' : unit(column))),
   ];
   const rows = table.rows.map((row) => {
     const heads = row.heads.map((text) => element('td', {class: 'text head'}, text));
@@ -89,11 +100,7 @@ function showTable() {
       'table',
       element('h2', {}, table.title || 'Table'),
       scrollTable({csv}, head, rows),
-      table.note ? element('p', {class: 'note'}, table.note) : null,
-      table.published ?
-          element('p', {class: 'note'}, 'Published numbers: ' + table.published.source) :
-          null,
-      element('p', {class: 'note'}, 'Simulated: median over seeds [95 % bootstrap interval].'))
+      ...table.legend.map((sentence) => element('p', {class: 'note'}, sentence)))
       .hidden = false;
   document.querySelector('nav a[href="#table"]').hidden = false;
   if (table.claims.length) showClaims(table);
@@ -122,6 +129,15 @@ function claimNumbers(table, claim) {
   return element('details', {}, element('summary', {}, 'row by row'), element('ul', {}, rows));
 }
 
+// "98.2 % of 3 seeds": the resamples in which a claim holds, and the seeds that they are of.
+function claimShare({share, seeds}) {
+  if (share === null) return '–';
+  if (seeds === null) return Format.percent(share);
+  const [least, most] = seeds;
+  return `${Format.percent(share)} of ${least === most ? most : `${least} to ${most}`} seed${
+      most === 1 ? '' : 's'}`;
+}
+
 function showClaims(table) {
   const lines = table.claims.map(
       (claim) =>
@@ -135,7 +151,7 @@ function showClaims(table) {
                    claim.verdict_text),
                element('td', {class: 'text'}, `${claim.holds} in ${claim.in}`),
                element('td', {}, `${claim.rows_held} of ${claim.rows.length}`),
-               element('td', {}, claim.share === null ? '–' : Format.percent(claim.share))),
+               element('td', {}, claimShare(claim))),
            element(
                'tr',
                {class: 'numbers'},

@@ -122,7 +122,8 @@ function drawVerification(data, holder, describe) {
       .call(axis(y).orient('left'));
   svg.append('text')
       .attr({x: left + side, y: top + side + 38, 'text-anchor': 'end'})
-      .text('measured step time (bars: 95 %)');
+      .text(`measured step time (bars: ${
+          data.rounds < 6 ? `range of ${data.rounds} rounds` : '95 %'})`);
   svg.append('text').attr({x: left + 6, y: top + 12}).text('simulated (dashed: ±5 %)');
   for (const factor of [0.95, 1, 1.05]) {
     const from = Math.max(domain[0], domain[0] / factor),
