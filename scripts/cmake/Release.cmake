@@ -4,7 +4,8 @@
 #     P/bin/emplace
 #     P/lib                      the CUDA modules, if they were built
 #     P/share/emplace/configs    the menus, which an installed program finds from where it lies
-#     P/share/doc/emplace        README.md and every page that it leads to with pictures and examples, LICENSE, third-party notices and licences
+#     P/share/doc/emplace        README.md, every page that it leads to with pictures and examples, LICENSE, third-party
+#                                notices and licences
 #
 #   cpack (in the build folder)
 #     emplace-VERSION-Linux-x86_64.tar.gz   that and, in lib/, every shared library it needs but glibc's: runs where it
