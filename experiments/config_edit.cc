@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-// What an entry of a list of agents is called.
+// Returns the label of an entry of a list of agents.
 std::string LabelOfEntry(const ConfigNode& agent) {
   if (agent.IsScalar()) return agent.AsString();
   for (const char* key : {"label", "name"}) {

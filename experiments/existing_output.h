@@ -1,6 +1,6 @@
 #pragma once
 
-// Where results go that took long to make: names of their files, and what is there already.
+// Output files of long computations: their default names, and the refusal to overwrite one.
 
 #include <filesystem>
 #include <string>
@@ -10,8 +10,9 @@ namespace emplace {
 
 /// Refuses to write over a file that holds something. What is no file (a device, a pipe) and an
 /// empty file hold nothing.
-/// @param choices  what the user may do: "--force writes over it, -o names another file"
-/// @throws InputError naming the file, what it holds and the choices
+/// @param choices  the user's options, for the message: "--force overwrites it, -o names another
+/// file"
+/// @throws InputError naming the file, its content and the choices
 void RequireUnused(const std::filesystem::path& output, const std::string& choices);
 
 /// The part of a results file's name that says what --set has changed:

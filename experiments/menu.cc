@@ -210,7 +210,7 @@ std::string FirstComment(const fs::path& path) {
     if (text == std::string::npos) continue;
     line.erase(0, text);
     if (!sentence.empty()) {
-      // What begins with a capital or a bracket is another remark.
+      // A part that begins with a capital or a bracket is a remark of its own.
       if (std::islower(static_cast<unsigned char>(line[0])) == 0) break;
       sentence += " ";
     }

@@ -34,8 +34,8 @@ struct TextView {
 TextView ViewOfOutput();
 /// Returns the text in bold, for a view that is styled.
 std::string Bold(const std::string& text);
-/// Breaks lines that are wider than `columns` at blanks; what follows is indented. A word that is
-/// wider than a line stays whole. @param columns  0: no limit
+/// Breaks lines that are wider than `columns` at blanks and indents their continuation. A word that
+/// is wider than a line stays whole. @param columns  0: no limit
 std::string WrapLines(std::string_view text, int columns, int indent);
 
 /// "41.3 ms"; four significant digits, the unit by size. @param time [ns]

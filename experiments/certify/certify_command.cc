@@ -116,7 +116,7 @@ void WriteToFiles(const CertifiedProblem& problem) {
 void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
   const std::string where = problem.with_best->string();
   const EarlierRun run = ReadRun(*problem.with_best, options.files);
-  // The problem as the run searched it, which must be what the file says.
+  // The problem as the run searched it; its bounds must be those of the file.
   const LoadedProblem loaded = MakeRunProblem(run, where);
   RequireSameBounds(*problem.with_best, *loaded.exact);
   WriteToFiles(problem);  // fails now if a file cannot be written

@@ -21,7 +21,7 @@ namespace {
 const char* const kTreeName = "branch_and_bound";
 constexpr double kTreeShare = 0.5;  // of the time, as long as other methods have something to try
 
-// Whether what is proven must hold in every issue order.
+// Whether a proof must hold in every issue order.
 bool IsOfAnyOrder(const ProofTask& task) {
   return task.how.order_may_change && task.problem->objective() == Objective::kStepTime;
 }

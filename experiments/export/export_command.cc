@@ -27,7 +27,7 @@ struct ExportOptions {
   std::vector<std::string> device_names;
 };
 
-// What is exported, and how its file says that it was simulated.
+// The placement to export, and the settings under which its file says it was simulated.
 struct Found {
   EarlierRun run;
   Candidate best;

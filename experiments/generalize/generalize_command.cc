@@ -53,7 +53,7 @@ struct Experiment {
   }
   void ThrowIfStopped() const {
     if (!StopRequest::requested()) return;
-    throw RunError(fmt::format("stopped: what was done is in {}, --resume goes on from there",
+    throw RunError(fmt::format("stopped: what was done is in {}, --resume continues from there",
                                output.string()));
   }
 };
@@ -260,7 +260,7 @@ void OpenResults(Experiment& experiment, bool resume) {
   }
 }
 
-// Prints what would be trained and tested.
+// Prints the trainings and tests that would run.
 void PrintTasks(const Experiment& experiment) {
   const GeneralizePlan& plan = experiment.plan;
   for (const Family& family : experiment.families) {
@@ -304,7 +304,7 @@ int Generalize(const ConfigOptions& options) {
     lock.emplace(experiment.output, PrintWarning);
     if (!options.resume && !options.force) {
       RequireUnused(experiment.output,
-                    "--force writes over it, --resume goes on with it, -o names another file");
+                    "--force overwrites it, --resume continues it, -o names another file");
     }
   }
   for (const FamilyPlan& family : plan.families) {

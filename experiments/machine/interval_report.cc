@@ -136,7 +136,7 @@ std::string FormatAgainstFastest(const PairedRatio& ratio) {
   std::string text = fmt::format("{:+.1f} %", 100 * (ratio.median - 1));
   if (!ratio.is_bounded()) return text;
   text += fmt::format(" [{:+.1f} .. {:+.1f} %]", 100 * (ratio.low - 1), 100 * (ratio.high - 1));
-  return text + (ratio.differs() ? "" : ", not told apart");
+  return text + (ratio.differs() ? "" : ", not distinguishable");
 }
 
 std::string FormatResidualMarkdown(const ResidualReport& report) {

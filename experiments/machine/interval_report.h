@@ -24,8 +24,8 @@ std::string FormatIntervalSummary(const VerificationSummary& summary,
 std::string FormatPairSummary(const VerificationSummary& summary, const Verification& verification);
 
 /// "+3.1 % [+2.0 .. +4.4 %]": how much longer than the fastest a placement takes, with the 95 %
-/// interval of paired steps; "+0.4 % [-1.2 .. +1.9 %], not told apart" if that includes 0; without
-/// interval if there are too few rounds for one.
+/// interval of paired steps; "+0.4 % [-1.2 .. +1.9 %], not distinguishable" if that includes 0;
+/// without interval if there are too few rounds for one.
 std::string FormatAgainstFastest(const PairedRatio& ratio);
 
 /// A table in GitHub's Markdown, a row per trait; below it whether anything is systematic.

@@ -59,7 +59,7 @@ CostTable EarlierProfile(const ProfileCommandOptions& options) {
   if (options.resume) return earlier;
   if (options.force) return {};
   throw InputError(fmt::format(
-      "{}: holds a {} of {}; --force writes over it, --resume goes on with it, -o names another "
+      "{}: holds a {} of {}; --force overwrites it, --resume continues it, -o names another "
       "file",
       options.output,
       earlier.complete ? "profile" : "profile that was cut off",
@@ -81,7 +81,7 @@ CostTable MeasureMachine(const Machine& machine,
   } catch (const DriftError& error) {
     throw RunError(
         fmt::format("{}; {} holds what was measured before: stop other programs on this "
-                    "machine, then the same command with --resume goes on from there; "
+                    "machine, then the same command with --resume continues from there; "
                     "--allow-drift keeps what drifts",
                     error.what(),
                     options.output));
@@ -114,7 +114,7 @@ int Profile(const ProfileCommandOptions& options) {
   if (!table.complete) {
     throw RunError(
         fmt::format("stopped: {} holds what was measured; the same command with "
-                    "--resume goes on from there",
+                    "--resume continues from there",
                     options.output));
   }
   const Cluster cluster =

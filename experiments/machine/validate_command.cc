@@ -136,7 +136,7 @@ Model MeasureModel(const ValidateOptions& options,
   profile.mode = mode;
   profile.seed = kCalibrationSeed;
   profile.links = false;        // copies are measured within the steps
-  profile.keep_drifted = true;  // what the model is worth then is measured next
+  profile.keep_drifted = true;  // the placements measured next show how good the model is
   Model model;
   model.table =
       std::make_shared<const CostTable>(RunProfile(machine, graphs, profile, {}, options.quiet));
@@ -256,7 +256,7 @@ int Validate(const ValidateOptions& options) {
   if (!options.output.empty()) {
     lock.emplace(options.output, PrintWarning);
     if (!options.force) {
-      RequireUnused(options.output, "--force writes over it, -o names another file");
+      RequireUnused(options.output, "--force overwrites it, -o names another file");
     }
     file.emplace(options.output);
   }

@@ -39,7 +39,7 @@ std::string FormatErrors(const Fidelity& f) {
                                                   WholePercentBelow(f.pair_accuracy)));
 }
 
-// What the figures of executed placements say where these were measured well.
+// Returns the verdict where the placements were measured well.
 std::string JudgeSimulation(const Fidelity& f, double resolved) {
   const std::string errors = FormatErrors(f);
   if (!std::isfinite(resolved)) {

@@ -66,7 +66,7 @@ struct Verification {
   std::vector<CalibrationPlacement> calibration;
   /// Of the simulated step times; the caller sets it, from placements that are none of these.
   StepInterval interval{{}, "no placements were held out"};
-  /// What the caller has found doubtful before; they become the first of the summary's.
+  /// Warnings of the caller; they precede those of the summary.
   std::vector<std::string> warnings;
   std::vector<std::string> unfitting;  ///< "random 3: OOM (missing 1.20 GiB on gpu:0)"
   std::vector<ClockReading> clocks_before, clocks_after;

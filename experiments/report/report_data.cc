@@ -93,7 +93,7 @@ Json ClusterJson(const Cluster& cluster) {
   return {{"name", cluster.name()}, {"devices", std::move(devices)}};
 }
 
-// What each seed found: a dot of the picture.
+// Draws the result of each seed as a dot.
 Json SeedsJson(const ReportProblem& problem, const std::string& agent) {
   Json seeds = Json::array();
   for (const ResultRun* run : problem.runs) {

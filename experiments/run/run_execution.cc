@@ -322,7 +322,7 @@ void RequireComplete(const Run& run, const fs::path& output) {
     const auto not_begun = count(SearchStatus::kNotBegun);
     throw RunError(
         fmt::format("stopped: {} of {} searches were cut short{}; what they found is in {}, "
-                    "--resume goes on from there",
+                    "--resume continues from there",
                     count(SearchStatus::kStopped),
                     run.results.size(),
                     not_begun > 0 ? fmt::format(", {} never began", not_begun) : "",

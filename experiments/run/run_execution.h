@@ -14,17 +14,17 @@ namespace emplace {
 /// How a run is carried out; nothing here changes a result.
 struct RunChoices {
   std::filesystem::path output;  ///< results file (HDF5)
-  bool resume = false;           ///< go on with what `output` holds, if it is there
-  bool force = false;            ///< write over what it holds
-  /// What the user may do where `output` is there, for the message.
-  std::string instead = "--force writes over it, --resume goes on with it, -o names another file";
+  bool resume = false;           ///< continue the run in `output`, if there is one
+  bool force = false;            ///< overwrite it
+  /// The user's options where `output` exists, for the message.
+  std::string instead = "--force overwrites it, --resume continues it, -o names another file";
   bool quiet = false;             ///< no progress on stderr
   double checkpoint_seconds = 0;  ///< between checkpoints of a running search; 0: none [s]
   /// Observers::watch of every search; threads call it at the same time.
   std::function<bool(const SearchMoment&)> watch = {};
   std::filesystem::path policies = {};  ///< folder for what agents learn, LABEL.policy; empty: none
-  std::function<void()> begins = {};  ///< called before the first search, with all else prepared
-  std::function<void()> ends = {};    ///< called after the last, with `output` still locked
+  std::function<void()> begins = {};    ///< called before the first search, with all else prepared
+  std::function<void()> ends = {};      ///< called after the last, with `output` still locked
 };
 
 /// Loads the problem of a plan.

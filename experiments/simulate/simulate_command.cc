@@ -34,7 +34,7 @@ struct SimulateOptions {
   bool count_gaps = false, op_by_op = false;
 };
 
-// What is to be simulated.
+// The placement to simulate, and how.
 struct Question {
   std::string where;        // the file that holds the placement
   std::string where_costs;  // stands for graph and costs in messages

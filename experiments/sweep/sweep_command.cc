@@ -73,7 +73,7 @@ fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
 int ReportEnd(const std::vector<RunState>& states) {
   const size_t failed = FailedRuns(states).size();
   if (StopRequest::requested()) {
-    throw RunError(fmt::format("stopped: {} of {} runs are done; --resume goes on from there",
+    throw RunError(fmt::format("stopped: {} of {} runs are done; --resume continues from there",
                                CountRuns(states, RunProgress::kDone),
                                states.size()));
   }

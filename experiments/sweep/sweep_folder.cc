@@ -244,7 +244,7 @@ bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool 
   if (begun) {
     if (!resume) {
       throw InputError(fmt::format(
-          "{}: holds a sweep already; --resume goes on with it, -o names another folder", name));
+          "{}: holds a sweep already; --resume continues it, -o names another folder", name));
     }
     RequireSameSweep(folder, frozen);
   }

@@ -114,7 +114,7 @@ RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   std::int64_t written_steps = -1;
   std::exception_ptr unwritable;
   const auto write = [&](const SearchResult& result) {
-    // What a failed search could not simulate fails here as well.
+    // A problem that made the search fail may fail here as well.
     if (written_steps < 0 && result.status != SearchStatus::kFailed) {
       single = BestSingleDevice(problem.searched, simulator);
     }

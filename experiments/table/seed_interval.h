@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of a number after some seeds.
+// Intervals of a number that is known from a few seeds.
 //
 // The least and the greatest of n independent draws have the median of their distribution between
 // them unless all draws lie on one side of it, which happens with probability 2^-n for each side:

@@ -73,7 +73,7 @@ std::vector<std::string> LegendOf(const ResultTable& table);
 /// Has any cell a published number?
 bool HasPublished(const ResultTable& table);
 
-/// A number that a paper tells, as printed: "4.04", "OOM", "27.0 h"; followed by its confidence,
+/// A number of a paper, as printed: "4.04", "OOM", "27.0 h"; followed by its confidence,
 /// "60.6 [V]", where that is not the table's.
 std::string FormatPublished(const PublishedNumber& number,
                             const ResultTableColumn& column,

@@ -242,7 +242,7 @@ class Doubts {
     });
   }
 
-  // What the work of a product or convolution may be [FLOP], the likely figure first; empty: no
+  // Returns the possible work of a product or convolution [FLOP], the likeliest first; empty: no
   // formula applies.
   std::vector<double> ExpectedFlops(int v) const {
     const Op& op = graph_.op(v);

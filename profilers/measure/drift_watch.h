@@ -33,7 +33,7 @@ class DriftWatch {
   Drift Check(const std::string& when, std::vector<std::string>& warnings);
   /// Times the product only, and warns of nothing. @throws likewise
   Drift Look(const std::string& when);
-  /// Forgets the first check: the next one is what later ones are compared with.
+  /// Forgets the first check. Later ones are compared with the next one.
   void Restart();
   /// Compares with the first check of an earlier profile, as far as Describe() has written it.
   void Resume(const std::map<std::string, std::string>& properties);

@@ -1,4 +1,4 @@
-"""What one does with a report in a real browser: links, choices, sorting, files to save, small windows.
+"""Uses a report in a real browser: links, choices, sorting, saved files, small windows.
 
 Skipped as test_report_browser.py is.
 """

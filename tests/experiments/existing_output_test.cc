@@ -14,7 +14,7 @@ namespace {
 
 std::string Refusal(const fs::path& output) {
   try {
-    RequireUnused(output, "--force writes over it");
+    RequireUnused(output, "--force overwrites it");
   } catch (const InputError& error) {
     return error.what();
   }
@@ -31,7 +31,7 @@ TEST_CASE("a file that holds something is refused, with what it holds and what t
   CHECK(Refusal(folder / "notes.txt") ==
         (folder / "notes.txt").string() +
             ": holds something that is no results file of emplace, or a damaged one; --force "
-            "writes over it");
+            "overwrites it");
 
   const auto write = [&](const std::string& name, const auto& fill) {
     ResultsFile file(folder / name);
@@ -52,7 +52,7 @@ TEST_CASE("a file that holds something is refused, with what it holds and what t
   });
   CHECK(Refusal(run) == run.string() +
                             ": holds run mine of 2026-11-24T11:20:06Z: nmt on 2xk80, 2 searches; "
-                            "--force writes over it");
+                            "--force overwrites it");
   const fs::path families = write("families.h5", [&](ResultsFile& file) {
     made(file);
     file.SetAttribute("/families/ptb", "cluster", "2xk80");

@@ -58,7 +58,7 @@ function drawDots(holder, rows, {name, axis, format, least, most, rules, onclick
   return svg.node();
 }
 
-// What tells labels apart is often at their ends.
+// Labels often differ at their ends.
 function shortened(text, length) {
   if (text.length <= length) return text;
   const half = Math.floor((length - 1) / 2);

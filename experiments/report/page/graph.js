@@ -166,7 +166,7 @@ function drawNodes(problem, level, fold, plane, edges, colours, open) {
   return nodes;
 }
 
-// Ends of what is shown first: the boxes that were opened, or everything.
+// Ends of the part that is shown first: the opened boxes, or the whole graph.
 function shownFirst(level, fold, inside) {
   const some = level.nodes.map((node, i) => ({...node, ...fold.nodes[i], i}))
                    .filter(({i}) => inside === null || inside.has(i));

@@ -1,5 +1,5 @@
 'use strict';
-// What learning agents record with each update, a small picture for each number.
+// Draws each number that learning agents record with an update as a small picture.
 
 // In this order where they are there, then the others; these have a sentence each.
 const UPDATE_TEXTS = {
@@ -41,7 +41,7 @@ function showLearners(problem) {
   const axis = View.get('updates', ['update', 'evaluations']);
   fill(
       'learners',
-      element('h2', {}, 'What the learners recorded'),
+      element('h2', {}, 'Learners'),
       element(
           'div',
           {class: 'tools'},

@@ -58,14 +58,14 @@ function showVerification(problem) {
                   element('td', {}, Format.percent(error(i))),
                   ...(paired ? [element('td', {}, againstFastest(data, i))] : []),
                   ...(sure ? [element('td', {}, ends(i).join(' .. '))] : [])))),
-      paired ?
-          element(
-              'p',
-              {class: 'note'},
-              'Against the fastest: how much longer, median over the rounds of the ratio of ' +
-                  `two steps of the same round, with its ${level} % interval. Not told apart: ` +
-                  'the interval includes 0.') :
-          null,
+      paired ? element(
+                   'p',
+                   {class: 'note'},
+                   'Against the fastest: how much longer, median over the rounds of the ratio of ' +
+                       `two steps of the same round, with its ${
+                           level} % interval. Not distinguishable: ` +
+                       'the interval includes 0.') :
+               null,
       data.unfitting.length ?
           element('p', {class: 'note'}, 'Not executed: ' + data.unfitting.join('; ')) :
           null);
@@ -80,8 +80,8 @@ function showVerification(problem) {
            `error ${Format.percent(error(i))}`]);
 }
 
-// "fastest", "+3.1 % [+2.0 .. +4.4]", "+0.4 % [-1.2 .. +1.9], not told apart", "+3.1 %" where there
-// were too few rounds for an interval.
+// "fastest", "+3.1 % [+2.0 .. +4.4]", "+0.4 % [-1.2 .. +1.9], not distinguishable", "+3.1 %" where
+// there were too few rounds for an interval.
 function againstFastest(data, i) {
   const fastest = data.measured_ns.indexOf(d3.min(data.measured_ns));
   if (i === fastest) return 'fastest';
@@ -89,7 +89,7 @@ function againstFastest(data, i) {
         high = data.to_fastest_high[i], text = percent(data.to_fastest[i]) + ' %';
   if (low === null || high === null) return text;
   return `${text} [${percent(low)} .. ${percent(high)}]` +
-      (low <= 1 && high >= 1 ? ', not told apart' : '');
+      (low <= 1 && high >= 1 ? ', not distinguishable' : '');
 }
 
 // A square with the same scale on both sides, as `emplace validate --svg` draws it: logarithmic

@@ -1,5 +1,6 @@
 'use strict';
-// What is shown, kept in the page's address, so that a link or a reload opens the same:
+// Keeps the choices of the reader in the page's address, so that a link or a reload opens the same
+// view:
 //
 //   #timeline&problem=resnet50+on+2xk80&axis=seconds&hide=random
 //

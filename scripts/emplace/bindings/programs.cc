@@ -124,7 +124,7 @@ class Watch {
 };
 
 constexpr const char* kRunOutputChoices =
-    "force=True writes over it, resume=True goes on with it, output names another file";
+    "force=True overwrites it, resume=True continues it, output names another file";
 
 nb::dict RunConfigured(const std::string& config,
                        const std::string& name,

@@ -140,11 +140,10 @@ TEST_CASE("an experiment from files to tables, HDF5 and policies that `emplace r
 TEST_CASE("the same file for every number of jobs") {
   const Files files;
   REQUIRE(files.Run({"-o", "one.h5", "--jobs", "1", "--quiet"}).exit_code == 0);
-  CheckRefused(
-      files.Run({"-o", "one.h5", "--quiet"}),
-      2,
-      {"one.h5: holds experiment gen of 2",
-       " on a, b; --force writes over it, --resume goes on with it, -o names another file"});
+  CheckRefused(files.Run({"-o", "one.h5", "--quiet"}),
+               2,
+               {"one.h5: holds experiment gen of 2",
+                " on a, b; --force overwrites it, --resume continues it, -o names another file"});
   REQUIRE(files.Run({"-o", "two.h5", "--jobs", "3", "--quiet"}).exit_code == 0);
   const auto one = Hdf5Text(files.folder / "one.h5", "/families");
   CHECK(one.size() > 50);
@@ -174,7 +173,7 @@ void CheckResumes(const std::string& moment, const std::string& setting, const s
   }
   CAPTURE(stopped.err);
   REQUIRE(stopped.exit_code == 1);
-  CHECK(Holds(stopped.err, "emplace: stopped: what was done is in cut.h5, --resume goes on from"));
+  CHECK(Holds(stopped.err, "emplace: stopped: what was done is in cut.h5, --resume continues from"));
   CHECK(part.size() > 10);
   const auto run = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -105,7 +105,7 @@ TEST_CASE("an interrupted profile can be gone on with, and only on purpose") {
   CheckRefused(machine.Profile({"--quiet"}),
                2,
                {"costs.json: holds a profile of ",
-                "; --force writes over it, --resume goes on with it, -o names another file"});
+                "; --force overwrites it, --resume continues it, -o names another file"});
   CHECK(ReadText(machine.folder / "costs.json") == complete);
   CHECK(machine.Profile({"--quiet", "--force"}).exit_code == 0);
   CHECK(ReadCostTable(machine.folder / "costs.json").kinds.at(0).ops.size() == all);

@@ -201,7 +201,7 @@ TEST_CASE("no tested placement is one of the calibration's") {
   }
   CheckRefused(machine.Run(With(kShort, {"--graph", "g.json", "-o", "v.h5"})),
                2,
-               {"v.h5: holds a validation of perceptron; --force writes over it, -o names another "
+               {"v.h5: holds a validation of perceptron; --force overwrites it, -o names another "
                 "file"});
 }
 

@@ -222,7 +222,7 @@ TEST_CASE("paired steps decide which placements differ") {
   s = Summarize(v);
   CHECK(s.pairs->differing == 0);
   CHECK(Contains(FormatSummary(s, v), "not distinguishable from it in 10 rounds: \"<two>\""));
-  CHECK(Contains(FormatVerification(v, s), ", not told apart"));
+  CHECK(Contains(FormatVerification(v, s), ", not distinguishable"));
   // Three rounds are too few.
   const Verification few = MakeVerification();
   CHECK(Contains(FormatSummary(Summarize(few), few),

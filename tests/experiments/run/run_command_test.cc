@@ -590,7 +590,7 @@ TEST_CASE("results are not written over unasked, and are named by what was set")
   CheckRefused(files.Run({"-o", "r.h5", "--quiet"}),
                2,
                {"r.h5: holds run small of 2",
-                ": small on inline, 1 search; --force writes over it, --resume goes on with it, "
+                ": small on inline, 1 search; --force overwrites it, --resume continues it, "
                 "-o names another file"});
   CHECK(ReadText(files.folder / "r.h5") == before);
   CHECK(files.Run({"-o", "r.h5", "--quiet", "--force"}).exit_code == 0);

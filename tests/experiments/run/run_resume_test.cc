@@ -138,7 +138,7 @@ TEST_CASE("ctrl-C in the middle, then --resume: the same file as without") {
     if (stopped.exit_code != 0) break;
   }
   REQUIRE(stopped.exit_code == 1);
-  CHECK(stopped.err.find("--resume goes on from there") != std::string::npos);
+  CHECK(stopped.err.find("--resume continues from there") != std::string::npos);
   const auto cut = Hdf5Text(files.folder / "cut.h5", "/agents");
 
   REQUIRE(files.Run({"-o", "whole.h5", "--quiet"}).exit_code == 0);

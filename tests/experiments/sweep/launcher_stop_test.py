@@ -27,7 +27,7 @@ from results_files import sweep_contents
 
 RUNS = 16
 WORKERS = 4  # at most
-STOPPED = re.compile(rf"^emplace: stopped: (\d+) of {RUNS} runs are done; --resume goes on from there$", re.MULTILINE)
+STOPPED = re.compile(rf"^emplace: stopped: (\d+) of {RUNS} runs are done; --resume continues from there$", re.MULTILINE)
 
 
 def next_launcher(launcher: str) -> str:

@@ -30,7 +30,7 @@ TEST_CASE("a folder with a sweep in it") {
     CHECK(RunTexts(files.folder / "out") == runs);
   };
   const std::vector<std::string> resume = {"--resume", "--set", "scale=small"};
-  refused({"--set", "scale=small"}, {"out: holds a sweep already; --resume goes on with it"});
+  refused({"--set", "scale=small"}, {"out: holds a sweep already; --resume continues it"});
   refused({"--resume"},
           {"out/sweep.yaml: was made with another sweep, see configs.0.budget.evaluations "
            "(5 there, 100 now)"});

@@ -1,4 +1,4 @@
-"""What searches say while they run: callbacks and event files of TensorBoard."""
+"""Progress of running searches: callbacks and event files of TensorBoard."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Results(TestCase):
         with open(self.path("r.graph.json.gz"), "rb") as file:
             graph = file.read()
         with self.assertRaisesRegex(emplace.InputError, "r.h5: holds run r of .* on .*, 1 search; force=True writes over "
-                                                        "it, resume=True goes on with it, output names another file"):
+                                                        "it, resume=True continues it, output names another file"):
             emplace.run(other, ["heft"], output=self.path("r.h5"))
         with open(self.path("r.graph.json.gz"), "rb") as file:
             self.assertEqual(file.read(), graph)
@@ -144,7 +144,7 @@ class Results(TestCase):
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         if process.returncode != 0:  # it was not over already
-            self.assertIn("--resume goes on from there", errors)
+            self.assertIn("--resume continues from there", errors)
             emplace_command(*arguments, "-o", self.path("part.h5"), "--resume")
         with h5py.File(self.path("whole.h5")) as a, h5py.File(self.path("part.h5")) as b:
             group = "agents/mine.seed5"

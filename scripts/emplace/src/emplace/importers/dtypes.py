@@ -16,7 +16,7 @@ DTYPE_ALIASES = {
     "uint16": "u16", "quint16": "u16", "uint8": "u8", "byte": "u8", "quint8": "u8", "uint4": "u4", "uint2": "u2",
     "boolean": "bool", "bool_": "bool", "pred": "bool", "i1": "bool", "complex64": "c64", "cfloat": "c64",
     "complex128": "c128", "cdouble": "c128", "string": "str"}
-# What an alias may begin with, and families of which every member has the same size.
+# Prefixes of aliases, and families whose members all have the same size.
 _PREFIXES = ("torch.", "tf.", "np.", "numpy.", "jnp.", "jax.numpy.", "ml_dtypes.", "dt_", "c10::")
 _FAMILIES = {"float8": "f8", "f8_e": "f8", "f8e": "f8", "float4": "f4", "f4e": "f4"}
 

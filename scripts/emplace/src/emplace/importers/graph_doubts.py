@@ -150,7 +150,7 @@ def _is_counted(graph: _Graph, op: Mapping[str, Any]) -> bool:
 
 
 def _expected_flops(graph: _Graph, op: Mapping[str, Any]) -> list[float]:
-    """What the work of a product or convolution may be [FLOP], the likely one first; empty: no formula applies."""
+    """Returns the possible work of a product or convolution [FLOP], the likeliest first; empty: no formula applies."""
     base = _base(op["kind"])
     first = _PRODUCTS.get(base, 0)
     if len(op["outputs"]) != 1 or len(op["inputs"]) < first + 2:

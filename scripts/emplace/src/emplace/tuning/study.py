@@ -151,7 +151,7 @@ def open_study(folder: str) -> optuna.Study:
 
 
 def outcome(config: Config, folder: str) -> Tuned:
-    """What the study in a folder has found so far."""
+    """Summary of the study in a folder."""
     study = open_study(folder)
     trials = [_trial(config, frozen) for frozen in study.trials]
     complete = [trial for trial in trials if trial.state == "complete" and trial.value is not None]
