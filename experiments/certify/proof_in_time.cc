@@ -26,8 +26,8 @@ bool IsOfAnyOrder(const ProofTask& task) {
   return task.how.order_may_change && task.problem->objective() == Objective::kStepTime;
 }
 
-// In the place of its step time a bound of each placement that holds in every issue order. All fit:
-// what a placement needs for its transients depends on the order.
+// Gives for each placement, in the place of its step time, a bound that holds in every issue order.
+// All placements fit, since their need of transient memory depends on the order.
 class BoundsOfAnyOrder final : public Evaluator {
  public:
   explicit BoundsOfAnyOrder(std::shared_ptr<const Problem> problem)
@@ -54,7 +54,7 @@ class BoundsOfAnyOrder final : public Evaluator {
   std::vector<std::uint64_t> masks_;
 };
 
-// Branch and bound, a part of the time after another.
+// Branch and bound that can be interrupted and resumed.
 class TreeProof {
  public:
   explicit TreeProof(const ProofTask& task)
@@ -68,8 +68,7 @@ class TreeProof {
                 .end_step = task.interrupt},
                {}) {}
 
-  // Searches until the tree is complete, or stop(bound) wants an end, which it is asked between two
-  // steps.
+  // Searches until the tree is complete or stop(bound), called between two steps, returns true.
   template <class Stop>
   void Search(const Stop& stop) {
     while (!agent_.Finished() && !stop(agent_.bound())) {

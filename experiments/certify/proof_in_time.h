@@ -1,7 +1,7 @@
 #pragma once
 
-// What `emplace certify` spends its time on: a lower bound on the objective of one problem,
-// simulated in one way, that is as large as possible. Methods, in this order:
+// The proof of `emplace certify`: a lower bound on the objective of one problem, simulated in one
+// way, that is as large as the time allows. Methods, in this order:
 //
 //   quick bounds       ProveBound() (framework/bounds/lower_bound.h) without time
 //   branch and bound   for half of the time: the agent of that name (agents/branch_and_bound/)
@@ -40,7 +40,7 @@ struct ProofTask {
   std::function<void(const LowerBound&)> improved;
 };
 
-/// What came of it.
+/// The result of a proof.
 struct Certificate {
   LowerBound bound;
   /// Objective of a placement that branch and bound found and that is better than the best known

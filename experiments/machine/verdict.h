@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether simulated times are to be trusted, in one sentence: the first that `emplace verify`,
-// `validate` and `profile` say.
+// One sentence on whether simulated times can be trusted, the first line of `emplace verify`,
+// `validate` and `profile`.
 
 #include <string>
 
