@@ -19,7 +19,6 @@
 #include "agents/heft/heft.h"
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
-#include "agents/hybrid/hybrid_agent.h"
 #include "agents/ideals/ideals.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/learned/learned_agent.h"
@@ -233,10 +232,6 @@ AgentRegistry MakeRegistry() {
                             "Batches of small moves, the best kept; perturbed restarts",
                             kSeeded,
                             kPerEvaluation));
-  add(Entry<HybridAgent>("hybrid",
-                         "Distributions learned from elites that local search refines",
-                         kSeeded,
-                         kPerEvaluation));
   add(Entry<IdealsAgent>(
       "ideals",
       "Period: convex sets by dynamic programming over ideals (Tarnawski et al. 2020)",

@@ -27,8 +27,6 @@ class PostPolicy {
   ///   parameter is u itself, as published
   PostPolicy(const Problem& problem, ParameterSet& parameters, double sharing);
   int num_decisions() const { return static_cast<int>(group_.size()); }
-  /// The groups with a choice, ascending: row m is that of groups()[m]. [num_decisions]
-  std::span<const int> groups() const { return group_; }
   /// Every allowed device as likely as the others.
   void MakeUniform() { logits_.value.setZero(); }
   /// The placement's devices get a probability each, the other allowed ones share the rest evenly.

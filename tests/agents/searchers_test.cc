@@ -8,7 +8,6 @@
 
 #include "agents/genetic/genetic.h"
 #include "agents/hill_climb/hill_climb.h"
-#include "agents/hybrid/hybrid_agent.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/mcmc/mcmc.h"
 #include "agents/multilevel/multilevel.h"
@@ -71,9 +70,8 @@ Outcome FoundBySeeds(std::shared_ptr<const Problem> problem,
 }
 
 // The searches that improve a placement, with default settings.
-#define ALL_IMPROVEMENTS                                                                         \
-  GeneticAgent, HybridAgent, LargeNeighborhoodAgent, McmcAgent, MultilevelAgent, PortfolioAgent, \
-      TabuAgent
+#define ALL_IMPROVEMENTS \
+  GeneticAgent, LargeNeighborhoodAgent, McmcAgent, MultilevelAgent, PortfolioAgent, TabuAgent
 
 TEST_CASE("two chains: one per device") {
   ProblemBuilder builder = Gpus(2, 100);

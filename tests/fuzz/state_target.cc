@@ -31,7 +31,6 @@ ConfigNode SettingsOf(const std::string& agent) {
       {"hierarchical",
        "{groups: 3, grouper: {hidden: 2, type_embedding: 2}, samples: 2,"
        " placer: {hidden: 2, device_embedding: 2}}"},
-      {"hybrid", "{refinement: plain, population: 2, samples: 2, effort: 4}"},
       {"large_neighborhood", "{batch: 4}"},
       {"learned", "{ranking: none, pool: 8, tries: 4}"},
       {"period_mip", "{warm_steps: 1, warm: {population: 2, effort: 1}}"},
