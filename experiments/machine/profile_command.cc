@@ -189,10 +189,17 @@ void AddProfileCommand(Command program) {
   command.AddFlag("--allow-drift",
                   options->profile.keep_drifted,
                   "keep what was measured while the machine's speed changed by more than 10 %, "
-                  "instead of ending after three attempts; costs and report say so");
+                  "instead of measuring it again and ending after three attempts; costs and report "
+                  "say so");
   command.AddFlag("--json", options->json, "the report as JSON on stdout");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
-  command.Does([options] { return Profile(*options); });
+  command.Does([options] {
+    if (options->profile.keep_drifted) {  // at once
+      options->profile.repeats = 0;
+      options->profile.settle_seconds = 0;
+    }
+    return Profile(*options);
+  });
 }
 
 }  // namespace emplace
