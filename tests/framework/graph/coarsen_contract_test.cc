@@ -134,6 +134,21 @@ TEST_CASE("device kinds are intersected by name, an empty intersection is refuse
         "(device_kinds: cpu): their lists have no name in common");
 }
 
+TEST_CASE("device kinds: the list of op 0 counts as that of any other op") {
+  Diamond diamond;
+  diamond.ops[0].device_kinds = {"gpu", "k80"};
+  diamond.ops[1].device_kinds = {"cpu", "k80"};
+  CHECK(Contract(diamond.Build(), Grouping(Ids{0, 0, 1, 2})).op(0).device_kinds ==
+        std::vector<std::string>{"k80"});
+  diamond.ops[1].device_kinds = {"cpu"};
+  const Graph torn = diamond.Build();
+  CHECK(MessageOf<InputError>([&] {
+          Contract(torn, Grouping(Ids{0, 0, 1, 2}));
+        }) ==
+        "diamond: cannot contract the group of ops \"a\" (device_kinds: gpu, k80) and \"b\" "
+        "(device_kinds: cpu): their lists have no name in common");
+}
+
 TEST_CASE("groups whose ops shared labels share one") {
   Diamond diamond;
   diamond.ops[0].colocate = "x";

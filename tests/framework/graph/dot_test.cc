@@ -1,3 +1,5 @@
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,25 @@ TEST_CASE("groups bear their most frequent scope and their device's colour") {
   CHECK(color_of("  g0") == color_of("device1"));
   CHECK(color_of("  g1") == color_of("device0"));
   CHECK(color_of("  g0") != color_of("  g1"));
+}
+
+TEST_CASE("the colours of all devices that a cluster may have are hues from 0 to 1, and differ") {
+  const std::vector<std::string> names(64, "d");
+  const std::string dot = FormatDot(Example(), Grouping::Identity(4), {0, 1, 2, 3}, names);
+  static const std::regex color(
+      R"re(  device(\d+) \[label="d", fillcolor="([^"]*) 0.35 0.95"\])re");
+  std::set<std::string> hues;
+  for (std::sregex_iterator at(dot.begin(), dot.end(), color), end; at != end; ++at) {
+    const std::string hue = (*at)[2];
+    CAPTURE(hue);
+    CHECK(std::regex_match(hue, std::regex(R"(0\.\d\d\d|1\.000)")));
+    hues.insert(hue);
+  }
+  CHECK(hues.size() == 64);
+  // 0.58 + 0.618 and 0.58 + 2 * 0.618, without what stands before the point.
+  CHECK(dot.find("device0 [label=\"d\", fillcolor=\"0.580 ") != std::string::npos);
+  CHECK(dot.find("device1 [label=\"d\", fillcolor=\"0.198 ") != std::string::npos);
+  CHECK(dot.find("device2 [label=\"d\", fillcolor=\"0.816 ") != std::string::npos);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include "framework/base/error.h"
 #include "framework/schedule/issue_order.h"
 #include "framework/schedule/memory_plan.h"
 #include "framework/schedule/transfer_plan.h"
+#include "tests/support/paths.h"
 #include "tests/support/problems.h"
 
 namespace {
@@ -82,6 +84,51 @@ TEST_CASE("hops: by destination, each way to its end; what destinations share go
   check(1, 0, 1, link, {2}, 0);
   check(2, 1, 0, link, {3}, -1);
   check(3, 1, 1, link, {3}, 2);
+}
+
+TEST_CASE("copies and hops from a device in the middle, to those before and behind it") {
+  // From d2: to d0 and d3 over the bus, to d1 over two links. Nothing goes to d2 itself.
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2", "d3"}) b.Device(name);
+  const int other = b.Channel("other", 0, kGigabytePerSecond, 0, true);
+  const int bus = b.Channel("bus", 0, kGigabytePerSecond, 0, true);
+  const int link = b.Channel("link", 0, kGigabytePerSecond);
+  for (const int to : {1, 2, 3}) b.Route(0, to, {other});
+  b.Route(2, 0, {bus});
+  b.Route(2, 1, {link, link});
+  b.Route(2, 3, {bus});
+  b.Op("first", {1});  // so that the producer is not op 0
+  b.Op("a", {1}, {}, 11);
+  for (const char* name : {"v", "w", "x", "y"}) b.Op(name, {1}, {1});
+  const auto graph = b.BuildGraph();
+  const auto cluster = b.BuildCluster();
+  const std::vector<DeviceIndex> devices{0, 2, 3, 2, 1, 0};
+  const auto copies = CopiesOf(*graph, *cluster, devices, 1);
+  REQUIRE(copies.size() == 2);
+  CHECK(copies[0].producer == 1);
+  CHECK(copies[0].source == 2);
+  CHECK(copies[0].bytes == 11);
+  CHECK(copies[0].destinations == std::vector<int>{0, 3});
+  CHECK(copies[1].source == 2);
+  CHECK(copies[1].destinations == std::vector<int>{1});
+  const std::vector<Hop> hops = HopsOf(*cluster, copies);
+  REQUIRE(hops.size() == 3);
+  CHECK(hops[0].channel == bus);
+  CHECK(hops[0].destinations == std::vector<int>{0, 3});
+  CHECK(hops[1].channel == link);
+  CHECK(hops[1].destinations == std::vector<int>{1});
+  CHECK(hops[1].behind == -1);
+  CHECK(hops[2].copy == 1);
+  CHECK(hops[2].position == 1);
+  CHECK(hops[2].behind == 1);
+
+  // No route leads from d3, and none from d0 back to itself.
+  const std::vector<DeviceIndex> stuck{0, 3, 3, 3, 3, 0};
+  CHECK(
+      MessageOf<InputError>([&] { CopiesOf(*graph, *cluster, stuck, 1); }) ==
+      "cluster \"test_cluster\": no route from \"d3\" to \"d0\", which op \"a\" needs for tensor 1 "
+      "\"a:0\" (11 B)");
+  CHECK(CopiesOf(*graph, *cluster, std::vector<DeviceIndex>(6, 3), 1).empty());
 }
 
 TEST_CASE("a tensor is local where it is made, and a graph input everywhere") {
