@@ -46,7 +46,8 @@ struct LinearModel {
 /// @param prices        [rows] any numbers
 /// @param lower, upper  [columns] bounds that stand for the model's
 /// @param reduced       out, if given: [columns] less than or equal to (cost - p A); as much the
-///   bound grows at least if a column is 1 instead of 0, where that is positive
+///   bound grows at least if a column is 1 instead of 0, where that is positive. Incomplete where
+///   -kNoLimit is returned
 double ProvenValue(const LinearModel& model,
                    std::span<const double> prices,
                    std::span<const double> lower,
