@@ -1,10 +1,12 @@
 #pragma once
 
 // What the tests of the pages that define file formats share (framework/FORMATS.md): every example
-// is read, and every table of keys names the keys that the readers know, and no other.
+// is read, and every table of keys names the keys that the readers know, and no other, with their
+// defaults.
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <string>
@@ -100,6 +102,77 @@ inline void CheckKnown(const nlohmann::json& example,
     const std::string message = MessageOf<InputError>([&] { parse(shorter.dump()); });
     const bool is_missed = message.find("required key \"" + key + "\"") != std::string::npos;
     CHECK_MESSAGE(is_missed == is_required, message);
+  }
+}
+
+/// Optional keys of a table with their defaults as the page has them: 0, `"queue"`, not told.
+using Defaults = std::map<std::string, std::string>;
+
+inline Defaults DefaultsOf(const std::string& page, const std::string& heading) {
+  Defaults defaults;
+  for (const auto& row : TableOf(SectionOf(ReadPage(page), heading))) {
+    if (row.at("default") != "required") defaults[CodeSpans(row.at("key"))[0]] = row.at("default");
+  }
+  return defaults;
+}
+
+/// The value that a default stands for; nothing for one in words. `activation` is a text.
+inline std::optional<nlohmann::json> DefaultValue(const std::string& cell) {
+  const std::vector<std::string> code = CodeSpans(cell);
+  const bool is_code = code.size() == 1 && cell == "`" + code[0] + "`";
+  const std::string text = is_code ? code[0] : cell;
+  if (nlohmann::json::accept(text)) return nlohmann::json::parse(text);
+  if (is_code) return nlohmann::json(text);
+  return std::nullopt;
+}
+
+/// Values for CheckDefaults(), by key.
+struct DefaultsHelp {
+  /// Every key whose default stands in words, with the value that says the same; nothing: none
+  /// does.
+  std::map<std::string, std::optional<nlohmann::json>> words;
+  /// Values that are not the default, for keys that need one; of the others it is that of the first
+  /// record that has the key, or the opposite of a boolean, or the number above.
+  std::map<std::string, nlohmann::json> other;
+};
+
+/// Checks for each optional key of a record that a document without it reads as one with its
+/// default, and not as one with another value.
+/// @param places  of records of the table in the document; the first one is changed
+/// @param read    parses a document, and returns a text that shows all that was read
+inline void CheckDefaults(const nlohmann::json& document,
+                          const std::vector<std::string>& places,
+                          const Defaults& defaults,
+                          const DefaultsHelp& help,
+                          const std::function<std::string(const std::string&)>& read) {
+  using Pointer = nlohmann::json::json_pointer;
+  CAPTURE(places[0]);
+  for (const auto& [key, cell] : defaults) {
+    CAPTURE(key);
+    nlohmann::json without = document;
+    without[Pointer(places[0])].erase(key);
+    const auto read_with = [&](const nlohmann::json& value) {
+      nlohmann::json changed = without;
+      changed[Pointer(places[0])][key] = value;
+      return read(changed.dump());
+    };
+    std::optional<nlohmann::json> value = DefaultValue(cell);
+    if (!value) {
+      REQUIRE_MESSAGE(help.words.contains(key), "a default in words: ", cell);
+      value = help.words.at(key);
+    }
+    if (value) CHECK(read(without.dump()) == read_with(*value));
+
+    std::optional<nlohmann::json> other;
+    if (help.other.contains(key)) other = help.other.at(key);
+    for (const std::string& place : places) {
+      const nlohmann::json& record = document.at(Pointer(place));
+      if (!other && record.contains(key) && record[key] != value) other = record[key];
+    }
+    if (!other && value && value->is_boolean()) other = !value->get<bool>();
+    if (!other && value && value->is_number()) other = value->get<double>() + 1;
+    REQUIRE_MESSAGE(other.has_value(), "no other value is known");
+    CHECK(read(without.dump()) != read_with(*other));
   }
 }
 

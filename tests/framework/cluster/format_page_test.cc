@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
@@ -142,6 +144,91 @@ TEST_CASE("device kinds: the example and its keys") {
   Names named;
   for (const auto& [key, value] : defaults.at(0)) named.insert(key);
   CHECK(Text(named) == known("efficiency"));
+}
+
+// As JSON, which is YAML, too.
+nlohmann::json JsonOf(const ConfigNode& node) {
+  nlohmann::json json;
+  if (node.IsMap()) {
+    json = nlohmann::json::object();
+    for (const std::string& key : node.Keys()) json[key] = JsonOf(node.At(key));
+  } else if (node.IsSequence()) {
+    json = nlohmann::json::array();
+    for (const ConfigNode& element : node.Elements()) json.push_back(JsonOf(element));
+  } else {
+    const std::string text = node.AsString();
+    json = nlohmann::json::accept(text) ? nlohmann::json::parse(text) : nlohmann::json(text);
+  }
+  return json;
+}
+
+TEST_CASE("cluster: a key left out is its default on the page") {
+  using nlohmann::json;
+  const auto read = [](const std::string& text) { return FormatCluster(ReadClusterExample(text)); };
+  const auto example = [](int i) {
+    return JsonOf(ConfigNode::FromString(ClusterExamples().at(i), "page"));
+  };
+  const std::map<std::string, json> other = {{"latency", "7us"},
+                                             {"setup", "7us"},
+                                             {"gap", "7us"},
+                                             {"broadcast", true},
+                                             {"occupies", "source"},
+                                             {"memory", "7GiB"},
+                                             {"slots", 7},
+                                             {"overhead", "7us"},
+                                             {"issue", "7us"},
+                                             {"launch", "7us"},
+                                             {"cold_read", "7GB/s"},
+                                             {"interference", {{"matmul", {{"pressure", 0.5}}}}},
+                                             {"efficiency", {{"matmul", 0.5}}},
+                                             {"source", "a text"},
+                                             {"sensitivity", 0.5},
+                                             {"pressure", 0.5}};
+  const auto check = [&](const json& document,
+                         const std::string& place,
+                         const std::string& heading,
+                         decltype(DefaultsHelp::words) words = {}) {
+    CheckDefaults(document, {place}, DefaultsOf(kClusterPage, heading), {words, other}, read);
+  };
+  const decltype(DefaultsHelp::words) kind_words = {{"peak", json::object()},
+                                                    {"memory_bandwidth", {}},
+                                                    {"cold_read", {}},
+                                                    {"interference", json::object()},
+                                                    {"efficiency", json::object()}};
+  json first = example(0);
+  check(first, "/devices/0", "Keys of a device", {{"memory", {}}});
+  check(first, "/channels/0", "Keys of a channel");
+  CHECK(DefaultsOf(kClusterPage, "Keys of a route").empty());
+  check(first, "/device_kinds/my_cpu", "Keys of a device kind", kind_words);
+  first["device_kinds"]["my_cpu"]["interference"]["copy"] = {{"sensitivity", 1}, {"pressure", 1}};
+  check(first, "/device_kinds/my_cpu/interference/copy", "Keys of `interference`");
+
+  json second = example(1);
+  second["egress_bus"].erase("broadcast");
+  check(second, "/egress_bus", "Keys of `egress_bus`");
+  second["all_to_all"] = {{"bandwidth", "1GB/s"}};
+  second.erase("egress_bus");
+  check(second, "/all_to_all", "Keys of `all_to_all`");
+
+  const json small = {
+      {"name", "small"},
+      {"devices", {{{"name", "a"}, {"kind", "k80"}}, {{"name", "b"}, {"kind", "k80"}}}},
+      {"channels", {{{"name", "c"}, {"bandwidth", "1GB/s"}}}}};
+  CheckDefaults(small,
+                {""},
+                DefaultsOf(kClusterPage, "Keys of a cluster file"),
+                {.words = {{"channels", json::array()},
+                           {"routes", json::array()},
+                           {"all_to_all", {}},
+                           {"egress_bus", {}},
+                           {"shares", json::array()},
+                           {"device_kinds", json::object()}},
+                 .other = {{"routes", {{{"from", "a"}, {"to", "b"}, {"via", {"c"}}}}},
+                           {"all_to_all", {{"bandwidth", "1GB/s"}}},
+                           {"egress_bus", {{"bandwidth", "1GB/s"}}},
+                           {"shares", {"*"}},
+                           {"device_kinds", {{"k80", {{"class", "cpu"}}}}}}},
+                read);
 }
 
 }  // namespace

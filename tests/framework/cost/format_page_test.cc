@@ -46,4 +46,39 @@ TEST_CASE("costs: the tables name the keys that reader and writer know") {
   }
 }
 
+TEST_CASE("costs: a key left out is its default on the page") {
+  const json example = json::parse(Example(kCostPage, "json"));
+  const auto read = [](const std::string& text) {
+    return FormatCostTable(ParseCostTable(text, "page"));
+  };
+  const Defaults timing = DefaultsOf(kCostPage, "Keys of a timing");
+  const auto check = [&](const Records& records, const DefaultsHelp& help = {}) {
+    CheckDefaults(example, records.places, DefaultsOf(kCostPage, records.heading), help, read);
+  };
+  check({"Keys of the file", {""}});
+  check({"Keys of a device kind", {"/device_kinds/0"}},
+        {.words = {{"cold_read", {}}}, .other = {}});
+  check({"Keys of an op", {"/ops/0", "/ops/1"}},
+        {.words = {{"isolated", {}},
+                   {"cold", {}},
+                   {"in_situ", {}},
+                   {"apart_ns", {}},
+                   {"interference", {}}},
+         .other = {}});
+  check({"Keys of a timing", {"/ops/0/in_situ"}});
+  check({"Keys of a fit", {"/fits/0"}});
+  check({"Keys of a link", {"/links/0"}});
+  check({"Keys of a slowdown", {"/interference/0"}});
+  check({"Keys of a held-out step", {"/held_out/0"}},
+        {.words = {{"stream_ns", {}}, {"queue_ns", {}}}, .other = {}});
+  CheckDefaults(example, {"/links/0/points/1"}, timing, {}, read);
+  // As the tables say beside the key `interference`.
+  const Defaults figures = {{"sensitivity", "0"}, {"pressure", "0"}};
+  CheckDefaults(example, {"/ops/1/interference"}, figures, {}, read);
+  CheckDefaults(example, {"/device_kinds/0/interference/transfer"}, figures, {}, read);
+  for (const char* heading : {"Keys of a point", "Keys of a range", "Keys of a dispatch record"}) {
+    CHECK_MESSAGE(DefaultsOf(kCostPage, heading).empty(), heading);
+  }
+}
+
 }  // namespace

@@ -42,6 +42,18 @@ TEST_CASE("graph: the tables name the keys that the reader knows") {
   check({"Keys of an op", {"/ops/3", "/ops/1", "/ops/2"}}, "kOpKeys");
 }
 
+TEST_CASE("graph: a key left out is its default on the page") {
+  const json example = json::parse(Example(kGraphPage, "json"));
+  const auto read = [](const std::string& text) { return FormatGraph(ParseGraph(text, "page")); };
+  const auto check = [&](const Records& records, const DefaultsHelp& help) {
+    CheckDefaults(example, records.places, DefaultsOf(kGraphPage, records.heading), help, read);
+  };
+  check({"Keys of the file", {""}}, {});
+  check({"Keys of a tensor", {"/tensors/0"}}, {.words = {}, .other = {{"alias_of", 1}}});
+  check({"Keys of an op", {"/ops/3", "/ops/1", "/ops/2"}},
+        {.words = {{"bytes_accessed", 3 * 2560}}, .other = {}});  // w, dw and new_w
+}
+
 TEST_CASE("graph: an unknown key is kept under a warning, as the page says") {
   json example = json::parse(Example(kGraphPage, "json"));
   example["ops"][1]["colour"] = "red";

@@ -45,4 +45,29 @@ TEST_CASE("placement: the example is one of the other pages' graph and cluster")
   CheckKnown(json::parse(example), "/simulated", settings, parse);
 }
 
+TEST_CASE("placement: a key left out is its default on the page") {
+  const Graph graph = ParseGraph(Example(kGraphPage, "json"), "graph page");
+  const Cluster cluster = ReadClusterExample(ClusterExamples().at(0));
+  const auto read = [&](const std::string& text) {
+    std::string shown;
+    const PlacementFile file = ParsePlacement(
+        text, graph, cluster, "page", [&](const std::string& warning) { shown += warning + "\n"; });
+    return shown +
+           FormatPlacement(file.device_of_op, graph, cluster, file.issue_order, file.simulated);
+  };
+  const json example = json::parse(Example(kPlacementPage, "json"));
+  CheckDefaults(example,
+                {""},
+                DefaultsOf(kPlacementPage, "Keys of the file"),
+                {.words = {{"graph", {}}, {"cluster", {}}, {"simulated", {}}, {"issue_order", {}}},
+                 .other = {{"graph", "another"}, {"cluster", "another"}}},
+                read);
+  CheckDefaults(
+      example,
+      {"/simulated"},
+      DefaultsOf(kPlacementPage, "Keys of `simulated`"),
+      {.words = {{"contracted", ""}, {"step_time_ns", {}}}, .other = {{"objective", "period"}}},
+      read);
+}
+
 }  // namespace
