@@ -1,8 +1,9 @@
 """Talks to HyperQueue for `emplace sweep --launcher hyperqueue` (hyperqueue_launcher.h).
 
     python3 hyperqueue_client.py open SERVER WORKERS CORES    prints "server FOLDER" if one answers; else starts a
-                                                              server with workers here, prints "cluster FOLDER", and
-                                                              ends with the end of stdin. SERVER: a folder, or empty
+                                                              server with workers here, prints "cluster FOLDER", ends
+                                                              with the end of stdin, SIGINT or SIGTERM, and removes
+                                                              that folder. SERVER: a folder, or empty
     python3 hyperqueue_client.py submit SPEC.json             a job per bundle; prints "submitted", then
                                                               "ended BUNDLE" for each bundle as it ends
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -74,7 +76,11 @@ def find(server: str) -> str:
 def run_cluster(workers: int, cores: int) -> None:
     if hyperqueue is None:
         sys.exit("no server runs; to start one needs the Python module hyperqueue (pip install hyperqueue)")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signalled, wakeup = os.pipe()
+    os.set_blocking(wakeup, False)
+    signal.set_wakeup_fd(wakeup)
+    for number in (signal.SIGINT, signal.SIGTERM):  # an exception might interrupt the removal of the folder
+        signal.signal(number, lambda *_: None)
     with tempfile.TemporaryDirectory(prefix="emplace-hq-") as folder, open(os.devnull, "w") as nowhere:
         os.environ["TMPDIR"] = folder  # where HyperQueue's workers put what they need
         shown = os.dup(1)
@@ -84,7 +90,7 @@ def run_cluster(workers: int, cores: int) -> None:
                 server.start_worker(WorkerConfig(cores=cores))
             os.dup2(shown, 1)
             say(f"cluster {folder}")
-            sys.stdin.read()
+            select.select([sys.stdin, signalled], [], [])
 
 
 def open_server(server: str, workers: int, cores: int) -> None:

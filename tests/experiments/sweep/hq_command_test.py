@@ -4,6 +4,7 @@
     python3 tests/experiments/sweep/hq_command_test.py --program build/release/emplace
 
 The server and its workers are HyperQueue's, started by its Python package; hq_stand_in.py, beside this, is the command.
+Also: a cluster that a sweep starts for itself leaves no file in the temporary folder.
 Needs h5py, and a python3 in the PATH that has the package; exit codes: 0 as it should be, 1 not, 77 something is
 missing.
 """
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from launcher_sweep import missing, run_undisturbed, write_sweep
@@ -24,6 +26,7 @@ from results_files import sweep_contents
 
 RUNS = 12
 TIMEOUT = 300  # [s] of any sweep
+CLIENT = Path(__file__).resolve().parents[3] / "experiments/sweep/launchers/hyperqueue_client.py"
 SERVER = """import os, sys
 from hyperqueue.cluster import LocalCluster, WorkerConfig
 with LocalCluster(sys.argv[1]) as server:
@@ -101,6 +104,22 @@ def check(sweeps: Sweeps) -> None:
                   "neither the Python module hyperqueue (pip install hyperqueue) nor the command hq is there")
 
 
+def check_removal(folder: Path) -> None:
+    """A cluster of its own removes its folder whenever the signal comes that follows the end of stdin."""
+    for milliseconds in range(0, 30, 2):
+        with subprocess.Popen(["python3", CLIENT, "open", "", "2", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=os.environ | {"TMPDIR": str(folder), "HQ_SERVER_DIR": "/nonexistent"}) as process:
+            assert process.stdout.readline().startswith(b"cluster "), "no cluster has begun"
+            assert list(folder.iterdir()), "a cluster without a folder"
+            process.stdin.close()
+            time.sleep(milliseconds / 1000)
+            process.terminate()
+            process.wait(TIMEOUT)
+        left = [path.name for path in folder.iterdir()]
+        assert not left, f"SIGTERM {milliseconds} ms after the end of stdin leaves {left}"
+    print("nothing is left of clusters", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", type=Path, required=True)
@@ -119,6 +138,9 @@ def main() -> int:
                 assert process.poll() is None, "HyperQueue's server has ended"
             check(Sweeps(options.program, folder, server))
             process.stdin.close()
+        temporary = folder / "temporary"
+        temporary.mkdir()
+        check_removal(temporary)
     return 0
 
 

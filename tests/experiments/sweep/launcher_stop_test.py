@@ -6,8 +6,8 @@
         --program build/release/emplace --launcher slurm
 
 ctrl-C is SIGINT for all processes of the terminal, SIGTERM is for the one that was started. Each must end the sweep
-within --patience seconds with exit code 1 and the message that local processes end with, and leave no process. Then
---resume with the next launcher whose engine is here must end with the results of an undisturbed sweep. Needs h5py; exit
+within --patience seconds with exit code 1 and the message that local processes end with, and leave no process and no file in the temporary
+folder. Then --resume with the next launcher whose engine is here must end with the results of an undisturbed sweep. Needs h5py; exit
 codes: 0 as it should be, 1 not, 77 something is missing.
 """
 
@@ -57,6 +57,8 @@ def check_stop(program: Path, launcher: str, number: signal.Signals, folder: Pat
         assert time.monotonic() - begin < patience, f"{number.name}: processes {sweep.left()} are left"
         time.sleep(0.05)
     gone = time.monotonic() - begin
+    files = [path.name for path in sweep.temporary.iterdir() if not path.name.startswith("ompi.")]  # Open MPI's
+    assert not files, f"{number.name}: files {files} are left in the temporary folder"
     text = told.read_text(encoding="utf-8")
     assert code == 1, f"{number.name}: expected exit code 1, got {code}: {text}"
     assert len(STOPPED.findall(text)) == 1, f"{number.name}: expected one message of a stop, got: {text}"

@@ -69,8 +69,11 @@ class LauncherSweep:
             self.command += ["--set", "launcher.patience_seconds=10"]
         if launcher == "mpi":
             self.command = ["mpirun", "--oversubscribe", "-n", "4", *self.command]
+        self.temporary = folder.parent / "temporary"
+        self.temporary.mkdir(exist_ok=True)
         self.environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                                         "HQ_SERVER_DIR": "/nonexistent", MARK: str(folder)}
+                                         "HQ_SERVER_DIR": "/nonexistent", "TMPDIR": str(self.temporary),
+                                         MARK: str(folder)}
         self.process: subprocess.Popen | None = None
 
     def start(self, errors: int = subprocess.DEVNULL) -> None:

@@ -104,13 +104,16 @@ TEST_CASE("four ranks of MPI") {
 
 TEST_CASE("HyperQueue's local cluster with two workers") {
   const SweepFiles files;
-  const Engine engine{"hyperqueue", "", HyperQueueEnvironment()};
+  const TempDir temporary;
+  Engine engine{"hyperqueue", "", HyperQueueEnvironment()};
+  engine.environment["TMPDIR"] = temporary.path().string();
   if (!HasHyperQueue()) {
     CHECK(engine.Run(files, "").exit_code == 1);
     MESSAGE("skipped: no Python module hyperqueue (scripts/requirements-hyperqueue.txt)");
     return;
   }
   CheckLauncher(engine, "launcher hyperqueue: a local cluster of HyperQueue, 2 workers\n");
+  CHECK(fs::is_empty(temporary.path()));
   const ProcessResult none = engine.Run(files, "--quiet --set launcher.server=/nowhere");
   CHECK(none.exit_code == 1);
   CHECK(Contains(none.err, "/nowhere: no server of HyperQueue has been started there"));
