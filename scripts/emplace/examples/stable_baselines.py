@@ -14,6 +14,7 @@ import emplace.env
 import gymnasium
 from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.logger import Logger
 
 
 class OnlyAllowed(gymnasium.ActionWrapper):
@@ -28,6 +29,7 @@ def learn(problem: emplace.Problem, steps: int, seed: int = 0) -> tuple[float, f
     """Returns the mean reward (minus step time / time on the best single device) before and after learning."""
     env = OnlyAllowed(emplace.env.PlacementEnv(problem, "sequential"))
     model = PPO("MultiInputPolicy", env, seed=seed, n_steps=512, batch_size=128, gamma=1.0, verbose=0)
+    model.set_logger(Logger(None, []))  # the default one makes a folder in the temporary folder
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the environment has no Monitor
         before, _ = evaluate_policy(model, env, n_eval_episodes=10, deterministic=False)

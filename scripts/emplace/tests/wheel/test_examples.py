@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import emplace
 
@@ -46,7 +47,9 @@ class Examples(unittest.TestCase):
     def test_stable_baselines(self) -> None:
         import stable_baselines
 
-        before, after = stable_baselines.learn(self.problem(8), steps=4096)
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(tempfile, "tempdir", folder):
+            before, after = stable_baselines.learn(self.problem(8), steps=4096)
+            self.assertEqual([name for name in os.listdir(folder) if name.startswith("SB3-")], [])
         self.assertGreater(after, before)
 
     @unittest.skipIf(needs("matplotlib"), needs("matplotlib"))
