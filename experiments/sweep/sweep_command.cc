@@ -25,6 +25,7 @@
 #include "framework/base/file.h"
 #include "framework/base/parallel.h"
 #include "framework/base/path_part.h"
+#include "framework/ranks/launched_rank.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -146,7 +147,7 @@ int RunSweep(SweepOptions options) {
   if (options.dry_run) return DryRun(plan);
   const SweepFolder folder(OutputPath(plan, options), static_cast<int>(plan.runs.size()));
   Sweep sweep{std::move(plan), std::move(problems), folder, CollectProvenance()};
-  const std::optional<MpiRank> rank = FindMpiRank();
+  const std::optional<LaunchedRank> rank = FindLaunchedRank();
   if (sweep.plan.config.launcher.name != "mpi" || !rank || rank->rank == 0) {
     return Supervise(options, config.parent_path(), sweep);
   }

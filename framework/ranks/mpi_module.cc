@@ -1,9 +1,10 @@
 #include "framework/ranks/mpi_module.h"
 
-#include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "framework/base/error.h"
+#include "framework/ranks/launched_rank.h"
 
 namespace emplace {
 namespace {
@@ -27,12 +28,8 @@ const OpenedModule& ThisMpiModule() {
 }
 
 int LaunchedRanks() {
-  // Open MPI's mpirun; others (MPICH, Slurm).
-  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    const char* const value = std::getenv(name);
-    if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
-  }
-  return 0;
+  const std::optional<LaunchedRank> found = FindLaunchedRank();
+  return found && found->launcher != RankLauncher::kSlurm ? found->size : 0;
 }
 
 std::unique_ptr<Communicator> JoinLaunchedRanks() {

@@ -32,8 +32,9 @@ inline constexpr const char* kMpiModuleEntry = "EmplaceMpiModule";
 /// variable EMPLACE_MPI_MODULE. `error` is "built without MPI" if it has none.
 const OpenedModule& ThisMpiModule();
 
-/// How many processes a launcher started, as its environment says: that of Open MPI, or of another
-/// one that speaks PMI. 0: this process was started by none.
+/// Returns how many processes a launcher of MPI started (FindLaunchedRank(): Open MPI or PMI). 0:
+/// none did. A task of a bare `srun` counts as started alone: MPI would not find the other tasks.
+/// @throws InputError as FindLaunchedRank()
 int LaunchedRanks();
 
 /// Joins the processes that a launcher started.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -23,28 +23,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kRankPatience = std::chrono::minutes(2);
 constexpr auto kRankEndPatience = std::chrono::seconds(5);
 constexpr auto kToldPause = milliseconds(300);
-// Rank and size, by who starts the processes.
-constexpr std::pair<const char*, const char*> kStarters[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMI_RANK", "PMI_SIZE"},
-    {"SLURM_PROCID", "SLURM_NTASKS"},
-};
 
-MpiRank RequireRank() {
-  const std::optional<MpiRank> rank = FindMpiRank();
+LaunchedRank RequireRank() {
+  const std::optional<LaunchedRank> rank = FindLaunchedRank();
   if (rank) return *rank;
-  std::string variables;
-  for (const auto& [rank_name, size_name] : kStarters) {
-    variables += fmt::format("{}{}", variables.empty() ? "" : ", ", rank_name);
-  }
   throw InputError(
-      fmt::format("launcher mpi: this process has no rank (none of {} is set); start it as in "
-                  "mpirun -n 4 emplace sweep CONFIG --launcher mpi",
-                  variables));
+      "launcher mpi: this process has no rank (mpirun sets OMPI_COMM_WORLD_RANK or PMI_RANK, srun "
+      "SLURM_PROCID); start it as in mpirun -n 4 emplace sweep CONFIG --launcher mpi");
 }
 
 // All runs, those of the rank first.
-std::vector<int> OrderFor(const std::vector<int>& runs, const MpiRank& rank) {
+std::vector<int> OrderFor(const std::vector<int>& runs, const LaunchedRank& rank) {
   std::vector<int> order, others;
   for (size_t i = 0; i < runs.size(); ++i) {
     (static_cast<int>(i) % rank.size == rank.rank ? order : others).push_back(runs[i]);
@@ -80,21 +69,6 @@ bool HasBegun(const Sweep& sweep, const std::string& frozen) {
 
 }  // namespace
 
-std::optional<MpiRank> FindMpiRank() {
-  for (const auto& [rank_name, size_name] : kStarters) {
-    const char* rank = std::getenv(rank_name);
-    const char* size = std::getenv(size_name);
-    if (rank == nullptr || size == nullptr) continue;
-    const MpiRank found{std::atoi(rank), std::atoi(size)};
-    if (found.rank < 0 || found.rank >= found.size) {
-      throw InputError(
-          fmt::format("{}={} and {}={} are no rank and size", rank_name, rank, size_name, size));
-    }
-    return found;
-  }
-  return std::nullopt;
-}
-
 MpiLauncher::MpiLauncher(const LaunchOrder& order)
     : rank_(RequireRank()),
       worker_(order.sweep,
@@ -121,7 +95,7 @@ std::vector<EndedRuns> MpiLauncher::Watch() {
 }
 
 void WorkAsRank(const Sweep& sweep,
-                const MpiRank& rank,
+                const LaunchedRank& rank,
                 const std::string& frozen,
                 const WorkerSettings& settings) {
   const auto end = Clock::now() + kRankPatience;

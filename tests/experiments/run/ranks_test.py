@@ -41,6 +41,9 @@ AGENTS = """\
 """
 LONG = "  - {name: genetic, islands: 3, exchange: 60}\n  - {name: random, batch: 300}\n"
 TIMEOUT = 120  # [s] of any run
+# Of a rank that Open MPI has started, for a program that does not find its module of MPI.
+WITHOUT_MODULE = {**os.environ, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2",
+                  "EMPLACE_MPI_MODULE": "/nowhere/m.so"}
 LONG_BUDGET = 60_000  # evaluations: some tenths of a second on a fast machine, so that a kill meets the search
 
 
@@ -185,9 +188,8 @@ def check_errors(runs: Runs) -> None:
             *runs.command(0, "all", "e.h5", *budget(11))]
     refuse(subprocess.run(both, cwd=runs.folder, text=True, capture_output=True, timeout=TIMEOUT), 1,
            "ranks diverged at meeting", "rank 0 begins", "rank 1 begins")
-    environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": "2", "EMPLACE_MPI_MODULE": "/nowhere/m.so"}
     refuse(subprocess.run(runs.command(0, "all", "e.h5"), cwd=runs.folder, text=True, capture_output=True,
-                          env=environment, timeout=TIMEOUT), 1,
+                          env=WITHOUT_MODULE, timeout=TIMEOUT), 1,
            "a launcher started 2 processes of emplace, which would all do the same", "/nowhere/m.so")
 
 
@@ -203,8 +205,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         runs = Runs(options.program, Path(folder))
         probe = subprocess.run(runs.command(0, "all", "e.h5", *budget(1)), cwd=folder, text=True,
-                               capture_output=True, env={**os.environ, "OMPI_COMM_WORLD_SIZE": "2",
-                                                         "EMPLACE_MPI_MODULE": "/nowhere/m.so"})
+                               capture_output=True, env=WITHOUT_MODULE)
         if "built without MPI" in probe.stderr:
             print("skipped: built without MPI (libopenmpi-dev)")
             sys.exit(77)

@@ -87,19 +87,31 @@ TEST_CASE("four ranks of MPI") {
       {"/usr/bin/env", "-u", "SLURM_PROCID", kProgram, "sweep", "s.yaml", "--launcher", "mpi"},
       {.folder = files.folder.path()});
   CHECK(alone.exit_code == 2);
-  CHECK(
-      Contains(alone.err, "launcher mpi: this process has no rank (none of OMPI_COMM_WORLD_RANK"));
+  CHECK(Contains(alone.err,
+                 "launcher mpi: this process has no rank (mpirun sets OMPI_COMM_WORLD_RANK or "
+                 "PMI_RANK, srun SLURM_PROCID)"));
   CHECK(Contains(alone.err, "start it as in mpirun -n 4 emplace sweep CONFIG --launcher mpi"));
   const ProcessResult wrong = RunProcess(
       {kProgram, "sweep", "s.yaml", "--launcher", "mpi"},
       {.folder = files.folder.path(), .environment = {{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}}});
   CHECK(wrong.exit_code == 2);
-  CHECK(Contains(wrong.err, "PMI_RANK=4 and PMI_SIZE=4 are no rank and size"));
+  CHECK(Contains(wrong.err, "PMI_RANK=4 and PMI_SIZE=4 in the environment are no rank"));
   if (!HasMpi()) {
     MESSAGE("skipped: no mpirun (Debian: openmpi-bin)");
     return;
   }
   CheckLauncher({"mpi", "mpirun -n 4", MpiEnvironment()}, "launcher mpi: 4 ranks\n");
+}
+
+TEST_CASE("two tasks of srun, without MPI") {
+  const SweepFiles files;
+  const std::string sweep = kProgram + " sweep s.yaml --launcher mpi -o out";
+  const ProcessResult both = RunProcess(
+      {"/bin/sh", "-c", fmt::format("SLURM_PROCID=1 {0} & SLURM_PROCID=0 {0} && wait $!", sweep)},
+      {.folder = files.folder.path(), .environment = {{"SLURM_NTASKS", "2"}}});
+  CHECK(both.exit_code == 0);
+  CHECK(Contains(both.out, "launcher mpi: 2 ranks\n"));
+  CHECK(Contains(both.out, "runs     10 of 10 done\n"));
 }
 
 TEST_CASE("HyperQueue's local cluster with two workers") {

@@ -7,22 +7,24 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
+#include "tests/framework/ranks/rank_environment.h"
 #include "tests/support/paths.h"
 
 using namespace emplace;
+using emplace::testing::RankEnvironment;
 
 namespace {
 
 TEST_CASE("how many processes a launcher started") {
-  unsetenv("OMPI_COMM_WORLD_SIZE");
-  unsetenv("PMI_SIZE");
-  CHECK(LaunchedRanks() == 0);
-  CHECK(JoinLaunchedRanks() == nullptr);
-  setenv("PMI_SIZE", "3", 1);
-  CHECK(LaunchedRanks() == 3);
-  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  {
+    const RankEnvironment none{};
+    CHECK(LaunchedRanks() == 0);
+    CHECK(JoinLaunchedRanks() == nullptr);
+    const RankEnvironment pmi{{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}};
+    CHECK(LaunchedRanks() == 3);
+  }
+  const RankEnvironment open_mpi{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
   CHECK(LaunchedRanks() == 2);
-  unsetenv("PMI_SIZE");
   // The module is opened once; a file that is none stays so for this process.
   setenv("EMPLACE_MPI_MODULE", "/nowhere/m.so", 1);
   const std::string error = testing::MessageOf<RunError>([] { JoinLaunchedRanks(); });
@@ -31,7 +33,6 @@ TEST_CASE("how many processes a launcher started") {
   const bool is_built = ThisMpiModule().error != "built without MPI";
   CHECK(error.find(is_built ? "cannot load the MPI module: there is no /nowhere/m.so"
                             : "built without MPI") != std::string::npos);
-  unsetenv("OMPI_COMM_WORLD_SIZE");
   unsetenv("EMPLACE_MPI_MODULE");
 }
 
