@@ -8,12 +8,12 @@
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
-#include "framework/ranks/thread_ranks.h"
 #include "framework/search/distributed_evaluator.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/thread_ranks.h"
 
 namespace {
 

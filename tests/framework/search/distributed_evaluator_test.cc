@@ -16,12 +16,12 @@
 #include "framework/base/error.h"
 #include "framework/base/interrupt.h"
 #include "framework/base/raw_stream.h"
-#include "framework/ranks/thread_ranks.h"
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
 #include "tests/support/neighbors.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
+#include "tests/support/thread_ranks.h"
 
 using namespace emplace;
 using namespace emplace::testing;

@@ -10,8 +10,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
-#include "framework/ranks/thread_ranks.h"
 #include "framework/search/meter.h"
+#include "tests/support/thread_ranks.h"
 
 using namespace emplace;
 
@@ -20,7 +20,7 @@ namespace {
 // What each rank's body threw as a RunError; empty: nothing.
 std::vector<std::string> ErrorsOf(int size, const std::function<void(Lockstep&)>& body) {
   std::vector<std::string> errors(size);
-  RunThreadRanks(size, [&](Communicator& ranks) {
+  testing::RunThreadRanks(size, [&](Communicator& ranks) {
     Lockstep lockstep(ranks);
     try {
       body(lockstep);

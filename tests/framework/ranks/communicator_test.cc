@@ -1,6 +1,7 @@
-#include "framework/ranks/thread_ranks.h"
+// What every Communicator promises, of threads; tests/experiments/run/ranks_test.py has MPI's.
 
-#include <algorithm>
+#include "framework/ranks/communicator.h"
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -9,10 +10,9 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
-#include "framework/base/parallel.h"
 #include "framework/base/random.h"
-#include "framework/ranks/cores_per_rank.h"
 #include "tests/support/paths.h"
+#include "tests/support/thread_ranks.h"
 
 using namespace emplace;
 
@@ -29,7 +29,7 @@ std::string TextOf(std::span<const std::byte> bytes) {
 
 TEST_CASE("everyone gets what everyone hands in, of any size, in the order of ranks") {
   for (const int size : {1, 2, 3, 8}) {
-    RunThreadRanks(size, [&](Communicator& ranks) {
+    testing::RunThreadRanks(size, [&](Communicator& ranks) {
       CHECK(ranks.size() == size);
       Rng rng(7);  // the same everywhere
       for (int round = 0; round < 50; ++round) {
@@ -48,7 +48,7 @@ TEST_CASE("everyone gets what everyone hands in, of any size, in the order of ra
 
 TEST_CASE("a rank that throws ends the others' next meeting; its own exception is told") {
   const auto run = [](int wrong) {
-    RunThreadRanks(4, [&](Communicator& ranks) {
+    testing::RunThreadRanks(4, [&](Communicator& ranks) {
       ranks.AllGather({});
       if (ranks.rank() == wrong) throw InputError("wrong " + std::to_string(wrong));
       ranks.AllGather({});
@@ -59,20 +59,11 @@ TEST_CASE("a rank that throws ends the others' next meeting; its own exception i
     CHECK(testing::MessageOf<InputError>([&] { run(wrong); }) == "wrong " + std::to_string(wrong));
   }
   CHECK(testing::MessageOf<RunError>([&] {
-          RunThreadRanks(2, [&](Communicator& ranks) {
+          testing::RunThreadRanks(2, [&](Communicator& ranks) {
             if (ranks.rank() == 0) return;
             throw RunError("rank 1 alone");
           });
         }) == "rank 1 alone");
-}
-
-TEST_CASE("ranks of one machine divide its cores") {
-  // All threads may run on the same cores.
-  for (const int size : {1, 2, 100}) {
-    RunThreadRanks(size, [&](Communicator& ranks) {
-      CHECK(CoresPerRank(ranks) == std::max(1, NumCores() / size));
-    });
-  }
 }
 
 }  // namespace

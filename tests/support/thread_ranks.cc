@@ -1,4 +1,4 @@
-#include "framework/ranks/thread_ranks.h"
+#include "tests/support/thread_ranks.h"
 
 #include <condition_variable>
 #include <exception>
@@ -8,7 +8,7 @@
 
 #include "framework/base/error.h"
 
-namespace emplace {
+namespace emplace::testing {
 namespace {
 
 class RankHasLeft : public RunError {
@@ -115,4 +115,4 @@ void RunThreadRanks(int count, const std::function<void(Communicator&)>& body) {
   }
 }
 
-}  // namespace emplace
+}  // namespace emplace::testing
