@@ -277,11 +277,6 @@ class ClusterReader {
 
 }  // namespace
 
-Cluster ReadCluster(const std::filesystem::path& path,
-                    const std::map<std::string, DeviceKind>& library) {
-  return ParseCluster(ConfigNode::FromFile(path), library);
-}
-
 Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceKind>& library) {
   return ClusterReader(node, library).Read();
 }

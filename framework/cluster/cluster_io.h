@@ -14,11 +14,10 @@ namespace emplace {
 /// @throws InputError as ConfigNode does; a kind defined twice is refused, a missing folder too
 std::map<std::string, DeviceKind> ReadDeviceKinds(const std::filesystem::path& folder);
 
-/// Reads a cluster file (FORMAT.md). Kinds come from the file's own `device_kinds:` first, then
-/// from `library`; the cluster keeps those in use, in the order of its devices.
+/// Reads a cluster (FORMAT.md), of a file by ConfigNode::FromFile(). Kinds come from the file's own
+/// `device_kinds:` first, then from `library`; the cluster keeps those in use, in the order of its
+/// devices.
 /// @throws InputError naming file:line:column, key, value, what was expected and the choices
-Cluster ReadCluster(const std::filesystem::path& path,
-                    const std::map<std::string, DeviceKind>& library);
 Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceKind>& library);
 
 /// YAML text with everything expanded and kinds inline; ParseCluster reads it back equal.

@@ -15,6 +15,7 @@
 #include "framework/bounds/bounds.h"
 #include "framework/cluster/cluster.h"
 #include "framework/cluster/cluster_io.h"
+#include "framework/config/config_node.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
@@ -34,8 +35,8 @@ std::filesystem::path GraphPath(const std::string& name) {
 std::shared_ptr<const Problem> CommittedProblem(const std::string& name) {
   const auto graph = std::make_shared<Graph>(ReadGraph(GraphPath(name)));
   const auto cluster = std::make_shared<Cluster>(
-      ReadCluster(SourceDir() / "configs" / "clusters" / "4xk80.yaml",
-                  ReadDeviceKinds(SourceDir() / "configs" / "device_kinds")));
+      ParseCluster(ConfigNode::FromFile(SourceDir() / "configs" / "clusters" / "4xk80.yaml"),
+                   ReadDeviceKinds(SourceDir() / "configs" / "device_kinds")));
   return std::make_shared<Problem>(graph,
                                    ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())),
                                    cluster,
@@ -110,8 +111,9 @@ BENCHMARK_CAPTURE(BM_PlainPassGraph, gpt2_small_torch, std::string("gpt2_small_t
 
 void BM_ComputeCosts(benchmark::State& state, const std::string& name) {
   const Graph graph = ReadGraph(GraphPath(name));
-  const Cluster cluster = ReadCluster(SourceDir() / "configs" / "clusters" / "post_8xk80.yaml",
-                                      ReadDeviceKinds(SourceDir() / "configs" / "device_kinds"));
+  const Cluster cluster =
+      ParseCluster(ConfigNode::FromFile(SourceDir() / "configs" / "clusters" / "post_8xk80.yaml"),
+                   ReadDeviceKinds(SourceDir() / "configs" / "device_kinds"));
   for (auto _ : state) benchmark::DoNotOptimize(ComputeCosts(graph, cluster).num_ops);
 }
 

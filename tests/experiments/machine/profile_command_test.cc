@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/cluster/cluster_io.h"
+#include "framework/config/config_node.h"
 #include "framework/cost/cost_table.h"
 #include "framework/cost/op_signature.h"
 #include "tests/experiments/machine/measured_machine.h"
@@ -51,7 +52,8 @@ TEST_CASE("a profile is a cost table, a cluster and a report") {
   CHECK(table.properties.at("placements") == "4");
   CheckMeasured(table, Perceptron().Build());
 
-  const Cluster cluster = ReadCluster(machine.folder / "costs.cluster.yaml", {});
+  const Cluster cluster =
+      ParseCluster(ConfigNode::FromFile(machine.folder / "costs.cluster.yaml"), {});
   CHECK(cluster.name() == "costs");
   CHECK(cluster.DeviceNames() == MeasuredMachine::Devices());
   CHECK(cluster.num_channels() == (cluster.num_devices() == 2 ? 2 : 0));
@@ -70,7 +72,8 @@ TEST_CASE("the report as JSON") {
   CHECK(json["graphs"][0]["graph"] == "perceptron");
   CHECK(json["graphs"][0]["proxy_ns"] <= json["graphs"][0]["total_ns"]);
   CHECK(ReadCostTable(machine.folder / "x.json.gz").complete);
-  CHECK(ReadCluster(machine.folder / "measured.yaml", {}).name() == "measured");
+  CHECK(ParseCluster(ConfigNode::FromFile(machine.folder / "measured.yaml"), {}).name() ==
+        "measured");
 }
 
 TEST_CASE("an interrupted profile can be gone on with, and only on purpose") {

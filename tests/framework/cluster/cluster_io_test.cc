@@ -475,7 +475,7 @@ TEST_CASE("every cluster of configs/ reads, starts with a sentence, and connects
     if (entry.path().extension() != ".yaml") continue;
     ++count;
     INFO(entry.path().string());
-    const Cluster cluster = ReadCluster(entry.path(), library);
+    const Cluster cluster = ParseCluster(ConfigNode::FromFile(entry.path()), library);
     CHECK(cluster.name() == entry.path().stem().string());
     CHECK(ReadFile(entry.path()).starts_with("# "));
     for (int from = 0; from < cluster.num_devices(); ++from) {

@@ -12,6 +12,7 @@
 
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
+#include "framework/config/config_node.h"
 #include "framework/cost/cost_table.h"
 #include "framework/cost/op_kind.h"
 #include "framework/cost/op_signature.h"
@@ -397,7 +398,7 @@ TEST_CASE("every committed graph has costs on every committed cluster, and no un
   const auto library = ReadDeviceKinds(testing::SourceDir() / "configs");
   std::vector<Cluster> clusters;
   for (const auto& file : Files("clusters", ".yaml")) {
-    clusters.push_back(ReadCluster(file, library));
+    clusters.push_back(ParseCluster(ConfigNode::FromFile(file), library));
   }
   for (const auto& file : Files("graphs", ".gz")) {
     INFO(file.string());
