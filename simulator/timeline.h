@@ -58,9 +58,4 @@ struct Timeline {
 /// @param timeline  of the same problem
 std::string FormatTrace(const Problem& problem, const Timeline& timeline);
 
-/// Small readable text for golden tests: a line per op and transfer in order of start, with the
-/// slots that a transfer occupies behind "on", then the step time, then a line per device with its
-/// busy time, peak and deficit. Times in [ns], memory in [B].
-std::string FormatTimeline(const Problem& problem, const Timeline& timeline);
-
 }  // namespace emplace

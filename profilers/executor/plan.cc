@@ -87,14 +87,6 @@ void SetAddresses(const ProgramBuffers& program,
 
 }  // namespace
 
-std::vector<std::vector<int>> ExecutionPlan::CommandsByStream() const {
-  std::vector<std::vector<int>> streams(num_streams());
-  for (int c = 0; c < static_cast<int>(commands.size()); ++c) {
-    streams[commands[c].stream].push_back(c);
-  }
-  return streams;
-}
-
 ExecutionPlan CompilePlan(const Problem& problem,
                           std::span<const DeviceIndex> device_of_op,
                           MemoryReuse reuse,

@@ -81,8 +81,6 @@ struct ExecutionPlan {
   int hazard_waits = 0;
 
   int num_streams() const { return num_devices + num_channels; }
-  /// Indices into `commands` per stream, ascending.
-  std::vector<std::vector<int>> CommandsByStream() const;
 };
 
 /// Compiles a placed graph. A view of a received copy (an alias made on another device than what it

@@ -4,6 +4,7 @@
 
 #include "framework/base/error.h"
 #include "tests/simulator/simulate.h"
+#include "tests/support/timeline_text.h"
 
 namespace {
 

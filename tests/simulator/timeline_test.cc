@@ -13,6 +13,7 @@
 #include "framework/base/file.h"
 #include "tests/simulator/simulate.h"
 #include "tests/support/paths.h"
+#include "tests/support/timeline_text.h"
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include "framework/graph/graph_io.h"
 #include "profilers/cpu/cpu_system.h"
 #include "profilers/executor/executor.h"
+#include "tests/profilers/stream_commands.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
 
@@ -259,7 +260,7 @@ TEST_CASE("traces: commands stand in their streams' order and behind what they w
   for (int step = 0; step < 20; ++step) {
     const StepRecord record = program->Step(true);
     Nanos last = 0;
-    for (const auto& stream : plan->CommandsByStream()) {
+    for (const auto& stream : CommandsByStream(*plan)) {
       Nanos free = 0;
       for (int c : stream) {
         REQUIRE(record.start[c] >= free);

@@ -12,6 +12,7 @@
 #include "framework/cost/cost_model.h"
 #include "framework/graph/graph_io.h"
 #include "simulator/reference.h"
+#include "tests/profilers/stream_commands.h"
 #include "tests/profilers/virtual_backend.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
@@ -241,7 +242,7 @@ std::string FindWrongBytes(const Problem& problem,
     }
   };
 
-  const auto streams = plan.CommandsByStream();
+  const auto streams = CommandsByStream(plan);
   std::vector<size_t> next(streams.size(), 0);
   std::vector<bool> done(plan.commands.size(), false);
   for (size_t count = 0; count < plan.commands.size();) {
