@@ -86,6 +86,22 @@ TEST_CASE("CPOP meets the published example: makespan 86") {
   for (int v : {0, 1, 8, 9}) CHECK(cpop.placement.device[v] == 1);
 }
 
+TEST_CASE("CPOP's path goes to no device on which none of its ops may run") {
+  // Neither op may run on gpu:0. On gpu:1 they cost 3 + 5, on gpu:2 5 + 3, and so much by their
+  // means, which stand for what is forbidden. The first device of those that are possible is taken,
+  // although the second op alone would finish earlier on gpu:2: 3 + 3.
+  ProblemBuilder builder = Gpus(3, 0);
+  const int first = builder.Op("first", {kMaxNanos, 3, 5});
+  builder.Op("second", {kMaxNanos, 5, 3}, {first});
+  const auto problem = builder.Build();
+  const HeftSchedule cpop = ComputeHeft(*problem, kAll, HeftRule::kCpop);
+  CHECK(cpop.placement.device == std::vector<DeviceIndex>{1, 1});
+  CHECK(cpop.makespan == 8);
+  // Without a preferred device for the path each op goes where it finishes first.
+  CHECK(ComputeHeft(*problem, 0b001, HeftRule::kCpop).placement.device ==
+        std::vector<DeviceIndex>{1, 2});
+}
+
 TEST_CASE("the published placement in the simulator") {
   const auto problem = PublishedExample();
   const HeftSchedule heft = ComputeHeft(*problem, kAll, HeftRule::kHeft);

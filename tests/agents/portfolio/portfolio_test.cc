@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "framework/base/error.h"
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
@@ -13,6 +14,12 @@ namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
+
+std::vector<Nanos> TimesOf(const MeteredEvaluator& meter) {
+  std::vector<Nanos> times;
+  for (const EvaluationRecord& record : meter.records()) times.push_back(record.step_time);
+  return times;
+}
 
 struct PortfolioSearch {
   std::vector<Nanos> times;  // of all evaluations
@@ -30,7 +37,7 @@ PortfolioSearch SearchPortfolio(const std::shared_ptr<const Problem>& problem,
   PortfolioAgent agent({.problem = problem, .seed = 7}, config);
   for (int i = 0; i < steps; ++i) agent.Step(meter);
   PortfolioSearch search{.best = *meter.best()};
-  for (const EvaluationRecord& record : meter.records()) search.times.push_back(record.step_time);
+  search.times = TimesOf(meter);
   std::ostringstream state;
   agent.Save(state);
   search.state = state.str();
@@ -81,6 +88,52 @@ TEST_CASE("portfolio: what one search finds the others go on from") {
     agent.Step(meter);
     CHECK(agent.best().score == ScoreOf(meter.best()->outcome));
     CHECK(agent.best().placement == meter.best()->placement);
+  }
+}
+
+std::string Saved(const Agent& agent) {
+  std::ostringstream state;
+  agent.Save(state);
+  return state.str();
+}
+
+TEST_CASE("portfolio: saved and loaded, it makes the evaluations that it would have made") {
+  Rng rng(9);
+  for (const Objective objective : {Objective::kStepTime, Objective::kPeriod}) {
+    const auto problem = WithObjective(*MixedProblem(rng, 40, 3, 4000), objective);
+    const auto simulator = MakeSimulator(problem, {});
+    const PortfolioConfig config{.turn = 10, .abreast = 4};
+    for (const int step : {0, 1, 2, 5}) {
+      CAPTURE(step);
+      MeteredEvaluator before(*simulator, {}), one(*simulator, {}), other(*simulator, {});
+      PortfolioAgent agent({.problem = problem, .seed = 3}, config);
+      for (int i = 0; i < step; ++i) agent.Step(before);
+      PortfolioAgent loaded({.problem = problem, .seed = 4}, config);
+      std::istringstream state(Saved(agent));
+      loaded.Load(state);
+      for (int i = 0; i < 3; ++i) {
+        CHECK(Saved(loaded) == Saved(agent));
+        agent.Step(one);
+        loaded.Step(other);
+      }
+      CHECK(TimesOf(other) == TimesOf(one));
+      CHECK(Saved(loaded) == Saved(agent));
+      CHECK(loaded.best().placement == agent.best().placement);
+    }
+  }
+}
+
+TEST_CASE("portfolio: a state that is cut anywhere is refused") {
+  Rng rng(10);
+  const auto problem = MixedProblem(rng, 16, 2, 4000);
+  const auto simulator = MakeSimulator(problem, {});
+  MeteredEvaluator meter(*simulator, {});
+  PortfolioAgent agent({.problem = problem, .seed = 3}, {.turn = 10});
+  for (int i = 0; i < 2; ++i) agent.Step(meter);
+  const std::string state = Saved(agent);
+  for (int part = 0; part < 50; ++part) {
+    std::istringstream cut(state.substr(0, state.size() * part / 50));
+    CHECK_THROWS_AS(agent.Load(cut), InputError);
   }
 }
 

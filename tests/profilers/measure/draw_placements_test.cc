@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -99,6 +101,29 @@ TEST_CASE("the families are what their names say") {
   }
   CHECK(of_family[0] == 3);
   for (int f = 1; f < 6; ++f) CHECK(of_family[f] >= 11);
+}
+
+TEST_CASE("the families change devices along a chain as often as their rules make them") {
+  // 200 ops, 3 devices, about 120 placements of each family.
+  std::map<std::string, std::vector<int>> changes;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    for (const LabelledPlacement& d : DrawPlacements(*ChainProblem(200, 3), 300, seed)) {
+      changes[d.label.substr(0, d.label.find(' '))].push_back(Changes(d.placement));
+    }
+  }
+  const auto mean = [&](const std::string& family) {
+    const std::vector<int>& of_family = changes.at(family);
+    CHECK(of_family.size() >= 100);
+    return std::accumulate(of_family.begin(), of_family.end(), 0.0) /
+           static_cast<double>(of_family.size());
+  };
+  // 2 or 3 pieces, of which one in about 100 is empty.
+  CHECK(mean("contiguous") == doctest::Approx(1.5).epsilon(0.07));
+  // 3 to 16 pieces, 8.5 cuts on average, 2/3 of which have different devices on their sides.
+  CHECK(mean("blocks") == doctest::Approx(8.5 * 2 / 3).epsilon(0.1));
+  // Two changes more for each of 10.5 groups that move, of which a third stays.
+  CHECK(mean("moved") == doctest::Approx(1.5 + 2 * 10.5 * 2 / 3).epsilon(0.1));
+  CHECK(mean("random") == doctest::Approx(199.0 * 2 / 3).epsilon(0.02));
 }
 
 TEST_CASE("list schedules use what runs side by side") {
