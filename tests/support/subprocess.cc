@@ -39,6 +39,7 @@ struct Pipe {
                           const ProcessOptions& options,
                           const Pipe& out,
                           const Pipe& err) {
+  setpgid(0, 0);
   dup2(out.write, STDOUT_FILENO);
   dup2(err.write, STDERR_FILENO);
   if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
@@ -67,6 +68,7 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessO
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) Execute(command, options, out, err);
+  setpgid(child, child);  // here, too: it may not have come so far when it is killed
   out.CloseWrite();
   err.CloseWrite();
 
@@ -74,7 +76,7 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessO
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::seconds(options.timeout_seconds);
   auto interrupt = Clock::time_point::max(), interrupted = interrupt;
-  bool met = options.interrupt_when.empty(), timed_out = false;
+  bool met = options.interrupt_when.empty();
   pollfd files[2] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   while (files[0].fd >= 0 || files[1].fd >= 0) {
     poll(files, 2, std::min(100, 10 + options.interrupt_delay_ms));
@@ -89,11 +91,11 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const ProcessO
       interrupted = Clock::now();
       interrupt = Clock::time_point::max();
     }
-    if (!timed_out && Clock::now() > end) {
-      kill(child, SIGKILL);
-      timed_out = true;
-    }
+    if (Clock::now() > end) break;
   }
+  // Processes that left the group may hold the pipes open, so that these would never end.
+  const bool timed_out = files[0].fd >= 0 || files[1].fd >= 0;
+  if (timed_out && kill(-child, SIGKILL) != 0) kill(child, SIGKILL);
   int status = 0;
   waitpid(child, &status, 0);
   if (interrupted < Clock::time_point::max()) {

@@ -12,7 +12,8 @@ struct ProcessOptions {
   std::map<std::string, std::string> environment;  ///< added to this process's without COLUMNS
   std::string interrupt_when;                      ///< SIGINT once stderr holds this text
   int interrupt_delay_ms = 0;                      ///< ... and so much time has passed [ms]
-  int timeout_seconds = 300;                       ///< SIGKILL then, and a line on `err` says so
+  /// Then it and the processes of its group get SIGKILL, and a line on `err` says so [s].
+  int timeout_seconds = 300;
 };
 
 struct ProcessResult {
@@ -21,7 +22,8 @@ struct ProcessResult {
   double seconds_interrupted = 0;  ///< from SIGINT to the end; 0: it was not sent [s]
 };
 
-/// Runs a program to its end. @param command  the program's path and its arguments
+/// Runs a program, in a process group of its own, until all who have its stdout and stderr have
+/// ended, or the time limit. @param command  the program's path and its arguments
 ProcessResult RunProcess(const std::vector<std::string>& command,
                          const ProcessOptions& options = {});
 

@@ -27,7 +27,7 @@ struct Engine {
         {"/bin/sh",
          "-c",
          fmt::format("{} {} sweep s.yaml --launcher {} {}", before, kProgram, launcher, options)},
-        {.folder = files.folder.path(), .environment = environment});
+        {.folder = files.folder.path(), .environment = environment, .timeout_seconds = 120});
   }
 };
 
@@ -38,7 +38,7 @@ void CheckLauncher(const Engine& engine, const std::string& description) {
   const auto whole = RunTexts(files.folder / "whole");
 
   const ProcessResult all = engine.Run(files, "-o out --jobs 2 --set launcher.bundle=3");
-  CHECK(all.exit_code == 0);
+  REQUIRE(all.exit_code == 0);
   CHECK(Contains(all.out, "sweep    s: 10 runs\n"));
   CHECK(Contains(all.out, description));
   CHECK(Contains(all.out, "runs     10 of 10 done\nresults  out\n"));
@@ -54,7 +54,7 @@ void CheckLauncher(const Engine& engine, const std::string& description) {
   }
   fs::copy(files.folder / "part", files.folder / "back", fs::copy_options::recursive);
   const ProcessResult rest = engine.Run(files, "-o part --jobs 2 --resume --quiet");
-  CHECK(rest.exit_code == 0);
+  REQUIRE(rest.exit_code == 0);
   CHECK(Contains(rest.out, "resumed  0 runs go on, 6 are done, 4 begin\n"));
   CHECK(RunTexts(files.folder / "part") == whole);
   REQUIRE(engine.Run(files, "-o back --resume --quiet").exit_code == 0);
