@@ -8,6 +8,7 @@
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
+#include "tests/support/paths.h"
 #include "tests/support/problems.h"
 
 namespace {
@@ -121,6 +122,40 @@ TEST_CASE("portfolio: saved and loaded, it makes the evaluations that it would h
       CHECK(loaded.best().placement == agent.best().placement);
     }
   }
+}
+
+TEST_CASE("portfolio: the turns without a better placement and the search to begin are saved") {
+  Rng rng(11);
+  const auto problem = MixedProblem(rng, 16, 2, 4000);
+  const auto simulator = MakeSimulator(problem, {});
+  MeteredEvaluator meter(*simulator, {});
+  PortfolioAgent agent({.problem = problem, .seed = 3}, {.turn = 10});
+  for (int i = 0; i < 2; ++i) agent.Step(meter);
+  // Before the long words of the members stand evaluations of a turn, stale turns and the index of
+  // one of two multilevel searches.
+  const std::string state = Saved(agent);
+  std::vector<std::string> words;
+  std::vector<std::size_t> begins;
+  std::istringstream text(state);
+  for (std::string word; words.empty() || words.back().size() < 200;) {
+    REQUIRE((text >> word));
+    begins.push_back(static_cast<std::size_t>(text.tellg()) - word.size());
+    words.push_back(word);
+  }
+  const std::size_t at = words.size() - 2;
+  REQUIRE(words[at] == "0");
+  REQUIRE(words[at - 2] == "10");
+  const auto with = [&](const std::string& stale_turns, const std::string& next) {
+    return state.substr(0, begins[at - 1]) + stale_turns + "\n" + next +
+           state.substr(begins[at] + words[at].size());
+  };
+  std::istringstream later(with("9", "1"));
+  agent.Load(later);
+  CHECK(Saved(agent) == with("9", "1"));
+  std::istringstream wrong(with("9", "2"));
+  CHECK(MessageOf<InputError>([&] {
+          agent.Load(wrong);
+        }).starts_with("agent state: expected a multilevel search"));
 }
 
 TEST_CASE("portfolio: a state that is cut anywhere is refused") {
