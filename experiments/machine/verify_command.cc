@@ -51,6 +51,7 @@ int VerifyRun(const VerifyOptions& options) {
       options.devices.empty()
           ? fmt::format("{}: the devices of cluster \"{}\"", options.results, run.cluster->name())
           : "--devices");
+  VerificationOptions how{.rounds = options.rounds, .mode = ChooseMode(machine, options.eager)};
   std::vector<std::string> machine_warnings;
   if (run.costs != nullptr) {
     machine_warnings = CompareMachines(
@@ -60,7 +61,6 @@ int VerifyRun(const VerifyOptions& options) {
   run.found.resize(std::min<size_t>(run.found.size(), options.top));
 
   StopRequest::CatchSignals();
-  VerificationOptions how{.rounds = options.rounds, .mode = ChooseMode(machine, options.eager)};
   how.issue_order = run.issue_order;
   how.stop = StopRequest::requested;
   Verification verification =
