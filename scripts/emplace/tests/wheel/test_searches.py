@@ -110,7 +110,7 @@ class Results(TestCase):
         emplace.run(problem, ["heft"], output=self.path("r.h5"))
         with open(self.path("r.graph.json.gz"), "rb") as file:
             graph = file.read()
-        with self.assertRaisesRegex(emplace.InputError, "r.h5: holds run r of .* on .*, 1 search; force=True writes over "
+        with self.assertRaisesRegex(emplace.InputError, "r.h5: holds run r of .* on .*, 1 search; force=True overwrites "
                                                         "it, resume=True continues it, output names another file"):
             emplace.run(other, ["heft"], output=self.path("r.h5"))
         with open(self.path("r.graph.json.gz"), "rb") as file:

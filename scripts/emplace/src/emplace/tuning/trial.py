@@ -36,7 +36,7 @@ def make_trial(config: Config, trial: optuna.Trial, folder: str) -> float:
         watch.begin(problem)
         output = os.path.join(folder, f"{trial.number:04d}" + (f".{problem}" if len(config.problems) > 1 else "") + ".h5")
         _compiled().run_config(json.dumps(config.run_config(problem, settings)), _name(config, settings), config.beside,
-                               output, False, 1, True, None, observer([watch]))
+                               output, False, False, 1, True, None, observer([watch]))
         if watch.pruned:
             raise optuna.TrialPruned()
         medians.append(statistics.median(watch.found))
