@@ -14,8 +14,8 @@ namespace emplace {
 namespace {
 
 constexpr int kLevels[] = {12, 25, 60, 200};  // nodes
-constexpr int kMaxAll = 400;           // `dot` takes seconds for more
-constexpr double kLayoutSeconds = 30;  // per level and direction
+constexpr int kMaxAll = 400;                  // `dot` takes seconds for more
+constexpr double kLayoutSeconds = 30;         // per level and direction
 constexpr size_t kMaxLabel = 24, kTopOps = 5;
 constexpr double kEdgeShare = 0.92;                        // that HeaviestEdges() keeps
 constexpr double kFrameWidth = 1340, kFrameHeight = 1480;  // that a drawing is to fill [pt]

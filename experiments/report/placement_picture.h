@@ -17,9 +17,9 @@ struct DrawingLevel {
   Grouping nodes;
 };
 
-/// Levels for a problem's groups, the coarsest first: about 12, 25, 60 and 200 nodes, and all groups
-/// where they are no more than can be laid out. The page shows the finest that is readable in its
-/// window.
+/// Levels for a problem's groups, the coarsest first: about 12, 25, 60 and 200 nodes, and all
+/// groups where they are no more than can be laid out. The page shows the finest that is readable
+/// in its window.
 /// @param weight  [num_ops] time of each op [ns]
 std::vector<DrawingLevel> MakeDrawingLevels(const Problem& problem,
                                             std::span<const DeviceIndex> device_of_op,

@@ -14,27 +14,11 @@ extern const std::span<const PageFile> kPageFiles;  // report_files.cc
 namespace {
 
 // In the order in which they stand in the page.
-constexpr std::string_view kScripts[] = {"format.js",
-                                         "colours.js",
-                                         "view.js",
-                                         "save.js",
-                                         "tables.js",
-                                         "dots.js",
-                                         "summary.js",
-                                         "table.js",
-                                         "sweep.js",
-                                         "curves.js",
-                                         "learners.js",
-                                         "zoom.js",
-                                         "svg_canvas.js",
-                                         "gantt.js",
-                                         "timeline.js",
-                                         "placement.js",
-                                         "folding.js",
-                                         "graph.js",
-                                         "robustness.js",
-                                         "verification.js",
-                                         "report.js"};
+constexpr std::string_view kScripts[] = {
+    "format.js",     "colours.js",      "view.js",     "save.js",      "tables.js",   "dots.js",
+    "summary.js",    "table.js",        "sweep.js",    "curves.js",    "learners.js", "zoom.js",
+    "svg_canvas.js", "gantt.js",        "timeline.js", "placement.js", "folding.js",  "graph.js",
+    "robustness.js", "verification.js", "report.js"};
 
 std::string Scripts() {
   std::string text;

@@ -55,10 +55,10 @@ void SetEfforts(TableRow& row, const std::vector<SearchEffort>& efforts);
 void SortRows(std::vector<TableRow>& rows);
 
 /// Returns the table for people: agent, step time (median), its range over the seeds, speed-up over
-/// the best single device, gap to the bound ("optimal": none), peak memory per device, evaluations and
-/// seconds of a seed, time that the evaluations would have taken on the hardware. The first row is
-/// bold if a placement of it fits and the view is styled. Lines below the table name the number of
-/// seeds, and for each agent how many placements did not fit and how many searches failed.
+/// the best single device, gap to the bound ("optimal": none), peak memory per device, evaluations
+/// and seconds of a seed, time that the evaluations would have taken on the hardware. The first row
+/// is bold if a placement of it fits and the view is styled. Lines below the table name the number
+/// of seeds, and for each agent how many placements did not fit and how many searches failed.
 /// @param view  where the table is wider, peak memory, time on the hardware and range are left out
 ///   in this order until it fits; where it is wider still, labels are cut in the middle
 std::string FormatTable(const std::vector<TableRow>& rows,

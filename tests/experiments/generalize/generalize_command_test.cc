@@ -173,7 +173,8 @@ void CheckResumes(const std::string& moment, const std::string& setting, const s
   }
   CAPTURE(stopped.err);
   REQUIRE(stopped.exit_code == 1);
-  CHECK(Holds(stopped.err, "emplace: stopped: what was done is in cut.h5, --resume continues from"));
+  CHECK(
+      Holds(stopped.err, "emplace: stopped: what was done is in cut.h5, --resume continues from"));
   CHECK(part.size() > 10);
   const auto run = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -33,8 +33,8 @@ TEST_CASE("ctrl-C, SIGTERM and the end of the terminal leave checkpoints, even o
     sweep.Signal(number);
     sweep.Signal(number);
     CHECK(sweep.Wait() == 1);
-    CHECK(
-        Contains(sweep.Printed(), "emplace: stopped: 0 of 4 runs are done; --resume continues from"));
+    CHECK(Contains(sweep.Printed(),
+                   "emplace: stopped: 0 of 4 runs are done; --resume continues from"));
     for (const std::string run : {"0", "1"}) {
       const ResultsReader reader(files.folder / ("cut/runs/000" + run + ".h5"));
       CHECK(reader.Text("/agents/seq2seq.seed" + run, "status") == "stopped");
