@@ -63,7 +63,7 @@ std::vector<std::string> CommandWords(const CLI::App& app, int argc, const char*
 
 // The help as wide as stdout.
 std::string FitHelp(const std::string& help) {
-  constexpr int kDescriptions = 30;  // where CLI11 begins what it says of an option
+  constexpr int kDescriptions = 30;  // column at which CLI11 begins the help of an option
   const int columns = ViewOfOutput().columns;
   std::string text;
   for (size_t begin = 0; begin < help.size();) {

@@ -8,8 +8,7 @@
 
 namespace emplace {
 
-/// Refuses to write over a file that holds something. What is no file (a device, a pipe) and an
-/// empty file hold nothing.
+/// Refuses to overwrite a file that is not empty. Devices and pipes are never refused.
 /// @param choices  the user's options, for the message: "--force overwrites it, -o names another
 /// file"
 /// @throws InputError naming the file, its content and the choices

@@ -28,10 +28,11 @@ class PolicySource {
 ///   where the weights come from (`policy`, `network`) are left out
 std::string PolicyFileText(const std::string& policy, const std::string& settings);
 
-/// The settings that a policy file says its policy was trained with.
+/// Reads the settings with which the policy of a file was trained.
 /// @param path  "default" and "": no file
-/// @return nothing if there is no such file, it is no policy of the agent, or it has no settings,
-///   as those of earlier versions; the agent's own reader says what is wrong with it
+/// @return nothing if the file is missing, belongs to another agent, or has no settings, as files
+/// of
+///   earlier versions; the agent's own reader reports such errors
 /// @throws InputError naming the file if the settings are no YAML
 std::optional<ConfigNode> TrainedSettings(const std::string& path, const std::string& agent);
 

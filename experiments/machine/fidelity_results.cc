@@ -79,7 +79,7 @@ std::int64_t WholeTrait(const VerifiedPlacement& placement, StepTrait trait) {
   return std::llround(placement.traits[static_cast<size_t>(trait)]);
 }
 
-// Each placement against the fastest one; 1 to 1 if there is no other.
+// Ratio of each placement to the fastest one; 1 if there is only one placement.
 std::vector<PairedRatio> RatiosOf(const Verification& verification,
                                   const VerificationSummary& summary) {
   if (summary.pairs) return summary.pairs->to_fastest;

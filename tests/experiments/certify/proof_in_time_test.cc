@@ -9,6 +9,7 @@
 
 #include "framework/base/random.h"
 #include "simulator/simulator.h"
+#include "tests/framework/bounds/optimum.h"
 #include "tests/simulator/simulate.h"
 #include "tests/support/problems.h"
 #include "tests/support/text.h"
@@ -21,20 +22,8 @@ namespace {
 // Objectives of all placements that fit, ascending.
 std::vector<Nanos> EveryObjective(const std::shared_ptr<const Problem>& problem,
                                   const SimulatorOptions& how) {
-  std::vector<Placement> placements(1);
-  for (int g = 0; g < problem->num_groups(); ++g) {
-    std::vector<Placement> longer;
-    for (const Placement& placement : placements) {
-      for (int d = 0; d < problem->num_devices(); ++d) {
-        if (!problem->allowed(g, d)) continue;
-        longer.push_back(placement);
-        longer.back().device.push_back(static_cast<DeviceIndex>(d));
-      }
-    }
-    placements = std::move(longer);
-  }
   std::vector<Nanos> all;
-  for (const Outcome& outcome : MakeSimulator(problem, how)->Evaluate(placements)) {
+  for (const Outcome& outcome : MakeSimulator(problem, how)->Evaluate(AllPlacements(*problem))) {
     if (outcome.feasible) all.push_back(outcome.step_time);
   }
   std::ranges::sort(all);
