@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "mutants"
@@ -89,6 +90,14 @@ class MutantsOfASource(unittest.TestCase):
                 mutants.draw(root, "agents/none", 1, 1)
 
 
+def is_running(stat: pathlib.Path) -> bool:
+    """Returns whether the process of /proc/PID/stat exists and is not a zombie."""
+    try:
+        return stat.read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class Judging(unittest.TestCase):
 
     def test_outcomes(self) -> None:
@@ -102,9 +111,12 @@ class Judging(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder) / "log"
             command = ["sh", "-c", "sleep 1000 & echo $!; wait"]
-            self.assertIsNone(mutants.run(command, pathlib.Path(folder), 0.5, log))
+            self.assertIsNone(mutants.run(command, pathlib.Path(folder), 2, log))
             child = pathlib.Path("/proc") / log.read_text().strip() / "stat"
-            self.assertTrue(not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] in "ZX")
+            deadline = time.monotonic() + 60  # the kernel delivers SIGKILL after killpg() has returned
+            while is_running(child) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assertFalse(is_running(child))
             self.assertEqual(mutants.run(["sh", "-c", "exit 3"], pathlib.Path(folder), 60, log), 3)
 
     def test_copy_leaves_unchanged_files_and_the_checkout_alone(self) -> None:
