@@ -331,8 +331,7 @@ class Simulator final : public Evaluator {
                    const Neighbors& neighbors,
                    size_t i,
                    const Results& results) const {
-    worker.placement = neighbors.base.device;
-    for (const Move& move : neighbors.of(i)) worker.placement[move.group] = move.device;
+    neighbors.Apply(i, worker.placement);
     if (!all_routes_) Validate(worker.placement.data());
     RunOne(worker, worker.placement.data(), i, results);
   }

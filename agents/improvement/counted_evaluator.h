@@ -1,39 +1,62 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
 
-#include "framework/search/evaluator.h"
+#include "framework/base/raw_stream.h"
+#include "framework/search/forwarding_evaluator.h"
 
 namespace emplace {
 
 /// Passes evaluations on and counts them, for searches that divide them by their number.
-class CountedEvaluator final : public Evaluator {
+class CountedEvaluator final : public ForwardingEvaluator {
  public:
-  /// @param inner  outlives this
-  explicit CountedEvaluator(Evaluator& inner) : inner_(inner) {}
-  const Problem& problem() const override { return inner_.problem(); }
+  using ForwardingEvaluator::ForwardingEvaluator;
   void Evaluate(std::span<const Placement> placements,
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override {
-    inner_.Evaluate(placements, outcomes, detail);
+    inner().Evaluate(placements, outcomes, detail);
     count_ += static_cast<std::int64_t>(placements.size());
   }
   using Evaluator::Evaluate;
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override {
-    inner_.EvaluateRows(placements, outcomes);
+    inner().EvaluateRows(placements, outcomes);
     count_ += static_cast<std::int64_t>(placements.num_placements);
   }
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override {
-    inner_.EvaluateNeighbors(neighbors, outcomes);
+    inner().EvaluateNeighbors(neighbors, outcomes);
     count_ += static_cast<std::int64_t>(neighbors.size());
   }
-  std::int64_t remaining() const override { return inner_.remaining(); }
-  EvaluatorRanks ranks() const override { return inner_.ranks(); }
+  /// Counts the evaluations of all searches, in whichever process they ran.
+  void RunAbreast(std::span<const SearchAbreast> searches) override {
+    std::vector<std::int64_t> counts(searches.size());
+    std::vector<SearchAbreast> counted(searches.size());
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      counted[i].run = [&search = searches[i], &count = counts[i]](Evaluator& evaluator) {
+        CountedEvaluator own(evaluator);
+        search.run(own);
+        count = own.count();
+      };
+      if (!searches[i].save) continue;
+      counted[i].save = [&search = searches[i], &count = counts[i]](std::ostream& out) {
+        WriteRaw(out, count);
+        search.save(out);
+      };
+      counted[i].load = [&search = searches[i], &count = counts[i]](std::istream& in) {
+        count = ReadRaw<std::int64_t>(in);
+        search.load(in);
+      };
+    }
+    inner().RunAbreast(counted);
+    count_ += std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  }
   /// Placements evaluated so far.
   std::int64_t count() const { return count_; }
 
  private:
-  Evaluator& inner_;
   std::int64_t count_ = 0;
 };
 

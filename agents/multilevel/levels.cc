@@ -88,7 +88,7 @@ Placement Coarsen(const Placement& placement, const Problem& fine, const Problem
 }
 
 LevelEvaluator::LevelEvaluator(Evaluator& fine, const Problem& coarse)
-    : fine_(fine), coarse_(coarse) {
+    : ForwardingEvaluator(fine), coarse_(coarse) {
   const Problem& problem = fine.problem();
   std::vector<int> group(problem.num_groups());
   members_.offsets.assign(coarse.num_groups() + 1, 0);
@@ -107,9 +107,33 @@ void LevelEvaluator::Evaluate(std::span<const Placement> placements,
                               const OutcomeDetail& detail) {
   placements_.clear();
   for (const Placement& placement : placements) {
-    placements_.push_back(Refine(placement, coarse_, fine_.problem()));
+    placements_.push_back(Refine(placement, coarse_, inner().problem()));
   }
-  fine_.Evaluate(placements_, outcomes, detail);
+  inner().Evaluate(placements_, outcomes, detail);
+}
+
+void LevelEvaluator::EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) {
+  const auto num_groups = static_cast<std::size_t>(inner().problem().num_groups());
+  rows_.resize(placements.num_placements * num_groups);
+  for (std::size_t i = 0; i < placements.num_placements; ++i) {
+    for (int coarse = 0; coarse < coarse_.num_groups(); ++coarse) {
+      for (const int group : members_[coarse]) {
+        rows_[i * num_groups + group] = placements.row(i)[coarse];
+      }
+    }
+  }
+  inner().EvaluateRows({rows_.data(), placements.num_placements, num_groups}, outcomes);
+}
+
+void LevelEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
+  std::vector<SearchAbreast> levelled(searches.begin(), searches.end());
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    levelled[i].run = [this, &search = searches[i]](Evaluator& evaluator) {
+      LevelEvaluator own(evaluator, coarse_);
+      search.run(own);
+    };
+  }
+  inner().RunAbreast(levelled);
 }
 
 void LevelEvaluator::EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) {
@@ -121,8 +145,8 @@ void LevelEvaluator::EvaluateNeighbors(const Neighbors& neighbors, const Outcome
     }
     begin_.push_back(static_cast<int>(moves_.size()));
   }
-  const Placement base = Refine(neighbors.base, coarse_, fine_.problem());
-  fine_.EvaluateNeighbors({base, begin_, moves_}, outcomes);
+  const Placement base = Refine(neighbors.base, coarse_, inner().problem());
+  inner().EvaluateNeighbors({base, begin_, moves_}, outcomes);
 }
 
 }  // namespace emplace

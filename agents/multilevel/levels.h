@@ -10,6 +10,7 @@
 #include "framework/base/random.h"
 #include "framework/graph/graph.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/forwarding_evaluator.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
@@ -37,8 +38,9 @@ Placement Refine(const Placement& placement, const Problem& coarse, const Proble
 /// The reverse. @param placement  the groups of a coarser one are on one device
 Placement Coarsen(const Placement& placement, const Problem& fine, const Problem& coarse);
 
-/// Evaluates placements of a coarser problem as placements of the original one.
-class LevelEvaluator final : public Evaluator {
+/// Evaluates placements of a coarser problem as placements of the original one. Both have the same
+/// ops, so an issue order passes through.
+class LevelEvaluator final : public ForwardingEvaluator {
  public:
   /// @param fine    evaluator of the original problem. Both outlive this
   LevelEvaluator(Evaluator& fine, const Problem& coarse);
@@ -47,16 +49,17 @@ class LevelEvaluator final : public Evaluator {
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override;
   using Evaluator::Evaluate;
+  void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
-  std::int64_t remaining() const override { return fine_.remaining(); }
-  EvaluatorRanks ranks() const override { return fine_.ranks(); }
+  /// Runs each search with an evaluator of the coarser problem.
+  void RunAbreast(std::span<const SearchAbreast> searches) override;
 
  private:
-  Evaluator& fine_;
   const Problem& coarse_;
   Adjacency members_;  // [coarse groups] original groups
   // Of one call.
   std::vector<Placement> placements_;
+  std::vector<DeviceIndex> rows_;
   std::vector<int> begin_;
   std::vector<Move> moves_;
 };

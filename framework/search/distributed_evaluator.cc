@@ -74,7 +74,7 @@ void ForColumns(const OutcomeColumns& columns,
 DistributedEvaluator::DistributedEvaluator(Evaluator& local,
                                            Lockstep& lockstep,
                                            std::uint64_t least_work)
-    : local_(local), lockstep_(lockstep), least_work_(least_work) {
+    : ForwardingEvaluator(local), lockstep_(lockstep), least_work_(least_work) {
 }
 
 std::size_t DistributedEvaluator::PieceBegin(std::size_t size, int rank) const {
@@ -85,7 +85,7 @@ std::size_t DistributedEvaluator::PieceBegin(std::size_t size, int rank) const {
 }
 
 bool DistributedEvaluator::IsShared(std::size_t size, bool alone) {
-  const Problem& problem = local_.problem();
+  const Problem& problem = inner().problem();
   const bool is_period = problem.objective() == Objective::kPeriod;
   const std::uint64_t work =
       is_period ? size * static_cast<std::uint64_t>(problem.num_groups()) / kPeriodShare
@@ -150,7 +150,7 @@ void DistributedEvaluator::Evaluate(std::span<const Placement> placements,
                                     const OutcomeDetail& detail) {
   const std::size_t size = placements.size(), num_devices = problem().num_devices();
   if (!IsShared(size, detail.channels || detail.op_times)) {
-    local_.Evaluate(placements, outcomes, detail);
+    inner().Evaluate(placements, outcomes, detail);
     return;
   }
   step_time_.resize(size);
@@ -163,7 +163,7 @@ void DistributedEvaluator::Evaluate(std::span<const Placement> placements,
     checksum = Checksum(std::as_bytes(std::span(placement.device)), checksum);
   }
   Share({"evaluates", size, checksum}, columns, [&](std::size_t first, std::size_t count) {
-    local_.Evaluate(placements.subspan(first, count), outcomes.subspan(first, count));
+    inner().Evaluate(placements.subspan(first, count), outcomes.subspan(first, count));
     WriteColumns(outcomes.subspan(first, count), columns, first);
   });
   for (std::size_t i = 0; i < size; ++i) ReadOutcome(columns, i, problem(), outcomes[i]);
@@ -173,15 +173,15 @@ void DistributedEvaluator::EvaluateRows(const PlacementRows& placements,
                                         const OutcomeColumns& outcomes) {
   const std::size_t size = placements.num_placements, width = placements.num_groups;
   if (!IsShared(size)) {
-    local_.EvaluateRows(placements, outcomes);
+    inner().EvaluateRows(placements, outcomes);
     return;
   }
   const std::uint64_t checksum =
       Checksum(std::as_bytes(std::span(placements.device, size * width)), history_);
   Share({"evaluates rows", size, checksum}, outcomes, [&](std::size_t first, std::size_t count) {
     const std::size_t num_devices = problem().num_devices();
-    local_.EvaluateRows({placements.row(first), count, width},
-                        PartOfColumns(outcomes, first, count, num_devices));
+    inner().EvaluateRows({placements.row(first), count, width},
+                         PartOfColumns(outcomes, first, count, num_devices));
   });
 }
 
@@ -189,7 +189,7 @@ void DistributedEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
                                              const OutcomeColumns& outcomes) {
   const std::size_t size = neighbors.size();
   if (!IsShared(size)) {
-    local_.EvaluateNeighbors(neighbors, outcomes);
+    inner().EvaluateNeighbors(neighbors, outcomes);
     return;
   }
   const auto moves = neighbors.moves.subspan(neighbors.begin.front(),
@@ -200,7 +200,7 @@ void DistributedEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
     checksum = checksum * 0x100000001b3u + move.group * 256 + move.device;
   Share({"evaluates moves", size, checksum}, outcomes, [&](std::size_t first, std::size_t count) {
     const std::size_t num_devices = problem().num_devices();
-    local_.EvaluateNeighbors(
+    inner().EvaluateNeighbors(
         {neighbors.base, neighbors.begin.subspan(first, count + 1), neighbors.moves},
         PartOfColumns(outcomes, first, count, num_devices));
   });
@@ -217,7 +217,7 @@ void DistributedEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
       failure = CatchFailure([&] { search.run(evaluator); });
     }});
   }
-  local_.RunAbreast(mine);
+  inner().RunAbreast(mine);
   std::ostringstream out;
   for (std::size_t i = rank; i < searches.size(); i += num_ranks) {
     WriteRaw(out, failures[i].ending);

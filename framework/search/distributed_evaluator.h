@@ -22,11 +22,12 @@
 #include <cstdint>
 
 #include "framework/search/evaluator.h"
+#include "framework/search/forwarding_evaluator.h"
 #include "framework/search/lockstep.h"
 
 namespace emplace {
 
-class DistributedEvaluator final : public Evaluator {
+class DistributedEvaluator final : public ForwardingEvaluator {
  public:
   static constexpr std::uint64_t kLeastWork = 1 << 17;
   static constexpr std::uint64_t kWorkBetweenMeetings = 1 << 20;
@@ -35,7 +36,6 @@ class DistributedEvaluator final : public Evaluator {
   /// @param least_work  of a batch that is shared out; changes no outcome
   DistributedEvaluator(Evaluator& local, Lockstep& lockstep, std::uint64_t least_work = kLeastWork);
 
-  const Problem& problem() const override { return local_.problem(); }
   /// All of these: @throws BudgetExhausted if rank 0 has ended the search; RunError "ranks diverged
   /// ..." if another rank is asked for something else
   void Evaluate(std::span<const Placement> placements,
@@ -44,10 +44,8 @@ class DistributedEvaluator final : public Evaluator {
   using Evaluator::Evaluate;
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
-  bool SetIssueOrder(std::span<const int> order) override { return local_.SetIssueOrder(order); }
   /// @param searches  each has `save` and `load`
   void RunAbreast(std::span<const SearchAbreast> searches) override;
-  std::int64_t remaining() const override { return local_.remaining(); }
   EvaluatorRanks ranks() const override { return {lockstep_.rank(), lockstep_.size()}; }
 
   /// To be called before each step of the agent. @throws as Evaluate()
@@ -62,7 +60,6 @@ class DistributedEvaluator final : public Evaluator {
   template <class EvaluatePiece>
   void Share(const Place& place, const OutcomeColumns& outcomes, const EvaluatePiece& evaluate);
 
-  Evaluator& local_;
   Lockstep& lockstep_;
   const std::uint64_t least_work_;
   std::uint64_t work_ = 0;     // by every rank alone since the last meeting

@@ -79,12 +79,8 @@ void Evaluator::RunAbreast(std::span<const SearchAbreast> searches) {
 }
 
 void Evaluator::EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) {
-  std::vector<Placement> copies(neighbors.size(), neighbors.base);
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    for (int m = neighbors.begin[i]; m < neighbors.begin[i + 1]; ++m) {
-      copies[i].device[neighbors.moves[m].group] = neighbors.moves[m].device;
-    }
-  }
+  std::vector<Placement> copies(neighbors.size());
+  for (std::size_t i = 0; i < copies.size(); ++i) neighbors.Apply(i, copies[i].device);
   WriteColumns(Evaluate(copies), outcomes);
 }
 

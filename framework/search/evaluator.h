@@ -92,6 +92,11 @@ struct Neighbors {
   std::span<const Move> of(std::size_t i) const {
     return moves.subspan(begin[i], begin[i + 1] - begin[i]);
   }
+  /// Writes the devices of neighbour `i`, [num_groups], into `device`, whose memory is reused.
+  void Apply(std::size_t i, std::vector<DeviceIndex>& device) const {
+    device = base.device;
+    for (const Move& move : of(i)) device[move.group] = move.device;
+  }
 };
 
 class Evaluator;

@@ -21,7 +21,7 @@ constexpr std::size_t kOps = std::size_t{1} << 20, kLeastPlacements = 64;
 MeteredEvaluator::MeteredEvaluator(Evaluator& inner,
                                    const Budget& budget,
                                    std::function<bool()> cancelled)
-    : inner_(inner),
+    : ForwardingEvaluator(inner),
       budget_(budget),
       cancelled_(std::move(cancelled)),
       start_(std::chrono::steady_clock::now()) {
@@ -43,7 +43,7 @@ double MeteredEvaluator::seconds() const {
 }
 
 std::int64_t MeteredEvaluator::remaining() const {
-  return std::min(inner_.remaining(),
+  return std::min(inner().remaining(),
                   budget_.evaluations - static_cast<std::int64_t>(records_.size()));
 }
 
@@ -108,7 +108,7 @@ void MeteredEvaluator::InParts(std::size_t size,
     Placement found = placement(first + best);
     Outcome outcome;
     if (part.peak.empty() || part.busy.empty()) {
-      outcome = inner_.Evaluate(found);
+      outcome = inner().Evaluate(found);
       outcome.step_time = part.step_time[best];  // an evaluator that measures may say another
     } else {
       ReadOutcome(part, best, problem(), outcome);
@@ -124,7 +124,7 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
                                 std::span<Outcome> outcomes,
                                 const OutcomeDetail& detail) {
   InParts(placements.size(), [&](std::size_t first, std::size_t count) {
-    inner_.Evaluate(placements.subspan(first, count), outcomes.subspan(first, count), detail);
+    inner().Evaluate(placements.subspan(first, count), outcomes.subspan(first, count), detail);
     const double now = seconds();
     for (std::size_t i = first; i < first + count; ++i) {
       if (!best_ || Better(outcomes[i], best_->outcome)) {
@@ -137,7 +137,7 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
 }
 
 bool MeteredEvaluator::SetIssueOrder(std::span<const int> order) {
-  if (!inner_.SetIssueOrder(order)) return false;
+  if (!inner().SetIssueOrder(order)) return false;
   issue_order_.assign(order.begin(), order.end());
   return true;
 }
@@ -170,11 +170,11 @@ void MeteredEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
       search.save(out);
     };
     metered[i].load = [this, make_part, &search = searches[i]](std::istream& in) {
-      make_part(inner_).LoadPart(in);
+      make_part(inner()).LoadPart(in);
       search.load(in);
     };
   }
-  inner_.RunAbreast(metered);
+  inner().RunAbreast(metered);
   const bool complete = Merge(parts);
   const auto ended = [](const std::optional<MeteredEvaluator>& part) { return part->ended_; };
   if (!complete || std::ranges::any_of(parts, ended)) throw BudgetExhausted();
@@ -234,7 +234,7 @@ void MeteredEvaluator::EvaluateRows(const PlacementRows& placements,
       placements.num_placements,
       outcomes,
       [&](std::size_t first, std::size_t count, const OutcomeColumns& part) {
-        inner_.EvaluateRows({placements.row(first), count, num_groups}, part);
+        inner().EvaluateRows({placements.row(first), count, num_groups}, part);
       },
       [&](std::size_t i) {
         return Placement{{placements.row(i), placements.row(i) + num_groups}};
@@ -248,13 +248,11 @@ void MeteredEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
       outcomes,
       [&](std::size_t first, std::size_t count, const OutcomeColumns& part) {
         const auto begin = neighbors.begin.subspan(first, count + 1);
-        inner_.EvaluateNeighbors({neighbors.base, begin, neighbors.moves}, part);
+        inner().EvaluateNeighbors({neighbors.base, begin, neighbors.moves}, part);
       },
       [&](std::size_t i) {
-        Placement placement = neighbors.base;
-        for (int m = neighbors.begin[i]; m < neighbors.begin[i + 1]; ++m) {
-          placement.device[neighbors.moves[m].group] = neighbors.moves[m].device;
-        }
+        Placement placement;
+        neighbors.Apply(i, placement.device);
         return placement;
       });
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/search/evaluator.h"
+#include "framework/search/forwarding_evaluator.h"
 
 namespace emplace {
 
@@ -40,7 +41,7 @@ struct EvaluationRecord {
 
 /// An evaluator around another one, with the other's outcomes: counts and records them, keeps the
 /// best, and enforces the budget.
-class MeteredEvaluator final : public Evaluator {
+class MeteredEvaluator final : public ForwardingEvaluator {
  public:
   /// @param inner  outlives this; gives the same outcome whenever it is asked for a placement
   /// @param cancelled  asked before every batch and within it about every 2^20 ops evaluated (10 ms
@@ -48,7 +49,6 @@ class MeteredEvaluator final : public Evaluator {
   ///   together; true ends the search like an exhausted budget
   MeteredEvaluator(Evaluator& inner, const Budget& budget, std::function<bool()> cancelled = {});
 
-  const Problem& problem() const override { return inner_.problem(); }
   /// Evaluates as much of the batch as the budget allows, in order.
   /// @throws BudgetExhausted if that is not all, or if the time is over or the search cancelled
   void Evaluate(std::span<const Placement> placements,
@@ -66,7 +66,6 @@ class MeteredEvaluator final : public Evaluator {
   /// off afterwards.
   /// @throws BudgetExhausted if one of them does or something is cut off, after the others' end
   void RunAbreast(std::span<const SearchAbreast> searches) override;
-  EvaluatorRanks ranks() const override { return inner_.ranks(); }
   std::int64_t remaining() const override;
 
   /// The best placement so far.
@@ -114,7 +113,6 @@ class MeteredEvaluator final : public Evaluator {
   /// @return whether that is all
   bool Merge(std::span<const std::optional<MeteredEvaluator>> parts);
 
-  Evaluator& inner_;
   Budget budget_;
   std::function<bool()> cancelled_;
   std::chrono::steady_clock::time_point start_;

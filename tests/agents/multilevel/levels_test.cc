@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "agents/improvement/counted_evaluator.h"
+#include "framework/schedule/issue_order.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
@@ -94,7 +96,52 @@ TEST_CASE("placements and neighbours of a level are those of the original groups
         {.step_time = expected_time, .deficit = expected_deficit, .peak = {}, .busy = {}});
     CHECK(time == expected_time);
     CHECK(deficit == expected_deficit);
+
+    std::vector<DeviceIndex> rows;
+    for (std::size_t i = 0; i < neighbors.size(); ++i) {
+      std::vector<DeviceIndex> row;
+      neighbors.Apply(i, row);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    const auto num_groups = static_cast<std::size_t>(coarse->num_groups());
+    std::vector<Nanos> row_time(12);
+    level.EvaluateRows({rows.data(), 12, num_groups},
+                       {.step_time = row_time, .deficit = {}, .peak = {}, .busy = {}});
+    CHECK(row_time == expected_time);
   }
+}
+
+TEST_CASE("issue orders and concurrent searches pass through wrappers") {
+  Rng rng(7);
+  const auto fine = MixedProblem(rng, 60, 2, kUnlimitedMemory);
+  const auto coarse = CoarserProblem(*fine, nullptr, 1e9, rng);
+  REQUIRE(coarse != nullptr);
+  const SimulatorOptions options{
+      .semantics = Semantics::kStream, .threads = 2, .order_may_change = true};
+  const auto simulator = MakeSimulator(fine, options), directly = MakeSimulator(coarse, options);
+  CountedEvaluator counted(*simulator);
+  LevelEvaluator level(counted, *coarse);
+  std::vector<std::int64_t> priority;  // later ops first
+  for (int v = 0; v < fine->num_ops(); ++v) priority.push_back(v);
+  const std::vector<int> order = IssueOrder(fine->graph(), priority);
+  REQUIRE(level.SetIssueOrder(order));
+  REQUIRE(directly->SetIssueOrder(order));
+  std::vector<Placement> placements;
+  for (int i = 0; i < 5; ++i) placements.push_back(RandomPlacement(rng, *coarse));
+  std::vector<Nanos> found(5), expected;
+  std::vector<SearchAbreast> searches(5);
+  for (int i = 0; i < 5; ++i) {
+    searches[i].run = [&, i](Evaluator& evaluator) {
+      CHECK(&evaluator.problem() == coarse.get());
+      for (int repeat = 0; repeat <= i; ++repeat) {
+        found[i] = evaluator.Evaluate(placements[i]).step_time;
+      }
+    };
+    expected.push_back(directly->Evaluate(placements[i]).step_time);
+  }
+  level.RunAbreast(searches);
+  CHECK(found == expected);
+  CHECK(counted.count() == 1 + 2 + 3 + 4 + 5);
 }
 
 }  // namespace
