@@ -2,31 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
-#include "framework/schedule/transfer_plan.h"
 #include "simulator/engine.h"
 #include "simulator/lanes/lane_engine.h"
 #include "simulator/lanes/lane_kernel.h"
 #include "simulator/lanes/lane_moves.h"
 #include "simulator/lanes/lane_program.h"
-#include "simulator/period_engine.h"
+#include "simulator/period_evaluator.h"
+#include "simulator/placement_check.h"
 
 namespace emplace {
 namespace {
-
-bool HasAllRoutes(const Cluster& cluster) {
-  for (int from = 0; from < cluster.num_devices(); ++from) {
-    for (int to = 0; to < cluster.num_devices(); ++to) {
-      if (from != to && cluster.route(from, to).empty()) return false;
-    }
-  }
-  return true;
-}
 
 void CheckHops(const Cluster& cluster, const SemanticsEntry& semantics) {
   for (int from = 0; from < cluster.num_devices(); ++from) {
@@ -86,13 +76,11 @@ class Simulator final : public Evaluator {
         options_(options),
         compiled_(*problem_, OpOrder(problem_->graph(), options.issue_order, options.semantics)),
         engine_options_{options.count_gaps, options.memory, options.channel_contention},
-        all_routes_(HasAllRoutes(problem_->cluster())) {
+        check_(*problem_) {
     EMPLACE_CHECK(options.threads >= 1);
     const SemanticsEntry& semantics = EntryOf(options.semantics);
-    const bool steps = problem_->objective() == Objective::kStepTime;
-    if (steps) CheckHops(problem_->cluster(), semantics);
-    if (steps && semantics.in_lanes) kernel_ = FindLaneKernel(options.most_lanes);
-    if (!steps) compiled_period_.emplace(*problem_);
+    CheckHops(problem_->cluster(), semantics);
+    if (semantics.in_lanes) kernel_ = FindLaneKernel(options.most_lanes);
     MakeWorkers();
   }
 
@@ -103,20 +91,17 @@ class Simulator final : public Evaluator {
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail) override {
     EMPLACE_CHECK(placements.size() == outcomes.size());
-    for (const Placement& placement : placements) CheckSize(placement.device.size());
+    for (const Placement& placement : placements) check_.Size(placement.device.size());
     EvaluateAll(Rows(placements), {.outcomes = outcomes, .detail = detail});
   }
 
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override {
-    CheckSize(placements.num_groups);
+    check_.Size(placements.num_groups);
     EvaluateAll(Rows(placements), {.columns = outcomes});
   }
 
   bool SetIssueOrder(std::span<const int> order) override {
-    if (compiled_period_ || !options_.order_may_change ||
-        !EntryOf(options_.semantics).has_issue_order) {
-      return false;
-    }
+    if (!options_.order_may_change || !EntryOf(options_.semantics).has_issue_order) return false;
     if (order.empty()) order = options_.issue_order;
     const std::vector<int> op_order = OpOrder(problem_->graph(), order, options_.semantics);
     if (op_order == compiled_.op_at) return true;
@@ -143,30 +128,17 @@ class Simulator final : public Evaluator {
   }
 
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override {
-    CheckSize(neighbors.base.device.size());
+    check_.Base(neighbors);
     if (neighbors.size() == 0) return;
-    if (neighbors.base != valid_base_) {
-      Validate(neighbors.base.device.data());
-      valid_base_ = neighbors.base;
-    }
-    const int begin = neighbors.begin.front(), end = neighbors.begin.back();
-    for (const Move& move : neighbors.moves.subspan(begin, end - begin)) CheckMove(move);
     const Results results{.columns = outcomes};
-    if (neighbors.size() >= kFewestInLanes && all_routes_ && HasLanes()) {
+    if (neighbors.size() >= kFewestInLanes && check_.all_routes() && HasLanes()) {
       EvaluateNeighborsInLanes(neighbors, results);
-    } else if (compiled_period_ && all_routes_) {
-      // Some microseconds each: no thread for fewer than 16.
-      ForParts((neighbors.size() + 15) / 16, [&](int part, int parts) {
-        workers_[part].period->RunNeighbors(neighbors,
-                                            neighbors.size() * part / parts,
-                                            neighbors.size() * (part + 1) / parts,
-                                            outcomes);
-      });
     } else {
       ForParts(neighbors.size(), [&](int part, int parts) {
         Worker& worker = workers_[part];
         const bool from_base =
-            all_routes_ && worker.engine->SetBase(neighbors.base.device, neighbors.size() / parts);
+            check_.all_routes() &&
+            worker.engine->SetBase(neighbors.base.device, neighbors.size() / parts);
         for (size_t i = part; i < neighbors.size(); i += parts) {
           if (from_base) {
             worker.engine->RunNeighbor(neighbors.of(i), results.run_detail(), worker.outcome);
@@ -184,7 +156,6 @@ class Simulator final : public Evaluator {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<LaneEngine> lanes;    // where there are lanes
     std::unique_ptr<LaneMoves> moves;     // once neighbours have been asked for
-    std::optional<PeriodEngine> period;   // for the period objective
     std::vector<std::uint8_t> device;     // [num_ops] by position
     std::vector<std::uint8_t> placement;  // [num_groups]
     Outcome outcome;
@@ -195,7 +166,6 @@ class Simulator final : public Evaluator {
       workers_.push_back(
           {.engine = EntryOf(options_.semantics).make_engine(compiled_, engine_options_),
            .device = std::vector<std::uint8_t>(compiled_.num_ops)});
-      if (compiled_period_) workers_.back().period.emplace(*compiled_period_);
     }
   }
 
@@ -220,8 +190,8 @@ class Simulator final : public Evaluator {
   void EvaluateAll(const Rows& rows, const Results& results) {
     const bool in_lanes =
         rows.size() > 1 && !results.detail.channels && !results.detail.op_times && HasLanes();
-    if (!in_lanes || !all_routes_) {
-      for (size_t i = 0; i < rows.size(); ++i) Validate(rows[i]);
+    if (!in_lanes || !check_.all_routes()) {
+      for (size_t i = 0; i < rows.size(); ++i) check_(rows[i]);
     }
     const size_t block = in_lanes ? kernel_->lanes : 1;
     const size_t blocks = (rows.size() + block - 1) / block;
@@ -270,14 +240,14 @@ class Simulator final : public Evaluator {
                   size_t count,
                   const Results& results) const {
     if (count == 1) {  // which alone is faster
-      Validate(rows[first]);
+      check_(rows[first]);
       RunOne(worker, rows[first], first, results);
       return;
     }
     std::array<const DeviceIndex*, kMostLanes> in_lane;
     for (size_t lane = 0; lane < count; ++lane) in_lane[lane] = rows[first + lane];
     if (!worker.lanes->Run({in_lane.data(), count}, results.busy_wanted())) {
-      for (size_t i = 0; i < rows.size(); ++i) Validate(rows[i]);  // throws for the first wrong one
+      for (size_t i = 0; i < rows.size(); ++i) check_(rows[i]);  // throws for the first wrong one
     }
     for (size_t lane = 0; lane < count; ++lane) {
       if (worker.lanes->results().done(static_cast<int>(lane))) {
@@ -332,28 +302,16 @@ class Simulator final : public Evaluator {
                    size_t i,
                    const Results& results) const {
     neighbors.Apply(i, worker.placement);
-    if (!all_routes_) Validate(worker.placement.data());
+    if (!check_.all_routes()) check_(worker.placement.data());
     RunOne(worker, worker.placement.data(), i, results);
-  }
-
-  void CheckMove(const Move& move) const {
-    if (move.group < 0 || move.group >= problem_->num_groups()) {
-      throw InputError(
-          fmt::format("move: group {}; the problem has {}", move.group, problem_->num_groups()));
-    }
-    CheckDevice(move.group, move.device);
   }
 
   void RunOne(Worker& worker, const DeviceIndex* device, size_t i, const Results& results) const {
     Outcome& outcome = results.outcomes.empty() ? worker.outcome : results.outcomes[i];
-    if (worker.period) {
-      worker.period->Run(device, results.detail, outcome);
-    } else {
-      for (int position = 0; position < compiled_.num_ops; ++position) {
-        worker.device[position] = device[compiled_.group_at[position]];
-      }
-      worker.engine->Run(worker.device.data(), results.run_detail(), outcome);
+    for (int position = 0; position < compiled_.num_ops; ++position) {
+      worker.device[position] = device[compiled_.group_at[position]];
     }
+    worker.engine->Run(worker.device.data(), results.run_detail(), outcome);
     if (results.outcomes.empty()) WriteColumns({&outcome, 1}, results.columns, i);
   }
 
@@ -384,50 +342,16 @@ class Simulator final : public Evaluator {
     }
   }
 
-  void CheckSize(size_t num_groups) const {
-    if (static_cast<int>(num_groups) == problem_->num_groups()) return;
-    throw InputError(fmt::format(
-        "placement: has {} groups; the problem has {}", num_groups, problem_->num_groups()));
-  }
-
-  void Validate(const DeviceIndex* device) const {
-    for (int group = 0; group < problem_->num_groups(); ++group) CheckDevice(group, device[group]);
-    if (all_routes_) return;
-    const Placement placement{{device, device + problem_->num_groups()}};
-    const auto device_of_op = ExpandPlacement(placement, problem_->grouping());
-    for (int v = 0; v < problem_->num_ops(); ++v) {
-      CopiesOf(
-          problem_->graph(), problem_->cluster(), device_of_op, v);  // throws on a missing route
-    }
-  }
-
-  void CheckDevice(int group, int d) const {
-    if (d >= problem_->num_devices() || !problem_->allowed(group, d)) RefuseDevice(group, d);
-  }
-
-  [[noreturn]] void RefuseDevice(int group, int d) const {
-    const Op& op = problem_->graph().op(problem_->grouping().members(group)[0]);
-    throw InputError(fmt::format(
-        "placement: group {} (op \"{}\", {}) may not run on device {}",
-        group,
-        op.name,
-        op.kind,
-        d < problem_->num_devices() ? "\"" + problem_->cluster().device(d).name + "\""
-                                    : fmt::format("{}: there are {}", d, problem_->num_devices())));
-  }
-
   const std::shared_ptr<const Problem> problem_;
   const SimulatorOptions options_;
   CompiledProblem compiled_;  // in the issue order at hand
   const EngineOptions engine_options_;
-  const bool all_routes_;
-  std::optional<const CompiledPeriod> compiled_period_;
+  PlacementCheck check_;
   std::unique_ptr<const LaneProgram> lane_program_;
   std::vector<std::uint64_t> allowed_;  // [num_groups] masks of devices, for the lanes
   const LaneKernel* kernel_ = nullptr;
   std::vector<Worker> workers_;
   std::vector<std::unique_ptr<Evaluator>> abreast_;  // of one thread each
-  Placement valid_base_;                             // of the last neighbours
   // Of the neighbours at hand: [num_neighbors] their snapshots, and their indices in that order.
   std::vector<int> snapshot_of_, sorted_, begin_;
 };
@@ -436,6 +360,9 @@ class Simulator final : public Evaluator {
 
 std::unique_ptr<Evaluator> MakeSimulator(std::shared_ptr<const Problem> problem,
                                          const SimulatorOptions& options) {
+  if (problem->objective() == Objective::kPeriod) {
+    return MakePeriodEvaluator(std::move(problem), options.threads);
+  }
   return std::make_unique<Simulator>(std::move(problem), options);
 }
 
