@@ -14,7 +14,9 @@ if(EMPLACE_CCACHE)
 endif()
 
 # Release: -O2; rooms that compute ask for more, rooms that talk for less (emplace_optimise).
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+# Position-independent (CMakePresets.json): program and Python package are linked from the same objects, whose functions
+# nobody replaces.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -fno-semantic-interposition")
 # "checked": optimised, all assertions on (DCHECK, libstdc++'s bounds checks), debug symbols.
 set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
 if(EMPLACE_SANITIZE)  # -O1 where time is spent

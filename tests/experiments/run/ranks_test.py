@@ -203,6 +203,7 @@ def main() -> None:
         print("skipped: mpirun is missing (openmpi-bin)")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["TMPDIR"] = folder  # a launcher whose rank is killed leaves files
         runs = Runs(options.program, Path(folder))
         probe = subprocess.run(runs.command(0, "all", "e.h5", *budget(1)), cwd=folder, text=True,
                                capture_output=True, env=WITHOUT_MODULE)
