@@ -9,9 +9,9 @@
 #include <ostream>
 #include <set>
 
-#include "agents/common/state.h"
 #include "agents/starts/starts.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

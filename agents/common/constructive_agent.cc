@@ -1,7 +1,7 @@
 #include "agents/common/constructive_agent.h"
 
-#include "agents/common/state.h"
 #include "framework/base/error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "agents/common/state.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

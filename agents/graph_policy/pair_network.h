@@ -25,12 +25,12 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/state.h"
 #include "agents/graph_policy/pair_features.h"
 #include "framework/base/random.h"
 #include "framework/learn/layers.h"
 #include "framework/learn/parameter.h"
 #include "framework/learn/tape.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "agents/common/moves.h"
-#include "agents/common/state.h"
 #include "framework/base/random.h"
 #include "framework/base/time.h"
 #include "framework/search/agent.h"
 #include "framework/search/outcome_table.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "agents/common/moves.h"
-#include "agents/common/state.h"
 #include "framework/base/random.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -7,13 +7,13 @@
 
 #include <boost/random/normal_distribution.hpp>
 
-#include "agents/common/state.h"
 #include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/graph/op_order.h"
 #include "framework/schedule/issue_order.h"
 #include "framework/schedule/upward_rank.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

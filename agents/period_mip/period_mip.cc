@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "agents/common/state.h"
 #include "framework/bounds/device_cuts.h"
 #include "framework/bounds/lower_bound.h"
 #include "framework/bounds/mip.h"
@@ -14,6 +13,7 @@
 #include "framework/config/setting_error.h"
 #include "framework/placement/placement.h"
 #include "framework/search/compiled_period.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

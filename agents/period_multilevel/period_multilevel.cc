@@ -8,9 +8,9 @@
 
 #include "agents/common/coarsening.h"
 #include "agents/common/devices.h"
-#include "agents/common/state.h"
 #include "agents/ideals/chain_split.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

@@ -55,12 +55,12 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/state.h"
 #include "agents/placeto/learnt_steps.h"
 #include "agents/placeto/placeto_config.h"
 #include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/update_fields.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "agents/common/state.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -19,8 +19,8 @@
 
 #include <vector>
 
-#include "agents/common/state.h"
 #include "framework/learn/parameter.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <string>
 
-#include "agents/common/state.h"
 #include "framework/config/fields.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -19,12 +19,12 @@
 #include <functional>
 #include <vector>
 
-#include "agents/common/state.h"
 #include "agents/policy_gradient/controllers.h"
 #include "agents/policy_gradient/ppo.h"
 #include "agents/policy_gradient/update_fields.h"
 #include "framework/learn/optimizer.h"
 #include "framework/learn/tape.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -3,9 +3,9 @@
 // What a learner carries from one update to the next: its parameters, and the optimiser's moments
 // and number of updates. Gradients are zero between updates.
 
-#include "agents/common/state.h"
 #include "framework/learn/optimizer.h"
 #include "framework/learn/parameter.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <span>
 
-#include "agents/common/state.h"
 #include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/policy_gradient_config.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

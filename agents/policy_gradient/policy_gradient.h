@@ -55,7 +55,6 @@
 #include <memory>
 #include <span>
 
-#include "agents/common/state.h"
 #include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/controllers.h"
 #include "agents/policy_gradient/entropy_control.h"
@@ -67,6 +66,7 @@
 #include "framework/base/random.h"
 #include "framework/learn/tape.h"
 #include "framework/search/evaluator.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

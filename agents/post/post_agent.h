@@ -56,7 +56,6 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/state.h"
 #include "agents/policy_gradient/baseline.h"
 #include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/learner_core.h"
@@ -67,6 +66,7 @@
 #include "framework/base/interrupt.h"
 #include "framework/learn/optimizer.h"
 #include "framework/search/agent.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

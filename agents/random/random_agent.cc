@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "agents/common/devices.h"
-#include "agents/common/state.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

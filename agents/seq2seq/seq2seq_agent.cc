@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "agents/common/devices.h"
-#include "agents/common/state.h"
 #include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/state.h"
 #include "agents/policy_gradient/not_finite.h"
 #include "agents/seq2seq/seq2seq_policy.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <span>
 
-#include "agents/common/state.h"
 #include "agents/starts/starts.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/state.h"
 #include "experiments/output.h"
 #include "experiments/provenance.h"
 #include "experiments/run/run_results.h"
@@ -16,6 +15,7 @@
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
 #include "framework/results/results_reader.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 namespace {

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "agents/common/policy_file.h"
-#include "agents/common/state.h"
 #include "agents/registry.h"
 #include "agents/single_device/single_device.h"
 #include "experiments/provenance.h"
@@ -21,6 +20,7 @@
 #include "framework/base/raw_stream.h"
 #include "framework/cluster/symmetry.h"
 #include "framework/search/distributed_evaluator.h"
+#include "framework/search/state.h"
 #include "simulator/gpu_simulator.h"
 #include "simulator/simulator.h"
 

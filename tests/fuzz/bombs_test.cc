@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agents/common/state.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
 #include "framework/config/config_node.h"
@@ -20,6 +19,7 @@
 #include "framework/graph/graph_io.h"
 #include "framework/results/results_image.h"
 #include "framework/results/results_reader.h"
+#include "framework/search/state.h"
 #include "tests/fuzz/gzip.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/targets.h"

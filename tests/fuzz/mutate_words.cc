@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/base64.h"
+#include "framework/base/base64.h"
 #include "tests/fuzz/mutators.h"
 
 namespace emplace::fuzz {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/state.h"
 #include "agents/registry.h"
 #include "framework/base/error.h"
 #include "framework/search/meter.h"
+#include "framework/search/state.h"
 #include "simulator/simulator.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/mutators.h"

@@ -1,8 +1,8 @@
 #include "tests/agents/example/coordinate.h"
 
-#include "agents/common/state.h"
 #include "agents/random/random_agent.h"
 #include "framework/config/setting_error.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 

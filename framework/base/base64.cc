@@ -1,4 +1,4 @@
-#include "agents/common/base64.h"
+#include "framework/base/base64.h"
 
 #include <algorithm>
 #include <array>

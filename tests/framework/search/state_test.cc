@@ -1,6 +1,6 @@
 // What learners save: names, matrices, tables; and what a reader says when it finds another thing.
 
-#include "agents/common/state.h"
+#include "framework/search/state.h"
 
 #include <bit>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "agents/common/base64.h"
+#include "framework/base/base64.h"
 #include "framework/base/error.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"

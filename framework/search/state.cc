@@ -1,4 +1,4 @@
-#include "agents/common/state.h"
+#include "framework/search/state.h"
 
 #include <bit>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/base64.h"
+#include "framework/base/base64.h"
 #include "framework/base/error.h"
 #include "framework/base/version.h"
 
