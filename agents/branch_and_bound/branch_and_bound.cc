@@ -379,64 +379,39 @@ void BranchAndBoundAgent::Step(Evaluator& evaluator) {
   }
 }
 
-void BranchAndBoundAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "branch_and_bound", *problem_);
-  writer.Generator(rng_);
-  writer.Int(started_);
+void BranchAndBoundAgent::VisitState(StateVisitor& v) {
+  v.Begin("branch_and_bound", *problem_);
+  v.Generator(rng_);
+  v.Flag(started_);
   if (!started_) return;
-  writer.Int(climbed_);
-  writer.Int(num_nodes_);
-  writer.Int(num_bounds_);
-  for (const Level& level : levels_) {
-    writer.Int(level.computed);
-    writer.Int(level.cut);
-    writer.Int(level.left_out);
-  }
-  writer.Devices(best_);
-  writer.Int(best_score_.deficit);
-  writer.Int(best_score_.step_time);
-  writer.Int(bound_);
-  for (const std::vector<Node>* nodes : {&open_, &dive_}) {
-    writer.Int(static_cast<std::int64_t>(nodes->size()));
-    for (const Node& node : *nodes) {
-      writer.Int(node.bound.deficit);
-      writer.Int(node.bound.step_time);
-      writer.Text({reinterpret_cast<const char*>(node.device.data()), node.device.size()});
+  v.Count("a number of evaluations", climbed_);
+  v.Count("a number of nodes", num_nodes_);
+  v.Count("a number of bounds", num_bounds_);
+  for (Level& level : levels_) {
+    for (std::int64_t* count : {&level.computed, &level.cut, &level.left_out}) {
+      v.Count("a number of bounds", *count);
     }
   }
-}
-
-void BranchAndBoundAgent::Load(std::istream& in) {
-  StateReader reader(in, "branch_and_bound", *problem_);
-  reader.Generator(rng_);
-  started_ = reader.Flag();
-  if (!started_) return;
-  climbed_ = reader.Count("a number of evaluations");
-  num_nodes_ = reader.Count("a number of nodes");
-  num_bounds_ = reader.Count("a number of bounds");
-  for (Level& level : levels_) {
-    level.computed = reader.Count("a number of bounds");
-    level.cut = reader.Count("a number of bounds");
-    level.left_out = reader.Count("a number of bounds");
-  }
-  best_ = reader.Devices();
-  best_score_.deficit = reader.Count("a deficit");
-  best_score_.step_time = reader.Count("a step time");
-  bound_ = reader.Count("a bound");
+  v.Devices(best_);
+  const auto score = [&v](emplace::Score& of) {
+    v.Count("a deficit", of.deficit);
+    v.Count("a step time", of.step_time);
+  };
+  score(best_score_);
+  v.Count("a bound", bound_);
   for (std::vector<Node>* nodes : {&open_, &dive_}) {
-    nodes->resize(reader.Count("a number of nodes"));
-    for (Node& node : *nodes) {
-      node.bound.deficit = reader.Count("a deficit");
-      node.bound.step_time = reader.Count("a step time");
-      const std::string device = reader.Text("devices of a node");
+    v.List("a number of nodes", *nodes, [&](Node& node) {
+      score(node.bound);
+      std::string device(node.device.begin(), node.device.end());
+      v.Text("devices of a node", device);
       node.device.assign(device.begin(), device.end());
       bool allowed = device.size() <= order_.size();
       for (std::size_t k = 0; allowed && k < device.size(); ++k) {
         allowed = node.device[k] < problem_->num_devices() &&
                   problem_->allowed(order_[k], node.device[k]);
       }
-      if (!allowed) reader.Fail("a node has a device where its group may not run");
-    }
+      if (!allowed) v.Fail("a node has a device where its group may not run");
+    });
   }
 }
 

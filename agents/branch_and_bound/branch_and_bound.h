@@ -55,6 +55,8 @@
 
 namespace emplace {
 
+class StateVisitor;
+
 struct BranchAndBoundConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf"};
   int climb = 2000;
@@ -81,8 +83,7 @@ class BranchAndBoundAgent final : public Agent {
   /// Once a placement that fits is known: of all that fit. Before, the root's bound, which holds
   /// for all. [ns]
   Nanos bound() const override { return bound_; }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
   /// Nodes looked at, and how often bounds on the time were computed.
   std::int64_t num_nodes() const { return num_nodes_; }

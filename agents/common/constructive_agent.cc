@@ -17,12 +17,9 @@ void ConstructiveAgent::Step(Evaluator& evaluator) {
   finished_ = true;
 }
 
-void ConstructiveAgent::Save(std::ostream& out) const {
-  StateWriter(out, name_, *problem_).Int(finished_);
-}
-
-void ConstructiveAgent::Load(std::istream& in) {
-  finished_ = StateReader(in, name_, *problem_).Flag();
+void ConstructiveAgent::VisitState(StateVisitor& v) {
+  v.Begin(name_, *problem_);
+  v.Flag(finished_);
 }
 
 }  // namespace emplace

@@ -12,14 +12,15 @@
 
 namespace emplace {
 
+class StateVisitor;
+
 class ConstructiveAgent : public Agent {
  public:
   /// @param name  of the agent in the registry; its saved state begins with it
   ConstructiveAgent(std::string name, const AgentContext& context);
   void Step(Evaluator& evaluator) final;
   bool Finished() const final { return finished_; }
-  void Save(std::ostream& out) const final;
-  void Load(std::istream& in) final;
+  void VisitState(StateVisitor& v) final;
 
  protected:
   /// The placements, at least one; deterministic, each group on a device it is allowed on.

@@ -35,7 +35,7 @@ std::optional<ConfigNode> TrainedSettings(const std::string& path, const std::st
   try {
     text = ReadFile(path);
     std::istringstream in(text);
-    const StateReader header(in, agent);
+    StateVisitor(in).Begin(agent);
   } catch (const InputError&) {
     return std::nullopt;
   }

@@ -19,7 +19,7 @@ class PolicySource {
   /// Whether it learns at all with its settings.
   virtual bool learns_policy() const { return true; }
   /// The policy as it is, as PolicyTrainer::SavePolicy().
-  virtual void SavePolicy(std::ostream& out) const = 0;
+  virtual void SavePolicy(std::ostream& out) = 0;
 };
 
 /// The text of a policy file.

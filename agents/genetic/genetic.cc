@@ -110,18 +110,12 @@ void GeneticAgent::Improve(Evaluator& evaluator) {
   Insert(child);
 }
 
-void GeneticAgent::SaveSearch(StateWriter& writer) const {
-  writer.Int(stale_);
-  writer.Int(static_cast<std::int64_t>(population_.size()));
-  for (const ScoredPlacement& member : population_) SaveScored(writer, member);
-  islands_.Save(writer);
-}
-
-void GeneticAgent::LoadSearch(StateReader& reader) {
-  stale_ = reader.Counter("a number of children");
-  population_.resize(reader.Int("a number of members", 1, 1'000'000));
-  for (ScoredPlacement& member : population_) member = LoadScored(reader);
-  islands_.Load(reader);
+void GeneticAgent::VisitSearch(StateVisitor& v) {
+  v.Count("a number of children", stale_);
+  v.List("a number of members", population_, 1, 1'000'000, [&](ScoredPlacement& member) {
+    VisitScored(v, member);
+  });
+  islands_.VisitState(v);
 }
 
 }  // namespace emplace

@@ -68,8 +68,7 @@ class GeneticAgent final : public ImprovementAgent {
   void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
   void Adopted() override;
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
   /// Perturbations of the best placement join until the population is complete.
   void Fill(Evaluator& evaluator);
   const ScoredPlacement& DrawParent();

@@ -253,36 +253,17 @@ void GraphPolicyAgent::Restart(Evaluator& evaluator) {
   stale_ = 0;
 }
 
-void GraphPolicyAgent::SaveSearch(StateWriter& writer) const {
-  writer.Int(stale_);
-  writer.Int(batches_);
-  restarts_.Save(writer);
-  std::vector<std::uint64_t> tried(tried_.begin(), tried_.end());
-  std::ranges::sort(tried);
-  writer.Int(std::ssize(tried));
-  for (const std::uint64_t hash : tried) writer.Int(static_cast<std::int64_t>(hash));
-  if (!core_) {
-    if (HasDrawnWeights()) SaveParameters(writer, own_->parameters());
-    return;
+void GraphPolicyAgent::VisitSearch(StateVisitor& v) {
+  v.Count("a number of evaluations", stale_);
+  v.Count("a number of batches", batches_);
+  restarts_.VisitState(v);
+  v.Set("a number of edits", tried_);
+  if (core_) {
+    core_->VisitState(v);
+    v.Table(core_->table());
+  } else if (HasDrawnWeights()) {
+    VisitParameters(v, own_->parameters());
   }
-  core_->Save(writer);
-  writer.Table(core_->table());
-}
-
-void GraphPolicyAgent::LoadSearch(StateReader& reader) {
-  stale_ = reader.Count("a number of evaluations");
-  batches_ = reader.Count("a number of batches");
-  restarts_.Load(reader);
-  tried_.clear();
-  for (std::int64_t left = reader.Count("a number of edits"); left > 0; --left) {
-    tried_.insert(static_cast<std::uint64_t>(reader.Int("an edit")));
-  }
-  if (!core_) {
-    if (HasDrawnWeights()) LoadParameters(reader, own_->parameters());
-    return;
-  }
-  core_->Load(reader);
-  reader.Table(core_->table());
 }
 
 }  // namespace emplace

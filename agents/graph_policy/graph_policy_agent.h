@@ -68,7 +68,7 @@ class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
   bool Finished() const override;
   const UpdateTable* updates() const override { return core_ ? &core_->table() : nullptr; }
   bool learns_policy() const override { return core_.has_value(); }
-  void SavePolicy(std::ostream& out) const override { network_->SavePolicy(out); }
+  void SavePolicy(std::ostream& out) override { own_->SavePolicy(out); }
 
   /// One batch of edits.
   struct Batch {
@@ -92,8 +92,7 @@ class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
                    std::shared_ptr<const PairNetwork> network);
   void Improve(Evaluator& evaluator) override;
   void Adopted() override;
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
   void Restart(Evaluator& evaluator);
   /// Weights that no file has: a saved state must.
   bool HasDrawnWeights() const { return own_ != nullptr && config_.network == "random"; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "agents/improvement/counted_evaluator.h"
 #include "agents/multilevel/multilevel.h"
@@ -282,52 +281,35 @@ void GraphPolicyTrainer::Step(std::span<Evaluator* const> evaluators) {
   AddRow(core_.table(), row.Fields());
 }
 
-void GraphPolicyTrainer::Save(std::ostream& out) const {
-  StateWriter writer(out, "graph_policy", problems_);
-  writer.Generator(rng_);
-  core_.Save(writer);
-  network_->SaveScale(writer);
-  for (const Student& student : students_) {
-    writer.Generator(student.rng);
-    writer.Int(student.evaluations);
-    writer.Int(student.all_evaluations);
-    writer.Int(student.start);
-    writer.Int(!student.teacher.placement.device.empty());
-    if (!student.teacher.placement.device.empty()) {
-      writer.Devices(student.teacher.placement);
-      writer.Score(student.teacher.score);
-    }
-    std::ostringstream state;
-    student.agent->Save(state);
-    writer.Text(state.str());
-  }
-  writer.Table(core_.table());
-}
-
-void GraphPolicyTrainer::Load(std::istream& in) {
-  StateReader reader(in, "graph_policy", problems_);
-  Rng rng;
-  reader.Generator(rng);
-  core_.Load(reader);
-  network_->LoadScale(reader);
+void GraphPolicyTrainer::VisitState(StateVisitor& v) {
+  v.Begin("graph_policy", problems_);
+  Rng rng = rng_;  // Begin() draws from rng_
+  v.Generator(rng);
+  core_.VisitState(v);
+  network_->VisitScale(v);
   for (int problem = 0; problem < std::ssize(problems_); ++problem) {
     Student& student = students_[problem];
-    student.network->SetScale(*network_);
-    reader.Generator(student.rng);
-    const std::int64_t evaluations = reader.Count("a number of evaluations");
-    student.all_evaluations = reader.Count("a number of evaluations");
-    Begin(problem, reader.Int("a start", 0, static_cast<int>(config_.start.size()) - 1));
-    student.evaluations = evaluations;
-    student.teacher = {};
-    if (reader.Flag()) {
-      student.teacher.placement = reader.Devices(*problems_[problem]);
-      student.teacher.score = reader.Score();
+    if (v.reading()) student.network->SetScale(*network_);
+    v.Generator(student.rng);
+    std::int64_t evaluations = student.evaluations;
+    v.Count("a number of evaluations", evaluations);
+    v.Count("a number of evaluations", student.all_evaluations);
+    v.Int("a start", student.start, 0, static_cast<int>(config_.start.size()) - 1);
+    bool has_teacher = !student.teacher.placement.device.empty();
+    v.Flag(has_teacher);
+    if (v.reading()) {
+      Begin(problem, student.start);
+      student.evaluations = evaluations;
+      student.teacher = {};
     }
-    std::istringstream state(reader.Text("the state of a search"));
-    student.agent->Load(state);
+    if (has_teacher) {
+      v.Devices(student.teacher.placement, *problems_[problem]);
+      v.Score(student.teacher.score);
+    }
+    v.Nested("the state of a search", *student.agent);
   }
-  reader.Table(core_.table());
-  rng_ = rng;  // beginning anew has drawn from it
+  v.Table(core_.table());
+  rng_ = rng;
 }
 
 }  // namespace emplace

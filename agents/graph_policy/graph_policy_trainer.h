@@ -60,9 +60,8 @@ class GraphPolicyTrainer final : public PolicyTrainer {
   GraphPolicyTrainer(const TrainerContext& context, const GraphPolicyConfig& config);
   void Step(std::span<Evaluator* const> evaluators) override;
   const UpdateTable& updates() const override { return core_.table(); }
-  void SavePolicy(std::ostream& out) const override { network_->SavePolicy(out); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void SavePolicy(std::ostream& out) override { network_->SavePolicy(out); }
+  void VisitState(StateVisitor& v) override;
 
  private:
   struct Student {

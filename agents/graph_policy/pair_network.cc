@@ -29,6 +29,13 @@ std::shared_ptr<const SparseMatrix> Sums(int rows,
   return matrix;
 }
 
+// The beginning of a policy's text.
+void VisitShape(StateVisitor& v, int& width, int& rounds) {
+  v.Begin("graph_policy");
+  v.Int("a width", width, 1, kMostWidth);
+  v.Int("a number of rounds", rounds, 0, kMostRounds);
+}
+
 }  // namespace
 
 PairNetwork::PairNetwork(int width, int rounds, Rng& rng)
@@ -66,13 +73,13 @@ std::shared_ptr<PairNetwork> PairNetwork::Read(const std::string& policy) {
   try {
     std::istringstream in(policy == "default" ? std::string(internal::kDefaultGraphPolicy)
                                               : ReadFile(policy));
-    StateReader reader(in, "graph_policy");
-    const int width = reader.Int("a width", 1, kMostWidth);
-    const int rounds = reader.Int("a number of rounds", 0, kMostRounds);
+    StateVisitor v(in);
+    int width = 0, rounds = 0;
+    VisitShape(v, width, rounds);
     Rng rng(0);  // every weight is read
     auto network = std::make_shared<PairNetwork>(width, rounds, rng);
-    LoadParameters(reader, network->parameters_);
-    network->LoadScale(reader);
+    VisitParameters(v, network->parameters_);
+    network->VisitScale(v);
     return network;
   } catch (const InputError& error) {
     throw SettingError("policy", error.what());
@@ -143,22 +150,17 @@ Var PairNetwork::Logits(Tape& tape, const PairFeatures& at) const {
   return Reshape(tape, Add(tape, last_(tape, h), stay), num_groups, num_devices);
 }
 
-void PairNetwork::SavePolicy(std::ostream& out) const {
-  StateWriter writer(out, "graph_policy");
-  writer.Int(width_);
-  writer.Int(std::ssize(rounds_));
-  SaveParameters(writer, parameters_);
-  SaveScale(writer);
+void PairNetwork::SavePolicy(std::ostream& out) {
+  StateVisitor v(out);
+  int width = width_, rounds = static_cast<int>(rounds_.size());
+  VisitShape(v, width, rounds);
+  VisitParameters(v, parameters_);
+  VisitScale(v);
 }
 
-void PairNetwork::SaveScale(StateWriter& writer) const {
-  writer.Matrix(mean_);
-  writer.Matrix(scale_);
-}
-
-void PairNetwork::LoadScale(StateReader& reader) {
-  reader.Matrix("the features' mean", mean_);
-  reader.Matrix("the features' scale", scale_);
+void PairNetwork::VisitScale(StateVisitor& v) {
+  v.Matrix("the features' mean", mean_);
+  v.Matrix("the features' scale", scale_);
 }
 
 }  // namespace emplace

@@ -52,10 +52,9 @@ class PairNetwork {
   Var Logits(Tape& tape, const PairFeatures& at) const;
 
   ParameterSet& parameters() { return parameters_; }
-  void SavePolicy(std::ostream& out) const;
+  void SavePolicy(std::ostream& out);
   /// Mean and scale; the parameters are saved by who trains them.
-  void SaveScale(StateWriter& writer) const;
-  void LoadScale(StateReader& reader);
+  void VisitScale(StateVisitor& v);
 
  private:
   struct Round {

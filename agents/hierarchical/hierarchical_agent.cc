@@ -207,32 +207,17 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
   KeepBest(pass);
 }
 
-void HierarchicalAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "hierarchical", *problem_);
-  writer.Generator(rng_);
-  writer.Int(finished_);
-  gradient_.Save(writer);
-  writer.Int(best_.has_value());
-  if (!best_) return;
-  for (int group : best_->group_of_unit) writer.Int(group);
-  for (int device : best_->devices) writer.Int(device);
-}
-
-void HierarchicalAgent::Load(std::istream& in) {
-  StateReader reader(in, "hierarchical", *problem_);
-  reader.Generator(rng_);
-  finished_ = reader.Flag();
-  gradient_.Load(reader);
-  best_.reset();
-  if (!reader.Flag()) return;
-  best_.emplace();
-  for (int unit = 0; unit < units_.num_units(); ++unit) {
-    best_->group_of_unit.push_back(reader.Int("a group", 0, num_groups_ - 1));
-  }
-  const GroupSequence sequence = Sequence(best_->group_of_unit);
-  for (std::size_t i = 0; i < sequence.groups.size(); ++i) {
-    best_->devices.push_back(reader.Int("a device", 0, problem_->num_devices() - 1));
-  }
+void HierarchicalAgent::VisitState(StateVisitor& v) {
+  v.Begin("hierarchical", *problem_);
+  v.Generator(rng_);
+  v.Flag(finished_);
+  gradient_.VisitState(v);
+  v.Optional(best_, [&](auto& best) {
+    best.group_of_unit.resize(units_.num_units());
+    for (int& group : best.group_of_unit) v.Int("a group", group, 0, num_groups_ - 1);
+    best.devices.resize(Sequence(best.group_of_unit).groups.size());
+    for (int& device : best.devices) v.Int("a device", device, 0, problem_->num_devices() - 1);
+  });
 }
 
 }  // namespace emplace

@@ -85,8 +85,7 @@ class HierarchicalAgent final : public Agent {
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
   const UpdateTable* updates() const override { return &gradient_.table(); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
   /// One decision of the two networks: group per unit, device per group of its sequence.
   struct Decision {

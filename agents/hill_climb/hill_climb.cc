@@ -85,16 +85,10 @@ void HillClimbAgent::Improve(Evaluator& evaluator) {
   }
 }
 
-void HillClimbAgent::SaveSearch(StateWriter& writer) const {
-  writer.Int(stale_);
-  restarts_.Save(writer);
-  islands_.Save(writer);
-}
-
-void HillClimbAgent::LoadSearch(StateReader& reader) {
-  stale_ = reader.Counter("a number of batches");
-  restarts_.Load(reader);
-  islands_.Load(reader);
+void HillClimbAgent::VisitSearch(StateVisitor& v) {
+  v.Count("a number of batches", stale_);
+  restarts_.VisitState(v);
+  islands_.VisitState(v);
 }
 
 }  // namespace emplace

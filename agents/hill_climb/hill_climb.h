@@ -72,8 +72,7 @@ class HillClimbAgent final : public ImprovementAgent {
   void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
   void Adopted() override;
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
   void Climb(Evaluator& evaluator);
   void Restart(Evaluator& evaluator);
   /// Makes the i-th of the candidates the current placement.

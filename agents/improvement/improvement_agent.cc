@@ -97,38 +97,20 @@ void ImprovementAgent::Step(Evaluator& evaluator) {
   started_ = true;
 }
 
-void ImprovementAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, name_, *problem_);
-  writer.Generator(rng_);
-  writer.Int(started_);
+void ImprovementAgent::VisitState(StateVisitor& v) {
+  v.Begin(name_, *problem_);
+  v.Generator(rng_);
+  v.Flag(started_);
   if (!started_) return;
-  SaveScored(writer, current_);
-  SaveScored(writer, best_);
-  SaveSearch(writer);
+  VisitScored(v, current_);
+  VisitScored(v, best_);
+  VisitSearch(v);
 }
 
-void ImprovementAgent::Load(std::istream& in) {
-  StateReader reader(in, name_, *problem_);
-  reader.Generator(rng_);
-  started_ = reader.Flag();
-  if (!started_) return;
-  current_ = LoadScored(reader);
-  best_ = LoadScored(reader);
-  LoadSearch(reader);
-}
-
-void SaveScored(StateWriter& writer, const ScoredPlacement& scored) {
-  writer.Devices(scored.placement);
-  writer.Int(scored.score.deficit);
-  writer.Int(scored.score.step_time);
-}
-
-ScoredPlacement LoadScored(StateReader& reader) {
-  ScoredPlacement scored;
-  scored.placement = reader.Devices();
-  scored.score.deficit = reader.Count("missing bytes");
-  scored.score.step_time = reader.Count("a step time");
-  return scored;
+void VisitScored(StateVisitor& v, ScoredPlacement& scored) {
+  v.Devices(scored.placement);
+  v.Count("missing bytes", scored.score.deficit);
+  v.Count("a step time", scored.score.step_time);
 }
 
 }  // namespace emplace

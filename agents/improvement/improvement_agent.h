@@ -64,8 +64,7 @@ class ImprovementAgent : public Agent {
   ImprovementAgent(std::string name, const AgentContext& context);
   void Step(Evaluator& evaluator) final;
   bool Finished() const override { return started_ && !any_choice_; }
-  void Save(std::ostream& out) const final;
-  void Load(std::istream& in) final;
+  void VisitState(StateVisitor& v) final;
 
   /// The best placement so far. @pre a step was made, or a placement adopted
   const ScoredPlacement& best() const { return best_; }
@@ -82,8 +81,7 @@ class ImprovementAgent : public Agent {
   /// best() was found elsewhere. The search goes on from it.
   virtual void Adopted() { current_ = best_; }
   /// What the derived search knows besides generator, current and best placement.
-  virtual void SaveSearch(StateWriter& writer) const = 0;
-  virtual void LoadSearch(StateReader& reader) = 0;
+  virtual void VisitSearch(StateVisitor& v) = 0;
 
   const Problem& problem() const { return *problem_; }
   Rng& rng() { return rng_; }
@@ -105,7 +103,6 @@ class ImprovementAgent : public Agent {
   ScoredPlacement current_, best_{{}, {INT64_MAX, kMaxNanos}};
 };
 
-void SaveScored(StateWriter& writer, const ScoredPlacement& scored);
-ScoredPlacement LoadScored(StateReader& reader);
+void VisitScored(StateVisitor& v, ScoredPlacement& scored);
 
 }  // namespace emplace

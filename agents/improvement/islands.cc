@@ -1,7 +1,6 @@
 #include "agents/improvement/islands.h"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "agents/improvement/turn.h"
@@ -49,25 +48,13 @@ void Islands::Adopt(const ScoredPlacement& found) {
   if (started_) islands_.front()->Adopt(found);
 }
 
-void Islands::Save(StateWriter& writer) const {
+void Islands::VisitState(StateVisitor& v) {
   if (!*this) return;
-  writer.Int(started_);
-  for (const auto& island : islands_) {
-    std::ostringstream state;
-    island->Save(state);
-    writer.Text(state.str());
-  }
-}
-
-void Islands::Load(StateReader& reader) {
-  if (!*this) return;
-  const bool started = reader.Flag();
-  Begin([] { return 0; });  // their generators are loaded
+  bool started = started_;
+  v.Flag(started);
+  if (v.reading()) Begin([] { return 0; });  // their generators are read
   started_ = started;
-  for (const auto& island : islands_) {
-    std::istringstream state(reader.Text("the state of an island"));
-    island->Load(state);
-  }
+  for (const auto& island : islands_) v.Nested("the state of an island", *island);
 }
 
 }  // namespace emplace

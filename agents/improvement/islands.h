@@ -58,8 +58,7 @@ class Islands {
   const ScoredPlacement& Improve(Evaluator& evaluator, const ScoredPlacement& best);
   /// One was found elsewhere: the first island goes on from it.
   void Adopt(const ScoredPlacement& found);
-  void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  void VisitState(StateVisitor& v);
 
  private:
   std::function<std::unique_ptr<ImprovementAgent>(std::uint64_t)> make_;

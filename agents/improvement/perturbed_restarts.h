@@ -35,8 +35,7 @@ class PerturbedRestarts {
     lists.Clear();
     for (; count > 0; --count) proposer.Perturb(rng, share, best, lists);
   }
-  void Save(StateWriter& writer) const { writer.Int(restarts_); }
-  void Load(StateReader& reader) { restarts_ = reader.Counter("a number of restarts"); }
+  void VisitState(StateVisitor& v) { v.Count("a number of restarts", restarts_); }
 
  private:
   double perturbation_;

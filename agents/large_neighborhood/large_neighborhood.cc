@@ -201,21 +201,12 @@ void LargeNeighborhoodAgent::Improve(Evaluator& evaluator) {
   for (int round = 0; round < config_.rounds; ++round) Round(evaluator);
 }
 
-void LargeNeighborhoodAgent::SaveSearch(StateWriter& writer) const {
-  writer.Int(cycle_);
-  writer.Int(used_);
+void LargeNeighborhoodAgent::VisitSearch(StateVisitor& v) {
+  v.Count("a number of evaluations", cycle_);
+  v.Count("a number of evaluations", used_);
   for (int way = 0; way < kNumWays; ++way) {
-    writer.Double(gains_[way]);
-    writer.Double(batches_[way]);
-  }
-}
-
-void LargeNeighborhoodAgent::LoadSearch(StateReader& reader) {
-  cycle_ = reader.Count("a number of evaluations");
-  used_ = reader.Count("a number of evaluations");
-  for (int way = 0; way < kNumWays; ++way) {
-    gains_[way] = reader.Double("a gain");
-    batches_[way] = reader.Double("a number of batches");
+    v.Double("a gain", gains_[way]);
+    v.Double("a number of batches", batches_[way]);
   }
 }
 

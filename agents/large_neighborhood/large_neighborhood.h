@@ -77,8 +77,7 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
 
  private:
   void Improve(Evaluator& evaluator) override;
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
 
   void Round(Evaluator& evaluator);
   int DrawWay();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "agents/common/coarsening.h"
 #include "agents/improvement/counted_evaluator.h"
@@ -163,39 +162,21 @@ void LearnedTrainer::Step(std::span<Evaluator* const> evaluators) {
   AddRow(core_.table(), row.Fields());
 }
 
-void LearnedTrainer::Save(std::ostream& out) const {
-  StateWriter writer(out, "learned", problems_);
-  writer.Generator(rng_);
-  core_.Save(writer);
-  scorer_->SaveScale(writer);
-  writer.Int(evaluations_);
-  for (const Search& search : searches_) {
-    writer.Generator(search.drawn);
-    writer.Generator(search.samples);
-    writer.Int(search.evaluations);
-    std::ostringstream state;
-    search.agent->Save(state);
-    writer.Text(state.str());
-  }
-  writer.Table(core_.table());
-}
-
-void LearnedTrainer::Load(std::istream& in) {
-  StateReader reader(in, "learned", problems_);
-  reader.Generator(rng_);
-  core_.Load(reader);
-  scorer_->LoadScale(reader);
-  evaluations_ = reader.Count("a number of evaluations");
+void LearnedTrainer::VisitState(StateVisitor& v) {
+  v.Begin("learned", problems_);
+  v.Generator(rng_);
+  core_.VisitState(v);
+  scorer_->VisitScale(v);
+  v.Count("a number of evaluations", evaluations_);
   for (int problem = 0; problem < std::ssize(problems_); ++problem) {
     Search& search = searches_[problem];
-    reader.Generator(search.drawn);
-    Begin(problem);
-    reader.Generator(search.samples);
-    search.evaluations = reader.Count("a number of evaluations");
-    std::istringstream state(reader.Text("the state of a search"));
-    search.agent->Load(state);
+    v.Generator(search.drawn);
+    if (v.reading()) Begin(problem);
+    v.Generator(search.samples);
+    v.Count("a number of evaluations", search.evaluations);
+    v.Nested("the state of a search", *search.agent);
   }
-  reader.Table(core_.table());
+  v.Table(core_.table());
 }
 
 }  // namespace emplace

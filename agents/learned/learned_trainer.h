@@ -51,9 +51,8 @@ class LearnedTrainer final : public PolicyTrainer {
   LearnedTrainer(const TrainerContext& context, const LearnedConfig& config);
   void Step(std::span<Evaluator* const> evaluators) override;
   const UpdateTable& updates() const override { return core_.table(); }
-  void SavePolicy(std::ostream& out) const override { scorer_->SavePolicy(out); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void SavePolicy(std::ostream& out) override { scorer_->SavePolicy(out); }
+  void VisitState(StateVisitor& v) override;
 
  private:
   struct Search {

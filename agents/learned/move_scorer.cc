@@ -32,9 +32,8 @@ std::shared_ptr<const MoveScorer> MoveScorer::Read(const std::string& policy) {
   try {
     std::istringstream in(policy == "default" ? std::string(internal::kDefaultPolicy)
                                               : ReadFile(policy));
-    StateReader reader(in, "learned");
-    LoadParameters(reader, scorer->parameters_);
-    scorer->LoadScale(reader);
+    StateVisitor v(in);
+    scorer->VisitPolicy(v);
   } catch (const InputError& error) {
     throw SettingError("policy", error.what());
   }
@@ -62,20 +61,20 @@ std::vector<float> MoveScorer::Score(const Matrix& features) const {
   return {score.data(), score.data() + score.size()};
 }
 
-void MoveScorer::SavePolicy(std::ostream& out) const {
-  StateWriter writer(out, "learned");
-  SaveParameters(writer, parameters_);
-  SaveScale(writer);
+void MoveScorer::SavePolicy(std::ostream& out) {
+  StateVisitor v(out);
+  VisitPolicy(v);
 }
 
-void MoveScorer::SaveScale(StateWriter& writer) const {
-  writer.Matrix(mean_);
-  writer.Matrix(scale_);
+void MoveScorer::VisitPolicy(StateVisitor& v) {
+  v.Begin("learned");
+  VisitParameters(v, parameters_);
+  VisitScale(v);
 }
 
-void MoveScorer::LoadScale(StateReader& reader) {
-  reader.Matrix("the features' mean", mean_);
-  reader.Matrix("the features' scale", scale_);
+void MoveScorer::VisitScale(StateVisitor& v) {
+  v.Matrix("the features' mean", mean_);
+  v.Matrix("the features' scale", scale_);
 }
 
 }  // namespace emplace

@@ -38,12 +38,13 @@ class MoveScorer {
   std::vector<float> Score(const Matrix& features) const;
 
   ParameterSet& parameters() { return parameters_; }
-  void SavePolicy(std::ostream& out) const;
+  void SavePolicy(std::ostream& out);
   /// Mean and scale; the parameters are saved by who trains them.
-  void SaveScale(StateWriter& writer) const;
-  void LoadScale(StateReader& reader);
+  void VisitScale(StateVisitor& v);
 
  private:
+  void VisitPolicy(StateVisitor& v);
+
   ParameterSet parameters_;
   Linear first_, second_, last_;
   Matrix mean_, scale_;  // [1, MoveFeatures::kCount]

@@ -184,22 +184,10 @@ RankedSearch::Samples RankedSearch::Sample(int count, Evaluator& evaluator, Rng&
   return samples;
 }
 
-void RankedSearch::SaveSearch(StateWriter& writer) const {
-  writer.Int(stale_);
-  restarts_.Save(writer);
-  std::vector<std::uint64_t> tried(tried_.begin(), tried_.end());
-  std::ranges::sort(tried);
-  writer.Int(std::ssize(tried));
-  for (const std::uint64_t hash : tried) writer.Int(static_cast<std::int64_t>(hash));
-}
-
-void RankedSearch::LoadSearch(StateReader& reader) {
-  stale_ = reader.Count("a number of evaluations");
-  restarts_.Load(reader);
-  tried_.clear();
-  for (std::int64_t left = reader.Count("a number of moves"); left > 0; --left) {
-    tried_.insert(static_cast<std::uint64_t>(reader.Int("a move")));
-  }
+void RankedSearch::VisitSearch(StateVisitor& v) {
+  v.Count("a number of evaluations", stale_);
+  restarts_.VisitState(v);
+  v.Set("a number of moves", tried_);
 }
 
 }  // namespace emplace

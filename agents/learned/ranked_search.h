@@ -63,8 +63,7 @@ class RankedSearch : public ImprovementAgent {
  private:
   void Improve(Evaluator& evaluator) override;
   void Adopted() override;
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
   void Restart(Evaluator& evaluator);
   /// Fills pool_ and, with a network, features_.
   void Draw(int count, Evaluator& evaluator, Rng& rng);

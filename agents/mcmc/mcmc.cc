@@ -45,8 +45,4 @@ void McmcAgent::Improve(Evaluator& evaluator) {
   }
 }
 
-void McmcAgent::LoadSearch(StateReader& reader) {
-  since_reset_ = reader.Counter("a number of proposals");
-}
-
 }  // namespace emplace

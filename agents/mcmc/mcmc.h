@@ -49,8 +49,7 @@ class McmcAgent final : public ImprovementAgent {
 
  private:
   void Improve(Evaluator& evaluator) override;
-  void SaveSearch(StateWriter& writer) const override { writer.Int(since_reset_); }
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override { v.Count("a number of proposals", since_reset_); }
 
   Config config_;
   MoveProposer proposer_;

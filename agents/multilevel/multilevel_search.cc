@@ -77,23 +77,15 @@ void MultilevelSearch::Improve(Evaluator& evaluator) {
   if (--left_ == 0) ++cycle_;
 }
 
-void MultilevelSearch::SaveSearch(StateWriter& writer) const {
-  writer.Int(cycle_);
-  writer.Int(left_);
+void MultilevelSearch::VisitSearch(StateVisitor& v) {
+  v.Count("a number of cycles", cycle_);
+  v.Count("a number of levels", left_);
   if (left_ == 0) return;
-  writer.Generator(merging_);
-  writer.Devices(first_);
-}
-
-void MultilevelSearch::LoadSearch(StateReader& reader) {
-  cycle_ = reader.Counter("a number of cycles");
-  left_ = reader.Counter("a number of levels");
-  if (left_ == 0) return;
-  reader.Generator(merging_);
-  first_ = reader.Devices();
-  BuildLevels();
+  v.Generator(merging_);
+  v.Devices(first_);
+  if (v.reading()) BuildLevels();
   if (left_ > static_cast<int>(levels_.size())) {
-    reader.Fail("expected at most as many levels as the groups have");
+    v.Fail("expected at most as many levels as the groups have");
   }
 }
 

@@ -48,8 +48,7 @@ class MultilevelSearch : public ImprovementAgent {
  private:
   void Improve(Evaluator& evaluator) final;
   void Adopted() final {}  // the next cycle begins at it
-  void SaveSearch(StateWriter& writer) const final;
-  void LoadSearch(StateReader& reader) final;
+  void VisitSearch(StateVisitor& v) final;
   /// Makes the levels of a cycle of merging_ and first_.
   void BuildLevels();
 

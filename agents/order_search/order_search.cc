@@ -24,17 +24,6 @@ std::vector<int> PositionsOf(const std::vector<int>& order) {
   return position;
 }
 
-void WriteOrder(StateWriter& writer, const std::vector<int>& order) {
-  writer.Int(!order.empty());
-  for (const int op : order) writer.Int(op);
-}
-
-std::vector<int> ReadOrder(StateReader& reader, const Graph& graph) {
-  std::vector<int> order(reader.Flag() ? graph.num_ops() : 0);
-  for (int& op : order) op = reader.Int("an op", 0, graph.num_ops() - 1);
-  return order;
-}
-
 }  // namespace
 
 OrderSearchAgent::OrderSearchAgent(const AgentContext& context, const Config& config)
@@ -202,40 +191,29 @@ void OrderSearchAgent::Step(Evaluator& evaluator) {
   }
 }
 
-void OrderSearchAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "order_search", *problem_);
-  writer.Generator(rng_);
-  writer.Int(started_);
+void OrderSearchAgent::VisitState(StateVisitor& v) {
+  v.Begin("order_search", *problem_);
+  v.Generator(rng_);
+  v.Flag(started_);
   if (!started_) return;
-  writer.Int(has_orders_);
-  for (const int count : {batches_, stale_, restarts_, proposed_}) writer.Int(count);
-  for (const Pair* pair : {&current_, &best_}) {
-    writer.Devices(pair->placement);
-    writer.Int(pair->score.deficit);
-    writer.Int(pair->score.step_time);
-    WriteOrder(writer, pair->order);
-  }
-}
-
-void OrderSearchAgent::Load(std::istream& in) {
-  StateReader reader(in, "order_search", *problem_);
-  reader.Generator(rng_);
-  started_ = reader.Flag();
-  if (!started_) return;
-  has_orders_ = reader.Flag();
+  v.Flag(has_orders_);
   for (int* const count : {&batches_, &stale_, &restarts_, &proposed_}) {
-    *count = reader.Counter("a number of rounds");
+    v.Count("a number of rounds", *count);
   }
+  const int num_ops = problem_->graph().num_ops();
   for (Pair* const pair : {&current_, &best_}) {
-    pair->placement = reader.Devices();
-    pair->score.deficit = reader.Count("missing bytes");
-    pair->score.step_time = reader.Count("a step time");
-    pair->order = ReadOrder(reader, problem_->graph());
-    if (pair->order.empty()) continue;
+    v.Devices(pair->placement);
+    v.Count("missing bytes", pair->score.deficit);
+    v.Count("a step time", pair->score.step_time);
+    bool has_order = !pair->order.empty();
+    v.Flag(has_order);
+    pair->order.resize(has_order ? num_ops : 0);
+    for (int& op : pair->order) v.Int("an op", op, 0, num_ops - 1);
+    if (!v.reading() || !has_order) continue;
     try {
       RequireOpOrder(problem_->graph(), pair->order, "issue order");
     } catch (const InputError& error) {
-      reader.Fail(error.what());
+      v.Fail(error.what());
     }
   }
 }

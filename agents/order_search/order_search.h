@@ -40,6 +40,8 @@
 
 namespace emplace {
 
+class StateVisitor;
+
 struct OrderSearchConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
   int batch = 32;
@@ -66,8 +68,7 @@ class OrderSearchAgent final : public Agent {
   OrderSearchAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return started_ && !has_orders_ && !proposer_.any(); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
  private:
   /// A placement, the order in which it is issued (empty: the evaluator's own), and what they lead

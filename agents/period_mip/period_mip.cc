@@ -100,20 +100,12 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
   raise(programme.ToNanos(proven));
 }
 
-void PeriodMipAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "period_mip", *problem_);
-  writer.Int(warm_steps_);
-  writer.Int(finished_);
-  writer.Int(bound_);
-  warm_.Save(out);
-}
-
-void PeriodMipAgent::Load(std::istream& in) {
-  StateReader reader(in, "period_mip", *problem_);
-  warm_steps_ = reader.Int("a number of steps", 0, config_.warm_steps);
-  finished_ = reader.Flag();
-  bound_ = reader.Count("a bound");
-  warm_.Load(in);
+void PeriodMipAgent::VisitState(StateVisitor& v) {
+  v.Begin("period_mip", *problem_);
+  v.Int("a number of steps", warm_steps_, 0, config_.warm_steps);
+  v.Flag(finished_);
+  v.Count("a bound", bound_);
+  warm_.VisitState(v);
 }
 
 }  // namespace emplace

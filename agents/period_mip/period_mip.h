@@ -42,8 +42,7 @@ class PeriodMipAgent final : public Agent {
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
   Nanos bound() const override { return bound_; }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
  private:
   void Prove(Evaluator& evaluator);

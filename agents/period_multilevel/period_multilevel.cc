@@ -131,14 +131,11 @@ void PeriodMultilevelAgent::Improve(Evaluator& evaluator) {
   Add(found);
 }
 
-void PeriodMultilevelAgent::SaveSearch(StateWriter& writer) const {
-  writer.Int(static_cast<std::int64_t>(population_.size()));
-  for (const ScoredPlacement& member : population_) SaveScored(writer, member);
-}
-
-void PeriodMultilevelAgent::LoadSearch(StateReader& reader) {
-  population_.assign(reader.Int("a number of placements", 0, config_.population), {});
-  for (ScoredPlacement& member : population_) member = LoadScored(reader);
+void PeriodMultilevelAgent::VisitSearch(StateVisitor& v) {
+  v.List(
+      "a number of placements", population_, 0, config_.population, [&](ScoredPlacement& member) {
+        VisitScored(v, member);
+      });
 }
 
 }  // namespace emplace

@@ -48,8 +48,7 @@ class PeriodMultilevelAgent final : public ImprovementAgent {
   void Begin(const std::vector<ScoredPlacement>& found) override { population_ = found; }
   void Improve(Evaluator& evaluator) override;
   void Adopted() override { Add(best()); }
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
   /// @param start  of the problem; empty: a split of the coarsest level
   Placement Refine(std::span<const int> keep_apart, const Placement& start, double hot);
   Placement Create();

@@ -33,14 +33,9 @@ PlacetoTrainer::PlacetoTrainer(const TrainerContext& context, const Config& conf
                context.updates) {
 }
 
-void PlacetoTrainer::Save(std::ostream& out) const {
-  StateWriter writer(out, "placeto", problems_);
-  learner_.Save(writer);
-}
-
-void PlacetoTrainer::Load(std::istream& in) {
-  StateReader reader(in, "placeto", problems_);
-  learner_.Load(reader);
+void PlacetoTrainer::VisitState(StateVisitor& v) {
+  v.Begin("placeto", problems_);
+  learner_.VisitState(v);
 }
 
 PlacetoAgent::PlacetoAgent(const AgentContext& context, const Config& config)
@@ -63,16 +58,10 @@ void PlacetoAgent::Step(Evaluator& evaluator) {
   }
 }
 
-void PlacetoAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "placeto", *problem_);
-  writer.Int(finished_);
-  learner_.Save(writer);
-}
-
-void PlacetoAgent::Load(std::istream& in) {
-  StateReader reader(in, "placeto", *problem_);
-  finished_ = reader.Flag();
-  learner_.Load(reader);
+void PlacetoAgent::VisitState(StateVisitor& v) {
+  v.Begin("placeto", *problem_);
+  v.Flag(finished_);
+  learner_.VisitState(v);
 }
 
 }  // namespace emplace

@@ -35,9 +35,8 @@ class PlacetoTrainer final : public PolicyTrainer {
   PlacetoTrainer(const TrainerContext& context, const Config& config);
   void Step(std::span<Evaluator* const> evaluators) override { learner_.Update(evaluators); }
   const UpdateTable& updates() const override { return learner_.table(); }
-  void SavePolicy(std::ostream& out) const override { learner_.SavePolicy(out); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void SavePolicy(std::ostream& out) override { learner_.SavePolicy(out); }
+  void VisitState(StateVisitor& v) override;
 
  private:
   std::vector<std::shared_ptr<const Problem>> problems_;
@@ -54,9 +53,8 @@ class PlacetoAgent final : public Agent, public PolicySource {
   bool Finished() const override { return finished_; }
   const UpdateTable* updates() const override { return &learner_.table(); }
   bool learns_policy() const override { return config_.updates != 0; }
-  void SavePolicy(std::ostream& out) const override { learner_.SavePolicy(out); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void SavePolicy(std::ostream& out) override { learner_.SavePolicy(out); }
+  void VisitState(StateVisitor& v) override;
 
  private:
   std::shared_ptr<const Problem> problem_;

@@ -114,10 +114,9 @@ class PlacetoLearner {
   /// One PlacetoRow per update and greedy episode.
   const UpdateTable& table() const { return core_.table(); }
 
-  void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  void VisitState(StateVisitor& v);
   /// What acting on other problems needs: the network's settings, number of devices, parameters.
-  void SavePolicy(std::ostream& out) const;
+  void SavePolicy(std::ostream& out);
   /// The graph-independent parameters.
   ParameterSet& parameters() { return parameters_; }
 
@@ -143,7 +142,7 @@ class PlacetoLearner {
     double loss = 0, entropy = 0, kl = 0;
   };
 
-  void LoadPolicy(std::istream& in, const std::string& where);
+  void VisitPolicy(StateVisitor& v);
   void LoadPolicyFile();
   void Restart();
   /// Chooses task.start if there is none.

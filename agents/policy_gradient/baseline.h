@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/config/fields.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 
@@ -34,7 +35,7 @@ class Baseline {
   /// The present average (leave_one_out: the last mean); NaN before the first costs if it starts at
   /// them, and for `none`.
   double value() const { return value_; }
-  void set_value(double value) { value_ = value; }
+  void VisitState(StateVisitor& v) { v.Double("a baseline", value_); }
   /// Forgets all costs.
   void Reset();
 

@@ -22,18 +22,11 @@ double BestPlacement::step_time() const {
   return placement_ ? StepTimeOrNan(outcome_) : std::numeric_limits<double>::quiet_NaN();
 }
 
-void BestPlacement::Save(StateWriter& writer) const {
-  writer.Int(placement_.has_value());
-  if (!placement_) return;
-  writer.Devices(*placement_);
-  writer.Result(outcome_);
-}
-
-void BestPlacement::Load(StateReader& reader, const Problem& problem) {
-  placement_.reset();
-  if (!reader.Flag()) return;
-  placement_ = reader.Devices(problem);
-  outcome_ = reader.Result(problem);
+void BestPlacement::VisitState(StateVisitor& v, const Problem& problem) {
+  v.Optional(placement_, [&](Placement& placement) {
+    v.Devices(placement, problem);
+    v.Result(outcome_, problem);
+  });
 }
 
 }  // namespace emplace

@@ -31,9 +31,8 @@ class BestPlacement {
   double step_time() const;
   void Reset() { placement_.reset(); }
 
-  void Save(StateWriter& writer) const;
   /// @param problem  that the placements belong to
-  void Load(StateReader& reader, const Problem& problem);
+  void VisitState(StateVisitor& v, const Problem& problem);
 
  private:
   std::optional<Placement> placement_;
@@ -50,13 +49,11 @@ class Patience {
   /// True when a restart is due.
   bool Exhausted() const { return limit_ > 0 && trials_ >= limit_; }
   void Reset() { trials_ = 0; }
-  /// Trials since the last better one; all there is to save.
-  std::int64_t trials() const { return trials_; }
-  void set_trials(std::int64_t trials) { trials_ = trials; }
+  void VisitState(StateVisitor& v) { v.Count("a number of trials", trials_); }
 
  private:
   std::int64_t limit_;
-  std::int64_t trials_ = 0;
+  std::int64_t trials_ = 0;  // since the last better one
 };
 
 }  // namespace emplace

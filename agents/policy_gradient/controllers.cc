@@ -47,21 +47,12 @@ void Controllers::TakeShared() {
   Reset();
 }
 
-void Controllers::Save(StateWriter& writer) const {
+void Controllers::VisitState(StateVisitor& v) {
   if (count_ == 1) return;
-  writer.Int(turn_);
-  for (const Matrix& value : shared_) writer.Matrix(value);
-  for (const Values& values : held_) {
-    for (const Matrix& value : values) writer.Matrix(value);
-  }
-}
-
-void Controllers::Load(StateReader& reader) {
-  if (count_ == 1) return;
-  turn_ = reader.Int("a controller's turn", 0, count_ - 1);
-  for (Matrix& value : shared_) reader.Matrix("a shared parameter", value);
+  v.Int("a controller's turn", turn_, 0, count_ - 1);
+  for (Matrix& value : shared_) v.Matrix("a shared parameter", value);
   for (Values& values : held_) {
-    for (Matrix& value : values) reader.Matrix("a controller's parameter", value);
+    for (Matrix& value : values) v.Matrix("a controller's parameter", value);
   }
 }
 

@@ -38,8 +38,7 @@ class Controllers {
   /// All take over the shared parameters.
   void TakeShared();
 
-  void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  void VisitState(StateVisitor& v);
 
  private:
   using Values = std::vector<Matrix>;

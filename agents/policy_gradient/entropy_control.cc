@@ -49,16 +49,10 @@ bool EntropyControl::Complete(std::int64_t updates) const {
   return config_.begin == 0 || updates >= updates_;
 }
 
-void EntropyControl::Save(StateWriter& writer) const {
-  writer.Double(factor_);
-  writer.Double(begin_);
-  writer.Int(updates_);
-}
-
-void EntropyControl::Load(StateReader& reader) {
-  factor_ = reader.Double("a factor of the entropy");
-  begin_ = reader.Double("a first entropy");
-  updates_ = reader.Count("a number of updates");
+void EntropyControl::VisitState(StateVisitor& v) {
+  v.Double("a factor of the entropy", factor_);
+  v.Double("a first entropy", begin_);
+  v.Count("a number of updates", updates_);
 }
 
 }  // namespace emplace

@@ -51,8 +51,7 @@ class EntropyControl {
   /// @param updates_left  that the budget allows
   void Begin(std::int64_t updates_left);
 
-  void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  void VisitState(StateVisitor& v);
 
  private:
   EntropyControlConfig config_;

@@ -73,13 +73,9 @@ void LearnerCore::Restart() {
   UpdateCopies();
 }
 
-void LearnerCore::Save(StateWriter& writer) const {
-  SaveLearner(writer, parameters_, optimizer_);
-}
-
-void LearnerCore::Load(StateReader& reader) {
-  LoadLearner(reader, parameters_, optimizer_);
-  UpdateCopies();
+void LearnerCore::VisitState(StateVisitor& v) {
+  VisitLearner(v, parameters_, optimizer_);
+  if (v.reading()) UpdateCopies();
 }
 
 }  // namespace emplace

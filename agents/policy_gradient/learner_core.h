@@ -76,8 +76,7 @@ class LearnerCore {
 
   /// Parameters and optimizer as in learner_state.h. PPO's weight and the table are saved by the
   /// learner, each at its own place in the text.
-  void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  void VisitState(StateVisitor& v);
 
  private:
   void UpdateCopies();

@@ -1,35 +1,18 @@
 #include "agents/policy_gradient/learner_state.h"
 
-#include <fmt/format.h>
+#include <iterator>
 
 #include "framework/base/error.h"
 
 namespace emplace {
-namespace {
 
-void RequireCount(StateReader& reader, std::size_t expected, const char* what) {
-  const std::int64_t count = reader.Int(what);
-  if (count == static_cast<std::int64_t>(expected)) return;
-  reader.Fail(fmt::format("expected {} {}, got {}", expected, what, count));
-}
-
-}  // namespace
-
-void SaveParameters(StateWriter& writer, const ParameterSet& parameters) {
-  writer.Int(static_cast<std::int64_t>(parameters.all().size()));
-  for (const Parameter& parameter : parameters.all()) {
-    writer.Name(parameter.name);
-    writer.Matrix(parameter.value);
-  }
-}
-
-void LoadParameters(StateReader& reader, ParameterSet& parameters) {
-  RequireCount(reader, parameters.all().size(), "parameters");
+void VisitParameters(StateVisitor& v, ParameterSet& parameters) {
+  v.Size("parameters", std::ssize(parameters.all()));
   for (Parameter& parameter : parameters.all()) {
-    reader.Name("parameter", parameter.name);
-    reader.Matrix("parameter " + parameter.name, parameter.value);
+    v.Name("parameter", parameter.name);
+    v.Matrix("parameter " + parameter.name, parameter.value);
   }
-  parameters.ClearGradients();
+  if (v.reading()) parameters.ClearGradients();
 }
 
 void CopyValues(const ParameterSet& from, ParameterSet& to) {
@@ -45,20 +28,14 @@ void CopyValues(const ParameterSet& from, ParameterSet& to) {
   }
 }
 
-void SaveLearner(StateWriter& writer, const ParameterSet& parameters, const Optimizer& optimizer) {
-  SaveParameters(writer, parameters);
-  writer.Name(optimizer.method());
-  writer.Int(optimizer.updates());
-  writer.Int(static_cast<std::int64_t>(optimizer.moments().size()));
-  for (const Matrix& moment : optimizer.moments()) writer.Matrix(moment);
-}
-
-void LoadLearner(StateReader& reader, ParameterSet& parameters, Optimizer& optimizer) {
-  LoadParameters(reader, parameters);
-  reader.Name("the optimizer", optimizer.method());
-  optimizer.set_updates(reader.Count("a number of updates"));
-  RequireCount(reader, optimizer.moments().size(), "moments of the optimizer");
-  for (Matrix& moment : optimizer.moments()) reader.Matrix("a moment", moment);
+void VisitLearner(StateVisitor& v, ParameterSet& parameters, Optimizer& optimizer) {
+  VisitParameters(v, parameters);
+  v.Name("the optimizer", optimizer.method());
+  std::int64_t updates = optimizer.updates();
+  v.Count("a number of updates", updates);
+  optimizer.set_updates(updates);
+  v.Size("moments of the optimizer", std::ssize(optimizer.moments()));
+  for (Matrix& moment : optimizer.moments()) v.Matrix("a moment", moment);
 }
 
 }  // namespace emplace

@@ -9,20 +9,16 @@
 
 namespace emplace {
 
-void SaveParameters(StateWriter& writer, const ParameterSet& parameters);
-
 /// @param parameters  made with the settings of those that were saved
 /// @throws InputError naming the parameter if they are not: "agent state: parameter encoder.weights
 ///   [8, 32] expected, got [8, 16]". Parameters read before that keep what was read.
-void LoadParameters(StateReader& reader, ParameterSet& parameters);
+void VisitParameters(StateVisitor& v, ParameterSet& parameters);
 
 /// CHECKs that both have the same names and shapes.
 void CopyValues(const ParameterSet& from, ParameterSet& to);
 
-void SaveLearner(StateWriter& writer, const ParameterSet& parameters, const Optimizer& optimizer);
-
 /// @param parameters, optimizer  made with the settings of those that were saved
-/// @throws InputError naming the parameter or setting if they are not, as LoadParameters
-void LoadLearner(StateReader& reader, ParameterSet& parameters, Optimizer& optimizer);
+/// @throws InputError naming the parameter or setting if they are not, as VisitParameters
+void VisitLearner(StateVisitor& v, ParameterSet& parameters, Optimizer& optimizer);
 
 }  // namespace emplace

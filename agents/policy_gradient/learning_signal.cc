@@ -56,16 +56,10 @@ void LearningSignal::Reset(const BestPlacement& known) {
   patience_.Reset();
 }
 
-void LearningSignal::Save(StateWriter& writer) const {
-  writer.Double(baseline_.value());
-  writer.Int(patience_.trials());
-  best_.Save(writer);
-}
-
-void LearningSignal::Load(StateReader& reader) {
-  baseline_.set_value(reader.Double("a baseline"));
-  patience_.set_trials(reader.Count("a number of updates"));
-  best_.Load(reader, *problem_);
+void LearningSignal::VisitState(StateVisitor& v) {
+  baseline_.VisitState(v);
+  patience_.VisitState(v);
+  best_.VisitState(v, *problem_);
 }
 
 }  // namespace emplace

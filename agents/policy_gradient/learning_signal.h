@@ -45,8 +45,7 @@ class LearningSignal {
   /// Forgets all outcomes; `known` is then the best placement so far.
   void Reset(const BestPlacement& known = {});
 
-  void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  void VisitState(StateVisitor& v);
 
  private:
   PolicyGradientConfig config_;

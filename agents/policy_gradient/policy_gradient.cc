@@ -144,30 +144,17 @@ void PolicyGradient::Restart(const ParameterSet& fresh, std::int64_t remaining) 
   ++restarts_;
 }
 
-void PolicyGradient::Save(StateWriter& writer) const {
-  core_.Save(writer);
-  writer.Double(core_.ppo().kl_weight());
-  part_.signal().Save(writer);
-  start_.Save(writer);
-  best_.Save(writer);
-  entropy_control_.Save(writer);
-  controllers_.Save(writer);
-  writer.Int(evaluations_);
-  writer.Int(restarts_);
-  writer.Table(table());
-}
-
-void PolicyGradient::Load(StateReader& reader) {
-  core_.Load(reader);
-  core_.ppo().set_kl_weight(reader.Double("a weight of the divergence"));
-  part_.signal().Load(reader);
-  start_.Load(reader, *problem_);
-  best_.Load(reader, *problem_);
-  entropy_control_.Load(reader);
-  controllers_.Load(reader);
-  evaluations_ = reader.Count("a number of evaluations");
-  restarts_ = reader.Counter("a number of restarts");
-  reader.Table(core_.table());
+void PolicyGradient::VisitState(StateVisitor& v) {
+  core_.VisitState(v);
+  core_.ppo().VisitState(v);
+  part_.signal().VisitState(v);
+  start_.VisitState(v, *problem_);
+  best_.VisitState(v, *problem_);
+  entropy_control_.VisitState(v);
+  controllers_.VisitState(v);
+  v.Count("a number of evaluations", evaluations_);
+  v.Count("a number of restarts", restarts_);
+  v.Table(core_.table());
 }
 
 }  // namespace emplace

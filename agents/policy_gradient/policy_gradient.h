@@ -161,8 +161,7 @@ class PolicyGradient {
   const UpdateTable& table() const { return core_.table(); }
 
   /// Parameters, moments, baseline, best placement, start, entropy control, controllers, table.
-  void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  void VisitState(StateVisitor& v);
 
  private:
   PolicyGradientConfig config_;

@@ -15,6 +15,7 @@
 
 #include "framework/config/fields.h"
 #include "framework/learn/tape.h"
+#include "framework/search/state.h"
 
 namespace emplace {
 
@@ -49,7 +50,7 @@ class Ppo {
   /// @param kl  of the policy after the last epoch of a batch [nats]
   void Observe(double kl);
   double kl_weight() const { return kl_weight_; }
-  void set_kl_weight(double weight) { kl_weight_ = weight; }
+  void VisitState(StateVisitor& v) { v.Double("a weight of the divergence", kl_weight_); }
   /// The weight becomes the setting `kl_weight` again.
   void Reset() { kl_weight_ = config_.kl_weight; }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <sstream>
 #include <utility>
 
 #include "agents/genetic/genetic.h"
@@ -149,31 +148,17 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
   }
 }
 
-void PortfolioAgent::SaveSearch(StateWriter& writer) const {
-  writer.Int(turn_);
-  writer.Int(stale_turns_);
-  writer.Int(next_anew_);
-  for (const Member& member : members_) {
-    std::ostringstream state;
-    member.agent->Save(state);
-    writer.Text(state.str());
-    writer.Double(member.rate);
-    writer.Int(member.tried);
-    writer.Int(member.stale);
-  }
-}
-
-void PortfolioAgent::LoadSearch(StateReader& reader) {
-  MakeMembers([] { return 0; });  // their generators are loaded
-  turn_ = std::max<std::int64_t>(1, reader.Count("evaluations of a turn"));
-  stale_turns_ = reader.Counter("a number of turns");
-  next_anew_ = reader.Int("a multilevel search", 0, num_multilevel_ - 1);
+void PortfolioAgent::VisitSearch(StateVisitor& v) {
+  if (v.reading()) MakeMembers([] { return 0; });  // their generators are read
+  v.Count("evaluations of a turn", turn_);
+  turn_ = std::max<std::int64_t>(1, turn_);
+  v.Count("a number of turns", stale_turns_);
+  v.Int("a multilevel search", next_anew_, 0, num_multilevel_ - 1);
   for (Member& member : members_) {
-    std::istringstream state(reader.Text("the state of a search"));
-    member.agent->Load(state);
-    member.rate = reader.Double("a rate");
-    member.tried = reader.Flag();
-    member.stale = reader.Flag();
+    v.Nested("the state of a search", *member.agent);
+    v.Double("a rate", member.rate);
+    v.Flag(member.tried);
+    v.Flag(member.stale);
   }
 }
 

@@ -86,8 +86,7 @@ class PortfolioAgent final : public ImprovementAgent {
   /// Indices of the members whose turn it is.
   std::vector<std::size_t> DrawTurn();
   void Improve(Evaluator& evaluator) override;
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
 
   AgentContext context_;
   Config config_;

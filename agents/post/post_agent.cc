@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "agents/policy_gradient/not_finite.h"
 #include "agents/starts/starts.h"
 #include "framework/base/error.h"
@@ -272,57 +270,27 @@ void PostAgent::Step(Evaluator& evaluator) {
   ++restarts_;
 }
 
-void PostAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "post", *problem_);
-  writer.Int(finished_);
-  writer.Generator(rng_);
-  core_.Save(writer);
-  writer.Double(baseline_.value());
-  writer.Double(core_.ppo().kl_weight());
-  writer.Int(evaluations_);
-  writer.Int(since_restart_);
-  writer.Int(patience_.trials());
-  writer.Int(restarts_);
-  writer.Int(improved_);
-  start_.Save(writer);
-  best_.Save(writer);
-  writer.Int(std::ssize(samples_));
-  for (const Sample& sample : samples_) {
-    writer.Devices(sample.placement);
-    writer.Result(sample.outcome);
-  }
-  writer.Int(num_used_);
-  writer.Table(core_.table());
-}
-
-void PostAgent::Load(std::istream& in) {
-  StateReader reader(in, "post", *problem_);
-  finished_ = reader.Flag();
-  reader.Generator(rng_);
-  core_.Load(reader);
-  baseline_.set_value(reader.Double("a baseline"));
-  core_.ppo().set_kl_weight(reader.Double("a weight"));
-  evaluations_ = reader.Count("a number of evaluations");
-  since_restart_ = reader.Count("a number of evaluations");
-  patience_.set_trials(reader.Count("a number of evaluations"));
-  restarts_ = reader.Counter("a number of restarts");
-  improved_ = reader.Flag();
-  start_.Load(reader, *problem_);
-  best_.Load(reader, *problem_);
-  samples_.clear();
-  for (std::int64_t left = reader.Count("a number of placements"); left > 0; --left) {
-    Sample sample;
-    sample.placement = reader.Devices();
-    sample.outcome = reader.Result();
-    sample.cost = reward_.Cost(sample.outcome);
-    samples_.push_back(std::move(sample));
-  }
-  const std::int64_t num_used = reader.Count("a number of placements");
-  if (num_used > std::ssize(samples_)) {
-    reader.Fail(fmt::format("expected at most {} placements, got {}", samples_.size(), num_used));
-  }
-  num_used_ = static_cast<int>(num_used);
-  reader.Table(core_.table());
+void PostAgent::VisitState(StateVisitor& v) {
+  v.Begin("post", *problem_);
+  v.Flag(finished_);
+  v.Generator(rng_);
+  core_.VisitState(v);
+  baseline_.VisitState(v);
+  core_.ppo().VisitState(v);
+  v.Count("a number of evaluations", evaluations_);
+  v.Count("a number of evaluations", since_restart_);
+  patience_.VisitState(v);
+  v.Count("a number of restarts", restarts_);
+  v.Flag(improved_);
+  start_.VisitState(v, *problem_);
+  best_.VisitState(v, *problem_);
+  v.List("a number of placements", samples_, [&](Sample& sample) {
+    v.Devices(sample.placement);
+    v.Result(sample.outcome);
+    if (v.reading()) sample.cost = reward_.Cost(sample.outcome);
+  });
+  v.Int("a number of placements", num_used_, 0, static_cast<int>(samples_.size()));
+  v.Table(core_.table());
 }
 
 }  // namespace emplace

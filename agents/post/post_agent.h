@@ -133,8 +133,7 @@ class PostAgent final : public Agent {
   bool Finished() const override { return finished_; }
   /// One PostRow per update.
   const UpdateTable* updates() const override { return &core_.table(); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
  private:
   struct Sample {

@@ -32,12 +32,9 @@ void RandomAgent::Step(Evaluator& evaluator) {
   evaluator.Evaluate(batch);
 }
 
-void RandomAgent::Save(std::ostream& out) const {
-  StateWriter(out, "random", *problem_).Generator(rng_);
-}
-
-void RandomAgent::Load(std::istream& in) {
-  StateReader(in, "random", *problem_).Generator(rng_);
+void RandomAgent::VisitState(StateVisitor& v) {
+  v.Begin("random", *problem_);
+  v.Generator(rng_);
 }
 
 }  // namespace emplace

@@ -10,6 +10,8 @@
 
 namespace emplace {
 
+class StateVisitor;
+
 struct RandomConfig {
   int batch = 64;
   void Visit(FieldVisitor& v) { v.Field("batch", batch, "placements per step"); }
@@ -24,8 +26,7 @@ class RandomAgent final : public Agent {
   /// @throws SettingError if batch < 1
   RandomAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
  private:
   std::shared_ptr<const Problem> problem_;

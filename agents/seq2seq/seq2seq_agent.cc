@@ -98,22 +98,15 @@ void Seq2SeqAgent::Step(Evaluator& evaluator) {
   }
 }
 
-void Seq2SeqAgent::SavePolicy(std::ostream& out) const {
+void Seq2SeqAgent::SavePolicy(std::ostream& out) {
   WriteSeq2SeqPolicy(out, config_.network, vocabulary_, parameters_);
 }
 
-void Seq2SeqAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "seq2seq", *problem_);
-  writer.Int(finished_);
-  writer.Generator(rng_);
-  learning_.Save(writer);
-}
-
-void Seq2SeqAgent::Load(std::istream& in) {
-  StateReader reader(in, "seq2seq", *problem_);
-  finished_ = reader.Flag();
-  reader.Generator(rng_);
-  learning_.Load(reader);
+void Seq2SeqAgent::VisitState(StateVisitor& v) {
+  v.Begin("seq2seq", *problem_);
+  v.Flag(finished_);
+  v.Generator(rng_);
+  learning_.VisitState(v);
 }
 
 }  // namespace emplace

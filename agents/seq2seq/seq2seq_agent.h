@@ -46,9 +46,8 @@ class Seq2SeqAgent final : public Agent, public PolicySource {
   bool Finished() const override { return finished_; }
   const UpdateTable* updates() const override { return &learning_.table(); }
   bool learns_policy() const override { return config_.updates != 0; }
-  void SavePolicy(std::ostream& out) const override;
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void SavePolicy(std::ostream& out) override;
+  void VisitState(StateVisitor& v) override;
 
  private:
   void Restart(std::int64_t remaining);

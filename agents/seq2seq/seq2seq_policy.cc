@@ -29,30 +29,28 @@ void RequireSame(const Seq2SeqNetworkConfig& config,
   }
 }
 
-Seq2SeqVocabulary ReadVocabulary(StateReader& reader) {
-  Seq2SeqVocabulary vocabulary;
-  vocabulary.num_devices = reader.Int("a number of devices", 1, 64);
-  vocabulary.num_groups = reader.Int("a number of groups", 1, kMostGroups);
-  for (int i = reader.Int("a number of types of ops", 1, kMostGroups); i > 0; --i) {
-    vocabulary.kinds.push_back(reader.Text("a type of ops"));
-  }
-  if (!std::ranges::is_sorted(vocabulary.kinds)) reader.Fail("expected sorted types of ops");
-  return vocabulary;
+// What precedes the parameters in a policy's text.
+void VisitHead(StateVisitor& v, std::string& settings, Seq2SeqVocabulary& vocabulary) {
+  v.Begin("seq2seq");
+  v.Text("settings", settings);
+  v.Int("a number of devices", vocabulary.num_devices, 1, 64);
+  v.Int("a number of groups", vocabulary.num_groups, 1, kMostGroups);
+  v.List("a number of types of ops", vocabulary.kinds, 1, kMostGroups, [&](std::string& kind) {
+    v.Text("a type of ops", kind);
+  });
+  if (!std::ranges::is_sorted(vocabulary.kinds)) v.Fail("expected sorted types of ops");
 }
 
 }  // namespace
 
 void WriteSeq2SeqPolicy(std::ostream& out,
                         const Seq2SeqNetworkConfig& config,
-                        const Seq2SeqVocabulary& vocabulary,
-                        const ParameterSet& parameters) {
-  StateWriter writer(out, "seq2seq");
-  writer.Text(WriteFields(config));
-  writer.Int(vocabulary.num_devices);
-  writer.Int(vocabulary.num_groups);
-  writer.Int(static_cast<std::int64_t>(vocabulary.kinds.size()));
-  for (const std::string& kind : vocabulary.kinds) writer.Text(kind);
-  SaveParameters(writer, parameters);
+                        Seq2SeqVocabulary& vocabulary,
+                        ParameterSet& parameters) {
+  StateVisitor v(out);
+  std::string settings = WriteFields(config);
+  VisitHead(v, settings, vocabulary);
+  VisitParameters(v, parameters);
 }
 
 Seq2SeqPolicy ReadSeq2SeqPolicy(const std::string& path,
@@ -61,12 +59,12 @@ Seq2SeqPolicy ReadSeq2SeqPolicy(const std::string& path,
   Seq2SeqPolicy policy;
   try {
     std::istringstream in(ReadFile(path));
-    StateReader reader(in, "seq2seq");
-    const std::string settings = reader.Text("settings");
+    StateVisitor v(in);
+    std::string settings;
+    VisitHead(v, settings, policy.vocabulary);
     RequireSame(config,
                 ReadFields<Seq2SeqNetworkConfig>(ConfigNode::FromString(settings, "its settings")),
                 path);
-    policy.vocabulary = ReadVocabulary(reader);
     if (policy.vocabulary.num_devices != problem.num_devices()) {
       throw SettingError("policy",
                          fmt::format("\"{}\" was trained for {} devices, cluster \"{}\" has {}",
@@ -77,7 +75,7 @@ Seq2SeqPolicy ReadSeq2SeqPolicy(const std::string& path,
     }
     Rng unused;
     Seq2SeqNetwork(config, policy.vocabulary, policy.parameters, unused);
-    LoadParameters(reader, policy.parameters);
+    VisitParameters(v, policy.parameters);
   } catch (const SettingError&) {
     throw;
   } catch (const InputError& error) {

@@ -19,8 +19,8 @@ struct Seq2SeqPolicy {
 /// Settings of the network, vocabulary, parameters.
 void WriteSeq2SeqPolicy(std::ostream& out,
                         const Seq2SeqNetworkConfig& config,
-                        const Seq2SeqVocabulary& vocabulary,
-                        const ParameterSet& parameters);
+                        Seq2SeqVocabulary& vocabulary,
+                        ParameterSet& parameters);
 
 /// @param path  of the file, perhaps compressed
 /// @throws SettingError: for key "policy" if there is no such file, it is no policy or that of

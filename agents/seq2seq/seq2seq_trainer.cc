@@ -161,32 +161,20 @@ void Seq2SeqTrainer::Step(std::span<Evaluator* const> evaluators) {
   if (ppo) core_.ppo().Observe(row.kl);
 }
 
-void Seq2SeqTrainer::SavePolicy(std::ostream& out) const {
+void Seq2SeqTrainer::SavePolicy(std::ostream& out) {
   WriteSeq2SeqPolicy(out, config_.network, vocabulary_, parameters_);
 }
 
-void Seq2SeqTrainer::Save(std::ostream& out) const {
-  StateWriter writer(out, "seq2seq", Problems(problems_));
-  core_.Save(writer);
-  writer.Double(core_.ppo().kl_weight());
-  for (const Share& share : shares_) {
-    writer.Generator(share.rng);
-    share.update.signal().Save(writer);
-  }
-  writer.Int(evaluations_);
-  writer.Table(core_.table());
-}
-
-void Seq2SeqTrainer::Load(std::istream& in) {
-  StateReader reader(in, "seq2seq", Problems(problems_));
-  core_.Load(reader);
-  core_.ppo().set_kl_weight(reader.Double("a weight of the divergence"));
+void Seq2SeqTrainer::VisitState(StateVisitor& v) {
+  v.Begin("seq2seq", Problems(problems_));
+  core_.VisitState(v);
+  core_.ppo().VisitState(v);
   for (Share& share : shares_) {
-    reader.Generator(share.rng);
-    share.update.signal().Load(reader);
+    v.Generator(share.rng);
+    share.update.signal().VisitState(v);
   }
-  evaluations_ = reader.Count("a number of evaluations");
-  reader.Table(core_.table());
+  v.Count("a number of evaluations", evaluations_);
+  v.Table(core_.table());
 }
 
 }  // namespace emplace

@@ -58,9 +58,8 @@ class Seq2SeqTrainer final : public PolicyTrainer {
   void Step(std::span<Evaluator* const> evaluators) override;
   /// One Seq2SeqTrainerRow per update; kl and kl_weight only with ppo.epochs > 1.
   const UpdateTable& updates() const override { return core_.table(); }
-  void SavePolicy(std::ostream& out) const override;
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void SavePolicy(std::ostream& out) override;
+  void VisitState(StateVisitor& v) override;
 
  private:
   // What belongs to one problem.

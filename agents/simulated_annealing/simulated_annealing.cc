@@ -149,42 +149,23 @@ void AnnealingAgent::Step(Evaluator& evaluator) {
   }
 }
 
-void AnnealingAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "simulated_annealing", *problem_);
-  writer.Generator(rng_);
-  writer.Int(started_);
+void AnnealingAgent::VisitState(StateVisitor& v) {
+  v.Begin("simulated_annealing", *problem_);
+  v.Generator(rng_);
+  v.Flag(started_);
   if (!started_) return;
-  writer.Double(initial_);
-  writer.Int(planned_);
-  writer.Int(used_);
-  writer.Int(cycle_);
-  writer.Devices(best_.placement);
-  writer.Double(best_.energy);
-  writer.Score(best_score_);
-  for (const State& chain : chains_) {
-    writer.Devices(chain.placement);
-    writer.Double(chain.energy);
-  }
-}
-
-void AnnealingAgent::Load(std::istream& in) {
-  StateReader reader(in, "simulated_annealing", *problem_);
-  reader.Generator(rng_);
-  started_ = reader.Flag();
-  best_ = {};
-  if (!started_) return;
-  initial_ = reader.Double("a temperature");
-  planned_ = reader.Count("a number of evaluations");
-  used_ = reader.Count("a number of evaluations");
-  cycle_ = reader.Int("a cycle");
-  best_.placement = reader.Devices();
-  best_.energy = reader.Double("an energy");
-  best_score_ = reader.Score();
-  chains_.assign(config_.chains, {});
-  for (State& chain : chains_) {
-    chain.placement = reader.Devices();
-    chain.energy = reader.Double("an energy");
-  }
+  v.Double("a temperature", initial_);
+  v.Count("a number of evaluations", planned_);
+  v.Count("a number of evaluations", used_);
+  v.Int("a cycle", cycle_);
+  const auto visit = [&v](State& state) {
+    v.Devices(state.placement);
+    v.Double("an energy", state.energy);
+  };
+  visit(best_);
+  v.Score(best_score_);
+  chains_.resize(config_.chains);
+  for (State& chain : chains_) visit(chain);
 }
 
 }  // namespace emplace

@@ -44,6 +44,8 @@
 
 namespace emplace {
 
+class StateVisitor;
+
 struct AnnealingConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
   int chains = 1;
@@ -80,8 +82,7 @@ class AnnealingAgent final : public Agent {
   AnnealingAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return started_ && !proposer_.any(); }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
   /// The energy E that is annealed.
   double Energy(const Score& score) const;

@@ -62,25 +62,19 @@ void TabuAgent::Improve(Evaluator& evaluator) {
   if (Note(current())) stale_ = 0;
 }
 
-void TabuAgent::SaveSearch(StateWriter& writer) const {
-  writer.Int(step_);
-  writer.Int(stale_);
-  writer.Int(std::ranges::count_if(tabu_until_, [&](auto until) { return until > step_; }));
-  for (std::size_t i = 0; i < tabu_until_.size(); ++i) {
-    if (tabu_until_[i] <= step_) continue;
-    writer.Int(static_cast<std::int64_t>(i));
-    writer.Int(tabu_until_[i]);
+void TabuAgent::VisitSearch(StateVisitor& v) {
+  if (v.reading()) Forget();
+  v.Count("a number of steps", step_);
+  v.Count("a number of steps", stale_);
+  const auto size = static_cast<int>(tabu_until_.size());
+  std::vector<int> tabus;
+  for (int i = 0; i < size; ++i) {
+    if (tabu_until_[i] > step_) tabus.push_back(i);
   }
-}
-
-void TabuAgent::LoadSearch(StateReader& reader) {
-  Forget();
-  step_ = reader.Count("a number of steps");
-  stale_ = reader.Count("a number of steps");
-  for (std::int64_t left = reader.Count("a number of tabus"); left > 0; --left) {
-    const int i = reader.Int("a tabu", 0, static_cast<int>(tabu_until_.size()) - 1);
-    tabu_until_[i] = reader.Count("the end of a tabu");
-  }
+  v.List("a number of tabus", tabus, [&](int& i) {
+    v.Int("a tabu", i, 0, size - 1);
+    v.Count("the end of a tabu", tabu_until_[i]);
+  });
 }
 
 }  // namespace emplace

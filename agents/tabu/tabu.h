@@ -51,8 +51,7 @@ class TabuAgent final : public ImprovementAgent {
   void Improve(Evaluator& evaluator) override;
   /// Goes to the best placement and forgets what is tabu.
   void Adopted() override;
-  void SaveSearch(StateWriter& writer) const override;
-  void LoadSearch(StateReader& reader) override;
+  void VisitSearch(StateVisitor& v) override;
   /// Nothing is tabu.
   void Forget();
   std::int64_t& tabu_until(Move move) {

@@ -30,15 +30,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kNanosPerSecond = 1e9;
 
-std::string Saved(const Agent& agent) {
+std::string Saved(Agent& agent) {
   std::ostringstream saved;
   agent.Save(saved);
   return saved.str();
 }
 
 // The policy of an agent that learned one, with its settings; empty: it did not.
-std::string LearnedPolicy(const Agent& agent, const AgentSpec& spec) {
-  const auto* source = dynamic_cast<const PolicySource*>(&agent);
+std::string LearnedPolicy(Agent& agent, const AgentSpec& spec) {
+  const auto* source = dynamic_cast<PolicySource*>(&agent);
   if (source == nullptr || !source->learns_policy()) return "";
   std::ostringstream policy;
   source->SavePolicy(policy);
@@ -74,9 +74,7 @@ class Observed {
   explicit Observed(const Observers& observers) : observers_(observers) {}
 
   // Returns whether the search continues.
-  bool BetweenSteps(const Agent& agent,
-                    const MeteredEvaluator& evaluator,
-                    const SearchResult& so_far) {
+  bool BetweenSteps(Agent& agent, const MeteredEvaluator& evaluator, const SearchResult& so_far) {
     if (observers_.watch && so_far.steps > 0 &&
         !observers_.watch(MomentOf(agent.updates(), evaluator, so_far))) {
       return false;

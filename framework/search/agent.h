@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,13 +25,14 @@
 #include "framework/search/evaluator.h"
 #include "framework/search/policy_trainer.h"
 #include "framework/search/problem.h"
+#include "framework/search/stateful.h"
 #include "framework/search/update_table.h"
 
 namespace emplace {
 
-class Agent {
+/// Its state between two steps is saved (stateful.h).
+class Agent : public Stateful {
  public:
-  virtual ~Agent() = default;
   /// One unit of search: a policy update, a sweep of moves, the one and only construction of a
   /// heuristic.
   /// @param evaluator  of the problem of the agent's context
@@ -49,11 +49,6 @@ class Agent {
   /// The agent's own numbers, one row per update (update_table.h); nullptr for an agent that does
   /// not learn. Part of the saved state.
   virtual const UpdateTable* updates() const { return nullptr; }
-  /// Write and read the state between two steps, random generators included: an agent made from the
-  /// same context and settings that loads a state goes on bit for bit as the saved one would have.
-  /// @throws InputError from Load if the text belongs to another problem or agent
-  virtual void Save(std::ostream& out) const = 0;
-  virtual void Load(std::istream& in) = 0;
 };
 
 /// What every agent gets, whatever its settings.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/search/evaluator.h"
+#include "framework/search/stateful.h"
 #include "framework/search/update_table.h"
 
 namespace emplace {
@@ -25,19 +26,15 @@ struct TrainerContext {
   std::int64_t updates = 0;  ///< planned, for schedules; 0: not known
 };
 
-class PolicyTrainer {
+class PolicyTrainer : public Stateful {
  public:
-  virtual ~PolicyTrainer() = default;
   /// One update from placements of every problem.
   /// @param evaluators  [problems], in the order of the context's problems; used by one thread each
   virtual void Step(std::span<Evaluator* const> evaluators) = 0;
   /// One row per update.
   virtual const UpdateTable& updates() const = 0;
   /// What the agent's setting `policy` reads: all that acting on another problem needs.
-  virtual void SavePolicy(std::ostream& out) const = 0;
-  /// State between two steps, as Agent::Save and Load.
-  virtual void Save(std::ostream& out) const = 0;
-  virtual void Load(std::istream& in) = 0;
+  virtual void SavePolicy(std::ostream& out) = 0;
 };
 
 }  // namespace emplace

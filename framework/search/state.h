@@ -1,23 +1,35 @@
 #pragma once
 
 // The texts in which agents and trainers save themselves between two steps, and in which policies
-// are kept: words separated by white space, behind a line that names the agent and the problem or
-// problems; a policy belongs to no problem. Floating-point numbers are written exactly: single ones
-// as hexadecimal bits, many in one word as their shape and the base64 of their bytes,
-// little-endian: "8x32:AACAPw...". framework/results/FORMAT.md ("Checkpoints and policy files")
-// says where these texts are kept.
+// are kept: words separated by white space, after a line that names the agent and the problem or
+// problems; a policy belongs to no problem. A class names each piece of its state once, in a
+// function that a visitor either writes with or reads with:
+//
+//   void CoordinateAgent::VisitState(StateVisitor& v) {
+//     v.Begin("coordinate", *problem_);
+//     v.Generator(rng_);
+//     v.Int("a number of steps", sweep_, 0, config_.sweeps);
+//   }
+//
+// Floating-point numbers are written exactly: single ones as hexadecimal bits, many in one word as
+// their shape and the base64 of their bytes, little-endian: "8x32:AACAPw...".
+// framework/results/FORMAT.md ("Checkpoints and policy files") says where these texts are kept.
 
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "framework/base/random.h"
 #include "framework/learn/matrix.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/outcome_table.h"
+#include "framework/search/stateful.h"
 #include "framework/search/update_table.h"
 
 namespace emplace {
@@ -28,80 +40,111 @@ std::uint64_t Fingerprint(const Problem& problem);
 
 using Problems = std::span<const std::shared_ptr<const Problem>>;
 
-class StateWriter {
+/// Writes every piece that it visits and leaves it as it is, or reads it. A visitor that reads
+/// throws InputError "agent state: expected ..." (or "trainer state", "policy") when the text is
+/// not what was written; `what` names the piece there: "a number of steps".
+class StateVisitor {
  public:
-  /// Writes "emplace-agent-state 1 <agent> <fingerprint>".
-  StateWriter(std::ostream& out, std::string_view agent, const Problem& problem);
-  /// Writes "emplace-trainer-state 1 <agent> <fingerprint of all>".
-  StateWriter(std::ostream& out, std::string_view agent, Problems problems);
-  /// Writes "emplace-policy 1 <agent>".
-  StateWriter(std::ostream& out, std::string_view agent);
-  void Int(std::int64_t value);
-  void Double(double value);
-  void Generator(const Rng& rng);
-  /// The devices of all groups, on one line.
-  void Devices(const Placement& placement);
-  /// Step time, feasibility and what each device tells; neither channels nor times of ops.
-  void Result(const Outcome& outcome);
-  void Score(const emplace::Score& score);
-  /// @param name  at least one character, no white space
-  void Name(std::string_view name);
-  /// Any bytes, as base64.
-  void Text(std::string_view text);
-  void Matrix(const emplace::Matrix& matrix);
-  void Table(const UpdateTable& table);
+  explicit StateVisitor(std::ostream& out) : out_(&out) {}
+  explicit StateVisitor(std::istream& in) : in_(&in) {}
+  bool reading() const { return in_ != nullptr; }
 
- private:
-  std::ostream& out_;
-};
-
-/// Reads in the order of writing. Every function throws InputError "agent state: expected ..." (or
-/// "trainer state", "policy") when the text is not what was written.
-class StateReader {
- public:
+  /// The first line: "emplace-agent-state 1 <agent> <fingerprint>".
   /// @throws InputError if the text is no state, or that of another version, agent or problem:
   ///   naming what was expected and what was found
-  StateReader(std::istream& in, std::string_view agent, const Problem& problem);
-  StateReader(std::istream& in, std::string_view agent, Problems problems);
-  StateReader(std::istream& in, std::string_view agent);
-  std::int64_t Int(std::string_view what);
+  void Begin(std::string_view agent, const Problem& problem);
+  /// "emplace-trainer-state 1 <agent> <fingerprint of all>".
+  void Begin(std::string_view agent, Problems problems);
+  /// "emplace-policy 1 <agent>".
+  void Begin(std::string_view agent);
+
+  void Int(std::string_view what, std::int64_t& value);
   /// @throws InputError also outside [low, high]
-  int Int(std::string_view what, int low, int high);
-  /// A number of things: not negative.
-  std::int64_t Count(std::string_view what);
-  /// The same, of things that an int goes on counting: at most 2^30.
-  int Counter(std::string_view what);
-  bool Flag();
-  double Double(std::string_view what);
+  void Int(std::string_view what, int& value, int low, int high);
+  /// A number of things: not negative; as an int at most 2^30.
+  void Count(std::string_view what, std::int64_t& value);
+  void Count(std::string_view what, int& value);
+  void Flag(bool& value);
+  void Double(std::string_view what, double& value);
   void Generator(Rng& rng);
+  /// The devices of all groups of the problem, on one line.
   /// @throws InputError also for a device that a group may not run on
-  Placement Devices(const Problem& problem);
-  Outcome Result(const Problem& problem);
-  /// The same for the one problem given to the constructor.
-  Placement Devices();
-  Outcome Result();
-  emplace::Score Score();
-  /// @throws InputError unless it is `expected`   @param what  "a parameter"
-  void Name(std::string_view what, std::string_view expected);
-  std::string Text(std::string_view what);
-  /// Overwrites a matrix of the shape that was written.
-  /// @throws InputError naming the expected and the found shape     @param what  its name
+  void Devices(Placement& placement, const Problem& problem);
+  /// Step time, feasibility and the devices' numbers; neither channels nor times of ops.
+  void Result(Outcome& outcome, const Problem& problem);
+  /// The same for the problem that Begin() was given.
+  void Devices(Placement& placement);
+  void Result(Outcome& outcome);
+  void Score(emplace::Score& score);
+  /// A name that is known: at least one character, no white space.
+  /// @throws InputError "agent state: expected parameter weights, got bias"
+  void Name(std::string_view what, std::string_view name);
+  /// A number of things that is known. @throws InputError "agent state: expected 2 columns, got 1"
+  void Size(std::string_view things, std::int64_t size);
+  /// Any bytes, as base64.
+  void Text(std::string_view what, std::string& text);
+  /// The state of another object, as a text.
+  void Nested(std::string_view what, Stateful& object);
+  /// A matrix of a known shape.
+  /// @throws InputError naming the expected and the found shape
   void Matrix(std::string_view what, emplace::Matrix& matrix);
-  /// @param table  has the columns that were written; gets the rows
+  /// @param table  has the columns; gets the rows
   void Table(UpdateTable& table);
+  /// Numbers in any order.
+  void Set(std::string_view what, std::unordered_set<std::uint64_t>& set);
+
+  /// A list of any length.
+  /// @param what   the number of its items, in messages
+  /// @param visit  visits one item
+  template <class Item, class Visit>
+  void List(std::string_view what, std::vector<Item>& list, const Visit& visit) {
+    std::int64_t size = std::ssize(list);
+    Count(what, size);
+    Items(size, list, visit);
+  }
+  /// A list of `low` to `high` items.
+  template <class Item, class Visit>
+  void List(std::string_view what, std::vector<Item>& list, int low, int high, const Visit& visit) {
+    auto size = static_cast<int>(list.size());
+    Int(what, size, low, high);
+    Items(size, list, visit);
+  }
+  /// A value that may be missing.
+  template <class Value, class Visit>
+  void Optional(std::optional<Value>& value, const Visit& visit) {
+    bool there = value.has_value();
+    Flag(there);
+    if (reading()) value.reset();
+    if (!there) return;
+    if (reading()) value.emplace();
+    visit(*value);
+  }
+
   /// @throws InputError "agent state: `message`", "trainer state: ..." or "policy: ..."
   [[noreturn]] void Fail(const std::string& message) const;
 
  private:
-  StateReader(std::istream& in, const char* text, std::string_view magic, std::string_view agent);
+  // Items are made one by one: a text that ends early takes no memory for the rest.
+  template <class Item, class Visit>
+  void Items(std::int64_t size, std::vector<Item>& list, const Visit& visit) {
+    if (reading()) list.clear();
+    for (std::int64_t i = 0; i < size; ++i) {
+      if (reading()) list.emplace_back();
+      visit(list[i]);
+    }
+  }
+  void Header(const char* text, std::string_view magic, std::string_view agent);
+  // @param problems  "another problem"   @param described  the expected ones
+  void BelongsTo(std::uint64_t fingerprint, const char* problems, const std::string& described);
   std::string Word(std::string_view what);
-  // @param message  with {} for the expected and the found one
-  void ReadFingerprint(std::uint64_t fingerprint, const std::string& message);
+  template <class Number>
+  void Write(std::int64_t rows, std::int64_t cols, const Number* numbers);
   template <class Number>
   void Unpack(std::string_view what, std::string_view base64, std::int64_t count, Number* numbers);
 
-  std::istream& in_;
-  const char* text_;  // what is read, for messages
+  std::ostream* out_ = nullptr;  // one of the two
+  std::istream* in_ = nullptr;
+  const char* text_ = "agent state";  // what is read, for messages
   const Problem* problem_ = nullptr;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "framework/search/meter.h"
 #include "tests/simulator/simulate.h"
 #include "tests/support/paths.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -358,22 +358,16 @@ TEST_CASE("saved within the tree, also with many nodes open or few, it goes on b
     config.bound_cost = 4;
     config.batch = 8;
     config.most_open = most_open;
-    const auto saved = [](const BranchAndBoundAgent& agent) {
-      std::ostringstream out;
-      agent.Save(out);
-      return out.str();
-    };
     BranchAndBoundAgent original({problem, 1}, config);
     int steps = 0;
     for (; !original.Finished(); ++steps) {
       BranchAndBoundAgent restored({problem, 2}, config);
-      std::istringstream in(saved(original));
-      restored.Load(in);
-      REQUIRE(saved(restored) == saved(original));
+      LoadFrom(restored, Saved(original));
+      REQUIRE(Saved(restored) == Saved(original));
       REQUIRE(restored.bound() == original.bound());
       original.Step(*simulator);
       restored.Step(*simulator);
-      REQUIRE(saved(restored) == saved(original));
+      REQUIRE(Saved(restored) == Saved(original));
       REQUIRE(restored.Finished() == original.Finished());
     }
     CHECK(steps > 10);
@@ -388,13 +382,10 @@ TEST_CASE("a state whose nodes do not belong to the problem is refused") {
   config.climb = 0;
   BranchAndBoundAgent agent({problem, 1}, config);
   agent.Step(*simulator);  // the starts and the root
-  std::ostringstream out;
-  agent.Save(out);
-  std::string text = out.str();
+  std::string text = Saved(agent);
   REQUIRE(text.find("text:\n") != text.npos);            // the root's devices: none
   text.replace(text.find("text:\n"), 6, "text:CQ==\n");  // device 9
-  std::istringstream in(text);
-  CHECK(MessageOf<InputError>([&] { agent.Load(in); }) ==
+  CHECK(MessageOf<InputError>([&] { LoadFrom(agent, text); }) ==
         "agent state: a node has a device where its group may not run");
 }
 

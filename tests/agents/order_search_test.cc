@@ -1,6 +1,5 @@
 #include "agents/order_search/order_search.h"
 
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
+#include "tests/support/states.h"
 #include "tests/support/toy_problems.h"
 
 namespace {
@@ -70,11 +70,6 @@ TEST_CASE("without an issue order placements alone are searched") {
 TEST_CASE("a restored search goes on with its order") {
   Rng rng(11);
   const auto problem = RandomProblem(rng, {.num_ops = 25});
-  const auto saved = [](const OrderSearchAgent& agent) {
-    std::ostringstream out;
-    agent.Save(out);
-    return out.str();
-  };
   OrderSearchConfig config;
   config.batches = 2;
   config.patience = 3;
@@ -82,13 +77,12 @@ TEST_CASE("a restored search goes on with its order") {
     const auto a = MakeSimulator(problem, kStreams), b = MakeSimulator(problem, kStreams);
     OrderSearchAgent original({problem, 1}, config), restored({problem, 2}, config);
     for (int i = 0; i < steps; ++i) original.Step(*a);
-    std::istringstream in(saved(original));
-    restored.Load(in);
+    LoadFrom(restored, Saved(original));
     for (int i = 0; i < 12; ++i) {
       original.Step(*a);
       restored.Step(*b);
     }
-    CHECK(saved(original) == saved(restored));
+    CHECK(Saved(original) == Saved(restored));
   }
 }
 

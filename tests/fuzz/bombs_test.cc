@@ -153,9 +153,10 @@ TEST_CASE("JSON: nesting, and a list of very many") {
 TEST_CASE("texts of agents: a matrix of 10^18 numbers") {
   const Answer answer = ReadApart([] {
     std::istringstream in("emplace-policy 1 x\n1\na\n9223372036854775807x1:AAAA\n");
-    StateReader reader(in, "x");
+    StateVisitor v(in);
+    v.Begin("x");
     UpdateTable table{{"a"}, {}};
-    reader.Table(table);
+    v.Table(table);
   });
   CheckRefused(answer, "expected a table of 1 columns", kMiB);
 }

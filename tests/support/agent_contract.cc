@@ -1,7 +1,6 @@
 #include "tests/support/agent_contract.h"
 
 #include <algorithm>
-#include <sstream>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -12,18 +11,13 @@
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/states.h"
 
 namespace emplace::testing {
 namespace {
 
 constexpr int kMaxSteps = 10'000;
 constexpr std::int64_t kEvaluations = kUnderSanitizers ? 60 : 300;
-
-std::string Saved(const Agent& agent) {
-  std::ostringstream out;
-  agent.Save(out);
-  return out.str();
-}
 
 std::unique_ptr<Agent> Make(const AgentEntry& entry,
                             std::shared_ptr<const Problem> problem,
@@ -56,8 +50,7 @@ void CheckRestore(const AgentEntry& entry,
     RecordingEvaluator evaluator(*simulator);
     for (int i = 0; i < step && !original->Finished(); ++i) original->Step(evaluator);
     const auto restored = Make(entry, problem, 8, settings);
-    std::istringstream in(Saved(*original));
-    restored->Load(in);
+    LoadFrom(*restored, Saved(*original));
     CHECK(Saved(*restored) == Saved(*original));
     CHECK(restored->Finished() == original->Finished());
     RecordingEvaluator a(*simulator), b(*simulator);
@@ -81,11 +74,10 @@ void CheckRefusals(const AgentEntry& entry,
   for (const std::string& text :
        {std::string(), std::string("garbage"), state.substr(0, state.size() / 2), state}) {
     CAPTURE(text);
-    std::istringstream in(text);
-    CHECK_THROWS_AS(elsewhere->Load(in), InputError);
+    CHECK_THROWS_AS(LoadFrom(*elsewhere, text), InputError);
   }
-  std::istringstream cut(state.substr(0, state.rfind(' ')));
-  CHECK(MessageOf<InputError>([&] { agent->Load(cut); }).find("agent state: ") == 0);
+  const std::string cut = state.substr(0, state.rfind(' '));
+  CHECK(MessageOf<InputError>([&] { LoadFrom(*agent, cut); }).find("agent state: ") == 0);
 
   const std::vector<FieldHelp> fields = entry.describe_settings();
   REQUIRE_FALSE(fields.empty());

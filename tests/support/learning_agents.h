@@ -16,6 +16,7 @@
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
+#include "tests/support/states.h"
 #include "tests/support/toy_problems.h"
 
 namespace emplace::testing {
@@ -42,21 +43,7 @@ struct Simulators {
   std::vector<Evaluator*> all;
 };
 
-/// The state of an agent or a trainer.
-template <class Saveable>
-std::string Saved(const Saveable& saveable) {
-  std::ostringstream out;
-  saveable.Save(out);
-  return out.str();
-}
-
-template <class Loadable>
-void LoadFrom(Loadable& loadable, const std::string& state) {
-  std::istringstream in(state);
-  loadable.Load(in);
-}
-
-inline std::string PolicyOf(const PolicyTrainer& trainer) {
+inline std::string PolicyOf(PolicyTrainer& trainer) {
   std::ostringstream out;
   trainer.SavePolicy(out);
   return out.str();

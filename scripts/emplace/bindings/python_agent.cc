@@ -1,8 +1,6 @@
 #include "scripts/emplace/bindings/python_agent.h"
 
-#include <istream>
-#include <iterator>
-#include <ostream>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +11,7 @@
 
 #include "agents/registry.h"
 #include "framework/base/error.h"
+#include "framework/search/state.h"
 #include "scripts/emplace/bindings/bindings.h"
 #include "scripts/emplace/bindings/python_errors.h"
 
@@ -74,12 +73,17 @@ class PythonAgent final : public Agent {
     return updates_.columns.empty() ? nullptr : &updates_;
   }
 
-  void Save(std::ostream& out) const override {
-    out << InPython(name_, [&] { return nb::cast<std::string>(Support().attr("save")(agent_)); });
-  }
-  void Load(std::istream& in) override {
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    InPython(name_, [&] { Support().attr("load")(agent_, text); });
+  void VisitState(StateVisitor& v) override {
+    std::string state;
+    if (!v.reading()) {
+      InPython(name_, [&] {
+        const auto bytes = nb::cast<nb::bytes>(Support().attr("save")(agent_));
+        state.assign(bytes.c_str(), bytes.size());
+      });
+    }
+    v.Text("the state of an agent in Python", state);
+    if (!v.reading()) return;
+    InPython(name_, [&] { agent_.attr("load")(nb::bytes(state.data(), state.size())); });
     ReadState();
   }
 

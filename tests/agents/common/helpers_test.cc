@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <sstream>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "agents/common/devices.h"
 #include "agents/common/list_schedule.h"
 #include "agents/common/moves.h"
 #include "agents/common/partition_graph.h"
 #include "agents/random/random_agent.h"
-#include "framework/base/error.h"
-#include "framework/search/state.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
@@ -135,54 +131,6 @@ TEST_CASE("repair: to the allowed device that shares the most bytes, then the le
   // 20 B with gpu:2, then gpu:1 (5 ns) is less loaded than gpu:2 (10 ns).
   CHECK(RepairPartition(*problem, graph, {0, 1, 2}, {1, 2, 0, 0}).device ==
         std::vector<DeviceIndex>{1, 2, 2, 1});
-}
-
-TEST_CASE("state: exact, and refused when it is not what was written") {
-  Rng rng(8);
-  const auto problem = MixedProblem(rng, 10, 2, kUnlimitedMemory);
-  Outcome outcome;
-  outcome.step_time = 123;
-  outcome.feasible = false;
-  outcome.devices = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
-  const Placement placement = DrawPlacement(*problem, rng);
-  std::ostringstream out;
-  StateWriter writer(out, "test", *problem);
-  writer.Double(0.1);
-  writer.Int(-5);
-  writer.Devices(placement);
-  writer.Result(outcome);
-  writer.Score({.deficit = 7, .step_time = 8});
-  writer.Generator(rng);
-
-  std::istringstream in(out.str());
-  StateReader reader(in, "test", *problem);
-  CHECK(reader.Double("x") == 0.1);
-  CHECK(reader.Int("x") == -5);
-  CHECK(reader.Devices() == placement);
-  const Outcome read = reader.Result();
-  CHECK(read.step_time == 123);
-  CHECK_FALSE(read.feasible);
-  CHECK(read.devices[2].deficit == 9);
-  CHECK(reader.Score() == Score{.deficit = 7, .step_time = 8});
-  Rng restored;
-  reader.Generator(restored);
-  CHECK(restored() == rng());
-
-  const auto refusal = [&](const std::string& text, const std::string& agent, const Problem& p) {
-    return MessageOf<InputError>([&] {
-      std::istringstream stream(text);
-      StateReader(stream, agent, p).Int("a count");
-    });
-  };
-  CHECK(refusal("x", "test", *problem) ==
-        "agent state: expected \"emplace-agent-state 1 test\" at its beginning");
-  CHECK(refusal(out.str(), "other", *problem) ==
-        "agent state: expected that of agent other, got that of agent test");
-  const auto another = MixedProblem(rng, 10, 2, kUnlimitedMemory);
-  CHECK(refusal(out.str(), "test", *another).find("saved for another problem") !=
-        std::string::npos);
-  CHECK(refusal(out.str().substr(0, out.str().find('\n')), "test", *problem) ==
-        "agent state: expected a count, it ends there");
 }
 
 }  // namespace

@@ -34,24 +34,14 @@ void CoordinateAgent::Step(Evaluator& evaluator) {
   ++sweep_;
 }
 
-void CoordinateAgent::Save(std::ostream& out) const {
-  StateWriter writer(out, "coordinate", *problem_);
-  writer.Generator(rng_);
-  writer.Int(sweep_);
-  writer.Int(settled_);
+void CoordinateAgent::VisitState(StateVisitor& v) {
+  v.Begin("coordinate", *problem_);
+  v.Generator(rng_);
+  v.Int("a number of steps", sweep_, 0, config_.sweeps);
+  v.Flag(settled_);
   if (sweep_ == 0) return;
-  writer.Devices(current_.placement);
-  writer.Score(current_.score);
-}
-
-void CoordinateAgent::Load(std::istream& in) {
-  StateReader reader(in, "coordinate", *problem_);
-  reader.Generator(rng_);
-  sweep_ = reader.Int("a number of steps", 0, config_.sweeps);
-  settled_ = reader.Flag();
-  if (sweep_ == 0) return;
-  current_.placement = reader.Devices();
-  current_.score = reader.Score();
+  v.Devices(current_.placement);
+  v.Score(current_.score);
 }
 
 }  // namespace emplace

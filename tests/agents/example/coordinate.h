@@ -3,7 +3,6 @@
 // Coordinate descent. A step visits the groups in order and moves each to its best device while all
 // others stay. The search begins at a random placement and ends after a step that moved no group.
 
-#include <iosfwd>
 #include <memory>
 
 #include "agents/improvement/improvement_agent.h"
@@ -25,8 +24,7 @@ class CoordinateAgent final : public Agent {
   CoordinateAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return settled_ || sweep_ == config_.sweeps; }
-  void Save(std::ostream& out) const override;
-  void Load(std::istream& in) override;
+  void VisitState(StateVisitor& v) override;
 
  private:
   std::shared_ptr<const Problem> problem_;

@@ -60,8 +60,7 @@ class EndlessAgent final : public Agent {
     if (left_-- > 0)
       evaluator.Evaluate(Placement{std::vector<DeviceIndex>(problem_->num_groups())});
   }
-  void Save(std::ostream&) const override {}
-  void Load(std::istream&) override {}
+  void VisitState(StateVisitor&) override {}
 
  private:
   std::shared_ptr<const Problem> problem_;

@@ -42,8 +42,7 @@ class Stuck final : public ImprovementAgent {
 
  private:
   void Improve(Evaluator& evaluator) override { evaluator.Evaluate(current().placement); }
-  void SaveSearch(StateWriter&) const override {}
-  void LoadSearch(StateReader&) override {}
+  void VisitSearch(StateVisitor&) override {}
 };
 
 TEST_CASE("an island that found nothing better gets its neighbour's best, one island a round") {

@@ -1,7 +1,6 @@
 #include "agents/period_mip/period_mip.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
@@ -42,14 +41,6 @@ TEST_CASE("the optimum is found and proved") {
   CHECK(trace.finished);
   CHECK(trace.best.outcome.step_time == least);
   CHECK(agent.bound() == least);
-
-  // What is saved keeps the bound.
-  std::stringstream state;
-  agent.Save(state);
-  PeriodMipAgent loaded({problem, 1}, {.warm_steps = 1, .warm = {.effort = 1}});
-  loaded.Load(state);
-  CHECK(loaded.Finished());
-  CHECK(loaded.bound() == agent.bound());
 }
 
 TEST_CASE("a budget ends the proof; what was proved until then holds") {

@@ -11,6 +11,7 @@
 #include "tests/support/gradients.h"
 #include "tests/support/paths.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/states.h"
 
 namespace {
 

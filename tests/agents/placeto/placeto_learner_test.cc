@@ -361,7 +361,8 @@ TEST_CASE("a state that does not fit is refused") {
         "trainer state: parameter embed.0.weights [8, 7] expected, got [8, 6]");
   PlacetoConfig few = config;
   few.baseline_episodes = 3;
-  CHECK(refusal(few, state).find("expected at most 3 episodes, got 5") != std::string::npos);
+  CHECK(refusal(few, state).find("expected a number of episodes from 0 to 3, got 5") !=
+        std::string::npos);
   CHECK(refusal(config, state.substr(0, state.size() / 2)).find("expected") != std::string::npos);
 }
 

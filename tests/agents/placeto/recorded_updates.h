@@ -3,12 +3,12 @@
 // Updates of a learner that tests look at: the problems, what their episodes evaluate, its state.
 
 #include <deque>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "agents/placeto/placeto_learner.h"
 #include "tests/agents/placeto/small_placeto.h"
+#include "tests/support/states.h"
 
 namespace emplace::testing {
 
@@ -34,17 +34,18 @@ struct Recorders {
   std::vector<Evaluator*> all;
 };
 
-inline std::string Saved(const PlacetoLearner& learner, const ProblemList& problems) {
-  std::ostringstream out;
-  StateWriter writer(out, "placeto", Problems(problems));
-  learner.Save(writer);
-  return out.str();
+inline std::string Saved(PlacetoLearner& learner, const ProblemList& problems) {
+  return WrittenState([&](StateVisitor& v) {
+    v.Begin("placeto", Problems(problems));
+    learner.VisitState(v);
+  });
 }
 
 inline void Load(PlacetoLearner& learner, const ProblemList& problems, const std::string& state) {
-  std::istringstream in(state);
-  StateReader reader(in, "placeto", Problems(problems));
-  learner.Load(reader);
+  ReadState(state, [&](StateVisitor& v) {
+    v.Begin("placeto", Problems(problems));
+    learner.VisitState(v);
+  });
 }
 
 }  // namespace emplace::testing

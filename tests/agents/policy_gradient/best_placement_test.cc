@@ -1,11 +1,11 @@
 #include "agents/policy_gradient/best_placement.h"
 
 #include <cmath>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
 #include "tests/support/problems.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -50,13 +50,8 @@ TEST_CASE("the best placement is saved with its outcome, or that there is none")
   BestPlacement best, none, read, emptied;
   best.Offer({{1}}, Taking(9));
   emptied.Offer({{1}}, Taking(9));
-  std::stringstream text;
-  StateWriter writer(text, "test", *problem);
-  best.Save(writer);
-  none.Save(writer);
-  StateReader reader(text, "test", *problem);
-  read.Load(reader, *problem);
-  emptied.Load(reader, *problem);
+  CopyState(best, read, *problem);
+  CopyState(none, emptied, *problem);
   CHECK(*read.placement() == Placement{{1}});
   CHECK(read.step_time() == 9);
   CHECK_FALSE(read.Offer({{0}}, Taking(10)));
@@ -69,9 +64,8 @@ TEST_CASE("patience ends after so many trials in a row that were no better") {
   CHECK_FALSE(patience.Exhausted());
   patience.Count(false);
   CHECK(patience.Exhausted());
-  CHECK(patience.trials() == 2);
   Patience restored(3);
-  restored.set_trials(2);
+  CopyState(patience, restored);  // 2 trials
   CHECK_FALSE(restored.Exhausted());
   restored.Count(false);
   CHECK(restored.Exhausted());

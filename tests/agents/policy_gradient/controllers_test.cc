@@ -1,12 +1,11 @@
 #include "agents/policy_gradient/controllers.h"
 
-#include <sstream>
-
 #include <doctest/doctest.h>
 
 #include "framework/config/setting_error.h"
 #include "tests/agents/policy_gradient/logits_learner.h"
 #include "tests/support/paths.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -34,15 +33,9 @@ TEST_CASE("three take turns: each acts with what was shared when it last learnt"
   }
   CHECK(x == 5);
 
-  std::ostringstream out;
-  const auto problem = UngroupedProblem();
-  StateWriter writer(out, "test", *problem);
-  controllers.Save(writer);
   ParameterSet restored_parameters = One(x);
   Controllers restored(3, restored_parameters);
-  std::istringstream in(out.str());
-  StateReader reader(in, "test", *problem);
-  restored.Load(reader);
+  CopyState(controllers, restored);
   restored.Begin();
   CHECK(restored_parameters.all()[0].value(0, 0) == 7);
   restored.End();

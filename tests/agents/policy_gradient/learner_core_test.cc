@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -11,6 +10,7 @@
 #include "framework/learn/ops.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -114,20 +114,13 @@ TEST_CASE("a restart begins schedules and PPO's weight anew and shows copies new
 }
 
 TEST_CASE("saved and restored, it goes on with the same schedule, copies too") {
-  ProblemBuilder builder = Gpus(2);
-  builder.Op("a", {1});
-  const auto problem = builder.Build();
   Line line, restored;
   ParameterSet copy;
   copy.Add("w", 1, 2);
   restored.core.AddCopy(copy);
   Tape tape;
   line.core.Descend(tape, Line::Sum(tape, line.parameters, 2), 0);
-  std::stringstream text;
-  StateWriter writer(text, "test", *problem);
-  line.core.Save(writer);
-  StateReader reader(text, "test", *problem);
-  restored.core.Load(reader);
+  CopyState(line.core, restored.core);
   CHECK(restored.w() == line.w());
   CHECK(copy.all()[0].value == line.w());
   CHECK(restored.core.Descend(tape, Line::Sum(tape, restored.parameters, 2), 0).learning_rate ==

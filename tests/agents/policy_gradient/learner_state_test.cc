@@ -1,25 +1,18 @@
 #include "agents/policy_gradient/learner_state.h"
 
 #include <optional>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
+#include "tests/support/states.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-std::shared_ptr<const Problem> OneOp() {
-  ProblemBuilder builder;
-  builder.Device("gpu:0");
-  builder.Op("a", {1});
-  return builder.Build();
-}
 
 struct SavedLearner {
   explicit SavedLearner(const std::string& method = "adam",
@@ -37,18 +30,7 @@ struct SavedLearner {
     }
     optimizer->Step();
   }
-  std::string Saved() const {
-    std::ostringstream out;
-    StateWriter writer(out, "test", *OneOp());
-    SaveLearner(writer, parameters, *optimizer);
-    return out.str();
-  }
-  void Load(const std::string& text) {
-    std::istringstream in(text);
-    const auto problem = OneOp();
-    StateReader reader(in, "test", *problem);
-    LoadLearner(reader, parameters, *optimizer);
-  }
+  void VisitState(StateVisitor& v) { VisitLearner(v, parameters, *optimizer); }
 
   Rng rng{4};
   ParameterSet parameters;
@@ -60,7 +42,7 @@ TEST_CASE("learners go on as if they had not been saved, for every method") {
     SavedLearner learner(method), restored(method);
     for (int i = 0; i < 3; ++i) learner.Update();
     restored.parameters.all()[0].gradient.setOnes();
-    restored.Load(learner.Saved());
+    CopyState(learner, restored);
     CHECK(restored.parameters.GradientNorm() == 0);
     CHECK(restored.optimizer->updates() == 3);
     restored.rng = learner.rng;
@@ -68,7 +50,7 @@ TEST_CASE("learners go on as if they had not been saved, for every method") {
       learner.Update();
       restored.Update();
     }
-    CHECK(restored.Saved() == learner.Saved());
+    CHECK(Saved(restored) == Saved(learner));
     for (std::size_t i = 0; i < 2; ++i) {
       CHECK(restored.parameters.all()[i].value == learner.parameters.all()[i].value);
     }
@@ -76,9 +58,10 @@ TEST_CASE("learners go on as if they had not been saved, for every method") {
 }
 
 TEST_CASE("learners with other parameters or another optimizer are refused by name") {
-  const std::string saved = SavedLearner().Saved();
+  const std::string saved = Saved(SavedLearner());
   const auto refusal = [&](SavedLearner learner, std::string text) {
-    return MessageOf<InputError>([&] { learner.Load(text); });
+    return MessageOf<InputError>(
+        [&] { ReadState(text, [&](StateVisitor& v) { learner.VisitState(v); }); });
   };
   const auto replaced = [&](const std::string& old, const std::string& with) {
     std::string text = saved;
@@ -90,7 +73,7 @@ TEST_CASE("learners with other parameters or another optimizer are refused by na
   CHECK(refusal(SavedLearner("adam", 4, "decoder.bias"), saved) ==
         "agent state: expected parameter decoder.bias, got encoder.bias");
   CHECK(refusal(SavedLearner("sgd"), saved) == "agent state: expected the optimizer sgd, got adam");
-  CHECK(refusal(SavedLearner(), replaced("\n2\nencoder", "\n3\nencoder")) ==
+  CHECK(refusal(SavedLearner(), replaced("2\nencoder", "3\nencoder")) ==
         "agent state: expected 2 parameters, got 3");
   CHECK(refusal(SavedLearner(), replaced("adam\n0\n4\n", "adam\n0\n2\n")) ==
         "agent state: expected 4 moments of the optimizer, got 2");
@@ -109,11 +92,8 @@ TEST_CASE("parameters alone are written, read and copied bit by bit") {
     parameters->Add("a", 2, 3).gradient.setOnes();
     parameters->Add("b", 0, 4);
   }
-  std::stringstream text;
-  StateWriter writer(text, "test");
-  SaveParameters(writer, original);
-  StateReader reader(text, "test");
-  LoadParameters(reader, read);
+  ReadState(WrittenState([&](StateVisitor& v) { VisitParameters(v, original); }),
+            [&](StateVisitor& v) { VisitParameters(v, read); });
   CopyValues(original, copied);
   for (int i = 0; i < 2; ++i) {
     CHECK(read.all()[i].value == original.all()[i].value);

@@ -1,11 +1,11 @@
 #include "agents/policy_gradient/learning_signal.h"
 
 #include <cmath>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
 #include "tests/agents/policy_gradient/logits_learner.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -66,25 +66,19 @@ TEST_CASE("it knows the best placement, becomes stale and can begin anew") {
   CHECK(signal.ToImitate() == nullptr);
 }
 
-TEST_CASE("saved and restored, in one text with others, it is the same") {
+TEST_CASE("saved and restored it is the same") {
   PolicyGradientConfig config = Plain();
   config.baseline.method = "moving_average";
   config.imitation_weight = 0.1;
   config.patience = 2;
   const auto problem = UngroupedProblem();
-  const std::vector problems = {problem, problem};
   LearningSignal a(config, problem), b(config, problem);
   Take(a, kTwo);
   Take(a, kTwo);
-  std::stringstream text;
-  StateWriter writer(text, "test", Problems(problems));
-  a.Save(writer);
-  b.Save(writer);
   LearningSignal c(config, problem), d(config, problem);
   Take(d, kTwo);
-  StateReader reader(text, "test", Problems(problems));
-  c.Load(reader);
-  d.Load(reader);
+  CopyState(a, c);
+  CopyState(b, d);
   CHECK(c.baseline() == a.baseline());
   CHECK(*c.ToImitate() == *a.ToImitate());
   CHECK(c.best_step_time() == 2e9);

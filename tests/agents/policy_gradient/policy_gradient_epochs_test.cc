@@ -1,12 +1,12 @@
 // PolicyGradient with several steps on one batch.
 
 #include <cmath>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
 #include "agents/policy_gradient/policy_gradient.h"
 #include "tests/agents/policy_gradient/logits_learner.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -114,11 +114,7 @@ TEST_CASE("a restart forgets the weight of the divergence, a restored learner ha
   Learner learner(config), restored(config), fresh(config);
   for (int update = 0; update < 3; ++update) learner.Update(kTwo);
   CHECK(learner.Column("kl_weight") == 4);  // doubled after the first two
-  std::stringstream state;
-  StateWriter writer(state, "test", *learner.problem);
-  learner.learning->Save(writer);
-  StateReader reader(state, "test", *restored.problem);
-  restored.learning->Load(reader);
+  CopyState(*learner.learning, *restored.learning);
   learner.Update(kTwo);
   restored.Update(kTwo);
   CHECK(restored.Column("kl_weight") == 8);

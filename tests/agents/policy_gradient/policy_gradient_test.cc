@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
@@ -13,6 +12,7 @@
 #include "framework/search/outcome_table.h"
 #include "tests/agents/policy_gradient/logits_learner.h"
 #include "tests/support/paths.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -305,12 +305,7 @@ TEST_CASE("late restarts begin at the best placement of all") {
   learning.Restart(other.parameters);  // no budget
   CHECK(*learning.start() == Placement{{0, 0, 1}});
 
-  std::ostringstream out;
-  StateWriter writer(out, "test", *learner.problem);
-  learning.Save(writer);
-  std::istringstream in(out.str());
-  StateReader reader(in, "test", *learner.problem);
-  other.learning->Load(reader);
+  CopyState(learning, *other.learning);
   REQUIRE(other.learning->start() != nullptr);
   CHECK(*other.learning->start() == Placement{{0, 0, 1}});
 }
@@ -321,19 +316,12 @@ TEST_CASE("saved and restored it goes on bit for bit") {
   config.imitation_weight = 0.1;
   config.patience = 100;
   config.optimizer.method = "adam";
-  const auto saved = [](const Learner& learner) {
-    std::ostringstream out;
-    StateWriter writer(out, "test", *learner.problem);
-    learner.learning->Save(writer);
-    return out.str();
-  };
+  const auto saved = [](const Learner& learner) { return Saved(*learner.learning); };
   for (int updates = 0; updates < 4; ++updates) {
     Learner original(config), restored(config);
     for (int i = 0; i < updates; ++i) original.Update({{{0, 1, 1}}, {{0, 0, 1}}});
     restored.Update({{{1, 1, 1}}, {{1, 0, 1}}});
-    std::istringstream in(saved(original));
-    StateReader reader(in, "test", *restored.problem);
-    restored.learning->Load(reader);
+    CopyState(*original.learning, *restored.learning);
     CHECK(saved(restored) == saved(original));
     original.Update(kTwo);
     restored.Update(kTwo);

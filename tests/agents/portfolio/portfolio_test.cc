@@ -10,6 +10,7 @@
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -92,12 +93,6 @@ TEST_CASE("portfolio: what one search finds the others go on from") {
   }
 }
 
-std::string Saved(const Agent& agent) {
-  std::ostringstream state;
-  agent.Save(state);
-  return state.str();
-}
-
 TEST_CASE("portfolio: saved and loaded, it makes the evaluations that it would have made") {
   Rng rng(9);
   for (const Objective objective : {Objective::kStepTime, Objective::kPeriod}) {
@@ -110,8 +105,7 @@ TEST_CASE("portfolio: saved and loaded, it makes the evaluations that it would h
       PortfolioAgent agent({.problem = problem, .seed = 3}, config);
       for (int i = 0; i < step; ++i) agent.Step(before);
       PortfolioAgent loaded({.problem = problem, .seed = 4}, config);
-      std::istringstream state(Saved(agent));
-      loaded.Load(state);
+      LoadFrom(loaded, Saved(agent));
       for (int i = 0; i < 3; ++i) {
         CHECK(Saved(loaded) == Saved(agent));
         agent.Step(one);
@@ -149,12 +143,10 @@ TEST_CASE("portfolio: the turns without a better placement and the search to beg
     return state.substr(0, begins[at - 1]) + stale_turns + "\n" + next +
            state.substr(begins[at] + words[at].size());
   };
-  std::istringstream later(with("9", "1"));
-  agent.Load(later);
+  LoadFrom(agent, with("9", "1"));
   CHECK(Saved(agent) == with("9", "1"));
-  std::istringstream wrong(with("9", "2"));
   CHECK(MessageOf<InputError>([&] {
-          agent.Load(wrong);
+          LoadFrom(agent, with("9", "2"));
         }).starts_with("agent state: expected a multilevel search"));
 }
 
@@ -167,8 +159,7 @@ TEST_CASE("portfolio: a state that is cut anywhere is refused") {
   for (int i = 0; i < 2; ++i) agent.Step(meter);
   const std::string state = Saved(agent);
   for (int part = 0; part < 50; ++part) {
-    std::istringstream cut(state.substr(0, state.size() * part / 50));
-    CHECK_THROWS_AS(agent.Load(cut), InputError);
+    CHECK_THROWS_AS(LoadFrom(agent, state.substr(0, state.size() * part / 50)), InputError);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "framework/base/error.h"
 #include "tests/agents/post/small_post.h"
 #include "tests/support/paths.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -190,10 +190,7 @@ TEST_CASE("a parameter that is not a number stops the search with update and pla
   ParameterSet parameters;
   const PostPolicy policy(*problem, parameters, 0);
   const auto written = [&] {
-    std::ostringstream out;
-    StateWriter(out, "post", *problem).Matrix(parameters.all()[0].value);
-    const std::string text = out.str();
-    return text.substr(text.find('\n') + 1);
+    return WrittenState([&](StateVisitor& v) { v.Matrix("logits", parameters.all()[0].value); });
   };
   std::string spoilt = state;
   const std::string before = written();
@@ -218,7 +215,8 @@ TEST_CASE("a state of another place in the search is refused") {
   REQUIRE(state.find(counts) != std::string::npos);
   for (const auto& [spoilt, message] : std::vector<std::pair<std::string, std::string>>{
            {"\n0\n-4\n0\n0\n0\n0\n0\n0\n0\n", "expected a number of evaluations, got -4"},
-           {"\n0\n0\n0\n0\n0\n0\n0\n0\n7\n", "expected at most 0 placements, got 7"}}) {
+           {"\n0\n0\n0\n0\n0\n0\n0\n0\n7\n",
+            "expected a number of placements from 0 to 0, got 7"}}) {
     std::string text = state;
     text.replace(text.find(counts), counts.size(), spoilt);
     CHECK(MessageOf<InputError>([&] { LoadFrom(agent, text); }) == "agent state: " + message);

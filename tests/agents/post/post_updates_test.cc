@@ -8,6 +8,7 @@
 #include "simulator/simulator.h"
 #include "tests/agents/post/plain_post.h"
 #include "tests/agents/post/small_post.h"
+#include "tests/support/states.h"
 
 namespace {
 

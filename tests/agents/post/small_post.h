@@ -2,13 +2,13 @@
 
 // What tests of PostAgent share: plain settings, and a look into states.
 
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "agents/policy_gradient/learner_state.h"
 #include "agents/post/post_agent.h"
 #include "tests/support/learning_agents.h"
+#include "tests/support/states.h"
 
 namespace emplace::testing {
 
@@ -36,15 +36,17 @@ inline PostConfig SmallConfig() {
 
 /// The logits in a saved state.
 inline Matrix Logits(const std::string& state, const Problem& problem, const PostConfig& config) {
-  std::istringstream in(state);
-  StateReader reader(in, "post", problem);
-  Rng rng;
-  reader.Int("finished");
-  reader.Generator(rng);
   ParameterSet parameters;
   const PostPolicy policy(problem, parameters, 0);
   Optimizer optimizer(config.optimizer, parameters, "optimizer");
-  LoadLearner(reader, parameters, optimizer);
+  ReadState(state, [&](StateVisitor& v) {
+    Rng rng;
+    bool finished = false;
+    v.Begin("post", problem);
+    v.Flag(finished);
+    v.Generator(rng);
+    VisitLearner(v, parameters, optimizer);
+  });
   return parameters.all()[0].value;
 }
 

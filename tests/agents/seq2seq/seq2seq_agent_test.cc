@@ -1,7 +1,6 @@
 #include "agents/seq2seq/seq2seq_agent.h"
 
 #include <limits>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
@@ -11,6 +10,7 @@
 #include "tests/agents/seq2seq/small_seq2seq.h"
 #include "tests/support/paths.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -162,19 +162,20 @@ TEST_CASE("a parameter that is not a number stops the search with update and ope
   Rng rng(1);
   const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary({&problem, 1});
   const Seq2SeqNetwork network(config.network, vocabulary, parameters, rng);
-  const PolicyGradient learning(config.learning, problem, parameters);
+  PolicyGradient learning(config.learning, problem, parameters);
   for (Parameter& parameter : parameters.all()) {
     if (parameter.name == "output.bias") {
       parameter.value(0, 0) = std::numeric_limits<float>::quiet_NaN();
     }
   }
-  std::stringstream state;
-  StateWriter writer(state, "seq2seq", *problem);
-  writer.Int(0);
-  writer.Generator(rng);
-  learning.Save(writer);
   Seq2SeqAgent agent({problem, 1}, config);
-  agent.Load(state);
+  LoadFrom(agent, WrittenState([&](StateVisitor& v) {
+             bool finished = false;
+             v.Begin("seq2seq", *problem);
+             v.Flag(finished);
+             v.Generator(rng);
+             learning.VisitState(v);
+           }));
   const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
   CHECK(MessageOf<RunError>([&] { agent.Step(*simulator); }) ==
         "update 0: not finite: parameter \"output.bias\" [1, 3]: value");

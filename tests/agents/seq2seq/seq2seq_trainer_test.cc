@@ -17,6 +17,7 @@
 #include "tests/support/agent_contract.h"
 #include "tests/support/gradients.h"
 #include "tests/support/paths.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -121,7 +122,7 @@ TEST_CASE("a state of other problems, settings or texts is refused") {
 
 // The parameters that SavePolicy writes.
 struct Network {
-  Network(const Seq2SeqTrainer& trainer, const Seq2SeqConfig& config, const Problem& problem) {
+  Network(Seq2SeqTrainer& trainer, const Seq2SeqConfig& config, const Problem& problem) {
     const TempDir folder;
     WriteFileAtomically(folder / "policy", PolicyOf(trainer));
     policy = ReadSeq2SeqPolicy((folder / "policy").string(), config.network, problem);
@@ -270,14 +271,15 @@ TEST_CASE("a value that is not a number stops it with update, graph and operatio
       parameter.value(0, 0) = std::numeric_limits<float>::quiet_NaN();
     }
   }
-  std::stringstream saved, state;
-  trainer.Save(saved);
-  StateWriter writer(state, "seq2seq", Problems(problems));
-  SaveParameters(writer, spoilt.parameters);
+  std::istringstream saved(Saved(trainer));
   std::string word;  // header of four words, number of parameters, a name and a matrix for each
   for (std::size_t i = 0; i < 5 + 2 * spoilt.parameters.all().size(); ++i) saved >> word;
+  std::ostringstream state;
+  StateVisitor v(state);
+  v.Begin("seq2seq", Problems(problems));
+  VisitParameters(v, spoilt.parameters);
   state << saved.rdbuf();
-  trainer.Load(state);
+  LoadFrom(trainer, state.str());
   Simulators simulators(problems);
   CHECK(MessageOf<RunError>([&] { trainer.Step(simulators.all); }) ==
         "update 0: graph \"" + problems[0]->graph().name() +

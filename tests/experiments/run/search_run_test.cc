@@ -1,9 +1,7 @@
 #include "experiments/run/search_run.h"
 
-#include <istream>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <stdexcept>
 #include <vector>
 
@@ -11,6 +9,7 @@
 
 #include "agents/registry.h"
 #include "experiments/load.h"
+#include "framework/search/state.h"
 #include "simulator/gpu_simulator.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
@@ -61,8 +60,7 @@ class Prover final : public Agent {
     bound_ += 10;
   }
   Nanos bound() const override { return bound_; }
-  void Save(std::ostream& out) const override { out << bound_; }
-  void Load(std::istream& in) override { in >> bound_; }
+  void VisitState(StateVisitor& v) override { v.Int("a bound", bound_); }
 
  private:
   int num_groups_;

@@ -5,7 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <sstream>
+#include <optional>
+#include <unordered_set>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "framework/base/error.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
+#include "tests/support/states.h"
 
 namespace {
 
@@ -30,17 +32,10 @@ std::string Base64Of(const std::string& text) {
   return EncodeBase64(std::as_bytes(std::span(text)));
 }
 
-/// What is said to a read of `text`, which follows the header.
-template <class Read>
-std::string StateRefusal(const std::string& text, const Read& read) {
-  const auto problem = OneOp();
-  std::ostringstream header;
-  StateWriter(header, "test", *problem);
-  return MessageOf<InputError>([&] {
-    std::istringstream in(header.str() + text);
-    StateReader reader(in, "test", *problem);
-    read(reader);
-  });
+/// The message of a visit that reads `text`.
+template <class Visit>
+std::string StateRefusal(const std::string& text, const Visit& visit) {
+  return MessageOf<InputError>([&] { ReadState(text, visit); });
 }
 
 TEST_CASE("base64: the examples of RFC 4648, section 10") {
@@ -72,8 +67,47 @@ TEST_CASE("base64: there and back; other texts are refused") {
   }
 }
 
+TEST_CASE("state: exact, and refused when it is not what was written") {
+  Rng rng(8);
+  const auto problem = OneOp(3);
+  struct Pieces {
+    double x = 0;
+    std::int64_t y = 0;
+    Placement placement;
+    Outcome outcome;
+    Score score;
+    Rng rng;
+    void VisitState(StateVisitor& v, const Problem& of) {
+      v.Begin("test", of);
+      v.Double("x", x);
+      v.Int("y", y);
+      v.Devices(placement);
+      v.Result(outcome);
+      v.Score(score);
+      v.Generator(rng);
+    }
+  };
+  Pieces written{0.1, -5, {{2}}, {}, {.deficit = 7, .step_time = 8}, rng}, read;
+  written.outcome.step_time = 123;
+  written.outcome.feasible = false;
+  written.outcome.devices = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+  CopyState(written, read, *problem);
+  CHECK(read.x == 0.1);
+  CHECK(read.y == -5);
+  CHECK(read.placement == written.placement);
+  CHECK(read.outcome.step_time == 123);
+  CHECK_FALSE(read.outcome.feasible);
+  CHECK(read.outcome.devices[2].deficit == 9);
+  CHECK(read.score == Score{.deficit = 7, .step_time = 8});
+  CHECK(read.rng() == rng());
+
+  const auto devices = [&](StateVisitor& v) { v.Devices(read.placement, *problem); };
+  CHECK(StateRefusal("3", devices) == "agent state: expected an allowed device for group 0, got 3");
+  const auto result = [&](StateVisitor& v) { v.Result(read.outcome, *problem); };
+  CHECK(StateRefusal("9 1 2", result) == "agent state: expected 3 devices, got 2");
+}
+
 TEST_CASE("state: matrices of all shapes and numbers are restored bit by bit") {
-  const auto problem = OneOp();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<float> special = {
       0.0F, -0.0F, 0.1F, 1e-45F, 3.4e38F, -kInfinity, std::nanf("7")};
@@ -81,35 +115,55 @@ TEST_CASE("state: matrices of all shapes and numbers are restored bit by bit") {
   for (int round = 0; round < 50; ++round) {
     Matrix matrix(UniformInt(rng, 5), UniformInt(rng, 5));
     for (float& entry : matrix.reshaped()) entry = special[UniformInt(rng, 7)];
-    std::stringstream text;
-    StateWriter writer(text, "test", *problem);
-    writer.Matrix(matrix);
-    writer.Int(17);
-    StateReader reader(text, "test", *problem);
     Matrix read = Matrix::Ones(matrix.rows(), matrix.cols());
-    reader.Matrix("m", read);
+    ReadState(WrittenState([&](StateVisitor& v) { v.Matrix("m", matrix); }),
+              [&](StateVisitor& v) { v.Matrix("m", read); });
     for (Eigen::Index i = 0; i < matrix.size(); ++i) {
       CHECK(std::bit_cast<std::uint32_t>(read.data()[i]) ==
             std::bit_cast<std::uint32_t>(matrix.data()[i]));
     }
-    CHECK(reader.Int("a number") == 17);
   }
 }
 
 TEST_CASE("state: a matrix is written as its shape and its bytes") {
-  std::ostringstream out;
-  StateWriter writer(out, "test", *OneOp());
   Matrix matrix(2, 1);
   matrix << 1, -2;  // 00 00 80 3f, 00 00 00 c0
-  writer.Matrix(matrix);
-  CHECK(out.str().substr(out.str().find('\n')) == "\n2x1:AACAPwAAAMA=\n");
+  CHECK(WrittenState([&](StateVisitor& v) { v.Matrix("m", matrix); }) == "2x1:AACAPwAAAMA=\n");
+}
+
+TEST_CASE("state: lists, sets and values that may be missing") {
+  struct Pieces {
+    std::vector<int> list;
+    std::unordered_set<std::uint64_t> set;
+    std::optional<int> there, missing;
+    void VisitState(StateVisitor& v) {
+      const auto number = [&](int& item) { v.Int("a number", item, 0, 9); };
+      v.List("a number of items", list, 1, 3, number);
+      v.Set("a number of hashes", set);
+      v.Optional(there, number);
+      v.Optional(missing, number);
+    }
+  };
+  Pieces written{{7, 5}, {3, ~std::uint64_t{0}, 1}, 4, {}}, read{{1, 2, 3}, {8}, {}, 6};
+  // The hash 2^64 - 1 is the largest; its bits are those of -1.
+  CHECK(Saved(written) == "2\n7\n5\n3\n1\n3\n-1\n1\n4\n0\n");
+  CopyState(written, read);
+  CHECK(read.list == written.list);
+  CHECK(read.set == written.set);
+  CHECK(read.there == 4);
+  CHECK_FALSE(read.missing);
+  const auto refusal = [&](const std::string& text) {
+    return StateRefusal(text, [&](StateVisitor& v) { read.VisitState(v); });
+  };
+  CHECK(refusal("4") == "agent state: expected a number of items from 1 to 3, got 4");
+  CHECK(refusal("1 5 9000000000000000000 1") == "agent state: expected a number, it ends there");
 }
 
 TEST_CASE("state: a matrix of another shape, or none, is refused") {
   const auto refusal = [](const std::string& text) {
-    return StateRefusal(text, [](StateReader& reader) {
+    return StateRefusal(text, [](StateVisitor& v) {
       Matrix matrix(2, 1);
-      reader.Matrix("encoder.weights", matrix);
+      v.Matrix("encoder.weights", matrix);
     });
   };
   CHECK(refusal("2x1:AACAPwAAAMA=") == "(nothing was thrown)");
@@ -125,9 +179,11 @@ TEST_CASE("state: a matrix of another shape, or none, is refused") {
 }
 
 TEST_CASE("state: integers, counts and flags are refused beyond their range") {
-  std::int64_t read = 0;
+  int read = 0;
+  std::int64_t wide = 0;
+  bool flagged = false;
   const auto within = [&](const std::string& text) {
-    return StateRefusal(text, [&](StateReader& reader) { read = reader.Int("a group", -1, 3); });
+    return StateRefusal(text, [&](StateVisitor& v) { v.Int("a group", read, -1, 3); });
   };
   for (const int value : {-1, 0, 3}) {
     CHECK(within(std::to_string(value)) == "(nothing was thrown)");
@@ -139,16 +195,16 @@ TEST_CASE("state: integers, counts and flags are refused beyond their range") {
   CHECK(within("x") == "agent state: expected a group, got \"x\"");
 
   const auto count = [&](const std::string& text) {
-    return StateRefusal(text, [&](StateReader& reader) { read = reader.Count("a number"); });
+    return StateRefusal(text, [&](StateVisitor& v) { v.Count("a number", wide); });
   };
   CHECK(count("9223372036854775807") == "(nothing was thrown)");
-  CHECK(read == std::numeric_limits<std::int64_t>::max());
+  CHECK(wide == std::numeric_limits<std::int64_t>::max());
   CHECK(count("0") == "(nothing was thrown)");
-  CHECK(read == 0);
+  CHECK(wide == 0);
   CHECK(count("-1") == "agent state: expected a number, got -1");
 
   const auto counter = [&](const std::string& text) {
-    return StateRefusal(text, [&](StateReader& reader) { read = reader.Counter("a number"); });
+    return StateRefusal(text, [&](StateVisitor& v) { v.Count("a number", read); });
   };
   CHECK(counter("1073741824") == "(nothing was thrown)");
   CHECK(read == 1073741824);
@@ -157,29 +213,28 @@ TEST_CASE("state: integers, counts and flags are refused beyond their range") {
   CHECK(counter("-1") == "agent state: expected a number from 0 to 1073741824, got -1");
 
   const auto flag = [&](const std::string& text) {
-    return StateRefusal(text, [&](StateReader& reader) { read = reader.Flag(); });
+    return StateRefusal(text, [&](StateVisitor& v) { v.Flag(flagged); });
   };
   CHECK(flag("1") == "(nothing was thrown)");
-  CHECK(read == 1);
+  CHECK(flagged);
   CHECK(flag("0") == "(nothing was thrown)");
-  CHECK(read == 0);
+  CHECK_FALSE(flagged);
   CHECK(flag("2") == "agent state: expected 0 or 1, got 2");
 }
 
 TEST_CASE("state: names and tables") {
-  const auto problem = OneOp();
-  const UpdateTable table{{"loss", "entropy"}, {0.1, std::nan(""), -1e300, 2, 3, 4}};
-  std::ostringstream out;
-  StateWriter writer(out, "test", *problem);
-  writer.Name("encoder.weights");
-  writer.Table(table);
-  writer.Table({});
-  std::istringstream in(out.str());
-  StateReader reader(in, "test", *problem);
-  reader.Name("a parameter", "encoder.weights");
-  UpdateTable read{{"loss", "entropy"}, {1, 2}}, empty;
-  reader.Table(read);
-  reader.Table(empty);
+  UpdateTable table{{"loss", "entropy"}, {0.1, std::nan(""), -1e300, 2, 3, 4}};
+  UpdateTable read{{"loss", "entropy"}, {1, 2}}, none, empty;
+  const auto text = WrittenState([&](StateVisitor& v) {
+    v.Name("a parameter", "encoder.weights");
+    v.Table(table);
+    v.Table(none);
+  });
+  ReadState(text, [&](StateVisitor& v) {
+    v.Name("a parameter", "encoder.weights");
+    v.Table(read);
+    v.Table(empty);
+  });
   REQUIRE(read.values.size() == 6);
   for (int i = 0; i < 6; ++i) {
     CHECK(std::bit_cast<std::uint64_t>(read.values[i]) ==
@@ -187,12 +242,12 @@ TEST_CASE("state: names and tables") {
   }
   CHECK(empty.num_rows() == 0);
 
-  CHECK(StateRefusal("bias", [](StateReader& r) { r.Name("parameter", "weights"); }) ==
+  CHECK(StateRefusal("bias", [](StateVisitor& v) { v.Name("parameter", "weights"); }) ==
         "agent state: expected parameter weights, got bias");
   const auto refusal = [](const std::string& text) {
-    return StateRefusal(text, [](StateReader& r) {
+    return StateRefusal(text, [](StateVisitor& v) {
       UpdateTable expected{{"loss", "entropy"}, {}};
-      r.Table(expected);
+      v.Table(expected);
     });
   };
   CHECK(refusal("2 loss entropy 0x2:") == "(nothing was thrown)");
@@ -206,14 +261,16 @@ TEST_CASE("state: names and tables") {
 }
 
 TEST_CASE("state: any text is restored byte by byte, other words are refused") {
-  const auto problem = OneOp();
-  const std::vector<std::string> texts = {"", "plain", " two\nlines ", std::string("\0\xff", 2)};
-  std::stringstream state;
-  StateWriter writer(state, "test", *problem);
-  for (const std::string& text : texts) writer.Text(text);
-  StateReader reader(state, "test", *problem);
-  for (const std::string& text : texts) CHECK(reader.Text("a text") == text);
-  const auto read = [](StateReader& r) { r.Text("a text"); };
+  for (std::string text : {"", "plain", " two\nlines ", "\xff"}) {
+    std::string read = "before";
+    ReadState(WrittenState([&](StateVisitor& v) { v.Text("a text", text); }),
+              [&](StateVisitor& v) { v.Text("a text", read); });
+    CHECK(read == text);
+  }
+  const auto read = [](StateVisitor& v) {
+    std::string text;
+    v.Text("a text", text);
+  };
   CHECK(StateRefusal("", read) == "agent state: expected a text, it ends there");
   for (const std::string word : {"plain", "text:?"}) {
     CHECK(StateRefusal(word, read) ==
@@ -223,17 +280,15 @@ TEST_CASE("state: any text is restored byte by byte, other words are refused") {
 
 TEST_CASE("state: another version, agent or problem is refused, naming both") {
   const auto one = OneOp(1), two = OneOp(2);
-  std::ostringstream out;
-  StateWriter(out, "seq2seq", *two);
+  const auto saved = WrittenState([&](StateVisitor& v) { v.Begin("seq2seq", *two); });
   const auto refusal =
       [&](const std::string& text, const std::string& agent, const Problem& problem) {
-        return MessageOf<InputError>([&] {
-          std::istringstream in(text);
-          StateReader(in, agent, problem);
-        });
+        return StateRefusal(text, [&](StateVisitor& v) { v.Begin(agent, problem); });
       };
-  CHECK(refusal(out.str(), "seq2seq", *two) == "(nothing was thrown)");
-  CHECK(refusal(out.str(), "hierarchical", *two) ==
+  CHECK(refusal("x", "seq2seq", *two) ==
+        "agent state: expected \"emplace-agent-state 1 seq2seq\" at its beginning");
+  CHECK(refusal(saved, "seq2seq", *two) == "(nothing was thrown)");
+  CHECK(refusal(saved, "hierarchical", *two) ==
         "agent state: expected that of agent hierarchical, got that of agent seq2seq");
   CHECK(refusal("emplace-agent-state 2 seq2seq 0", "seq2seq", *two) ==
         "agent state: version: expected at most 1, got 2: made by a newer version of emplace");
@@ -241,7 +296,7 @@ TEST_CASE("state: another version, agent or problem is refused, naming both") {
         "agent state: version: expected 1, got 0");
   CHECK(refusal("emplace-agent-state x seq2seq 0", "seq2seq", *two).find("a version") !=
         std::string::npos);
-  CHECK(refusal(out.str(), "seq2seq", *one) ==
+  CHECK(refusal(saved, "seq2seq", *one) ==
         fmt::format("agent state: it was saved for another problem: expected {:016x} (graph \"{}\" "
                     "with 1 groups on cluster \"{}\"), got {:016x}",
                     Fingerprint(*one),

@@ -26,7 +26,6 @@ The functions below the class are those that the compiled part calls.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import importlib
 import importlib.util
@@ -142,12 +141,8 @@ def updates(agent: Any) -> tuple[list[str], list[float]]:
     return getattr(agent, "_columns", []), getattr(agent, "_rows", [])
 
 
-def save(agent: Any) -> str:
-    return base64.b64encode(agent.save()).decode()
-
-
-def load(agent: Any, text: str) -> None:
-    agent.load(base64.b64decode(text))
+def save(agent: Any) -> bytes:
+    return memoryview(agent.save()).tobytes()
 
 
 def describe(error: BaseException) -> str:
