@@ -8,7 +8,6 @@
 
 #include "agents/policy_gradient/baseline.h"
 #include "agents/policy_gradient/learner_state.h"
-#include "agents/policy_gradient/not_finite.h"
 #include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"

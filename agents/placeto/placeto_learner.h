@@ -59,7 +59,6 @@
 #include "agents/placeto/placeto_config.h"
 #include "agents/policy_gradient/best_placement.h"
 #include "agents/policy_gradient/learner_core.h"
-#include "agents/policy_gradient/update_fields.h"
 #include "framework/search/state.h"
 
 namespace emplace {

@@ -5,11 +5,32 @@
 #include <fmt/format.h>
 
 #include "agents/policy_gradient/learner_state.h"
-#include "agents/policy_gradient/not_finite.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 
 namespace emplace {
+
+UpdateTable MakeUpdateTable(const UpdateFields& fields) {
+  UpdateTable table;
+  for (const auto& [name, value] : fields) table.columns.push_back(name);
+  return table;
+}
+
+void AddRow(UpdateTable& table, const UpdateFields& fields) {
+  EMPLACE_CHECK(fields.size() == table.columns.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    EMPLACE_CHECK(fields[i].first == table.columns[i], fields[i].first);
+    table.values.push_back(fields[i].second);
+  }
+}
+
+void ThrowNotFinite(std::int64_t update, const Tape& tape, const std::string& graph) {
+  const std::string what = tape.FirstNonFinite();
+  throw RunError(fmt::format("update {}: {}not finite: {}",
+                             update,
+                             graph.empty() ? "" : fmt::format("graph \"{}\": ", graph),
+                             what.empty() ? "the loss" : what));
+}
 
 LearnerCore::LearnerCore(const OptimizerConfig& optimizer,
                          const PpoConfig& ppo,

@@ -17,16 +17,38 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "agents/policy_gradient/controllers.h"
 #include "agents/policy_gradient/ppo.h"
-#include "agents/policy_gradient/update_fields.h"
 #include "framework/learn/optimizer.h"
 #include "framework/learn/tape.h"
 #include "framework/search/state.h"
 
 namespace emplace {
+
+/// Numbers of one update with their names, in the order of the table's columns; NaN: does not
+/// apply. A learner has a struct with the numbers of one update, whose Fields() names each of them
+/// once: the names of an empty struct are the columns of the table, a filled one is a row.
+using UpdateFields = std::vector<std::pair<std::string, double>>;
+
+/// Returns a table with these columns and no rows. The values are not read.
+UpdateTable MakeUpdateTable(const UpdateFields& fields);
+
+/// Appends a row. CHECKs that the names are the table's columns, in the same order.
+void AddRow(UpdateTable& table, const UpdateFields& fields);
+
+/// Ends a search in which a value, the loss or a gradient is not a finite number.
+/// @param update  updates before this one
+/// @param tape  the recording so far; names the operation
+/// @param graph  of several, the one it happened on; "": there is one only
+/// @throws RunError "update 17: not finite: log_softmax [8, 3]: value", "update 17: graph \"nmt\":
+///   not finite: ..."; "the loss" where no operation is to blame
+[[noreturn]] void ThrowNotFinite(std::int64_t update,
+                                 const Tape& tape,
+                                 const std::string& graph = "");
 
 class LearnerCore {
  public:
@@ -41,7 +63,7 @@ class LearnerCore {
   /// One step down the gradient of a loss. Clears the tape.
   /// @param loss  [1, 1]
   /// @param controllers  share the parameters; nullptr: nobody does
-  /// @throws RunError of not_finite.h if the loss or the gradient is not finite
+  /// @throws RunError of ThrowNotFinite() if the loss or the gradient is not finite
   Optimizer::StepInfo Descend(Tape& tape,
                               Var loss,
                               std::int64_t update,

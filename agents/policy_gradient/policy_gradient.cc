@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "agents/policy_gradient/learner_state.h"
-#include "agents/policy_gradient/not_finite.h"
 #include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"

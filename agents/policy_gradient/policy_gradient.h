@@ -61,7 +61,6 @@
 #include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/policy_gradient_config.h"
 #include "agents/policy_gradient/problem_update.h"
-#include "agents/policy_gradient/update_fields.h"
 #include "framework/base/interrupt.h"
 #include "framework/base/random.h"
 #include "framework/learn/tape.h"

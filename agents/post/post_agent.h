@@ -61,7 +61,6 @@
 #include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/ppo.h"
 #include "agents/policy_gradient/reward.h"
-#include "agents/policy_gradient/update_fields.h"
 #include "agents/post/post_policy.h"
 #include "framework/base/interrupt.h"
 #include "framework/learn/optimizer.h"

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "agents/policy_gradient/not_finite.h"
 #include "agents/seq2seq/seq2seq_policy.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"

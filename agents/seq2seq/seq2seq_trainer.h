@@ -26,7 +26,6 @@
 
 #include "agents/policy_gradient/learner_core.h"
 #include "agents/policy_gradient/problem_update.h"
-#include "agents/policy_gradient/update_fields.h"
 #include "agents/seq2seq/seq2seq_config.h"
 #include "framework/base/random.h"
 #include "framework/search/policy_trainer.h"

@@ -2,14 +2,15 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
 #include "framework/learn/ops.h"
+#include "tests/support/death.h"
 #include "tests/support/paths.h"
-#include "tests/support/problems.h"
 #include "tests/support/states.h"
 
 namespace {
@@ -125,6 +126,34 @@ TEST_CASE("saved and restored, it goes on with the same schedule, copies too") {
   CHECK(copy.all()[0].value == line.w());
   CHECK(restored.core.Descend(tape, Line::Sum(tape, restored.parameters, 2), 0).learning_rate ==
         0.25);
+}
+
+TEST_CASE("what is not finite is named with the update, the operation and the graph") {
+  Tape tape;
+  const Var zero = tape.Constant(Matrix::Zero(2, 3));
+  const auto message = [&](const std::string& graph) {
+    return MessageOf<RunError>([&] { ThrowNotFinite(17, tape, graph); });
+  };
+  CHECK(message("") == "update 17: not finite: the loss");
+  CHECK(message("nmt") == "update 17: graph \"nmt\": not finite: the loss");
+  Scale(tape, AddScalar(tape, zero, 1), kInfinity);
+  CHECK(message("") == "update 17: not finite: scale [2, 3]: value");
+  CHECK(message("nmt") == "update 17: graph \"nmt\": not finite: scale [2, 3]: value");
+}
+
+TEST_CASE("fields make columns, then rows, and no others than these") {
+  UpdateTable table = MakeUpdateTable({{"loss", 5}, {"entropy", 6}});
+  CHECK(table.columns == std::vector<std::string>{"loss", "entropy"});
+  CHECK(table.num_rows() == 0);
+  AddRow(table, {{"loss", 1}, {"entropy", 2}});
+  AddRow(table, {{"loss", 3}, {"entropy", 4}});
+  CHECK(table.values == std::vector<double>{1, 2, 3, 4});
+  const auto dies_of = [&](const UpdateFields& fields) {
+    return MessageOfAbort([&] { AddRow(table, fields); });
+  };
+  CHECK(dies_of({{"entropy", 2}, {"loss", 1}}).find("entropy") != std::string::npos);
+  CHECK(dies_of({{"loss", 1}}) != "");
+  CHECK(dies_of({{"loss", 1}, {"entropy", 2}}) == "");
 }
 
 }  // namespace
