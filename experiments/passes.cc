@@ -30,9 +30,9 @@ Grouping Apply(const Graph& graph,
 void Pass::Visit(FieldVisitor& v) {
   if (name == "single_consumer")
     v.Field("max_share", max_share, "largest share of the graph's cost");
-  if (name == "scope") v.Field("depth", depth, "leading scopes that must agree");
+  if (name == "scope") v.Field("depth", depth, AtLeast(1), "leading scopes that must agree");
   if (name == "cheapest" || name == "heavy_edge")
-    v.Field("groups", groups, "stop at this many groups");
+    v.Field("groups", groups, AtLeast(1), "stop at this many groups");
 }
 
 Pass ParsePass(const ConfigNode& node) {
@@ -53,8 +53,6 @@ Pass ParsePass(const ConfigNode& node) {
   if (!(pass.max_share > 0 && pass.max_share <= 1)) {
     settings.At("max_share").Fail("expected a share above 0 and at most 1");
   }
-  if (pass.depth < 1) settings.At("depth").Fail("expected at least 1");
-  if (pass.groups < 1) settings.At("groups").Fail("expected at least 1");
   return pass;
 }
 

@@ -5,12 +5,10 @@
 #include <cmath>
 #include <istream>
 #include <iterator>
-#include <limits>
 #include <ostream>
 #include <set>
 
 #include "agents/starts/starts.h"
-#include "framework/config/setting_error.h"
 #include "framework/search/state.h"
 
 namespace emplace {
@@ -47,10 +45,6 @@ BranchAndBoundAgent::BranchAndBoundAgent(const AgentContext& context, const Conf
       resident_(problem_->num_devices()),
       device_(problem_->num_groups()) {
   ValidateStarts(*problem_, "start", config.start);
-  RequireRange("climb", config.climb, 0, 1e9);
-  RequireRange("batch", config.batch, 1, 1e6);
-  RequireRange("bound_cost", config.bound_cost, 1, 1e6);
-  RequireRange("most_open", config.most_open, 1, 1e8);
   if (problem_->objective() == Objective::kPeriod) {
     load_bound_.emplace(*problem_);
   } else {

@@ -65,17 +65,21 @@ struct BranchAndBoundConfig {
   int most_open = 100'000;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("climb", climb, "evaluations of the hill climb before the tree");
-    v.Field("batch", batch, "placements evaluated at once");
-    v.Field("bound_cost", bound_cost, "evaluations that take as long as a node's bounds");
-    v.Field("most_open", most_open, "nodes waiting from which on the deepest is next");
+    v.Field("climb", climb, Between(0, 1e9), "evaluations of the hill climb before the tree");
+    v.Field("batch", batch, Between(1, 1e6), "placements evaluated at once");
+    v.Field("bound_cost",
+            bound_cost,
+            Between(1, 1e6),
+            "evaluations that take as long as a node's bounds");
+    v.Field(
+        "most_open", most_open, Between(1, 1e8), "nodes waiting from which on the deepest is next");
   }
 };
 
 class BranchAndBoundAgent final : public Agent {
  public:
   using Config = BranchAndBoundConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   BranchAndBoundAgent(const AgentContext& context, const Config& config);
   /// The starts; or 32 moves of the climb; or about `batch` placements of the tree.
   void Step(Evaluator& evaluator) override;

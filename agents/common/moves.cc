@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "agents/common/devices.h"
 #include "framework/config/setting_error.h"
@@ -33,19 +32,18 @@ std::uint64_t HashOf(const Move& move) {
   return x ^ (x >> 31);
 }
 
+void RequireMoves(const MoveConfig& config, const std::string& key) {
+  if (config.single + config.swap + config.neighbors + config.block > 0) return;
+  throw SettingError(key, "expected a weight above 0, all are 0");
+}
+
 MoveProposer::MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key)
     : problem_(problem),
       toward_neighbors_(config.toward_neighbors),
       position_(problem.num_groups()) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  RequireRange(key + ".single", config.single, 0, kInfinity);
-  RequireRange(key + ".swap", config.swap, 0, kInfinity);
-  RequireRange(key + ".neighbors", config.neighbors, 0, kInfinity);
-  RequireRange(key + ".block", config.block, 0, kInfinity);
-  RequireRange(key + ".toward_neighbors", config.toward_neighbors, 0, 1);
+  RequireMoves(config, key);
   cumulative_ = {config.single, config.swap, config.neighbors, config.block};
   for (std::size_t i = 1; i < cumulative_.size(); ++i) cumulative_[i] += cumulative_[i - 1];
-  if (cumulative_.back() <= 0) throw SettingError(key, "expected a weight above 0, all are 0");
   for (int group = 0; group < problem.num_groups(); ++group) {
     const int choices = std::popcount(problem.allowed_devices(group));
     if (choices > 1) movable_.push_back(group);

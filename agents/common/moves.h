@@ -25,14 +25,22 @@ struct MoveConfig {
   double block = 5;
   double toward_neighbors = 0.5;
   void Visit(FieldVisitor& v) {
-    v.Field("single", single, "weight of moving one group");
-    v.Field("swap", swap, "weight of exchanging the devices of two groups");
-    v.Field("neighbors", neighbors, "weight of moving a group and some of its neighbours together");
-    v.Field("block", block, "weight of moving a run of groups in topological order");
-    v.Field(
-        "toward_neighbors", toward_neighbors, "probability that a neighbour's device is the aim");
+    v.Field("single", single, AtLeast(0), "weight of moving one group");
+    v.Field("swap", swap, AtLeast(0), "weight of exchanging the devices of two groups");
+    v.Field("neighbors",
+            neighbors,
+            AtLeast(0),
+            "weight of moving a group and some of its neighbours together");
+    v.Field("block", block, AtLeast(0), "weight of moving a run of groups in topological order");
+    v.Field("toward_neighbors",
+            toward_neighbors,
+            Between(0, 1),
+            "probability that a neighbour's device is the aim");
   }
 };
+
+/// @throws SettingError for `key` if all weights are 0
+void RequireMoves(const MoveConfig& config, const std::string& key);
 
 /// Neighbours of a placement as lists of moves. Its memory is kept when it is cleared.
 class MoveLists {
@@ -59,8 +67,7 @@ std::uint64_t HashOf(const Move& move);
 
 class MoveProposer {
  public:
-  /// @throws SettingError below `key` for negative weights, weights that are all 0, or a
-  ///   probability outside [0, 1]
+  /// @throws SettingError for `key` if all weights are 0
   MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key);
 
   /// False if every group has but one allowed device.

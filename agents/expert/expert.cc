@@ -103,7 +103,6 @@ ExpertAgent::ExpertAgent(const AgentContext& context, const Config& config)
   if (!none_before && !config.before.IsSequence()) {
     throw SettingError("before", "expected a list of rules");
   }
-  RequireRange("layers", config.layers, 0, 1e6);
   ConfigNode rules = config.rules;
   int layers = config.layers;
   if (rules.IsScalar()) {

@@ -48,7 +48,8 @@ struct ExpertConfig {
   void Visit(FieldVisitor& v) {
     v.Field("rules", rules, "list of {match, layer or device}, or the path of a file that has one");
     v.Field("before", before, "list of rules that come before those of rules");
-    v.Field("layers", layers, "how many layers the rules count; 0: as the file says");
+    v.Field(
+        "layers", layers, Between(0, 1e6), "how many layers the rules count; 0: as the file says");
   }
 };
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "agents/genetic/crossover.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
@@ -19,11 +18,6 @@ GeneticAgent::GeneticAgent(const AgentContext& context, const Config& config)
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
       islands_(Islands::Of<GeneticAgent>(context, config)) {
-  RequireRange("population", config.population, 2, 1e6);
-  RequireRange("tournament", config.tournament, 1, 1e6);
-  RequireRange("batch", config.batch, 2, 1e6);
-  RequireRange("climbs", config.climbs, 0, 1e6);
-  RequireRange("patience", config.patience, 1, 1e9);
 }
 
 void GeneticAgent::Begin(const std::vector<ScoredPlacement>& starts) {

@@ -47,13 +47,17 @@ struct GeneticConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements that the population begins with");
-    v.Field("population", population, "placements kept");
-    v.Field("tournament", tournament, "members drawn, of which the best is a parent");
-    v.Field("batch", batch, "proposals evaluated together");
-    v.Field("climbs", climbs, "batches that improve a child");
-    v.Field("patience", patience, "children without a better placement before it begins anew");
-    v.AddedField("islands", islands, 1, kIslandsHelp);
-    v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeHelp);
+    v.Field("population", population, Between(2, 1e6), "placements kept");
+    v.Field(
+        "tournament", tournament, Between(1, 1e6), "members drawn, of which the best is a parent");
+    v.Field("batch", batch, Between(2, 1e6), "proposals evaluated together");
+    v.Field("climbs", climbs, Between(0, 1e6), "batches that improve a child");
+    v.Field("patience",
+            patience,
+            Between(1, 1e9),
+            "children without a better placement before it begins anew");
+    v.AddedField("islands", islands, 1, kIslandsRange, kIslandsHelp);
+    v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeRange, kExchangeHelp);
     v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
@@ -61,7 +65,7 @@ struct GeneticConfig {
 class GeneticAgent final : public ImprovementAgent {
  public:
   using Config = GeneticConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   GeneticAgent(const AgentContext& context, const Config& config);
 
  private:

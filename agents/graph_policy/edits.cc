@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "agents/common/devices.h"
 #include "framework/config/setting_error.h"
@@ -26,11 +25,6 @@ EditProposer::EditProposer(const Problem& problem, const EditConfig& config)
       position_(problem.num_groups()),
       inside_(problem.num_groups(), 0),
       weight_(problem.num_devices()) {
-  RequireRange("edits.single", config.single, 0, 1e6);
-  RequireRange("edits.neighbors", config.neighbors, 0, 1e6);
-  RequireRange("edits.block", config.block, 0, 1e6);
-  RequireRange("edits.whole", config.whole, 0, 1e6);
-  RequireRange("edits.attraction", config.attraction, 0, 50);
   double sum = 0;
   for (const double weight : {config.single, config.neighbors, config.block, config.whole}) {
     kinds_.push_back(sum += weight);

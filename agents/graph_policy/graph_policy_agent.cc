@@ -36,12 +36,6 @@ struct GraphPolicyRow {
 };
 
 const GraphPolicyConfig& Checked(const GraphPolicyConfig& config) {
-  RequireRange("samples", config.samples, 1, 1e6);
-  RequireRange("batches", config.batches, -1, 1e9);
-  RequireRange("width", config.width, 1, 1024);
-  RequireRange("rounds", config.rounds, 0, 64);
-  RequireRange("patience", config.patience, 1, 1e9);
-  RequireRange("perturbation", config.perturbation, 0, 1);
   RequireChoice("network", config.network, {"policy", "random", "none"});
   if (config.learn && config.network == "none") {
     throw SettingError("learn", "expected false with \"network: none\", got true");

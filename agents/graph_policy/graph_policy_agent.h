@@ -58,8 +58,8 @@ class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
   using Trainer = GraphPolicyTrainer;
   /// Settings that a trained policy has, so that no others can be given with it.
   static constexpr const char* kPolicyStructure[] = {"width", "rounds"};
-  /// @throws SettingError for an unknown start, a policy that cannot be read, or a number out of
-  ///   range
+  /// @throws SettingError for an unknown start, a policy that cannot be read, or settings that
+  ///   contradict each other
   GraphPolicyAgent(const AgentContext& context, const Config& config);
   /// With a network that is being trained elsewhere. @param network  not null
   GraphPolicyAgent(const AgentContext& context,

@@ -8,7 +8,6 @@
 #include "agents/multilevel/multilevel.h"
 #include "framework/base/parallel.h"
 #include "framework/cluster/symmetry.h"
-#include "framework/config/setting_error.h"
 #include "framework/cost/costs.h"
 #include "framework/learn/ops.h"
 
@@ -16,19 +15,6 @@ namespace emplace {
 namespace {
 
 constexpr int kMostCorruptions = 5;  // log2 of the random moves made of the teacher's placement
-
-const GraphPolicyConfig& CheckedEditTraining(const GraphPolicyConfig& config) {
-  const EditTrainingConfig& training = config.training;
-  RequireRange("training.teacher_evaluations", training.teacher_evaluations, 0, 1e9);
-  RequireRange("training.search_evaluations", training.search_evaluations, 1, 1e9);
-  RequireRange("training.problems", training.problems, 1, 1e6);
-  RequireRange("training.imitation", training.imitation, 0, 1e6);
-  RequireRange("training.imitation_share", training.imitation_share, 0, 1);
-  RequireRange("training.imitation_later", training.imitation_later, 0, 1e6);
-  RequireRange("training.reinforcement", training.reinforcement, 0, 1e6);
-  RequireRange("training.entropy", training.entropy, 0, 1e6);
-  return config;
-}
 
 std::shared_ptr<PairNetwork> FirstNetwork(const GraphPolicyConfig& config, Rng& rng) {
   if (config.policy == "default" || config.network == "random") {
@@ -98,7 +84,7 @@ UpdateFields EditTrainingRow::Fields() const {
 GraphPolicyTrainer::GraphPolicyTrainer(const TrainerContext& context,
                                        const GraphPolicyConfig& config)
     : problems_(context.problems),
-      config_(CheckedEditTraining(config)),
+      config_(config),
       threads_(context.threads),
       planned_(context.updates),
       rng_(context.seed),

@@ -1,23 +1,13 @@
 #include "agents/hierarchical/grouper.h"
 
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
-
-const GrouperConfig& CheckedGrouper(const GrouperConfig& config, const std::string& key) {
-  RequireRange(key + ".hidden", config.hidden, 1, 1 << 16);
-  RequireRange(key + ".type_embedding", config.type_embedding, 1, 1 << 16);
-  RequireRange(key + ".gain", config.gain, 1e-6, 1e6);
-  RequireRange(key + ".entropy", config.entropy, 0, std::numeric_limits<double>::infinity());
-  return config;
-}
 
 std::shared_ptr<const SparseMatrix> KindShares(const UnitFeatures& units) {
   auto shares = std::make_shared<SparseMatrix>(units.kind_counts);
@@ -35,9 +25,8 @@ Grouper::Grouper(const GrouperConfig& config,
                  const UnitFeatures& units,
                  int num_groups,
                  ParameterSet& parameters,
-                 Rng& rng,
-                 const std::string& key)
-    : config_(CheckedGrouper(config, key)),
+                 Rng& rng)
+    : config_(config),
       kind_shares_(KindShares(units)),
       input_(GrouperInput(units, config.features, config.standardize)),
       types_(&parameters.AddUniform("grouper.types",

@@ -29,11 +29,15 @@ struct GrouperConfig {
   double entropy = 1;
   FeatureConfig features;
   void Visit(FieldVisitor& v) {
-    v.Field("hidden", hidden, "width of the hidden layer");
-    v.Field("type_embedding", type_embedding, "width of an op type's vector");
+    v.Field("hidden", hidden, Between(1, 1 << 16), "width of the hidden layer");
+    v.Field("type_embedding", type_embedding, Between(1, 1 << 16), "width of an op type's vector");
     v.Field("standardize", standardize, "inputs with mean 0 and variance 1 over the units");
-    v.Field("gain", gain, "factor of the logits: above 1, the first groupings are less random");
-    v.Field("entropy", entropy, "weight of the grouper's entropy relative to the placer's");
+    v.Field("gain",
+            gain,
+            Between(1e-6, 1e6),
+            "factor of the logits: above 1, the first groupings are less random");
+    v.Field(
+        "entropy", entropy, AtLeast(0), "weight of the grouper's entropy relative to the placer's");
     v.Group("features", "inputs beyond the published ones", [this](FieldVisitor& g) {
       features.Visit(g);
     });
@@ -43,14 +47,11 @@ struct GrouperConfig {
 class Grouper {
  public:
   /// Adds "grouper.*" to `parameters`.
-  /// @param key  of the settings within the agent's, for messages: "grouper"
-  /// @throws SettingError
   Grouper(const GrouperConfig& config,
           const UnitFeatures& units,
           int num_groups,
           ParameterSet& parameters,
-          Rng& rng,
-          const std::string& key);
+          Rng& rng);
 
   /// The grouper must stay alive until the tape is cleared. @return [num_units, num_groups]
   Var Logits(Tape& tape) const;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+
+#include <fmt/format.h>
 
 #include "agents/common/devices.h"
 #include "agents/hierarchical/fit_groups.h"
@@ -14,10 +15,12 @@ namespace emplace {
 namespace {
 
 const HierarchicalConfig& Checked(const HierarchicalConfig& config) {
-  RequireRange("groups", config.groups, 0, 1 << 16);
-  RequireRange("groupings", config.groupings, 0, config.policy.samples);
-  RequireRange("noise", config.noise, 0, 1e6);
-  RequireRange("noise_updates", config.noise_updates, 0, std::numeric_limits<int>::max());
+  if (config.groupings > config.policy.samples) {
+    throw SettingError(
+        "groupings",
+        fmt::format(
+            "expected at most the samples, {}, got {}", config.policy.samples, config.groupings));
+  }
   if (config.groupings == 1 && config.policy.baseline.method == "leave_one_out") {
     throw SettingError("groupings",
                        "expected at least 2, or 0, with the baseline leave_one_out, got 1: the "
@@ -43,12 +46,19 @@ HierarchicalConfig::HierarchicalConfig() {
 }
 
 void HierarchicalConfig::Visit(FieldVisitor& v) {
-  v.Field("groups", groups, "groups of the grouper; 0: 20 per device, at most 256");
+  v.Field("groups",
+          groups,
+          Between(0, 1 << 16),
+          "groups of the grouper; 0: 20 per device, at most 256");
   v.Field("groupings",
           groupings,
+          AtLeast(0),
           "groupings drawn per update; they share the samples; 0: one for each");
-  v.Field("noise", noise, "deviation of the noise on all logits relative to their size");
-  v.Field("noise_updates", noise_updates, "updates with noise");
+  v.Field("noise",
+          noise,
+          Between(0, 1e6),
+          "deviation of the noise on all logits relative to their size");
+  v.Field("noise_updates", noise_updates, AtLeast(0), "updates with noise");
   policy.Visit(v);
   policy.start.Visit(v);
   policy.VisitEntropyControl(v);
@@ -68,7 +78,7 @@ HierarchicalAgent::HierarchicalAgent(const AgentContext& context, const Config& 
       units_(*problem_),
       num_groups_(NumGroups(config, *problem_)),
       rng_(context.seed),
-      grouper_(config.grouper, units_, num_groups_, parameters_, rng_, "grouper"),
+      grouper_(config.grouper, units_, num_groups_, parameters_, rng_),
       placer_(config.placer,
               PlacerInputWidth(units_, num_groups_, config.placer.features),
               problem_->num_devices(),
@@ -144,7 +154,7 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
 
 void HierarchicalAgent::Restart(std::int64_t remaining) {
   ParameterSet fresh;
-  Grouper(config_.grouper, units_, num_groups_, fresh, rng_, "grouper");
+  Grouper(config_.grouper, units_, num_groups_, fresh, rng_);
   const int width = PlacerInputWidth(units_, num_groups_, config_.placer.features);
   Placer(config_.placer, width, problem_->num_devices(), fresh, rng_, "placer");
   gradient_.Restart(fresh, remaining);

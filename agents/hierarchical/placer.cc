@@ -10,15 +10,11 @@ namespace emplace {
 namespace {
 
 const PlacerConfig& CheckedPlacer(const PlacerConfig& config, const std::string& key) {
-  RequireRange(key + ".hidden", config.hidden, 2, 1 << 16);
   if (config.hidden % 2 != 0) {
     throw SettingError(key + ".hidden",
                        "expected an even number, a half for each direction of the encoder, got " +
                            std::to_string(config.hidden));
   }
-  RequireRange(key + ".device_embedding", config.device_embedding, 1, 1 << 16);
-  RequireRange(key + ".tanh_constant", config.tanh_constant, 1e-6, 1e6);
-  RequireRange(key + ".temperature", config.temperature, 1e-6, 1e6);
   return config;
 }
 

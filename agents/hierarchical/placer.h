@@ -30,10 +30,11 @@ struct PlacerConfig {
   bool by_position = true;
   FeatureConfig features;
   void Visit(FieldVisitor& v) {
-    v.Field("hidden", hidden, "width of encoder, decoder and attention; even");
-    v.Field("device_embedding", device_embedding, "width of a device's vector");
-    v.Field("tanh_constant", tanh_constant, "C of the logits C tanh(l / T)");
-    v.Field("temperature", temperature, "T of the logits C tanh(l / T)");
+    v.Field("hidden", hidden, Between(2, 1 << 16), "width of encoder, decoder and attention; even");
+    v.Field(
+        "device_embedding", device_embedding, Between(1, 1 << 16), "width of a device's vector");
+    v.Field("tanh_constant", tanh_constant, Between(1e-6, 1e6), "C of the logits C tanh(l / T)");
+    v.Field("temperature", temperature, Between(1e-6, 1e6), "T of the logits C tanh(l / T)");
     v.Field("aligned", aligned, "the decoder reads the encoder's state of the group to place");
     v.Field("by_position", by_position, "groups in the order of their mean position, else by id");
     v.Group("features", "inputs beyond the published ones", [this](FieldVisitor& g) {

@@ -23,9 +23,6 @@ HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config
       proposer_(*context.problem, config.moves, "moves"),
       restarts_(config.perturbation),
       islands_(Islands::Of<HillClimbAgent>(context, config)) {
-  RequireRange("batch", config.batch, 1, 1e6);
-  RequireRange("patience", config.patience, 1, 1e9);
-  RequireRange("perturbation", config.perturbation, 0, 1);
   if (config.accept != "best" && config.accept != "first") {
     throw SettingError("accept",
                        fmt::format("expected \"best\" or \"first\", got \"{}\"", config.accept));

@@ -51,13 +51,14 @@ struct HillClimbConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("batch", batch, "candidates per step");
+    v.Field("batch", batch, Between(1, 1e6), "candidates per step");
     v.Field("accept", accept, "best or first improvement in a batch");
     v.Field("sideways", sideways, "go to an equally good placement when none is better");
-    v.Field("patience", patience, "batches without improvement before a restart");
-    v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
-    v.AddedField("islands", islands, 1, kIslandsHelp);
-    v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeHelp);
+    v.Field("patience", patience, Between(1, 1e9), "batches without improvement before a restart");
+    v.Field(
+        "perturbation", perturbation, Between(0, 1), "share of groups moved at a restart; doubles");
+    v.AddedField("islands", islands, 1, kIslandsRange, kIslandsHelp);
+    v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeRange, kExchangeHelp);
     v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
@@ -65,7 +66,7 @@ struct HillClimbConfig {
 class HillClimbAgent final : public ImprovementAgent {
  public:
   using Config = HillClimbConfig;
-  /// @throws SettingError for an unknown start or rule, or a number out of range
+  /// @throws SettingError for an unknown start or rule
   HillClimbAgent(const AgentContext& context, const Config& config);
 
  private:

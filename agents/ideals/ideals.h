@@ -15,14 +15,16 @@ namespace emplace {
 struct IdealsConfig {
   int max_ideals = 5000;
   void Visit(FieldVisitor& v) {
-    v.Field("max_ideals", max_ideals, "more ideals than these: those of one linear order");
+    v.Field("max_ideals",
+            max_ideals,
+            Between(0, 1e7),
+            "more ideals than these: those of one linear order");
   }
 };
 
 class IdealsAgent final : public ConstructiveAgent {
  public:
   using Config = IdealsConfig;
-  /// @throws SettingError for a number out of range
   IdealsAgent(const AgentContext& context, const Config& config);
 
  private:

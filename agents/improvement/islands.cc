@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "agents/improvement/turn.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 
@@ -12,8 +11,6 @@ Islands::Islands(std::function<std::unique_ptr<ImprovementAgent>(std::uint64_t s
                  int count,
                  std::int64_t exchange)
     : make_(std::move(make)), count_(count), exchange_(exchange) {
-  RequireRange("islands", count, 1, 1000);
-  RequireRange("exchange", static_cast<double>(exchange), 1, 1e12);
 }
 
 void Islands::Begin(const std::function<std::uint64_t()>& draw_seed) {

@@ -16,9 +16,11 @@
 #include <vector>
 
 #include "agents/improvement/improvement_agent.h"
+#include "framework/config/fields.h"
 
 namespace emplace {
 
+inline constexpr NumberRange kIslandsRange = Between(1, 1000), kExchangeRange = Between(1, 1e12);
 inline constexpr const char* kIslandsHelp =
     "searches of this kind side by side, each with a seed of its own; threads and ranks change no "
     "result";
@@ -30,7 +32,6 @@ class Islands {
   /// @param make      an island
   /// @param count     of them; 1: there are none
   /// @param exchange  evaluations of an island in a round
-  /// @throws SettingError for "islands" or "exchange" below 1
   Islands(std::function<std::unique_ptr<ImprovementAgent>(std::uint64_t seed)> make,
           int count,
           std::int64_t exchange);

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "agents/common/devices.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
@@ -28,11 +27,6 @@ LargeNeighborhoodAgent::LargeNeighborhoodAgent(const AgentContext& context, cons
       gains_(kNumWays, 0),
       batches_(kNumWays, 1),
       cycle_(config.cycle) {
-  RequireRange("rounds", config.rounds, 1, 1e6);
-  RequireRange("batch", config.batch, 1, 1e6);
-  RequireRange("window", config.window, 1, 1e9);
-  RequireRange("threshold", config.threshold, 0, 1e3);
-  RequireRange("cycle", static_cast<double>(config.cycle), 1, 1e12);
 }
 
 void LargeNeighborhoodAgent::EvaluateBatch(const Placement& base, Evaluator& evaluator) {

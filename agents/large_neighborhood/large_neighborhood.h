@@ -59,11 +59,14 @@ struct LargeNeighborhoodConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("rounds", rounds, "rounds per look at the schedule");
-    v.Field("batch", batch, "candidates evaluated together");
-    v.Field("window", window, "most groups that are placed by list scheduling");
-    v.Field("threshold", threshold, "how much slower than the best at the beginning of a cycle");
-    v.Field("cycle", cycle, "evaluations of the first cycle; doubles");
+    v.Field("rounds", rounds, Between(1, 1e6), "rounds per look at the schedule");
+    v.Field("batch", batch, Between(1, 1e6), "candidates evaluated together");
+    v.Field("window", window, Between(1, 1e9), "most groups that are placed by list scheduling");
+    v.Field("threshold",
+            threshold,
+            Between(0, 1e3),
+            "how much slower than the best at the beginning of a cycle");
+    v.Field("cycle", cycle, Between(1, 1e12), "evaluations of the first cycle; doubles");
     v.Group(
         "moves", "what is proposed beside windows", [this](FieldVisitor& g) { moves.Visit(g); });
   }
@@ -72,7 +75,7 @@ struct LargeNeighborhoodConfig {
 class LargeNeighborhoodAgent final : public ImprovementAgent {
  public:
   using Config = LargeNeighborhoodConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   LargeNeighborhoodAgent(const AgentContext& context, const Config& config);
 
  private:

@@ -8,8 +8,7 @@ LearnedAgent::LearnedAgent(const AgentContext& context, const Config& config)
     : MultilevelSearch("learned", context, config.start, config.coarsest, config.effort),
       config_(config),
       scorer_(config.ranking == "none" ? nullptr : MoveScorer::Read(config.policy)) {
-  // Wrong settings are told at once.
-  RankedSearch(context, config, scorer_);
+  config.Validate();
 }
 
 std::unique_ptr<ImprovementAgent> LearnedAgent::SearchOf(const AgentContext& level,

@@ -22,8 +22,8 @@ class LearnedAgent final : public MultilevelSearch {
  public:
   using Config = LearnedConfig;
   using Trainer = LearnedTrainer;
-  /// @throws SettingError for an unknown start, a policy that cannot be read, or a number out of
-  ///   range
+  /// @throws SettingError for an unknown start, a policy that cannot be read, or settings that
+  ///   contradict each other
   LearnedAgent(const AgentContext& context, const Config& config);
 
  private:

@@ -39,6 +39,8 @@ struct LearnedConfig {
   OptimizerConfig optimizer;
   LearnedConfig();
   void Visit(FieldVisitor& v);
+  /// @throws SettingError for an unknown ranking or shares and weights that do not go together
+  void Validate() const;
 };
 
 }  // namespace emplace

@@ -9,7 +9,6 @@
 #include "agents/learned/move_features.h"
 #include "agents/multilevel/levels.h"
 #include "framework/base/parallel.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
@@ -20,16 +19,6 @@ constexpr double kMostWeight = 25;
 constexpr int kMostMerged = 2;       // how often groups are merged before a search
 constexpr double kLargestGroup = 4;  // of merged ones, against their mean
 constexpr int kRanked = 32;          // moves among which the table looks for the best-ranked one
-
-const LearnedConfig& CheckedTraining(const LearnedConfig& config) {
-  RequireRange("training.samples", config.training.samples, 1, 1e6);
-  RequireRange("training.merged", config.training.merged, 0, 100);
-  RequireRange("training.growth", config.training.growth, 0, 1e6);
-  RequireRange("training.most_evaluations", config.training.most_evaluations, 1, 1e9);
-  RequireRange("training.batch", config.training.batch, 1, 1e6);
-  RequireRange("training.gain_exponent", config.training.gain_exponent, 0, 10);
-  return config;
-}
 
 }  // namespace
 
@@ -43,12 +32,13 @@ UpdateFields MoveTrainingRow::Fields() const {
 
 LearnedTrainer::LearnedTrainer(const TrainerContext& context, const LearnedConfig& config)
     : problems_(context.problems),
-      config_(CheckedTraining(config)),
+      config_(config),
       threads_(context.threads),
       rng_(context.seed),
       scorer_(std::make_shared<MoveScorer>(rng_)),
       core_(config.optimizer, PpoConfig{}, scorer_->parameters(), MoveTrainingRow().Fields()),
       searches_(problems_.size()) {
+  config.Validate();
   for (int problem = 0; problem < std::ssize(problems_); ++problem) {
     searches_[problem].drawn = Rng(rng_());
     Begin(problem);

@@ -5,29 +5,8 @@
 #include <cstdint>
 #include <numeric>
 
-#include <fmt/format.h>
-
-#include "framework/config/setting_error.h"
-
 namespace emplace {
 namespace {
-
-const LearnedConfig& CheckedLearned(const LearnedConfig& config) {
-  if (config.ranking != "network" && config.ranking != "none") {
-    throw SettingError("ranking",
-                       fmt::format("expected \"network\" or \"none\", got \"{}\"", config.ranking));
-  }
-  RequireRange("pool", config.pool, 1, 1e6);
-  RequireRange("tries", config.tries, 1, 1e6);
-  RequireRange("batch", config.batch, 1, 1e6);
-  RequireRange("temperature", config.temperature, 0, 1e6);
-  RequireRange("explore", config.explore, 0, 1);
-  RequireRange("patience", config.patience, 1, 1e9);
-  RequireRange("perturbation", config.perturbation, 0, 1);
-  RequireRange("lists", config.lists, 0, 1);
-  RequireRange("windows", config.windows, 0, 1 - config.lists);
-  return config;
-}
 
 constexpr double kLargestList = 64;  // groups that are placed by list scheduling
 
@@ -44,7 +23,7 @@ RankedSearch::RankedSearch(const AgentContext& context,
                            const LearnedConfig& config,
                            std::shared_ptr<const MoveScorer> scorer)
     : ImprovementAgent("ranked_search", context, config.start),
-      config_(CheckedLearned(config)),
+      config_(config),
       proposer_(*context.problem, config.moves, "moves"),
       windows_(*context.problem),
       features_of_(*context.problem),

@@ -46,7 +46,7 @@ namespace emplace {
 class RankedSearch : public ImprovementAgent {
  public:
   /// @param scorer  null: moves are tried in random order
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start or moves without a weight
   RankedSearch(const AgentContext& context,
                const LearnedConfig& config,
                std::shared_ptr<const MoveScorer> scorer);

@@ -1,9 +1,6 @@
 #include "agents/mcmc/mcmc.h"
 
 #include <cmath>
-#include <limits>
-
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
@@ -18,10 +15,6 @@ McmcAgent::McmcAgent(const AgentContext& context, const Config& config)
       proposer_(*context.problem,
                 {.single = 1, .swap = 0, .neighbors = 0, .block = 0, .toward_neighbors = 0},
                 "moves") {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  RequireRange("beta", config.beta, 0, kInfinity);
-  RequireRange("penalty", config.penalty, 0, kInfinity);
-  RequireRange("reset", config.reset, 1, 1e9);
 }
 
 double McmcAgent::Cost(const Score& score) const {

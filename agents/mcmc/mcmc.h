@@ -32,16 +32,19 @@ struct McmcConfig {
   int reset = 1000;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("beta", beta, "inverse temperature [1/ms]");
-    v.Field("penalty", penalty, "cost of missing memory [ms/MB]");
-    v.Field("reset", reset, "proposals before the chain goes back to the best placement");
+    v.Field("beta", beta, AtLeast(0), "inverse temperature [1/ms]");
+    v.Field("penalty", penalty, AtLeast(0), "cost of missing memory [ms/MB]");
+    v.Field("reset",
+            reset,
+            Between(1, 1e9),
+            "proposals before the chain goes back to the best placement");
   }
 };
 
 class McmcAgent final : public ImprovementAgent {
  public:
   using Config = McmcConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   McmcAgent(const AgentContext& context, const Config& config);
 
   /// [ms]

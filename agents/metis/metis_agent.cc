@@ -9,7 +9,7 @@
 
 #include "agents/common/devices.h"
 #include "agents/common/partition_graph.h"
-#include "framework/config/setting_error.h"
+#include "framework/base/error.h"
 
 namespace emplace {
 namespace {
@@ -87,7 +87,6 @@ MetisAgent::MetisAgent(const AgentContext& context, const Config& config)
     : ConstructiveAgent("metis", context),
       devices_(SelectDevices(context.problem->cluster(), "devices", config.devices)),
       imbalance_(config.imbalance) {
-  RequireRange("imbalance", imbalance_, 0.001, 10);
 }
 
 std::vector<Placement> MetisAgent::Construct() const {

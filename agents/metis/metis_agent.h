@@ -33,14 +33,17 @@ struct MetisConfig {
   double imbalance = 0.03;
   void Visit(FieldVisitor& v) {
     v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
-    v.Field("imbalance", imbalance, "by which share a part may exceed its target, above 0");
+    v.Field("imbalance",
+            imbalance,
+            Between(0.001, 10),
+            "by which share a part may exceed its target, above 0");
   }
 };
 
 class MetisAgent final : public ConstructiveAgent {
  public:
   using Config = MetisConfig;
-  /// @throws SettingError if the cluster has no such devices or the imbalance is not in [0.001, 10]
+  /// @throws SettingError if the cluster has no such devices
   MetisAgent(const AgentContext& context, const Config& config);
 
  private:

@@ -18,15 +18,15 @@ struct MultilevelConfig {
   std::int64_t effort = 512;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, "placements to begin at the best of, of given and of coarsest groups");
-    v.Field("coarsest", coarsest, "groups on the coarsest level");
-    v.Field("effort", effort, "evaluations per level of the first cycle");
+    v.Field("coarsest", coarsest, Between(1, 1e9), "groups on the coarsest level");
+    v.Field("effort", effort, Between(1, 1e12), "evaluations per level of the first cycle");
   }
 };
 
 class MultilevelAgent final : public MultilevelSearch {
  public:
   using Config = MultilevelConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   MultilevelAgent(const AgentContext& context, const Config& config);
 
  private:

@@ -7,7 +7,6 @@
 #include "agents/common/coarsening.h"
 #include "agents/improvement/counted_evaluator.h"
 #include "agents/multilevel/levels.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
@@ -27,8 +26,6 @@ MultilevelSearch::MultilevelSearch(std::string name,
       problem_(context.problem),
       coarsest_(coarsest),
       effort_(effort) {
-  RequireRange("coarsest", coarsest, 1, 1e9);
-  RequireRange("effort", static_cast<double>(effort), 1, 1e12);
 }
 
 void MultilevelSearch::BuildLevels() {

@@ -31,7 +31,7 @@ class MultilevelSearch : public ImprovementAgent {
  public:
   /// @param coarsest  groups on the coarsest level
   /// @param effort    evaluations per level of the first cycle
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   MultilevelSearch(std::string name,
                    const AgentContext& context,
                    std::vector<std::string> start,

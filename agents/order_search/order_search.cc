@@ -33,11 +33,6 @@ OrderSearchAgent::OrderSearchAgent(const AgentContext& context, const Config& co
       proposer_(*problem_, config.moves, "moves"),
       rng_(context.seed) {
   ValidateStarts(*problem_, "start", config.start);
-  RequireRange("batch", config.batch, 1, 1e6);
-  RequireRange("batches", config.batches, 1, 1e9);
-  RequireRange("orders", config.orders, 1, 1e6);
-  RequireRange("patience", config.patience, 1, 1e9);
-  RequireRange("perturbation", config.perturbation, 0, 1);
 }
 
 void OrderSearchAgent::NoteBest() {

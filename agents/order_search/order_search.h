@@ -52,11 +52,12 @@ struct OrderSearchConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("batch", batch, "moves proposed at once");
-    v.Field("batches", batches, "batches of moves between two looks at orders");
-    v.Field("orders", orders, "orders proposed at once");
-    v.Field("patience", patience, "rounds without improvement before a restart");
-    v.Field("perturbation", perturbation, "share of groups moved at a restart; doubles");
+    v.Field("batch", batch, Between(1, 1e6), "moves proposed at once");
+    v.Field("batches", batches, Between(1, 1e9), "batches of moves between two looks at orders");
+    v.Field("orders", orders, Between(1, 1e6), "orders proposed at once");
+    v.Field("patience", patience, Between(1, 1e9), "rounds without improvement before a restart");
+    v.Field(
+        "perturbation", perturbation, Between(0, 1), "share of groups moved at a restart; doubles");
     v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
@@ -64,7 +65,7 @@ struct OrderSearchConfig {
 class OrderSearchAgent final : public Agent {
  public:
   using Config = OrderSearchConfig;
-  /// @throws SettingError for an unknown start, or a number out of range
+  /// @throws SettingError for an unknown start
   OrderSearchAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return started_ && !has_orders_ && !proposer_.any(); }

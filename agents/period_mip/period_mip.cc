@@ -10,7 +10,6 @@
 #include "framework/bounds/period_bound.h"
 #include "framework/bounds/period_programme.h"
 #include "framework/bounds/spreading.h"
-#include "framework/config/setting_error.h"
 #include "framework/placement/placement.h"
 #include "framework/search/compiled_period.h"
 #include "framework/search/state.h"
@@ -20,20 +19,13 @@ namespace {
 
 constexpr int kLooksPerEvaluation = 5;  // of the solver, at the budget
 
-PeriodMultilevelConfig CheckedWarm(const PeriodMipConfig& config) {
-  RequireRange("warm_steps", config.warm_steps, 1, 1e9);
-  RequireRange("warm.population", config.warm.population, 2, 1e6);
-  RequireRange("warm.effort", config.warm.effort, 1, 1e6);
-  return config.warm;
-}
-
 }  // namespace
 
 PeriodMipAgent::PeriodMipAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
       interrupt_(context.end_construction),
       config_(config),
-      warm_(context, CheckedWarm(config)) {
+      warm_(context, config.warm) {
 }
 
 void PeriodMipAgent::Step(Evaluator& evaluator) {

@@ -29,7 +29,7 @@ struct PeriodMipConfig {
   int warm_steps = 16;
   PeriodMultilevelConfig warm;
   void Visit(FieldVisitor& v) {
-    v.Field("warm_steps", warm_steps, "steps of multilevel search before");
+    v.Field("warm_steps", warm_steps, Between(1, 1e9), "steps of multilevel search before");
     v.Group("warm", "that search", [this](FieldVisitor& g) { warm.Visit(g); });
   }
 };
@@ -37,7 +37,6 @@ struct PeriodMipConfig {
 class PeriodMipAgent final : public Agent {
  public:
   using Config = PeriodMipConfig;
-  /// @throws SettingError for a number out of range
   PeriodMipAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }

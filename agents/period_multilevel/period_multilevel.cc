@@ -9,7 +9,6 @@
 #include "agents/common/coarsening.h"
 #include "agents/common/devices.h"
 #include "agents/ideals/chain_split.h"
-#include "framework/config/setting_error.h"
 #include "framework/search/state.h"
 
 namespace emplace {
@@ -31,8 +30,6 @@ PeriodMultilevelAgent::PeriodMultilevelAgent(const AgentContext& context, const 
       interrupt_(context.end_step),
       config_(config),
       finest_(std::make_shared<PeriodLevel>(problem_)) {
-  RequireRange("population", config.population, 2, 1e6);
-  RequireRange("effort", config.effort, 1, 1e6);
   const std::vector<double> costs = MeanCosts(*problem_);
   total_cost_ = std::accumulate(costs.begin(), costs.end(), 0.0);
 }

@@ -33,15 +33,14 @@ struct PeriodMultilevelConfig {
   int population = 8;
   int effort = 200;
   void Visit(FieldVisitor& v) {
-    v.Field("population", population, "placements kept to be recombined");
-    v.Field("effort", effort, "proposals of the annealing, per group and level");
+    v.Field("population", population, Between(2, 1e6), "placements kept to be recombined");
+    v.Field("effort", effort, Between(1, 1e6), "proposals of the annealing, per group and level");
   }
 };
 
 class PeriodMultilevelAgent final : public ImprovementAgent {
  public:
   using Config = PeriodMultilevelConfig;
-  /// @throws SettingError for a number out of range
   PeriodMultilevelAgent(const AgentContext& context, const Config& config);
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "agents/common/devices.h"
@@ -68,12 +67,14 @@ void EpisodeConfig::Visit(FieldVisitor& v) {
           "intermediate: what each step gains; terminal: the whole gain after the last step");
   v.Field("transform", transform, "of the step time: identity or log");
   v.Field("relative", relative, "times in units of the whole graph on one device");
-  v.Field("discount", discount, "of the rewards of later steps");
-  v.Field("penalty_per_gb", penalty_per_gb, "time added per gigabyte that does not fit");
+  v.Field("discount", discount, Between(0, 1), "of the rewards of later steps");
+  v.Field(
+      "penalty_per_gb", penalty_per_gb, AtLeast(0), "time added per gigabyte that does not fit");
   v.Field("penalty_limit_gb",
           penalty_limit_gb,
+          AtLeast(0),
           "gigabytes of a device that are free of it; 0: its memory");
-  v.Field("penalty_cap", penalty_cap, "largest time; 0: none");
+  v.Field("penalty_cap", penalty_cap, AtLeast(0), "largest time; 0: none");
 }
 
 EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
@@ -84,15 +85,10 @@ EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
       config_(config),
       graph_(*problem_, network.mean()),
       features_(*problem_, graph_, network.features, "features") {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireChoice("episode.begin", config.begin, {"best", "fixed", "redraw"});
   RequireChoice("episode.order", config.order, {"random", "topological"});
   RequireChoice("episode.reward", config.reward, {"intermediate", "terminal"});
   RequireChoice("episode.transform", config.transform, {"identity", "log"});
-  RequireRange("episode.discount", config.discount, 0, 1);
-  RequireRange("episode.penalty_per_gb", config.penalty_per_gb, 0, kInfinity);
-  RequireRange("episode.penalty_limit_gb", config.penalty_limit_gb, 0, kInfinity);
-  RequireRange("episode.penalty_cap", config.penalty_cap, 0, kInfinity);
   order_ = VisitOrder(*problem_, config.order == "random", rng);
   unit_ = config.relative ? SingleDeviceSeconds(*problem_) : 1;
 }

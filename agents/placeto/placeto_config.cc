@@ -17,9 +17,10 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
   network.Visit(v);
   v.Group("episode", "the decision process", [this](FieldVisitor& g) { episode.Visit(g); });
   v.Field("start", start, "placements to begin at the best of; nothing: at a random one");
-  v.Field("episodes", episodes, "on each graph per update");
+  v.Field("episodes", episodes, Between(1, 1e6), "on each graph per update");
   v.Field("baseline_episodes",
           baseline_episodes,
+          Between(0, 1e6),
           "last episodes whose gains make the baseline, at least those of the update; 0: none");
   v.Field("advantage",
           advantage,
@@ -27,24 +28,30 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
   v.Field("normalize_advantages",
           normalize_advantages,
           "divide advantages by their root mean square over the episode");
-  v.Field("entropy_weight", entropy_weight, "weight of the entropy bonus at first");
-  v.Field("entropy_final", entropy_final, "weight that it falls to");
-  v.Field("entropy_share", entropy_share, "share of the search over which it falls");
+  v.Field("entropy_weight", entropy_weight, AtLeast(0), "weight of the entropy bonus at first");
+  v.Field("entropy_final", entropy_final, AtLeast(0), "weight that it falls to");
+  v.Field(
+      "entropy_share", entropy_share, Between(1e-6, 1), "share of the search over which it falls");
   v.Field("move_share",
           move_share,
+          Between(0, 1),
           "of its groups that an episode should move: `stay` is adapted to it; 0: as it is");
   v.Field("stays",
           stays,
+          Between(0, 1e9),
           "steps that move nothing of which an update learns, drawn for each episode; 0: of all");
-  v.Field("imitation_weight", imitation_weight, "pull towards the best placement so far");
+  v.Field(
+      "imitation_weight", imitation_weight, AtLeast(0), "pull towards the best placement so far");
   v.Field("patience",
           patience,
+          AtLeast(0),
           "updates without a better placement before a restart; 0: never restarts");
   v.Field("restart", restart, "placements that restarts without a better one begin at, in turn");
   v.Group("ppo", "steps of descent on one episode", [this](FieldVisitor& g) { ppo.Visit(g); });
   v.Group("optimizer", "gradient descent", [this](FieldVisitor& g) { optimizer.Visit(g); });
   v.Field("greedy_every",
           greedy_every,
+          AtLeast(0),
           "updates between episodes of the most probable choices; 0: never");
   v.Field("policy",
           policy,
@@ -52,6 +59,7 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
           "random weights");
   v.Field("updates",
           updates,
+          AtLeast(-1),
           "updates before a last episode of the most probable choices; -1: until the budget ends, "
           "0: none");
 }

@@ -37,7 +37,6 @@ bool AnnealsOverSearch(const ScheduleConfig& schedule) {
 /// What the optimizer schedules itself.
 OptimizerConfig OwnSchedule(OptimizerConfig config) {
   if (AnnealsOverSearch(config.schedule)) {
-    RequireRange("optimizer.anneal_to", config.schedule.anneal_to, 0, 1);
     config.schedule = {.learning_rate = config.schedule.learning_rate};
   }
   return config;
@@ -90,8 +89,6 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
       stay_(config.network.stay),
       core_(OwnSchedule(config.optimizer), config.ppo, parameters_, PlacetoRow().Fields()),
       patience_(config.patience) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  RequireRange("episodes", config.episodes, 1, 1e6);
   RequireChoice("advantage", config.advantage, {"difference", "standardized"});
   const bool drawn = config.start.size() == 1 &&
                      (config.start.front() == "nothing" || config.start.front() == "random");
@@ -99,17 +96,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
     throw SettingError("episode.begin",
                        "redraw needs start: [nothing] or [random]; others are the same each time");
   }
-  RequireRange("baseline_episodes", config.baseline_episodes, 0, 1e6);
-  RequireRange("entropy_weight", config.entropy_weight, 0, kInfinity);
-  RequireRange("entropy_final", config.entropy_final, 0, kInfinity);
-  RequireRange("entropy_share", config.entropy_share, 1e-6, 1);
-  RequireRange("move_share", config.move_share, 0, 1);
-  RequireRange("stays", config.stays, 0, 1e9);
-  RequireRange("imitation_weight", config.imitation_weight, 0, kInfinity);
-  RequireRange("patience", config.patience, 0, kInfinity);
   if (config.restart.empty()) throw SettingError("restart", "expected at least one, got none");
-  RequireRange("greedy_every", config.greedy_every, 0, kInfinity);
-  RequireRange("updates", config.updates, -1, kInfinity);
   const int devices = problems_.front()->num_devices();
   for (const auto& problem : problems_) {
     if (config.network.features.one_hot() && problem->num_devices() != devices) {

@@ -22,11 +22,14 @@ std::vector<Linear> MakeLayers(ParameterSet& parameters,
 
 void PlacetoNetworkConfig::Visit(FieldVisitor& v) {
   v.Group("features", "what it sees", [this](FieldVisitor& g) { features.Visit(g); });
-  v.Field("width", width, "of a group's vector; 0: that of its features");
-  v.Field("rounds", rounds, "of message passing, each way");
+  v.Field("width", width, Between(0, 4096), "of a group's vector; 0: that of its features");
+  v.Field("rounds", rounds, Between(0, 1000), "of message passing, each way");
   v.Field("aggregation", aggregation, "of messages and pools: sum or mean");
-  v.Field("logit_scale", logit_scale, "factor of the last layer's first weights");
-  v.Field("stay", stay, "added to the logit of the device that the current group is on");
+  v.Field("logit_scale", logit_scale, Between(0, 1e6), "factor of the last layer's first weights");
+  v.Field("stay",
+          stay,
+          Between(0, 1e6),
+          "added to the logit of the device that the current group is on");
 }
 
 PlacetoNetwork::PlacetoNetwork(const PlacetoNetworkConfig& config,
@@ -37,11 +40,7 @@ PlacetoNetwork::PlacetoNetwork(const PlacetoNetworkConfig& config,
       one_hot_(config.features.one_hot()),
       mean_(config.mean()),
       stay_(static_cast<float>(config.stay)) {
-  RequireRange("width", config.width, 0, 4096);
-  RequireRange("rounds", config.rounds, 0, 1000);
   RequireChoice("aggregation", config.aggregation, {"mean", "sum"});
-  RequireRange("logit_scale", config.logit_scale, 0, 1e6);
-  RequireRange("stay", config.stay, 0, 1e6);
   const int in = PlacetoFeatures::group_width(config.features, num_devices);
   const int d = config.width > 0 ? config.width : in;
   embed_ = MakeLayers(parameters, "embed", {in, d, d, d}, rng);

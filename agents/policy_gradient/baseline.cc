@@ -13,14 +13,14 @@ namespace emplace {
 
 void BaselineConfig::Visit(FieldVisitor& v) {
   v.Field("method", method, "moving_average, leave_one_out or none");
-  v.Field("decay", decay, "share of the old moving average that stays with each update");
+  v.Field(
+      "decay", decay, Between(0, 1), "share of the old moving average that stays with each update");
   v.Field("start", start, "the moving average starts at the first mean or at the failing signal");
 }
 
 Baseline::Baseline(const BaselineConfig& config, double failing_cost, const std::string& key)
     : config_(config), failing_cost_(failing_cost) {
   RequireChoice(key + ".method", config.method, {"leave_one_out", "moving_average", "none"});
-  RequireRange(key + ".decay", config.decay, 0, 1);
   RequireChoice(key + ".start", config.start, {"failing", "first"});
   Reset();
 }

@@ -1,7 +1,5 @@
 #include "agents/policy_gradient/controllers.h"
 
-#include "framework/config/setting_error.h"
-
 namespace emplace {
 namespace {
 
@@ -19,7 +17,6 @@ void SetValues(const std::vector<Matrix>& values, ParameterSet& parameters) {
 
 Controllers::Controllers(int count, ParameterSet& parameters)
     : parameters_(parameters), count_(count) {
-  RequireRange("controllers", count, 1, 1000);
   Reset();
 }
 

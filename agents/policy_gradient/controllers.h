@@ -27,7 +27,6 @@ namespace emplace {
 class Controllers {
  public:
   /// @param parameters  outlives this; complete: what all begin with
-  /// @throws SettingError for key "controllers"
   Controllers(int count, ParameterSet& parameters);
   /// The optimizer's turn.
   void Begin();

@@ -3,25 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
-#include "framework/config/setting_error.h"
-
 namespace emplace {
 
 void EntropyControlConfig::Visit(FieldVisitor& v) {
-  v.Field("begin", begin, "entropy per decision to hold at first [nats]; 0: not controlled");
-  v.Field("end", end, "entropy per decision to hold at last [nats]");
-  v.Field("updates", updates, "updates from one to the other, in equal ratios; no restart before");
-  v.Field("share", share, "of the updates that the budget leaves: no more than these");
-  v.Field("rate", rate, "largest change of the weight's logarithm per update");
+  v.Field("begin",
+          begin,
+          Between(0, 1e6),
+          "entropy per decision to hold at first [nats]; 0: not controlled");
+  v.Field("end", end, Between(1e-6, 1e6), "entropy per decision to hold at last [nats]");
+  v.Field("updates",
+          updates,
+          Between(1, 1e9),
+          "updates from one to the other, in equal ratios; no restart before");
+  v.Field(
+      "share", share, Between(0, 1), "of the updates that the budget leaves: no more than these");
+  v.Field("rate", rate, Between(0, 10), "largest change of the weight's logarithm per update");
 }
 
-EntropyControl::EntropyControl(const EntropyControlConfig& config, const std::string& key)
+EntropyControl::EntropyControl(const EntropyControlConfig& config)
     : config_(config), begin_(config.begin), updates_(config.updates) {
-  RequireRange(key + ".begin", config.begin, 0, 1e6);
-  RequireRange(key + ".end", config.end, 1e-6, 1e6);
-  RequireRange(key + ".updates", config.updates, 1, 1e9);
-  RequireRange(key + ".share", config.share, 0, 1);
-  RequireRange(key + ".rate", config.rate, 0, 10);
 }
 
 void EntropyControl::Begin(std::int64_t updates_left) {

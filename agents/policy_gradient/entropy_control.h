@@ -37,8 +37,7 @@ struct EntropyControlConfig {
 
 class EntropyControl {
  public:
-  /// @throws SettingError
-  EntropyControl(const EntropyControlConfig& config, const std::string& key);
+  explicit EntropyControl(const EntropyControlConfig& config);
   /// Of the weight of the entropy bonus in the next update.
   double factor() const { return factor_; }
   /// @param update  from 0, since Begin()

@@ -47,7 +47,7 @@ PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
             config.ppo,
             parameters,
             PolicyGradientRow().Fields(config.ppo.epochs > 1)),
-      entropy_control_(config.entropy_control, "entropy_control"),
+      entropy_control_(config.entropy_control),
       controllers_(config.controllers, parameters) {
   if (config.controllers > 1 && config.ppo.epochs > 1) {
     throw SettingError("controllers",

@@ -48,7 +48,7 @@ struct PolicyGradientConfig {
   void Visit(FieldVisitor& v);
   /// As group "entropy_control".
   void VisitEntropyControl(FieldVisitor& v);
-  /// @throws SettingError for a number out of range; the groups are their owners' to check
+  /// @throws SettingError for a single sample with the baseline leave_one_out
   void Validate() const;
 };
 

@@ -1,7 +1,6 @@
 #include "agents/policy_gradient/ppo.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
@@ -16,20 +15,18 @@ constexpr double kFarthest = 1e6;  // from the first weight, either way
 
 void PpoConfig::Visit(FieldVisitor& v) {
   v.Field("penalty", penalty, "what holds the policy near the one that drew: kl or clip");
-  v.Field("epochs", epochs, "steps of descent on one batch");
-  v.Field("clip", clip, "of clip: largest change of a ratio that is rewarded");
-  v.Field("kl_target", kl_target, "of kl: divergence per batch that its weight aims at [nats]");
-  v.Field("kl_weight", kl_weight, "of kl: weight of the divergence at first");
+  v.Field("epochs", epochs, Between(1, 1e6), "steps of descent on one batch");
+  v.Field("clip", clip, AtLeast(0), "of clip: largest change of a ratio that is rewarded");
+  v.Field("kl_target",
+          kl_target,
+          AtLeast(0),
+          "of kl: divergence per batch that its weight aims at [nats]");
+  v.Field("kl_weight", kl_weight, Between(0, 1e6), "of kl: weight of the divergence at first");
 }
 
 Ppo::Ppo(const PpoConfig& config, const std::string& key)
     : config_(config), kl_weight_(config.kl_weight) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireChoice(key + ".penalty", config.penalty, {"clip", "kl"});
-  RequireRange(key + ".epochs", config.epochs, 1, 1e6);
-  RequireRange(key + ".clip", config.clip, 0, kInfinity);
-  RequireRange(key + ".kl_target", config.kl_target, 0, kInfinity);
-  RequireRange(key + ".kl_weight", config.kl_weight, 0, 1e6);
 }
 
 Var Ppo::Loss(Tape& tape,

@@ -30,7 +30,7 @@ struct PpoConfig {
 
 class Ppo {
  public:
-  /// @throws SettingError for an unknown penalty or a number out of range
+  /// @throws SettingError for an unknown penalty
   Ppo(const PpoConfig& config, const std::string& key);
   int epochs() const { return config_.epochs; }
   bool needs_kl() const { return config_.penalty == "kl"; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "framework/config/setting_error.h"
 
@@ -39,19 +38,18 @@ void RewardConfig::Visit(FieldVisitor& v) {
   v.Field(
       "failing_signal",
       failing_signal,
+      AtLeast(0),
       "time that stands for a placement that does not fit [s]; 0: twice that of the whole graph "
       "on its slowest devices");
   v.Field("deficit_weight",
           deficit_weight,
+          AtLeast(0),
           "how much the failing signal grows with the share of all bytes that is missing");
 }
 
 Reward::Reward(const RewardConfig& config, const Problem& problem, const std::string& key)
     : config_(config) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireChoice(key + ".transform", config.transform, {"identity", "log", "sqrt"});
-  RequireRange(key + ".failing_signal", config.failing_signal, 0, kInfinity);
-  RequireRange(key + ".deficit_weight", config.deficit_weight, 0, kInfinity);
   failing_seconds_ = config.failing_signal > 0 ? config.failing_signal : FailingSeconds(problem);
   all_bytes_ = std::max(AllBytes(problem.graph()), 1.0);
 }

@@ -30,7 +30,7 @@ struct RewardConfig {
 class Reward {
  public:
   /// @param key  of the settings within the agent's, for messages: "reward"
-  /// @throws SettingError for an unknown transform or a negative number
+  /// @throws SettingError for an unknown transform
   Reward(const RewardConfig& config, const Problem& problem, const std::string& key);
   /// R of the outcome's placement.
   double Cost(const Outcome& outcome) const;

@@ -13,7 +13,6 @@
 #include "agents/multilevel/multilevel.h"
 #include "agents/period_multilevel/period_multilevel.h"
 #include "agents/tabu/tabu.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
@@ -34,8 +33,6 @@ double Gain(const Score& before, const Score& after) {
 
 PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config)
     : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
-  RequireRange("turn", static_cast<double>(config.turn), 1, 1e12);
-  RequireRange("abreast", config.abreast, 2, 1000);
   const std::int64_t ops = context.problem->num_ops();
   is_period_ = context.problem->objective() == Objective::kPeriod;
   is_large_ = !is_period_ && ops > kLargeGraph;

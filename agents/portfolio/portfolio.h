@@ -57,9 +57,13 @@ struct PortfolioConfig {
   int abreast = 4;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("turn", turn, "evaluations of a search until what was found is shared, at most");
+    v.Field("turn",
+            turn,
+            Between(1, 1e12),
+            "evaluations of a search until what was found is shared, at most");
     v.Field("abreast",
             abreast,
+            Between(2, 1000),
             "searches at a time, half of them multilevel; threads and ranks change no result");
   }
 };
@@ -67,7 +71,7 @@ struct PortfolioConfig {
 class PortfolioAgent final : public ImprovementAgent {
  public:
   using Config = PortfolioConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   PortfolioAgent(const AgentContext& context, const Config& config);
 
  private:

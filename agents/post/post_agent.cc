@@ -13,21 +13,9 @@ namespace emplace {
 namespace {
 
 const PostConfig& Checked(const PostConfig& config, const Problem& problem) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RequireChoice("method", config.method, {"ce_only", "joint", "ppo_only"});
   RequireChoice("ppo.ratio", config.ratio, {"decision", "placement"});
-  RequireRange("ppo.samples", config.ppo_samples, 1, 1e6);
-  const CrossEntropyConfig& entropy = config.cross_entropy;
-  RequireRange("cross_entropy.samples", entropy.samples, 1, 1e6);
-  RequireRange("cross_entropy.elite_share", entropy.elite_share, 0, 1);
-  RequireRange("cross_entropy.epsilon", entropy.epsilon, 0, 1);
-  RequireRange("cross_entropy.epsilon_samples", entropy.epsilon_samples, 1, 1e9);
-  RequireRange("cross_entropy.step", entropy.step, 0, 1);
-  RequireRange("sharing", config.sharing, 0, 1000);
-  RequireRange("patience", config.patience, 0, kInfinity);
   ValidateStarts(problem, "start", config.start);
-  RequireRange("return_probability", config.return_probability, 0, 1);
-  RequireRange("start_probability", config.start_probability, 0, 1);
   return config;
 }
 
@@ -54,11 +42,22 @@ PostConfig::PostConfig() {
 }
 
 void CrossEntropyConfig::Visit(FieldVisitor& v) {
-  v.Field("samples", samples, "placements from one cross-entropy step to the next (N)");
-  v.Field("elite_share", elite_share, "quantile of their costs up to which they are elites");
-  v.Field("epsilon", epsilon, "share of the uniform distribution mixed in, at first");
-  v.Field("epsilon_samples", epsilon_samples, "placements over which it falls linearly to 0");
-  v.Field("step", step, "share of the old distributions that gives way to the elites'");
+  v.Field("samples",
+          samples,
+          Between(1, 1e6),
+          "placements from one cross-entropy step to the next (N)");
+  v.Field("elite_share",
+          elite_share,
+          Between(0, 1),
+          "quantile of their costs up to which they are elites");
+  v.Field(
+      "epsilon", epsilon, Between(0, 1), "share of the uniform distribution mixed in, at first");
+  v.Field("epsilon_samples",
+          epsilon_samples,
+          Between(1, 1e9),
+          "placements over which it falls linearly to 0");
+  v.Field(
+      "step", step, Between(0, 1), "share of the old distributions that gives way to the elites'");
   v.Field("keep_elites", keep_elites, "elites compete with the next placements");
   v.Field("mode", mode, "the last of N placements is the most likely one, not drawn");
 }
@@ -71,7 +70,7 @@ void PostConfig::Visit(FieldVisitor& v) {
           normalize_advantages,
           "divide advantages by their root mean square over the batch");
   v.Group("ppo", "proximal policy optimisation", [this](FieldVisitor& g) {
-    g.Field("samples", ppo_samples, "placements from one update to the next (K)");
+    g.Field("samples", ppo_samples, Between(1, 1e6), "placements from one update to the next (K)");
     g.Field("ratio", ratio, "of probabilities, new to old: of each decision or of the placement");
     ppo.Visit(g);
   });
@@ -81,16 +80,23 @@ void PostConfig::Visit(FieldVisitor& v) {
   v.Group("optimizer", "gradient descent of PPO", [this](FieldVisitor& g) { optimizer.Visit(g); });
   v.Field("sharing",
           sharing,
+          Between(0, 1000),
           "strength with which groups that exchange tensors learn together in PPO; 0: not");
-  v.Field(
-      "patience", patience, "placements without a better one before a restart; 0: never restarts");
+  v.Field("patience",
+          patience,
+          AtLeast(0),
+          "placements without a better one before a restart; 0: never restarts");
   v.Field("return_probability",
           return_probability,
+          Between(0, 1),
           "after a restart, of the best placement's device for each group; 0: begins anew");
   v.Field("start",
           start,
           "placements to begin at the best of; nothing: every device equally likely at first");
-  v.Field("start_probability", start_probability, "of the start's device for each group at first");
+  v.Field("start_probability",
+          start_probability,
+          Between(0, 1),
+          "of the start's device for each group at first");
 }
 
 PostAgent::PostAgent(const AgentContext& context, const Config& config)

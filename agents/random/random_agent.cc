@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "agents/common/devices.h"
-#include "framework/config/setting_error.h"
 #include "framework/search/state.h"
 
 namespace emplace {
@@ -22,7 +21,6 @@ Placement DrawPlacement(const Problem& problem, Rng& rng) {
 
 RandomAgent::RandomAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem), config_(config), rng_(context.seed) {
-  RequireRange("batch", config.batch, 1, 1e6);
 }
 
 void RandomAgent::Step(Evaluator& evaluator) {

@@ -14,7 +14,7 @@ class StateVisitor;
 
 struct RandomConfig {
   int batch = 64;
-  void Visit(FieldVisitor& v) { v.Field("batch", batch, "placements per step"); }
+  void Visit(FieldVisitor& v) { v.Field("batch", batch, Between(1, 1e6), "placements per step"); }
 };
 
 /// Draws a device for each group.
@@ -23,7 +23,6 @@ Placement DrawPlacement(const Problem& problem, Rng& rng);
 class RandomAgent final : public Agent {
  public:
   using Config = RandomConfig;
-  /// @throws SettingError if batch < 1
   RandomAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   void VisitState(StateVisitor& v) override;

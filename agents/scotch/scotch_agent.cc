@@ -9,7 +9,7 @@
 
 #include "agents/common/devices.h"
 #include "agents/common/partition_graph.h"
-#include "framework/config/setting_error.h"
+#include "framework/base/error.h"
 
 namespace emplace {
 namespace {
@@ -169,7 +169,6 @@ ScotchAgent::ScotchAgent(const AgentContext& context, const Config& config)
     : ConstructiveAgent("scotch", context),
       devices_(SelectDevices(context.problem->cluster(), "devices", config.devices)),
       config_(config) {
-  RequireRange("imbalance", config.imbalance, 0.001, 10);
 }
 
 std::vector<Placement> ScotchAgent::Construct() const {

@@ -38,8 +38,10 @@ struct ScotchConfig {
   bool distances = true;
   void Visit(FieldVisitor& v) {
     v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
-    v.Field(
-        "imbalance", imbalance, "by which share a device's load may exceed its target, above 0");
+    v.Field("imbalance",
+            imbalance,
+            Between(0.001, 10),
+            "by which share a device's load may exceed its target, above 0");
     v.Field("distances", distances, "weigh bytes by the distance of the devices; false: all equal");
   }
 };
@@ -47,7 +49,7 @@ struct ScotchConfig {
 class ScotchAgent final : public ConstructiveAgent {
  public:
   using Config = ScotchConfig;
-  /// @throws SettingError if the cluster has no such devices or the imbalance is not in [0.001, 10]
+  /// @throws SettingError if the cluster has no such devices
   ScotchAgent(const AgentContext& context, const Config& config);
 
  private:

@@ -1,18 +1,14 @@
 #include "agents/seq2seq/seq2seq_agent.h"
 
-#include <limits>
-
 #include "agents/common/devices.h"
 #include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
-#include "framework/config/setting_error.h"
 #include "framework/search/state.h"
 
 namespace emplace {
 namespace {
 
 std::optional<Seq2SeqPolicy> PolicyOf(const Seq2SeqConfig& config, const Problem& problem) {
-  RequireRange("updates", config.updates, -1, std::numeric_limits<int>::max());
   if (config.policy.empty()) return std::nullopt;
   return ReadSeq2SeqPolicy(config.policy, config.network, problem);
 }

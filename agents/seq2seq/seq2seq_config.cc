@@ -27,6 +27,7 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
           [this](FieldVisitor& g) { learning.ppo.Visit(g); });
   v.Field("controllers",
           learning.controllers,
+          Between(1, 1000),
           "learners that take turns with parameters that are older by as many updates, less one");
   v.Field("policy",
           policy,
@@ -34,6 +35,7 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
           "empty: random weights");
   v.Field("updates",
           updates,
+          AtLeast(-1),
           "updates before one greedy placement ends the search; -1: until the budget ends");
 }
 

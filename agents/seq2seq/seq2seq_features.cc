@@ -9,7 +9,6 @@
 
 #include "agents/common/features.h"
 #include "framework/base/error.h"
-#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
@@ -154,10 +153,7 @@ Seq2SeqVocabulary MakeSeq2SeqVocabulary(std::span<const std::shared_ptr<const Pr
   return vocabulary;
 }
 
-int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config,
-                      int num_devices,
-                      const std::string& key) {
-  RequireRange(key + ".output_sizes", config.output_sizes, 0, 1e6);
+int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config, int num_devices) {
   return config.output_sizes + (config.device_costs ? num_devices : 0) +
          (config.resident_bytes ? 1 : 0) + (config.position ? 1 + 2 * kFrequencies : 0);
 }

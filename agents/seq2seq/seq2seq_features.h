@@ -42,7 +42,10 @@ struct Seq2SeqFeaturesConfig {
   bool resident_bytes = true;
   bool position = true;
   void Visit(FieldVisitor& v) {
-    v.Field("output_sizes", output_sizes, "sizes of so many output tensors, zeros where fewer");
+    v.Field("output_sizes",
+            output_sizes,
+            Between(0, 1e6),
+            "sizes of so many output tensors, zeros where fewer");
     v.Field("adjacency", adjacency, "which groups a group reads from, and which read from it");
     v.Field("device_costs", device_costs, "time of the group on each device");
     v.Field("resident_bytes", resident_bytes, "bytes that stay on its device");
@@ -72,9 +75,8 @@ struct Seq2SeqFeatures {
   Matrix dense;
 };
 
-/// F, the columns of Seq2SeqFeatures::dense. @throws SettingError, under `key`, if output_sizes is
-/// out of range
-int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config, int num_devices, const std::string& key);
+/// F, the columns of Seq2SeqFeatures::dense.
+int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config, int num_devices);
 
 /// CHECKs that the problem has the vocabulary's number of devices.
 Seq2SeqFeatures MakeSeq2SeqFeatures(const Problem& problem,

@@ -13,12 +13,6 @@ namespace {
 constexpr float kOutputBound = 0.01F;
 
 const Seq2SeqNetworkConfig& ValidatedNetwork(const Seq2SeqNetworkConfig& config) {
-  RequireRange("hidden", config.hidden, 1, 1 << 14);
-  RequireRange("attention", config.attention, 1, 1 << 14);
-  RequireRange("type_vector", config.type_vector, 1, 1 << 14);
-  RequireRange("device_vector", config.device_vector, 1, 1 << 14);
-  RequireRange("logit_bound", config.logit_bound, 0, 1e6);
-  Seq2SeqDenseWidth(config.features, 0, "features");
   if (config.bidirectional && config.hidden % 2 != 0) {
     throw SettingError(
         "hidden",
@@ -34,13 +28,18 @@ float Bound(int width) {
 }  // namespace
 
 void Seq2SeqNetworkConfig::Visit(FieldVisitor& v) {
-  v.Field("hidden", hidden, "width of encoder and decoder");
-  v.Field("attention", attention, "width of the attention's hidden layer");
-  v.Field("type_vector", type_vector, "width of an op type's trainable vector");
-  v.Field("device_vector", device_vector, "width of a device's trainable vector");
+  v.Field("hidden", hidden, Between(1, 1 << 14), "width of encoder and decoder");
+  v.Field("attention", attention, Between(1, 1 << 14), "width of the attention's hidden layer");
+  v.Field(
+      "type_vector", type_vector, Between(1, 1 << 14), "width of an op type's trainable vector");
+  v.Field(
+      "device_vector", device_vector, Between(1, 1 << 14), "width of a device's trainable vector");
   v.Field("aligned", aligned, "the decoder's step for a group also sees the encoder's state of it");
   v.Field("bidirectional", bidirectional, "encoders of half the width from both ends");
-  v.Field("logit_bound", logit_bound, "logits stay within this by tanh; 0: not bounded");
+  v.Field("logit_bound",
+          logit_bound,
+          Between(0, 1e6),
+          "logits stay within this by tanh; 0: not bounded");
   v.Group("features", "what the encoder sees of a group", [this](FieldVisitor& g) {
     features.Visit(g);
   });
@@ -73,7 +72,7 @@ Seq2SeqNetwork::Seq2SeqNetwork(const Seq2SeqNetworkConfig& config,
   const int num_neighbors = config.features.adjacency ? 2 * vocabulary.num_groups : 0;
   type_vectors_ = uniform("type_vectors", num_kinds, config.type_vector, 1);
   const int directions = config.bidirectional ? 2 : 1, width = hidden / directions;
-  const int dense = Seq2SeqDenseWidth(config.features, devices, "features");
+  const int dense = Seq2SeqDenseWidth(config.features, devices);
   for (const std::string name : {"forward", "backward"}) {
     if (static_cast<int>(encoders_.size()) == directions) break;
     encoders_.emplace_back(parameters, name, config.type_vector + dense, width, rng);

@@ -63,7 +63,7 @@ struct Seq2SeqInputs {
 class Seq2SeqNetwork {
  public:
   /// @param parameters  outlives this; the network adds its own to it
-  /// @throws SettingError for a width out of range
+  /// @throws SettingError for an odd width of both directions together
   Seq2SeqNetwork(const Seq2SeqNetworkConfig& config,
                  const Seq2SeqVocabulary& vocabulary,
                  ParameterSet& parameters,

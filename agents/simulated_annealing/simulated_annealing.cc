@@ -6,7 +6,6 @@
 #include <span>
 
 #include "agents/starts/starts.h"
-#include "framework/config/setting_error.h"
 #include "framework/search/state.h"
 
 namespace emplace {
@@ -22,17 +21,7 @@ AnnealingAgent::AnnealingAgent(const AgentContext& context, const Config& config
       config_(config),
       proposer_(*problem_, config.moves, "moves"),
       rng_(context.seed) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   ValidateStarts(*problem_, "start", config.start);
-  RequireRange("chains", config.chains, 1, 1e6);
-  RequireRange("rounds", config.rounds, 1, 1e9);
-  RequireRange("samples", config.samples, 1, 1e6);
-  RequireRange("initial_acceptance", config.initial_acceptance, 1e-9, 0.999);
-  RequireRange("final_ratio", config.final_ratio, 1e-12, 1);
-  RequireRange("reheats", config.reheats, 0, 1e6);
-  RequireRange("reheat", config.reheat, 1e-9, 1);
-  RequireRange("deficit_penalty", config.deficit_penalty, 0, kInfinity);
-  RequireRange("evaluations", static_cast<double>(config.evaluations), 1, 1e15);
   for (const Device& device : problem_->cluster().devices()) {
     if (device.memory != kUnlimitedMemory) memory_ += static_cast<double>(device.memory);
   }

@@ -60,17 +60,33 @@ struct AnnealingConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("chains", chains, "placements annealed side by side, evaluated as one batch");
-    v.Field("rounds", rounds, "moves of every chain per step");
-    v.Field("samples", samples, "moves sampled to set the initial temperature");
+    v.Field("chains",
+            chains,
+            Between(1, 1e6),
+            "placements annealed side by side, evaluated as one batch");
+    v.Field("rounds", rounds, Between(1, 1e9), "moves of every chain per step");
+    v.Field("samples", samples, Between(1, 1e6), "moves sampled to set the initial temperature");
     v.Field("initial_acceptance",
             initial_acceptance,
+            Between(1e-9, 0.999),
             "probability to accept a median worsening at the initial temperature");
-    v.Field("final_ratio", final_ratio, "temperature at a cycle's end relative to its beginning");
-    v.Field("reheats", reheats, "cycles after the first");
-    v.Field("reheat", reheat, "initial temperature of a cycle relative to that of the one before");
-    v.Field("deficit_penalty", deficit_penalty, "energy of missing memory, see the formula");
-    v.Field("evaluations", evaluations, "planned length when the budget limits no evaluations");
+    v.Field("final_ratio",
+            final_ratio,
+            Between(1e-12, 1),
+            "temperature at a cycle's end relative to its beginning");
+    v.Field("reheats", reheats, Between(0, 1e6), "cycles after the first");
+    v.Field("reheat",
+            reheat,
+            Between(1e-9, 1),
+            "initial temperature of a cycle relative to that of the one before");
+    v.Field("deficit_penalty",
+            deficit_penalty,
+            AtLeast(0),
+            "energy of missing memory, see the formula");
+    v.Field("evaluations",
+            evaluations,
+            Between(1, 1e15),
+            "planned length when the budget limits no evaluations");
     v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
@@ -78,7 +94,7 @@ struct AnnealingConfig {
 class AnnealingAgent final : public Agent {
  public:
   using Config = AnnealingConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   AnnealingAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return started_ && !proposer_.any(); }

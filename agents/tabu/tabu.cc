@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "framework/config/setting_error.h"
-
 namespace emplace {
 
 TabuAgent::TabuAgent(const AgentContext& context, const Config& config)
     : ImprovementAgent("tabu", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves") {
-  RequireRange("candidates", config.candidates, 1, 1e6);
-  RequireRange("tenure", config.tenure, 0, 1e9);
-  RequireRange("patience", config.patience, 1, 1e9);
 }
 
 void TabuAgent::Forget() {

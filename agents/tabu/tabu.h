@@ -33,9 +33,15 @@ struct TabuConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("candidates", candidates, "moves evaluated per step");
-    v.Field("tenure", tenure, "steps for which a group stays away from where it was; up to twice");
-    v.Field("patience", patience, "steps without a better placement before it returns to the best");
+    v.Field("candidates", candidates, Between(1, 1e6), "moves evaluated per step");
+    v.Field("tenure",
+            tenure,
+            Between(0, 1e9),
+            "steps for which a group stays away from where it was; up to twice");
+    v.Field("patience",
+            patience,
+            Between(1, 1e9),
+            "steps without a better placement before it returns to the best");
     v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
@@ -43,7 +49,7 @@ struct TabuConfig {
 class TabuAgent final : public ImprovementAgent {
  public:
   using Config = TabuConfig;
-  /// @throws SettingError for an unknown start or a number out of range
+  /// @throws SettingError for an unknown start
   TabuAgent(const AgentContext& context, const Config& config);
 
  private:

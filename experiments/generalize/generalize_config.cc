@@ -144,11 +144,15 @@ void GeneralizeConfig::Visit(FieldVisitor& v) {
           "label of `train` (whose settings it takes over) and evaluations: a budget, 100,000 "
           "unless given");
   v.Field("seeds", seeds, "seeds of trainings and tests: [0, 1, 2] or \"0:3\", of one alone [3]");
-  v.Field(
-      "max_train_graphs", max_train_graphs, "how many graphs of each family to train on; 0: all");
-  v.Field(
-      "max_test_graphs", max_test_graphs, "how many unseen graphs of each family to place; 0: all");
-  v.Field("jobs", jobs, "trainings or tests at a time; 0: one per core");
+  v.Field("max_train_graphs",
+          max_train_graphs,
+          AtLeast(0),
+          "how many graphs of each family to train on; 0: all");
+  v.Field("max_test_graphs",
+          max_test_graphs,
+          AtLeast(0),
+          "how many unseen graphs of each family to place; 0: all");
+  v.Field("jobs", jobs, AtLeast(0), "trainings or tests at a time; 0: one per core");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
@@ -176,9 +180,6 @@ GeneralizePlan ReadGeneralizePlan(const fs::path& path,
   GeneralizePlan plan;
   plan.name = path.stem().string();
   plan.config = ReadFields<GeneralizeConfig>(root);
-  for (const char* key : {"max_train_graphs", "max_test_graphs", "jobs"}) {
-    if (root.Has(key) && root.At(key).AsInt() < 0) root.At(key).Fail("expected a number >= 0");
-  }
   for (const ConfigNode& family : root.At("families").Elements()) {
     FamilyPlan read = ReadFamily(family, beside, root, plan.config);
     for (const FamilyPlan& other : plan.families) {

@@ -48,12 +48,9 @@ void AppendSeeds(const ConfigNode& node, std::vector<std::uint64_t>& seeds) {
 }
 
 Budget ParseBudget(const ConfigNode& root, const RunConfig& config) {
-  const ConfigNode place = PlaceOf(root, "budget");
-  if (config.max_evaluations < 0 || config.max_seconds < 0 || config.max_steps < 0) {
-    place.Fail("expected limits >= 0 (0: no limit)");
-  }
   if (config.max_evaluations == 0 && config.max_seconds == 0 && config.max_steps == 0) {
-    place.Fail("expected at least one limit above 0 among evaluations, seconds and steps");
+    PlaceOf(root, "budget")
+        .Fail("expected at least one limit above 0 among evaluations, seconds and steps");
   }
   Budget budget;
   if (config.max_evaluations > 0) budget.evaluations = config.max_evaluations;
@@ -144,6 +141,7 @@ void RunConfig::Visit(FieldVisitor& v) {
       "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
   v.Field("gpu",
           gpu,
+          AtLeast(-1),
           "simulate on this GPU, 0 being the first, in stream semantics; -1: none. Pays for agents "
           "that evaluate thousands of placements at once");
   v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
@@ -171,18 +169,22 @@ void RunConfig::Visit(FieldVisitor& v) {
   v.Field(
       "seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\", of one alone [3]");
   v.Group("budget", "limits for each agent and seed; 0: no limit", [this](FieldVisitor& b) {
-    b.Field("evaluations", max_evaluations, "placements simulated");
-    b.Field(
-        "seconds", max_seconds, "wall-clock time [s]; results then depend on the machine's speed");
-    b.Field("steps", max_steps, "units of search");
+    b.Field("evaluations", max_evaluations, AtLeast(0), "placements simulated");
+    b.Field("seconds",
+            max_seconds,
+            AtLeast(0),
+            "wall-clock time [s]; results then depend on the machine's speed");
+    b.Field("steps", max_steps, AtLeast(0), "units of search");
   });
   v.Field("steps_per_measurement",
           steps_per_measurement,
+          AtLeast(1),
           "steps that one measurement on the hardware would take, for the hours that simulation "
           "saves; 11: ten after one discarded, as the reference code of ICLR 2018 measures");
-  v.Field("jobs", jobs, "searches at a time; 0: one per core");
+  v.Field("jobs", jobs, AtLeast(0), "searches at a time; 0: one per core");
   v.Field("threads",
           threads,
+          AtLeast(0),
           "that share each batch of placements of a search, or search side by side (portfolio); 0: "
           "the cores that jobs leave. Changes no result");
   v.AddedField("evaluator",
@@ -283,7 +285,6 @@ RunPlan MakeRunPlan(const ConfigNode& root,
       ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
   plan.issue_order = FindIssueOrder(root, plan, beside);
   plan.objective = ParseObjective(config.objective, PlaceOf(root, "objective").Where());
-  if (config.gpu < -1) root.At("gpu").Fail("expected a GPU >= 0, or -1 for none");
   if (config.gpu >= 0) {
     const std::string reason = WhyNotOnGpu(plan.simulator.semantics, plan.objective);
     if (!reason.empty()) root.At("gpu").Fail(reason + "; leave out gpu or set it to -1");
@@ -292,12 +293,6 @@ RunPlan MakeRunPlan(const ConfigNode& root,
   plan.agents = ParseAgents(root.At("agents"), registry, beside, {}, config.start);
   plan.seeds = ParseSeeds(config.seeds);
   plan.budget = ParseBudget(root, config);
-  if (config.steps_per_measurement < 1) {
-    root.At("steps_per_measurement").Fail("expected a number of steps >= 1");
-  }
-  if (config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
-  if (config.threads < 0)
-    root.At("threads").Fail("expected a number >= 0 (0: the cores that jobs leave)");
   static const std::vector<std::string> kEvaluators = {"auto", "local", "mpi"};
   if (std::ranges::find(kEvaluators, config.evaluator) == kEvaluators.end()) {
     ThrowUnknown(PlaceOf(root, "evaluator").Where(), "evaluator", config.evaluator, kEvaluators);

@@ -14,14 +14,17 @@ void LauncherConfig::Visit(FieldVisitor& v) {
           "(ranks of an mpirun); experiments/sweep/launchers/README.md");
   v.Field("bundle",
           bundle,
+          AtLeast(0),
           "hyperqueue, slurm: runs for one worker; 0: its share of all runs, and then what nobody "
           "else has begun, which spares the engine's pauses between workers");
   v.Field("cores",
           cores,
+          AtLeast(0),
           "hyperqueue, slurm, mpi: cores of a worker, which does one run at a time; 0: one. Not "
           "for local, where runs share the cores");
   v.Field("patience_seconds",
           patience_seconds,
+          AtLeast(0),
           "slurm: a task that runs for so long [s] and works at none of its runs is cancelled, and "
           "they are given to another: a controller that was killed may count it as running that "
           "has ended; longer than a worker takes to load its problems");

@@ -317,8 +317,9 @@ void SweepConfig::Visit(FieldVisitor& v) {
           "package draws by what earlier runs found");
   v.Field("draws",
           draws,
+          Between(1, kMaxSweepRuns),
           "how often all keys of `draw` are drawn, for every override and combination of the grid");
-  v.Field("draw_seed", draw_seed, "seed of the draws");
+  v.Field("draw_seed", draw_seed, AtLeast(0), "seed of the draws");
   v.Field("exclude",
           exclude,
           "list of maps of keys of a run config, agent (its label) and seed: runs that have all "
@@ -337,8 +338,11 @@ void SweepConfig::Visit(FieldVisitor& v) {
           table,
           "what `emplace table` shows of the results: a map (`emplace table --help-layout` prints "
           "its keys), or a name of `emplace list layouts`");
-  v.Field("checkpoint_seconds", checkpoint_seconds, "what is lost at most of a killed run [s]");
-  v.Field("jobs", jobs, "runs at a time, or workers of the launcher; 0: one per core");
+  v.Field("checkpoint_seconds",
+          checkpoint_seconds,
+          AtLeast(0),
+          "what is lost at most of a killed run [s]");
+  v.Field("jobs", jobs, AtLeast(0), "runs at a time, or workers of the launcher; 0: one per core");
   v.Group("launcher", "who carries the runs out", [&](FieldVisitor& fields) {
     launcher.Visit(fields);
   });
@@ -352,22 +356,6 @@ SweepPlan ReadSweepPlan(const fs::path& path,
   SweepPlan plan;
   plan.name = path.stem().string();
   plan.config = ReadFields<SweepConfig>(root);
-  if (plan.config.checkpoint_seconds < 0) {
-    root.At("checkpoint_seconds").Fail("expected a time >= 0 [s]");
-  }
-  if (plan.config.draws < 1) root.At("draws").Fail("expected a number >= 1");
-  if (plan.config.draws > kMaxSweepRuns) {
-    root.At("draws").Fail(fmt::format("expected a number <= {}", kMaxSweepRuns));
-  }
-  if (plan.config.draw_seed < 0) root.At("draw_seed").Fail("expected a number >= 0");
-  if (plan.config.jobs < 0) root.At("jobs").Fail("expected a number >= 0 (0: one per core)");
-  for (const auto& [key, value] :
-       {std::pair("bundle", plan.config.launcher.bundle), {"cores", plan.config.launcher.cores}}) {
-    if (value < 0) root.At("launcher").At(key).Fail("expected a number >= 0");
-  }
-  if (plan.config.launcher.patience_seconds < 0) {
-    root.At("launcher").At("patience_seconds").Fail("expected a time >= 0 [s]");
-  }
   if (root.Has("table")) {
     plan.table = ReadSweepTable(plan.config.table, path.parent_path()).yaml;
   }

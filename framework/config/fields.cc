@@ -8,13 +8,23 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
 
+// "of at least 1", "from 1 to 10"
+std::string InWords(const NumberRange& range) {
+  return range.high == std::numeric_limits<double>::infinity()
+             ? fmt::format("of at least {}", range.low)
+             : fmt::format("from {} to {}", range.low, range.high);
+}
+
 class Reader : public FieldVisitor {
  public:
-  explicit Reader(const ConfigNode& node) : node_(node) {
+  /// @param prefix  of the keys, in messages on values that the node does not give
+  explicit Reader(const ConfigNode& node, std::string prefix = "")
+      : node_(node), prefix_(std::move(prefix)) {
     if (!node.IsMap()) node.Keys();  // throws
   }
 
@@ -57,12 +67,20 @@ class Reader : public FieldVisitor {
   void Group(const char* key,
              const char*,
              const std::function<void(FieldVisitor&)>& visit) override {
-    if (Take(key)) internal::ReadInto(node_.At(key), visit);
+    Reader nested(Take(key) ? node_.At(key) : ConfigNode(), prefix_ + key + ".");
+    visit(nested);
+    nested.Finish();
   }
 
   void Finish() const { node_.RequireKnownKeys(known_); }
 
  private:
+  void Bound(const char* key, double value, const NumberRange& range) override {
+    if (value >= range.low && value <= range.high) return;
+    const std::string wrong = fmt::format("expected a number {}, got {}", InWords(range), value);
+    if (node_.Has(key)) node_.At(key).Fail(wrong);
+    throw SettingError(prefix_ + key, wrong);
+  }
   // Registers the key. @return whether the file has it
   bool Take(const char* key) {
     EMPLACE_CHECK(std::find(known_.begin(), known_.end(), key) == known_.end(), key);
@@ -71,6 +89,7 @@ class Reader : public FieldVisitor {
   }
 
   ConfigNode node_;
+  std::string prefix_;
   std::vector<std::string> known_;
 };
 
@@ -199,6 +218,10 @@ class Helper : public TextVisitor {
  private:
   void Leaf(const char* key, const std::string& text, const char* help) override {
     fields_.push_back({prefix_ + key, text, help});
+  }
+  void Bound(const char*, double, const NumberRange& range) override {
+    fields_.back().help += fmt::format("; a number {}", InWords(range));
+    fields_.back().range = range;
   }
   void Block(const char* key, const std::string& text, const char* help) override {
     Leaf(key, text, help);

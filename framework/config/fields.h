@@ -6,12 +6,19 @@
 //
 //   struct AnnealingConfig {
 //     double cooling = 0.95;
-//     void Visit(FieldVisitor& v) { v.Field("cooling", cooling, "temperature factor per sweep"); }
+//     void Visit(FieldVisitor& v) {
+//       v.Field("cooling", cooling, Between(0, 1), "temperature factor per sweep");
+//     }
 //   };
 //   const auto config = ReadFields<AnnealingConfig>(node);
+//
+// A number that may not be any number has its range beside it: reading refuses one outside, and the
+// help shows the range.
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,9 +28,29 @@
 
 namespace emplace {
 
+/// The values that a number may have, both ends included.
+struct NumberRange {
+  double low = 0, high = 0;
+};
+constexpr NumberRange AtLeast(double low) {
+  return {low, std::numeric_limits<double>::infinity()};
+}
+constexpr NumberRange Between(double low, double high) {
+  return {low, high};
+}
+
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
+  /// A number within a range.
+  template <class Number>
+  void Field(const char* key,
+             Number& value,
+             const NumberRange& range,
+             const char* help) requires std::is_arithmetic_v<Number> {
+    Field(key, value, help);
+    Bound(key, static_cast<double>(value), range);
+  }
   virtual void Field(const char* key, bool& value, const char* help) = 0;
   virtual void Field(const char* key, int& value, const char* help) = 0;
   virtual void Field(const char* key, std::int64_t& value, const char* help) = 0;
@@ -45,6 +72,14 @@ class FieldVisitor {
                   const char* help) requires std::is_arithmetic_v<Number> {
     if (IsWritten(value != standard)) Field(key, value, help);
   }
+  template <class Number>
+  void AddedField(const char* key,
+                  Number& value,
+                  Number standard,
+                  const NumberRange& range,
+                  const char* help) requires std::is_arithmetic_v<Number> {
+    if (IsWritten(value != standard)) Field(key, value, range, help);
+  }
   virtual void Field(const char* key, std::vector<std::string>& value, const char* help) = 0;
   /// A list that was added, empty by default.
   virtual void AddedField(const char* key, std::vector<std::string>& value, const char* help) {
@@ -59,6 +94,8 @@ class FieldVisitor {
                      const std::function<void(FieldVisitor&)>& visit) = 0;
 
  protected:
+  /// Visits the range of the number that was visited last.
+  virtual void Bound(const char*, double /*value*/, const NumberRange&) {}
   /// Whether an added field is visited. @param differs  from its default
   virtual bool IsWritten(bool) const { return true; }
 };
@@ -67,7 +104,8 @@ class FieldVisitor {
 struct FieldHelp {
   std::string key;            ///< dotted path
   std::string default_value;  ///< YAML text
-  std::string help;
+  std::string help;           ///< the sentence, with the range
+  std::optional<NumberRange> range = {};
 };
 
 // What the templates below do for one struct, given as the function that visits its fields.
@@ -78,7 +116,8 @@ std::vector<FieldHelp> HelpFrom(const std::function<void(FieldVisitor&)>& visit)
 }  // namespace internal
 
 /// Reads the map `node` over `config`: a field without a key keeps its value.
-/// @throws InputError for an unknown key or a value of the wrong form
+/// @throws InputError for an unknown key, a value of the wrong form or a number out of its range;
+/// SettingError for one of `config` that the node leaves out of its range
 template <class Config>
 Config ReadFields(const ConfigNode& node, Config config = {}) {
   internal::ReadInto(node, [&](FieldVisitor& v) { config.Visit(v); });

@@ -23,9 +23,6 @@ class SettingError : public InputError {
   std::string key_, message_;
 };
 
-/// @throws SettingError unless low <= value <= high, saying what was expected
-void RequireRange(const std::string& key, double value, double low, double high);
-
 /// @throws SettingError unless `value` is one of `choices`, naming them
 void RequireChoice(const std::string& key,
                    const std::string& value,

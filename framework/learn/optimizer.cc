@@ -36,31 +36,24 @@ void Validate(const OptimizerConfig& config, const std::string& key) {
         key + ".method",
         fmt::format("unknown method \"{}\"{}", config.method, ChoicesHint(config.method, methods)));
   }
-  const ScheduleConfig& schedule = config.schedule;
-  RequireRange(key + ".learning_rate", schedule.learning_rate, 0, 1e6);
-  RequireRange(key + ".decay_rate", schedule.decay_rate, 0, 1);
-  RequireRange(key + ".decay_every", schedule.decay_every, 1, 1e9);
-  RequireRange(key + ".decay_start", schedule.decay_start, 0, 1e9);
-  RequireRange(key + ".anneal_to", schedule.anneal_to, -1, 1);
-  RequireRange(key + ".anneal_updates", schedule.anneal_updates, 1, 1e9);
-  RequireRange(key + ".momentum", config.momentum, 0, 0.999999);
-  RequireRange(key + ".beta1", config.beta1, 0, 0.999999);
-  RequireRange(key + ".beta2", config.beta2, 0, 0.999999);
-  RequireRange(key + ".epsilon", config.epsilon, 1e-12, 1);
-  RequireRange(key + ".clip_norm", config.clip_norm, 0, 1e6);
+  if (config.schedule.anneal_updates == 0) {
+    throw SettingError(key + ".anneal_updates", "expected at least 1, got 0");
+  }
 }
 
 }  // namespace
 
 void ScheduleConfig::Visit(FieldVisitor& v) {
-  v.Field("learning_rate", learning_rate, "step size at first");
-  v.Field("decay_rate", decay_rate, "factor of the step size every decay_every updates");
-  v.Field("decay_every", decay_every, "updates between two decays");
-  v.Field("decay_start", decay_start, "updates before the decay begins");
+  v.Field("learning_rate", learning_rate, Between(0, 1e6), "step size at first");
+  v.Field(
+      "decay_rate", decay_rate, Between(0, 1), "factor of the step size every decay_every updates");
+  v.Field("decay_every", decay_every, Between(1, 1e9), "updates between two decays");
+  v.Field("decay_start", decay_start, Between(0, 1e9), "updates before the decay begins");
   v.Field("anneal_to",
           anneal_to,
+          Between(-1, 1),
           "share of the step size that is reached, linearly, after anneal_updates; -1: by decay");
-  v.Field("anneal_updates", anneal_updates, "updates of the linear schedule");
+  v.Field("anneal_updates", anneal_updates, Between(0, 1e9), "updates of the linear schedule");
 }
 
 double LearningRateAt(const ScheduleConfig& schedule, std::int64_t update) {
@@ -76,11 +69,17 @@ double LearningRateAt(const ScheduleConfig& schedule, std::int64_t update) {
 void OptimizerConfig::Visit(FieldVisitor& v) {
   v.Field("method", method, "adam, rmsprop or sgd");
   schedule.Visit(v);
-  v.Field("momentum", momentum, "of sgd");
-  v.Field("beta1", beta1, "decay of the mean gradient of adam");
-  v.Field("beta2", beta2, "decay of the mean squared gradient of adam and rmsprop");
-  v.Field("epsilon", epsilon, "least divisor of adam and rmsprop");
-  v.Field("clip_norm", clip_norm, "largest norm of all gradients together; 0: not clipped");
+  v.Field("momentum", momentum, Between(0, 0.999999), "of sgd");
+  v.Field("beta1", beta1, Between(0, 0.999999), "decay of the mean gradient of adam");
+  v.Field("beta2",
+          beta2,
+          Between(0, 0.999999),
+          "decay of the mean squared gradient of adam and rmsprop");
+  v.Field("epsilon", epsilon, Between(1e-12, 1), "least divisor of adam and rmsprop");
+  v.Field("clip_norm",
+          clip_norm,
+          Between(0, 1e6),
+          "largest norm of all gradients together; 0: not clipped");
 }
 
 Optimizer::Optimizer(const OptimizerConfig& config,

@@ -45,7 +45,7 @@ class Optimizer {
  public:
   /// @param parameters  outlives this; none may be added later
   /// @param key  of the settings within the owner's, for messages: "optimizer"
-  /// @throws SettingError for an unknown method or a number out of range
+  /// @throws SettingError for an unknown method, or anneal_updates: 0
   Optimizer(const OptimizerConfig& config, ParameterSet& parameters, const std::string& key);
 
   struct StepInfo {

@@ -434,7 +434,7 @@ TEST_CASE(
   CHECK(agent.bound() == PartialBound(*problem)(std::vector<std::uint64_t>{3, 3, 3, 3}));
 }
 
-TEST_CASE("settings out of range are refused") {
+TEST_CASE("an unknown start is refused") {
   Rng rng(25);
   const auto problem = LayeredProblem(rng, 1);
   const auto refusal = [&](const auto& change) {
@@ -443,10 +443,6 @@ TEST_CASE("settings out of range are refused") {
     return MessageOf<SettingError>([&] { BranchAndBoundAgent({problem, 1}, config); });
   };
   CHECK(refusal([](auto& c) { c.start = {"hefd"}; }).find("start: unknown start \"hefd\"") == 0);
-  CHECK(refusal([](auto& c) { c.climb = -1; }).find("climb: expected a number from 0") == 0);
-  CHECK(refusal([](auto& c) { c.batch = 0; }).find("batch: expected a number from 1") == 0);
-  CHECK(refusal([](auto& c) { c.bound_cost = 0; }).find("bound_cost: expected a number") == 0);
-  CHECK(refusal([](auto& c) { c.most_open = 0; }).find("most_open: expected a number from 1") == 0);
 }
 
 }  // namespace

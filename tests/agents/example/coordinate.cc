@@ -1,14 +1,12 @@
 #include "tests/agents/example/coordinate.h"
 
 #include "agents/random/random_agent.h"
-#include "framework/config/setting_error.h"
 #include "framework/search/state.h"
 
 namespace emplace {
 
 CoordinateAgent::CoordinateAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem), config_(config), rng_(context.seed) {
-  RequireRange("sweeps", config.sweeps, 1, 1e9);
 }
 
 void CoordinateAgent::Step(Evaluator& evaluator) {

@@ -14,13 +14,12 @@ namespace emplace {
 
 struct CoordinateConfig {
   int sweeps = 100;
-  void Visit(FieldVisitor& v) { v.Field("sweeps", sweeps, "steps at most"); }
+  void Visit(FieldVisitor& v) { v.Field("sweeps", sweeps, Between(1, 1e9), "steps at most"); }
 };
 
 class CoordinateAgent final : public Agent {
  public:
   using Config = CoordinateConfig;
-  /// @throws SettingError if sweeps < 1
   CoordinateAgent(const AgentContext& context, const Config& config);
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return settled_ || sweep_ == config_.sweeps; }

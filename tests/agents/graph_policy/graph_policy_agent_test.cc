@@ -127,9 +127,6 @@ TEST_CASE("settings that make no sense are named") {
   config.learn = true;
   CHECK(Contains(refusal(config), "learn: expected false with \"network: none\", got true"));
   config = {};
-  config.samples = 0;
-  CHECK(Contains(refusal(config), "samples"));
-  config = {};
   config.policy = "/no/such/file";
   CHECK(Contains(refusal(config), "/no/such/file"));
 }

@@ -60,24 +60,4 @@ TEST_CASE("one group, no rows, columns that are never drawn") {
         "unit 7: the logits of its groups are not numbers");
 }
 
-TEST_CASE("settings out of range are refused") {
-  Rng rng(1);
-  const UnitFeatures units(*MixedProblem(rng, 6, 2, 1000));
-  const auto refusal = [&](auto change) {
-    GrouperConfig config;
-    change(config);
-    return MessageOf<SettingError>([&] {
-      ParameterSet parameters;
-      Grouper(config, units, 2, parameters, rng, "grouper");
-    });
-  };
-  CHECK(refusal([](GrouperConfig& c) { c.hidden = 0; }) ==
-        "grouper.hidden: expected a number from 1 to 65536, got 0");
-  CHECK(refusal([](GrouperConfig& c) { c.gain = 0; }).find("grouper.gain: expected") == 0);
-  CHECK(refusal([](GrouperConfig& c) { c.entropy = -1; }) ==
-        "grouper.entropy: expected a number of at least 0, got -1");
-  CHECK(refusal([](GrouperConfig& c) { c.type_embedding = -2; }).find("grouper.type_embedding: ") ==
-        0);
-}
-
 }  // namespace

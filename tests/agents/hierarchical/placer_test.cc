@@ -141,7 +141,7 @@ TEST_CASE("the same generator draws the same; two sequences of one length share 
   CHECK(tape.value(first.log_probability) == tape.value(second.log_probability));
 }
 
-TEST_CASE("settings out of range are refused") {
+TEST_CASE("an odd width is refused") {
   const auto refusal = [](auto change) {
     PlacerConfig config;
     change(config);
@@ -149,11 +149,6 @@ TEST_CASE("settings out of range are refused") {
   };
   CHECK(refusal([](PlacerConfig& c) { c.hidden = 7; }) ==
         "placer.hidden: expected an even number, a half for each direction of the encoder, got 7");
-  CHECK(refusal([](PlacerConfig& c) { c.hidden = 0; }).find("placer.hidden: expected") == 0);
-  CHECK(refusal([](PlacerConfig& c) { c.temperature = 0; }).find("placer.temperature: ") == 0);
-  CHECK(refusal([](PlacerConfig& c) { c.tanh_constant = -5; }).find("placer.tanh_constant: ") == 0);
-  CHECK(refusal([](PlacerConfig& c) { c.device_embedding = 0; }).find("placer.device_embedding") ==
-        0);
 }
 
 }  // namespace

@@ -25,16 +25,6 @@ TEST_CASE("agents with islands keep the contract") {
   CheckAgentContract(AllAgents().Find("hill_climb", "test"), "{islands: 4, exchange: 15}");
 }
 
-TEST_CASE("numbers of islands and evaluations are at least 1") {
-  const auto refusal = [](int count, std::int64_t exchange) {
-    return MessageOf<SettingError>(
-        [&] { Islands([](std::uint64_t) { return nullptr; }, count, exchange); });
-  };
-  CHECK(refusal(0, 1).find("got 0") != std::string::npos);
-  CHECK(refusal(2, 0).find("got 0") != std::string::npos);
-  CHECK_FALSE(Islands([](std::uint64_t) { return nullptr; }, 1, 1));
-}
-
 // Keeps to its best placement: nothing it evaluates is better.
 class Stuck final : public ImprovementAgent {
  public:

@@ -52,15 +52,4 @@ TEST_CASE("multilevel search is better than the split that it begins with") {
   CHECK(FoundByMultilevel(problem, 6, {.population = 2, .effort = 50}) < start);
 }
 
-TEST_CASE("numbers out of range are refused") {
-  Rng rng(1);
-  const auto problem = LayeredPeriod(rng, {.layers = 1});
-  CHECK(MessageOf<SettingError>([&] {
-          PeriodMultilevelAgent({problem, 1}, {.population = 1});
-        }).starts_with("population: "));
-  CHECK(MessageOf<SettingError>([&] {
-          PeriodMultilevelAgent({problem, 1}, {.effort = 0});
-        }).starts_with("effort: "));
-}
-
 }  // namespace

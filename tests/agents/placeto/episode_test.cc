@@ -250,10 +250,6 @@ TEST_CASE("settings that make no sense are refused with their key") {
         "episode.reward: expected \"intermediate\", \"terminal\", got \"last\"");
   CHECK(refusal({.transform = "sqrt"}) ==
         "episode.transform: expected \"identity\", \"log\", got \"sqrt\"");
-  CHECK(refusal({.discount = 1.5}) == "episode.discount: expected a number from 0 to 1, got 1.5");
-  CHECK(refusal({.penalty_per_gb = -1}).find("episode.penalty_per_gb: ") == 0);
-  CHECK(refusal({.penalty_limit_gb = -1}).find("episode.penalty_limit_gb: ") == 0);
-  CHECK(refusal({.penalty_cap = -1}).find("episode.penalty_cap: ") == 0);
 }
 
 }  // namespace

@@ -82,10 +82,4 @@ TEST_CASE("a policy gradient's updates are those of old parameters, added to the
   CHECK((two.logits() - (before + 2 * step)).cwiseAbs().maxCoeff() < 1e-6F);
 }
 
-TEST_CASE("their number is checked") {
-  ParameterSet parameters = One(0);
-  CHECK(MessageOf<SettingError>([&] { Controllers(0, parameters); }) ==
-        "controllers: expected a number from 1 to 1000, got 0");
-}
-
 }  // namespace

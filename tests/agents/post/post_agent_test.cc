@@ -240,7 +240,7 @@ TEST_CASE("a ratio beyond all numbers stops the search with the update named") {
   CHECK(message.find(": not finite: ") != std::string::npos);
 }
 
-TEST_CASE("settings out of range are refused by key, value and choices") {
+TEST_CASE("unknown names are refused by key, value and choices") {
   const auto refusal = [](const auto& change) {
     PostConfig config;
     change(config);
@@ -250,26 +250,6 @@ TEST_CASE("settings out of range are refused by key, value and choices") {
         "method: expected \"ce_only\", \"joint\", \"ppo_only\", got \"both\"");
   CHECK(refusal([](auto& c) { c.ratio = "group"; }) ==
         "ppo.ratio: expected \"decision\", \"placement\", got \"group\"");
-  CHECK(refusal([](auto& c) { c.ppo_samples = 0; }) ==
-        "ppo.samples: expected a number from 1 to 1000000, got 0");
-  CHECK(refusal([](auto& c) { c.cross_entropy.samples = 0; }) ==
-        "cross_entropy.samples: expected a number from 1 to 1000000, got 0");
-  CHECK(refusal([](auto& c) { c.cross_entropy.elite_share = 1.5; }) ==
-        "cross_entropy.elite_share: expected a number from 0 to 1, got 1.5");
-  CHECK(refusal([](auto& c) { c.cross_entropy.epsilon = -0.5; }) ==
-        "cross_entropy.epsilon: expected a number from 0 to 1, got -0.5");
-  CHECK(refusal([](auto& c) { c.cross_entropy.epsilon_samples = 0; }) ==
-        "cross_entropy.epsilon_samples: expected a number from 1 to 1000000000, got 0");
-  CHECK(refusal([](auto& c) { c.cross_entropy.step = 2; }) ==
-        "cross_entropy.step: expected a number from 0 to 1, got 2");
-  CHECK(refusal([](auto& c) { c.sharing = 1001; }) ==
-        "sharing: expected a number from 0 to 1000, got 1001");
-  CHECK(refusal([](auto& c) { c.patience = -1; }) ==
-        "patience: expected a number of at least 0, got -1");
-  CHECK(refusal([](auto& c) { c.return_probability = -1; }) ==
-        "return_probability: expected a number from 0 to 1, got -1");
-  CHECK(refusal([](auto& c) { c.start_probability = 1.1; }) ==
-        "start_probability: expected a number from 0 to 1, got 1.1");
   CHECK(refusal([](auto& c) { c.start = {}; }).find("start: expected at least one of ") == 0);
   CHECK(refusal([](auto& c) { c.ppo.penalty = "trust"; }).find("ppo.penalty: ") == 0);
   CHECK(refusal([](auto& c) { c.reward.transform = "cube"; }).find("reward.transform: ") == 0);

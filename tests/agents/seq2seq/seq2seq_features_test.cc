@@ -180,15 +180,8 @@ TEST_CASE("the width of the dense features is that of its parts") {
                                        .device_costs = (mask & 1) != 0,
                                        .resident_bytes = (mask & 2) != 0,
                                        .position = (mask & 4) != 0};
-    CHECK(Features(config).dense.cols() == Seq2SeqDenseWidth(config, 2, "features"));
+    CHECK(Features(config).dense.cols() == Seq2SeqDenseWidth(config, 2));
   }
-}
-
-TEST_CASE("a negative number of sizes is refused") {
-  Seq2SeqFeaturesConfig config;
-  config.output_sizes = -1;
-  CHECK(MessageOf<InputError>([&] { Seq2SeqDenseWidth(config, 2, "features"); }) ==
-        "features.output_sizes: expected a number from 0 to 1000000, got -1");
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST_CASE("logits that are not numbers are an error") {
   CHECK_THROWS_AS(policy.network.Sample(tape, policy.inputs, 2, rng), RunError);
 }
 
-TEST_CASE("widths out of range are refused by key and value") {
+TEST_CASE("an odd width of both directions together is refused") {
   Rng problem_rng(8);
   const auto problem = MixedProblem(problem_rng, 5, 1, 1000);
   const auto refusal = [&](const auto& change) {
@@ -186,14 +186,6 @@ TEST_CASE("widths out of range are refused by key and value") {
     const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary({&problem, 1});
     return MessageOf<InputError>([&] { Seq2SeqNetwork(config, vocabulary, parameters, rng); });
   };
-  CHECK(refusal([](auto& c) { c.hidden = 0; }) ==
-        "hidden: expected a number from 1 to 16384, got 0");
-  CHECK(refusal([](auto& c) { c.attention = 0; }).find("attention: expected") == 0);
-  CHECK(refusal([](auto& c) { c.type_vector = 0; }).find("type_vector: expected") == 0);
-  CHECK(refusal([](auto& c) { c.device_vector = 0; }).find("device_vector: expected") == 0);
-  CHECK(refusal([](auto& c) { c.logit_bound = -1; }).find("logit_bound: expected") == 0);
-  CHECK(refusal([](auto& c) { c.features.output_sizes = -1; }).find("features.output_sizes: ") ==
-        0);
   CHECK(refusal([](auto& c) {
           c.hidden = 63;
           c.bidirectional = true;

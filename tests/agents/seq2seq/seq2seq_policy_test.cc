@@ -147,7 +147,6 @@ TEST_CASE("files that do not fit are refused with what was expected and what was
         "features.position: expected true" + in_policy + "false");
   CHECK(refusal([](auto& c) { c.network.logit_bound = 0; }) ==
         "logit_bound: expected 5" + in_policy + "0");
-  CHECK(refusal([](auto& c) { c.updates = -2; }).find("updates: expected a number") == 0);
 
   Rng rng(1);
   const auto larger = MixedProblem(rng, 9, 2, kUnlimitedMemory);

@@ -74,10 +74,6 @@ TEST_CASE("the local launcher by name, and names that are none") {
                2,
                {"unknown launcher \"slrum\"; did you mean \"slurm\"? choices: hyperqueue, local, "
                 "mpi, slurm"});
-  CheckRefused(files.Run({"--set", "launcher.bundle=-1"}), 2, {"bundle", "expected a number >= 0"});
-  CheckRefused(files.Run({"--set", "launcher.patience_seconds=-1"}),
-               2,
-               {"patience_seconds", "expected a time >= 0 [s]"});
   CHECK_FALSE(fs::exists(files.folder / "results"));
 }
 

@@ -1,5 +1,6 @@
 #include "framework/config/fields.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct BudgetConfig {
   double seconds = 60;
   void Visit(FieldVisitor& v) {
     v.Field("evaluations", evaluations, "placements to try");
-    v.Field("seconds", seconds, "wall time [s]");
+    v.Field("seconds", seconds, AtLeast(0.5), "wall time [s]");
   }
 };
 
@@ -32,8 +33,8 @@ struct RunConfig {
   BudgetConfig budget;
   void Visit(FieldVisitor& v) {
     v.Field("quiet", quiet, "no progress bar");
-    v.Field("threads", threads, "threads of a batch");
-    v.Field("cooling", cooling, "temperature factor per sweep");
+    v.Field("threads", threads, AtLeast(-3), "threads of a batch");
+    v.Field("cooling", cooling, Between(0, 1), "temperature factor per sweep");
     v.Field("graph", graph, "name or file");
     v.Field("names", names, "labels");
     v.Field("weights", weights, "of the objectives");
@@ -97,6 +98,29 @@ TEST_CASE("a wrong key or value names its place and what was expected") {
   CheckFieldRefused("[1]\n", "a.yaml:1:1: expected a map");
 }
 
+TEST_CASE("a number outside of its range is refused, one at its ends is not") {
+  CheckFieldRefused("threads: -4\n",
+                    "a.yaml:1:10: threads: expected a number of at least -3, got -4");
+  CheckFieldRefused("cooling: 1.5\n",
+                    "a.yaml:1:10: cooling: expected a number from 0 to 1, got 1.5");
+  CheckFieldRefused("budget:\n  seconds: 0.25\n",
+                    "a.yaml:2:12: budget.seconds: expected a number of at least 0.5, got 0.25");
+  CHECK(ReadFields<RunConfig>(ParseYaml("{threads: -3, cooling: 1}")).threads == -3);
+  CHECK(ReadFields<RunConfig>(ParseYaml("{cooling: 0}")).cooling == 0);
+}
+
+TEST_CASE("a number of the struct itself is checked without a key in the file, too") {
+  RunConfig config;
+  const auto refusal = [&] {
+    return testing::MessageOf<InputError>([&] { ReadFields(ParseYaml("{quiet: true}"), config); });
+  };
+  CHECK(refusal() == "(nothing was thrown)");
+  config.budget.seconds = 0;
+  CHECK(refusal() == "budget.seconds: expected a number of at least 0.5, got 0");
+  config.cooling = std::numeric_limits<double>::quiet_NaN();
+  CHECK(refusal() == "cooling: expected a number from 0 to 1, got nan");
+}
+
 TEST_CASE("what is written reads back") {
   RunConfig config;
   config.graph = "a \"quoted\"\nname: #";
@@ -139,7 +163,10 @@ TEST_CASE("help lists every key with its default and sentence") {
   REQUIRE(fields.size() == 10);
   CHECK(fields[1].key == "threads");
   CHECK(fields[1].default_value == "2");
-  CHECK(fields[1].help == "threads of a batch");
+  CHECK(fields[1].help == "threads of a batch; a number of at least -3");
+  CHECK(fields[1].range->low == -3);
+  CHECK(fields[2].help == "temperature factor per sweep; a number from 0 to 1");
+  CHECK_FALSE(fields[3].range);
   CHECK(fields[7].key == "budget");
   CHECK(fields[7].default_value.empty());
   CHECK(fields[9].key == "budget.seconds");
@@ -153,7 +180,7 @@ struct GrownConfig {
   void Visit(FieldVisitor& v) {
     v.Field("graph", graph, "name or file");
     v.AddedField("order", order, "id", "of the ops");
-    v.AddedField("islands", islands, 1, "side by side");
+    v.AddedField("islands", islands, 1, Between(1, 8), "side by side");
   }
 };
 
@@ -168,6 +195,10 @@ TEST_CASE("an added key is read and explained like others, and written unless it
   REQUIRE(fields.size() == 3);
   CHECK(fields[2].key == "islands");
   CHECK(fields[2].default_value == "1");
+  CHECK(fields[2].help == "side by side; a number from 1 to 8");
+  CHECK(testing::MessageOf<InputError>([] {
+          ReadFields<GrownConfig>(ParseYaml("{islands: 9}"));
+        }) == "a.yaml:1:11: islands: expected a number from 1 to 8, got 9");
   CHECK(fields[1].key == "order");
   CHECK(fields[1].default_value == "id");
   CHECK(fields[1].help == "of the ops");

@@ -163,15 +163,8 @@ TEST_CASE("settings: read, written and refused by name") {
   CHECK(OptimizerRefusal({.method = "adan"}) ==
         "optimizer.method: unknown method \"adan\"; did you mean \"adam\"? choices: adam, rmsprop, "
         "sgd");
-  CHECK(OptimizerRefusal({.schedule = {.learning_rate = -1}}) ==
-        "optimizer.learning_rate: expected a number from 0 to 1000000, got -1");
-  CHECK(OptimizerRefusal({.schedule = {.decay_every = 0}}).find("optimizer.decay_every: ") == 0);
-  CHECK(OptimizerRefusal({.schedule = {.anneal_updates = 0}}).find("optimizer.anneal_updates: ") ==
-        0);
-  CHECK(OptimizerRefusal({.beta1 = 1}).find("optimizer.beta1: ") == 0);
-  CHECK(OptimizerRefusal({.beta2 = std::nan("")}).find("optimizer.beta2: ") == 0);
-  CHECK(OptimizerRefusal({.epsilon = 0}).find("optimizer.epsilon: ") == 0);
-  CHECK(OptimizerRefusal({.clip_norm = -1}).find("optimizer.clip_norm: ") == 0);
+  CHECK(OptimizerRefusal({.schedule = {.anneal_updates = 0}}) ==
+        "optimizer.anneal_updates: expected at least 1, got 0");
 }
 
 }  // namespace
