@@ -2,16 +2,20 @@
 
 #include <cmath>
 #include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
-#include "agents/graph_policy/default_policy.h"
 #include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {
+namespace internal {
+extern const std::string_view kDefaultGraphPolicy;  // default_policy.txt
+}
+
 namespace {
 
 constexpr float kFarthestFeature = 8;  // from its mean, in deviations

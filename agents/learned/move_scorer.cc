@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <sstream>
+#include <string_view>
 
-#include "agents/learned/default_policy.h"
 #include "agents/learned/move_features.h"
 #include "agents/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
@@ -11,6 +11,10 @@
 #include "framework/config/setting_error.h"
 
 namespace emplace {
+namespace internal {
+extern const std::string_view kDefaultPolicy;  // default_policy.txt
+}
+
 namespace {
 
 constexpr float kFarthest = 8;  // of a feature from its mean, in deviations

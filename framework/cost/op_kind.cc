@@ -1,45 +1,71 @@
 #include "framework/cost/op_kind.h"
 
-#include <algorithm>
-#include <span>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
-#include "framework/cost/op_tables.h"
+#include "framework/config/config_node.h"
 
 namespace emplace {
-namespace {
-
-using internal::OpRule;
-
-// The rule for `name` itself, else the one with the longest beginning of it; nullptr if none.
-const OpRule* FindRule(std::span<const OpRule> rules, std::string_view name) {
-  const auto exact = std::ranges::lower_bound(rules, name, {}, &OpRule::name);
-  if (exact != rules.end() && exact->name == name) return &*exact;
-  const OpRule* longest = nullptr;
-  for (const OpRule& rule : rules) {
-    if (!rule.name.ends_with('*')) continue;
-    const std::string_view prefix = rule.name.substr(0, rule.name.size() - 1);
-    if (name.starts_with(prefix) &&
-        (longest == nullptr || rule.name.size() > longest->name.size())) {
-      longest = &rule;
-    }
-  }
-  return longest;
+namespace internal {
+extern const std::string_view kAtenOps, kJaxOps, kOnnxOps, kTensorFlowOps;  // op_classes/*.yaml
 }
 
-std::span<const OpRule> Rules(OpOrigin origin) {
-  switch (origin) {
-    case OpOrigin::kAten:
-      return internal::AtenOps();
-    case OpOrigin::kOnnx:
-      return internal::OnnxOps();
-    case OpOrigin::kJax:
-      return internal::JaxOps();
-    case OpOrigin::kOptimizer:  // all are updates
-      return {};
-    case OpOrigin::kTensorFlow:
-      return internal::TensorFlowOps();
+namespace {
+
+// The classes of whole names, and of all names with a beginning ("Apply" for "Apply*").
+struct OpRules {
+  std::map<std::string, OpClass, std::less<>> names, beginnings;
+};
+
+// @throws InputError if a class is unknown or a name is listed twice
+OpRules ReadRules(std::string_view text, const std::string& file) {
+  const ConfigNode kinds = ConfigNode::FromString(std::string(text), file);
+  OpRules rules;
+  std::vector<std::string> classes;
+  for (int c = 0; c < static_cast<int>(OpClass::kUnknown); ++c) {
+    const auto op_class = static_cast<OpClass>(c);
+    const std::string& key = classes.emplace_back(ToString(op_class));
+    if (!kinds.Has(key)) continue;
+    for (const ConfigNode& kind : kinds.At(key).Elements()) {
+      std::string name = kind.AsString();
+      const bool is_beginning = name.ends_with('*');
+      if (is_beginning) name.pop_back();
+      auto& table = is_beginning ? rules.beginnings : rules.names;
+      if (!table.emplace(name, op_class).second) kind.Fail("the name is listed twice");
+    }
   }
-  return {};
+  kinds.RequireKnownKeys(classes);
+  return rules;
+}
+
+// Of `name` itself, else of the longest listed beginning of it; kUnknown without one.
+OpClass FindClass(const OpRules& rules, std::string_view name) {
+  if (const auto rule = rules.names.find(name); rule != rules.names.end()) return rule->second;
+  for (size_t length = name.size(); length > 0; --length) {
+    const auto rule = rules.beginnings.find(name.substr(0, length));
+    if (rule != rules.beginnings.end()) return rule->second;
+  }
+  return OpClass::kUnknown;
+}
+
+// Each file is read when the first op of its origin is classified.
+const OpRules& Rules(OpOrigin origin) {
+  if (origin == OpOrigin::kAten) {
+    static const OpRules kRules = ReadRules(internal::kAtenOps, "op_classes/aten.yaml");
+    return kRules;
+  }
+  if (origin == OpOrigin::kOnnx) {
+    static const OpRules kRules = ReadRules(internal::kOnnxOps, "op_classes/onnx.yaml");
+    return kRules;
+  }
+  if (origin == OpOrigin::kJax) {
+    static const OpRules kRules = ReadRules(internal::kJaxOps, "op_classes/jax.yaml");
+    return kRules;
+  }
+  static const OpRules kRules = ReadRules(internal::kTensorFlowOps, "op_classes/tensorflow.yaml");
+  return kRules;
 }
 
 // "AddV2" -> "Add".
@@ -80,10 +106,9 @@ OpClass ClassifyOp(std::string_view kind) {
   if (kind == "parameter" || kind == "constant") return OpClass::kView;
   const OpName op = ParseOpKind(kind);
   if (op.origin == OpOrigin::kOptimizer) return OpClass::kUpdate;
-  const std::span<const OpRule> rules = Rules(op.origin);
-  const OpRule* rule = FindRule(rules, op.name);
-  if (rule == nullptr) rule = FindRule(rules, op.base);
-  return rule != nullptr ? rule->op_class : OpClass::kUnknown;
+  const OpRules& rules = Rules(op.origin);
+  const OpClass op_class = FindClass(rules, op.name);
+  return op_class != OpClass::kUnknown ? op_class : FindClass(rules, op.base);
 }
 
 }  // namespace emplace

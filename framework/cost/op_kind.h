@@ -36,7 +36,7 @@ std::string_view AtenName(std::string_view kind);
 
 /// The class of the ops of all origins; of a variant that no table lists the class of its base.
 /// Storage ("parameter", "constant") counts as a view. kUnknown for a name that is in no table
-/// (tensorflow_ops.cc, aten_ops.cc, onnx_ops.cc, jax_ops.cc).
+/// (op_classes/*.yaml, in the program).
 OpClass ClassifyOp(std::string_view kind);
 
 }  // namespace emplace

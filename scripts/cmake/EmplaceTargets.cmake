@@ -166,3 +166,15 @@ function(emplace_library_of name sources headers)
   endif()
   emplace_unity(${name} FILES ${arg_FILES})
 endfunction()
+
+# emplace_embed(TARGET FILE NAME): the text of FILE, in the program so that it needs no other file. The source that
+# reads it declares `extern const std::string_view NAME;` in emplace::internal.
+function(emplace_embed target file name)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  set(script ${PROJECT_SOURCE_DIR}/scripts/cmake/embed_text.cmake)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DFILE=${CMAKE_CURRENT_SOURCE_DIR}/${file} -DOUTPUT=${source} -DNAME=${name} -P ${script}
+    DEPENDS ${file} ${script}
+    VERBATIM)
+  target_sources(${target} PRIVATE ${source})
+endfunction()

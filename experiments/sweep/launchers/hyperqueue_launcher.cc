@@ -10,11 +10,14 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/sweep/frozen_sweep.h"
-#include "experiments/sweep/launchers/hyperqueue_client.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 
 namespace emplace {
+namespace internal {
+extern const std::string_view kHyperQueueClient;  // hyperqueue_client.py
+}
+
 namespace {
 
 constexpr int kStartPatience = 600;  // ticks of 0.1 s until HyperQueue must have answered
