@@ -18,7 +18,6 @@
 #include "framework/base/json.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/coarsened_costs.h"
-#include "framework/cost/cost_model.h"
 #include "framework/graph/graph_io.h"
 #include "framework/instances/instance.h"
 #include "framework/instances/max_load.h"
@@ -27,6 +26,7 @@
 #include "framework/instances/task_graph.h"
 #include "framework/instances/weighted_dot.h"
 #include "framework/placement/placement.h"
+#include "framework/search/costed_problem.h"
 
 namespace emplace {
 namespace {
@@ -210,7 +210,7 @@ int Coarsen(const GraphOptions& options) {
   std::vector<double> weight = NominalWeights(*graph);
   if (!options.cluster.empty()) {
     const auto cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
-    weight = BestDeviceCosts(ComputeCosts(*graph, *cluster, options.file));
+    weight = BestDeviceCosts(CostedProblem(graph, cluster, options.file).costs);
   }
   std::vector<std::vector<std::string>> rows = {{"pass", "groups"},
                                                 {"(single ops)", std::to_string(graph->num_ops())}};

@@ -8,16 +8,15 @@
 
 #include <fmt/format.h>
 
-#include "experiments/as_executed.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "framework/base/error.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/coarsened_costs.h"
-#include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_doubts.h"
 #include "framework/graph/graph_io.h"
+#include "framework/search/costed_problem.h"
 
 namespace emplace {
 namespace {
@@ -123,13 +122,12 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           const std::string& where,
                           const CostTable* table,
                           Semantics semantics) {
-  Costs costs =
-      ComputeCosts(*graph,
-                   *cluster,
-                   where,
-                   {.table = table, .apart = CountsNeighbors(semantics), .warn = PrintWarning});
+  CostedProblem costed(graph,
+                       cluster,
+                       where,
+                       {.table = table, .apart = CountsNeighbors(semantics), .warn = PrintWarning});
   CheckDeviceKinds(*graph, cluster.get(), where);
-  const Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costs));
+  Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costed.costs));
   LoadedProblem loaded;
   loaded.contracted = contracted;
   loaded.interval = FindInterval(table, graph->name(), semantics);
@@ -139,11 +137,10 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
         std::make_shared<const Problem>(std::make_shared<const Graph>(std::move(small.graph)),
                                         std::move(small.groups),
                                         cluster,
-                                        ContractCosts(costs, small.parts),
+                                        ContractCosts(costed.costs, small.parts),
                                         objective);
   }
-  loaded.exact =
-      std::make_shared<const Problem>(graph, grouping, cluster, std::move(costs), objective);
+  loaded.exact = std::move(costed).WithGroups(std::move(grouping), objective);
   if (!contracted) loaded.searched = loaded.exact;
   EMPLACE_CHECK(loaded.searched->num_groups() == loaded.exact->num_groups());
   return loaded;

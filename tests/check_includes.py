@@ -26,7 +26,7 @@ ARROWS = {
     "profilers/statistics/": "framework/",
     "profilers/kernels/": "framework/",
     "profilers/executor/": "profilers/statistics/ profilers/kernels/",
-    "profilers/measure/": "profilers/executor/",
+    "profilers/measure/": "profilers/executor/ simulator/",
     "profilers/cpu/": "profilers/executor/",
     "profilers/cuda/": "profilers/cpu/ profilers/(device_query|device_spec|gpu_module|source_stamp)\\.h",
     "profilers/": "framework/",

@@ -118,7 +118,7 @@ int Profile(const ProfileCommandOptions& options) {
                     options.output));
   }
   const Cluster cluster =
-      CalibratedCluster(table, *machine.backend, ClusterName(cluster_path), profile.mode);
+      *Calibrate(table, machine.backend, profile.mode, ClusterName(cluster_path)).cluster;
   WriteFileAtomically(cluster_path, FormatCluster(cluster));
 
   const double seconds =

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "experiments/machine/held_out.h"
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
@@ -78,9 +77,6 @@ CostTable RunProfile(const Machine& machine,
     progress.UpdateSeconds(done, total - done, note);
   };
   events.stop = StopRequest::requested;
-  events.hold_out = [&](const ExecutedGraph& executed) {
-    return HoldOut(executed, *machine.backend, options.mode);
-  };
   if (checkpoint) {
     events.checkpoint = [&](const CostTable& partial) {
       CostTable table = partial;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/as_executed.h"
 #include "experiments/commands.h"
 #include "experiments/existing_output.h"
 #include "experiments/load.h"
@@ -21,7 +20,6 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/file_lock.h"
-#include "framework/cost/cost_model.h"
 #include "profilers/measure/calibrate.h"
 #include "profilers/measure/draw_placements.h"
 
@@ -41,13 +39,6 @@ struct ValidateOptions {
   bool eager = false, force = false, quiet = false;
 };
 
-// What the placements are simulated with.
-struct Model {
-  std::shared_ptr<const CostTable> table, isolated;  // the latter with fits of isolated timings
-  std::shared_ptr<const Cluster> cluster;
-  std::string where;  // for messages
-};
-
 std::int64_t NumberOf(const CostTable& table, const char* property) {
   const auto found = table.properties.find(property);
   std::int64_t number = 0;
@@ -58,23 +49,15 @@ std::int64_t NumberOf(const CostTable& table, const char* property) {
   return number;
 }
 
-std::shared_ptr<const CostTable> WithIsolatedFits(const CostTable& table) {
-  auto isolated = std::make_shared<CostTable>(table);
-  FitLadder(*isolated, false);
-  return isolated;
+std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph>& graph,
+                                               const Calibration& model) {
+  return model.MakeProblem(graph, SemanticsAsExecuted(*model.cluster), PrintWarning);
 }
 
-std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph>& graph,
-                                               const Model& model,
-                                               bool prefer_in_situ) {
-  CostSources sources{.table = (prefer_in_situ ? model.table : model.isolated).get(),
-                      .prefer_in_situ = prefer_in_situ,
-                      .apart = model.cluster->has_neighbors()};
-  if (prefer_in_situ) sources.warn = PrintWarning;
-  Costs costs = ComputeCosts(*graph, *model.cluster, model.where, sources);
-  Grouping grouping = ColocateByLabel(*graph, Grouping::Identity(graph->num_ops()));
-  return std::make_shared<const Problem>(
-      graph, std::move(grouping), model.cluster, std::move(costs));
+// With costs of isolated timings. What the table lacks was said of the other problem.
+std::shared_ptr<const Problem> MakeIsolatedProblem(const std::shared_ptr<const Graph>& graph,
+                                                   const Calibration& model) {
+  return model.OfIsolatedTimings().MakeProblem(graph, SemanticsAsExecuted(*model.cluster));
 }
 
 // The placements that the costs were calibrated on, drawn again by the seed with which the profiler
@@ -88,25 +71,12 @@ std::vector<LabelledPlacement> CalibrationPlacements(const Problem& problem,
   return DrawPlacements(problem, std::max(count, at_least), seed);
 }
 
-// The model with the times that were measured in the calibration placements.
-Model Recalibrated(const Model& model,
-                   const InSituTimings& timings,
-                   const Backend& backend,
-                   DispatchMode mode) {
-  CalibratedModel fresh = Calibrate(*model.table, timings, backend, model.cluster->name(), mode);
-  return {.table = fresh.table,
-          .isolated = WithIsolatedFits(*fresh.table),
-          .cluster = fresh.cluster,
-          .where = model.where};
-}
-
-// The model of a machine whose devices share nothing.
-Model WithoutNeighbors(const Model& model) {
+// The costs of a machine whose devices share nothing; the cluster stays.
+Calibration WithoutNeighbors(Calibration model) {
   auto table = std::make_shared<CostTable>(*model.table);
   table->interference.clear();
-  Model changed = model;
-  changed.table = std::move(table);
-  return changed;
+  model.table = std::move(table);
+  return model;
 }
 
 void RequireOtherSeed(const ValidateOptions& options, const CostTable& table) {
@@ -119,8 +89,9 @@ void RequireOtherSeed(const ValidateOptions& options, const CostTable& table) {
       options.seed));
 }
 
-Model ReadModel(const ValidateOptions& options) {
-  Model model;
+// Without the machine.
+Calibration ReadModel(const ValidateOptions& options) {
+  Calibration model;
   const fs::path costs = ResolveMenu(CostsMenu(), options.costs, "--costs");
   model.table = LoadCosts(costs);
   model.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
@@ -128,32 +99,28 @@ Model ReadModel(const ValidateOptions& options) {
   return model;
 }
 
-Model MeasureModel(const ValidateOptions& options,
-                   const Machine& machine,
-                   std::span<const std::shared_ptr<const Graph>> graphs,
-                   DispatchMode mode) {
+Calibration MeasureModel(const ValidateOptions& options,
+                         const Machine& machine,
+                         std::span<const std::shared_ptr<const Graph>> graphs,
+                         DispatchMode mode) {
   ProfileOptions profile;
   profile.mode = mode;
   profile.seed = kCalibrationSeed;
   profile.links = false;        // copies are measured within the steps
   profile.keep_drifted = true;  // the placements measured next show how good the model is
-  Model model;
-  model.table =
-      std::make_shared<const CostTable>(RunProfile(machine, graphs, profile, {}, options.quiet));
-  if (!model.table->complete) throw RunError("stopped; nothing was written");
-  model.cluster = std::make_shared<const Cluster>(
-      CalibratedCluster(*model.table, *machine.backend, "measured", mode));
+  CostTable table = RunProfile(machine, graphs, profile, {}, options.quiet);
+  if (!table.complete) throw RunError("stopped; nothing was written");
+  Calibration model = Calibrate(std::move(table), machine.backend, mode, "measured");
   model.where = "validate";
   return model;
 }
 
 GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
-                            const Model& model,
+                            const Calibration& model,
                             const Machine& machine,
                             const ValidateOptions& options,
-                            DispatchMode mode,
                             const std::vector<std::string>& warnings) {
-  const auto problem = MakeTestProblem(graph, model, true);
+  const auto problem = MakeTestProblem(graph, model);
   std::vector<LabelledPlacement> calibration =
       CalibrationPlacements(*problem, *model.table, options.calibrate);
   TestPlacementOptions which{.count = options.placements,
@@ -174,7 +141,8 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
         std::find(which.known.begin(), which.known.end(), candidate.placement) == which.known.end(),
         candidate.label);
   }
-  VerificationOptions how{.rounds = options.rounds, .mode = mode, .stop = StopRequest::requested};
+  VerificationOptions how{
+      .rounds = options.rounds, .mode = model.mode, .stop = StopRequest::requested};
   calibration.resize(std::min<size_t>(calibration.size(), options.calibrate));
   how.calibration = std::move(calibration);
   GraphFidelity result;
@@ -184,22 +152,18 @@ GraphFidelity ValidateGraph(const std::shared_ptr<const Graph>& graph,
   if (verification.calibration.empty()) {
     verification.interval =
         FindInterval(model.table.get(), graph->name(), SemanticsAsExecuted(problem->cluster()));
-    result.ablations = Ablate(verification, {.isolated = MakeTestProblem(graph, model, false)});
+    result.ablations = Ablate(verification, {.isolated = MakeIsolatedProblem(graph, model)});
   } else {
-    const Model fresh =
-        Recalibrated(model, Together(verification.calibration), *machine.backend, mode);
-    verification.interval = MakeInterval(
-        HoldOut(graph, verification.calibration, *model.table, {}, *machine.backend, mode),
-        "of these rounds");
-    SimulateAgain(verification, MakeTestProblem(graph, fresh, true));
-    AblatedProblems without{.isolated = MakeTestProblem(graph, fresh, false), .earlier = problem};
     const InSituTimings timings = Together(verification.calibration);
+    const Calibration fresh = model.With(timings);
+    verification.interval =
+        MakeInterval(model.HoldOut(graph, verification.calibration, {}), "of these rounds");
+    SimulateAgain(verification, MakeTestProblem(graph, fresh));
+    AblatedProblems without{.isolated = MakeIsolatedProblem(graph, fresh), .earlier = problem};
     if (fresh.cluster->has_neighbors()) {
-      without.no_interference = MakeTestProblem(
-          graph, Recalibrated(WithoutNeighbors(model), timings, *machine.backend, mode), true);
+      without.no_interference = MakeTestProblem(graph, WithoutNeighbors(model).With(timings));
     }
-    without.no_cold_reads = MakeTestProblem(
-        graph, Recalibrated(model, timings.WithoutColdReads(), *machine.backend, mode), true);
+    without.no_cold_reads = MakeTestProblem(graph, model.With(timings.WithoutColdReads()));
     result.ablations = Ablate(verification, without);
   }
   verification.warnings = warnings;
@@ -228,7 +192,7 @@ std::vector<std::shared_ptr<const Graph>> LoadGraphs(const ValidateOptions& opti
   return graphs;
 }
 
-std::string AsJson(std::span<const GraphFidelity> results, const Model& model) {
+std::string AsJson(std::span<const GraphFidelity> results, const Calibration& model) {
   nlohmann::ordered_json json;
   json["machine"] = model.table->machine;
   json["properties"] = model.table->properties;
@@ -244,7 +208,7 @@ std::string AsJson(std::span<const GraphFidelity> results, const Model& model) {
 int Validate(const ValidateOptions& options) {
   RequireOptions(options);
   const std::vector<std::shared_ptr<const Graph>> graphs = LoadGraphs(options);
-  Model model;
+  Calibration model;
   if (!options.costs.empty()) model = ReadModel(options);
   const Machine machine = OpenDevices(options.devices,
                                       model.table.get(),
@@ -269,16 +233,17 @@ int Validate(const ValidateOptions& options) {
     model = MeasureModel(options, machine, graphs, mode);
   } else {
     RequireOtherSeed(options, *model.table);
+    model.backend = machine.backend;
+    model.mode = mode;
   }
   const std::vector<std::string> warnings =
       CompareMachines(model.table->properties, machine.backend->Properties(), model.where);
   for (const std::string& warning : warnings) PrintWarning(warning);
-  model.isolated = WithIsolatedFits(*model.table);
 
   std::vector<GraphFidelity> results;
   const bool json_only = options.json == kJsonToStdout;
   for (const auto& graph : graphs) {
-    results.push_back(ValidateGraph(graph, model, machine, options, mode, warnings));
+    results.push_back(ValidateGraph(graph, model, machine, options, warnings));
     const GraphFidelity& result = results.back();
     if (file) {
       WriteVerification(*file,

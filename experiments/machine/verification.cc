@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "experiments/as_executed.h"
 #include "experiments/changed_problem.h"
 #include "experiments/machine/verdict.h"
 #include "experiments/run/run_table.h"

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "experiments/machine/held_out.h"
 #include "experiments/machine/step_traits.h"
 #include "experiments/run/candidate.h"
 #include "experiments/step_interval.h"
 #include "framework/search/evaluator.h"
 #include "profilers/executor/executor.h"
+#include "profilers/measure/calibrate.h"
 #include "profilers/statistics/fidelity.h"
 #include "profilers/statistics/paired_ratio.h"
 #include "profilers/statistics/residuals.h"

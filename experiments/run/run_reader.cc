@@ -4,16 +4,15 @@
 
 #include <fmt/format.h>
 
-#include "experiments/as_executed.h"
 #include "experiments/load.h"
 #include "experiments/menu.h"
 #include "experiments/objective.h"
 #include "experiments/output.h"
 #include "experiments/run/run_bound.h"
 #include "framework/base/error.h"
-#include "framework/cost/cost_model.h"
 #include "framework/graph/op_order.h"
 #include "framework/results/results_reader.h"
+#include "framework/search/costed_problem.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -277,18 +276,14 @@ std::shared_ptr<const Problem> MakeExactProblem(const EarlierRun& run,
                                                 const std::string& where,
                                                 Objective objective,
                                                 std::optional<Semantics> semantics) {
-  return std::make_shared<const Problem>(
-      run.graph,
-      Grouping::Identity(run.graph->num_ops()),
-      run.cluster,
-      ComputeCosts(*run.graph,
-                   *run.cluster,
-                   where,
-                   {.table = run.costs.get(),
-                    .apart = CountsNeighbors(semantics.value_or(run.semantics)),
-                    .warn = PrintWarning}),
-      objective,
-      ProblemChecks::kPlacementOnly);
+  return CostedProblem(run.graph,
+                       run.cluster,
+                       where,
+                       {.table = run.costs.get(),
+                        .apart = CountsNeighbors(semantics.value_or(run.semantics)),
+                        .warn = PrintWarning})
+      .WithGroups(
+          Grouping::Identity(run.graph->num_ops()), objective, ProblemChecks::kPlacementOnly);
 }
 
 LoadedProblem MakeRunProblem(const EarlierRun& run, const std::string& where) {

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/as_executed.h"
 #include "experiments/commands.h"
 #include "experiments/load.h"
 #include "experiments/objective.h"

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "experiments/as_executed.h"
 #include "experiments/run/run_table.h"
 #include "experiments/stress/perturbation.h"
 #include "framework/base/error.h"

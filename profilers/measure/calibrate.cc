@@ -1,259 +1,111 @@
 #include "profilers/measure/calibrate.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include "framework/base/error.h"
-#include "framework/base/quantile.h"
-#include "profilers/measure/interference_phase.h"
-#include "profilers/statistics/link_fit.h"
+#include "framework/graph/coarsen.h"
+#include "framework/search/costed_problem.h"
+#include "simulator/simulator.h"
 
 namespace emplace {
 namespace {
 
-constexpr size_t kEnoughSizes = 8, kLeastSizes = 3;
-constexpr std::int64_t kEnoughCopies = 20;
-
-const DispatchCosts* FindDispatch(const CostTable& table, const std::string& kind) {
-  const auto found = std::find_if(
-      table.dispatch.begin(), table.dispatch.end(), [&](const DispatchCosts& dispatch) {
-        return dispatch.device_kind == kind;
-      });
-  return found == table.dispatch.end() ? nullptr : &*found;
-}
-
-double WaitOf(const CostTable& table, const std::string& kind) {
-  const DispatchCosts* dispatch = FindDispatch(table, kind);
-  return dispatch == nullptr ? 0 : dispatch->wait_ns;
-}
-
-bool IsEnough(const LinkMeasurement& link) {
-  std::int64_t copies = 0;
-  for (const auto& [bytes, timing] : link.points) copies += timing.samples;
-  return link.points.size() >= kEnoughSizes ||
-         (link.points.size() >= kLeastSizes && copies >= kEnoughCopies);
-}
-
-bool HasCopiesInSteps(const CostTable& table) {
-  return std::ranges::any_of(table.links, [](const LinkMeasurement& link) {
-    return link.memory == kInSituMemory && IsEnough(link);
+bool NeedsFits(const Problem& problem) {
+  return std::ranges::any_of(problem.costs().rung, [](Rung rung) {
+    return rung != Rung::kMeasured && rung != Rung::kFree;
   });
-}
-
-LinkRange FitMeasured(const CostTable& table,
-                      const std::string& from,
-                      const std::string& to,
-                      const std::string& memory) {
-  const auto find = [&](const std::string& wanted) -> const LinkMeasurement* {
-    for (const LinkMeasurement& link : table.links) {
-      if (link.from == from && link.to == to && link.memory == wanted) return &link;
-    }
-    return nullptr;
-  };
-  const LinkMeasurement* in_situ = find(kInSituMemory);
-  const LinkMeasurement* alone = find(memory);
-  const bool use_in_situ = in_situ != nullptr && IsEnough(*in_situ);
-  const LinkMeasurement* link = use_in_situ ? in_situ : alone;
-  if (link == nullptr || link->points.size() < 2) {
-    std::vector<std::string> known;
-    for (const LinkMeasurement& other : table.links) {
-      known.push_back(fmt::format("{}->{} ({})", other.from, other.to, other.memory));
-    }
-    throw InputError(
-        fmt::format("cost table of machine \"{}\": no timings of the link {}->{} "
-                    "({}); it has {}",
-                    table.machine,
-                    from,
-                    to,
-                    memory,
-                    known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
-  }
-  std::vector<LinkPoint> points;
-  for (const auto& [bytes, timing] : link->points) {
-    const double nanos = std::max(1.0, use_in_situ ? timing.Additive() : timing.median);
-    const double weight = use_in_situ ? static_cast<double>(timing.samples) : 1 / nanos;
-    points.push_back({static_cast<double>(bytes), nanos, weight});
-  }
-  return FitChannel(points);
-}
-
-// The best rates that any measured op reached [FLOP/s], [B/s].
-struct Reached {
-  double flops = 0, bytes = 0;
-};
-
-Reached BestRates(const KindCosts& costs) {
-  Reached reached;
-  for (const OpMeasurement& op : costs.ops) {
-    const std::optional<double> time = op.Time();
-    if (!time || !(*time > 0) || op.is_proxy) continue;
-    reached.flops = std::max(reached.flops, op.flops / *time * 1e9);
-    reached.bytes = std::max(reached.bytes, static_cast<double>(op.bytes) / *time * 1e9);
-  }
-  return reached;
-}
-
-// A fit may extrapolate beyond what any op reached, or may not know a rate at all because another
-// term decided; no device is taken to be more than twice as fast as it was seen.
-double Believable(double fitted, double reached) {
-  return reached > 0 ? std::min(fitted, 2 * reached) : fitted;
-}
-
-void AddRates(const KindCosts& costs, DeviceKind& kind) {
-  const Reached reached = BestRates(costs);
-  double peak = 0, bandwidth = 0;
-  std::vector<double> bandwidths, overheads;
-  for (const auto& [op_class, fit] : costs.by_class) {
-    peak = std::max(peak, Believable(fit.flops_per_second, reached.flops));
-    const double rate = Believable(fit.bytes_per_second, reached.bytes);
-    bandwidth = std::max(bandwidth, rate);
-    if (rate > 0) bandwidths.push_back(rate);
-    overheads.push_back(fit.overhead_ns);
-  }
-  if (!overheads.empty()) kind.overhead = std::llround(std::max(0.0, Median(overheads)));
-  peak = std::round(peak > 0 ? peak : reached.flops);
-  bandwidth = std::round(bandwidth > 0 ? bandwidth : reached.bytes);
-  if (peak > 0) kind.peak = {{"f32", peak}};
-  if (bandwidth > 0) kind.memory_bandwidth = bandwidth;
-
-  kind.efficiency.clear();
-  const auto set_efficiency = [&](const std::string& key, double share) {
-    // Four digits are more than is known, and make files that people can read.
-    if (share > 0) kind.efficiency[key] = std::clamp(std::round(share * 1e4) / 1e4, 1e-4, 1.0);
-  };
-  if (!bandwidths.empty()) set_efficiency("memory", Median(bandwidths) / bandwidth);
-  const std::vector<std::string>& keys = EfficiencyKeys();
-  for (const auto& [op_class, fit] : costs.by_class) {
-    if (std::find(keys.begin(), keys.end(), op_class) == keys.end() || !(peak > 0)) continue;
-    set_efficiency(op_class, Believable(fit.flops_per_second, reached.flops) / peak);
-  }
-}
-
-DeviceKind CalibratedKind(const CostTable& table, const DeviceKind& kind, DispatchMode mode) {
-  DeviceKind calibrated = kind;
-  const KindCosts* costs = table.Find(kind.name);
-  const DispatchCosts* dispatch = FindDispatch(table, kind.name);
-  calibrated.issue = calibrated.launch = 0;
-  if (costs != nullptr) {
-    calibrated.gap = costs->kind.gap;
-    calibrated.cold_read = costs->kind.cold_read;
-    calibrated.interference = costs->kind.interference;
-    AddRates(*costs, calibrated);
-  }
-  if (mode == DispatchMode::kEager && dispatch != nullptr) {
-    calibrated.issue = std::llround(dispatch->issue_ns);
-    calibrated.launch = std::llround(dispatch->launch_ns);
-  } else if (mode == DispatchMode::kGraph && costs != nullptr) {
-    const auto property = table.properties.find(kDispatchProperty);
-    const bool was_graph =
-        property != table.properties.end() && property->second == ToString(DispatchMode::kGraph);
-    if (was_graph) calibrated.launch = costs->kind.launch;
-  }
-  calibrated.source = "measured on " + table.machine;
-  return calibrated;
 }
 
 }  // namespace
 
-std::string ToString(DispatchMode mode) {
-  return mode == DispatchMode::kEager ? "eager" : "graph";
+CalibrationPlacement MakeCalibrationPlacement(const Problem& problem,
+                                              LabelledPlacement drawn,
+                                              const StepMeasurement& measurement) {
+  CalibrationPlacement made{.drawn = std::move(drawn), .step = measurement.step};
+  made.timings.Add(problem, ExpandPlacement(made.drawn.placement, problem.grouping()), measurement);
+  return made;
 }
 
-std::string ChannelName(const Backend& backend, const BackendLink& link) {
-  return backend.devices()[link.from].name + "->" + backend.devices()[link.to].name;
+InSituTimings Together(std::span<const CalibrationPlacement> placements, int without) {
+  InSituTimings all;
+  for (size_t i = 0; i < placements.size(); ++i) {
+    if (static_cast<int>(i) != without) all.Add(placements[i].timings);
+  }
+  return all;
 }
 
-const BackendLink* LinkBetween(const Backend& backend, int from, int to) {
-  for (const BackendLink& link : backend.links()) {
-    if (link.from == from && link.to == to) return &link;
-  }
-  return nullptr;
+Calibration Calibrate(CostTable table,
+                      std::shared_ptr<const Backend> backend,
+                      DispatchMode mode,
+                      const std::string& name) {
+  auto cluster = std::make_shared<const Cluster>(CalibratedCluster(table, *backend, name, mode));
+  return {.table = std::make_shared<const CostTable>(std::move(table)),
+          .cluster = std::move(cluster),
+          .backend = std::move(backend),
+          .mode = mode,
+          .where = name};
 }
 
-Cluster CalibratedCluster(const CostTable& table,
-                          const Backend& backend,
-                          const std::string& name,
-                          DispatchMode mode,
-                          const InSituTimings* in_situ) {
-  if (in_situ != nullptr) {
-    CostTable seen = table;
-    in_situ->WriteColdReads(seen);
-    in_situ->WriteCopies(seen);
-    if (mode == DispatchMode::kGraph) {
-      in_situ->WriteGaps(seen);
-      seen.properties[kDispatchProperty] = ToString(mode);
-    }
-    return CalibratedCluster(seen, backend, name, mode);
-  }
+Calibration Calibration::With(const InSituTimings& timings, bool fits) const {
+  CostTable fresh = *table;
+  timings.Write(fresh, mode);
+  if (fits) FitLadder(fresh);
+  Calibration made = Calibrate(std::move(fresh), backend, mode, cluster->name());
+  made.where = where;
+  return made;
+}
 
-  const auto backend_devices = backend.devices();
-  const int num_devices = static_cast<int>(backend_devices.size());
-  std::vector<DeviceKind> kinds;
-  std::vector<Device> devices;
-  for (const BackendDevice& device : backend_devices) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const DeviceKind& kind) {
-      return kind.name == device.kind.name;
-    });
-    const int kind = static_cast<int>(known - kinds.begin());
-    if (known == kinds.end()) {
-      kinds.push_back(CalibratedKind(table, device.kind, mode));
-      const auto transfers = kinds.back().interference.find(kTransferClass);
-      if (transfers != kinds.back().interference.end() && HasCopiesInSteps(table)) {
-        transfers->second.sensitivity = 0;  // their times have it
-      }
-    }
-    devices.push_back({.name = device.name, .kind = kind, .memory = device.memory});
-  }
-  for (Device& device : devices) {
-    for (size_t e = 0; e < devices.size(); ++e) {
-      if (!AreNeighbors(table, device.name, devices[e].name)) continue;
-      device.neighbors |= std::uint64_t{1} << e;
-    }
-  }
+Calibration Calibration::OfIsolatedTimings() const {
+  auto isolated = std::make_shared<CostTable>(*table);
+  FitLadder(*isolated, false);
+  Calibration made = *this;
+  made.table = std::move(isolated);
+  made.prefer_in_situ = false;
+  return made;
+}
 
-  std::vector<Channel> channels;
-  std::vector<std::vector<int>> routes(size_t(num_devices) * num_devices);
-  const auto route = [&](int from, int to) -> std::vector<int>& {
-    return routes[size_t(from) * num_devices + to];
-  };
-  for (int from = 0; from < num_devices; ++from) {
-    for (int to = 0; to < num_devices; ++to) {
-      const BackendLink* link = from == to ? nullptr : LinkBetween(backend, from, to);
-      if (link == nullptr) continue;
-      const LinkRange fit =
-          FitMeasured(table, backend_devices[from].name, backend_devices[to].name, link->memory);
-      const double waits = WaitOf(table, backend_devices[from].kind.name) +
-                           WaitOf(table, backend_devices[to].kind.name);
-      route(from, to) = {static_cast<int>(channels.size())};
-      channels.push_back(
-          {.name = ChannelName(backend, *link),
-           .latency = std::llround(waits),
-           .setup = std::llround(fit.latency_ns),
-           .bandwidth = {std::max<std::int64_t>(1, std::llround(fit.bytes_per_second)), 1},
-           .gap = kinds[devices[from].kind].gap,
-           .occupies = link->by_source ? Occupies::kSource : Occupies::kNone});
-    }
+std::shared_ptr<const Problem> Calibration::MakeProblem(
+    const std::shared_ptr<const Graph>& graph,
+    Semantics semantics,
+    std::function<void(const std::string&)> warn) const {
+  return CostedProblem(graph,
+                       cluster,
+                       where,
+                       {.table = table.get(),
+                        .prefer_in_situ = prefer_in_situ,
+                        .apart = CountsNeighbors(semantics),
+                        .warn = std::move(warn)})
+      .WithGroups(ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())));
+}
+
+std::vector<HeldOutStep> Calibration::HoldOut(const std::shared_ptr<const Graph>& graph,
+                                              std::span<const CalibrationPlacement> placements,
+                                              const InSituTimings& earlier) const {
+  std::vector<HeldOutStep> steps;
+  if (placements.size() < 2) return steps;  // nothing to calibrate the other on
+  for (size_t i = 0; i < placements.size(); ++i) {
+    InSituTimings others = Together(placements, static_cast<int>(i));
+    others.Add(earlier);
+    // Fits take long, and where every op was measured nothing comes from them.
+    Calibration model = With(others, false);
+    if (NeedsFits(*model.MakeProblem(graph, Semantics::kStream))) model = With(others);
+    const auto simulate = [&](Semantics semantics) {
+      const Nanos time =
+          MakeSimulator(model.MakeProblem(graph, semantics), {.semantics = semantics})
+              ->Evaluate(placements[i].drawn.placement)
+              .step_time;
+      return static_cast<double>(time);
+    };
+    const Semantics executed = SemanticsAsExecuted(*model.cluster);
+    steps.push_back({.graph = graph->name(),
+                     .placement = placements[i].drawn.label,
+                     .simulated_ns = simulate(executed),
+                     .measured_ns = placements[i].step.median,
+                     .samples = placements[i].step.samples,
+                     .stream_ns = executed == Semantics::kStream ? 0 : simulate(Semantics::kStream),
+                     .queue_ns = simulate(Semantics::kQueue)});
   }
-  const std::vector<std::vector<int>> direct = routes;
-  for (int from = 0; from < num_devices; ++from) {
-    for (int to = 0; to < num_devices; ++to) {
-      if (from == to || !route(from, to).empty()) continue;
-      for (int host = 0; host < num_devices; ++host) {
-        const std::vector<int>& up = direct[size_t(from) * num_devices + host];
-        const std::vector<int>& down = direct[size_t(host) * num_devices + to];
-        const bool is_cpu = kinds[devices[host].kind].device_class == DeviceClass::kCpu;
-        if (!is_cpu || up.empty() || down.empty()) continue;
-        route(from, to) = {up.front(), down.front()};
-        break;
-      }
-    }
-  }
-  return Cluster(name, std::move(kinds), std::move(devices), std::move(channels), routes, name);
+  return steps;
 }
 
 }  // namespace emplace

@@ -1,61 +1,83 @@
 #pragma once
 
-// From measured times to a cluster file: which device kinds and channels the simulator has to
-// assume so that it predicts the steps of this machine. The cluster's figures and what the
-// simulator does with them: framework/cluster/FORMAT.md, simulator/README.md.
+// From measured times to simulations: what a machine's problems are made of, and how far it is off
+// on a placement that it has not seen (profilers/statistics/prediction_interval.h).
 
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "framework/cluster/cluster.h"
 #include "framework/cost/cost_table.h"
-#include "profilers/executor/backend.h"
+#include "framework/graph/graph.h"
+#include "profilers/executor/executor.h"
+#include "profilers/measure/calibrated_cluster.h"
+#include "profilers/measure/draw_placements.h"
 #include "profilers/measure/in_situ.h"
+#include "simulator/semantics.h"
 
 namespace emplace {
 
-/// The cluster that a profile describes, for `cluster:` in a run config with the cost table as
-/// `costs:`. It has the backend's devices, a channel per link, routes (over a CPU device where two
-/// devices have no direct link) and the device kinds with their measured figures.
-///
-/// Channels, named "cpu:0->gpu:0". Setup (the latency of the fit) and bandwidth are FitChannel() of
-/// the copies seen in whole steps, weighted by how often each was seen, if there are enough of
-/// them: 8 sizes, or 3 sizes and 20 copies. Else it is fitted to the copies timed alone, with the
-/// weight 1 / time. A channel is one in-order stream: the next copy starts when this one is made
-/// and the stream has gone on, after the gap of the source's kind. The latency is what either end
-/// waits for the other's commands (DispatchCosts::wait_ns of the source's kind and of the
-/// destination's). Bandwidths are rounded to whole B/s, times to ns.
-///
-/// A channel occupies its source where the source's own worker makes the copies
-/// (BackendLink::by_source).
-///
-/// Neighbours are AreNeighbors() of the table.
-///
-/// Kinds. `cold_read` is the table's (InSituTimings::WriteColdReads()), and so is `interference`,
-/// but transfers have no sensitivity where copies seen in whole steps count, which have it in their
-/// times. With eager dispatch, issue and launch are those of DispatchCosts. A step that is handed
-/// over whole has no issue cost, and its commands start `launch` after the step's start at the
-/// earliest (as seen in steps; 0 if the table has only eager ones). Peak and bandwidth are the best
-/// of the table's fits, but at most twice what any op reached, because a fit may extrapolate;
-/// without fits they are what the best op reached. The efficiency of an op class is its share of
-/// the peak.
-///
+/// A placement that was executed so that the model is calibrated on it.
+struct CalibrationPlacement {
+  LabelledPlacement drawn;  ///< of the groups that ColocateByLabel() makes
+  Timing step;              ///< measured step time
+  InSituTimings timings;    ///< of its ops and copies
+};
+
+/// @param measurement  with plan and traces
+CalibrationPlacement MakeCalibrationPlacement(const Problem& problem,
+                                              LabelledPlacement drawn,
+                                              const StepMeasurement& measurement);
+
+/// The timings of all of them together, but of the one numbered `without`; -1: of all.
+InSituTimings Together(std::span<const CalibrationPlacement> placements, int without = -1);
+
+/// Costs measured on a machine and the cluster that goes with them.
+struct Calibration {
+  std::shared_ptr<const CostTable> table;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Backend> backend;    ///< the machine
+  DispatchMode mode = DispatchMode::kGraph;  ///< of its steps
+  std::string where;                         ///< stands for the costs in messages
+  bool prefer_in_situ = true;                ///< false: costs are those of isolated timings
+
+  /// The same with the times of ops, copies and gaps seen in whole steps, and the cluster that
+  /// follows from them.
+  /// @param fits  whether fits are made again, too; else they stay those of the table
+  /// @throws InputError as CalibratedCluster() does
+  Calibration With(const InSituTimings& timings, bool fits = true) const;
+  /// The same with costs of isolated timings and fits of these.
+  Calibration OfIsolatedTimings() const;
+
+  /// The problem of a graph whose ops are placed one by one, but for those that must be together.
+  /// @param semantics  of the simulation that the costs are for
+  /// @param warn       CostSources::warn
+  /// @throws InputError as CostedProblem and Problem do
+  std::shared_ptr<const Problem> MakeProblem(
+      const std::shared_ptr<const Graph>& graph,
+      Semantics semantics,
+      std::function<void(const std::string&)> warn = {}) const;
+
+  /// Simulates each placement, as executed (SemanticsAsExecuted()) and in the other semantics that
+  /// HeldOutStep has, by this calibration with the timings of all others.
+  /// @param graph    of the placements
+  /// @param earlier  timings that every model has besides, of other graphs; may be empty
+  /// @return nothing for a single placement
+  /// @throws InputError as With() and MakeProblem() do
+  std::vector<HeldOutStep> HoldOut(const std::shared_ptr<const Graph>& graph,
+                                   std::span<const CalibrationPlacement> placements,
+                                   const InSituTimings& earlier) const;
+};
+
+/// A table with the cluster that it describes (CalibratedCluster()).
 /// @param mode  how steps will be dispatched
-/// @param in_situ  copies and gaps seen in these steps replace those of the table; nullptr: none
-/// @throws InputError naming link and choices if the table has no timings of one of the links
-Cluster CalibratedCluster(const CostTable& table,
-                          const Backend& backend,
-                          const std::string& name,
-                          DispatchMode mode = DispatchMode::kGraph,
-                          const InSituTimings* in_situ = nullptr);
-
-/// Key in CostTable::properties: how the steps were dispatched from which the table has its in-situ
-/// figures.
-inline constexpr const char* kDispatchProperty = "dispatch";
-std::string ToString(DispatchMode mode);  ///< "eager", "graph"
-
-/// Name of a link's channel in cluster files: "cpu:0->cpu:1".
-std::string ChannelName(const Backend& backend, const BackendLink& link);
-/// The link that copies from one device to another use: the first of the backend. nullptr: none.
-const BackendLink* LinkBetween(const Backend& backend, int from, int to);
+/// @param name  of the cluster, and Calibration::where
+/// @throws InputError as CalibratedCluster() does
+Calibration Calibrate(CostTable table,
+                      std::shared_ptr<const Backend> backend,
+                      DispatchMode mode,
+                      const std::string& name);
 
 }  // namespace emplace

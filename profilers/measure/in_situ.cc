@@ -218,6 +218,12 @@ double InSituTimings::ColdNanosPerByte(const std::string& kind) const {
   return slopes.size() < kMinSeen ? 0 : std::max(0.0, WeightedMedian(std::move(slopes)));
 }
 
+void InSituTimings::Write(CostTable& table, DispatchMode mode) const {
+  WriteOps(table);
+  WriteCopies(table);
+  if (mode == DispatchMode::kGraph) WriteGaps(table);
+}
+
 void InSituTimings::WriteColdReads(CostTable& table) const {
   for (const auto& [name, samples] : kinds_) {
     const double nanos = ColdNanosPerByte(name);

@@ -44,6 +44,8 @@ class InSituTimings {
   void Add(const InSituTimings& other);
   /// The same as if all reads had been warm, for the ablation.
   InSituTimings WithoutColdReads() const;
+  /// Writes ops, copies and, unless steps are dispatched eagerly, the times between commands.
+  void Write(CostTable& table, DispatchMode mode) const;
   /// Timings per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
   /// know yet are added. They are those of warm reads: what cold ones cost by WriteColdReads(),
   /// which is called, too, is taken off. Where devices have neighbours, also what these cost

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "profilers/measure/calibrate.h"
+#include "profilers/measure/calibrated_cluster.h"
 #include "profilers/measure/cost_table_entries.h"
 #include "profilers/statistics/link_fit.h"
 

@@ -2,7 +2,7 @@
 
 // Measures a machine for the simulator: every op signature of some graphs on every device kind,
 // alone and in whole steps, every link, and what dispatch costs. The result is a cost table
-// (framework/cost/FORMAT.md); CalibratedCluster() makes a cluster of it.
+// (framework/cost/FORMAT.md); Calibrate() makes a cluster of it.
 
 #include <functional>
 #include <memory>
@@ -55,8 +55,6 @@ class DriftError : public RunError {
   using RunError::RunError;
 };
 
-struct ExecutedGraph;  // step_phase.h
-
 /// How the caller follows a profile while it runs. Each function may be empty.
 struct ProfileEvents {
   /// @param done  seconds gone    @param total  seconds expected in all, an estimate that changes
@@ -65,10 +63,6 @@ struct ProfileEvents {
   /// Gets the table so far, to be saved: after every phase, and every few seconds within one.
   std::function<void(const CostTable&)> checkpoint;
   std::function<bool()> stop;  ///< asked often; true: end soon and return what there is
-  /// Simulates each executed placement of a graph by costs calibrated on the others; called when
-  /// the graph's steps have been measured. What it returns becomes CostTable::held_out. The
-  /// profiler itself knows no simulator.
-  std::function<std::vector<HeldOutStep>(const ExecutedGraph&)> hold_out;
 };
 
 /// Runs five phases: every op signature alone on the first device of each kind that may run it;

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "profilers/measure/cost_table_entries.h"
-#include "profilers/measure/step_phase.h"
 
 namespace emplace {
 namespace {
@@ -122,14 +121,6 @@ void ProfilingSession::Checkpoint() {
 bool ProfilingSession::IsStopped() {
   is_stopped_ = is_stopped_ || (events_.stop && events_.stop());
   return is_stopped_;
-}
-
-void ProfilingSession::HoldOut(const ExecutedGraph& executed) {
-  if (!events_.hold_out) return;
-  std::vector<HeldOutStep> steps = events_.hold_out(executed);
-  const std::string& graph = executed.problem->graph().name();
-  std::erase_if(table_.held_out, [&](const HeldOutStep& step) { return step.graph == graph; });
-  table_.held_out.insert(table_.held_out.end(), steps.begin(), steps.end());
 }
 
 void ProfilingSession::Warn(const std::string& warning) {

@@ -19,8 +19,6 @@
 
 namespace emplace {
 
-struct ExecutedGraph;  // step_phase.h
-
 /// One run of ProfileMachine().
 class ProfilingSession {
  public:
@@ -60,9 +58,6 @@ class ProfilingSession {
   void Checkpoint();
   /// Whether the caller has asked to stop, now or before.
   bool IsStopped();
-  /// Calls ProfileEvents::hold_out and puts what it says into the table, in the place of what that
-  /// had of the graph.
-  void HoldOut(const ExecutedGraph& executed);
   /// Adds a warning to the table, unless it is there already.
   void Warn(const std::string& warning);
 

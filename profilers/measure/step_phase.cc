@@ -5,9 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "framework/cost/cost_model.h"
 #include "framework/cost/op_signature.h"
-#include "framework/graph/coarsen.h"
 #include "framework/search/problem.h"
 #include "profilers/executor/executor.h"
 #include "profilers/measure/calibrate.h"
@@ -78,33 +76,25 @@ std::vector<LabelledPlacement> DrawFitting(ProfilingSession& session, const Prob
   return placements;
 }
 
-std::shared_ptr<const Problem> MakeProblem(ProfilingSession& session,
-                                           const std::shared_ptr<const Graph>& graph) {
-  FitLadder(session.table());  // for ops whose kernels failed
-  const auto cluster = std::make_shared<const Cluster>(
-      CalibratedCluster(session.table(), session.backend(), "profile", session.options().mode));
-  CostSources sources;
-  sources.table = &session.table();
-  sources.warn = [&](const std::string& warning) { session.Warn(warning); };
-  return std::make_shared<const Problem>(
-      graph,
-      ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())),
-      cluster,
-      ComputeCosts(*graph, *cluster, "profile", sources));
+// Takes the place of what the table had of the graph.
+void SetHeldOut(CostTable& table, const std::string& graph, const std::vector<HeldOutStep>& steps) {
+  std::erase_if(table.held_out, [&](const HeldOutStep& step) { return step.graph == graph; });
+  table.held_out.insert(table.held_out.end(), steps.begin(), steps.end());
 }
 
 void MeasureGraph(ProfilingSession& session,
                   const std::shared_ptr<const Graph>& graph,
                   double seconds_for_others,
                   InSituTimings& timings) {
-  const auto problem = MakeProblem(session, graph);
-  ExecutedGraph executed{.problem = problem,
-                         .placements = DrawFitting(session, *problem),
-                         .earlier = timings,
-                         .table = session.table()};
-  if (executed.placements.empty()) return;
+  FitLadder(session.table());  // for ops whose kernels failed
+  const Calibration calibration =
+      Calibrate(session.table(), session.shared_backend(), session.options().mode, "profile");
+  const auto problem = calibration.MakeProblem(
+      graph, Semantics::kStream, [&](const std::string& warning) { session.Warn(warning); });
+  const std::vector<LabelledPlacement> drawn = DrawFitting(session, *problem);
+  if (drawn.empty()) return;
   std::vector<Placement> placements;
-  for (const LabelledPlacement& drawn : executed.placements) placements.push_back(drawn.placement);
+  for (const LabelledPlacement& one : drawn) placements.push_back(one.placement);
   const double begin = session.Elapsed();
   ExecutorOptions options{.warmup = kWarmup,
                           .rounds = kUntracedRounds,
@@ -117,12 +107,16 @@ void MeasureGraph(ProfilingSession& session,
     session.Report(fmt::format("steps of {} ({} of {})", graph->name(), done, total));
     return !session.IsStopped();
   };
-  executed.measurements = Executor(problem, session.shared_backend(), options).Measure(placements);
-  if (!session.IsStopped()) session.HoldOut(executed);
-  for (size_t i = 0; i < placements.size(); ++i) {
-    timings.Add(
-        *problem, ExpandPlacement(placements[i], problem->grouping()), executed.measurements[i]);
+  const std::vector<StepMeasurement> measured =
+      Executor(problem, session.shared_backend(), options).Measure(placements);
+  std::vector<CalibrationPlacement> executed;
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    executed.push_back(MakeCalibrationPlacement(*problem, drawn[i], measured[i]));
   }
+  if (!session.IsStopped()) {
+    SetHeldOut(session.table(), graph->name(), calibration.HoldOut(graph, executed, timings));
+  }
+  timings.Add(Together(executed));
 }
 
 }  // namespace
@@ -180,9 +174,7 @@ void MeasureSteps(ProfilingSession& session,
                             error);
     }
     expected_so_far += expected[g];
-    timings.WriteOps(table);
-    timings.WriteCopies(table);
-    if (session.options().mode == DispatchMode::kGraph) timings.WriteGaps(table);
+    timings.Write(table, session.options().mode);
     table.properties[kDispatchProperty] = ToString(session.options().mode);
     session.Checkpoint();
     if (g + 1 < graphs.size() && !session.IsStopped()) session.LookForDrift();

@@ -9,21 +9,10 @@
 #include <vector>
 
 #include "framework/graph/graph.h"
-#include "profilers/measure/draw_placements.h"
-#include "profilers/measure/in_situ.h"
 #include "profilers/measure/op_phase.h"
 #include "profilers/measure/profiling_session.h"
 
 namespace emplace {
-
-/// The whole steps of one graph, for ProfileEvents::hold_out.
-struct ExecutedGraph {
-  std::shared_ptr<const Problem> problem;
-  std::vector<LabelledPlacement> placements;
-  std::vector<StepMeasurement> measurements;  ///< [placements], with plans and traces
-  const InSituTimings& earlier;               ///< of the graphs before this one
-  const CostTable& table;                     ///< so far, without these steps
-};
 
 /// How long the steps of each graph are expected to take: those of all its ops alone on one device,
 /// mean over the device kinds, as often as MeasureSteps() runs them; 0 for a graph of which nothing
@@ -33,8 +22,8 @@ std::vector<double> ExpectedSteps(ProfilingSession& session,
 
 /// Fills OpMeasurement::in_situ, the links' kInSituMemory entries and, unless steps are dispatched
 /// eagerly, the times between commands (in_situ.h). A graph whose ops all have in-situ times
-/// already is not run again. CostTable::held_out becomes what ProfileEvents::hold_out says, for the
-/// graphs that are run.
+/// already is not run again. Calibration::HoldOut() fills CostTable::held_out, for the graphs that
+/// are run.
 /// @param failed  ops whose kernels failed alone, as MeasureOps() returns them
 void MeasureSteps(ProfilingSession& session,
                   std::span<const std::shared_ptr<const Graph>> graphs,

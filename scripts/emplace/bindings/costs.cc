@@ -3,7 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "experiments/menu.h"
-#include "framework/cost/cost_model.h"
+#include "framework/search/costed_problem.h"
 #include "scripts/emplace/bindings/bindings.h"
 
 namespace emplace::python {
@@ -20,11 +20,12 @@ void MakeCosts(PythonCosts* self, nb::object graph, nb::object cluster, nb::obje
                      .string();
   }
   const auto measured = made.table.empty() ? nullptr : LoadCosts(made.table);
-  const Graph& of_graph = *nb::cast<const PythonGraph&>(graph).graph;
-  made.costs = ComputeCosts(of_graph,
-                            *nb::cast<const PythonCluster&>(cluster).cluster,
-                            of_graph.name(),
-                            {.table = measured.get()});
+  const auto& of_graph = nb::cast<const PythonGraph&>(graph).graph;
+  made.costs = CostedProblem(of_graph,
+                             nb::cast<const PythonCluster&>(cluster).cluster,
+                             of_graph->name(),
+                             {.table = measured.get()})
+                   .costs;
   for (const Nanos time : made.costs.time) made.time.push_back(time < kMaxNanos ? time : -1);
   for (const Rung rung : made.costs.rung) made.rung.push_back(static_cast<std::uint8_t>(rung));
   new (self) PythonCosts(std::move(made));

@@ -1,224 +1,102 @@
+// Calibrations of a machine of numbers, where the right answer is known to the nanosecond.
+
 #include "profilers/measure/calibrate.h"
 
 #include <doctest/doctest.h>
 
-#include "framework/base/error.h"
-#include "framework/cluster/cluster_io.h"
+#include "profilers/measure/profile.h"
+#include "profilers/statistics/prediction_interval.h"
 #include "tests/profilers/measure/virtual_machine.h"
-#include "tests/support/paths.h"
-
-namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-// A link timed at powers of two: latency + bytes * slope.
-LinkMeasurement Timed(const std::string& from,
-                      const std::string& to,
-                      const std::string& memory,
-                      double latency,
-                      double slope,
-                      int sizes = 12,
-                      std::int64_t samples = 10) {
-  LinkMeasurement link{.from = from, .to = to, .memory = memory};
-  for (int i = 0; i < sizes; ++i) {
-    const std::int64_t bytes = std::int64_t{16} << i;
-    const double nanos = latency + slope * static_cast<double>(bytes);
-    link.points.emplace_back(bytes, Timing{nanos, nanos, nanos, samples});
-  }
-  return link;
+namespace {
+
+CostTable ProfileWithHeldOut(const VirtualMachine& machine,
+                             const std::vector<std::shared_ptr<const Graph>>& graphs,
+                             int placements) {
+  ProfileOptions options;
+  options.max_link_bytes = 1 << 16;
+  options.in_situ_placements = placements;
+  options.in_situ_rounds = 3;
+  return ProfileMachine(machine.Make(), graphs, options);
 }
 
-void CheckEqual(const Cluster& a, const Cluster& b) {
-  CHECK(a.name() == b.name());
-  REQUIRE(a.num_devices() == b.num_devices());
-  REQUIRE(a.num_channels() == b.num_channels());
-  REQUIRE(a.kinds().size() == b.kinds().size());
-  for (size_t i = 0; i < a.kinds().size(); ++i) {
-    const DeviceKind &x = a.kinds()[i], &y = b.kinds()[i];
-    CHECK(x.name == y.name);
-    CHECK(x.device_class == y.device_class);
-    CHECK(x.peak == y.peak);
-    CHECK(x.memory_bandwidth == y.memory_bandwidth);
-    CHECK(x.overhead == y.overhead);
-    CHECK(x.gap == y.gap);
-    CHECK(x.issue == y.issue);
-    CHECK(x.launch == y.launch);
-    CHECK(x.cold_read == y.cold_read);
-    CHECK(x.efficiency == y.efficiency);
-    CHECK(x.source == y.source);
-  }
-  for (int d = 0; d < a.num_devices(); ++d) {
-    CHECK(a.device(d).name == b.device(d).name);
-    CHECK(a.device(d).kind == b.device(d).kind);
-    CHECK(a.device(d).memory == b.device(d).memory);
-    for (int to = 0; to < a.num_devices(); ++to) {
-      const auto left = a.route(d, to), right = b.route(d, to);
-      CHECK(std::vector(left.begin(), left.end()) == std::vector(right.begin(), right.end()));
+TEST_CASE("a model of the other placements is exact where every op always takes the same time") {
+  Rng rng(21);
+  for (const int num_gpus : {0, 1}) {
+    const CostTable table =
+        ProfileWithHeldOut(MakeVirtualMachine(num_gpus),
+                           {RandomMatrixGraph(rng, 60, "g"), RandomMatrixGraph(rng, 90, "h")},
+                           12);
+    CHECK(table.warnings.empty());
+    REQUIRE(table.held_out.size() == 24);
+    for (const HeldOutStep& step : table.held_out) {
+      CAPTURE(step.placement);
+      CHECK(step.simulated_ns == step.measured_ns);
+      CHECK(step.samples == 3);
+      CHECK(step.stream_ns == 0);  // no neighbours: executed as streams
+      CHECK(step.queue_ns > 0);
     }
   }
-  for (int k = 0; k < a.num_channels(); ++k) {
-    CHECK(a.channel(k).name == b.channel(k).name);
-    CHECK(a.channel(k).latency == b.channel(k).latency);
-    CHECK(a.channel(k).setup == b.channel(k).setup);
-    CHECK(a.channel(k).bandwidth == b.channel(k).bandwidth);
-    CHECK(a.channel(k).gap == b.channel(k).gap);
+}
+
+TEST_CASE("with noise the held-out errors are of its size") {
+  Rng rng(22);
+  VirtualMachine machine = MakeVirtualMachine(0);
+  machine.times.noise = 0.1;
+  const CostTable table = ProfileWithHeldOut(machine, {RandomMatrixGraph(rng, 80, "g")}, 17);
+  REQUIRE(table.held_out.size() == 17);
+  std::vector<double> log_ratios;
+  for (const HeldOutStep& step : table.held_out) {
+    log_ratios.push_back(LogRatio(step.simulated_ns, step.measured_ns));
   }
+  const PredictionInterval interval = CalibrateInterval(log_ratios);
+  CHECK(interval.low < interval.high);
+  CHECK(interval.low > 0.85);
+  CHECK(interval.high < 1.15);
 }
 
-struct CalibrateFixture {
-  VirtualMachine machine;
-  std::shared_ptr<Backend> backend;
-  CostTable table;
-
-  CalibrateFixture() {
-    machine.AddDevice("cpu:0", 1 << 30);
-    machine.AddDevice("gpu:0", 1 << 20);
-    machine.AddDevice("gpu:1");
-    machine.AddLink(0, 1, "pinned");
-    machine.AddLink(0, 1, "pageable");
-    machine.AddLink(1, 0, "pinned");
-    machine.AddLink(0, 2, "pinned");
-    machine.AddLink(2, 0, "pinned");
-    backend = machine.Make();
-    table.machine = "testbed";
-    table.links = {Timed("cpu:0", "gpu:0", "pageable", 9000, 1),
-                   Timed("cpu:0", "gpu:0", "pinned", 1000, 0.25),
-                   Timed("gpu:0", "cpu:0", "pinned", 1200, 0.5),
-                   Timed("cpu:0", "gpu:1", "pinned", 1300, 0.125),
-                   Timed("gpu:1", "cpu:0", "pinned", 1400, 1.0 / 3)};
-    KindCosts cpu{.kind = machine.devices[0].kind};
-    cpu.kind.gap = 30;
-    cpu.kind.launch = 2000;
-    KindCosts gpu{.kind = machine.devices[1].kind};
-    gpu.kind.gap = 400;
-    gpu.by_class["matmul"] = {
-        .overhead_ns = 900, .flops_per_second = 8e12, .bytes_per_second = 1e12};
-    gpu.by_class["elementwise"] = {
-        .overhead_ns = 700, .flops_per_second = 2e12, .bytes_per_second = 2e12};
-    gpu.by_class["reduction"] = {.overhead_ns = 800, .bytes_per_second = 1.5e12};
-    table.kinds = {cpu, gpu};
-    table.dispatch = {
-        {.device_kind = "cpu", .launch_ns = 50, .issue_ns = 11, .wait_ns = 100},
-        {.device_kind = "gpu", .launch_ns = 4000.6, .issue_ns = 2500, .wait_ns = 900}};
-  }
-};
-
-TEST_CASE("channels: a fit per link, waits in the latency, busy until the copy is made") {
-  CalibrateFixture f;
-  const Cluster cluster = CalibratedCluster(f.table, *f.backend, "measured");
-  CHECK(cluster.name() == "measured");
-  REQUIRE(cluster.num_channels() == 4);
-  const Channel& down = cluster.channel(cluster.route(0, 1)[0]);
-  CHECK(down.name == "cpu:0->gpu:0");
-  CHECK(down.setup == 1000);         // the first link of the two
-  CHECK(down.latency == 100 + 900);  // waits of both ends
-  CHECK(down.bandwidth == Bandwidth{4'000'000'000, 1});
-  CHECK(down.gap == 30);
-  const Channel& up = cluster.channel(cluster.route(1, 0)[0]);
-  CHECK(up.setup == 1200);
-  CHECK(up.latency == 900 + 100);
-  CHECK(up.bandwidth == Bandwidth{2'000'000'000, 1});
-  CHECK(up.gap == 400);
-  CHECK(cluster.channel(cluster.route(2, 0)[0]).bandwidth == Bandwidth{3'000'000'000, 1});
-  // No link between the GPUs: through the host.
-  REQUIRE(cluster.route(1, 2).size() == 2);
-  CHECK(cluster.channel(cluster.route(1, 2)[0]).name == "gpu:0->cpu:0");
-  CHECK(cluster.channel(cluster.route(1, 2)[1]).name == "cpu:0->gpu:1");
-  CHECK(cluster.device(1).memory == 1 << 20);
-  CHECK(cluster.device(2).memory == kUnlimitedMemory);
-  CHECK(cluster.device(1).kind == cluster.device(2).kind);
-}
-
-TEST_CASE("copies seen in whole steps beat those timed alone if there are enough") {
-  CalibrateFixture f;
-  const auto channel = [&] {
-    const Cluster cluster = CalibratedCluster(f.table, *f.backend, "c");
-    return cluster.channel(cluster.route(0, 1)[0]);
-  };
-  // 8 sizes are enough, 7 of one copy each are not, 3 with 20 copies are.
-  f.table.links.push_back(Timed("cpu:0", "gpu:0", kInSituMemory, 600, 0.5, 8, 1));
-  CHECK(channel().setup == 600);
-  CHECK(channel().bandwidth == Bandwidth{2'000'000'000, 1});
-  f.table.links.back() = Timed("cpu:0", "gpu:0", kInSituMemory, 600, 0.5, 7, 1);
-  CHECK(channel().setup == 1000);
-  f.table.links.back() = Timed("cpu:0", "gpu:0", kInSituMemory, 600, 0.5, 3, 7);
-  CHECK(channel().setup == 600);
-  f.table.links.back() = Timed("cpu:0", "gpu:0", kInSituMemory, 600, 0.5, 2, 100);
-  CHECK(channel().setup == 1000);
-}
-
-TEST_CASE("host costs: of eager steps from dispatch, of captured ones as seen in such steps") {
-  CalibrateFixture f;
-  const auto kind = [&](DispatchMode mode, int device) {
-    return CalibratedCluster(f.table, *f.backend, "c", mode).kind_of(device);
-  };
-  CHECK(kind(DispatchMode::kEager, 1).issue == 2500);
-  CHECK(kind(DispatchMode::kEager, 1).launch == 4001);
-  CHECK(kind(DispatchMode::kEager, 0).issue == 11);
-  CHECK(kind(DispatchMode::kGraph, 0).issue == 0);
-  CHECK(kind(DispatchMode::kGraph, 0).launch == 0);  // nobody says of which steps the 2000 ns are
-  f.table.properties[kDispatchProperty] = ToString(DispatchMode::kGraph);
-  CHECK(kind(DispatchMode::kGraph, 0).launch == 2000);
-  CHECK(kind(DispatchMode::kGraph, 0).gap == 30);
-}
-
-TEST_CASE("rates: the best fit is the peak, the others are shares of it") {
-  CalibrateFixture f;
-  const DeviceKind gpu = CalibratedCluster(f.table, *f.backend, "c").kind_of(1);
-  CHECK(gpu.peak.at("f32") == 8e12);
-  CHECK(gpu.efficiency.at("matmul") == 1);
-  CHECK(gpu.efficiency.at("elementwise") == 0.25);
-  CHECK_FALSE(gpu.efficiency.contains("reduction"));  // its fit saw no FLOPs
-  CHECK(gpu.memory_bandwidth == 2e12);
-  CHECK(gpu.efficiency.at("memory") == 0.75);  // the median of 1, 1.5 and 2 TB/s
-  CHECK(gpu.overhead == 800);
-  CHECK(gpu.source == "measured on testbed");
-  // An op that reached 1 TFLOP/s and 1.2 TB/s: no fit is believed beyond twice that.
-  const Timing timing{1000, 1000, 1000, 9};
-  f.table.kinds[1].ops = {{.signature = "a", .flops = 1e6, .bytes = 1'200'000, .isolated = timing}};
-  const DeviceKind seen = CalibratedCluster(f.table, *f.backend, "c").kind_of(1);
-  CHECK(seen.peak.at("f32") == 2e12);
-  CHECK(seen.efficiency.at("matmul") == 1);
-  CHECK(seen.efficiency.at("elementwise") == 1);
-  CHECK(seen.memory_bandwidth == 2e12);
-  // Without fits: the best op. Proxies tell nothing.
-  f.table.kinds[0].ops = {{.signature = "a", .flops = 3000, .bytes = 100, .isolated = timing},
-                          {.signature = "b", .flops = 10, .bytes = 9000, .isolated = timing},
-                          {.signature = "c",
-                           .flops = 1e9,
-                           .bytes = 1,
-                           .is_proxy = true,
-                           .isolated = Timing{1, 1, 1, 9}}};
-  const DeviceKind cpu = CalibratedCluster(f.table, *f.backend, "c").kind_of(0);
-  CHECK(cpu.peak.at("f32") == 3e9);
-  CHECK(cpu.memory_bandwidth == 9e9);
-  CHECK(cpu.efficiency.empty());
-}
-
-TEST_CASE("a written cluster is read back equal") {
-  Rng rng(8);
-  for (int round = 0; round < 30; ++round) {
-    CalibrateFixture f;
-    for (LinkMeasurement& link : f.table.links) {
-      link = Timed(link.from, link.to, link.memory, 1 + 1e5 * Uniform01(rng), Uniform01(rng));
+TEST_CASE("a placement's own timings are not in the model that simulates it") {
+  // A step that takes ten times as long in one placement: the others know nothing of that.
+  Rng rng(23);
+  const auto graph = RandomMatrixGraph(rng, 60, "g");
+  const auto backend = MakeVirtualMachine(0).Make();
+  ProfileOptions options;
+  options.max_link_bytes = 1 << 16;
+  options.in_situ_placements = 0;
+  const Calibration calibration = Calibrate(
+      ProfileMachine(backend, {&graph, 1}, options), backend, DispatchMode::kGraph, "alone");
+  const auto problem = calibration.MakeProblem(graph, Semantics::kStream);
+  const std::vector<LabelledPlacement> drawn = DrawPlacements(*problem, 10, 1);
+  std::vector<CalibrationPlacement> placements;
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    StepMeasurement measured = Executor(problem, backend, {.rounds = 3, .traced_rounds = 4})
+                                   .Measure(std::span(&drawn[i].placement, 1))[0];
+    if (i == 3) {
+      for (StepRecord& trace : measured.traces) {
+        for (auto* times : {&trace.start, &trace.finish}) {
+          for (Nanos& time : *times) time *= 10;
+        }
+      }
+      measured.step.median *= 10;
     }
-    for (auto& [op_class, fit] : f.table.kinds[1].by_class) {
-      fit.flops_per_second *= Uniform01(rng) * 1e6;
-      fit.bytes_per_second *= Uniform01(rng) * 1e4;
-    }
-    f.table.dispatch[1].wait_ns *= Uniform01(rng);
-    const Cluster cluster = CalibratedCluster(f.table, *f.backend, "a \"quoted\" name");
-    CheckEqual(ParseCluster(ConfigNode::FromString(FormatCluster(cluster), "test"), {}), cluster);
+    placements.push_back(MakeCalibrationPlacement(*problem, drawn[i], measured));
   }
-}
-
-TEST_CASE("a link that nobody timed is refused") {
-  CalibrateFixture f;
-  f.table.links.resize(2);
-  CHECK(MessageOf<InputError>([&] { CalibratedCluster(f.table, *f.backend, "c"); }) ==
-        "cost table of machine \"testbed\": no timings of the link cpu:0->gpu:1 (pinned); it has "
-        "cpu:0->gpu:0 (pageable), cpu:0->gpu:0 (pinned)");
+  const std::vector<HeldOutStep> steps = calibration.HoldOut(graph, placements, {});
+  REQUIRE(steps.size() == 10);
+  CHECK(steps[3].placement == drawn[3].label);
+  CHECK(steps[3].simulated_ns * 10 == steps[3].measured_ns);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (i != 3) CHECK(steps[i].simulated_ns > steps[i].measured_ns);  // it is in their model
+  }
+  // Earlier timings are in every model.
+  const auto first = std::span(placements).first(2);
+  CHECK(calibration.HoldOut(graph, first, {})[0].simulated_ns == placements[0].step.median);
+  CHECK(calibration.HoldOut(graph, first, placements[3].timings)[0].simulated_ns >
+        placements[0].step.median);
+  CHECK(calibration.HoldOut(graph, first.first(1), {}).empty());
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "profilers/measure/calibrate.h"
+#include "profilers/measure/calibrated_cluster.h"
 #include "tests/profilers/measure/virtual_machine.h"
 
 namespace {

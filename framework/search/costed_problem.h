@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "framework/cost/cost_model.h"
+#include "framework/search/problem.h"
+
+namespace emplace {
+
+/// A graph on a cluster with the costs of its ops: a problem without its groups. Whatever searches,
+/// simulates or weighs ops by their costs begins with one.
+struct CostedProblem {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  Costs costs;
+
+  /// @param where  stands for graph and costs in messages
+  /// @throws InputError as ComputeCosts() does
+  CostedProblem(std::shared_ptr<const Graph> graph,
+                std::shared_ptr<const Cluster> cluster,
+                const std::string& where,
+                const CostSources& sources = {});
+
+  /// The problem with these groups. It takes the costs.
+  /// @throws InputError as Problem does
+  std::shared_ptr<const Problem> WithGroups(Grouping grouping,
+                                            Objective objective = Objective::kStepTime,
+                                            ProblemChecks checks = ProblemChecks::kAll) &&;
+};
+
+}  // namespace emplace
