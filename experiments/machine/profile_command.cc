@@ -7,7 +7,7 @@
 #include "experiments/commands.h"
 #include "experiments/load.h"
 #include "experiments/machine/profile_report.h"
-#include "experiments/machine/profile_run.h"
+#include "experiments/machine/this_machine.h"
 #include "experiments/menu.h"
 #include "experiments/output.h"
 #include "experiments/stop_request.h"

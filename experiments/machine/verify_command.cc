@@ -6,7 +6,7 @@
 #include "experiments/commands.h"
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/fidelity_results.h"
-#include "experiments/machine/profile_run.h"
+#include "experiments/machine/this_machine.h"
 #include "experiments/output.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"

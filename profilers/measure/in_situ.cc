@@ -15,7 +15,6 @@
 #include "framework/cost/op_signature.h"
 #include "framework/schedule/issue_order.h"
 #include "framework/schedule/transfer_plan.h"
-#include "profilers/measure/apart_times.h"
 #include "profilers/measure/cost_table_entries.h"
 #include "profilers/measure/step_interference.h"
 #include "profilers/statistics/sampling.h"

@@ -1,14 +1,16 @@
 #pragma once
 
-// Traced steps as what devices with neighbours did when, and for each activity what ran beside it:
-// the material from which interference is fitted (step_interference.h) and taken off the times of
-// ops (apart_times.h).
+// Traced steps: when devices with neighbours did which work, and for each activity the work that
+// ran beside it. Interference is fitted from them (step_interference.h) and taken off the times of
+// ops (simulator/README.md, "Interference semantics").
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/cost/cost_table.h"
@@ -59,5 +61,15 @@ TracedPlacement TracePlacement(const Problem& problem,
 
 /// Of several placements.
 using TracedSteps = std::vector<std::shared_ptr<const TracedPlacement>>;
+
+/// Times of the ops with one signature on one device kind, by what they read cold [B] -> [ns].
+using ApartTimesOfOp = std::map<std::int64_t, std::vector<double>>;
+
+/// The work that each op did between its start and its finish, at the rates that the table's
+/// figures of interference give for what ran on neighbouring devices meanwhile. It is the inverse
+/// of what the simulator does.
+/// @return by (device kind, signature)
+std::map<std::pair<std::string, std::string>, ApartTimesOfOp> ApartTimes(const TracedSteps& steps,
+                                                                         const CostTable& table);
 
 }  // namespace emplace

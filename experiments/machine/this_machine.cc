@@ -1,4 +1,4 @@
-#include "experiments/machine/profile_run.h"
+#include "experiments/machine/this_machine.h"
 
 #include <algorithm>
 #include <charconv>

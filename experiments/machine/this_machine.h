@@ -1,7 +1,6 @@
 #pragma once
 
-// What `profile`, `validate` and `verify` have in common: opening this machine's devices and
-// measuring them.
+// Opens this machine's devices and measures them, for `profile`, `validate` and `verify`.
 
 #include <functional>
 #include <memory>
