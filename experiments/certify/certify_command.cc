@@ -15,6 +15,7 @@
 #include "experiments/commands.h"
 #include "experiments/output.h"
 #include "experiments/run/run_bound.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"
 #include "experiments/sweep/results_lock.h"
@@ -40,7 +41,6 @@ struct CertifyOptions {
 
 // One problem, in however many files.
 struct CertifiedProblem {
-  std::string key;                    // ResultRun::problem
   std::vector<fs::path> files;        // that hold runs of it
   std::optional<fs::path> with_best;  // one of them that holds a placement
   std::optional<Nanos> best;          // objective of the best placement in the files that fits
@@ -56,28 +56,21 @@ double SecondsSince(CertifyClock::time_point begin) {
 
 std::vector<CertifiedProblem> ListProblems(const ResultRuns& results) {
   std::vector<CertifiedProblem> problems;
-  for (const ResultRun& run : results.runs) {
-    if (run.group.empty()) {  // no file yet, or a damaged one
-      if (!run.error.empty()) PrintWarning(run.error + "; left out");
-      continue;
-    }
-    auto problem = std::find_if(problems.begin(), problems.end(), [&](const CertifiedProblem& one) {
-      return one.key == run.problem;
-    });
-    if (problem == problems.end()) {
-      problem = problems.insert(problem, {.key = run.problem});
-      problem->before = problem->after = run.bound;
-      problem->title =
-          fmt::format("{} on {}", *FindRunKey(run, "graph"), *FindRunKey(run, "cluster"));
-    }
-    if (!problem->files.empty() && problem->files.back() == run.file) continue;
-    problem->files.push_back(run.file);
-    const ResultsReader reader(run.file);
-    for (const std::string& label : reader.Children("/agents")) {
-      if (reader.Has("/agents/" + label + "/best")) problem->with_best = run.file;
-    }
-    if (const auto best = ReadBestFitting(reader)) {
-      problem->best = std::min(problem->best.value_or(kMaxNanos), *best);
+  for (const RunsOfProblem& runs : RunsByProblem(results)) {
+    CertifiedProblem& problem = problems.emplace_back();
+    problem.before = problem.after = runs[0]->bound;
+    problem.title =
+        fmt::format("{} on {}", *FindRunKey(*runs[0], "graph"), *FindRunKey(*runs[0], "cluster"));
+    for (const ResultRun* run : runs) {
+      if (!problem.files.empty() && problem.files.back() == run->file) continue;
+      problem.files.push_back(run->file);
+      const ResultsReader reader(run->file);
+      for (const std::string& label : reader.Children("/agents")) {
+        if (reader.Has("/agents/" + label + "/best")) problem.with_best = run->file;
+      }
+      if (const auto best = ReadBestFitting(reader)) {
+        problem.best = std::min(problem.best.value_or(kMaxNanos), *best);
+      }
     }
   }
   return problems;
@@ -116,9 +109,8 @@ void WriteToFiles(const CertifiedProblem& problem) {
 void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
   const std::string where = problem.with_best->string();
   const EarlierRun run = ReadRun(*problem.with_best, options.files);
-  // The problem as the run searched it; its bounds must be those of the file.
-  const LoadedProblem loaded = MakeRunProblem(run, where);
-  RequireSameBounds(*problem.with_best, *loaded.exact);
+  const LoadedProblem loaded = MakeRunProblem(run, where);  // as the run searched it
+  RequireSameFiles(where, *loaded.exact, kPartsOfProblem);
   WriteToFiles(problem);  // fails now if a file cannot be written
   if (IsOptimal(problem.after, problem.best)) {
     problem.ended = "the best placement was proven optimal before, by " + problem.after.method;

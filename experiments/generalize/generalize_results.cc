@@ -15,7 +15,7 @@
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
 #include "framework/results/results_reader.h"
-#include "framework/search/state.h"
+#include "framework/search/problem_id.h"
 
 namespace emplace {
 namespace {
@@ -75,7 +75,7 @@ std::vector<std::int64_t> FingerprintsOf(
     const std::vector<std::shared_ptr<const Problem>>& problems) {
   std::vector<std::int64_t> fingerprints;
   for (const auto& problem : problems) {
-    fingerprints.push_back(static_cast<std::int64_t>(Fingerprint(*problem)));
+    fingerprints.push_back(static_cast<std::int64_t>(Combined(IdOf(*problem))));
   }
   return fingerprints;
 }

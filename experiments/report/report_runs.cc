@@ -76,9 +76,15 @@ const ResultRun* ReportProblem::Best(const std::string& agent) const {
 
 std::vector<ReportProblem> GroupByProblem(const ResultRuns& results) {
   std::vector<ReportProblem> problems;
-  std::map<std::map<std::string, std::string>, size_t> index;
+  using Keys = std::map<std::string, std::string>;
+  std::map<Keys, ProblemId> id_of;  // for runs without a file
   for (const ResultRun& run : results.runs) {
-    const auto [at, is_new] = index.emplace(run.keys, problems.size());
+    if (run.problem) id_of.emplace(run.keys, *run.problem);
+  }
+  std::map<std::pair<Keys, ProblemId>, size_t> index;
+  for (const ResultRun& run : results.runs) {
+    const ProblemId id = run.problem ? *run.problem : id_of[run.keys];
+    const auto [at, is_new] = index.emplace(std::pair(run.keys, id), problems.size());
     if (is_new) problems.emplace_back();
     problems[at->second].runs.push_back(&run);
   }

@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// Runs with the same run config but for agents and seeds.
+/// Runs of the same problem with the same run config but for agents and seeds.
 struct ReportProblem {
   std::string title;  ///< "inception_v3 on 4xk80", and what else tells it from other problems
   std::vector<const ResultRun*> runs;  ///< in their order; they point into the ResultRuns

@@ -12,6 +12,7 @@
 #include "experiments/commands.h"
 #include "experiments/output.h"
 #include "experiments/robustness/stress_sweep.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stop_request.h"
 #include "experiments/stress/stress_results.h"
@@ -115,7 +116,7 @@ int StressRun(const StressCommandOptions& options) {
   const ResultsLock lock({options.results});
   const EarlierRun run = ReadRun(options.results, options.files);
   const auto problem = MakeExactProblem(run, options.results, run.objective);
-  RequireSameBounds(options.results, *problem);
+  RequireSameFiles(options.results, *problem);
   const std::vector<Candidate> candidates =
       BestOfAgents(run, options.results, options.top > 0 ? options.top : kDefaultTop);
 

@@ -9,6 +9,7 @@
 
 #include "experiments/output.h"
 #include "experiments/provenance.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stress/stress_results.h"
 #include "experiments/sweep/results_lock.h"
@@ -20,34 +21,28 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-// The runs of one problem that are done and fit.
-struct RunsOfProblem {
-  std::string key, title;
-  std::vector<const ResultRun*> runs;
+// The runs of one problem that are done.
+struct DoneRuns {
+  std::string title;
+  RunsOfProblem runs;
 };
 
-std::vector<RunsOfProblem> GroupByProblem(const ResultRuns& results) {
-  std::vector<RunsOfProblem> problems;
-  for (const ResultRun& run : results.runs) {
-    if (run.group.empty() && !run.error.empty()) PrintWarning(run.error + "; left out");
-    if (run.progress != RunProgress::kDone) continue;
-    auto found = std::ranges::find(problems, run.problem, &RunsOfProblem::key);
-    if (found == problems.end()) {
-      const ResultsReader reader(run.file);
-      found = problems.insert(
-          found,
-          {.key = run.problem,
-           .title = fmt::format(
-               "{} on {}", reader.Text("/problem", "graph"), reader.Text("/problem", "cluster")),
-           .runs = {}});
-    }
-    found->runs.push_back(&run);
+std::vector<DoneRuns> ListDoneRuns(const ResultRuns& results) {
+  std::vector<DoneRuns> problems;
+  for (RunsOfProblem& runs : RunsByProblem(results)) {
+    std::erase_if(runs, [](const ResultRun* run) { return run->progress != RunProgress::kDone; });
+    if (runs.empty()) continue;
+    const ResultsReader reader(runs[0]->file);
+    problems.push_back(
+        {fmt::format(
+             "{} on {}", reader.Text("/problem", "graph"), reader.Text("/problem", "cluster")),
+         std::move(runs)});
   }
   return problems;
 }
 
 // A label stands for one run in all files of a problem.
-void RequireLabelsOnce(const RunsOfProblem& problem) {
+void RequireLabelsOnce(const DoneRuns& problem) {
   std::map<std::string, const ResultRun*> of_group;
   for (const ResultRun* run : problem.runs) {
     const auto [other, is_new] = of_group.emplace(run->group, run);
@@ -75,7 +70,7 @@ void AddCandidates(std::vector<Candidate> more, std::vector<Candidate>& candidat
   }
 }
 
-SweepStress StressRuns(const RunsOfProblem& problem, const StressOptions& options) {
+SweepStress StressRuns(const DoneRuns& problem, const StressOptions& options) {
   SweepStress stressed{.title = problem.title, .files = {}, .result = {}};
   std::optional<EarlierRun> first;
   std::vector<Candidate> candidates;
@@ -91,7 +86,7 @@ SweepStress StressRuns(const RunsOfProblem& problem, const StressOptions& option
   }
   const std::string where = stressed.files.at(0).string();
   const auto exact = MakeExactProblem(*first, where, first->objective);
-  RequireSameBounds(stressed.files[0], *exact);
+  RequireSameFiles(where, *exact);
   stressed.result = Stress(exact, HowSimulated(*first, *exact), candidates, options);
   return stressed;
 }
@@ -104,9 +99,9 @@ std::vector<SweepStress> StressSweep(const fs::path& folder,
   ReadResultRuns({folder});  // refuses what is no sweep
   const ResultsLock lock({folder});
   const ResultRuns results = ReadResultRuns({folder});
-  std::vector<RunsOfProblem> problems = GroupByProblem(results);
-  for (const RunsOfProblem& problem : problems) RequireLabelsOnce(problem);
-  std::erase_if(problems, [](const RunsOfProblem& problem) {
+  std::vector<DoneRuns> problems = ListDoneRuns(results);
+  for (const DoneRuns& problem : problems) RequireLabelsOnce(problem);
+  std::erase_if(problems, [](const DoneRuns& problem) {
     const bool fits = std::ranges::any_of(
         problem.runs, [](const ResultRun* run) { return std::isfinite(run->best_ns); });
     if (!fits) PrintWarning(problem.title + ": no placement fits; left out");
@@ -117,7 +112,7 @@ std::vector<SweepStress> StressSweep(const fs::path& folder,
   }
   const Provenance provenance = CollectProvenance();
   std::vector<SweepStress> stressed;
-  for (const RunsOfProblem& problem : problems) {
+  for (const DoneRuns& problem : problems) {
     begin(problem.title);
     stressed.push_back(StressRuns(problem, options));
     for (const fs::path& path : stressed.back().files) {

@@ -1,7 +1,5 @@
 #include "experiments/run/run_bound.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "experiments/output.h"
@@ -57,18 +55,6 @@ LowerBound ReadBound(const ResultsReader& reader) {
     bound.method = by_path ? "critical_path" : "work";
   }
   return bound;
-}
-
-bool HasSameBounds(const ResultsReader& reader, const Bounds& bounds) {
-  const std::int64_t work = reader.Int("/problem", "work_ns");
-  const bool is_exact = reader.Int("/", "version") > 1;
-  return reader.Int("/problem", "critical_path_ns") == bounds.critical_path &&
-         (is_exact ? work == bounds.work : IsSameWorkBound(work, bounds.work));
-}
-
-bool IsSameWorkBound(Nanos earlier, Nanos now) {
-  constexpr double kShare = 1e-5;
-  return std::abs(static_cast<double>(earlier - now)) <= kShare * static_cast<double>(now);
 }
 
 }  // namespace emplace

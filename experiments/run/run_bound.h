@@ -16,7 +16,7 @@ namespace emplace {
 
 /// The bounds of a problem before any search.
 struct ProblemBounds {
-  Bounds simple;      ///< of every op of the graph: they also tell whether a file has changed since
+  Bounds simple;      ///< of every op of the graph
   LowerBound proven;  ///< the best one, of the problem that agents see, as their step times are
 };
 ProblemBounds BoundProblem(const LoadedProblem& problem);
@@ -40,14 +40,5 @@ void WriteBound(ResultsFile& file, const LowerBound& bound, std::optional<Nanos>
 
 /// Reads the bound. A file that does not name the method has the larger of the simple bounds.
 LowerBound ReadBound(const ResultsReader& reader);
-
-/// Are these the simple bounds in the file, as far as its program computed them exactly? If not,
-/// it was made with another graph, cluster or costs.
-bool HasSameBounds(const ResultsReader& reader, const Bounds& bounds);
-
-/// May a work bound in results of version 1 be that of the same problem as `now`? The programs that
-/// wrote that version solved the linear program less exactly: up to 3e-6 below the optimum on the
-/// networks of configs/. So they may differ by 1e-5. [ns]
-bool IsSameWorkBound(Nanos earlier, Nanos now);
 
 }  // namespace emplace

@@ -192,7 +192,7 @@ bool Resume(Run& run, const RunChoices& choices) {
     PrintWarning(output.string() + ": is not there yet; a new run begins");
     return false;
   }
-  run.earlier = ReadEarlierSearches(output, run.plan, run.problem, run.bounds.simple);
+  run.earlier = ReadEarlierSearches(output, run.plan, run.problem);
   run.bounds.proven = LargerOf(run.bounds.proven, ReadBound(ResultsReader(output)));
   return true;
 }

@@ -8,7 +8,6 @@
 #include "experiments/menu.h"
 #include "experiments/objective.h"
 #include "experiments/output.h"
-#include "experiments/run/run_bound.h"
 #include "framework/base/error.h"
 #include "framework/graph/op_order.h"
 #include "framework/results/results_reader.h"
@@ -162,10 +161,7 @@ std::vector<int> ReadIssueOrder(const ResultsReader& reader,
 }
 
 std::vector<Candidate> ReadCandidates(const fs::path& results, const EarlierRun& run) {
-  const ResultsReader reader(results);
-  RequireSameGraph(reader, *run.graph, results.string());
-  RequireSameDevices(reader, *run.cluster, results.string());
-  return ReadFound(reader, run, results.string());
+  return ReadFound(ResultsReader(results), run, results.string());
 }
 
 EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
@@ -313,17 +309,6 @@ SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched) {
   }
   // The smaller graph has an order of its own.
   return WithPriority(how, run.priority, searched);
-}
-
-void RequireSameBounds(const fs::path& results, const Problem& exact) {
-  if (HasSameBounds(ResultsReader(results), ComputeBounds(exact))) return;
-  throw InputError(
-      fmt::format("{}: was made with another version of graph \"{}\", cluster \"{}\" or of the "
-                  "costs (the bounds differ); name the right files with --graph, --cluster and "
-                  "--costs",
-                  results.string(),
-                  exact.graph().name(),
-                  exact.cluster().name()));
 }
 
 std::optional<Nanos> ReadBestFitting(const ResultsReader& reader) {

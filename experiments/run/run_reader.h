@@ -102,12 +102,6 @@ SimulatorOptions HowSimulated(const EarlierRun& run, const Problem& problem);
 /// How the run simulated what its agents saw. @param searched  LoadedProblem::searched
 SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched);
 
-/// Refuses a run whose graph, cluster or costs have changed since, behind the same names: those of
-/// which the simple bounds are others than the file says.
-/// @param exact    of the files as they are
-/// @throws InputError naming the results file
-void RequireSameBounds(const std::filesystem::path& results, const Problem& exact);
-
 /// The least objective among the placements in the file that fit; none: none does. [ns]
 std::optional<Nanos> ReadBestFitting(const ResultsReader& reader);
 

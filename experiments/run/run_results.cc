@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/run/run_problem.h"
 #include "framework/cost/cost_model.h"
 
 namespace emplace {
@@ -110,17 +111,18 @@ void WriteRunHeader(ResultsFile& file,
   file.WriteInts("/config/seeds", {plan.seeds.begin(), plan.seeds.end()});
 
   const Problem& exact = *problem.exact;
+  const SimulatorOptions how = plan.SimulatorFor(exact);
   file.SetAttribute("/problem", "graph", exact.graph().name());
   file.SetAttribute("/problem", "cluster", exact.cluster().name());
   file.SetAttribute("/problem", "semantics", std::string(ToString(plan.simulator.semantics)));
   if (plan.priority != Priority::kId) {
     file.SetAttribute("/problem", "priority", std::string(ToString(plan.priority)));
-    const std::vector<int> order = plan.SimulatorFor(exact).issue_order;
-    file.WriteInts("/problem/issue_order", {order.begin(), order.end()});
+    file.WriteInts("/problem/issue_order", {how.issue_order.begin(), how.issue_order.end()});
   }
   file.SetAttribute("/problem", "count_gaps", std::int64_t{plan.simulator.count_gaps});
   file.SetAttribute("/problem", "objective", plan.config.objective);
   file.SetAttribute("/problem", "contracted", std::int64_t{problem.contracted});
+  WriteProblemId(file, IdOf(exact, problem.contracted, how));
   WriteBound(file, bounds.proven, std::nullopt);
   file.SetAttribute("/problem", "critical_path_ns", bounds.simple.critical_path);
   file.SetAttribute("/problem", "work_ns", bounds.simple.work);

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "experiments/existing_output.h"
-#include "experiments/run/run_bound.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
@@ -36,31 +36,6 @@ std::string FirstDifference(const ConfigNode& before, const ConfigNode& now) {
     if (!now.Has(key)) return fmt::format("{} ({} there, none now)", key, OneLine(before.At(key)));
   }
   return "";
-}
-
-// Refuses files that have changed since, behind the same names.
-void RequireSameProblem(const ResultsReader& reader,
-                        const LoadedProblem& problem,
-                        const Bounds& bounds,
-                        const std::string& name) {
-  const auto require = [&](bool same, const std::string& what) {
-    if (same) return;
-    throw InputError(fmt::format(
-        "{}: was made with another {}; restore it, or name another file with -o", name, what));
-  };
-  const Problem& exact = *problem.exact;
-  const std::string graph = fmt::format("version of graph \"{}\"", exact.graph().name());
-  const std::string cluster = fmt::format("version of cluster \"{}\"", exact.cluster().name());
-  std::vector<std::string> ops;
-  for (const Op& op : exact.graph().ops()) ops.push_back(op.name);
-  require(reader.Strings("/problem/op_names") == ops, graph);
-  require(reader.Strings("/problem/device_names") == exact.cluster().DeviceNames(), cluster);
-  const std::span<const int> groups = exact.grouping().group_of_op();
-  require(reader.Ints("/problem/group_of_op") ==
-              std::vector<std::int64_t>(groups.begin(), groups.end()),
-          graph + " (its groups differ)");
-  require(HasSameBounds(reader, bounds),
-          fmt::format("{}, {} or of the costs (the bounds differ)", graph, cluster));
 }
 
 std::vector<EvaluationRecord> ReadEvaluations(const ResultsReader& reader,
@@ -198,12 +173,15 @@ UpdateTable ReadUpdates(const ResultsReader& reader,
 
 EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
                                     const RunPlan& plan,
-                                    const LoadedProblem& problem,
-                                    const Bounds& bounds) {
+                                    const LoadedProblem& problem) {
   const ResultsReader reader(results);
   const std::string name = results.string();
   RequireSameSettings(reader.Text("/config", "yaml"), plan.ResolvedYaml(), "config", name);
-  RequireSameProblem(reader, problem, bounds, name);
+  const std::string changes = DescribeChanges(reader, IdOf(plan, problem), *problem.exact);
+  if (!changes.empty()) {
+    throw InputError(fmt::format(
+        "{}: was made with {}; restore it, or name another file with -o", name, changes));
+  }
   EarlierSearches searches;
   for (const AgentSpec& spec : plan.agents) {
     for (const std::uint64_t seed : plan.seeds) {

@@ -10,7 +10,6 @@
 #include "experiments/load.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
-#include "framework/bounds/bounds.h"
 
 namespace emplace {
 
@@ -41,11 +40,9 @@ using EarlierSearches = std::map<std::string, SearchResult>;
 /// results were made with, and so must the files behind its names, so that both parts together are
 /// what one uninterrupted run would have been.
 /// @throws InputError naming the results and the first key that differs, with both values; or what
-///   is not the same any more (graph, cluster, groups, costs); or a checkpoint that its agent
-///   refuses
+///   parts of the problem that differ; or a checkpoint that its agent refuses
 EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
                                     const RunPlan& plan,
-                                    const LoadedProblem& problem,
-                                    const Bounds& bounds);
+                                    const LoadedProblem& problem);
 
 }  // namespace emplace

@@ -15,6 +15,7 @@
 #include "agents/registry.h"
 #include "agents/single_device/single_device.h"
 #include "experiments/provenance.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/raw_stream.h"
@@ -203,7 +204,7 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
 }
 
 // What all ranks must agree upon before they search.
-std::uint64_t ChecksumOf(const Problem& problem,
+std::uint64_t ChecksumOf(const ProblemId& problem,
                          const AgentSpec& spec,
                          const Budget& budget,
                          const SearchResult& result,
@@ -215,7 +216,7 @@ std::uint64_t ChecksumOf(const Problem& problem,
                                         budget.evaluations,
                                         budget.steps,
                                         earlier != nullptr ? earlier->checkpoint : "");
-  return Checksum(std::as_bytes(std::span(about)), Fingerprint(problem));
+  return Checksum(std::as_bytes(std::span(about)), Combined(problem));
 }
 
 }  // namespace
@@ -280,7 +281,8 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
   result.seed = seed;
   bool wanted = !StopRequest::requested();
   if (lockstep != nullptr) {
-    wanted = lockstep->Begin(ChecksumOf(*problem, spec, budget, result, earlier), wanted);
+    wanted = lockstep->Begin(
+        ChecksumOf(IdOf(*problem, false, simulator), spec, budget, result, earlier), wanted);
   }
   if (!wanted) {
     if (earlier != nullptr) return *earlier;

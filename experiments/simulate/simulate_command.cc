@@ -15,6 +15,7 @@
 #include "experiments/output.h"
 #include "experiments/priority.h"
 #include "experiments/run/run_bound.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/step_interval.h"
 #include "framework/base/error.h"
@@ -265,15 +266,14 @@ void CheckFilesOfRun(const Question& question,
   if (options.results.empty()) return;
   const RunFiles& files = options.files;
   if ((files.graph + files.cluster + files.costs).empty()) {
-    RequireSameBounds(options.results, exact);
-  } else if (!HasSameBounds(ResultsReader(options.results), ComputeBounds(exact))) {
-    PrintWarning(
-        fmt::format("{}: was made with another version of graph \"{}\", cluster \"{}\" or of the "
-                    "costs (the bounds differ) than the files that are named",
-                    question.where,
-                    exact.graph().name(),
-                    exact.cluster().name()));
+    RequireSameFiles(options.results, exact);
+    return;
   }
+  const std::string changes =
+      DescribeChanges(ResultsReader(options.results), IdOf(exact), exact, kPartsOfFiles);
+  if (changes.empty()) return;
+  PrintWarning(
+      fmt::format("{}: was made with {} than the files that are named", question.where, changes));
 }
 
 bool SameNumbers(const Outcome& a, const Outcome& b) {

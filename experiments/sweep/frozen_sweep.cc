@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/run/run_problem.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/version.h"
@@ -78,20 +79,12 @@ int FindAgent(const RunPlan& plan, const ConfigNode& label) {
 }
 
 // The files that a worker finds must be those that the sweep was frozen with.
-void RequireFrozenProblem(const ConfigNode& then, const SweepProblem& now) {
-  const auto require = [&](const char* key, std::int64_t value, bool is_same) {
-    if (is_same) return;
-    then.At(key).Fail(fmt::format(
-        "the sweep was frozen with {}, here it is {}: another file", then.At(key).AsInt(), value));
-  };
-  const Problem& problem = *now.problem.exact;
-  const Bounds& bounds = now.bounds.simple;
-  require("ops", problem.num_ops(), then.At("ops").AsInt() == problem.num_ops());
-  require("groups", problem.num_groups(), then.At("groups").AsInt() == problem.num_groups());
-  require("critical_path_ns",
-          bounds.critical_path,
-          then.At("critical_path_ns").AsInt() == bounds.critical_path);
-  require("work_ns", bounds.work, IsSameWorkBound(then.At("work_ns").AsInt(), bounds.work));
+void RequireFrozenProblem(const ConfigNode& then, const ProblemId& now, const Problem& problem) {
+  for (const ProblemPart part : kAllParts) {
+    const ConfigNode frozen = then.At(IdKey(part));
+    if (frozen.AsInt() == now[part]) continue;
+    frozen.Fail("the sweep was frozen with another version of " + PartText(part, problem));
+  }
 }
 
 }  // namespace
@@ -161,8 +154,10 @@ Sweep ReadFrozenSweep(const fs::path& folder,
   }
   SweepProblems problems = LoadSweepProblems(plan);
   for (const auto& [config, place] : places) {
+    const LoadedProblem& problem = problems.problems[problems.of_config[place]].problem;
     RequireFrozenProblem(head.At("problems").At(std::to_string(config)),
-                         problems.problems[problems.of_config[place]]);
+                         IdOf(plan.configs[place], problem),
+                         *problem.exact);
   }
   const int num_runs = static_cast<int>(plan.runs.size());
   return {std::move(plan), std::move(problems), SweepFolder(folder, num_runs), CollectProvenance()};

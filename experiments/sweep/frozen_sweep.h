@@ -25,8 +25,8 @@ int CountFrozenRuns(const std::filesystem::path& folder);
 ///   filled, and its configs and problems are those that they need
 /// @param beside    folder of the sweep's config, for relative paths in it
 /// @param registry  must outlive the sweep
-/// @throws InputError as MakeRunPlan() and LoadSweepProblems() do; or naming the first number of a
-///   problem that is another than it was when the sweep was frozen: the file here is another one
+/// @throws InputError as MakeRunPlan() and LoadSweepProblems() do; or naming the first part of a
+///   problem that is another than it was when the sweep was frozen
 Sweep ReadFrozenSweep(const std::filesystem::path& folder,
                       const std::vector<int>& runs,
                       const std::filesystem::path& beside,

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "experiments/output.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/run/run_resume.h"
 #include "experiments/sweep/run_board.h"
 #include "framework/base/error.h"
@@ -97,25 +98,8 @@ void RequireSweepOrEmpty(const SweepFolder& folder) {
   }
 }
 
-// The text `there` with the work bounds of `frozen` where both are those of one problem.
-std::string WithWorkBounds(const std::string& there, const std::string& frozen) {
-  static const std::regex kBound("work_ns: ([0-9]{1,18})\\b");
-  std::string text;
-  auto copied = there.begin();
-  std::sregex_iterator now(frozen.begin(), frozen.end(), kBound);
-  for (std::sregex_iterator at(there.begin(), there.end(), kBound), end; at != end && now != end;
-       ++at, ++now) {
-    const std::string earlier = (*at)[1], ours = (*now)[1];
-    text.append(copied, (*at)[1].first);
-    text += IsSameWorkBound(std::stoll(earlier), std::stoll(ours)) ? ours : earlier;
-    copied = (*at)[1].second;
-  }
-  return text.append(copied, there.end());
-}
-
 void RequireSameSweep(const SweepFolder& folder, const std::string& frozen) {
-  const std::string name = folder.frozen().string(),
-                    there = WithWorkBounds(ReadFile(folder.frozen()), frozen);
+  const std::string name = folder.frozen().string(), there = ReadFile(folder.frozen());
   if (there == frozen) return;
   const ConfigNode root = ConfigNode::FromString(there, name);
   const ConfigNode version = root.At("version");
@@ -196,18 +180,16 @@ std::string FreezeSweep(const SweepPlan& plan,
   }
   text += "problems:\n";
   for (size_t i = 0; i < plan.configs.size(); ++i) {
-    const SweepProblem& problem = problems.problems[problems.of_config[i]];
-    text += fmt::format(
-        "  {}: {{graph: {}, cluster: {}, costs: {}, ops: {}, groups: {}, critical_path_ns: {}, "
-        "work_ns: {}}}\n",
-        i,
-        Absolute(plan.configs[i].graph),
-        Absolute(plan.configs[i].cluster),
-        Absolute(plan.configs[i].costs),
-        problem.problem.exact->num_ops(),
-        problem.problem.exact->num_groups(),
-        problem.bounds.simple.critical_path,
-        problem.bounds.simple.work);
+    text += fmt::format("  {}: {{graph: {}, cluster: {}, costs: {}",
+                        i,
+                        Absolute(plan.configs[i].graph),
+                        Absolute(plan.configs[i].cluster),
+                        Absolute(plan.configs[i].costs));
+    const ProblemId id = IdOf(plan.configs[i], problems.problems[problems.of_config[i]].problem);
+    for (const ProblemPart part : kAllParts) {
+      text += fmt::format(", {}: {}", IdKey(part), id[part]);
+    }
+    text += "}\n";
   }
   text += "agents:\n";
   std::set<std::pair<int, int>> written;
@@ -235,7 +217,7 @@ std::string FreezeSweep(const SweepPlan& plan,
 }
 
 bool IsFrozenAs(const SweepFolder& folder, const std::string& frozen) {
-  return fs::exists(folder.frozen()) && WithWorkBounds(ReadFile(folder.frozen()), frozen) == frozen;
+  return fs::exists(folder.frozen()) && ReadFile(folder.frozen()) == frozen;
 }
 
 bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool resume) {

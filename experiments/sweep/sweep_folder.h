@@ -27,7 +27,7 @@
 
 namespace emplace {
 
-inline constexpr int kSweepVersion = 1;
+inline constexpr int kSweepVersion = 2;
 /// In sweep.yaml, whatever its version.
 inline constexpr std::string_view kSweepFormat = "\nformat: emplace-sweep\n";
 /// Begins the part of sweep.yaml with a line per run, its last; what precedes determines it.

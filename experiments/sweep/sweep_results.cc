@@ -100,7 +100,7 @@ RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   EarlierSearches searches;
   LowerBound bound = task.problem->bounds.proven;
   if (fs::exists(task.path)) {
-    searches = ReadEarlierSearches(task.path, task.plan, problem, task.problem->bounds.simple);
+    searches = ReadEarlierSearches(task.path, task.plan, problem);
     bound = LargerOf(bound, ReadBound(ResultsReader(task.path)));
   }
   const auto found = searches.find(task.label());

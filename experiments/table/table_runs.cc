@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 
 #include <fmt/format.h>
 
 #include "experiments/config_edit.h"
+#include "experiments/output.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_config.h"
+#include "experiments/run/run_problem.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/search_run.h"
 #include "experiments/stress/stress_results.h"
@@ -18,13 +19,12 @@
 #include "framework/base/path_part.h"
 #include "framework/base/version.h"
 #include "framework/results/results_reader.h"
-#include "framework/search/lockstep.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kSweepVersion = 1;
+constexpr std::int64_t kSweepVersion = 2;
 
 std::string ValueAt(ConfigNode node, std::string_view path) {
   for (size_t dot; (dot = path.find('.')) != std::string_view::npos; path.remove_prefix(dot + 1)) {
@@ -68,29 +68,6 @@ void ReadSearch(const ResultsReader& reader, const std::string& group, ResultRun
   }
 }
 
-// What a lower bound depends on: files, groups and how steps are counted. The simple bounds tell
-// files apart that have changed behind their names.
-std::string ProblemOf(const ResultsReader& reader, const ResultRun& run) {
-  std::string problem;
-  for (const char* file : {"graph_path", "cluster_path", "costs_path"}) {
-    problem += reader.Text("/config", file) + "\n";
-  }
-  for (const char* key : {"coarsen", "issue_order", "priority"}) {
-    const std::string* value = FindRunKey(run, key);
-    problem += (value != nullptr ? *value : "") + "\n";
-  }
-  if (reader.Has("/problem/issue_order")) {  // the file of a given one may hold another by now
-    const std::vector<std::int64_t> order = reader.Ints("/problem/issue_order");
-    problem += fmt::format("{} ", Checksum(std::as_bytes(std::span(order))));
-  }
-  for (const char* text : {"semantics", "objective"})
-    problem += reader.Text("/problem", text) + " ";
-  for (const char* number : {"count_gaps", "contracted", "critical_path_ns", "work_ns"}) {
-    problem += fmt::format("{} ", reader.Int("/problem", number));
-  }
-  return problem;
-}
-
 // Files of earlier programs do not say it: those had one.
 std::int64_t RanksOf(const ResultsReader& reader) {
   return reader.HasAttribute("/config", "ranks") ? reader.Int("/config", "ranks") : 1;
@@ -107,18 +84,18 @@ void ShareWhatIsKnown(std::vector<ResultRun>& runs) {
     LowerBound bound;
     double best_ns = std::numeric_limits<double>::infinity();
   };
-  std::map<std::string, Known> problems;
+  std::map<ProblemId, Known> problems;
   for (const ResultRun& run : runs) {
-    if (run.problem.empty()) continue;  // it has no file yet
-    Known& known = problems[run.problem];
+    if (!run.problem) continue;  // it has no file yet
+    Known& known = problems[*run.problem];
     known.bound = LargerOf(known.bound, run.bound);
     if (run.progress == RunProgress::kDone) known.best_ns = std::min(known.best_ns, run.best_ns);
   }
   for (ResultRun& run : runs) {
-    const auto known = problems.find(run.problem);
-    if (known == problems.end()) continue;
-    run.bound = known->second.bound;
-    run.best_known_ns = known->second.best_ns;
+    if (!run.problem) continue;
+    const Known& known = problems[*run.problem];
+    run.bound = known.bound;
+    run.best_known_ns = known.best_ns;
   }
 }
 
@@ -134,7 +111,7 @@ void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
   ResultRun run;
   run.file = file;
   run.keys = KeysOf(config);
-  run.problem = ProblemOf(reader, run);
+  run.problem = ReadProblemId(reader);
   run.bound = ReadBound(reader);
   run.ranks = RanksOf(reader);
   run.best_single_device_ns = BestSingleDeviceOf(reader);
@@ -158,7 +135,7 @@ void ReadSweepRun(ResultRun& run) {
   if (reader.HasAttribute("/config", "run")) run.title = reader.Text("/config", "run");
   const std::string agent = run.agent;
   const std::uint64_t seed = run.seed;
-  run.problem = ProblemOf(reader, run);
+  run.problem = ReadProblemId(reader);
   run.bound = ReadBound(reader);
   run.ranks = RanksOf(reader);
   run.best_single_device_ns = BestSingleDeviceOf(reader);
@@ -240,6 +217,21 @@ ResultRuns ReadResultRuns(const std::vector<fs::path>& paths) {
   }
   ShareWhatIsKnown(result.runs);
   return result;
+}
+
+std::vector<RunsOfProblem> RunsByProblem(const ResultRuns& results) {
+  std::vector<RunsOfProblem> problems;
+  std::map<ProblemId, size_t> index;
+  for (const ResultRun& run : results.runs) {
+    if (run.group.empty()) {
+      if (!run.error.empty()) PrintWarning(run.error + "; left out");
+      continue;
+    }
+    const auto [at, is_new] = index.emplace(*run.problem, problems.size());
+    if (is_new) problems.emplace_back();
+    problems[at->second].push_back(&run);
+  }
+  return problems;
 }
 
 std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run) {

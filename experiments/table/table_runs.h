@@ -13,6 +13,7 @@
 
 #include "experiments/run/run_progress.h"
 #include "framework/bounds/lower_bound.h"
+#include "framework/search/problem_id.h"
 
 namespace emplace {
 
@@ -38,10 +39,9 @@ struct ResultRun {
                                 ///< see framework/results/FORMAT.md [s]
 
   // Of a run that has a file.
-  std::int64_t ranks = 1;  ///< processes that made it together
-  std::string problem;     ///< runs in which it is equal searched the same problem: a bound in the
-                           ///< file of one holds for all
-  LowerBound bound;        ///< the largest in the files of those that were read together
+  std::int64_t ranks = 1;            ///< processes that made it together
+  std::optional<ProblemId> problem;  ///< a bound in the file of one run holds for all with this id
+  LowerBound bound;                  ///< the largest in the files of those that were read together
   /// Shortest step time of all runs of the problem that are done and were read together, whatever
   /// their agents, budgets and rows; infinite: none fits, or the problem is not known [ns]
   double best_known_ns = std::numeric_limits<double>::infinity();
@@ -63,6 +63,13 @@ struct ResultRuns {
 /// @throws InputError for a folder without a sweep, a file that is no results file, is of another
 ///   version or holds no run
 ResultRuns ReadResultRuns(const std::vector<std::filesystem::path>& paths);
+
+/// Runs with the same problem. They point into the ResultRuns.
+using RunsOfProblem = std::vector<const ResultRun*>;
+
+/// Puts runs of the same problem together, problems in the order of their first runs. Runs without
+/// a file are left out; a warning on stderr names the damaged ones.
+std::vector<RunsOfProblem> RunsByProblem(const ResultRuns& results);
 
 /// A point of a search's learning curve (framework/results/FORMAT.md, "Best so far"): evaluation
 /// number `evaluations`, from 1 on, found a better placement than all before.

@@ -13,6 +13,8 @@
 #include "framework/base/base64.h"
 #include "framework/base/error.h"
 #include "framework/base/version.h"
+#include "framework/search/lockstep.h"
+#include "framework/search/problem_id.h"
 
 namespace emplace {
 namespace {
@@ -21,16 +23,6 @@ constexpr std::string_view kAgentMagic = "emplace-agent-state";
 constexpr std::string_view kTrainerMagic = "emplace-trainer-state";
 constexpr std::string_view kPolicyMagic = "emplace-policy";
 constexpr int kVersion = 1;  // of all three
-
-void Mix(std::uint64_t& hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x100000001b3u;
-  hash ^= hash >> 29;
-}
-
-void Mix(std::uint64_t& hash, std::string_view text) {
-  Mix(hash, text.size());
-  for (unsigned char c : text) Mix(hash, c);
-}
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -51,24 +43,17 @@ PackedWord SplitPacked(std::string_view word) {
   return split;
 }
 
+std::uint64_t Fingerprint(const Problem& problem) {
+  return Combined(IdOf(problem));
+}
+
 std::uint64_t Fingerprint(Problems problems) {
-  std::uint64_t hash = 0;
-  for (const auto& problem : problems) Mix(hash, emplace::Fingerprint(*problem));
-  return hash;
+  std::vector<std::uint64_t> all;
+  for (const auto& problem : problems) all.push_back(Fingerprint(*problem));
+  return Checksum(std::as_bytes(std::span(all)));
 }
 
 }  // namespace
-
-std::uint64_t Fingerprint(const Problem& problem) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  Mix(hash, problem.graph().name());
-  Mix(hash, problem.num_ops());
-  for (const std::string& name : problem.cluster().DeviceNames()) Mix(hash, name);
-  for (int group : problem.grouping().group_of_op()) Mix(hash, group);
-  for (Nanos time : problem.costs().time) Mix(hash, time);
-  for (const Tensor& tensor : problem.graph().tensors()) Mix(hash, tensor.bytes);
-  return hash;
-}
 
 void StateVisitor::Begin(std::string_view agent, const Problem& problem) {
   problem_ = &problem;

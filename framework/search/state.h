@@ -34,10 +34,6 @@
 
 namespace emplace {
 
-/// A hash of what a saved state depends on: names of graph and devices, number of ops, grouping,
-/// costs, bytes of tensors.
-std::uint64_t Fingerprint(const Problem& problem);
-
 using Problems = std::span<const std::shared_ptr<const Problem>>;
 
 /// Writes every piece that it visits and leaves it as it is, or reads it. A visitor that reads
@@ -49,7 +45,7 @@ class StateVisitor {
   explicit StateVisitor(std::istream& in) : in_(&in) {}
   bool reading() const { return in_ != nullptr; }
 
-  /// The first line: "emplace-agent-state 1 <agent> <fingerprint>".
+  /// The first line: "emplace-agent-state 1 <agent> <fingerprint>", that of the problem's id.
   /// @throws InputError if the text is no state, or that of another version, agent or problem:
   ///   naming what was expected and what was found
   void Begin(std::string_view agent, const Problem& problem);

@@ -10,6 +10,7 @@
 #include "agents/registry.h"
 #include "framework/base/error.h"
 #include "framework/search/meter.h"
+#include "framework/search/problem_id.h"
 #include "framework/search/state.h"
 #include "simulator/simulator.h"
 #include "tests/fuzz/memory_file.h"
@@ -57,7 +58,7 @@ const AgentEntry* EntryOf(const std::string& name) {
 }
 
 std::string FingerprintText(const Problem& problem) {
-  return fmt::format("{:016x}", Fingerprint(problem));
+  return fmt::format("{:016x}", Combined(IdOf(problem)));
 }
 
 // Of an input's first line.

@@ -106,7 +106,9 @@ def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", c
             config.attrs.update(sweep="s", run=title)
         problem = file.create_group("problem")
         problem.attrs.update(graph=graph, cluster=cluster, semantics="queue", objective="step_time",
-                             bound_ns=round(1e9 * bound))
+                             bound_ns=round(1e9 * bound), id_graph=zlib.crc32(graph.encode()), id_groups=0,
+                             id_cluster=zlib.crc32(cluster.encode()), id_costs=0, id_objective=0, id_semantics=0,
+                             id_order=0)
         if method:
             problem.attrs.update(bound_method=method, optimal=0)
         if single:

@@ -179,24 +179,6 @@ class OtherCosts(TestCase):
         self.assertEqual((code, out), (0, "file,graph,cluster\n"))
 
 
-class VersionOne(unittest.TestCase):
-    """The files that tests/framework/results keeps of version 1."""
-
-    def test_they_are_read(self) -> None:
-        path = os.path.join(VERSION_ONE, "run.h5")
-        loaded = load_runs(path)
-        self.assertEqual(sorted(loaded.runs["agent"]),
-                         ["heft", "hill_climb", "placeto", "seq2seq", "single_gpu"])
-        self.assertEqual(set(loaded.runs["graph"]), {"caf\u00e9"})
-        self.assertEqual(set(loaded.runs["bound_ns"]), {11_820_000})
-        self.assertEqual(set(loaded.runs["bound_method"]), {"critical_path"})
-        self.assertEqual(len(load_runs(os.path.join(VERSION_ONE, "sweep")).runs), 4)
-        self.assertEqual(len(load_runs(os.path.join(VERSION_ONE, "long.h5")).evaluations), 4200)
-        self.assertEqual(list(load_generalization(os.path.join(VERSION_ONE, "generalization.h5"))
-                              .families["family"]), ["small"])
-        self.assertEqual(len(load_fidelity(os.path.join(VERSION_ONE, "verification.h5")).placements), 3)
-
-
 class Refused(TestCase):
 
     def refused(self, path: str, message: str, load=load_runs) -> None:
@@ -280,7 +262,7 @@ class Refused(TestCase):
         with open(frozen, encoding="utf-8") as file:
             text = file.read()
         for old, new, message in (
-                ("version: 1", "version: 2", "has format version 2; this package reads up to 1"),
+                ("version: 1", "version: 3", "has format version 3; this package reads up to 2"),
                 ("emplace-sweep", "other", "expected a frozen sweep (format: emplace-sweep)"),
                 ("{file", "{name", "damaged: expected runs with file, config, agent and seed"),
                 *(("file: runs/0000.h5", f"file: {name}", "expected a file below the folder of the sweep, got")

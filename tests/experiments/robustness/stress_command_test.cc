@@ -220,7 +220,7 @@ TEST_CASE("what cannot be stressed is refused, and the file stays") {
     std::string graph = LayeredJson(40);
     graph.insert(graph.find("\"g\": ") + 5, "9");
     WriteText(files.folder / "g.json", graph);
-    refused({}, {"r.h5: was made with another version of graph", "(the bounds differ)"});
+    refused({}, {"r.h5: was made with another version of the costs; name"});
   }
   SUBCASE("no placement") {
     ResultsFile file(files.file(), ResultsMode::kExtend);

@@ -70,25 +70,6 @@ TEST_CASE("files that do not name the method") {
   CHECK(method(700, "period") == "work");
 }
 
-TEST_CASE("the simple bounds tell whether a file is of the same problem") {
-  const TempDir folder;
-  const auto same = [&](std::int64_t version, const Bounds& there, const Bounds& now) {
-    ResultsFile file(folder / "r.h5");
-    file.SetAttribute("/", "version", version);
-    file.SetAttribute("/problem", "critical_path_ns", there.critical_path);
-    file.SetAttribute("/problem", "work_ns", there.work);
-    file.Commit();
-    return HasSameBounds(ResultsReader(folder / "r.h5"), now);
-  };
-  const Bounds bounds{.critical_path = 500, .work = 1'000'000};
-  CHECK(same(2, bounds, bounds));
-  CHECK_FALSE(same(2, {500, 999'999}, bounds));
-  CHECK_FALSE(same(2, {501, 1'000'000}, bounds));
-  // Version 1 had the work bound less exactly.
-  CHECK(same(1, {500, 999'999}, bounds));
-  CHECK_FALSE(same(1, {500, 999'900}, bounds));
-}
-
 TEST_CASE("the bounds of a contracted problem are proven for what was searched") {
   ProblemBuilder exact = Gpus(2), searched = Gpus(2);
   exact.Op("a", {10});

@@ -242,7 +242,7 @@ TEST_CASE("another run than that of the file is refused, and the file stays") {
     const size_t at = graph.find("\"g\": ");
     graph.insert(at + 5, "9");
     WriteText(files.folder / "g.json", graph);
-    refused({}, {"the bounds differ"});
+    refused({}, {"version of the costs; restore it"});
   }
   SUBCASE("cluster") {
     std::string cluster = ClusterYaml();
@@ -273,41 +273,6 @@ TEST_CASE("checkpoints that an agent refuses are named before anything is writte
                2,
                {place, "another problem", "graph \"small\"", "cluster \"inline\""});
   CheckRefused(with_checkpoint("nonsense"), 2, {place});
-}
-
-// The results file was written before version 2 of the format.
-TEST_CASE(
-    "a run of version 1 is shown by every command that reads runs, not mixed with other settings") {
-  const TempDir folder;
-  const auto kept = SourceDir() / "tests/framework/results/data/version_1";
-  for (const char* name : {"run.h5", "run.yaml", "graph.json", "cluster.yaml"}) {
-    std::filesystem::copy_file(kept / name, folder / name);
-  }
-  const auto run = [&](std::vector<std::string> arguments) {
-    const ProcessResult result = RunEmplace(std::move(arguments), {.folder = folder.path()});
-    CAPTURE(result.err);
-    CHECK(result.exit_code == 0);
-    return result.out;
-  };
-  const std::vector<std::string> place = {"--graph", "graph.json", "--cluster", "cluster.yaml"};
-  CHECK(run({"table", "run.h5"}).find("hill_climb") != std::string::npos);
-  const auto with_place = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), place.begin(), place.end());
-    return run(std::move(arguments));
-  };
-  CHECK(with_place({"report", "run.h5"}).starts_with("report   run.html ("));
-  CHECK(with_place({"export", "run.h5", "--to", "json"}).find("\"layer0/matmul\"") !=
-        std::string::npos);
-
-  // Its learners have got settings since, so that what is missing would be searched by others.
-  const auto searches = Hdf5Text(folder / "run.h5", "/agents");
-  REQUIRE(!searches.empty());
-  CheckRefused(
-      RunEmplace({"run", "run.yaml", "-o", "run.h5", "--resume", "--quiet"},
-                 {.folder = folder.path()}),
-      2,
-      {"run.h5: was made with another setting of seq2seq.seed0, see samples (8 there, 4 now)"});
-  CHECK(Hdf5Text(folder / "run.h5", "/agents") == searches);
 }
 
 TEST_CASE("a file that holds no run") {

@@ -521,10 +521,12 @@ TEST_CASE("files that have changed since the run") {
   size_t at = 0;
   while ((at = graph.find("\"g\": ", at)) != std::string::npos) graph.insert(at += 5, "1");
   WriteText(run.folder / "g.json", graph);
-  CheckRefused(run.Simulate({"r.h5"}), 2, {"r.h5: was made with another version of graph"});
+  CheckRefused(
+      run.Simulate({"r.h5"}), 2, {"r.h5: was made with another version of the costs; name"});
   const ProcessResult named = run.Simulate({"r.h5", "--graph", "g.json"});
   CHECK(named.exit_code == 0);
-  CHECK(named.err.find("r.h5: was made with another version of graph") != std::string::npos);
+  CHECK(named.err.find("r.h5: was made with another version of the costs than") !=
+        std::string::npos);
   const ProcessResult placement = run.SimulatePlacement({});
   CHECK(placement.exit_code == 0);
   CHECK(placement.err.find(fmt::format("r.placement.json: its step time was {}, and is",

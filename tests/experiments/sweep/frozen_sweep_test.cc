@@ -94,9 +94,11 @@ TEST_CASE("a worker refuses another problem, and what is no sweep") {
   const FrozenFiles files;
   WriteText(files.folder / "h.json", LayeredJson(21));
   CHECK(files.Work({"--runs", "0-4"}).exit_code == 0);  // of g.json
-  CheckRefused(files.Work({"--runs", "5"}),
-               2,
-               {"out/sweep.yaml:", "problems.1.ops: the sweep was frozen with 20, here it is 21"});
+  CheckRefused(
+      files.Work({"--runs", "5"}),
+      2,
+      {"out/sweep.yaml:",
+       "problems.1.id_graph: the sweep was frozen with another version of graph \"small\""});
   CheckRefused(files.Work({"--runs", "99"}), 2, {"--runs: expected numbers from 0 to 9"});
   WriteText(files.folder / "out/sweep.yaml", "a: b\n");
   CheckRefused(files.Work({}), 2, {"out/sweep.yaml: is no frozen sweep"});

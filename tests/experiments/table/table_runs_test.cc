@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "experiments/run/run_problem.h"
 #include "framework/results/results_file.h"
 #include "tests/experiments/table/result_runs.h"
 
@@ -44,16 +45,12 @@ std::unique_ptr<ResultsFile> BeginFile(const fs::path& path, const std::string& 
       fmt::format("graph: {}\ncluster: c\nsemantics: queue\ncoarsen: [colocate, {{scope: {{depth: "
                   "1}}}}]\nbudget:\n  evaluations: 7\nagents: [rl]\nseeds: [0]\njobs: 1\n",
                   graph));
-  for (const char* name : {"graph_path", "cluster_path", "costs_path"}) {
-    file->SetAttribute("/config", name, "/somewhere/" + graph);
-  }
-  for (const char* name : {"count_gaps", "contracted"}) {
-    file->SetAttribute("/problem", name, std::int64_t{0});
-  }
+  ProblemId id;
+  id[ProblemPart::kGraph] = FingerprintOf(graph);
+  WriteProblemId(*file, id);
   for (const char* name : {"bound_ns", "critical_path_ns", "work_ns"}) {
     file->SetAttribute("/problem", name, std::int64_t{500});
   }
-  file->SetAttribute("/problem", "semantics", "queue");
   file->SetAttribute("/problem", "objective", "step_time");
   return file;
 }
@@ -113,10 +110,10 @@ TEST_CASE("runs of one problem share the largest bound of their files") {
   });
   write("other.h5", "rnnlm", [](ResultsFile&) {});
   write("stream.h5", "nmt", [](ResultsFile& file) {
-    file.SetAttribute("/problem", "semantics", "stream");
+    file.SetAttribute("/problem", "id_semantics", std::int64_t{1});
   });
   write("changed.h5", "nmt", [](ResultsFile& file) {
-    file.SetAttribute("/problem", "work_ns", std::int64_t{499});
+    file.SetAttribute("/problem", "id_costs", std::int64_t{1});
   });
   const ResultRuns result = ReadResultRuns({folder / "weak.h5",
                                             folder / "strong.h5",
@@ -204,8 +201,8 @@ TEST_CASE("what holds no runs") {
   CheckHolds(RunsRefusal(folder.path()), "holds no sweep.yaml; expected the folder of a sweep");
   WriteText(folder / "sweep.yaml", "format: other\n");
   CheckHolds(RunsRefusal(folder.path()), "sweep.yaml: is no frozen sweep");
-  WriteText(folder / "sweep.yaml", "format: emplace-sweep\nversion: 2\n");
-  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml:2:10: version: expected at most 1, got 2");
+  WriteText(folder / "sweep.yaml", "format: emplace-sweep\nversion: 3\n");
+  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml:2:10: version: expected at most 2, got 3");
 }
 
 TEST_CASE("a sweep has its runs below its folder, whatever its file says") {

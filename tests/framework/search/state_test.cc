@@ -13,6 +13,7 @@
 
 #include "framework/base/base64.h"
 #include "framework/base/error.h"
+#include "framework/search/problem_id.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
 #include "tests/support/states.h"
@@ -299,10 +300,10 @@ TEST_CASE("state: another version, agent or problem is refused, naming both") {
   CHECK(refusal(saved, "seq2seq", *one) ==
         fmt::format("agent state: it was saved for another problem: expected {:016x} (graph \"{}\" "
                     "with 1 groups on cluster \"{}\"), got {:016x}",
-                    Fingerprint(*one),
+                    Combined(IdOf(*one)),
                     one->graph().name(),
                     one->cluster().name(),
-                    Fingerprint(*two)));
+                    Combined(IdOf(*two))));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ import yaml
 Path = Union[str, "os.PathLike[str]"]
 
 FORMAT, VERSION = "emplace-results", 2
-SWEEP_FORMAT, SWEEP_VERSION = "emplace-sweep", 1
+SWEEP_FORMAT, SWEEP_VERSION = "emplace-sweep", 2
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 IMAGES = itertools.count()
 CHECKSUM = re.compile(rb"\nemplace-results crc32 ([0-9a-f]{8})\n")  # the last 32 bytes, from version 2 on

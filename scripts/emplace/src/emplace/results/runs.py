@@ -12,8 +12,7 @@ import pandas as pd
 from .files import Path, ResultsError, as_paths, flat_config, open_results, plain, require_choice, sweep_runs, texts
 
 PROBLEM = ("graph", "cluster", "semantics", "objective")
-SAME_PROBLEM = ("graph", "cluster", "semantics", "priority", "count_gaps", "objective", "contracted",
-                "critical_path_ns", "work_ns")
+PARTS = ("graph", "groups", "cluster", "costs", "objective", "semantics", "order")  # of a problem's id
 INTERVAL = {"interval_low_ns": "interval_low_ratio", "interval_high_ns": "interval_high_ratio"}
 PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
 # Keys of a run config that have columns of their own, or on which no result depends.
@@ -121,10 +120,7 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
         "best_single_device": plain(problem.get("best_single_device", "")),
         "best_single_device_ns": float(problem.get("best_single_device_ns", np.nan)),
         **{column: float(problem.get(ratio, np.nan)) for column, ratio in INTERVAL.items()},
-        "same_problem": (
-            *(plain(config[name]) for name in ("graph_path", "cluster_path", "costs_path") if name in config),
-            *(plain(problem[name]) for name in SAME_PROBLEM if name in problem),
-            str(keys.get("coarsen", "")), str(keys.get("issue_order", ""))),
+        "same_problem": tuple(int(problem[f"id_{part}"]) for part in PARTS),
         "ranks": int(plain(config["ranks"])) if "ranks" in config else 1,
         **{key: plain(config[key]) for key in PROVENANCE},
         **{f"config.{key}": value for key, value in keys.items() if key not in NOT_CONFIG},
