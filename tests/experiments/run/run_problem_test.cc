@@ -10,12 +10,12 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
-#include "agents/common/state.h"
 #include "agents/registry.h"
 #include "experiments/report/report_runs.h"
 #include "experiments/run/run_execution.h"
 #include "experiments/run/run_resume.h"
 #include "framework/base/error.h"
+#include "framework/search/state.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
 #include "tests/support/text.h"
@@ -127,8 +127,10 @@ TEST_CASE("which comparison counts which parts of a problem") {
   }) == "graph groups cluster costs objective");
   CHECK(runs.Seen([&](const MadeRun& other) {
     std::stringstream state;
-    StateWriter(state, "random", *first.problem.searched);
-    return Refuses([&] { StateReader(state, "random", *other.problem.searched); });
+    StateVisitor(static_cast<std::ostream&>(state)).Begin("random", *first.problem.searched);
+    return Refuses([&] {
+      StateVisitor(static_cast<std::istream&>(state)).Begin("random", *other.problem.searched);
+    });
   }) == "graph groups cluster costs objective");
 }
 
