@@ -9,7 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
 
 from emplace import importers  # noqa: E402
 from emplace.importers import graph_file  # noqa: E402
-from emplace.importers.tensorflow.work import OpView, Value, flops  # noqa: E402
+from emplace.importers.tensorflow.work import flops  # noqa: E402
+from emplace.importers.work import OpView, Value  # noqa: E402
 
 needs_keras = unittest.skipUnless(
     importlib.util.find_spec("tensorflow") and importlib.util.find_spec("keras"),
@@ -26,8 +27,8 @@ class Einsum(unittest.TestCase):
     """Formulas by hand; TensorFlow is not needed."""
 
     def flops(self, equation: str, inputs: list[list[int]], output: list[int]) -> int | None:
-        values = [Value(shape, 0) for shape in inputs]
-        return flops(OpView("Einsum", values, [Value(output, 0)], {"equation": equation}))
+        values = [Value(shape, "f32", 0) for shape in inputs]
+        return flops(OpView("Einsum", values, [Value(output, "f32", 0)], {"equation": equation}))
 
     def test_products(self) -> None:
         # abc,cde->abde, [2, 3, 4] x [4, 5, 6]: 2 * 2 * 3 * 4 * 5 * 6

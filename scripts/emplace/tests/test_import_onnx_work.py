@@ -9,7 +9,8 @@ import yaml
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
 
 from emplace.importers.onnx import work  # noqa: E402
-from emplace.importers.onnx.work import NodeView, Value, bytes_accessed, flops, is_view  # noqa: E402
+from emplace.importers.onnx.work import bytes_accessed, flops, is_view  # noqa: E402
+from emplace.importers.work import OpView, Value  # noqa: E402
 
 TABLE = pathlib.Path(__file__).resolve().parents[3] / "framework" / "cost" / "op_classes" / "onnx.yaml"
 SIZES = {"f32": 4, "f16": 2, "i64": 8, "i32": 4, "i8": 1, "u8": 1, "bool": 1}
@@ -22,8 +23,8 @@ def value(*shape: int, dtype: str = "f32", known: list | None = None) -> Value:
     return Value(list(shape), dtype, count * SIZES[dtype], known)
 
 
-def node(kind: str, inputs: list, outputs: list, **attributes) -> NodeView:
-    return NodeView(kind, inputs, outputs, attributes)
+def node(kind: str, inputs: list, outputs: list, **attributes) -> OpView:
+    return OpView(kind, inputs, outputs, attributes)
 
 
 class Products(unittest.TestCase):
@@ -187,8 +188,7 @@ class ClassesOfCostModels(unittest.TestCase):
         classes = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
         rules = [rule for names in classes.values() for rule in names]
         self.assertGreater(len(rules), 100)
-        kinds = {*work._PER_OUTPUT, *work._PER_INPUT, *work._PER_UPDATE, *work._FORMULAS, *work.NO_FLOPS, *work.VIEWS,
-                 *work.PRODUCTS} - {"parameter", "constant"}
+        kinds = {*work._RULES, *work.NO_FLOPS, *work.VIEWS, *work.PRODUCTS} - {"parameter", "constant"}
         unknown = {kind for kind in kinds if not any(
             kind == rule or rule.endswith("*") and kind.startswith(rule[:-1]) for rule in rules)}
         self.assertEqual(unknown, {"DFT", "Det", "Optional", "STFT", "StringConcat"})

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import importlib.util
 import io
+import math
 import os
 import pathlib
 import sys
@@ -19,7 +20,7 @@ sys.path.insert(0, str(REPOSITORY / "scripts" / "emplace" / "src"))
 
 from emplace.importers import command, graph_file  # noqa: E402
 from emplace.importers.tensorflow import load_tensorflow, work  # noqa: E402
-from emplace.importers.tensorflow.work import OpView, Value  # noqa: E402
+from emplace.importers.work import OpView, Value  # noqa: E402
 
 HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 needs_tensorflow = unittest.skipUnless(
@@ -127,7 +128,7 @@ class Work(unittest.TestCase):
 
     def view(self, kind, inputs, outputs, states=0, **attributes) -> OpView:
         def values(shapes, first_states):
-            return [Value(shape, 4 * Value(shape, 0).elements, index < first_states)
+            return [Value(shape, "f32", 4 * math.prod(shape), is_state=index < first_states)
                     for index, shape in enumerate(shapes)]
         return OpView(kind, values(inputs, states), values(outputs, 0), attributes)
 
@@ -184,8 +185,8 @@ class Work(unittest.TestCase):
                 expected = ops.get_stats_for_node_def(graph, op.node_def, "flops").value
                 if expected is None or not op.outputs[0].dtype.is_floating:
                     continue
-                view = OpView(op.type, [Value(v.shape.as_list(), 0) for v in op.inputs],
-                              [Value(v.shape.as_list(), 0) for v in op.outputs],
+                view = OpView(op.type, [Value(v.shape.as_list(), "f32", 0) for v in op.inputs],
+                              [Value(v.shape.as_list(), "f32", 0) for v in op.outputs],
                               {name: op.get_attr(name) for name in ("ksize", "transpose_a")
                                if name in op.node_def.attr})
                 self.assertEqual(work.flops(view), int(expected), op.type)

@@ -9,7 +9,8 @@ from typing import Any, Mapping, Sequence
 
 from emplace.importers import ImportFailure
 from emplace.importers.jax.values import aval_of, value_of
-from emplace.importers.jax.work import Equation, Value, bytes_accessed, flops, is_view
+from emplace.importers.jax.work import Equation, bytes_accessed, flops, is_view
+from emplace.importers.work import Value
 
 # Primitives that only call a jaxpr, and the parameter that has it.
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
@@ -128,7 +129,7 @@ class _Flattener:
         results = [value_of(var.aval) for var in eqn.outvars]
         everything = [self.flat.values[operand] if isinstance(operand, int) else operand for operand in operands]
         read = [self.flat.values[operand] for operand in operands if isinstance(operand, int)]
-        equation = Equation(eqn.primitive.name, everything, read, results, eqn.params)
+        equation = Equation(eqn.primitive.name, everything, results, eqn.params, read)
         work = equation_work(eqn, equation)
         return self._add(equation, operands, stack, work)
 
@@ -140,11 +141,11 @@ class _Flattener:
                 inputs.append(operand)
         is_alias = is_view(equation)
         scope, is_backward = scope_of(stack)
-        outputs = [self._value(value) for value in equation.results]
+        outputs = [self._value(value) for value in equation.outputs]
         views = [places[i] if is_alias else None for i in range(len(outputs))]
         moved = work.moved if not is_alias or None not in views else None
-        self.flat.nodes.append(Node(equation.primitive, inputs, outputs, scope, is_backward, work.flops, moved,
-                                    equation.parameters, views, work.note))
+        self.flat.nodes.append(Node(equation.kind, inputs, outputs, scope, is_backward, work.flops, moved,
+                                    equation.attributes, views, work.note))
         return list(outputs)
 
     def _unrolled(self, eqn: Any, operands: list[int | Value], stack: str) -> list[int | Value]:
@@ -165,7 +166,7 @@ class _Flattener:
         stacked = []
         for row, var in zip(rows, eqn.outvars[carried:]):
             values = [self.flat.values[value] for value in row]
-            joined = Equation("concatenate", values, values, [value_of(var.aval)], {"dimension": 0})
+            joined = Equation("concatenate", values, [value_of(var.aval)], {"dimension": 0})
             stacked += self._add(joined, row[::-1] if params["reverse"] else row, stack, Work(0, None))
         return [*carry, *stacked]
 
@@ -173,7 +174,7 @@ class _Flattener:
         whole = self.flat.values[value]
         shape = whole.shape[1:]
         part = Value(shape, whole.dtype, whole.num_bytes // whole.shape[0])
-        equation = Equation("slice", [whole], [whole], [part], {"start_indices": (step,), "limit_indices": (step + 1,)})
+        equation = Equation("slice", [whole], [part], {"start_indices": (step,), "limit_indices": (step + 1,)})
         return self._add(equation, [value], stack, Work(0, 2 * part.num_bytes))[0]
 
     def _drop_unneeded(self) -> None:
@@ -201,7 +202,7 @@ class Work:
 
 def equation_work(eqn: Any, equation: Equation) -> Work:
     """Of one equation; of one with jaxprs inside what can be said without running it."""
-    name = equation.primitive
+    name = equation.kind
     if name == "scan":
         total, moved, rest = _jaxpr_work(eqn.params["jaxpr"].jaxpr)
         length = eqn.params["length"]
@@ -232,7 +233,7 @@ def _jaxpr_work(jaxpr: Any) -> tuple[int, int, str]:
         operands = [value_of(atom.aval) for atom in eqn.invars]
         read = [value for atom, value in zip(eqn.invars, operands) if not isinstance(atom, Literal)]
         results = [value_of(var.aval) for var in eqn.outvars]
-        work = equation_work(eqn, Equation(eqn.primitive.name, operands, read, results, eqn.params))
+        work = equation_work(eqn, Equation(eqn.primitive.name, operands, results, eqn.params, read))
         unknown += work.flops is None
         total += work.flops or 0
         moved += sum(v.num_bytes for v in (*read, *results)) if work.moved is None else work.moved

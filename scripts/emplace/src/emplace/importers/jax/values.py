@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from emplace.importers import ImportFailure
-from emplace.importers.jax.work import Value
+from emplace.importers.work import Value
 
 _NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
           "int16": "i16", "int8": "i8", "uint64": "u64", "uint32": "u32", "uint16": "u16", "uint8": "u8",

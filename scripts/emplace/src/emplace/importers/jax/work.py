@@ -1,60 +1,26 @@
-"""Work of one primitive of a jaxpr: floating-point operations [FLOP] and bytes moved [B].
+"""Work of one primitive of a jaxpr: floating-point operations [FLOP] and bytes moved [B], by the rules of ../work.py.
 
-A multiply-add counts as two, a transcendental function as one, as the other importers count. Multiplications with
-padding count, those with the zeros between the elements of a dilated operand do not: so the gradients of a
-convolution count as much as the convolution. Integer work counts nothing. Figures depend on shapes and parameters
-only: `jax` is not needed here.
+Multiplications with padding count, those with the zeros between the elements of a dilated operand do not: so the
+gradients of a convolution count as much as the convolution. Integer work counts nothing.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Callable, Mapping, Sequence
+from typing import Sequence
+
+from ..work import (OpView, Rule, Value, elementwise, fourier, macs, matmul, matrices, per_input, pooling, reduction,
+                    same)
 
 
 @dataclasses.dataclass(frozen=True)
-class Value:
-    """An operand or result: shape, dtype as in graph files, size [B]."""
+class Equation(OpView):
+    """read: the inputs that are no literals."""
 
-    shape: tuple[int, ...]
-    dtype: str
-    num_bytes: int
-
-    @property
-    def elements(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def is_float(self) -> bool:
-        return self.dtype.startswith(("f", "bf", "c")) and self.dtype != "float0"
+    read: Sequence[Value] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Equation:
-    """What the formulas may look at. operands: literals are among them; read: the operands that are no literals."""
-
-    primitive: str
-    operands: Sequence[Value]
-    read: Sequence[Value]
-    results: Sequence[Value]
-    parameters: Mapping[str, Any]
-
-    @property
-    def out(self) -> int:
-        """Elements of the largest result."""
-        return max((value.elements for value in self.results), default=0)
-
-
-# FLOP for each element of the result.
-_PER_RESULT = {
-    **dict.fromkeys("""abs acos acosh add add_any asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil
-        complex conj cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a
-        igammac is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter polygamma pow
-        random_gamma rem round select_n sign sin sinh sqrt square sub tan tanh zeta""".split(), 1),
-    "rsqrt": 2,  # square root, reciprocal
-    "clamp": 2,  # two bounds
-}
 # Primitives that compute nothing in floating point: they move, choose or describe data, or make random bits.
 NO_FLOPS = frozenset("""
     and axis_index bitcast_convert_type broadcast_in_dim clz concatenate convert_element_type copy create_token
@@ -70,111 +36,90 @@ VIEWS = frozenset("""bitcast_convert_type device_put expand_dims name optimizati
 
 def is_view(equation: Equation) -> bool:
     """Whether each result is the operand of its place in the same memory."""
-    pairs = list(zip(equation.operands, equation.results))
-    if len(pairs) != len(equation.results) or any(a.num_bytes != b.num_bytes for a, b in pairs):
+    pairs = list(zip(equation.inputs, equation.outputs))
+    if len(pairs) != len(equation.outputs) or any(a.num_bytes != b.num_bytes for a, b in pairs):
         return False
-    if equation.primitive == "convert_element_type":
+    if equation.kind == "convert_element_type":
         return pairs[0][0].dtype == pairs[0][1].dtype
     # A broadcast that copies nothing only adds dimensions of size 1.
-    return equation.primitive in VIEWS or equation.primitive == "broadcast_in_dim"
+    return equation.kind in VIEWS or equation.kind == "broadcast_in_dim"
 
 
 def flops(equation: Equation) -> int | None:
-    """Floating-point operations of one run [FLOP]; None: no formula is known."""
-    if equation.primitive in NO_FLOPS:
+    """Floating-point operations of one run [FLOP]; None: no rule is known."""
+    if equation.kind in NO_FLOPS:
         return 0
-    formula = _FORMULAS.get(equation.primitive)
-    if formula is None and equation.primitive not in _PER_RESULT:
+    rule = _RULES.get(equation.kind)
+    if rule is None:
         return None
-    if not any(value.is_float for value in (*equation.operands, *equation.results)):
-        return 0
-    return int(formula(equation)) if formula else _PER_RESULT[equation.primitive] * equation.out
+    return int(rule(equation)) if equation.is_float else 0
 
 
 def bytes_accessed(equation: Equation) -> int | None:
     """Bytes read and written by one run [B]; None: operands plus results, the default."""
     if is_view(equation):
         return 0
-    out = sum(value.num_bytes for value in equation.results)
-    if equation.primitive == "gather":  # reads the chosen elements only
+    out = equation.output_bytes
+    if equation.kind == "gather":  # reads the chosen elements only
         return sum(value.num_bytes for value in equation.read[1:]) + 2 * out
-    if equation.primitive in ("slice", "dynamic_slice"):
+    if equation.kind in ("slice", "dynamic_slice"):
         return 2 * out
-    if equation.primitive in ("iota", "empty"):
+    if equation.kind in ("iota", "empty"):
         return out
     return None
 
 
-def _dot_general(e: Equation) -> int:
+def _dot_general(e: OpView) -> int:
     """dimension_numbers: ((contracted of both), (batches of both))."""
-    (contracted, _), _ = e.parameters["dimension_numbers"]
-    return 2 * e.out * math.prod(e.operands[0].shape[axis] for axis in contracted)
+    (contracted, _), _ = e.attributes["dimension_numbers"]
+    return macs(e.output.elements, (e.inputs[0].shape[axis] for axis in contracted))
 
 
-def _convolution(e: Equation) -> int:
+def _convolution(e: OpView) -> int:
     """rhs: [filters, channels / groups, window...] in the order of its spec.
 
     With a dilated lhs (the gradient of a strided convolution by its input) each of its elements meets each element of
     the window once, for each filter; else each result takes channels / groups x window multiply-adds.
     """
-    spec, rhs = e.parameters["dimension_numbers"].rhs_spec, e.operands[1].shape
+    spec, rhs = e.attributes["dimension_numbers"].rhs_spec, e.inputs[1].shape
     window = math.prod(rhs[axis] for axis in spec[2:])
-    if any(step > 1 for step in e.parameters["lhs_dilation"]):
-        groups = e.parameters["feature_group_count"]
-        return 2 * e.operands[0].elements * window * rhs[spec[0]] // groups
-    return 2 * e.out * window * rhs[spec[1]]
+    if any(step > 1 for step in e.attributes["lhs_dilation"]):
+        return macs(e.inputs[0].elements, (window, rhs[spec[0]])) // e.attributes["feature_group_count"]
+    return macs(e.output.elements, (window, rhs[spec[1]]))
 
 
-def _reduce(e: Equation) -> int:
-    return sum(max(0, a.elements - b.elements) for a, b in zip(e.operands, e.results))
-
-
-def _window(e: Equation) -> int:
-    return math.prod(e.parameters["window_dimensions"]) * e.out
-
-
-def _select_and_scatter(e: Equation) -> int:
-    """Operands are the source and the operand: finds each window's maximum, adds the source there."""
-    return (math.prod(e.parameters["window_dimensions"]) + 1) * e.operands[0].elements
-
-
-def _integer_pow(e: Equation) -> int:
+def _integer_pow(e: OpView) -> int:
     """By squaring; a reciprocal where the exponent is negative."""
-    exponent = abs(e.parameters["y"])
+    exponent = abs(e.attributes["y"])
     products = max(0, exponent.bit_length() - 1) + max(0, exponent.bit_count() - 1)
-    return (products + (e.parameters["y"] < 0)) * e.out
+    return (products + (e.attributes["y"] < 0)) * e.largest
 
 
-def _sort(e: Equation) -> int:
+def _sort(e: OpView) -> int:
     """n log2 n comparisons along the dimension."""
-    length = e.operands[0].shape[e.parameters["dimension"]]
-    return e.operands[0].elements * max(0, length - 1).bit_length()
+    length = e.inputs[0].shape[e.attributes["dimension"]]
+    return e.inputs[0].elements * max(0, length - 1).bit_length()
 
 
-def _fft(e: Equation) -> int:
-    """5 n log2 n for each transform of n points."""
-    points = math.prod(e.parameters["fft_lengths"])
-    return int(5 * max(e.operands[0].elements, e.out) * math.log2(max(2, points)))
-
-
-def _matrices(numerator: int, denominator: int) -> Callable[[Equation], int]:
-    """n^3 numerator / denominator for each n x n matrix."""
-    return lambda e: numerator * e.operands[0].elements * e.operands[0].shape[-1] // denominator
-
-
-_FORMULAS: dict[str, Callable[[Equation], int]] = {
+_RULES: dict[str, Rule] = {
+    **elementwise("""abs acos acosh add add_any asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp
+        complex conj cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a
+        igammac is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter polygamma pow
+        random_gamma rem round rsqrt select_n sign sin sinh sqrt square sub tan tanh zeta"""),
     "dot_general": _dot_general, "conv_general_dilated": _convolution,
-    "ragged_dot": lambda e: 2 * e.out * e.operands[0].shape[-1],
-    **dict.fromkeys("reduce reduce_sum reduce_prod reduce_max reduce_min argmax argmin".split(), _reduce),
-    **dict.fromkeys("cumsum cumprod cummax cummin".split(), lambda e: e.operands[0].elements),
-    "cumlogsumexp": lambda e: 4 * e.operands[0].elements,
-    **dict.fromkeys("reduce_window reduce_window_sum reduce_window_max reduce_window_min".split(), _window),
-    "select_and_scatter_add": _select_and_scatter, "select_and_gather_add": _window,
+    "ragged_dot": matmul,
+    **same("reduce reduce_sum reduce_prod reduce_max reduce_min argmax argmin", reduction),
+    **same("cumsum cumprod cummax cummin", per_input(1)),
+    "cumlogsumexp": per_input(4),
+    **same("reduce_window reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add",
+           pooling("window_dimensions")),
+    # Inputs are the source and the operand: finds each window's maximum, adds the source there.
+    "select_and_scatter_add": pooling("window_dimensions", extra=1, grid=0),
     "integer_pow": _integer_pow, "sort": _sort,
-    **dict.fromkeys(("top_k", "approx_top_k"), lambda e: e.operands[0].elements),  # one comparison each, at least
-    # Operands: what is written to, indices, updates.
-    **dict.fromkeys([f"scatter{dash}{what}" for dash in "-_" for what in ("add", "sub", "mul", "min", "max")],
-                    lambda e: e.operands[2].elements),
-    "fft": _fft, "cholesky": _matrices(1, 3), "lu": _matrices(2, 3),
-    "triangular_solve": lambda e: e.out * e.operands[0].shape[-1],
+    **same("top_k approx_top_k", per_input(1)),  # one comparison each, at least
+    # Inputs: what is written to, indices, updates.
+    **{f"scatter{dash}{what}": per_input(1, 2) for dash in "-_" for what in ("add", "sub", "mul", "min", "max")},
+    "fft": lambda e: fourier(max(e.inputs[0].elements, e.largest), math.prod(e.attributes["fft_lengths"])),
+    "cholesky": matrices(1, 3), "lu": matrices(2, 3),
+    "triangular_solve": lambda e: e.output.elements * e.inputs[0].shape[-1],
 }

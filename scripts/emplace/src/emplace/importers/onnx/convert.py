@@ -22,7 +22,8 @@ from emplace.importers.onnx.dtypes import dtype_name, num_bytes
 from emplace.importers.onnx.model import Skeleton
 from emplace.importers.onnx.nodes import DEFAULT_DOMAINS, MAX_LISTED, attributes_of, input_name, op_kind
 from emplace.importers.onnx.shapes import Types, opset_of
-from emplace.importers.onnx.work import FLOATS, NodeView, Value, bytes_accessed, flops, is_view
+from emplace.importers.onnx.work import bytes_accessed, flops, is_view
+from emplace.importers.work import FLOATS, OpView, Value
 
 _SMALL_INTEGERS = ("i8", "u8", "i4", "u4", "i2", "u2")
 _BIASES = {("QLinearConv", 8), ("DequantizeLinear", 0)}  # inputs whose 32-bit integers are a network's own
@@ -131,8 +132,8 @@ class _Converter:
         kind = op_kind(node)
         given = attributes_of(node)
         values = {tensor: self._value(tensor) for tensor in [*node.input, *node.output] if tensor in self.types.shapes}
-        view = NodeView(node.op_type, [values.get(tensor) for tensor in node.input],
-                        [values.get(tensor) for tensor in node.output], given)
+        view = OpView(node.op_type, [values.get(tensor) for tensor in node.input],
+                      [values.get(tensor) for tensor in node.output], given)
         aliased = self.tensors[node.input[0]] if is_view(view) and node.domain in DEFAULT_DOMAINS else None
         if aliased is not None and view.inputs[0].num_bytes != view.outputs[0].num_bytes:
             before, after = list(view.inputs[0].shape), list(view.outputs[0].shape)

@@ -8,7 +8,8 @@ from typing import Any, Iterator, Mapping
 from emplace.importers.onnx.dtypes import dtype_name, num_bytes
 from emplace.importers.onnx.model import is_static, tensor_shape
 from emplace.importers.onnx.nodes import attributes_of, op_kind
-from emplace.importers.onnx.work import NodeView, Value, bytes_accessed, flops
+from emplace.importers.onnx.work import bytes_accessed, flops
+from emplace.importers.work import OpView, Value
 
 
 @dataclasses.dataclass
@@ -125,7 +126,7 @@ def _graph_work(graph: Any, seen: Mapping[str, Value]) -> tuple[int, int, int]:
         if any(name not in values for name in names):
             unknown += 1
             continue
-        view = NodeView(op_kind(node).rpartition(".")[2], [values.get(name) for name in node.input],
+        view = OpView(op_kind(node).rpartition(".")[2], [values.get(name) for name in node.input],
                         [values.get(name) for name in node.output], attributes_of(node))
         figure, bytes_ = flops(view), bytes_accessed(view)
         unknown += figure is None

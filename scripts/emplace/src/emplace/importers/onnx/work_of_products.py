@@ -1,35 +1,34 @@
 """FLOP of the ONNX nodes that multiply: convolutions, matrix products, recurrent cells, attention.
 
-Each formula takes a `work.NodeView` and returns FLOP, a multiply-add counting two; m, n, k are those
-of a product [m, k] x [k, n].
+Those that other frameworks have as well are in ../work.py.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+
+from ..work import OpView, Rule, einsum_sizes, macs, matmul, same
 
 _SOFTMAX = 5  # max, subtract, exp, sum, divide
 
 
-def _convolution(weight: int, bias: int, per_output: int = 0) -> Callable[[Any], int]:
+def _convolution(weight: int, bias: int, per_output: int = 0) -> Rule:
     """Weight [filters, channels / groups, window...]: every output element takes channels / groups x window MACs.
 
     weight, bias: the places of these inputs. per_output: FLOP for each output element beside it.
     """
-    def flops(node: Any) -> int:
-        macs = math.prod(node.inputs[weight].shape[1:])
-        return (2 * macs + node.has(bias) + per_output) * node.output.elements
+    def flops(node: OpView) -> int:
+        results = node.output.elements
+        return macs(results, node.inputs[weight].shape[1:]) + (node.has(bias) + per_output) * results
     return flops
 
 
-def _conv_transpose(node: Any) -> int:
+def _conv_transpose(node: OpView) -> int:
     """Weight [channels, filters / groups, window...]: every input element is spread by filters / groups x window."""
-    spread = math.prod(node.inputs[1].shape[1:])
-    return 2 * node.inputs[0].elements * spread + node.has(2) * node.output.elements
+    return macs(node.inputs[0].elements, node.inputs[1].shape[1:]) + node.has(2) * node.output.elements
 
 
-def _deform_conv(node: Any) -> int:
+def _deform_conv(node: OpView) -> int:
     """A convolution of bilinear samples (4 products, 3 sums) that one of the groups of offsets places."""
     batch, channels = node.inputs[0].shape[:2]
     window = math.prod(node.inputs[1].shape[2:])
@@ -38,52 +37,33 @@ def _deform_conv(node: Any) -> int:
     return _convolution(1, 3)(node) + 7 * samples + masked
 
 
-def _matmul(node: Any) -> int:
-    """2 m n k with k the last dimension of the first input; leading dimensions broadcast."""
-    return 2 * node.output.elements * node.inputs[0].shape[-1]
+def _gemm(node: OpView) -> int:
+    """alpha A B + beta C: the product, and one addition for each element where there is a C."""
+    return matmul(node) + node.has(2) * node.output.elements
 
 
-def _fused_matmul(node: Any) -> int:
-    first = node.inputs[0].shape
-    return 2 * node.output.elements * (first[-2] if node.attributes.get("transA") else first[-1])
-
-
-def _gemm(node: Any) -> int:
-    """alpha A B + beta C: 2 m n k, and one addition for each element where there is a C."""
-    inner = node.inputs[0].shape[0 if node.attributes.get("transA") else 1]
-    return (2 * inner + node.has(2)) * node.output.elements
-
-
-def _matmul_nbits(node: Any) -> int:
+def _matmul_nbits(node: OpView) -> int:
     """A [.., K] x B [N, K / block, ..]: the product, and scaling each of the K N weights back."""
     columns, inner = node.attributes["N"], node.attributes["K"]
     return 2 * node.inputs[0].elements * columns + 2 * inner * columns
 
 
-def _einsum(node: Any) -> int:
+def _einsum(node: OpView) -> int:
     """As one loop over all indices: n operands take n - 1 products and, where an index is summed, one sum."""
     left, arrow, right = node.attributes["equation"].replace(" ", "").partition("->")
-    sizes: dict[str, int] = {}
-    for term, value in zip(left.split(","), node.inputs):
-        named = term.replace("...", "")
-        start, rest = term.partition("...")[0], term.partition("...")[2]
-        dims = list(value.shape)
-        hidden = len(dims) - len(named)
-        labels = [*start, *(f"...{hidden - i}" for i in range(hidden)), *rest]
-        for label, size in zip(labels, dims):
-            sizes[label] = max(size, sizes.get(label, 1))
+    sizes = einsum_sizes(node)
     if not arrow:
         right = "".join(label for label in sizes if left.count(label) == 1)
     summed = any(len(label) == 1 and label not in right for label in sizes)
     return (len(node.inputs) - 1 + summed) * math.prod(sizes.values())
 
 
-def _recurrent(gates: int, pointwise: int) -> Callable[[Any], int]:
+def _recurrent(gates: int, pointwise: int) -> Rule:
     """X [steps, batch, width], W [directions, gates H, width], R [directions, gates H, H], W and R maybe transposed.
 
     pointwise: FLOP for each of a cell's H units and step, without the two biases of each gate.
     """
-    def flops(node: Any) -> int:
+    def flops(node: OpView) -> int:
         rows = math.prod(node.inputs[0].shape[:2])  # steps x batch
         weights = math.prod(node.inputs[1].shape) + math.prod(node.inputs[2].shape)
         directions, hidden = node.inputs[2].shape[0], min(node.inputs[2].shape[1:])
@@ -97,7 +77,7 @@ def _heads(batch: int, heads: int, queries: int, keys: int, width: int, value_wi
     return pairs * (2 * width + 1 + has_mask + _SOFTMAX + 2 * value_width)
 
 
-def _attention(node: Any) -> int:
+def _attention(node: OpView) -> int:
     """ONNX's: Q, K, V [batch, heads, length, width] or [batch, length, heads x width], with a past in inputs 4, 5."""
     q, k, v = (node.inputs[i].shape for i in range(3))
     if len(q) == 3:
@@ -112,7 +92,7 @@ def _attention(node: Any) -> int:
     return _heads(batch, heads, queries, keys, width, value_width, node.has(3))
 
 
-def _multi_head_attention(node: Any) -> int:
+def _multi_head_attention(node: OpView) -> int:
     """com.microsoft: query, key, value [batch, length, heads x width]; a past in input 6; or packed in the query."""
     query, heads = node.inputs[0].shape, node.attributes["num_heads"]
     batch, queries = query[:2]
@@ -130,7 +110,7 @@ def _multi_head_attention(node: Any) -> int:
     return _heads(batch, heads, queries, keys, width, value_width, node.has(4) or node.has(5)) + biases
 
 
-def _packed_attention(node: Any) -> int:
+def _packed_attention(node: OpView) -> int:
     """com.microsoft's Attention: input [batch, length, in], weights [in, q + k + v widths], bias, mask, past."""
     batch, queries, _ = node.inputs[0].shape
     inner, columns = node.inputs[1].shape
@@ -141,7 +121,7 @@ def _packed_attention(node: Any) -> int:
     return projections + _heads(batch, heads, queries, keys, width // heads, value_width // heads, node.has(3))
 
 
-def _grouped_attention(node: Any) -> int:
+def _grouped_attention(node: OpView) -> int:
     """com.microsoft's GroupQueryAttention: past keys [batch, kv heads, length, width] in input 3."""
     batch, queries, columns = node.inputs[0].shape
     heads, kv_heads = node.attributes["num_heads"], node.attributes["kv_num_heads"]
@@ -154,7 +134,7 @@ def _grouped_attention(node: Any) -> int:
     return _heads(batch, heads, queries, keys, width, width, True)
 
 
-def _linear_model(node: Any) -> int:
+def _linear_model(node: OpView) -> int:
     """ai.onnx.ml: X [rows, features] by as many columns of coefficients as there are."""
     return 2 * node.inputs[0].shape[0] * len(node.attributes.get("coefficients", ()))
 
@@ -162,14 +142,13 @@ def _linear_model(node: Any) -> int:
 _LSTM_POINTWISE = 13  # 4 sums of products, 3 sigmoids and 2 tanh, c = f c + i g (3), h = o tanh(c) (1)
 _GRU_POINTWISE = 11   # 3 sums, 3 activations, r h (1), h = (1 - z) n + z h (4)
 
-PRODUCTS: dict[str, Callable[[Any], int]] = {
+PRODUCTS: dict[str, Rule] = {
     "Conv": _convolution(1, 2), "FusedConv": _convolution(1, 2, per_output=1), "NhwcConv": _convolution(1, 2),
     "ConvInteger": _convolution(1, 99), "QLinearConv": _convolution(3, 8, per_output=3),
     "CausalConvWithState": _convolution(1, 2),
     "ConvTranspose": _conv_transpose, "DeformConv": _deform_conv,
-    "MatMul": _matmul, "MatMulInteger": _matmul, "FusedMatMul": _fused_matmul,
-    "DynamicQuantizeMatMul": _matmul, "MatMulIntegerToFloat": _matmul,
-    "QLinearMatMul": lambda node: _matmul(node) + 3 * node.output.elements,
+    **same("MatMul MatMulInteger FusedMatMul DynamicQuantizeMatMul MatMulIntegerToFloat", matmul),
+    "QLinearMatMul": lambda node: matmul(node) + 3 * node.output.elements,
     "Gemm": _gemm, "FusedGemm": _gemm, "MatMulNBits": _matmul_nbits, "Einsum": _einsum,
     "QGemm": lambda node: _gemm(node) + 3 * node.output.elements,
     "LSTM": _recurrent(4, _LSTM_POINTWISE), "DynamicQuantizeLSTM": _recurrent(4, _LSTM_POINTWISE),

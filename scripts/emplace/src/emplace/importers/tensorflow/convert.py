@@ -29,7 +29,8 @@ from emplace.importers.graph_file import DTYPE_BYTES, GraphBuilder
 from emplace.importers.tensorflow import ModelError
 from emplace.importers.tensorflow.kernels import CPU_ONLY
 from emplace.importers.tensorflow.train_step import TrainStep, ancestors
-from emplace.importers.tensorflow.work import VIEWS, OpView, Value, bytes_accessed, flops
+from emplace.importers.tensorflow.work import VIEWS, bytes_accessed, flops
+from emplace.importers.work import OpView, Value
 
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 _DTYPES = {tf.float64: "f64", tf.float32: "f32", tf.float16: "f16", tf.bfloat16: "bf16",
@@ -189,7 +190,7 @@ class _Converter:
                                          alias_of=aliases[index] if index < len(aliases) else None)
             ids.append(tensor)
             size = math.prod(shape) * DTYPE_BYTES[_DTYPES[dtype]]
-            self.values[output.name] = (tensor, Value(shape, size, is_state))
+            self.values[output.name] = (tensor, Value(shape, _DTYPES[dtype], size, is_state=is_state))
         return ids
 
     def _static_shape(self, op: tf.Operation, index: int) -> list[int]:

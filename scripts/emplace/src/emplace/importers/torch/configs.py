@@ -8,8 +8,7 @@ import os
 from typing import Any, Mapping
 
 from .. import ImportFailure, graph_file, graph_name
-from .models import TrainingSetup
-from .sources import Source
+from .models import Source, TrainingSetup
 
 
 def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> Source:

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import difflib
 import importlib
 import importlib.util
 import inspect
 import os
 import sys
-from typing import Any, Callable
+from typing import Any
 
 from .. import ImportFailure, graph_name
-from .models import MODELS, TrainingSetup
+from . import configs
+from .models import MODELS, Source, TrainingSetup
 
 LOSS_NAMES = ("model", "mean")
 # Options that only a config has, and how the user writes them.
 _CONFIG_OPTIONS = {"model_class": "--class", "loss": "--loss", "attention": "--attention", "input": "--input"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """A model that was found: how to build it, what it needs, and what `source` of the graph says of it.
-
-    optimizer, dtype: those of a step where the user says nothing; dtype None: as the model makes it.
-    """
-
-    name: str
-    build: Callable[[], TrainingSetup]
-    settings: dict[str, Any]
-    packages: tuple[str, ...]
-    optimizer: str
-    dtype: str | None = None
 
 
 def find(model: str | None, options: argparse.Namespace) -> Source:
@@ -48,8 +33,6 @@ def find(model: str | None, options: argparse.Namespace) -> Source:
     if options.transformers is not None or model.endswith(".json"):
         if options.function is not None:
             raise ImportFailure(f"{model} is a config, so --function does not apply")
-        from . import configs
-
         return configs.find(model, given, options)
     for name, written in _CONFIG_OPTIONS.items():
         if getattr(options, name) is not None:

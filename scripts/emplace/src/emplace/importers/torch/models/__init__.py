@@ -35,6 +35,21 @@ class TrainingSetup:
 
 
 @dataclasses.dataclass(frozen=True)
+class Source:
+    """A model that was found: how to build it, what it needs, and what `source` of the graph says of it.
+
+    optimizer, dtype: those of a step where the user says nothing; dtype None: as the model makes it.
+    """
+
+    name: str
+    build: Callable[[], TrainingSetup]
+    settings: dict[str, Any]
+    packages: tuple[str, ...]
+    optimizer: str
+    dtype: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class ModelEntry:
     """A menu line: where the model's `build` is, what it is, and the defaults of its options."""
 
