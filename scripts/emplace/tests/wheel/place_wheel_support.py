@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
 import subprocess
 import sys
 from typing import Any, Sequence
 
-os.environ.setdefault("EMPLACE_INSTALLED", "1")
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-
-import emplace  # noqa: E402
-from emplace.place.decide import Decision, decide  # noqa: E402
-from emplace.place.target import Request, Target  # noqa: E402
-from emplace.place.targets import find  # noqa: E402
+import emplace
+from emplace.place.decide import Decision, decide
+from emplace.place.target import Request, Target
+from emplace.place.targets import find
 
 
 def cluster(names: Sequence[str], memory: Sequence[int]) -> emplace.Cluster:

@@ -1,4 +1,4 @@
-"""Tests of the units of a device_map, of the maps written of them and of how maps are read. They need no package."""
+"""Tests of the units of a device_map, of the maps written of them and of how maps are read."""
 
 import unittest
 

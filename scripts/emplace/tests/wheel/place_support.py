@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
-import sys
 from typing import Any, Sequence
 
-if "EMPLACE_INSTALLED" not in __import__("os").environ:
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
-
-from emplace.importers.graph_file import GraphBuilder  # noqa: E402
+from emplace.importers.graph_file import GraphBuilder
 
 SIZE = 256          # elements of an activation, f32: 1024 B
 WEIGHT = (SIZE, SIZE)  # 262144 B

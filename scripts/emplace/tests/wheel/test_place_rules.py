@@ -1,4 +1,4 @@
-"""Tests of the targets' own rules, and of the search over splits. They need no package."""
+"""Tests of the targets' own rules, and of the search over splits."""
 
 import unittest
 
