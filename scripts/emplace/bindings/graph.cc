@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "experiments/export/export_modules.h"
 #include "experiments/menu.h"
 #include "framework/cluster/op_class.h"
 #include "framework/cost/op_kind.h"
@@ -43,6 +45,15 @@ std::vector<std::string> TensorNames(const PythonGraph& self) {
   std::vector<std::string> names;
   for (const Tensor& tensor : self.graph->tensors()) names.push_back(tensor.name);
   return names;
+}
+
+std::tuple<std::vector<std::string>, std::vector<int>, std::vector<std::vector<int>>> ModuleUnitsOf(
+    const PythonGraph& self,
+    const std::vector<std::string>& whole) {
+  ModuleUnits units = FindModuleUnits(*self.graph, {whole.begin(), whole.end()});
+  std::vector<std::vector<int>> bound;
+  for (BoundUnits& group : units.groups) bound.push_back(std::move(group.units));
+  return {std::move(units.names), std::move(units.unit_of_op), std::move(bound)};
 }
 
 PythonGraph ReadNamedGraph(const std::string& source) {
@@ -119,6 +130,13 @@ void AddGraph(nb::module_& module) {
           [](const G& self, const std::string& op) { return self.graph->FindOp(op); },
           nb::arg("op"),
           "Id of the op of this name, or -1.")
+      .def("module_units",
+           ModuleUnitsOf,
+           nb::arg("whole"),
+           "Modules that can have a device of their own, by attributes.module as the importer of "
+           "PyTorch writes it: their paths, [num_ops] the unit of each op (-1: none), and the "
+           "units that must share a device. whole: paths of modules that are not divided.\n\n"
+           "Throws InputError for a graph without module paths.")
       .def_prop_ro("flops",
                    Array<G>([](const G& g, nb::handle self) {
                      return ViewOf(g.flops.data(), g.flops.size(), self);

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import heapq
-from typing import Any, Iterable, Sequence
+import json
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 from ..importers.graph_file import SOURCE_KINDS
+
+if TYPE_CHECKING:
+    from .._emplace import Graph
 
 
 class PlaceFailure(Exception):
@@ -119,28 +122,16 @@ def producers(document: dict[str, Any]) -> list[int | None]:
     return made
 
 
+def compiled(document: dict[str, Any]) -> Graph:
+    """The graph of a document. Throws InputError if it breaks a rule of the format."""
+    import emplace
+
+    return emplace.Graph.parse(json.dumps(document), document["name"])
+
+
 def order(document: dict[str, Any]) -> list[int]:
     """Ops in the order in which one host thread issues them: of those that can be, the least id first."""
-    made = producers(document)
-    before = [{made[t] for t in op["inputs"] if made[t] is not None} | set(op.get("control_inputs", ()))
-              for op in document["ops"]]
-    after: list[list[int]] = [[] for _ in before]
-    for op, earlier in enumerate(before):
-        for other in earlier:
-            after[other].append(op)
-    waiting = [len(earlier) for earlier in before]
-    ready = [op for op, count in enumerate(waiting) if count == 0]
-    heapq.heapify(ready)
-    found = []
-    while ready:
-        op = heapq.heappop(ready)
-        found.append(op)
-        for other in after[op]:
-            waiting[other] -= 1
-            if waiting[other] == 0:
-                heapq.heappush(ready, other)
-    if len(found) < len(before):
-        raise PlaceFailure(f"graph {document['name']!r}: its dependencies make a cycle")
+    found: list[int] = compiled(document).topological_order.tolist()
     return found
 
 

@@ -11,7 +11,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Sequence
 
 from ..importers import graph_file
-from .grain import Grain, PlaceFailure
+from .grain import Grain, PlaceFailure, compiled
 
 if TYPE_CHECKING:
     from .._emplace import Cluster, Problem
@@ -97,8 +97,7 @@ class Simulation:
     def _problem(self, document: dict[str, Any], coarsen: list[Any], objective: str | None = None) -> Problem:
         import emplace
 
-        graph = emplace.Graph.parse(json.dumps(document), document["name"])
-        return emplace.Problem(graph, self.cluster, costs=self.costs, coarsen=coarsen, semantics="stream",
+        return emplace.Problem(compiled(document), self.cluster, costs=self.costs, coarsen=coarsen, semantics="stream",
                                objective=objective or self.objective)
 
 
