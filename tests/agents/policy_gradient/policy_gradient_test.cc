@@ -316,7 +316,7 @@ TEST_CASE("saved and restored it goes on bit for bit") {
   config.imitation_weight = 0.1;
   config.patience = 100;
   config.optimizer.method = "adam";
-  const auto saved = [](const Learner& learner) { return Saved(*learner.learning); };
+  const auto saved = [](Learner& learner) { return Saved(*learner.learning); };
   for (int updates = 0; updates < 4; ++updates) {
     Learner original(config), restored(config);
     for (int i = 0; i < updates; ++i) original.Update({{{0, 1, 1}}, {{0, 0, 1}}});

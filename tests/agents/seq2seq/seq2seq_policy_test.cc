@@ -40,7 +40,7 @@ struct Trained {
 
 TEST_CASE("a file has vocabulary and parameters exactly, compressed or not") {
   const Trained trained;
-  const Seq2SeqPolicy policy =
+  Seq2SeqPolicy policy =
       ReadSeq2SeqPolicy(trained.path(), trained.config.network, *trained.problem);
   CHECK(policy.vocabulary == MakeSeq2SeqVocabulary({&trained.problem, 1}));
   std::ostringstream again;
@@ -75,7 +75,7 @@ TEST_CASE("an agent begins with the file's policy, and goes back to it at a rest
   Rng rng(3);
   const auto problem = Sorting("bbaa");
   // log p of an agent's first samples is that of the file's network: their mean in the table.
-  const Seq2SeqPolicy policy =
+  Seq2SeqPolicy policy =
       ReadSeq2SeqPolicy(trained.path(), trained.config.network, *trained.problem);
   ParameterSet parameters;
   const Seq2SeqNetwork network(trained.config.network, policy.vocabulary, parameters, rng);

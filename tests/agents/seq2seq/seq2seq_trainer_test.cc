@@ -40,7 +40,7 @@ Seq2SeqConfig EveryOption() {
 }
 
 // All that a trainer tells of itself.
-std::string StateAndPolicy(const Seq2SeqTrainer& trainer) {
+std::string StateAndPolicy(Seq2SeqTrainer& trainer) {
   return Saved(trainer) + PolicyOf(trainer);
 }
 
