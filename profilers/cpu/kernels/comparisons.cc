@@ -7,13 +7,10 @@ namespace {
 
 template <typename F>
 std::unique_ptr<ViewKernel> MakeComparing(const KernelCall& call, int threads, F) {
-  return MakeRows(call,
-                  threads,
-                  OfType(call.inputs[0].view.dtype,
-                         {&BinaryRow<float, float, std::uint8_t, F>,
-                          &BinaryRow<std::int32_t, std::int32_t, std::uint8_t, F>,
-                          &BinaryRow<std::int64_t, std::int64_t, std::uint8_t, F>,
-                          &BinaryRow<std::uint8_t, std::uint8_t, std::uint8_t, F>}));
+  constexpr auto kRow = []<typename T>(T) -> RowFunction {
+    return &BinaryRow<T, T, std::uint8_t, F>;
+  };
+  return MakeRows(call, threads, OfType(call.inputs[0].view.dtype, kRow));
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "profilers/cpu/kernels/rows.h"
 #include "profilers/cpu/kernels/view_kernel.h"
+#include "profilers/kernels/function_table.h"
 
 namespace emplace::cpu {
 namespace {
@@ -29,56 +31,39 @@ void SelectRow(const Row& row) {
   });
 }
 
+// Bools have no arithmetic.
+template <typename T>
+constexpr bool kIsNumber = !std::is_same_v<T, std::uint8_t>;
+
 template <typename F>
 std::unique_ptr<ViewKernel> MakeArithmetic(const KernelCall& call, int threads, F) {
-  return MakeRows(call,
-                  threads,
-                  OfType(call.inputs[0].view.dtype,
-                         {&BinaryRow<float, float, float, F>,
-                          &BinaryRow<std::int32_t, std::int32_t, std::int32_t, F>,
-                          &BinaryRow<std::int64_t, std::int64_t, std::int64_t, F>,
-                          nullptr}));
+  constexpr auto kRow = []<typename T>(T) -> RowFunction {
+    if constexpr (kIsNumber<T>) return &BinaryRow<T, T, T, F>;
+    return nullptr;
+  };
+  return MakeRows(call, threads, OfType(call.inputs[0].view.dtype, kRow));
 }
 
 template <typename F>
 std::unique_ptr<ViewKernel> MakeNumbers(const KernelCall& call, int threads, F) {
-  return MakeRows(call,
-                  threads,
-                  OfType(call.inputs[0].view.dtype,
-                         {&UnaryRow<float, float, F>,
-                          &UnaryRow<std::int32_t, std::int32_t, F>,
-                          &UnaryRow<std::int64_t, std::int64_t, F>,
-                          nullptr}));
-}
-
-template <typename Y>
-RowFunction CastRow(DType from) {
-  constexpr auto kCast = [](auto a) { return static_cast<Y>(a); };
-  using F = decltype(kCast);
-  return OfType(from,
-                {&UnaryRow<float, Y, F>,
-                 &UnaryRow<std::int32_t, Y, F>,
-                 &UnaryRow<std::int64_t, Y, F>,
-                 &UnaryRow<std::uint8_t, Y, F>});
-}
-
-RowFunction IsNonzeroRow(DType from) {
-  constexpr auto kIsNonzero = [](auto a) { return static_cast<std::uint8_t>(a != decltype(a){0}); };
-  using F = decltype(kIsNonzero);
-  return OfType(from,
-                {&UnaryRow<float, std::uint8_t, F>,
-                 &UnaryRow<std::int32_t, std::uint8_t, F>,
-                 &UnaryRow<std::int64_t, std::uint8_t, F>,
-                 &UnaryRow<std::uint8_t, std::uint8_t, F>});
+  constexpr auto kRow = []<typename T>(T) -> RowFunction {
+    if constexpr (kIsNumber<T>) return &UnaryRow<T, T, F>;
+    return nullptr;
+  };
+  return MakeRows(call, threads, OfType(call.inputs[0].view.dtype, kRow));
 }
 
 std::unique_ptr<ViewKernel> MakeCast(const KernelCall& call, int threads) {
-  const DType from = call.inputs[0].view.dtype;
-  const std::array<RowFunction, 4> casts = {CastRow<float>(from),
-                                            CastRow<std::int32_t>(from),
-                                            CastRow<std::int64_t>(from),
-                                            IsNonzeroRow(from)};
-  return MakeRows(call, threads, OfType(call.outputs[0].view.dtype, casts));
+  return MakeRows(
+      call, threads, OfType(call.outputs[0].view.dtype, [&]<typename Y>(Y) -> RowFunction {
+        constexpr auto kCast = [](auto a) {
+          if constexpr (kIsNumber<Y>) return static_cast<Y>(a);
+          return static_cast<Y>(a != 0);
+        };
+        return OfType(call.inputs[0].view.dtype, []<typename A>(A) -> RowFunction {
+          return &UnaryRow<A, Y, decltype(kCast)>;
+        });
+      }));
 }
 
 // Sum of three or more inputs, in pieces that stay in the cache: an output may be any of the
@@ -105,14 +90,8 @@ std::unique_ptr<ViewKernel> MakeSumOfDense(const KernelCall& call, int threads) 
 
 std::unique_ptr<ViewKernel> MakeSum(const KernelCall& call, int threads) {
   if (auto packed = PackUnless(&IsContiguous, &MakeSum, call, threads)) return packed;
-  switch (call.inputs[0].view.dtype) {
-    case DType::kF32:
-      return MakeSumOfDense<float>(call, threads);
-    case DType::kI32:
-      return MakeSumOfDense<std::int32_t>(call, threads);
-    default:
-      return MakeSumOfDense<std::int64_t>(call, threads);
-  }
+  return OfType(call.inputs[0].view.dtype,
+                [&]<typename T>(T) { return MakeSumOfDense<T>(call, threads); });
 }
 
 }  // namespace
@@ -139,56 +118,22 @@ std::unique_ptr<ViewKernel> MakeElementwise(const KernelCall& call, int threads)
       return MakeNumbers(call, threads, [](auto a) { return a < 0 ? -a : a; });
     case Function::kCast:
       return MakeCast(call, threads);
-    case Function::kGreater:
-    case Function::kGreaterEqual:
-    case Function::kLess:
-    case Function::kLessEqual:
-    case Function::kEqual:
-    case Function::kNotEqual:
-    case Function::kAnd:
-    case Function::kOr:
-    case Function::kXor:
-    case Function::kNot:
-      return MakeComparison(call, threads);
-    case Function::kExp:
-    case Function::kLog:
-    case Function::kSigmoid:
-    case Function::kTanh:
-    case Function::kGelu:
-    case Function::kGeluGrad:
-    case Function::kGeluTanh:
-    case Function::kGeluTanhGrad:
-    case Function::kSilu:
-    case Function::kSiluGrad:
-    case Function::kSoftplus:
-    case Function::kSoftplusGrad:
-      return MakeMathematics(call, threads);
     default:
-      return MakeFloatFunction(call, threads);
+      return DescriptionOf(function).types == FunctionTypes::kFloat
+                 ? MakeFloatFunction(call, threads)
+                 : MakeComparison(call, threads);
   }
 }
 
 std::unique_ptr<ViewKernel> MakeSelect(const KernelCall& call, int threads) {
-  const TensorView& y = call.outputs[0].view;
-  if (call.inputs.size() == 3)
-    return MakeRows(call,
-                    threads,
-                    OfType(y.dtype,
-                           {&SelectRow<float>,
-                            &SelectRow<std::int32_t>,
-                            &SelectRow<std::int64_t>,
-                            &SelectRow<std::uint8_t>}));
   constexpr auto kAlphaOr = [](std::uint8_t choice, auto other, auto alpha) {
     return choice != 0 ? alpha : other;
   };
-  using F = decltype(kAlphaOr);
-  return MakeRows(call,
-                  threads,
-                  OfType(y.dtype,
-                         {&BinaryRow<std::uint8_t, float, float, F>,
-                          &BinaryRow<std::uint8_t, std::int32_t, std::int32_t, F>,
-                          &BinaryRow<std::uint8_t, std::int64_t, std::int64_t, F>,
-                          &BinaryRow<std::uint8_t, std::uint8_t, std::uint8_t, F>}));
+  return MakeRows(
+      call, threads, OfType(call.outputs[0].view.dtype, [&]<typename T>(T) -> RowFunction {
+        if (call.inputs.size() == 3) return &SelectRow<T>;
+        return &BinaryRow<std::uint8_t, T, T, decltype(kAlphaOr)>;
+      }));
 }
 
 }  // namespace emplace::cpu

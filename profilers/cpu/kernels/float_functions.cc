@@ -77,7 +77,7 @@ std::unique_ptr<ViewKernel> MakeFloatFunction(const KernelCall& call, int thread
       return binary(
           [](float dy, float x, float scale) { return x > 0 ? dy : dy * scale * std::exp(x); });
     default:
-      Refuse(call, "no code for \"" + std::string(ToString(call.params.function)) + "\"");
+      return MakeMathematics(call, threads);
   }
 }
 

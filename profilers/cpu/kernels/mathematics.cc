@@ -71,6 +71,9 @@ std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::i
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads) {
+  const dnnl::algorithm algorithm = OnednnAlgorithm(call.params.function);
+  if (algorithm == dnnl::algorithm::undef)
+    Refuse(call, "no code for \"" + std::string(ToString(call.params.function)) + "\"");
   const bool is_grad = call.inputs.size() == 2;  // dy, x
   const std::int64_t n = call.outputs[0].view.num_elements();
   // Packed unless all views are one and the same dense run, in whatever order.
@@ -78,7 +81,6 @@ std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads)
   for (const Argument& input : call.inputs) views.push_back(&input.view);
   if (!MergeLoops(views).is_one_run())
     return PackUnless(&IsContiguous, &MakeMathematics, call, threads);
-  const dnnl::algorithm algorithm = OnednnAlgorithm(call.params.function);
   return is_grad ? MakeOnednnBackward(algorithm, n) : MakeOnednnForward(algorithm, n);
 }
 

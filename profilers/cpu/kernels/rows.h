@@ -68,9 +68,19 @@ void BinaryRow(const Row& row) {
   });
 }
 
-/// The function of a list for `dtype`: f32, i32, i64, bool.
-inline RowFunction OfType(DType dtype, const std::array<RowFunction, 4>& functions) {
-  return functions[static_cast<std::size_t>(dtype)];
+/// Returns make(T()) for the C++ type T of `dtype`.
+template <typename Make>
+auto OfType(DType dtype, Make make) {
+  switch (dtype) {
+    case DType::kF32:
+      return make(float());
+    case DType::kI32:
+      return make(std::int32_t());
+    case DType::kI64:
+      return make(std::int64_t());
+    default:
+      return make(std::uint8_t());
+  }
 }
 
 /// The kernel that applies `function` to every row of its one output and its up to three inputs.
