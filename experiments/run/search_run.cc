@@ -39,7 +39,7 @@ std::string Saved(Agent& agent) {
 
 // The policy of an agent that learned one, with its settings; empty: it did not.
 std::string LearnedPolicy(Agent& agent, const AgentSpec& spec) {
-  const auto* source = dynamic_cast<PolicySource*>(&agent);
+  auto* source = dynamic_cast<PolicySource*>(&agent);
   if (source == nullptr || !source->learns_policy()) return "";
   std::ostringstream policy;
   source->SavePolicy(policy);
