@@ -19,6 +19,7 @@
 #include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
+#include "framework/search/costed_problem.h"
 #include "simulator/simulator.h"
 #include "tests/benchmarks/measure_evaluator.h"
 #include "tests/support/paths.h"
@@ -37,10 +38,8 @@ std::shared_ptr<const Problem> CommittedProblem(const std::string& name) {
   const auto cluster = std::make_shared<Cluster>(
       ParseCluster(ConfigNode::FromFile(SourceDir() / "configs" / "clusters" / "4xk80.yaml"),
                    ReadDeviceKinds(SourceDir() / "configs" / "device_kinds")));
-  return std::make_shared<Problem>(graph,
-                                   ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())),
-                                   cluster,
-                                   ComputeCosts(*graph, *cluster));
+  return CostedProblem(graph, cluster, "bench")
+      .WithGroups(ColocateByLabel(*graph, Grouping::Identity(graph->num_ops())));
 }
 
 void BM_ReadGraph(benchmark::State& state, const std::string& name) {

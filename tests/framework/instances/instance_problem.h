@@ -2,9 +2,8 @@
 
 #include <memory>
 
-#include "framework/cost/cost_model.h"
 #include "framework/instances/instance.h"
-#include "framework/search/problem.h"
+#include "framework/search/costed_problem.h"
 #include "simulator/simulator.h"
 
 namespace emplace::testing {
@@ -13,12 +12,8 @@ namespace emplace::testing {
 inline std::shared_ptr<const Problem> ProblemOf(const Instance& instance,
                                                 Objective objective = Objective::kStepTime) {
   const auto graph = std::make_shared<const Graph>(instance.graph);
-  const auto cluster = std::make_shared<const Cluster>(instance.cluster);
-  return std::make_shared<const Problem>(graph,
-                                         Grouping::Identity(graph->num_ops()),
-                                         cluster,
-                                         ComputeCosts(*graph, *cluster, "test"),
-                                         objective);
+  return CostedProblem(graph, std::make_shared<const Cluster>(instance.cluster), "test")
+      .WithGroups(Grouping::Identity(graph->num_ops()), objective);
 }
 
 /// Objective of the instance's own schedule.

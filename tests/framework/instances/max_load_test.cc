@@ -3,9 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
-#include "framework/cost/cost_model.h"
 #include "framework/graph/coarsen.h"
-#include "framework/search/problem.h"
+#include "framework/search/costed_problem.h"
 #include "simulator/simulator.h"
 #include "tests/support/paths.h"
 
@@ -34,12 +33,9 @@ constexpr const char* kDiamond = R"({
   ]})";
 
 std::shared_ptr<const Problem> MaxLoadProblem(const MaxLoadInstance& instance) {
-  return std::make_shared<Problem>(
-      instance.graph,
-      ColocateByLabel(*instance.graph, Grouping::Identity(instance.graph->num_ops())),
-      instance.cluster,
-      ComputeCosts(*instance.graph, *instance.cluster),
-      Objective::kPeriod);
+  return CostedProblem(instance.graph, instance.cluster, "test")
+      .WithGroups(ColocateByLabel(*instance.graph, Grouping::Identity(instance.graph->num_ops())),
+                  Objective::kPeriod);
 }
 
 TEST_CASE("an instance of max-load: what each device pays, by hand") {
