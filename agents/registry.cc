@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "agents/branch_and_bound/branch_and_bound.h"
-#include "agents/common/policy_file.h"
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/expert/expert.h"
@@ -38,6 +37,7 @@
 #include "agents/random/random_agent.h"
 #include "agents/scotch/scotch_agent.h"
 #include "agents/seq2seq/seq2seq_agent.h"
+#include "agents/shared/policy_file.h"
 #include "agents/simulated_annealing/simulated_annealing.h"
 #include "agents/single_device/single_device.h"
 #include "agents/tabu/tabu.h"

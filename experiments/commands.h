@@ -3,7 +3,7 @@
 // The commands of the program. Each adds itself below `program`, with its arguments and what is to
 // be done. A new command: one function here, one line in program.cc.
 
-#include "experiments/command_line.h"
+#include "experiments/console/command_line.h"
 
 namespace emplace {
 

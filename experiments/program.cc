@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "experiments/commands.h"
-#include "experiments/output.h"
-#include "experiments/provenance.h"
+#include "experiments/console/output.h"
+#include "experiments/provenance/provenance.h"
 #include "framework/base/error.h"
 
 namespace emplace {

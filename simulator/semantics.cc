@@ -9,8 +9,8 @@
 #include "framework/base/error.h"
 #include "framework/graph/op_order.h"
 #include "framework/schedule/issue_order.h"
-#include "simulator/engine.h"
-#include "simulator/reference_internal.h"
+#include "simulator/engine/engine.h"
+#include "simulator/reference/reference_internal.h"
 
 namespace emplace {
 namespace {

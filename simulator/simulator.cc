@@ -7,13 +7,13 @@
 
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
-#include "simulator/engine.h"
+#include "simulator/engine/engine.h"
+#include "simulator/engine/placement_check.h"
 #include "simulator/lanes/lane_engine.h"
 #include "simulator/lanes/lane_kernel.h"
 #include "simulator/lanes/lane_moves.h"
 #include "simulator/lanes/lane_program.h"
-#include "simulator/period_evaluator.h"
-#include "simulator/placement_check.h"
+#include "simulator/period/period_evaluator.h"
 
 namespace emplace {
 namespace {

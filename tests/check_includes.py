@@ -20,8 +20,7 @@ ARROWS = {
     "framework/bounds/": "framework/search/",
     "framework/": "",
     "simulator/": "framework/",
-    "agents/common/": "framework/",
-    "agents/policy_gradient/": "agents/common/ agents/starts/",
+    "agents/shared/": "framework/ agents/starts/",
     "agents/": "framework/",
     "profilers/statistics/": "framework/",
     "profilers/kernels/": "framework/",
@@ -30,8 +29,12 @@ ARROWS = {
     "profilers/cpu/": "profilers/executor/",
     "profilers/cuda/": "profilers/cpu/ profilers/(device_query|device_spec|gpu_module|source_stamp)\\.h",
     "profilers/": "framework/",
-    "experiments/[^/]+$": "framework/ simulator/ agents/ profilers/",  # for all folders there; includes none of them
-    "experiments/run/": "experiments/[^/]+$",
+    "experiments/console/": "framework/ simulator/ agents/ profilers/ experiments/commands\\.h",
+    "experiments/provenance/": "experiments/console/",
+    "experiments/problem/": "experiments/provenance/",
+    "experiments/info/": "experiments/problem/",
+    "experiments/[^/]+$": "experiments/provenance/",
+    "experiments/run/": "experiments/problem/",
     "experiments/export/": "experiments/run/",
     "experiments/simulate/": "experiments/run/",
     "experiments/generalize/": "experiments/run/",
@@ -79,7 +82,7 @@ def self_test():
     good = '// A page.\n\n#pragma once\n#include <vector>\n#include "framework/base/error.h"\n'
     for path, text, count in (
             ("agents/a.h", good, 0), ("framework/base/b.cc", "#include <zlib.h>\n", 0),
-            ("experiments/run/r.cc", '#include "simulator/simulator.h"\n#include "experiments/output.h"\n', 0),
+            ("experiments/run/r.cc", '#include "simulator/simulator.h"\n#include "experiments/console/output.h"\n', 0),
             ("agents/a.h", "#include <vector>\n", 1), ("agents/a.h", good + "#include <yaml-cpp/yaml.h>\n", 1),
             ("agents/a.cc", '#include "simulator/s.h"\n#include "a.h"\n#include <agents/a.h>\n', 3),
             ("framework/base/b.cc", '#include "framework/graph/graph.h"\n', 1),

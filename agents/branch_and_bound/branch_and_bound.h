@@ -44,7 +44,7 @@
 #include <vector>
 
 #include "agents/branch_and_bound/partial_load.h"
-#include "agents/common/moves.h"
+#include "agents/shared/moves.h"
 #include "agents/starts/start_help.h"
 #include "framework/base/random.h"
 #include "framework/bounds/partial_bound.h"

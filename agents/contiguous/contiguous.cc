@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 
 namespace emplace {
 namespace {

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "agents/common/devices.h"
-#include "agents/common/list_schedule.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/list_schedule.h"
 #include "framework/base/error.h"
 #include "framework/schedule/memory_plan.h"
 

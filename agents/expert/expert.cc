@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/devices.h"
-#include "agents/common/list_schedule.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/list_schedule.h"
 #include "agents/single_device/single_device.h"
 #include "framework/base/error.h"
 #include "framework/base/glob.h"

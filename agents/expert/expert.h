@@ -35,7 +35,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/constructive_agent.h"
+#include "agents/shared/constructive_agent.h"
 #include "framework/config/config_node.h"
 #include "framework/config/fields.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 
 namespace emplace {
 namespace {

@@ -28,9 +28,9 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/moves.h"
-#include "agents/improvement/improvement_agent.h"
-#include "agents/improvement/islands.h"
+#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/improvement/islands.h"
+#include "agents/shared/moves.h"
 #include "framework/config/fields.h"
 
 namespace emplace {

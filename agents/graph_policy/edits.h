@@ -25,8 +25,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "agents/common/moves.h"
 #include "agents/graph_policy/graph_policy_config.h"
+#include "agents/shared/moves.h"
 #include "framework/base/random.h"
 #include "framework/learn/tape.h"
 #include "framework/search/problem.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "agents/policy_gradient/learner_state.h"
+#include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
 

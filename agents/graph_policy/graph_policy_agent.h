@@ -39,14 +39,14 @@
 #include <optional>
 #include <vector>
 
-#include "agents/common/policy_file.h"
 #include "agents/graph_policy/edits.h"
 #include "agents/graph_policy/graph_policy_config.h"
 #include "agents/graph_policy/pair_features.h"
 #include "agents/graph_policy/pair_network.h"
-#include "agents/improvement/improvement_agent.h"
-#include "agents/improvement/perturbed_restarts.h"
-#include "agents/policy_gradient/learner_core.h"
+#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/improvement/perturbed_restarts.h"
+#include "agents/shared/policy_file.h"
+#include "agents/shared/policy_gradient/learner_core.h"
 
 namespace emplace {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "agents/improvement/counted_evaluator.h"
 #include "agents/multilevel/multilevel.h"
+#include "agents/shared/improvement/counted_evaluator.h"
 #include "framework/base/parallel.h"
 #include "framework/cluster/symmetry.h"
 #include "framework/cost/costs.h"

@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "agents/graph_policy/graph_policy_agent.h"
-#include "agents/policy_gradient/learner_core.h"
+#include "agents/shared/policy_gradient/learner_core.h"
 #include "framework/search/policy_trainer.h"
 
 namespace emplace {

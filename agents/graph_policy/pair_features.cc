@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "agents/common/list_schedule.h"
+#include "agents/shared/list_schedule.h"
 #include "framework/base/error.h"
 
 namespace emplace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "agents/policy_gradient/learner_state.h"
+#include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/config/setting_error.h"

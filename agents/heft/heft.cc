@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "agents/common/devices.h"
-#include "agents/common/list_schedule.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/list_schedule.h"
 
 namespace emplace {
 namespace {

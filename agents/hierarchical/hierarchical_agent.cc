@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/devices.h"
 #include "agents/hierarchical/fit_groups.h"
 #include "agents/hierarchical/logits_noise.h"
+#include "agents/shared/devices.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 

@@ -54,8 +54,8 @@
 
 #include "agents/hierarchical/grouper.h"
 #include "agents/hierarchical/placer.h"
-#include "agents/policy_gradient/background_evaluation.h"
-#include "agents/policy_gradient/policy_gradient.h"
+#include "agents/shared/policy_gradient/background_evaluation.h"
+#include "agents/shared/policy_gradient/policy_gradient.h"
 #include "framework/base/random.h"
 #include "framework/search/agent.h"
 

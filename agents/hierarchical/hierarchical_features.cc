@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "agents/common/features.h"
+#include "agents/shared/features.h"
 #include "framework/schedule/memory_plan.h"
 
 namespace emplace {

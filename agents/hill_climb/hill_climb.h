@@ -30,10 +30,10 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/moves.h"
-#include "agents/improvement/improvement_agent.h"
-#include "agents/improvement/islands.h"
-#include "agents/improvement/perturbed_restarts.h"
+#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/improvement/islands.h"
+#include "agents/shared/improvement/perturbed_restarts.h"
+#include "agents/shared/moves.h"
 #include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 

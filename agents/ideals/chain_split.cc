@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "agents/common/devices.h"
 #include "agents/ideals/lattice.h"
+#include "agents/shared/devices.h"
 
 namespace emplace {
 namespace {

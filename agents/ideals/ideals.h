@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "agents/common/constructive_agent.h"
+#include "agents/shared/constructive_agent.h"
 #include "framework/config/fields.h"
 #include "framework/placement/placement.h"
 

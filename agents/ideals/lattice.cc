@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 
 namespace emplace {
 namespace {

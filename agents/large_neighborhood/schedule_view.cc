@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 
 namespace emplace {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "agents/common/list_schedule.h"
+#include "agents/shared/list_schedule.h"
 #include "framework/base/random.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/problem.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 
 namespace emplace {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "agents/common/moves.h"
 #include "agents/large_neighborhood/schedule_view.h"
 #include "agents/large_neighborhood/windows.h"
+#include "agents/shared/moves.h"
 #include "framework/base/random.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/problem.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/moves.h"
+#include "agents/shared/moves.h"
 #include "framework/config/fields.h"
 #include "framework/learn/optimizer.h"
 

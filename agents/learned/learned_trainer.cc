@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "agents/common/coarsening.h"
-#include "agents/improvement/counted_evaluator.h"
 #include "agents/learned/move_features.h"
 #include "agents/multilevel/levels.h"
+#include "agents/shared/coarsening.h"
+#include "agents/shared/improvement/counted_evaluator.h"
 #include "framework/base/parallel.h"
 
 namespace emplace {

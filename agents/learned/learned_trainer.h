@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "agents/learned/ranked_search.h"
-#include "agents/policy_gradient/learner_core.h"
+#include "agents/shared/policy_gradient/learner_core.h"
 #include "framework/search/policy_trainer.h"
 
 namespace emplace {

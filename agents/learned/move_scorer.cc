@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "agents/learned/move_features.h"
-#include "agents/policy_gradient/learner_state.h"
+#include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/config/setting_error.h"

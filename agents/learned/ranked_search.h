@@ -33,13 +33,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "agents/common/moves.h"
-#include "agents/improvement/improvement_agent.h"
-#include "agents/improvement/perturbed_restarts.h"
 #include "agents/large_neighborhood/window_proposals.h"
 #include "agents/learned/learned_config.h"
 #include "agents/learned/move_features.h"
 #include "agents/learned/move_scorer.h"
+#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/improvement/perturbed_restarts.h"
+#include "agents/shared/moves.h"
 
 namespace emplace {
 

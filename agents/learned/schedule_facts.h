@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "agents/common/list_schedule.h"
+#include "agents/shared/list_schedule.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/problem.h"
 

@@ -9,8 +9,8 @@
 #include <Clp_C_Interface.h>
 #include <fmt/format.h>
 
-#include "agents/common/devices.h"
-#include "agents/common/list_schedule.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/list_schedule.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 

@@ -19,7 +19,7 @@
 // child it takes only ops that are urgent: their inputs have reached every device.
 //
 // Ops of one group count as one device: dependencies within a group and on free sources
-// (agents/common/list_schedule.h) have no x. The programme usually has many optima; CLP's dual
+// (agents/shared/list_schedule.h) have no x. The programme usually has many optima; CLP's dual
 // simplex method takes one of them, always the same.
 //
 // Time: the simplex method grows faster than linearly in ops and dependencies (some ten seconds for
@@ -33,8 +33,8 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/constructive_agent.h"
 #include "agents/etf/etf.h"
+#include "agents/shared/constructive_agent.h"
 #include "framework/config/fields.h"
 
 namespace emplace {

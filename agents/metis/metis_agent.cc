@@ -7,8 +7,8 @@
 
 #include <metis.h>
 
-#include "agents/common/devices.h"
-#include "agents/common/partition_graph.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/partition_graph.h"
 #include "framework/base/error.h"
 
 namespace emplace {

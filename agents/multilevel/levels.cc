@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "agents/common/coarsening.h"
+#include "agents/shared/coarsening.h"
 #include "framework/search/compiled_period.h"
 
 namespace emplace {

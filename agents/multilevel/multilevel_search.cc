@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "agents/common/coarsening.h"
-#include "agents/improvement/counted_evaluator.h"
 #include "agents/multilevel/levels.h"
+#include "agents/shared/coarsening.h"
+#include "agents/shared/improvement/counted_evaluator.h"
 
 namespace emplace {
 namespace {

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/improvement/improvement_agent.h"
+#include "agents/shared/improvement/improvement_agent.h"
 
 namespace emplace {
 

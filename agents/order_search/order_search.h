@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/moves.h"
+#include "agents/shared/moves.h"
 #include "agents/starts/start_help.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "agents/common/devices.h"
-#include "agents/common/list_schedule.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/list_schedule.h"
 
 namespace emplace {
 namespace {

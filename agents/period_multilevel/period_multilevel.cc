@@ -6,9 +6,9 @@
 #include <span>
 #include <utility>
 
-#include "agents/common/coarsening.h"
-#include "agents/common/devices.h"
 #include "agents/ideals/chain_split.h"
+#include "agents/shared/coarsening.h"
+#include "agents/shared/devices.h"
 #include "framework/search/state.h"
 
 namespace emplace {

@@ -23,8 +23,8 @@
 #include <memory>
 #include <vector>
 
-#include "agents/common/period_levels.h"
-#include "agents/improvement/improvement_agent.h"
+#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/period_levels.h"
 #include "framework/config/fields.h"
 
 namespace emplace {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "agents/common/devices.h"
 #include "agents/contiguous/contiguous.h"
+#include "agents/shared/devices.h"
 #include "framework/graph/coarsen.h"
 
 namespace emplace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/constructive_agent.h"
+#include "agents/shared/constructive_agent.h"
 #include "framework/config/fields.h"
 
 namespace emplace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 

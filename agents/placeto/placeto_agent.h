@@ -20,8 +20,8 @@
 //
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
-#include "agents/common/policy_file.h"
 #include "agents/placeto/placeto_learner.h"
+#include "agents/shared/policy_file.h"
 #include "framework/search/agent.h"
 #include "framework/search/policy_trainer.h"
 

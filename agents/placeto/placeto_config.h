@@ -8,7 +8,7 @@
 
 #include "agents/placeto/episode.h"
 #include "agents/placeto/placeto_network.h"
-#include "agents/policy_gradient/ppo.h"
+#include "agents/shared/policy_gradient/ppo.h"
 #include "framework/learn/optimizer.h"
 
 namespace emplace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "agents/common/features.h"
+#include "agents/shared/features.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 

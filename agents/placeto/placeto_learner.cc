@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "agents/policy_gradient/baseline.h"
-#include "agents/policy_gradient/learner_state.h"
+#include "agents/shared/policy_gradient/baseline.h"
+#include "agents/shared/policy_gradient/learner_state.h"
 #include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"

@@ -57,8 +57,8 @@
 
 #include "agents/placeto/learnt_steps.h"
 #include "agents/placeto/placeto_config.h"
-#include "agents/policy_gradient/best_placement.h"
-#include "agents/policy_gradient/learner_core.h"
+#include "agents/shared/policy_gradient/best_placement.h"
+#include "agents/shared/policy_gradient/learner_core.h"
 #include "framework/search/state.h"
 
 namespace emplace {

@@ -8,10 +8,10 @@
 
 #include "agents/genetic/genetic.h"
 #include "agents/hill_climb/hill_climb.h"
-#include "agents/improvement/turn.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/multilevel/multilevel.h"
 #include "agents/period_multilevel/period_multilevel.h"
+#include "agents/shared/improvement/turn.h"
 #include "agents/tabu/tabu.h"
 
 namespace emplace {

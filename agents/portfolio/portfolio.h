@@ -45,7 +45,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/improvement/improvement_agent.h"
+#include "agents/shared/improvement/improvement_agent.h"
 #include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 

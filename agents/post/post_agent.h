@@ -56,12 +56,12 @@
 #include <string>
 #include <vector>
 
-#include "agents/policy_gradient/baseline.h"
-#include "agents/policy_gradient/best_placement.h"
-#include "agents/policy_gradient/learner_core.h"
-#include "agents/policy_gradient/ppo.h"
-#include "agents/policy_gradient/reward.h"
 #include "agents/post/post_policy.h"
+#include "agents/shared/policy_gradient/baseline.h"
+#include "agents/shared/policy_gradient/best_placement.h"
+#include "agents/shared/policy_gradient/learner_core.h"
+#include "agents/shared/policy_gradient/ppo.h"
+#include "agents/shared/policy_gradient/reward.h"
 #include "framework/base/interrupt.h"
 #include "framework/learn/optimizer.h"
 #include "framework/search/agent.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 #include "framework/base/error.h"
 #include "framework/learn/categorical.h"
 #include "framework/learn/ops.h"

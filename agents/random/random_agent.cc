@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 #include "framework/search/state.h"
 
 namespace emplace {

@@ -1,7 +1,7 @@
 #include "agents/seq2seq/seq2seq_agent.h"
 
-#include "agents/common/devices.h"
-#include "agents/policy_gradient/learner_state.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/search/state.h"
 

@@ -26,11 +26,11 @@
 
 #include <optional>
 
-#include "agents/common/policy_file.h"
-#include "agents/policy_gradient/policy_gradient.h"
 #include "agents/seq2seq/seq2seq_config.h"
 #include "agents/seq2seq/seq2seq_policy.h"
 #include "agents/seq2seq/seq2seq_trainer.h"
+#include "agents/shared/policy_file.h"
+#include "agents/shared/policy_gradient/policy_gradient.h"
 #include "framework/base/random.h"
 #include "framework/search/agent.h"
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "agents/policy_gradient/policy_gradient_config.h"
 #include "agents/seq2seq/seq2seq_network.h"
+#include "agents/shared/policy_gradient/policy_gradient_config.h"
 
 namespace emplace {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/features.h"
+#include "agents/shared/features.h"
 #include "framework/base/error.h"
 
 namespace emplace {

@@ -20,7 +20,7 @@
 //                         groups and devices, divided by the standard deviation; 0 where the group
 //                         may not run
 //   resident_bytes   [1]  log1p of parameters, state and buffers, divided by the largest
-//   position         [9]  PositionWaves of t / T with four octaves (agents/common/features.h)
+//   position         [9]  PositionWaves of t / T with four octaves (agents/shared/features.h)
 //
 // Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 

@@ -5,8 +5,8 @@
 #include <iosfwd>
 #include <string>
 
-#include "agents/policy_gradient/policy_loss.h"
 #include "agents/seq2seq/seq2seq_network.h"
+#include "agents/shared/policy_gradient/policy_loss.h"
 
 namespace emplace {
 

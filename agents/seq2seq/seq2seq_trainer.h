@@ -24,9 +24,9 @@
 #include <functional>
 #include <vector>
 
-#include "agents/policy_gradient/learner_core.h"
-#include "agents/policy_gradient/problem_update.h"
 #include "agents/seq2seq/seq2seq_config.h"
+#include "agents/shared/policy_gradient/learner_core.h"
+#include "agents/shared/policy_gradient/problem_update.h"
 #include "framework/base/random.h"
 #include "framework/search/policy_trainer.h"
 

@@ -1,6 +1,6 @@
 #include "agents/single_device/single_device.h"
 
-#include "agents/common/devices.h"
+#include "agents/shared/devices.h"
 
 namespace emplace {
 

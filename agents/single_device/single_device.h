@@ -14,7 +14,7 @@
 
 #include <string>
 
-#include "agents/common/constructive_agent.h"
+#include "agents/shared/constructive_agent.h"
 #include "framework/config/fields.h"
 
 namespace emplace {

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/devices.h"
 #include "agents/contiguous/contiguous.h"
 #include "agents/etf/etf.h"
 #include "agents/heft/heft.h"
 #include "agents/ideals/chain_split.h"
 #include "agents/random/random_agent.h"
+#include "agents/shared/devices.h"
 #include "agents/single_device/single_device.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"

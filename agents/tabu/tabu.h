@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "agents/common/moves.h"
-#include "agents/improvement/improvement_agent.h"
+#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/moves.h"
 #include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 

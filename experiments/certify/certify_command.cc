@@ -13,11 +13,11 @@
 
 #include "experiments/certify/proof_in_time.h"
 #include "experiments/commands.h"
-#include "experiments/output.h"
+#include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
-#include "experiments/stop_request.h"
 #include "experiments/sweep/results_lock.h"
 #include "experiments/table/table_runs.h"
 #include "framework/base/error.h"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "agents/branch_and_bound/branch_and_bound.h"
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "framework/bounds/partial_bound.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/meter.h"

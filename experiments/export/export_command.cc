@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands.h"
+#include "experiments/console/output.h"
 #include "experiments/export/export_device_map.h"
 #include "experiments/export/export_devices.h"
-#include "experiments/output.h"
 #include "experiments/run/run_reader.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"

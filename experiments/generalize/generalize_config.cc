@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config_edit.h"
-#include "experiments/menu.h"
+#include "experiments/console/config_edit.h"
+#include "experiments/console/menu.h"
 #include "framework/base/error.h"
 #include "framework/base/path_part.h"
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/agent_spec.h"
-#include "experiments/passes.h"
-#include "experiments/priority.h"
+#include "experiments/problem/passes.h"
+#include "experiments/problem/priority.h"
+#include "experiments/run/agent_spec.h"
 #include "experiments/run/run_config.h"
 
 namespace emplace {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
-#include "experiments/provenance.h"
+#include "experiments/console/output.h"
+#include "experiments/provenance/provenance.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
 #include "framework/base/error.h"

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/policy_file.h"
-#include "experiments/config_edit.h"
-#include "experiments/stop_request.h"
+#include "agents/shared/policy_file.h"
+#include "experiments/console/config_edit.h"
+#include "experiments/console/stop_request.h"
 #include "framework/base/error.h"
 
 namespace emplace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "experiments/generalize/generalize_config.h"
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "experiments/run/search_run.h"
 
 namespace emplace {

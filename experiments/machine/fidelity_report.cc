@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/console/output.h"
 #include "experiments/machine/interval_report.h"
-#include "experiments/output.h"
 #include "experiments/run/run_table.h"
 #include "profilers/measure/calibrate.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "experiments/machine/verification.h"
-#include "experiments/provenance.h"
+#include "experiments/provenance/provenance.h"
 #include "framework/results/results_file.h"
 
 namespace emplace {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/console/output.h"
 #include "experiments/machine/fidelity_report.h"
-#include "experiments/output.h"
 
 namespace emplace {
 namespace {

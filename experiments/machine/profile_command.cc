@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands.h"
-#include "experiments/load.h"
+#include "experiments/console/menu.h"
+#include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/machine/profile_report.h"
 #include "experiments/machine/this_machine.h"
-#include "experiments/menu.h"
-#include "experiments/output.h"
-#include "experiments/stop_request.h"
+#include "experiments/problem/load.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/file_lock.h"

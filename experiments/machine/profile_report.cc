@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "experiments/console/output.h"
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/verdict.h"
-#include "experiments/output.h"
-#include "experiments/step_interval.h"
+#include "experiments/problem/step_interval.h"
 #include "framework/cost/op_signature.h"
 
 namespace emplace {

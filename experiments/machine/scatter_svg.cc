@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/console/output.h"
 #include "experiments/machine/svg_parts.h"
-#include "experiments/output.h"
 
 namespace emplace {
 namespace {

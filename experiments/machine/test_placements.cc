@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "agents/registry.h"
-#include "experiments/menu.h"
+#include "experiments/console/menu.h"
 #include "experiments/run/search_run.h"
 #include "framework/base/random.h"
 #include "framework/config/config_node.h"

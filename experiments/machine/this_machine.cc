@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/stop_request.h"
+#include "experiments/console/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
 #include "profilers/machine.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "experiments/machine/fidelity_report.h"
-#include "experiments/step_interval.h"
+#include "experiments/problem/step_interval.h"
 #include "profilers/measure/profile.h"
 
 namespace emplace {

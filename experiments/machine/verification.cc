@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/changed_problem.h"
 #include "experiments/machine/verdict.h"
+#include "experiments/problem/changed_problem.h"
 #include "experiments/run/run_table.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "experiments/machine/step_traits.h"
+#include "experiments/problem/step_interval.h"
 #include "experiments/run/candidate.h"
-#include "experiments/step_interval.h"
 #include "framework/search/evaluator.h"
 #include "profilers/executor/executor.h"
 #include "profilers/measure/calibrate.h"

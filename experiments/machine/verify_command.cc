@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands.h"
+#include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/fidelity_results.h"
 #include "experiments/machine/this_machine.h"
-#include "experiments/output.h"
 #include "experiments/run/run_reader.h"
-#include "experiments/stop_request.h"
 #include "experiments/sweep/results_lock.h"
 #include "framework/results/results_reader.h"
 

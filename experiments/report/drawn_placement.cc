@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/output.h"
-#include "experiments/priority.h"
+#include "experiments/console/output.h"
+#include "experiments/problem/priority.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
-#include "simulator/reference.h"
+#include "simulator/reference/reference.h"
 
 namespace emplace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "experiments/report/report_runs.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/run/search_run.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands.h"
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/report/placement_picture.h"
 #include "experiments/report/report_data.h"
 #include "experiments/report/report_page.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/build_info.h"
+#include "experiments/provenance/build_info.h"
 #include "experiments/report/learning_updates.h"
 #include "experiments/report/placement_picture.h"
 #include "experiments/report/timeline_picture.h"

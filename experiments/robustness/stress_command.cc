@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "experiments/commands.h"
-#include "experiments/output.h"
+#include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/robustness/stress_sweep.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
-#include "experiments/stop_request.h"
 #include "experiments/stress/stress_results.h"
 #include "experiments/sweep/results_lock.h"
 #include "framework/base/error.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
-#include "experiments/provenance.h"
+#include "experiments/console/output.h"
+#include "experiments/provenance/provenance.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/stress/stress_results.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "framework/base/error.h"
 
 namespace emplace {

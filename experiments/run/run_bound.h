@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/lower_bound.h"
 #include "framework/results/results_file.h"

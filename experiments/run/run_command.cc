@@ -8,12 +8,12 @@
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
-#include "experiments/config_command.h"
-#include "experiments/existing_output.h"
-#include "experiments/menu.h"
-#include "experiments/output.h"
+#include "experiments/console/config_command.h"
+#include "experiments/console/existing_output.h"
+#include "experiments/console/menu.h"
+#include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/run/run_execution.h"
-#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 
 namespace emplace {

@@ -5,16 +5,16 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config_edit.h"
-#include "experiments/config_help.h"
-#include "experiments/menu.h"
-#include "experiments/objective.h"
-#include "experiments/output.h"
+#include "experiments/console/config_edit.h"
+#include "experiments/console/config_help.h"
+#include "experiments/console/menu.h"
+#include "experiments/console/output.h"
+#include "experiments/problem/objective.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/placement/placement.h"
 #include "framework/ranks/mpi_module.h"
-#include "simulator/gpu_simulator.h"
+#include "simulator/gpu/gpu_simulator.h"
 
 namespace emplace {
 namespace {

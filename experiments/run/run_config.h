@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/agent_spec.h"
-#include "experiments/passes.h"
-#include "experiments/priority.h"
+#include "experiments/problem/passes.h"
+#include "experiments/problem/priority.h"
+#include "experiments/run/agent_spec.h"
 #include "framework/config/fields.h"
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"

@@ -13,14 +13,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "agents/common/policy_file.h"
 #include "agents/registry.h"
-#include "experiments/existing_output.h"
-#include "experiments/output.h"
+#include "agents/shared/policy_file.h"
+#include "experiments/console/existing_output.h"
+#include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
-#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/file_lock.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "experiments/run/run_config.h"
 #include "framework/results/results_file.h"
 #include "framework/results/results_reader.h"

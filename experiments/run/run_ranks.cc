@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/output.h"
-#include "experiments/stop_request.h"
+#include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "framework/base/raw_stream.h"
 #include "framework/ranks/cores_per_rank.h"
 #include "framework/ranks/mpi_module.h"

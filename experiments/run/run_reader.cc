@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "experiments/load.h"
-#include "experiments/menu.h"
-#include "experiments/objective.h"
-#include "experiments/output.h"
+#include "experiments/console/menu.h"
+#include "experiments/console/output.h"
+#include "experiments/problem/load.h"
+#include "experiments/problem/objective.h"
 #include "framework/base/error.h"
 #include "framework/graph/op_order.h"
 #include "framework/results/results_reader.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/load.h"
-#include "experiments/priority.h"
+#include "experiments/problem/load.h"
+#include "experiments/problem/priority.h"
 #include "experiments/run/candidate.h"
 #include "experiments/run/run_config.h"
 #include "framework/cost/cost_table.h"

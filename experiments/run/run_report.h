@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_ranks.h"
 #include "experiments/run/run_resume.h"

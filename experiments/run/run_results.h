@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "experiments/load.h"
-#include "experiments/provenance.h"
+#include "experiments/problem/load.h"
+#include "experiments/provenance/provenance.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/existing_output.h"
+#include "experiments/console/existing_output.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
 #include "framework/base/error.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/run/search_run.h"
 #include "framework/cost/costs.h"
 

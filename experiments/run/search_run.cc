@@ -11,18 +11,18 @@
 
 #include <fmt/format.h>
 
-#include "agents/common/policy_file.h"
 #include "agents/registry.h"
+#include "agents/shared/policy_file.h"
 #include "agents/single_device/single_device.h"
-#include "experiments/provenance.h"
+#include "experiments/console/stop_request.h"
+#include "experiments/provenance/provenance.h"
 #include "experiments/run/run_problem.h"
-#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/raw_stream.h"
 #include "framework/cluster/symmetry.h"
 #include "framework/search/distributed_evaluator.h"
 #include "framework/search/state.h"
-#include "simulator/gpu_simulator.h"
+#include "simulator/gpu/gpu_simulator.h"
 #include "simulator/simulator.h"
 
 namespace emplace {

@@ -86,7 +86,7 @@ struct Observers {
   /// continues; false stops it, as a request to stop does. Empty: not called.
   std::function<bool(const SearchMoment&)> watch = {};
   /// Gets the text of a policy file when the search of an agent that learns a policy
-  /// (agents/common/policy_file.h) has ended; not if it was stopped. Empty: none is made.
+  /// (agents/shared/policy_file.h) has ended; not if it was stopped. Empty: none is made.
   std::function<void(const std::string&)> save_policy = {};
 };
 

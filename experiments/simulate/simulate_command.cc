@@ -10,19 +10,19 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands.h"
-#include "experiments/load.h"
-#include "experiments/objective.h"
-#include "experiments/output.h"
-#include "experiments/priority.h"
+#include "experiments/console/output.h"
+#include "experiments/problem/load.h"
+#include "experiments/problem/objective.h"
+#include "experiments/problem/priority.h"
+#include "experiments/problem/step_interval.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
-#include "experiments/step_interval.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/bounds/bounds.h"
 #include "framework/results/results_reader.h"
-#include "simulator/reference.h"
+#include "simulator/reference/reference.h"
 #include "simulator/simulator.h"
 
 namespace emplace {

@@ -6,7 +6,7 @@
 
 #include <boost/random/normal_distribution.hpp>
 
-#include "experiments/changed_problem.h"
+#include "experiments/problem/changed_problem.h"
 #include "framework/base/error.h"
 
 namespace emplace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "framework/base/json.h"
 
 namespace emplace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "experiments/provenance.h"
+#include "experiments/provenance/provenance.h"
 #include "experiments/stress/stress.h"
 #include "framework/results/results_file.h"
 #include "framework/results/results_reader.h"

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "experiments/stop_request.h"
+#include "experiments/console/stop_request.h"
 
 namespace emplace {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/sweep/run_board.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"

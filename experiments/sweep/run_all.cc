@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/stop_request.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/sweep/sweep_report.h"
 #include "framework/base/progress.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "experiments/stop_request.h"
+#include "experiments/console/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/results/results_file.h"
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config_edit.h"
+#include "experiments/console/config_edit.h"
 #include "experiments/sweep/sweep_draw.h"
 #include "experiments/sweep/sweep_merge.h"
 #include "experiments/table/layout_menu.h"

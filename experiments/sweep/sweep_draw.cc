@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config_edit.h"
+#include "experiments/console/config_edit.h"
 #include "framework/base/random.h"
 
 namespace emplace {

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_resume.h"
 #include "experiments/sweep/run_board.h"

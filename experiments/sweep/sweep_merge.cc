@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config_edit.h"
-#include "experiments/menu.h"
+#include "experiments/console/config_edit.h"
+#include "experiments/console/menu.h"
 
 namespace emplace {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/sweep/sweep_config.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 
 namespace emplace {
 namespace {

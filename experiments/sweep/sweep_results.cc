@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
 #include "framework/base/error.h"

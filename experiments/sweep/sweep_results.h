@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "experiments/provenance.h"
+#include "experiments/provenance/provenance.h"
 #include "experiments/run/run_progress.h"
 #include "experiments/run/search_run.h"
 #include "experiments/sweep/sweep_problems.h"

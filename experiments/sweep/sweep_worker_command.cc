@@ -10,7 +10,7 @@
 
 #include "agents/registry.h"
 #include "experiments/commands.h"
-#include "experiments/stop_request.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/sweep/frozen_sweep.h"
 #include "experiments/sweep/run_worker.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config_edit.h"
+#include "experiments/console/config_edit.h"
 #include "experiments/table/run_keys.h"
 #include "framework/base/error.h"
 

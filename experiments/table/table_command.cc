@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "experiments/commands.h"
-#include "experiments/config_help.h"
-#include "experiments/output.h"
+#include "experiments/console/config_help.h"
+#include "experiments/console/output.h"
 #include "experiments/table/layout_menu.h"
 #include "experiments/table/table_formats.h"
 #include "framework/base/error.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/table/table_formats.h"
 
 namespace emplace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/table/row_values.h"
 
 namespace emplace {

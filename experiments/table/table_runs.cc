@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config_edit.h"
-#include "experiments/output.h"
+#include "experiments/console/config_edit.h"
+#include "experiments/console/output.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/run_problem.h"

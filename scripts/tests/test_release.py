@@ -17,7 +17,7 @@ def commit_of(sources: pathlib.Path) -> str:
     """What the build would take for the commit of these sources."""
     output = sources / "info.cc"
     subprocess.run(["cmake", f"-DSOURCE_DIR={sources}", "-DVERSION=1", f"-DOUTPUT={output}", "-P",
-                    sources / "experiments/build_info.cmake"], check=True, stdout=subprocess.DEVNULL)
+                    sources / "experiments/provenance/build_info.cmake"], check=True, stdout=subprocess.DEVNULL)
     return output.read_text().split('return "')[2].split('"')[0]
 
 
@@ -26,7 +26,7 @@ class Commit(unittest.TestCase):
 
     def test_archive_knows_its_commit_wherever_it_is_unpacked(self) -> None:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-        files = ["experiments/build_info.cmake", "experiments/build_info.cc.in", "experiments/commit.txt"]
+        files = ["experiments/provenance/build_info.cmake", "experiments/provenance/build_info.cc.in", "experiments/provenance/commit.txt"]
         archive = subprocess.run(["git", "archive", "HEAD", *files], cwd=ROOT, check=True, capture_output=True).stdout
         with tempfile.TemporaryDirectory() as name:
             outer = pathlib.Path(name)
@@ -36,7 +36,7 @@ class Commit(unittest.TestCase):
             subprocess.run(["tar", "-x", "-C", sources], input=archive, check=True)
             self.assertEqual(commit_of(sources), head[:12])
             # A copy of the files as they are in the checkout says nothing.
-            shutil.copy(ROOT / "experiments/commit.txt", sources / "experiments/commit.txt")
+            shutil.copy(ROOT / "experiments/provenance/commit.txt", sources / "experiments/provenance/commit.txt")
             self.assertEqual(commit_of(sources), "unknown")
 
 

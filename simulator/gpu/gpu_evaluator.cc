@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
-#include "simulator/compiled_problem.h"
-#include "simulator/engine.h"
+#include "simulator/engine/compiled_problem.h"
+#include "simulator/engine/engine.h"
 #include "simulator/gpu/gpu_program.h"
 #include "simulator/gpu/gpu_runner.h"
-#include "simulator/gpu_simulator.h"
+#include "simulator/gpu/gpu_simulator.h"
 #include "simulator/lanes/lane_program.h"
 #include "simulator/semantics.h"
 

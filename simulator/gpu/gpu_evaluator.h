@@ -1,6 +1,6 @@
 #pragma once
 
-// MakeGpuSimulator() (simulator/gpu_simulator.h) on whatever stands for a GPU. Internal to the
+// MakeGpuSimulator() (simulator/gpu/gpu_simulator.h) on whatever stands for a GPU. Internal to the
 // simulator.
 
 #include <memory>

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulator/compiled_problem.h"
-#include "simulator/engine.h"
+#include "simulator/engine/compiled_problem.h"
+#include "simulator/engine/engine.h"
 
 namespace emplace {
 

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "agents/common/list_schedule.h"
+#include "agents/shared/list_schedule.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"

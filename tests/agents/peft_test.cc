@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "agents/common/list_schedule.h"
 #include "agents/heft/heft.h"
+#include "agents/shared/list_schedule.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
 

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "agents/common/policy_file.h"
+#include "agents/shared/policy_file.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "tests/support/agent_contract.h"

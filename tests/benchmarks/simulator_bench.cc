@@ -12,7 +12,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "simulator/gpu_simulator.h"
+#include "simulator/gpu/gpu_simulator.h"
 #include "simulator/simulator.h"
 #include "tests/benchmarks/measure_evaluator.h"
 #include "tests/benchmarks/random_graphs.h"

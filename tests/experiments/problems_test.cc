@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "experiments/run/run_config.h"
 #include "framework/bounds/lower_bound.h"
 #include "framework/config/config_node.h"

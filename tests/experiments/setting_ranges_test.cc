@@ -10,7 +10,7 @@
 
 #include "agents/registry.h"
 #include "experiments/generalize/generalize_config.h"
-#include "experiments/passes.h"
+#include "experiments/problem/passes.h"
 #include "experiments/run/run_config.h"
 #include "experiments/sweep/sweep_config.h"
 #include "framework/base/error.h"

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "simulator/reference.h"
+#include "simulator/reference/reference.h"
 #include "simulator/simulator.h"
 #include "tests/support/problems.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "simulator/reference.h"
+#include "simulator/reference/reference.h"
 
 namespace emplace::testing {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/stop_request.h"
+#include "experiments/console/stop_request.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/sweep/frozen_sweep.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"

@@ -15,7 +15,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "framework/placement/placement.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/meter.h"

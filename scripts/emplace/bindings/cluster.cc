@@ -3,7 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "experiments/menu.h"
+#include "experiments/console/menu.h"
 #include "framework/base/file.h"
 #include "framework/cluster/cluster_io.h"
 #include "scripts/emplace/bindings/bindings.h"

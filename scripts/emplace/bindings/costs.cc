@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "experiments/menu.h"
+#include "experiments/console/menu.h"
 #include "framework/search/costed_problem.h"
 #include "scripts/emplace/bindings/bindings.h"
 

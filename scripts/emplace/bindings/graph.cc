@@ -4,8 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "experiments/console/menu.h"
 #include "experiments/export/export_modules.h"
-#include "experiments/menu.h"
 #include "framework/cluster/op_class.h"
 #include "framework/cost/op_kind.h"
 #include "framework/cost/op_signature.h"

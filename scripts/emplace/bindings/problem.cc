@@ -8,7 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "agents/registry.h"
-#include "experiments/priority.h"
+#include "experiments/problem/priority.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/run/search_run.h"

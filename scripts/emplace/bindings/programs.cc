@@ -13,11 +13,11 @@
 #include <pthread.h>
 
 #include "agents/registry.h"
-#include "experiments/existing_output.h"
-#include "experiments/menu.h"
+#include "experiments/console/existing_output.h"
+#include "experiments/console/menu.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/program.h"
 #include "experiments/run/run_execution.h"
-#include "experiments/stop_request.h"
 #include "framework/base/error.h"
 #include "scripts/emplace/bindings/bindings.h"
 

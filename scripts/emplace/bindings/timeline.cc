@@ -5,7 +5,7 @@
 #include "framework/base/file.h"
 #include "framework/schedule/transfer_plan.h"
 #include "scripts/emplace/bindings/bindings.h"
-#include "simulator/reference.h"
+#include "simulator/reference/reference.h"
 
 namespace emplace::python {
 namespace {

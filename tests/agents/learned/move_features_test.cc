@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/common/moves.h"
+#include "agents/shared/moves.h"
 #include "simulator/simulator.h"
 #include "tests/agents/learned/two_gpus.h"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/improvement/counted_evaluator.h"
+#include "agents/shared/improvement/counted_evaluator.h"
 #include "framework/schedule/issue_order.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"

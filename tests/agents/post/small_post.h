@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "agents/policy_gradient/learner_state.h"
 #include "agents/post/post_agent.h"
+#include "agents/shared/policy_gradient/learner_state.h"
 #include "tests/support/learning_agents.h"
 #include "tests/support/states.h"
 

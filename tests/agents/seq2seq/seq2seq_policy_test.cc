@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/policy_gradient/learner_state.h"
 #include "agents/registry.h"
 #include "agents/seq2seq/seq2seq_agent.h"
+#include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/config/setting_error.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/report/placement_picture.h"
-#include "simulator/reference.h"
+#include "simulator/reference/reference.h"
 #include "tests/support/problems.h"
 
 using namespace emplace;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "agents/registry.h"
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "tests/experiments/program_files.h"

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/run/run_config.h"
 #include "framework/base/error.h"
 #include "framework/base/file_lock.h"

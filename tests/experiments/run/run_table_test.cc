@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "tests/support/problems.h"
 
 using namespace emplace;

@@ -8,9 +8,9 @@
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
-#include "experiments/load.h"
+#include "experiments/problem/load.h"
 #include "framework/search/state.h"
-#include "simulator/gpu_simulator.h"
+#include "simulator/gpu/gpu_simulator.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
 #include "tests/support/problems.h"

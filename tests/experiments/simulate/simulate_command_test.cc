@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "framework/base/json.h"
 #include "framework/cost/cost_table.h"
 #include "tests/experiments/layered_graph.h"

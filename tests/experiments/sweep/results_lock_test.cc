@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "experiments/output.h"
+#include "experiments/console/output.h"
 #include "experiments/sweep/run_board.h"
 #include "framework/base/error.h"
 #include "tests/experiments/program_files.h"

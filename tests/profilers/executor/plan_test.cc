@@ -11,7 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/cost/cost_model.h"
 #include "framework/graph/graph_io.h"
-#include "simulator/reference.h"
+#include "simulator/reference/reference.h"
 #include "tests/profilers/stream_commands.h"
 #include "tests/profilers/virtual_backend.h"
 #include "tests/support/paths.h"

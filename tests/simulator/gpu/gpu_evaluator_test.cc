@@ -11,7 +11,7 @@
 
 #include "framework/base/error.h"
 #include "simulator/gpu/gpu_runner.h"
-#include "simulator/gpu_simulator.h"
+#include "simulator/gpu/gpu_simulator.h"
 #include "simulator/lanes/lane_kernel.h"
 #include "tests/support/gpu_on_host.h"
 #include "tests/support/lane_problems.h"

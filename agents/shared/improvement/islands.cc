@@ -1,0 +1,57 @@
+#include "agents/shared/improvement/islands.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agents/shared/improvement/turn.h"
+
+namespace emplace {
+
+Islands::Islands(std::function<std::unique_ptr<ImprovementAgent>(std::uint64_t seed)> make,
+                 int count,
+                 std::int64_t exchange)
+    : make_(std::move(make)), count_(count), exchange_(exchange) {
+}
+
+void Islands::Begin(const std::function<std::uint64_t()>& draw_seed) {
+  if (!*this) return;
+  islands_.clear();
+  while (std::ssize(islands_) < count_) islands_.push_back(make_(draw_seed()));
+  started_ = false;
+}
+
+const ScoredPlacement& Islands::Improve(Evaluator& evaluator, const ScoredPlacement& best) {
+  if (!started_) {
+    for (const auto& island : islands_) island->Adopt(best);
+    started_ = true;
+  }
+  std::vector<Turn> turns(islands_.size());
+  std::vector<SearchAbreast> searches;
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    searches.push_back(MakeTurn(*islands_[i], exchange_, turns[i]));
+  }
+  evaluator.RunAbreast(searches);
+  std::vector<ScoredPlacement> found;
+  for (const auto& island : islands_) found.push_back(island->best());
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (turns[i].stale) islands_[i]->Adopt(found[(i + found.size() - 1) % found.size()]);
+  }
+  const auto chosen = std::ranges::min_element(
+      islands_, {}, [](const auto& island) { return island->best().score; });
+  return (*chosen)->best();
+}
+
+void Islands::Adopt(const ScoredPlacement& found) {
+  if (started_) islands_.front()->Adopt(found);
+}
+
+void Islands::VisitState(StateVisitor& v) {
+  if (!*this) return;
+  bool started = started_;
+  v.Flag(started);
+  if (v.reading()) Begin([] { return 0; });  // their generators are read
+  started_ = started;
+  for (const auto& island : islands_) v.Nested("the state of an island", *island);
+}
+
+}  // namespace emplace

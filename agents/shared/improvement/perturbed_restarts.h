@@ -1,0 +1,45 @@
+#pragma once
+
+// How far from the best placement a local search begins anew: each group moves with probability
+//
+//   min(1, perturbation * 2^r),     r = restarts since the best was found.
+//
+// The longer nothing better is found, the farther away; beyond a share of 1 it starts over with
+// r = 0.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "agents/shared/moves.h"
+#include "framework/base/random.h"
+#include "framework/search/state.h"
+
+namespace emplace {
+
+class PerturbedRestarts {
+ public:
+  /// @param perturbation  in [0, 1]
+  explicit PerturbedRestarts(double perturbation) : perturbation_(perturbation) {}
+  /// The best placement was found.
+  void Found() { restarts_ = 0; }
+  /// Where the restart that comes next may begin.
+  /// @param lists  becomes `count` perturbations of the best placement
+  void Propose(const MoveProposer& proposer,
+               Rng& rng,
+               const Placement& best,
+               std::int64_t count,
+               MoveLists& lists) {
+    const double share = std::min(1.0, perturbation_ * std::exp2(restarts_));
+    restarts_ = share < 1 && share > 0 ? restarts_ + 1 : 0;
+    lists.Clear();
+    for (; count > 0; --count) proposer.Perturb(rng, share, best, lists);
+  }
+  void VisitState(StateVisitor& v) { v.Count("a number of restarts", restarts_); }
+
+ private:
+  double perturbation_;
+  int restarts_ = 0;  // since the best was found
+};
+
+}  // namespace emplace

@@ -1,0 +1,66 @@
+#pragma once
+
+// The losses of policy_gradient.h: the surrogate of the policy gradient or of PPO, and the terms
+// that both have. Log-probabilities, entropies and surrogates are sums over a placement's decisions
+// and are divided by their number where `per_decision` says so.
+
+#include <optional>
+#include <vector>
+
+#include "agents/shared/policy_gradient/policy_gradient_config.h"
+#include "framework/learn/tape.h"
+
+namespace emplace {
+
+/// What a policy says of the K placements of an update.
+struct PolicySample {
+  Var log_probability;  ///< [K, 1] of the sampled placements
+  Var entropy;          ///< [1, 1] sum over a placement's decisions, mean over the samples
+  std::optional<Var> best_log_probability;  ///< [1, 1] of the placement to imitate, if there is one
+  int num_decisions = 1;                    ///< of one placement
+  /// The same decision by decision, for PPO.
+  struct Decisions {
+    Var log_probability;      ///< [n, 1] of what was chosen
+    Var log_distribution;     ///< [n, D] of all choices
+    std::vector<int> sample;  ///< [n] placement of each, 0 .. K - 1
+  };
+  std::optional<Decisions> decisions = {};
+};
+
+/// What the policy that drew the placements said of each decision.
+struct DrawnDecisions {
+  DrawnDecisions() = default;
+  DrawnDecisions(const Tape& tape, const PolicySample::Decisions& decisions);
+  Matrix log_probability, log_distribution;  ///< [n, 1], [n, D]
+};
+
+/// sum_i w_i log p(P_i)
+/// @param weights  [K, 1] of LearningSignal::Take
+Var GradientSurrogate(Tape& tape,
+                      const PolicyGradientConfig& config,
+                      const PolicySample& sample,
+                      const Matrix& weights);
+
+/// sum_i w_i sum_t r_it, r_it the ratio of decision t's probabilities, new to old, clipped or with
+/// a penalty as in ppo.h: where both policies are the same its gradient is that of
+/// GradientSurrogate.
+/// @param kl  becomes KL(old || new) per decision, exact for each [nats]
+Var PpoSurrogate(Tape& tape,
+                 const PolicyGradientConfig& config,
+                 const Ppo& ppo,
+                 const PolicySample& sample,
+                 const Matrix& weights,
+                 const DrawnDecisions& drawn,
+                 double& kl);
+
+/// surrogate - entropy_factor * entropy_weight * entropy - imitation_weight * log p(P_best)
+/// @param update  updates before this one
+/// @param entropy_factor  of an EntropyControl
+Var PolicyLoss(Tape& tape,
+               const PolicyGradientConfig& config,
+               const PolicySample& sample,
+               Var surrogate,
+               std::int64_t update,
+               double entropy_factor = 1);
+
+}  // namespace emplace

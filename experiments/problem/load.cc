@@ -1,0 +1,149 @@
+#include "experiments/problem/load.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "experiments/console/menu.h"
+#include "experiments/console/output.h"
+#include "framework/base/error.h"
+#include "framework/cluster/cluster_io.h"
+#include "framework/cost/coarsened_costs.h"
+#include "framework/graph/coarsen.h"
+#include "framework/graph/graph_doubts.h"
+#include "framework/graph/graph_io.h"
+#include "framework/search/costed_problem.h"
+
+namespace emplace {
+namespace {
+
+// Does the file define every kind that it names? Then the folder of device kinds need not be read,
+// which takes longer than a small simulation.
+bool NamesOnlyOwnKinds(const ConfigNode& cluster) {
+  if (!cluster.IsMap() || !cluster.Has("device_kinds") || !cluster.Has("devices")) return false;
+  const ConfigNode kinds = cluster.At("device_kinds"), devices = cluster.At("devices");
+  if (!kinds.IsMap() || !devices.IsSequence()) return false;
+  const std::vector<ConfigNode> elements = devices.Elements();
+  return std::all_of(elements.begin(), elements.end(), [&](const ConfigNode& device) {
+    return device.IsMap() && device.Has("kind") && device.At("kind").IsScalar() &&
+           kinds.Has(device.At("kind").AsString());
+  });
+}
+
+std::map<std::string, DeviceKind> KindsOfConfigs() {
+  const std::filesystem::path folder = ConfigsFolder() / "device_kinds";
+  std::error_code ignored;
+  return std::filesystem::is_directory(folder, ignored) ? ReadDeviceKinds(folder)
+                                                        : std::map<std::string, DeviceKind>();
+}
+
+// Warnings of a graph, which are all printed before it is refused.
+class GraphWarnings {
+ public:
+  explicit GraphWarnings(std::string where) : where_(std::move(where)) {}
+  void Print(const std::string& warning) {
+    PrintWarning(warning);
+    ++count_;
+  }
+  void PrintAll(const std::vector<std::string>& doubts) {
+    for (const std::string& doubt : doubts) Print(where_ + ": " + doubt);
+  }
+  void RefuseAny() const {
+    if (count_ == 0) return;
+    throw InputError(fmt::format(
+        "{}: --strict refuses the graph for {}",
+        where_,
+        count_ == 1 ? "the warning above" : fmt::format("the {} warnings above", count_)));
+  }
+
+ private:
+  std::string where_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path, bool strict) {
+  GraphWarnings warnings(path.string());
+  auto graph = std::make_shared<const Graph>(
+      ReadGraph(path, [&](const std::string& warning) { warnings.Print(warning); }));
+  warnings.PrintAll(FindDoubts(*graph));
+  if (strict) warnings.RefuseAny();
+  return graph;
+}
+
+void CheckDeviceKinds(const Graph& graph,
+                      const Cluster* cluster,
+                      const std::string& where,
+                      bool strict) {
+  std::vector<std::string> known{"cpu", "gpu"};
+  if (cluster != nullptr) {
+    for (const DeviceKind& kind : cluster->kinds()) known.push_back(kind.name);
+  }
+  if (FindUnknownDeviceKinds(graph, known).empty()) return;
+  for (const auto& [name, kind] : KindsOfConfigs()) known.push_back(name);
+  GraphWarnings warnings(where);
+  warnings.PrintAll(FindUnknownDeviceKinds(graph, known));
+  if (strict) warnings.RefuseAny();
+}
+
+std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {
+  return MakeCluster(ConfigNode::FromFile(path));
+}
+
+std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node) {
+  std::map<std::string, DeviceKind> library;
+  if (!NamesOnlyOwnKinds(node)) library = KindsOfConfigs();
+  return std::make_shared<const Cluster>(ParseCluster(node, library));
+}
+
+std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path) {
+  auto table = std::make_shared<const CostTable>(ReadCostTable(path));
+  if (!table->complete) {
+    PrintWarning(path.string() +
+                 ": the profile was cut off; costs of ops that it did not reach are fitted");
+  }
+  return table;
+}
+
+std::vector<DeviceIndex> LoadedProblem::Expand(const Placement& placement) const {
+  return ExpandPlacement(placement, exact->grouping());
+}
+
+LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
+                          std::shared_ptr<const Cluster> cluster,
+                          const std::vector<Pass>& passes,
+                          Objective objective,
+                          bool contracted,
+                          const std::string& where,
+                          const CostTable* table,
+                          Semantics semantics) {
+  CostedProblem costed(graph,
+                       cluster,
+                       where,
+                       {.table = table, .apart = CountsNeighbors(semantics), .warn = PrintWarning});
+  CheckDeviceKinds(*graph, cluster.get(), where);
+  Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costed.costs));
+  LoadedProblem loaded;
+  loaded.contracted = contracted;
+  loaded.interval = FindInterval(table, graph->name(), semantics);
+  if (contracted) {
+    ContractedGraph small = ContractGroups(*graph, grouping);
+    loaded.searched =
+        std::make_shared<const Problem>(std::make_shared<const Graph>(std::move(small.graph)),
+                                        std::move(small.groups),
+                                        cluster,
+                                        ContractCosts(costed.costs, small.parts),
+                                        objective);
+  }
+  loaded.exact = std::move(costed).WithGroups(std::move(grouping), objective);
+  if (!contracted) loaded.searched = loaded.exact;
+  EMPLACE_CHECK(loaded.searched->num_groups() == loaded.exact->num_groups());
+  return loaded;
+}
+
+}  // namespace emplace

@@ -1,0 +1,96 @@
+#include "experiments/problem/passes.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+
+namespace emplace {
+namespace {
+
+const std::vector<std::string> kPassNames =
+    {"cheapest", "colocate", "gradients", "heavy_edge", "scope", "single_consumer"};
+
+Grouping Apply(const Graph& graph,
+               const Pass& pass,
+               const std::vector<double>& weight,
+               const Grouping& grouping) {
+  if (pass.name == "colocate") return ColocateByLabel(graph, grouping);
+  if (pass.name == "gradients") return ColocateGradients(graph, grouping);
+  if (pass.name == "scope") return GroupByScope(graph, grouping, pass.depth);
+  if (pass.name == "cheapest") return MergeCheapest(graph, grouping, weight, pass.groups);
+  if (pass.name == "heavy_edge") return MergeHeavyEdges(graph, grouping, weight, pass.groups);
+  EMPLACE_CHECK(pass.name == "single_consumer", pass.name);
+  return MergeSingleConsumers(graph, grouping, weight, pass.max_share);
+}
+
+}  // namespace
+
+void Pass::Visit(FieldVisitor& v) {
+  if (name == "single_consumer")
+    v.Field("max_share", max_share, "largest share of the graph's cost");
+  if (name == "scope") v.Field("depth", depth, AtLeast(1), "leading scopes that must agree");
+  if (name == "cheapest" || name == "heavy_edge")
+    v.Field("groups", groups, AtLeast(1), "stop at this many groups");
+}
+
+Pass ParsePass(const ConfigNode& node) {
+  Pass pass;
+  if (node.IsMap()) {
+    const std::vector<std::string> keys = node.Keys();
+    if (keys.size() != 1) node.Fail("expected one pass, as in \"scope: {depth: 2}\"");
+    pass.name = keys[0];
+  } else {
+    pass.name = node.AsString();
+  }
+  if (std::find(kPassNames.begin(), kPassNames.end(), pass.name) == kPassNames.end()) {
+    ThrowUnknown(node.Where(), "coarsening pass", pass.name, kPassNames);
+  }
+  if (!node.IsMap()) return pass;
+  const ConfigNode settings = node.At(pass.name);
+  pass = ReadFields<Pass>(settings, pass);
+  if (!(pass.max_share > 0 && pass.max_share <= 1)) {
+    settings.At("max_share").Fail("expected a share above 0 and at most 1");
+  }
+  return pass;
+}
+
+std::vector<Pass> ParsePasses(const ConfigNode& list) {
+  std::vector<Pass> passes;
+  for (const ConfigNode& node : list.Elements()) passes.push_back(ParsePass(node));
+  return passes;
+}
+
+std::string FormatPasses(const std::vector<Pass>& passes) {
+  std::vector<std::string> texts;
+  for (const Pass& pass : passes) {
+    texts.push_back(pass.name);
+    if (pass.name == "single_consumer") {
+      texts.back() += fmt::format(": {{max_share: {}}}", pass.max_share);
+    } else if (pass.name == "scope") {
+      texts.back() += fmt::format(": {{depth: {}}}", pass.depth);
+    } else if (pass.name == "cheapest" || pass.name == "heavy_edge") {
+      texts.back() += fmt::format(": {{groups: {}}}", pass.groups);
+    }
+  }
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+Grouping ApplyPasses(const Graph& graph,
+                     const std::vector<Pass>& passes,
+                     const std::vector<double>& weight,
+                     const std::function<void(const Pass&, const Grouping&)>& report) {
+  std::vector<Pass> all = passes;
+  if (all.empty() || all.front().name != "colocate") {
+    all.insert(all.begin(), Pass{.name = "colocate"});
+  }
+  Grouping grouping = Grouping::Identity(graph.num_ops());
+  for (const Pass& pass : all) {
+    grouping = Apply(graph, pass, weight, grouping);
+    if (report) report(pass, grouping);
+  }
+  return grouping;
+}
+
+}  // namespace emplace

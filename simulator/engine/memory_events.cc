@@ -1,0 +1,79 @@
+// The peaks without sorting all events. Time is cut into equal bins, and what is allocated and
+// released in each is added up. Within a bin, no more is in use on a device than
+//
+//   what is in use at its beginning + all that is allocated in it
+//
+// and the peak is at least what is in use at the end of any bin. Only bins that may exceed this,
+// usually a few, have their events sorted.
+
+#include "simulator/engine/memory_events.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "simulator/queue/radix_sort.h"
+
+namespace emplace {
+
+MemoryEvents::MemoryEvents(int num_devices, size_t capacity)
+    : num_devices_(num_devices),
+      device_bits_(std::bit_width(static_cast<unsigned>(num_devices - 1))),
+      // On average a few events of a device in a bin.
+      bin_bits_(std::bit_width(capacity >> (device_bits_ + kEventsPerBinBits))),
+      device_columns_(size_t{1} << device_bits_),
+      events_(capacity + 1),
+      suspects_(capacity + 1),
+      scratch_(capacity + 1),
+      bins_(2 * device_columns_ << bin_bits_),
+      used_(num_devices) {
+}
+
+MemoryEvents::Writer MemoryEvents::Begin(Nanos latest) {
+  const int time_bits = std::bit_width(static_cast<std::uint64_t>(latest));
+  Writer writer;
+  writer.end_ = events_.data();
+  writer.bins_ = bins_.data();
+  writer.device_bits_ = device_bits_;
+  writer.shift_ = device_bits_ + 1 + std::max(0, time_bits - bin_bits_);
+  std::fill(bins_.begin(), bins_.end(), 0);
+  return writer;
+}
+
+void MemoryEvents::Sweep(const Writer& written,
+                         const std::vector<std::int64_t>& used,
+                         std::vector<std::int64_t>& peak) {
+  // What is in use at the beginning of each bin replaces the sum of what it allocates, and the most
+  // that may be in use within it replaces the sum of what it releases.
+  peak = used;
+  used_ = used;
+  for (size_t bin = 0; bin < bins_.size(); bin += 2 * device_columns_) {
+    for (int d = 0; d < num_devices_; ++d) {
+      std::int64_t &allocated = bins_[bin + d], &released = bins_[bin + device_columns_ + d];
+      const std::int64_t begin = used_[d], most = begin + allocated;
+      used_[d] = most + released;
+      peak[d] = std::max(peak[d], used_[d]);
+      allocated = begin;
+      released = most;
+    }
+  }
+  size_t num_suspects = 0;
+  for (const Event* event = events_.data(); event != written.end_; ++event) {
+    const size_t d = event->key & (device_columns_ - 1);
+    suspects_[num_suspects] = *event;
+    num_suspects += bins_[written.BinOf(event->key) + device_columns_ + d] > peak[d];
+  }
+  RadixSort(suspects_, scratch_, num_suspects, device_bits_, [](const Event& e) { return e.key; });
+  bin_of_device_.assign(num_devices_, -1);
+  for (size_t i = 0; i < num_suspects; ++i) {
+    const Event& event = suspects_[i];
+    const size_t d = event.key & (device_columns_ - 1), bin = written.BinOf(event.key);
+    if (bin_of_device_[d] != static_cast<std::int64_t>(bin)) {
+      bin_of_device_[d] = static_cast<std::int64_t>(bin);
+      used_[d] = bins_[bin + d];
+    }
+    used_[d] += event.delta;
+    peak[d] = std::max(peak[d], used_[d]);
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,430 @@
+// The fast engine of interference semantics (README.md, "Interference semantics"). One pass over
+// the ops in issue order lists the commands of the step, and which server comes to them when;
+// memory is counted on the way, as in stream semantics. Then time goes from event to event. A
+// command starts when nothing is missing any more: all that it awaits has arrived, and it holds its
+// servers.
+//
+// Slots have no names here: a device counts those that are free, since which of them a command
+// takes changes no time.
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "framework/schedule/stream_memory.h"
+#include "simulator/engine/engine.h"
+
+namespace emplace {
+namespace {
+
+__extension__ using Work128 = unsigned __int128;
+
+// ceil(work / rate), by the processor's own division where that is possible.
+Nanos TimeFor(Work128 work, std::uint64_t rate) {
+  if (work >> 63 == 0)
+    return static_cast<Nanos>((static_cast<std::uint64_t>(work) + rate - 1) / rate);
+  return static_cast<Nanos>((work + rate - 1) / rate);
+}
+
+class InterferenceEngine final : public Engine {
+ public:
+  InterferenceEngine(const CompiledProblem& problem, const EngineOptions& options)
+      : p_(problem),
+        options_(options),
+        servers_(problem),
+        memory_(problem, problem.num_devices),
+        command_of_(problem.num_ops),
+        cold_(problem.has_cold ? problem.num_ops : 0),
+        device_queues_(problem.num_devices),
+        channel_queues_(problem.num_channels),
+        broadcast_stamp_(problem.num_channels, 0),
+        broadcast_command_(problem.num_channels, 0) {}
+
+  void Run(const std::uint8_t* device, const RunDetail& detail, Outcome& outcome) override {
+    PrepareOutcome(p_, detail, outcome);
+    device_ = device;
+    detail_ = &detail;
+    outcome_ = &outcome;
+    ListCommands();
+    GoThroughTime();
+    outcome.step_time = options_.count_gaps ? std::max(latest_, latest_free_) : latest_;
+    FinishOutcome(p_, servers_, memory_.peak(), outcome);
+  }
+
+ private:
+  // An op, or one hop of a copy.
+  struct Command {
+    Nanos ready = 0;  // latest of what it has got so far
+    Nanos alone = 0;  // cost, or wire time [ns]
+    Nanos start = 0;
+    int missing = 0;   // arrivals and servers that it still needs
+    int position = 0;  // of the op, or of the producer
+    int item = -1;     // -1: an op
+    int channel = -1;  // of a hop
+    bool is_first_hop = false;
+    int source = 0;           // device where it runs, or where the route begins
+    int destination = 0;      // where the route ends
+    int first_successor = 0;  // into successors_, linked; 0: none
+  };
+  // What a hop's arrival goes on to: another hop, or a device.
+  struct Successor {
+    int command = -1;  // -1: the item is on `device`
+    int device = 0;
+    int next = 0;
+  };
+  // Commands that need a server, in their order; the first `given` have, or had, it.
+  struct Queue {
+    std::vector<int> commands;
+    size_t given = 0;
+    int available = 0;  // slots that nobody holds; of a device with several
+  };
+  struct Activity {
+    int command = 0;
+    int device = 0;
+    Interference figures;
+    Work128 left = 0;        // units of work at `since`
+    Nanos since = 0;         // [ns]
+    std::uint64_t rate = 0;  // 0: not yet known
+    Nanos finish = 0;        // at this rate
+  };
+  struct Event {
+    enum class Type : std::uint8_t { kStart, kFinish, kSlot };
+    Nanos time;
+    int index;  // command; device of kSlot
+    Type type;
+    bool operator>(const Event& other) const { return time > other.time; }
+  };
+
+  // -- The commands of the step --
+
+  void ListCommands() {
+    commands_.clear();
+    successors_.assign(1, {});
+    for (Queue& queue : device_queues_) queue.commands.clear();
+    for (Queue& queue : channel_queues_) queue.commands.clear();
+    servers_.Reset();
+    std::fill(cold_.begin(), cold_.end(), 0);
+    host_ = 0;
+    if (options_.memory) memory_.Begin(p_, device_);
+    for (int position = 0; position < p_.num_ops; ++position) {
+      const int d = device_[position];
+      command_of_[position] =
+          AddCommand({.ready = p_.has_host ? Issue(d) : 0,
+                      .alone = p_.cost[size_t(position) * p_.num_devices + d] +
+                               (p_.has_cold ? cold_[position] : 0),
+                      .missing = p_.read_begin[position + 1] - p_.read_begin[position],
+                      .position = position,
+                      .source = d,
+                      .destination = d});
+      Enqueue(device_queues_[d], command_of_[position]);
+      if (options_.memory) memory_.Allocate(p_, position);
+      for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
+        const std::uint64_t mask =
+            (options_.memory ? memory_.Make(p_, item, position) : p_.ReaderDevices(item, device_)) &
+            ~(std::uint64_t{1} << d);
+        if (mask != 0) AddCopies(position, item, d, mask);
+      }
+      if (options_.memory) memory_.Release(p_, position);
+    }
+  }
+
+  int AddCommand(const Command& command) {
+    commands_.push_back(command);
+    return static_cast<int>(commands_.size()) - 1;
+  }
+
+  void Enqueue(Queue& queue, int command) {
+    queue.commands.push_back(command);
+    ++commands_[command].missing;
+  }
+
+  Nanos Issue(int d) {
+    host_ += p_.issue[d];
+    return host_ + p_.launch[d];
+  }
+
+  void AddCopies(int position, int item, int d, std::uint64_t mask) {
+    ++stamp_;
+    for (; mask != 0; mask &= mask - 1) {
+      const int e = std::countr_zero(mask);
+      const Nanos cold = p_.has_cold ? p_.cold[size_t(item) * p_.num_devices + e] : 0;
+      if (cold > 0) {
+        cold_[p_.ColdReader(item, e, [&](int reader) { return device_[reader]; })] += cold;
+      }
+      const auto route = p_.route(d, e);
+      const int first = route[0];
+      int last = 0;
+      if (p_.broadcast[first] && broadcast_stamp_[first] == stamp_) {
+        last = broadcast_command_[first];
+      } else {
+        last = AddHop(position, item, first, d, e, p_.has_host ? Issue(d) : 0);
+        commands_[last].is_first_hop = true;
+        broadcast_stamp_[first] = stamp_;
+        broadcast_command_[first] = last;
+      }
+      for (size_t hop = 1; hop < route.size(); ++hop) {
+        const int next = AddHop(position, item, route[hop], d, e, 0);
+        AddSuccessor(last, {.command = next});
+        last = next;
+      }
+      AddSuccessor(last, {.device = e});
+      if (options_.memory) memory_.Receive(p_, item, e);
+    }
+  }
+
+  int AddHop(int position, int item, int k, int source, int destination, Nanos issued) {
+    const int command = AddCommand({.ready = issued,
+                                    .alone = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]],
+                                    .missing = 1,
+                                    .position = position,
+                                    .item = item,
+                                    .channel = k,
+                                    .source = source,
+                                    .destination = destination});
+    if (options_.channel_contention) Enqueue(channel_queues_[k], command);
+    if (p_.occupies_source[k]) Enqueue(device_queues_[source], command);
+    if (p_.occupies_destination[k]) Enqueue(device_queues_[destination], command);
+    return command;
+  }
+
+  void AddSuccessor(int command, Successor successor) {
+    successor.next = commands_[command].first_successor;
+    commands_[command].first_successor = static_cast<int>(successors_.size());
+    successors_.push_back(successor);
+  }
+
+  // -- Time --
+
+  void GoThroughTime() {
+    now_ = latest_ = latest_free_ = 0;
+    changed_ = 0;
+    events_.clear();
+    activities_.clear();
+    for (int d = 0; d < p_.num_devices; ++d) {
+      Queue& queue = device_queues_[d];
+      queue.given = 0;
+      queue.available = p_.slots[d];
+      GiveSlots(queue);
+    }
+    for (Queue& queue : channel_queues_) {
+      queue.given = 0;
+      Give(queue, 0);
+    }
+    SetRates();
+    while (!events_.empty()) {
+      now_ = events_.front().time;
+      while (!events_.empty() && events_.front().time == now_) {
+        std::pop_heap(events_.begin(), events_.end(), std::greater<>());
+        const Event event = events_.back();
+        events_.pop_back();
+        Handle(event);
+      }
+      SetRates();
+    }
+  }
+
+  void Push(Nanos time, Event::Type type, int index) {
+    events_.push_back({time, index, type});
+    std::push_heap(events_.begin(), events_.end(), std::greater<>());
+  }
+
+  void Handle(const Event& event) {
+    if (event.type == Event::Type::kStart) {
+      Start(event.index);
+    } else if (event.type == Event::Type::kSlot) {
+      Queue& queue = device_queues_[event.index];
+      ++queue.available;
+      GiveSlots(queue);
+    } else if (!IsActivity(commands_[event.index])) {
+      Finish(event.index);
+    } else {
+      // Of the finishes foretold for an activity the last one holds.
+      const auto found = std::ranges::find(activities_, event.index, &Activity::command);
+      if (found == activities_.end() || found->finish != now_) return;
+      changed_ |= std::uint64_t{1} << found->device;
+      *found = activities_.back();
+      activities_.pop_back();
+      Finish(event.index);
+    }
+  }
+
+  // The next command of a server gets it, from `free` on. @pre nobody holds it
+  void Give(Queue& queue, Nanos free) {
+    if (queue.given < queue.commands.size()) Get(queue.commands[queue.given++], free);
+  }
+  void GiveSlots(Queue& queue) {
+    for (; queue.available > 0 && queue.given < queue.commands.size(); --queue.available) {
+      Give(queue, now_);
+    }
+  }
+
+  // Something that the command needs is there at `time`.
+  void Get(int command, Nanos time) {
+    Command& c = commands_[command];
+    c.ready = std::max(c.ready, time);
+    if (--c.missing > 0) return;
+    // At once, if it is time; but not from within the loops over what follows another command.
+    Push(std::max(c.ready, now_), Event::Type::kStart, command);
+  }
+
+  bool IsActivity(const Command& c) const {
+    return p_.has_interference &&
+           (c.item < 0 || p_.occupies_source[c.channel] || p_.occupies_destination[c.channel]);
+  }
+
+  void Start(int command) {
+    Command& c = commands_[command];
+    c.start = now_;
+    if (c.alone == 0) {
+      Finish(command);
+      return;
+    }
+    if (!IsActivity(c)) {
+      Push(now_ + c.alone, Event::Type::kFinish, command);
+      return;
+    }
+    const int home = c.item < 0 || p_.occupies_source[c.channel] ? c.source : c.destination;
+    const Interference figures = c.item < 0
+                                     ? p_.interference[size_t(c.position) * p_.num_devices + home]
+                                     : p_.transfers[home];
+    activities_.push_back({.command = command,
+                           .device = home,
+                           .figures = figures,
+                           .left = Work128(c.alone) * kInterferenceOne,
+                           .since = now_});
+    changed_ |= std::uint64_t{1} << home;
+  }
+
+  // For all activities on, or beside, devices where some have started or finished.
+  void SetRates() {
+    if (changed_ == 0) return;
+    for (Activity& a : activities_) {
+      if (a.rate != 0 && !(p_.neighbors[a.device] & changed_)) continue;
+      std::int64_t excess = 0;
+      for (const Activity& b : activities_) {
+        if (!(p_.neighbors[a.device] >> b.device & 1)) continue;
+        excess += InterferenceExcess(a.figures, b.figures);
+      }
+      const auto rate = static_cast<std::uint64_t>(InterferenceRate(excess));
+      if (rate == a.rate) continue;
+      a.left -= Work128(a.rate) * static_cast<std::uint64_t>(now_ - a.since);
+      a.since = now_;
+      a.rate = rate;
+      a.finish = now_ + TimeFor(a.left, rate);
+      Push(a.finish, Event::Type::kFinish, a.command);
+    }
+    changed_ = 0;
+  }
+
+  void Finish(int command) {
+    const Command c = commands_[command];
+    const Nanos took = now_ - c.start;
+    if (c.item < 0) {
+      FinishOp(c, took);
+    } else {
+      FinishHop(c, took);
+    }
+  }
+
+  void FinishOp(const Command& c, Nanos took) {
+    latest_ = std::max(latest_, now_);
+    servers_.busy[c.source] += took;
+    if (detail_->op_times) {
+      outcome_->start[p_.op_at[c.position]] = c.start;
+      outcome_->finish[p_.op_at[c.position]] = now_;
+    }
+    ReleaseSlot(c.source, now_ + (c.alone > 0 ? p_.gap[c.source] : 0));
+    for (int item = p_.item_begin[c.position]; item < p_.item_begin[c.position + 1]; ++item) {
+      Deliver(item, c.source, now_);
+    }
+    // Its copies stand behind it; their first hops are those that begin here.
+    const int end = c.position + 1 < p_.num_ops ? command_of_[c.position + 1]
+                                                : static_cast<int>(commands_.size());
+    for (int hop = command_of_[c.position] + 1; hop < end; ++hop) {
+      if (commands_[hop].is_first_hop) Get(hop, now_);
+    }
+  }
+
+  void FinishHop(const Command& c, Nanos took) {
+    const Nanos arrival = now_ + p_.latency[c.channel];
+    const Nanos free = now_ + p_.channel_gap[c.channel];
+    latest_ = std::max(latest_, arrival);
+    latest_free_ = std::max(latest_free_, free);
+    if (detail_->channels) {
+      ChannelOutcome& channel = outcome_->channels[c.channel];
+      channel.busy += took;
+      channel.bytes += p_.items[c.item].bytes;
+      ++channel.transfers;
+    }
+    if (options_.channel_contention) Give(channel_queues_[c.channel], free);
+    if (p_.occupies_source[c.channel]) {
+      servers_.busy[c.source] += took;
+      ReleaseSlot(c.source, now_);
+    }
+    if (p_.occupies_destination[c.channel]) {
+      servers_.busy[c.destination] += took;
+      ReleaseSlot(c.destination, now_);
+    }
+    for (int s = c.first_successor; s != 0; s = successors_[s].next) {
+      if (successors_[s].command >= 0) {
+        Get(successors_[s].command, arrival);
+      } else {
+        Deliver(c.item, successors_[s].device, arrival);
+      }
+    }
+  }
+
+  // An item is on a device: its readers there have it.
+  void Deliver(int item, int device, Nanos time) {
+    for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
+      if (device_[p_.readers[r]] == device) Get(command_of_[p_.readers[r]], time);
+    }
+  }
+
+  void ReleaseSlot(int d, Nanos free) {
+    latest_free_ = std::max(latest_free_, free);
+    Queue& queue = device_queues_[d];
+    if (p_.slots[d] == 1) {
+      Give(queue, free);
+    } else if (free > now_) {
+      Push(free, Event::Type::kSlot, d);  // another slot may be free before
+    } else {
+      ++queue.available;
+      GiveSlots(queue);
+    }
+  }
+
+  const CompiledProblem& p_;
+  const EngineOptions options_;
+  ServerState servers_;  // only what is summed up there
+  StreamMemory memory_;
+
+  // Of the run.
+  const std::uint8_t* device_ = nullptr;
+  const RunDetail* detail_ = nullptr;
+  Outcome* outcome_ = nullptr;
+  std::vector<Command> commands_;
+  std::vector<int> command_of_;  // [num_ops] by position
+  std::vector<Successor> successors_;
+  std::vector<Nanos> cold_;            // [num_ops] of cold reads, so far; empty without any
+  std::vector<Queue> device_queues_;   // [num_devices]
+  std::vector<Queue> channel_queues_;  // [num_channels]
+  std::vector<std::int64_t> broadcast_stamp_;
+  std::vector<int> broadcast_command_;
+  std::int64_t stamp_ = 0;
+  Nanos host_ = 0;
+
+  Nanos now_ = 0, latest_ = 0, latest_free_ = 0;
+  std::vector<Event> events_;  // a heap, the earliest first
+  std::vector<Activity> activities_;
+  std::uint64_t changed_ = 0;  // mask of devices where activities have started or finished
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> MakeInterferenceEngine(const CompiledProblem& problem,
+                                               const EngineOptions& options) {
+  return std::make_unique<InterferenceEngine>(problem, options);
+}
+
+}  // namespace emplace

@@ -1,0 +1,78 @@
+#include "agents/shared/policy_gradient/best_placement.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/problems.h"
+#include "tests/support/states.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+Outcome Taking(Nanos time, bool feasible = true) {
+  Outcome outcome;
+  outcome.step_time = time;
+  outcome.feasible = feasible;
+  outcome.devices.resize(2);
+  if (!feasible) outcome.devices[0].deficit = 1;
+  return outcome;
+}
+
+TEST_CASE("the best placement is the first, then whatever is better") {
+  BestPlacement best;
+  CHECK(best.placement() == nullptr);
+  CHECK(std::isnan(best.step_time()));
+  CHECK(best.Offer({{0}}, Taking(3, false)));
+  CHECK(std::isnan(best.step_time()));  // does not fit
+  CHECK(best.Offer({{1}}, Taking(9)));
+  CHECK(best.step_time() == 9);
+  CHECK_FALSE(best.Offer({{0}}, Taking(9)));  // no better
+  CHECK(*best.placement() == Placement{{1}});
+  BestPlacement other;
+  best.Offer(other);  // was offered none
+  CHECK(best.step_time() == 9);
+  other.Offer({{0}}, Taking(5));
+  best.Offer(other);
+  CHECK(best.step_time() == 5);
+  CHECK(*best.placement() == Placement{{0}});
+  best.Reset();
+  CHECK(best.placement() == nullptr);
+  CHECK(best.Offer({{0}}, Taking(20)));
+}
+
+TEST_CASE("the best placement is saved with its outcome, or that there is none") {
+  ProblemBuilder builder = Gpus(2);
+  builder.Op("a", {1});
+  const auto problem = builder.Build();
+  BestPlacement best, none, read, emptied;
+  best.Offer({{1}}, Taking(9));
+  emptied.Offer({{1}}, Taking(9));
+  CopyState(best, read, *problem);
+  CopyState(none, emptied, *problem);
+  CHECK(*read.placement() == Placement{{1}});
+  CHECK(read.step_time() == 9);
+  CHECK_FALSE(read.Offer({{0}}, Taking(10)));
+  CHECK(emptied.placement() == nullptr);
+}
+
+TEST_CASE("patience ends after so many trials in a row that were no better") {
+  Patience patience(2), endless(0);
+  for (bool better : {false, true, false}) patience.Count(better);
+  CHECK_FALSE(patience.Exhausted());
+  patience.Count(false);
+  CHECK(patience.Exhausted());
+  Patience restored(3);
+  CopyState(patience, restored);  // 2 trials
+  CHECK_FALSE(restored.Exhausted());
+  restored.Count(false);
+  CHECK(restored.Exhausted());
+  patience.Reset();
+  CHECK_FALSE(patience.Exhausted());
+  for (int i = 0; i < 1000; ++i) endless.Count(false);
+  CHECK_FALSE(endless.Exhausted());
+}
+
+}  // namespace

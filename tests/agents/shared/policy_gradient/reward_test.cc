@@ -1,0 +1,81 @@
+#include "agents/shared/policy_gradient/reward.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "tests/support/paths.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+// Two devices; "b" may not run on the second. Tensors of 30 B and 70 B.
+std::shared_ptr<const Problem> RewardProblem() {
+  ProblemBuilder builder = Gpus(2);
+  const int a = builder.Op("a", {1'000'000, 3'000'000}, {}, 30);
+  builder.Op("b", {2'000'000, kMaxNanos}, {a}, 70);
+  return builder.Build();
+}
+
+Outcome Feasible(Nanos step_time) {
+  Outcome outcome;
+  outcome.step_time = step_time;
+  outcome.devices.resize(2);
+  return outcome;
+}
+
+Outcome Infeasible(std::int64_t missing) {
+  Outcome outcome = Feasible(1);
+  outcome.feasible = false;
+  outcome.devices[0].deficit = missing;
+  return outcome;
+}
+
+double Cost(const RewardConfig& config, const Outcome& outcome) {
+  return Reward(config, *RewardProblem(), "reward").Cost(outcome);
+}
+
+TEST_CASE("a placement that fits costs its transformed step time in seconds") {
+  const Outcome outcome = Feasible(40'000'000);  // 0.04 s
+  CHECK(Cost({.transform = "sqrt"}, outcome) == doctest::Approx(0.2));
+  CHECK(Cost({.transform = "log"}, outcome) == doctest::Approx(std::log(0.04)));
+  CHECK(Cost({.transform = "identity"}, outcome) == doctest::Approx(0.04));
+}
+
+TEST_CASE("a step of no time has a finite logarithm, that of one nanosecond") {
+  CHECK(Cost({.transform = "log"}, Feasible(0)) == doctest::Approx(std::log(1e-9)));
+}
+
+TEST_CASE("the failing signal is twice the work on the slowest devices, or what is set") {
+  // a: 3 ms on gpu:1; b: 2 ms on gpu:0, its only device; 2 * (3 + 2) = 10 ms
+  CHECK(Cost({.transform = "identity"}, Infeasible(5)) == doctest::Approx(0.01));
+  CHECK(Reward({.transform = "sqrt"}, *RewardProblem(), "reward").failing_cost() ==
+        doctest::Approx(0.1));
+  const RewardConfig set{.transform = "identity", .failing_signal = 7};
+  CHECK(Cost(set, Infeasible(5)) == 7);
+  CHECK(Cost(set, Feasible(1'000'000'000)) == doctest::Approx(1));
+}
+
+TEST_CASE("missing bytes make it cost more, relative to all bytes") {
+  RewardConfig config{.transform = "identity", .failing_signal = 7, .deficit_weight = 2};
+  // 25 of 100 B are missing: 7 * (1 + 2 * 0.25) = 10.5
+  CHECK(Cost(config, Infeasible(25)) == doctest::Approx(10.5));
+  config.transform = "sqrt";
+  CHECK(Cost(config, Infeasible(25)) == doctest::Approx(std::sqrt(10.5)));
+  config.deficit_weight = 0;
+  CHECK(Cost(config, Infeasible(25)) == Cost(config, Infeasible(50)));
+}
+
+TEST_CASE("unknown names are refused by key, value and choices") {
+  const auto refusal = [](const RewardConfig& config) {
+    return MessageOf<InputError>([&] { Cost(config, Feasible(1)); });
+  };
+  CHECK(refusal({.transform = "square"}) ==
+        "reward.transform: expected \"identity\", \"log\", \"sqrt\", got \"square\"");
+}
+
+}  // namespace

@@ -1,0 +1,226 @@
+#include "experiments/problem/load.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/error.h"
+#include "framework/base/json.h"
+#include "framework/cluster/cluster_io.h"
+#include "framework/cost/cost_table.h"
+#include "framework/graph/graph_io.h"
+#include "tests/experiments/hdf5_text.h"
+#include "tests/experiments/program_files.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+// DiamondJson() without its costs...
+std::string BareDiamondJson() {
+  Json graph = Json::parse(DiamondJson());
+  for (Json& op : graph["ops"]) op.erase("cost_ns");
+  return graph.dump();
+}
+
+// ... and a table that has them by signature: a and d are told from b and c by what they read.
+CostTable DiamondTable() {
+  const auto op = [](const std::string& signature, double nanos) {
+    OpMeasurement measured{.signature = signature, .kind = "k"};
+    measured.isolated = Timing{nanos, nanos, nanos, 10};
+    return measured;
+  };
+  const auto kind = [&](const std::string& name, DeviceClass device_class, double a, double b) {
+    KindCosts costs;
+    costs.kind = {.name = name, .device_class = device_class};
+    costs.ops = {op("k() -> ?[1000000B] {} 0 FLOP, 1000000 B", a),
+                 op("k(?[1000000B] x2) -> ?[1000000B] {} 0 FLOP, 3000000 B", a),
+                 op("k(?[1000000B]) -> ?[1000000B] {} 0 FLOP, 2000000 B", b)};
+    return costs;
+  };
+  CostTable table;
+  table.machine = "invented";
+  table.kinds = {kind("g", DeviceClass::kGpu, 10000, 2000000),
+                 kind("c", DeviceClass::kCpu, 50000, 8000000)};
+  return table;
+}
+
+struct LoadFiles {
+  TempDir folder;
+
+  explicit LoadFiles(const CostTable& table = DiamondTable()) {
+    WriteText(folder / "costed.json", DiamondJson());
+    WriteText(folder / "bare.json", BareDiamondJson());
+    WriteText(folder / "c.yaml", ClusterYaml());
+    WriteText(folder / "p.json",
+              PlacementJson(R"("a": "gpu:0", "b": "gpu:0", "c": "gpu:1", "d": "gpu:0")"));
+    WriteText(folder / "table.json", FormatCostTable(table));
+  }
+  ProcessResult Simulate(const std::string& graph, const std::string& costs) const {
+    return RunEmplace({"simulate",
+                       "--graph",
+                       graph,
+                       "--cluster",
+                       "c.yaml",
+                       "--placement",
+                       "p.json",
+                       "--costs",
+                       costs},
+                      {.folder = folder.path()});
+  }
+  ProcessResult Run(const std::string& costs, std::vector<std::string> more = {}) const {
+    std::filesystem::create_directories(folder / "config");
+    WriteText(folder / "config/run.yaml",
+              "graph: ../bare.json\ncluster: ../c.yaml\ncosts: " + costs +
+                  "\nagents: [single_gpu, heft]\nbudget: {evaluations: 10}\n");
+    std::vector<std::string> arguments = {"run", "config/run.yaml", "-o", "out.h5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunEmplace(arguments, {.folder = folder.path()});
+  }
+};
+
+// What `emplace simulate` says, but for the costs' name.
+Json NumbersOf(const ProcessResult& result) {
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  Json json = Json::parse(result.out);
+  json["simulated"].erase("costs");
+  return json;
+}
+
+TEST_CASE("costs out of a table are those of a graph that brings them") {
+  const LoadFiles files;
+  const auto cluster = LoadCluster(files.folder / "c.yaml");
+  const auto table = LoadCosts(files.folder / "table.json");
+  const auto costs_of = [&](const char* graph, const CostTable* costs, bool contracted) {
+    return MakeProblem(LoadGraph(files.folder / graph),
+                       cluster,
+                       ParsePasses(ConfigNode::FromString("[colocate]", "test")),
+                       Objective::kStepTime,
+                       contracted,
+                       "here",
+                       costs)
+        .searched->costs();
+  };
+  for (const bool contracted : {false, true}) {
+    const Costs own = costs_of("costed.json", nullptr, contracted);
+    const Costs tabled = costs_of("bare.json", table.get(), contracted);
+    CHECK(own.time == tabled.time);
+    CHECK(own.rung == tabled.rung);
+    CHECK(own.rung[0] == Rung::kMeasured);
+  }
+  CHECK(MessageOf<InputError>([&] {
+          costs_of("bare.json", nullptr, false);
+        }).find("has no cost_ns") != std::string::npos);
+}
+
+TEST_CASE("simulate and run take a table of costs") {
+  const LoadFiles files;
+  const ProcessResult own = files.Simulate("costed.json", "none");
+  REQUIRE(own.exit_code == 0);
+  const ProcessResult tabled = files.Simulate("bare.json", "table.json");
+  REQUIRE(tabled.exit_code == 0);
+  CHECK(NumbersOf(tabled) == NumbersOf(own));
+  CHECK(tabled.err == "");
+  CheckRefused(files.Simulate("bare.json", "none"), 2, {"bare.json", "has no cost_ns"});
+
+  // Beside the config, not where the program runs.
+  std::filesystem::create_directories(files.folder / "config");
+  std::filesystem::rename(files.folder / "table.json", files.folder / "config/mine.json");
+  const ProcessResult run = files.Run("mine.json");
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("op costs from: measured 100.0 %") != std::string::npos);
+  const auto lines = Hdf5Text(files.folder / "out.h5", "/agents/heft");
+  const auto has = [&](const std::string& text) {
+    return std::ranges::any_of(
+        lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  CHECK(has("rung_measured: 1"));
+  CHECK(has("rung_neighbour: 0"));
+  CheckRefused(files.Run("none.json"), 2, {"none.json"});
+  CheckRefused(files.Run("nono"), 2, {"run.yaml:3:8", "unknown cost table \"nono\""});
+  CheckRefused(files.Run("mine.json", {"--set", "costs=../bare.json"}),
+               2,
+               {"bare.json", "format", "emplace-graph", "emplace-costs"});
+}
+
+TEST_CASE("shares tell how much was fitted") {
+  CostTable table = DiamondTable();
+  for (KindCosts& kind : table.kinds) {
+    kind.ops.erase(kind.ops.begin());  // a and d (10 us each on g) by a fit, b and c timed
+    kind.ops.erase(kind.ops.begin());
+    kind.by_op["k"] = {.overhead_ns = 500'000, .samples = 9, .error = 0.1};
+  }
+  const LoadFiles files(table);
+  const ProcessResult run = files.Run("../table.json", {"--set", "agents=[single_gpu]"});
+  REQUIRE(run.exit_code == 0);
+  // 2 * 2 ms of 2 * 2 ms + 2 * 0.5 ms.
+  CHECK(run.out.find("op costs from: measured 80.0 %, neighbour 20.0 %") != std::string::npos);
+}
+
+TEST_CASE("a table of another machine is refused, one cut off or of a part of it warned of") {
+  CostTable table = DiamondTable();
+  SUBCASE("another machine") {
+    for (KindCosts& kind : table.kinds) kind.kind.name += "2";
+    const LoadFiles files(table);
+    CheckRefused(files.Simulate("costed.json", "table.json"),
+                 2,
+                 {"costed.json with costs table.json",
+                  "machine \"invented\" has device kinds [g2, c2]",
+                  "cluster \"inline\" has [c, g]"});
+    CheckRefused(files.Run("../table.json"),
+                 2,
+                 {"bare.json with costs", "table.json", "machine \"invented\""});
+  }
+  SUBCASE("a part") {
+    table.kinds.pop_back();
+    const LoadFiles files(table);
+    WriteText(files.folder / "c.yaml",
+              "name: inline\n"
+              "device_kinds:\n"
+              "  c: {class: cpu, peak: {f32: 1TFLOP/s}, memory_bandwidth: 1GB/s}\n"
+              "  g: {class: gpu}\n"
+              "devices: [{name: \"cpu:0\", kind: c}, {name: \"gpu:0\", kind: g}, {name: \"gpu:1\", "
+              "kind: g}]\n"
+              "all_to_all: {latency: 5us, bandwidth: 1GB/s}\n");
+    const ProcessResult result = files.Simulate("bare.json", "table.json");
+    CHECK(result.exit_code == 0);
+    CHECK(result.err ==
+          "emplace: warning: bare.json with costs table.json: the cost table of machine "
+          "\"invented\" does not know device kind \"c\": 4 ops cost there what the roofline model "
+          "says\n");
+  }
+  SUBCASE("cut off") {
+    table.complete = false;
+    const LoadFiles files(table);
+    const ProcessResult result = files.Simulate("bare.json", "table.json");
+    CHECK(result.exit_code == 0);
+    CHECK(result.err.find("warning: table.json: the profile was cut off") != std::string::npos);
+  }
+}
+
+TEST_CASE("tables in the configs folder are on a menu") {
+  const LoadFiles files;
+  std::filesystem::create_directories(files.folder / "costs");
+  std::filesystem::rename(files.folder / "table.json", files.folder / "costs/box.json");
+  const ProcessOptions options{.folder = files.folder.path(),
+                               .environment = {{"EMPLACE_CONFIGS", files.folder.path()}}};
+  CHECK(RunEmplace({"list", "costs"}, options).out == "box  invented\n");
+  const ProcessResult result = RunEmplace({"simulate",
+                                           "--graph",
+                                           "./bare.json",
+                                           "--cluster",
+                                           "./c.yaml",
+                                           "--placement",
+                                           "p.json",
+                                           "--costs",
+                                           "box"},
+                                          options);
+  CHECK(result.exit_code == 0);
+  CHECK(NumbersOf(result) == NumbersOf(files.Simulate("costed.json", "none")));
+}
+
+}  // namespace

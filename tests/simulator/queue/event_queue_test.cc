@@ -1,0 +1,100 @@
+#include "simulator/queue/event_queue.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/random.h"
+
+namespace {
+
+using namespace emplace;
+
+TEST_CASE("the heap pops like the standard one") {
+  Rng rng(1);
+  EventHeap<__int128> heap;
+  std::priority_queue<__int128, std::vector<__int128>, std::greater<>> standard;
+  for (int i = 0; i < 20000; ++i) {
+    if (standard.empty() || UniformInt(rng, 5) < 3) {
+      const __int128 key = static_cast<__int128>(UniformInt(rng, 50)) << 70 | i;
+      heap.Push(key);
+      standard.push(key);
+    } else {
+      REQUIRE((heap.top() == standard.top()));
+      REQUIRE((heap.Pop() == standard.top()));
+      standard.pop();
+    }
+    REQUIRE(heap.empty() == standard.empty());
+  }
+}
+
+TEST_CASE("the queue pops least first, whether few keys wait or many") {
+  Rng rng(2);
+  EventBacklog backlog;
+  for (const int usual : {1, 4, 7, 12, 40, 1000}) {  // keys that wait at a time
+    std::set<EventQueue::Key> standard;
+    std::vector<EventQueue::Key> sorted;
+    for (int i = 0; i < usual / 2; ++i) sorted.push_back(3 * i);
+    standard.insert(sorted.begin(), sorted.end());
+    backlog.Reset(sorted);
+    EventQueue queue(backlog);
+    EventQueue::Key now = 0;
+    for (int i = 0; i < 20000; ++i) {
+      if (static_cast<int>(standard.size()) <= UniformInt(rng, 2 * usual)) {
+        // Now and then below what was taken out: the queue does not rely on rising keys.
+        const EventQueue::Key key = std::max<EventQueue::Key>(0, now - 20) + UniformInt(rng, 10000);
+        if (standard.insert(key).second) queue.Push(key);
+      } else {
+        now = queue.Pop();
+        REQUIRE(now == *standard.begin());
+        standard.erase(standard.begin());
+      }
+    }
+    for (; !standard.empty(); standard.erase(standard.begin())) {
+      REQUIRE(queue.Pop() == *standard.begin());
+    }
+    CHECK(queue.Pop() == EventQueue::kNone);
+    CHECK(queue.Pop() == EventQueue::kNone);
+  }
+}
+
+TEST_CASE("keys handed back are found by the next queue") {
+  Rng rng(3);
+  EventBacklog backlog;
+  backlog.Reset({});
+  std::set<EventQueue::Key> standard;
+  for (int round = 0; round < 2000; ++round) {
+    EventQueue queue(backlog);
+    for (int i = UniformInt(rng, 24); i > 0; --i) {
+      const EventQueue::Key key = UniformInt(rng, 100000);
+      if (standard.insert(key).second) queue.Push(key);
+    }
+    for (int i = UniformInt(rng, 24); i > 0 && !standard.empty(); --i) {
+      REQUIRE(queue.Pop() == *standard.begin());
+      standard.erase(standard.begin());
+    }
+    queue.HandBack();
+  }
+}
+
+TEST_CASE("keys of all sizes, negative ones among them, are popped in order") {
+  Rng rng(4);
+  EventBacklog backlog;
+  for (int round = 0; round < 200; ++round) {
+    backlog.Reset({});
+    EventQueue queue(backlog);
+    std::set<EventQueue::Key> standard;
+    for (int i = UniformInt(rng, 100); i >= 0; --i) {
+      const auto bits = static_cast<std::int64_t>(rng()) >> UniformInt(rng, 64);
+      if (bits != EventQueue::kNone && standard.insert(bits).second) queue.Push(bits);
+    }
+    for (const EventQueue::Key key : standard) REQUIRE(queue.Pop() == key);
+    REQUIRE(queue.Pop() == EventQueue::kNone);
+  }
+}
+
+}  // namespace
