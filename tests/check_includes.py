@@ -8,7 +8,7 @@ import sys
 ARROWS = {
     "framework/base/": "",
     "framework/config/": "framework/base/",
-    "framework/results/": "framework/base/",
+    "framework/results/": "framework/base/ framework/search/update_table\\.h",
     "framework/ranks/": "framework/base/",
     "framework/graph/": "framework/config/",
     "framework/cluster/": "framework/config/",

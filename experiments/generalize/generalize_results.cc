@@ -24,42 +24,21 @@ std::string GroupOf(const FamilyPlan& family) {
   return "/families/" + family.config.name;
 }
 
-/// One number of each test as a column.
-template <class Get>
-TableColumn Column(const std::string& name, const std::vector<Test>& tests, Get get) {
-  std::vector<decltype(get(tests[0]))> values;
-  for (const Test& test : tests) values.push_back(get(test));
-  return {name, std::move(values)};
-}
-
 std::vector<Test> ReadTests(const ResultsReader& reader,
-                            const std::string& dataset,
-                            const std::string& where,
+                            const std::string& group,
                             std::size_t num_graphs,
                             std::size_t num_methods) {
-  using Int = std::int64_t;
-  const std::vector<TableColumn> table = reader.Table(dataset);
-  const auto &graph = ColumnOf<Int>(table, "graph", where),
-             &method = ColumnOf<Int>(table, "method", where),
-             &seed = ColumnOf<Int>(table, "seed", where),
-             &evaluations = ColumnOf<Int>(table, "evaluations", where);
-  const auto &final = ColumnOf<double>(table, "final_step_time_ns", where),
-             &best = ColumnOf<double>(table, "best_step_time_ns", where),
-             &seconds = ColumnOf<double>(table, "seconds", where);
   std::vector<Test> tests;
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    if (graph[i] < 0 || static_cast<std::size_t>(graph[i]) >= num_graphs || method[i] < 0 ||
-        static_cast<std::size_t>(method[i]) >= num_methods) {
-      throw InputError(
-          fmt::format("{}: row {} names a graph or method that is not there", where, i));
+  for (const TestRow& row : ReadRecord<TestsRecord>(reader, group).tests) {
+    const Test& test = row.test;
+    if (test.graph < 0 || static_cast<std::size_t>(test.graph) >= num_graphs || test.method < 0 ||
+        static_cast<std::size_t>(test.method) >= num_methods) {
+      throw InputError(fmt::format("{}: {}/tests: row {} names a graph or method that is not there",
+                                   reader.name(),
+                                   group,
+                                   tests.size()));
     }
-    tests.push_back({static_cast<int>(graph[i]),
-                     static_cast<int>(method[i]),
-                     static_cast<std::uint64_t>(seed[i]),
-                     final[i],
-                     best[i],
-                     evaluations[i],
-                     seconds[i]});
+    tests.push_back(test);
   }
   return tests;
 }
@@ -84,54 +63,62 @@ std::string SettingsOf(const AgentSpec& agent) {
   return agent.entry->resolve_settings(agent.settings);
 }
 
+FamilyRecord RecordOf(const GeneralizePlan& plan, const Family& family) {
+  std::set<std::string> clusters;
+  for (const auto& cluster : family.plan->test_clusters) clusters.insert(cluster.stem().string());
+  FamilyRecord record{.cluster = fmt::format("{}", fmt::join(clusters, ", ")),
+                      .yaml = WriteFields(family.plan->config),
+                      .graphs = NamesOf(family.test),
+                      .graphs_fingerprint = FingerprintsOf(family.test),
+                      .training_graphs = NamesOf(family.train),
+                      .training_graphs_fingerprint = FingerprintsOf(family.train)};
+  for (const TestPlan& test : plan.test) {
+    record.methods.push_back(test.agent.label);
+    record.settings.push_back(SettingsOf(test.agent));
+  }
+  return record;
+}
+
 void RequireSameFamily(const ResultsReader& reader,
                        const GeneralizePlan& plan,
                        const Family& family,
                        const std::string& where) {
-  const std::string group = GroupOf(*family.plan);
-  RequireSameSettings(
-      reader.Text(group, "yaml"), WriteFields(family.plan->config), "family config", where);
-  for (const auto& [name, problems] :
-       {std::pair{"graphs", &family.test}, std::pair{"training_graphs", &family.train}}) {
-    if (reader.Strings(group + "/" + name) != NamesOf(*problems) ||
-        reader.Ints(group + "/" + name + "_fingerprint") != FingerprintsOf(*problems)) {
-      throw InputError(fmt::format(
-          "{}: was made with other {}, or other versions of them; restore them, or name another "
-          "file with -o",
-          where,
-          name));
-    }
-  }
-  const std::vector<std::string> settings = reader.Strings(group + "/settings");
-  for (std::size_t i = 0; i < std::min(settings.size(), plan.test.size()); ++i) {
-    const AgentSpec& agent = plan.test[i].agent;
-    RequireSameSettings(settings[i], SettingsOf(agent), "setting of " + agent.label, where);
+  const auto before = ReadRecord<FamilyRecord>(reader, GroupOf(*family.plan));
+  const FamilyRecord now = RecordOf(plan, family);
+  RequireSameSettings(before.yaml, now.yaml, "family config", where);
+  const auto require = [&](bool same, const std::string& name) {
+    if (same) return;
+    throw InputError(fmt::format(
+        "{}: was made with other {}, or other versions of them; restore them, or name another "
+        "file with -o",
+        where,
+        name));
+  };
+  require(before.graphs == now.graphs && before.graphs_fingerprint == now.graphs_fingerprint,
+          "graphs");
+  require(before.training_graphs == now.training_graphs &&
+              before.training_graphs_fingerprint == now.training_graphs_fingerprint,
+          "training_graphs");
+  for (std::size_t i = 0; i < std::min(before.settings.size(), now.settings.size()); ++i) {
+    RequireSameSettings(before.settings[i], now.settings[i], "setting of " + now.methods[i], where);
   }
 }
 
 Training ReadTraining(const ResultsReader& reader,
                       const Family& family,
                       const TrainPlan& plan,
-                      std::uint64_t seed,
-                      const std::string& path) {
+                      std::uint64_t seed) {
   Training training{.label = SearchLabel(plan.agent, seed)};
   const std::string place = GroupOf(*family.plan) + "/training/" + training.label;
-  const std::string where = path + ": " + place;
+  const std::string where = reader.name() + ": " + place;
   if (!reader.Has(place)) return training;
-  RequireSameSettings(reader.Text(place, "settings"),
-                      SettingsOf(plan.agent),
-                      "setting of " + plan.agent.label,
-                      where);
-  training.seconds = reader.Double(place, "seconds");
-  training.updates = ReadUpdates(reader, place + "/updates", where);
-  const auto text = [&](const std::string& dataset) -> std::string {
-    if (!reader.Has(place + dataset)) return "";
-    const std::vector<std::string> texts = reader.Strings(place + dataset);
-    if (texts.size() != 1) throw InputError(where + dataset + ": expected one text");
-    return texts[0];
-  };
-  training.policy = text("/policy");
-  training.checkpoint = text("/checkpoint");
+  auto record = ReadRecord<TrainingRecord>(reader, place);
+  RequireSameSettings(
+      record.settings, SettingsOf(plan.agent), "setting of " + plan.agent.label, where);
+  training.seconds = record.seconds;
+  training.updates = std::move(record.updates);
+  training.policy = std::move(record.policy.text);
+  training.checkpoint = std::move(record.checkpoint.text);
   if (training.checkpoint.empty()) return training;
   std::istringstream saved(training.checkpoint);
   try {
@@ -166,29 +153,12 @@ const Training* FamilyResults::FindTraining(const GeneralizePlan& plan,
 void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", WriteFields(plan.config));
-  WriteProvenance(file, "/config", CollectProvenance());
+  WriteRecord(file, "/config", CollectProvenance());
   file.WriteInts("/config/seeds", {plan.seeds.begin(), plan.seeds.end()});
 }
 
 void WriteFamily(ResultsFile& file, const GeneralizePlan& plan, const Family& family) {
-  const FamilyConfig& config = family.plan->config;
-  const std::string group = GroupOf(*family.plan);
-  std::set<std::string> clusters;
-  for (const auto& cluster : family.plan->test_clusters) clusters.insert(cluster.stem().string());
-  file.SetAttribute(group, "cluster", fmt::format("{}", fmt::join(clusters, ", ")));
-  file.SetAttribute(group, "yaml", WriteFields(config));
-  for (const auto& [name, problems] :
-       {std::pair{"graphs", &family.test}, std::pair{"training_graphs", &family.train}}) {
-    file.WriteStrings(group + "/" + name, NamesOf(*problems));
-    file.WriteInts(group + "/" + name + "_fingerprint", FingerprintsOf(*problems));
-  }
-  std::vector<std::string> labels, settings;
-  for (const TestPlan& test : plan.test) {
-    labels.push_back(test.agent.label);
-    settings.push_back(SettingsOf(test.agent));
-  }
-  file.WriteStrings(group + "/methods", labels);
-  file.WriteStrings(group + "/settings", settings);
+  WriteRecord(file, GroupOf(*family.plan), RecordOf(plan, family));
 }
 
 void WriteTraining(ResultsFile& file,
@@ -198,36 +168,62 @@ void WriteTraining(ResultsFile& file,
   if (training.updates.columns.empty()) return;  // not begun
   const std::string place = GroupOf(family) + "/training/" + training.label;
   file.Remove(place);
-  file.SetAttribute(place, "agent", plan.agent.entry->name);
-  file.SetAttribute(place, "settings", SettingsOf(plan.agent));
-  file.SetAttribute(place, "seconds", training.seconds);
-  WriteUpdates(file, place + "/updates", training.updates);
-  if (training.done()) file.WriteStrings(place + "/policy", {training.policy});
-  if (!training.checkpoint.empty()) file.WriteStrings(place + "/checkpoint", {training.checkpoint});
+  TrainingRecord record;
+  record.agent = plan.agent.entry->name;
+  record.settings = SettingsOf(plan.agent);
+  record.seconds = training.seconds;
+  record.updates = training.updates;
+  record.policy = {training.policy};
+  record.checkpoint = {training.checkpoint};
+  WriteRecord(file, place, std::move(record));
 }
 
 void WriteTests(ResultsFile& file, const FamilyPlan& family, const FamilyResults& results) {
-  const std::string group = GroupOf(family);
-  file.WriteStrings(group + "/failures", results.failures);
-  using Int = std::int64_t;
-  const std::vector<Test>& tests = results.tests;
-  const std::vector<double> best = BestKnown(tests, static_cast<int>(results.graphs.size()));
-  file.WriteTable(
-      group + "/tests",
-      {Column("graph", tests, [](const Test& t) { return Int{t.graph}; }),
-       Column("method", tests, [](const Test& t) { return Int{t.method}; }),
-       Column("seed", tests, [](const Test& t) { return static_cast<Int>(t.seed); }),
-       Column("final_step_time_ns", tests, [](const Test& t) { return t.final_step_time; }),
-       Column("best_step_time_ns", tests, [](const Test& t) { return t.best_step_time; }),
-       Column("best_known_ns", tests, [&](const Test& t) { return best[t.graph]; }),
-       Column("final_over_best_known",
-              tests,
-              [&](const Test& t) { return t.final_step_time / best[t.graph]; }),
-       Column("best_over_best_known",
-              tests,
-              [&](const Test& t) { return t.best_step_time / best[t.graph]; }),
-       Column("evaluations", tests, [](const Test& t) { return t.evaluations; }),
-       Column("seconds", tests, [](const Test& t) { return t.seconds; })});
+  const std::vector<double> best =
+      BestKnown(results.tests, static_cast<int>(results.graphs.size()));
+  TestsRecord record{.failures = results.failures};
+  for (const Test& test : results.tests) record.tests.push_back({test, best[test.graph]});
+  WriteRecord(file, GroupOf(family), std::move(record));
+}
+
+void FamilyRecord::Visit(RecordVisitor& v) {
+  v.Field("cluster", cluster);
+  v.Field("yaml", yaml);
+  v.Field("graphs", graphs);
+  v.Field("graphs_fingerprint", graphs_fingerprint);
+  v.Field("training_graphs", training_graphs);
+  v.Field("training_graphs_fingerprint", training_graphs_fingerprint);
+  v.Field("methods", methods);
+  v.Field("settings", settings);
+}
+
+void TrainingRecord::Visit(RecordVisitor& v) {
+  v.Field("agent", agent);
+  v.Field("settings", settings);
+  v.Field("seconds", seconds);
+  UpdatesRecord::Visit(v);
+  v.Field("policy", policy);
+  v.Field("checkpoint", checkpoint);
+}
+
+void TestRow::Visit(RecordVisitor& v) {
+  v.Field("graph", test.graph);
+  v.Field("method", test.method);
+  v.Field("seed", test.seed);
+  v.Field("final_step_time_ns", test.final_step_time);
+  v.Field("best_step_time_ns", test.best_step_time);
+  v.Field("best_known_ns", best_known);
+  double final_ratio = test.final_step_time / best_known;
+  double best_ratio = test.best_step_time / best_known;
+  v.Field("final_over_best_known", final_ratio);
+  v.Field("best_over_best_known", best_ratio);
+  v.Field("evaluations", test.evaluations);
+  v.Field("seconds", test.seconds);
+}
+
+void TestsRecord::Visit(RecordVisitor& v) {
+  v.Field("failures", failures);
+  v.Rows("tests", tests);
 }
 
 std::vector<FamilyResults> ReadEarlierFamilies(const std::filesystem::path& path,
@@ -243,12 +239,11 @@ std::vector<FamilyResults> ReadEarlierFamilies(const std::filesystem::path& path
     RequireSameFamily(reader, plan, family, where);
     for (const TrainPlan& train : plan.train) {
       for (const std::uint64_t seed : plan.seeds) {
-        results.trainings.push_back(ReadTraining(reader, family, train, seed, path.string()));
+        results.trainings.push_back(ReadTraining(reader, family, train, seed));
       }
     }
     if (!reader.Has(group + "/tests")) continue;
-    results.tests = ReadTests(
-        reader, group + "/tests", where + "/tests", results.graphs.size(), plan.test.size());
+    results.tests = ReadTests(reader, group, results.graphs.size(), plan.test.size());
   }
   return all;
 }

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "experiments/generalize/generalize_run.h"
-#include "framework/results/results_file.h"
+#include "experiments/run/search_record.h"
+#include "framework/results/record.h"
 
 namespace emplace {
 
@@ -23,6 +24,43 @@ struct FamilyResults {
   const Training* FindTraining(const GeneralizePlan& plan,
                                const TestPlan& method,
                                std::uint64_t seed) const;
+};
+
+/// /families/<family>: its graphs and methods, which are known before it is trained on.
+struct FamilyRecord {
+  std::string cluster, yaml;
+  std::vector<std::string> graphs;
+  std::vector<std::int64_t> graphs_fingerprint;
+  std::vector<std::string> training_graphs;
+  std::vector<std::int64_t> training_graphs_fingerprint;
+  std::vector<std::string> methods, settings;
+
+  void Visit(RecordVisitor& v);
+};
+
+/// /families/<family>/training/<label>.
+struct TrainingRecord : UpdatesRecord {
+  std::string agent, settings;
+  double seconds = 0;
+  LongText policy, checkpoint;
+
+  void Visit(RecordVisitor& v);
+};
+
+/// A row of /families/<family>/tests.
+struct TestRow {
+  Test test;
+  double best_known = 0;  ///< of the graph [ns]
+
+  void Visit(RecordVisitor& v);
+};
+
+/// The rest of /families/<family>.
+struct TestsRecord {
+  std::vector<std::string> failures;
+  std::vector<TestRow> tests;
+
+  void Visit(RecordVisitor& v);
 };
 
 /// Writes /config.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/machine/fidelity_report.h"
+#include "framework/results/record_json.h"
 #include "profilers/measure/calibrate.h"
 
 namespace emplace {
@@ -15,18 +16,9 @@ ordered_json NumberOrNull(double value) {
 }
 
 ordered_json FidelityJson(const Fidelity& f) {
-  return {{"placements", f.placements},
-          {"repeat_noise", NumberOrNull(f.repeat_noise)},
-          {"median_noise", NumberOrNull(f.median_noise)},
-          {"mape", NumberOrNull(f.mape)},
-          {"max_error", NumberOrNull(f.max_error)},
-          {"bias", NumberOrNull(f.bias)},
-          {"kendall_tau", NumberOrNull(f.kendall_tau)},
-          {"repeat_tau", NumberOrNull(f.repeat_tau)},
-          {"pair_accuracy", NumberOrNull(f.pair_accuracy)},
-          {"clear_pairs", f.clear_pairs},
-          {"top_regret", NumberOrNull(f.top_regret)},
-          {"best_regret", NumberOrNull(f.best_regret)}};
+  ordered_json json = {{"placements", f.placements}};
+  AppendJson(json, f);
+  return json;
 }
 
 ordered_json SharesJson(const RungShares& shares) {
@@ -78,17 +70,14 @@ ordered_json SummaryIntervalJson(const VerificationSummary& summary,
                                  const Verification& verification) {
   if (!summary.intervals) return nullptr;
   const PredictionInterval& interval = verification.interval.interval;
-  const IntervalFidelity& f = *summary.intervals;
-  return {{"level", interval.level},
-          {"low_ratio", interval.low},
-          {"high_ratio", interval.high},
-          {"held_out", interval.held_out},
-          {"source", verification.interval.source},
-          {"held_out_coverage", NumberOrNull(interval.held_out_coverage)},
-          {"coverage", f.coverage},
-          {"repeat_coverage", NumberOrNull(f.repeat_coverage)},
-          {"distinct_pairs", f.distinct_pairs},
-          {"distinct_accuracy", NumberOrNull(f.distinct_accuracy)}};
+  ordered_json json = {{"level", interval.level},
+                       {"low_ratio", interval.low},
+                       {"high_ratio", interval.high},
+                       {"held_out", interval.held_out},
+                       {"source", verification.interval.source},
+                       {"held_out_coverage", NumberOrNull(interval.held_out_coverage)}};
+  AppendJson(json, *summary.intervals);
+  return json;
 }
 
 ordered_json PairsJson(const VerificationSummary& summary, const Verification& verification) {
@@ -113,22 +102,15 @@ ordered_json PairedRatioJson(const PairedRatio& ratio) {
 }  // namespace
 
 ordered_json ResidualJson(const ResidualReport& report) {
-  ordered_json traits = ordered_json::object();
+  ordered_json json = ordered_json::object();
+  AppendJson(json, report);
+  json["traits"] = ordered_json::object();
   for (const TraitCorrelation& trait : report.traits) {
-    traits[std::string(ToString(trait.trait))] = {
-        {"pearson", NumberOrNull(trait.pearson)},
-        {"pearson_above", NumberOrNull(trait.pearson_above)},
-        {"spearman", NumberOrNull(trait.spearman)},
-        {"spearman_above", NumberOrNull(trait.spearman_above)},
-        {"slope", NumberOrNull(trait.slope)},
-        {"systematic", trait.is_systematic()}};
+    ordered_json& of_trait = json["traits"][std::string(ToString(trait.trait))];
+    AppendJson(of_trait, trait);
+    of_trait["systematic"] = trait.is_systematic();
   }
-  return {{"graphs", report.graphs},
-          {"placements", report.placements},
-          {"shuffles", report.shuffles},
-          {"largest_above", NumberOrNull(report.largest_above)},
-          {"systematic", report.is_systematic()},
-          {"traits", std::move(traits)}};
+  return json;
 }
 
 ordered_json ToJson(const Verification& verification,

@@ -266,7 +266,7 @@ int Validate(const ValidateOptions& options) {
     }
   }
   if (const auto residuals = PooledResiduals(results); file && residuals) {
-    WriteResiduals(*file, "/residuals", *residuals);
+    WriteRecord(*file, "/residuals", *residuals);
     file->Commit();
   }
   if (!json_only) Print(FormatFidelityMarkdown(results));

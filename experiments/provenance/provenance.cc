@@ -85,13 +85,13 @@ Provenance CollectProvenance() {
       std::string(Version()), std::string(Commit()), HostName(), CpuName(), GpuNames(), UtcNow()};
 }
 
-void WriteProvenance(ResultsFile& file, const std::string& group, const Provenance& provenance) {
-  file.SetAttribute(group, "version", provenance.version);
-  file.SetAttribute(group, "commit", provenance.commit);
-  file.SetAttribute(group, "host", provenance.host);
-  file.SetAttribute(group, "cpu", provenance.cpu);
-  file.SetAttribute(group, "gpus", provenance.gpus);
-  file.SetAttribute(group, "date", provenance.date);
+void Provenance::Visit(RecordVisitor& v) {
+  v.Field("version", version);
+  v.Field("commit", commit);
+  v.Field("host", host);
+  v.Field("cpu", cpu);
+  v.Field("gpus", gpus);
+  v.Field("date", date);
 }
 
 std::string VersionText() {

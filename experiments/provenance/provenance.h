@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "framework/results/results_file.h"
+#include "framework/results/record.h"
 
 namespace emplace {
 
@@ -17,6 +17,8 @@ struct Provenance {
   /// SMs, 139.80 GiB), driver 13.0"; "none" without a GPU.
   std::string gpus;
   std::string date;  ///< UTC, "2026-11-21T10:20:30Z"
+
+  void Visit(RecordVisitor& v);
 };
 
 /// Of this process, now. GPUs are those that the driver's files name: CUDA is not loaded for it.
@@ -24,9 +26,6 @@ Provenance CollectProvenance();
 
 /// The current time as Provenance::date has it.
 std::string UtcNow();
-
-/// The fields as attributes of `group`, under their names.
-void WriteProvenance(ResultsFile& file, const std::string& group, const Provenance& provenance);
 
 /// The text of --version: version, commit, and the GPUs that this program can use, or why it can
 /// use none. To find that out it loads CUDA.

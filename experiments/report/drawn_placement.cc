@@ -36,14 +36,14 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
     issue_order = std::move(file.issue_order);
   } else {
     drawn.label = LabelOf(*run);
-    for (const std::int64_t device : reader.Ints(run->group + "/best/placement")) {
-      drawn.device_of_op.push_back(static_cast<DeviceIndex>(device));
+    const std::string best = run->group + "/best";
+    const auto found = ReadRecord<PlacementRecord>(reader, best);
+    drawn.device_of_op = found.Devices(
+        earlier.graph->num_ops(), earlier.cluster->num_devices(), where + ": " + best);
+    if (!earlier.contracted && found.issue_order) {
+      issue_order = found.IssueOrder(*earlier.graph, where + ": " + best);
     }
-    if (const std::string order = run->group + "/best/issue_order";
-        !earlier.contracted && reader.Has(order)) {
-      issue_order = ReadIssueOrder(reader, order, *earlier.graph, where + ": " + order);
-    }
-    drawn.searched = reader.Int(run->group + "/best/outcome", "step_time_ns");
+    drawn.searched = run->best.value().step_time;
   }
   drawn.problem = MakeRunProblem(earlier, where);
   drawn.ops = MakeExactProblem(earlier, where);

@@ -60,9 +60,7 @@ Json AgentUpdatesJson(const ReportProblem& problem, const std::string& agent) {
   for (const ResultRun* run : problem.runs) {
     if (run->agent != agent || run->progress != RunProgress::kDone) continue;
     const ResultsReader reader(run->file);
-    const std::string dataset = run->group + "/updates";
-    if (!reader.Has(dataset)) continue;
-    const UpdateTable updates = ReadUpdates(reader, dataset, run->file.string() + ": " + dataset);
+    const UpdateTable updates = ReadRecord<UpdatesRecord>(reader, run->group).updates;
     if (updates.num_rows() == 0) continue;
     if (json.is_null()) json = {{"columns", updates.columns}, {"seeds", Json::array()}};
     Json seed = UpdatesJson(updates, kMaxPoints);

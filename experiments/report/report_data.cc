@@ -13,12 +13,16 @@
 #include "experiments/report/learning_updates.h"
 #include "experiments/report/placement_picture.h"
 #include "experiments/report/timeline_picture.h"
-#include "experiments/stress/stress.h"
+#include "experiments/stress/stress_results.h"
 #include "framework/cost/cost_model.h"
-#include "framework/results/results_reader.h"
+#include "framework/results/record_json.h"
 
 namespace emplace {
 namespace {
+
+Json NullUnlessFinite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 Json RunCounts(const std::vector<const ResultRun*>& runs) {
   const auto count = [&](RunProgress progress) {
@@ -251,12 +255,12 @@ Json VerificationJson(const ReportProblem& problem) {
     for (const char* name : {"measured_ns", "low_ns", "high_ns"}) {
       json[name] = ColumnOf<double>(table, name, where);
     }
-    if (reader.HasAttribute(kGroup, "verdict")) json["verdict"] = reader.Text(kGroup, "verdict");
-    if (reader.HasAttribute(kGroup, "paired_level")) {  // else one placement, or an older file
+    json["verdict"] = reader.Text(kGroup, "verdict");
+    if (reader.HasAttribute(kGroup, "paired_level")) {  // else one placement
       json["paired_level"] = reader.Double(kGroup, "paired_level");
       for (const char* name : {"to_fastest", "to_fastest_low", "to_fastest_high"}) {
         for (const double value : ColumnOf<double>(table, name, where)) {
-          json[name].push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+          json[name].push_back(NullUnlessFinite(value));
         }
       }
     }
@@ -277,39 +281,36 @@ Json VerificationJson(const ReportProblem& problem) {
 
 Json RobustnessJson(const ReportProblem& problem) {
   const std::string group = "/stress";
-  const auto finite = [](double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-  };
   for (const auto& file : FilesOf(problem.runs)) {
     const ResultsReader reader(file);
     if (!reader.Has(group)) continue;
-    Json json = {{"labels", reader.Strings(group + "/labels")},
-                 {"step_times_ns", reader.Ints(group + "/step_times_ns")},
-                 {"noise", reader.Double(group, "noise")},
+    const auto record = ReadRecord<StressRecord>(reader, group);
+    const auto provenance = ReadRecord<Provenance>(reader, group);
+    Json json = {{"labels", record.labels},
+                 {"step_times_ns", record.step_times},
+                 {"noise", record.noise},
                  {"adversary", nullptr},
-                 {"date", reader.Text(group, "date")},
-                 {"host", reader.Text(group, "host")}};
-    Json regrets(json["labels"].size(), Json::array());
-    for (const auto& draw : reader.IntMatrix(group + "/scenarios/noise/step_times_ns")) {
-      std::vector<Nanos> times;
-      for (const std::int64_t time : draw) times.push_back(time < 0 ? kMaxNanos : time);
-      const std::vector<double> of_draw = RegretsOf(times);
-      for (size_t i = 0; i < of_draw.size(); ++i) regrets[i].push_back(finite(of_draw[i]));
+                 {"date", provenance.date},
+                 {"host", provenance.host}};
+    Json regrets(record.labels.size(), Json::array()), scenarios = Json::array();
+    for (const std::string& name : reader.Children(group + "/scenarios")) {
+      const auto scenario = ReadRecord<StressScenario>(reader, group + "/scenarios/" + name);
+      Json figures = {{"name", name}, {"draws", scenario.step_times.size()}};
+      AppendJson(figures, scenario);
+      figures.erase("regret_ns");
+      scenarios.push_back(std::move(figures));
+      if (name != "noise") continue;
+      for (const std::vector<Nanos>& times : scenario.step_times) {
+        const std::vector<double> of_draw = RegretsOf(times);
+        for (size_t i = 0; i < of_draw.size(); ++i)
+          regrets[i].push_back(NullUnlessFinite(of_draw[i]));
+      }
     }
     json["regrets"] = std::move(regrets);
-    json["scenarios"] = Json::array();
-    for (const std::string& name : reader.Children(group + "/scenarios")) {
-      const std::string scenario = group + "/scenarios/" + name;
-      Json figures = {{"name", name},
-                      {"draws", reader.IntMatrix(scenario + "/step_times_ns").size()}};
-      for (const char* figure : {"kendall_tau", "top_share", "regret", "worst_regret"}) {
-        figures[figure] = finite(reader.Double(scenario, figure));
-      }
-      json["scenarios"].push_back(std::move(figures));
-    }
-    if (reader.Has(group + "/adversary")) {
-      json["adversary"] = {{"range", reader.Double(group + "/adversary", "range")},
-                           {"epsilon", finite(reader.Double(group + "/adversary", "epsilon"))}};
+    json["scenarios"] = std::move(scenarios);
+    if (const auto& adversary = record.adversary) {
+      json["adversary"] = {{"range", adversary->range},
+                           {"epsilon", NullUnlessFinite(adversary->epsilon)}};
     }
     return json;
   }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "experiments/table/run_keys.h"
-#include "framework/results/results_reader.h"
 
 namespace emplace {
 namespace {
@@ -54,8 +53,9 @@ TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
     if (failed && row.failed++ == 0) row.error = run->error;
     if (!failed && std::isfinite(run->best_ns)) times.push_back(static_cast<Nanos>(run->best_ns));
   }
-  if (const ResultRun* best = problem.Best(agent); best != nullptr) {
-    if (auto outcome = ReadBestOutcome(*best)) row.best = {{}, *std::move(outcome), 0};
+  if (const ResultRun* best = problem.Best(agent); best != nullptr && best->best) {
+    const auto devices = static_cast<int>(best->best->busy.size());
+    row.best = {{}, best->best->ToOutcome(devices, best->file.string() + ": " + best->group), 0};
   }
   SetStepTimes(row, times);
   SetEfforts(row, efforts);
@@ -96,23 +96,6 @@ std::vector<ReportProblem> GroupByProblem(const ResultRuns& results) {
 std::string LabelOf(const ResultRun& run) {
   constexpr std::string_view kAgents = "/agents/";
   return run.group.empty() ? run.agent : run.group.substr(kAgents.size());
-}
-
-std::optional<Outcome> ReadBestOutcome(const ResultRun& run) {
-  if (run.group.empty()) return std::nullopt;
-  const ResultsReader reader(run.file);
-  const std::string group = run.group + "/best/outcome";
-  if (!reader.Has(group)) return std::nullopt;
-  Outcome outcome;
-  outcome.step_time = reader.Int(group, "step_time_ns");
-  outcome.feasible = reader.Int(group, "feasible") != 0;
-  const std::vector<std::int64_t> busy = reader.Ints(group + "/busy_ns");
-  const std::vector<std::int64_t> peak = reader.Ints(group + "/peak_bytes");
-  const std::vector<std::int64_t> deficit = reader.Ints(group + "/deficit_bytes");
-  for (size_t d = 0; d < std::min({busy.size(), peak.size(), deficit.size()}); ++d) {
-    outcome.devices.push_back({busy[d], peak[d], deficit[d]});
-  }
-  return outcome;
 }
 
 std::vector<TableRow> MakeReportRows(const ReportProblem& problem) {

@@ -29,10 +29,6 @@ std::vector<ReportProblem> GroupByProblem(const ResultRuns& results);
 /// The label of a run with its seed: "hill_climb.seed2"; "heft" for an agent without chance.
 std::string LabelOf(const ResultRun& run);
 
-/// The outcome of a run's best placement: step time, feasible, and the devices' numbers. Empty if
-/// it found no placement.
-std::optional<Outcome> ReadBestOutcome(const ResultRun& run);
-
 /// The table of `emplace run` for these results: a row per agent over its runs that are done or
 /// failed, the best first. Of TableRow::best only the outcome is set.
 std::vector<TableRow> MakeReportRows(const ReportProblem& problem);

@@ -40,21 +40,17 @@ void WriteBound(ResultsFile& file, const LowerBound& bound, std::optional<Nanos>
                     FormatTime(bound.value),
                     bound.method));
   }
-  file.SetAttribute("/problem", "bound_ns", bound.value);
-  file.SetAttribute("/problem", "bound_method", bound.method);
-  file.SetAttribute("/problem", "optimal", std::int64_t{IsOptimal(bound, best)});
+  WriteRecord(file, "/problem", BoundRecord{bound, IsOptimal(bound, best)});
 }
 
 LowerBound ReadBound(const ResultsReader& reader) {
-  LowerBound bound{reader.Int("/problem", "bound_ns"), ""};
-  if (reader.HasAttribute("/problem", "bound_method")) {
-    bound.method = reader.Text("/problem", "bound_method");
-  } else {
-    const bool by_path = reader.Text("/problem", "objective") != "period" &&
-                         reader.Int("/problem", "critical_path_ns") == bound.value;
-    bound.method = by_path ? "critical_path" : "work";
-  }
-  return bound;
+  return ReadRecord<BoundRecord>(reader, "/problem").bound;
+}
+
+void BoundRecord::Visit(RecordVisitor& v) {
+  v.Field("bound_ns", bound.value);
+  v.Field("bound_method", bound.method);
+  v.Field("optimal", optimal);
 }
 
 }  // namespace emplace

@@ -9,8 +9,7 @@
 #include "experiments/problem/load.h"
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/lower_bound.h"
-#include "framework/results/results_file.h"
-#include "framework/results/results_reader.h"
+#include "framework/results/record.h"
 
 namespace emplace {
 
@@ -33,12 +32,19 @@ bool IsOptimal(const LowerBound& bound, std::optional<Nanos> best);
 /// "optimal", "12.3 %", or "-" where there is no gap. @param best  [ns]
 std::string GapText(const LowerBound& bound, std::optional<Nanos> best);
 
+/// What /problem says of it.
+struct BoundRecord {
+  LowerBound bound;
+  bool optimal = false;  ///< the best placement in the file is
+
+  void Visit(RecordVisitor& v);
+};
+
 /// Writes the bound of /problem and whether the best placement in the file is proven optimal.
 /// @param best  objective of the best placement in the file that fits; none: none does [ns]
 /// @throws RunError if that is below the bound: the two are of different problems, or one is wrong
 void WriteBound(ResultsFile& file, const LowerBound& bound, std::optional<Nanos> best);
 
-/// Reads the bound. A file that does not name the method has the larger of the simple bounds.
 LowerBound ReadBound(const ResultsReader& reader);
 
 }  // namespace emplace

@@ -8,8 +8,9 @@
 #include "experiments/console/output.h"
 #include "experiments/problem/load.h"
 #include "experiments/problem/objective.h"
+#include "experiments/run/run_bound.h"
+#include "experiments/run/search_record.h"
 #include "framework/base/error.h"
-#include "framework/graph/op_order.h"
 #include "framework/results/results_reader.h"
 #include "framework/search/costed_problem.h"
 
@@ -79,49 +80,23 @@ void RequireSameDevices(const ResultsReader& reader,
                   fmt::join(cluster.DeviceNames(), ", ")));
 }
 
-Placement ReadBestPlacement(const ResultsReader& reader,
-                            const std::string& group,
-                            const EarlierRun& run,
-                            const std::string& results) {
-  Placement placement;
-  for (const std::int64_t device : reader.Ints(group + "/placement")) {
-    if (device < 0 || device >= run.cluster->num_devices()) {
-      throw InputError(fmt::format(
-          "{}: {}/placement: device {} of {}", results, group, device, run.cluster->num_devices()));
-    }
-    placement.device.push_back(static_cast<DeviceIndex>(device));
-  }
-  if (static_cast<int>(placement.device.size()) != run.graph->num_ops()) {
-    throw InputError(fmt::format("{}: {}/placement: has {} devices for {} ops",
-                                 results,
-                                 group,
-                                 placement.device.size(),
-                                 run.graph->num_ops()));
-  }
-  return placement;
-}
-
-std::vector<Candidate> ReadFound(const ResultsReader& reader,
-                                 const EarlierRun& run,
-                                 const std::string& results) {
+std::vector<Candidate> ReadFound(const ResultsReader& reader, const EarlierRun& run) {
   struct Found {
     Candidate candidate;
     bool feasible = false;
   };
   std::vector<Found> found;
   for (const std::string& label : reader.Children("/agents")) {
-    const std::string best = "/agents/" + label + "/best";
+    const std::string best = "/agents/" + label + "/best", where = reader.name() + ": " + best;
     if (!reader.Has(best)) continue;  // a search that failed, or was stopped at once
-    Found next;
-    next.candidate.label = label;
-    next.candidate.placement = ReadBestPlacement(reader, best, run, results);
-    next.candidate.searched = reader.Int(best + "/outcome", "step_time_ns");
-    next.feasible = reader.Int(best + "/outcome", "feasible") != 0;
-    if (!run.contracted && reader.Has(best + "/issue_order")) {
-      const std::string order = best + "/issue_order";
-      next.candidate.issue_order =
-          ReadIssueOrder(reader, order, *run.graph, results + ": " + order);
-    }
+    const auto placement = ReadRecord<PlacementRecord>(reader, best);
+    const auto outcome = ReadRecord<OutcomeRecord>(reader, best + "/outcome");
+    Found next{
+        {.label = label,
+         .placement = {placement.Devices(run.graph->num_ops(), run.cluster->num_devices(), where)},
+         .searched = outcome.step_time},
+        outcome.feasible};
+    if (!run.contracted) next.candidate.issue_order = placement.IssueOrder(*run.graph, where);
     const auto same = std::find_if(found.begin(), found.end(), [&](const Found& other) {
       return other.candidate.placement == next.candidate.placement &&
              other.candidate.issue_order == next.candidate.issue_order;
@@ -133,7 +108,7 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader,
     }
   }
   if (found.empty()) {
-    throw InputError(fmt::format("{}: no agent of this run found a placement", results));
+    throw InputError(fmt::format("{}: no agent of this run found a placement", reader.name()));
   }
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
     return a.feasible != b.feasible ? a.feasible : *a.candidate.searched < *b.candidate.searched;
@@ -145,23 +120,8 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader,
 
 }  // namespace
 
-std::vector<int> ReadIssueOrder(const ResultsReader& reader,
-                                const std::string& dataset,
-                                const Graph& graph,
-                                const std::string& where) {
-  std::vector<int> order;
-  for (const std::int64_t op : reader.Ints(dataset)) {
-    if (op < 0 || op >= graph.num_ops()) {
-      throw InputError(fmt::format("{}: op {} of {}", where, op, graph.num_ops()));
-    }
-    order.push_back(static_cast<int>(op));
-  }
-  RequireOpOrder(graph, order, where);
-  return order;
-}
-
 std::vector<Candidate> ReadCandidates(const fs::path& results, const EarlierRun& run) {
-  return ReadFound(ResultsReader(results), run, results.string());
+  return ReadFound(ResultsReader(results), run);
 }
 
 EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
@@ -182,12 +142,12 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   run.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
   RequireSameDevices(reader, *run.cluster, name);
   if (reader.Has("/problem/issue_order")) {
-    run.issue_order =
-        ReadIssueOrder(reader, "/problem/issue_order", *run.graph, name + ": /problem/issue_order");
+    run.issue_order = AsIssueOrder(
+        reader.Ints("/problem/issue_order"), *run.graph, name + ": /problem/issue_order");
   }
   run.costs_path = Locate(reader, name, CostsMenu(), files.costs, "--costs");
   if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
-  run.found = ReadFound(reader, run, name);
+  run.found = ReadFound(reader, run);
   return run;
 }
 
@@ -314,9 +274,9 @@ SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched) {
 std::optional<Nanos> ReadBestFitting(const ResultsReader& reader) {
   std::optional<Nanos> best;
   for (const std::string& label : reader.Children("/agents")) {
-    const std::string outcome = "/agents/" + label + "/best/outcome";
-    if (!reader.Has(outcome) || reader.Int(outcome, "feasible") == 0) continue;
-    best = std::min<Nanos>(best.value_or(kMaxNanos), reader.Int(outcome, "step_time_ns"));
+    const auto outcome = ReadRecord<SearchRecord>(reader, "/agents/" + label).best;
+    if (!outcome || !outcome->feasible) continue;
+    best = std::min(best.value_or(kMaxNanos), outcome->step_time);
   }
   return best;
 }

@@ -78,13 +78,6 @@ PlacedRun ReadPlacedRun(const std::string& placement, const RunFiles& files);
 SimulatedAs DescribeSimulation(const EarlierRun& run);
 SimulatedAs DescribeSimulation(const RunPlan& plan);
 
-/// An issue order of the file. @param where  file and dataset, for messages
-/// @throws InputError if it is none of the graph
-std::vector<int> ReadIssueOrder(const ResultsReader& reader,
-                                const std::string& dataset,
-                                const Graph& graph,
-                                const std::string& where);
-
 /// The problem of the run with every op as a group of its own.
 /// @param where      stands for the run in messages about costs
 /// @param semantics  of the simulation that the costs are for; nullopt: those of the run

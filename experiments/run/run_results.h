@@ -14,9 +14,6 @@
 
 namespace emplace {
 
-/// A learning agent's own numbers as a table, a row per update.
-void WriteUpdates(ResultsFile& file, const std::string& dataset, const UpdateTable& updates);
-
 /// Writes /config and /problem: what is known before the first search.
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,

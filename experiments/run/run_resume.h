@@ -24,13 +24,6 @@ void RequireSameSettings(const std::string& before,
                          const std::string& what,
                          const std::string& name);
 
-/// Reads a table that WriteUpdates() wrote.
-/// @param where  file and place, for messages
-/// @throws InputError if there is none, or one of other columns than numbers
-UpdateTable ReadUpdates(const class ResultsReader& reader,
-                        const std::string& dataset,
-                        const std::string& where);
-
 /// Searches by label (SearchLabel()). Those that ended (finished, or budget used up) are complete;
 /// those that were stopped have a checkpoint. Failed ones and those cut within a step are left out:
 /// they begin anew.

@@ -24,6 +24,8 @@
 
 namespace emplace {
 
+class RecordVisitor;  // framework/results/record.h
+
 struct StressOptions {
   int draws = 100;     ///< of noise
   double noise = 0.1;  ///< DrawPerturbation()
@@ -48,6 +50,8 @@ struct StressScenario {
   double regret = 0;        ///< of the winner, mean over the draws
   double worst_regret = 0;  ///< largest of these
   double regret_ns = 0;     ///< the same mean as time: winner - best [ns]
+
+  void Visit(RecordVisitor& v);
 };
 
 struct StressResult {

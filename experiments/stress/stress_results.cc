@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -10,17 +9,15 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/console/output.h"
-#include "framework/base/json.h"
+#include "framework/results/record_json.h"
 
 namespace emplace {
 namespace {
 
 constexpr char kStress[] = "/stress";
+const std::string kScenarios = "/stress/scenarios/";
+constexpr Nanos kUnfitInFile = -1;
 constexpr double kNotStressed = std::numeric_limits<double>::quiet_NaN();
-
-std::int64_t OrUnfit(Nanos time) {
-  return time < kMaxNanos ? time : -1;
-}
 
 Json FiniteOrNull(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
@@ -78,48 +75,67 @@ std::string RegretShare(double share) {
   return std::isinf(share) ? "OOM" : fmt::format("{:.2f} %", 100 * share);
 }
 
+void StressScenario::Visit(RecordVisitor& v) {
+  v.Field("kendall_tau", kendall_tau);
+  v.Field("top_share", top_share);
+  v.Field("regret", regret);
+  v.Field("worst_regret", worst_regret);
+  v.Field("regret_ns", regret_ns);
+  std::vector<std::vector<std::int64_t>> times = step_times;
+  for (auto& draw : times) std::replace(draw.begin(), draw.end(), kMaxNanos, kUnfitInFile);
+  v.Field("step_times_ns", times);
+  for (auto& draw : times) std::replace(draw.begin(), draw.end(), kUnfitInFile, kMaxNanos);
+  step_times = std::move(times);
+}
+
+void StressRecord::Visit(RecordVisitor& v) {
+  v.Field("seed", seed);
+  v.Field("noise", noise);
+  v.Field("labels", labels);
+  v.Field("step_times_ns", step_times);
+  v.Field("noise_regret", noise_regret);
+  v.Group("adversary", adversary);
+}
+
+void AdversaryRecord::Visit(RecordVisitor& v) {
+  v.Field("range", range);
+  v.Field("epsilon", epsilon);
+  v.Field("evaluations", evaluations);
+  v.Field("op_factors", op_factors);
+  v.Field("channel_factors", channel_factors);
+}
+
 void WriteStress(ResultsFile& file,
                  const StressResult& result,
                  const StressOptions& options,
                  const Provenance& provenance) {
   file.Remove(kStress);
-  WriteProvenance(file, kStress, provenance);
-  file.SetAttribute(kStress, "seed", static_cast<std::int64_t>(options.seed));
-  file.SetAttribute(kStress, "noise", options.noise);
-  const std::string group = kStress;
-  std::vector<std::string> labels;
-  for (const Candidate& placement : result.placements) labels.push_back(placement.label);
-  file.WriteStrings(group + "/labels", labels);
-  file.WriteInts(group + "/step_times_ns", result.step_times);
-  file.WriteDoubles(group + "/noise_regret", result.noise_regret);
-  for (const StressScenario& scenario : result.scenarios) {
-    const std::string name = group + "/scenarios/" + scenario.name;
-    file.SetAttribute(name, "kendall_tau", scenario.kendall_tau);
-    file.SetAttribute(name, "top_share", scenario.top_share);
-    file.SetAttribute(name, "regret", scenario.regret);
-    file.SetAttribute(name, "worst_regret", scenario.worst_regret);
-    file.SetAttribute(name, "regret_ns", scenario.regret_ns);
-    std::vector<std::int64_t> times;
-    for (const std::vector<Nanos>& draw : scenario.step_times) {
-      std::transform(draw.begin(), draw.end(), std::back_inserter(times), OrUnfit);
+  WriteRecord(file, kStress, provenance);
+  StressRecord record{.seed = options.seed,
+                      .noise = options.noise,
+                      .step_times = result.step_times,
+                      .noise_regret = result.noise_regret};
+  for (const Candidate& placement : result.placements) record.labels.push_back(placement.label);
+  if (const auto& found = result.adversary) {
+    record.adversary = {.range = options.adversary.range,
+                        .epsilon = found->epsilon.value_or(kNotStressed),
+                        .evaluations = found->evaluations};
+    if (found->epsilon) {
+      record.adversary->op_factors = found->perturbation.op;
+      record.adversary->channel_factors = found->perturbation.channel;
     }
-    file.WriteIntMatrix(name + "/step_times_ns", times, labels.size());
   }
-  if (!result.adversary) return;
-  const std::string name = group + "/adversary";
-  file.SetAttribute(name, "range", options.adversary.range);
-  file.SetAttribute(name, "epsilon", result.adversary->epsilon.value_or(kNotStressed));
-  file.SetAttribute(name, "evaluations", std::int64_t{result.adversary->evaluations});
-  if (!result.adversary->epsilon) return;
-  file.WriteDoubles(name + "/op_factors", result.adversary->perturbation.op);
-  file.WriteDoubles(name + "/channel_factors", result.adversary->perturbation.channel);
+  WriteRecord(file, kStress, std::move(record));
+  for (const StressScenario& scenario : result.scenarios) {
+    WriteRecord(file, kScenarios + scenario.name, scenario);
+  }
 }
 
 double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent) {
-  const std::string group = kStress;
-  if (!reader.Has(group)) return kNotStressed;
-  const std::vector<std::string> labels = reader.Strings(group + "/labels");
-  const std::vector<double> regrets = reader.Doubles(group + "/noise_regret");
+  if (!reader.Has(kStress)) return kNotStressed;
+  const auto record = ReadRecord<StressRecord>(reader, kStress);
+  const std::vector<std::string>& labels = record.labels;
+  const std::vector<double>& regrets = record.noise_regret;
   for (size_t i = 0; i < std::min(labels.size(), regrets.size()); ++i) {
     for (const std::string& label : SplitLabels(labels[i])) {
       const std::string search = "/agents/" + label;
@@ -191,13 +207,10 @@ std::string StressJson(const StressResult& result, const StressOptions& options)
       for (const Nanos time : times) draw.push_back(FiniteOrNull(time));
       draws.push_back(std::move(draw));
     }
-    scenarios.push_back({{"name", scenario.name},
-                         {"kendall_tau", FiniteOrNull(scenario.kendall_tau)},
-                         {"top_share", scenario.top_share},
-                         {"regret", FiniteOrNull(scenario.regret)},
-                         {"worst_regret", FiniteOrNull(scenario.worst_regret)},
-                         {"regret_ns", FiniteOrNull(scenario.regret_ns)},
-                         {"step_times_ns", std::move(draws)}});
+    Json json = {{"name", scenario.name}};
+    AppendJson(json, scenario);
+    json["step_times_ns"] = std::move(draws);
+    scenarios.push_back(std::move(json));
   }
   if (result.adversary) {
     adversary = {{"winner", result.placements[0].label},

@@ -4,14 +4,36 @@
 // text.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/provenance/provenance.h"
 #include "experiments/stress/stress.h"
-#include "framework/results/results_file.h"
-#include "framework/results/results_reader.h"
+#include "framework/results/record.h"
 
 namespace emplace {
+
+/// /stress/adversary.
+struct AdversaryRecord {
+  double range = 0, epsilon = 0;
+  std::int64_t evaluations = 0;
+  std::optional<std::vector<double>> op_factors, channel_factors;
+
+  void Visit(RecordVisitor& v);
+};
+
+/// /stress, but for its provenance and the scenarios, whose groups hold a StressScenario each.
+struct StressRecord {
+  std::uint64_t seed = 0;
+  double noise = 0;
+  std::vector<std::string> labels;
+  std::vector<Nanos> step_times;
+  std::vector<double> noise_regret;
+  std::optional<AdversaryRecord> adversary;
+
+  void Visit(RecordVisitor& v);
+};
 
 /// Writes /stress in the place of an earlier one.
 void WriteStress(ResultsFile& file,

@@ -15,8 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string ProgramOf(const ResultsReader& reader) {
-  return ProgramText(
-      {.version = reader.Text("/config", "version"), .commit = reader.Text("/config", "commit")});
+  return ProgramText(ReadRecord<Provenance>(reader, "/config"));
 }
 
 // Other programs that have had a part in the file: "0.1.0 (commit 1ae1b4c), 0.2.0 (commit
@@ -62,17 +61,10 @@ RunState ReadRunState(const fs::path& path, const std::string& label) {
   RunState state;
   if (!fs::exists(path)) return state;
   const ResultsReader reader(path);
-  const std::string group = "/agents/" + label, best = group + "/best/outcome";
+  const std::string group = "/agents/" + label;
+  static_cast<SearchRecord&>(state) = ReadRecord<SearchRecord>(reader, group);
   state.program = ProgramOf(reader);
-  state.error = reader.Text(group, "error");
-  state.evaluations = reader.Int(group, "evaluations");
-  state.seconds = reader.Double(group, "seconds");
-  if (reader.Has(best)) {
-    state.best.emplace();
-    state.best->step_time = reader.Int(best, "step_time_ns");
-    state.best->feasible = reader.Int(best, "feasible") != 0;
-  }
-  state.progress = ProgressOf(reader.Text(group, "status"));
+  state.progress = ProgressOf(state.status);
   if (state.progress == RunProgress::kStopped && !reader.Has(group + "/checkpoint")) {
     state.progress = RunProgress::kNew;
   }

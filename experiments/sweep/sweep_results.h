@@ -3,26 +3,21 @@
 // The results file of one run of a sweep: as `emplace run` writes them, with the attributes `sweep`
 // (its name) and `run` ("#3 graph=nmt cluster=2xk80 agent=seq2seq seed=0") of /config.
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "experiments/provenance/provenance.h"
 #include "experiments/run/run_progress.h"
+#include "experiments/run/search_record.h"
 #include "experiments/run/search_run.h"
 #include "experiments/sweep/sweep_problems.h"
 
 namespace emplace {
 
-/// What the file of a run says.
-struct RunState {
+/// What the file of a run says; empty without one.
+struct RunState : SearchRecord {
   RunProgress progress = RunProgress::kNew;
-  std::string error;
-  std::int64_t evaluations = 0;
-  double seconds = 0;           ///< of search [s]
-  std::optional<Outcome> best;  ///< step_time and feasible alone
-  std::string program;          ///< ProgramText() of the one that wrote it; empty without file
+  std::string program;  ///< ProgramText() of the one that wrote it
 };
 
 /// Version and commit of a program: "0.1.0 (commit 1ae1b4c)".

@@ -47,21 +47,12 @@ std::map<std::string, std::string> KeysOf(const ConfigNode& config) {
 
 void ReadSearch(const ResultsReader& reader, const std::string& group, ResultRun& run) {
   run.group = group;
-  run.agent = reader.Text(group, "label");
-  run.settings = reader.Text(group, "settings");
-  run.uses_seed = reader.Int(group, "uses_seed") != 0;
-  run.seed = static_cast<std::uint64_t>(reader.Int(group, "seed"));
-  run.progress = ProgressOf(reader.Text(group, "status"));
-  run.error = reader.Text(group, "error");
-  run.evaluations = reader.Int(group, "evaluations");
-  run.seconds = reader.Double(group, "seconds");
-  run.hardware_seconds = reader.Double(group, "hardware_seconds");
-  const std::string best = group + "/best/outcome";
-  if (reader.Has(best)) {
+  static_cast<SearchRecord&>(run) = ReadRecord<SearchRecord>(reader, group);
+  run.progress = ProgressOf(run.status);
+  if (run.best) {
     run.noise_regret = ReadNoiseRegret(reader, run.agent);
-    run.best_ns = reader.Int(best, "feasible") != 0
-                      ? static_cast<double>(reader.Int(best, "step_time_ns"))
-                      : std::numeric_limits<double>::infinity();
+    run.best_ns = run.best->feasible ? static_cast<double>(run.best->step_time)
+                                     : std::numeric_limits<double>::infinity();
   } else if (run.progress == RunProgress::kDone) {
     run.progress = RunProgress::kFailed;
     run.error = "evaluated no placement";
@@ -236,24 +227,17 @@ std::vector<RunsOfProblem> RunsByProblem(const ResultRuns& results) {
 
 std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run) {
   const ResultsReader reader(run.file);
-  const std::string dataset = run.group + "/evaluations";
-  const std::vector<TableColumn> table = reader.Table(dataset);
-  const std::string where = run.file.string() + ": " + dataset;
-  const auto& index = ColumnOf<std::int64_t>(table, "index", where);
-  const auto& best = ColumnOf<double>(table, "best_step_time_ns", where);
-  const auto& seconds = ColumnOf<double>(table, "wall_seconds", where);
-  const auto& times = ColumnOf<std::int64_t>(table, "step_time_ns", where);
-  const auto& feasible = ColumnOf<std::int64_t>(table, "feasible", where);
-  const auto steps = static_cast<double>(reader.Int(run.group, "steps_per_measurement"));
   double hardware_seconds = 0;
   std::vector<BestSoFar> improvements;
-  for (size_t i = 0; i < best.size(); ++i) {
-    if (feasible[i] != 0) {
-      hardware_seconds += steps * static_cast<double>(times[i]) / 1e9;
+  for (const auto& [index, record] : ReadRecord<EvaluationsRecord>(reader, run.group).evaluations) {
+    if (record.feasible) {
+      hardware_seconds += static_cast<double>(run.steps_per_measurement) *
+                          static_cast<double>(record.step_time) / 1e9;
     }
-    if (std::isnan(best[i])) continue;
-    if (improvements.empty() || best[i] < improvements.back().best_ns) {
-      improvements.push_back({index[i] + 1, best[i], seconds[i], hardware_seconds});
+    if (record.best_step_time == kMaxNanos) continue;
+    const auto best = static_cast<double>(record.best_step_time);
+    if (improvements.empty() || best < improvements.back().best_ns) {
+      improvements.push_back({index + 1, best, record.wall_seconds, hardware_seconds});
     }
   }
   return improvements;

@@ -12,31 +12,24 @@
 #include <vector>
 
 #include "experiments/run/run_progress.h"
+#include "experiments/run/search_record.h"
 #include "framework/bounds/lower_bound.h"
 #include "framework/search/problem_id.h"
 
 namespace emplace {
 
-/// One search: an agent with a seed on a problem.
-struct ResultRun {
+/// One search: an agent with a seed on a problem. Its record is empty, but for agent and seed, if
+/// there is no file yet.
+struct ResultRun : SearchRecord {
   std::filesystem::path file;
   std::string title;  ///< "#3 seq2seq with seed 0", "quickstart.h5: seq2seq.seed0"
   std::string group;  ///< "/agents/seq2seq.seed0"; empty if there is no file yet
   std::map<std::string, std::string> keys;  ///< resolved run config: dotted key -> value, without
                                             ///< agents, seeds, output and jobs
-  std::string agent;                        ///< label
-  std::string settings;                     ///< resolved, YAML
-  bool uses_seed = false;
-  std::uint64_t seed = 0;
   RunProgress progress = RunProgress::kNew;
-  std::string error;
 
   // Of a run that is done.
   double best_ns = 0;  ///< step time of the best placement; infinite: none fits [ns]
-  std::int64_t evaluations = 0;
-  double seconds = 0;           ///< of search [s]
-  double hardware_seconds = 0;  ///< that measuring the same placements would have taken,
-                                ///< see framework/results/FORMAT.md [s]
 
   // Of a run that has a file.
   std::int64_t ranks = 1;            ///< processes that made it together

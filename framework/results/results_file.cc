@@ -145,12 +145,12 @@ ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
   if (mode == ResultsMode::kExtend) ResultsReader{path_};  // refuses what is no results file
   RequireWritable(path_);
 
-  internal::ResultsImage image;
+  std::string image;
   if (mode == ResultsMode::kExtend) image = internal::ReadResultsImage(path_);
   {
     const Hdf5Lock lock;
     if (mode == ResultsMode::kExtend) {
-      impl_->file = internal::OpenHdf5Image(image.hdf5, true);
+      impl_->file = internal::OpenHdf5Image(image, true);
     } else {
       const Handle access = impl_->Own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the file");
       impl_->Require(H5Pset_fapl_core(access, kGrowth, false), "the file");

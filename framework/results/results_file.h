@@ -4,7 +4,7 @@
 // defines its groups, datasets and attributes.
 //
 // The file is composed in memory and renamed into place at every Commit(), so that a process killed
-// at any moment leaves the previous or the new state readable. Behind the data stands a checksum of
+// at any moment leaves the previous or the new state readable. After the data stands a checksum of
 // it (results_image.h), by which damage of any byte is found.
 
 #include <cstddef>
@@ -19,9 +19,9 @@
 
 namespace emplace {
 
-/// What `/@format` and `/@version` of a new file say. Readers take every version up to this one.
+/// What `/@format` and `/@version` of a file say. Readers take this version alone.
 inline constexpr std::string_view kResultsFormat = "emplace-results";
-inline constexpr std::int64_t kResultsVersion = 2;
+inline constexpr std::int64_t kResultsVersion = 3;
 
 using AttributeValue = std::variant<std::int64_t, double, std::string>;
 
@@ -33,7 +33,7 @@ struct TableColumn {
 
 enum class ResultsMode : std::uint8_t {
   kCreate,  ///< a new file in the place of whatever is there: format and version, nothing else
-  kExtend,  ///< what is there stays; an older version becomes this one
+  kExtend,  ///< what is there stays
 };
 
 /// Loads the library that results are kept in, which else happens with the first file: for a

@@ -26,28 +26,28 @@ std::string ChecksumLine(std::string_view hdf5) {
   return fmt::format("{}{:08x}\n", kLineBegin, checksum);
 }
 
-ResultsImage ReadResultsImage(const std::filesystem::path& path) {
-  ResultsImage image{ReadFile(path, kMostResultsBytes)};
-  std::string& bytes = image.hdf5;
-  if (!bytes.starts_with(kHdf5Signature)) {
-    throw DamagedError(
-        fmt::format("{}: no results file of emplace (HDF5), or not whole", path.string()));
-  }
+std::string ReadResultsImage(const std::filesystem::path& path) {
+  std::string bytes = ReadFile(path, kMostResultsBytes);
+  const auto fail = [&](const std::string& why) {
+    throw DamagedError(fmt::format("{}: {}", path.string(), why));
+  };
+  if (!bytes.starts_with(kHdf5Signature)) fail("no results file of emplace (HDF5), or not whole");
   const size_t end = bytes.size() < kLineBytes ? 0 : bytes.size() - kLineBytes;
   const std::string line = bytes.substr(end);
-  if (line.starts_with(kLineBegin)) {
-    bytes.resize(end);
-    if (line != ChecksumLine(bytes)) {
-      throw DamagedError(fmt::format(
-          "{}: damaged: its bytes are not those that its checksum was made of", path.string()));
-    }
-    image.has_checksum = true;
+  if (!line.starts_with(kLineBegin)) {
+    fail(
+        "the checksum at its end is missing: damaged, or written to by another program or by a "
+        "version of emplace before format 2; run it again");
   }
-  // With a checksum, too: who makes a file to do harm makes the checksum as well.
+  bytes.resize(end);
+  if (line != ChecksumLine(bytes)) {
+    fail("damaged: its bytes are not those that its checksum was made of");
+  }
+  // Who makes a file to do harm makes the checksum as well.
   if (const std::string damage = FindHdf5Damage(bytes); !damage.empty()) {
-    throw DamagedError(fmt::format("{}: damaged: {}", path.string(), damage));
+    fail("damaged: " + damage);
   }
-  return image;
+  return bytes;
 }
 
 }  // namespace emplace::internal

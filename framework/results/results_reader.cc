@@ -20,29 +20,10 @@ bool IsText(hid_t type) {
   return H5Tget_class(type) == H5T_STRING;
 }
 
-bool IsUtf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i++]);
-    if (lead < 0x80) continue;
-    if (lead < 0xC2 || lead > 0xF4) return false;
-    const size_t more = lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
-    if (more > text.size() - i) return false;
-    std::uint32_t letter = lead & (0x3F >> more);
-    for (const size_t end = i + more; i < end; ++i) {
-      if ((text[i] & 0xC0) != 0x80) return false;
-      letter = letter << 6 | (text[i] & 0x3F);
-    }
-    const bool is_too_long = letter < (more == 2 ? 0x800U : more == 3 ? 0x10000U : 0x80U);
-    if (is_too_long || letter > 0x10FFFF || (letter >= 0xD800 && letter < 0xE000)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 struct ResultsReader::Impl {
   std::string name;  // for messages
-  bool has_checksum = false;
   hid_t file = -1;
 
   Impl() = default;
@@ -95,11 +76,6 @@ struct ResultsReader::Impl {
     if (status < 0) Fail(place, "cannot be read: " + internal::LastHdf5Error());
   }
 
-  // In a file without checksum damage to a text shows at best by letters that are no UTF-8.
-  void RequireLetters(std::string_view text, const std::string& place) const {
-    if (!has_checksum && !IsUtf8(text)) Fail(place, "is damaged: no text in UTF-8");
-  }
-
   // Texts of an attribute or dataset, read by `read(type, buffer)`.
   template <class Read>
   std::vector<std::string> TakeTexts(hid_t like,
@@ -112,7 +88,6 @@ struct ResultsReader::Impl {
     std::vector<std::string> texts;
     for (const char* text : raw) texts.emplace_back(text == nullptr ? "" : text);
     if (!raw.empty()) H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw.data());
-    for (const std::string& text : texts) RequireLetters(text, place);
     return texts;
   }
 
@@ -159,11 +134,10 @@ struct ResultsReader::Impl {
 
 ResultsReader::ResultsReader(const std::filesystem::path& path) : impl_(std::make_unique<Impl>()) {
   impl_->name = path.string();
-  const internal::ResultsImage image = internal::ReadResultsImage(path);
-  impl_->has_checksum = image.has_checksum;
+  const std::string image = internal::ReadResultsImage(path);
   {
     const Hdf5Lock lock;
-    impl_->file = internal::OpenHdf5Image(image.hdf5, false);
+    impl_->file = internal::OpenHdf5Image(image, false);
     if (impl_->file < 0) {
       throw DamagedError(
           fmt::format("{}: no results file of emplace (HDF5), or not whole", impl_->name));
@@ -176,18 +150,22 @@ ResultsReader::ResultsReader(const std::filesystem::path& path) : impl_(std::mak
                     kResultsFormat));
   }
   const std::int64_t version = Int("/", "version");
-  if (const std::string wrong = WhyUnreadable(version, kResultsVersion); !wrong.empty()) {
-    throw InputError(fmt::format("{}: version: {}", impl_->name, wrong));
-  }
-  if (version > 1 && !impl_->has_checksum) {
-    throw DamagedError(
-        fmt::format("{}: damaged, or written to by another program: the checksum behind its data "
-                    "is missing",
-                    impl_->name));
-  }
+  if (version == kResultsVersion) return;
+  throw InputError(fmt::format(
+      "{}: version: {}",
+      impl_->name,
+      version > kResultsVersion
+          ? WhyUnreadable(version, kResultsVersion)
+          : fmt::format("expected {}, got {}: written by an older version of emplace; run it again",
+                        kResultsVersion,
+                        version)));
 }
 
 ResultsReader::~ResultsReader() = default;
+
+const std::string& ResultsReader::name() const {
+  return impl_->name;
+}
 
 bool ResultsReader::Has(const std::string& path) const {
   const Hdf5Lock lock;
@@ -211,7 +189,6 @@ std::vector<std::string> ResultsReader::Children(const std::string& group) const
     return 0;
   };
   impl_->Require(H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, take, &names), group);
-  for (const std::string& name : names) impl_->RequireLetters(name, group);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -305,7 +282,6 @@ std::vector<TableColumn> ResultsReader::Table(const std::string& dataset) const 
     columns.push_back({raw == nullptr ? "" : raw, {}});
     H5free_memory(raw);
     TableColumn& column = columns.back();
-    impl_->RequireLetters(column.name, dataset);
     switch (H5Tget_member_class(type, static_cast<unsigned>(m))) {
       case H5T_INTEGER:
         read(column.name, H5T_NATIVE_INT64, column.values.emplace<0>());

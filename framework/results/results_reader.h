@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads what ResultsFile has written, in this version of the format and in all before it.
+// Reads what ResultsFile has written, in this version of the format alone.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,13 +19,15 @@ namespace emplace {
 /// for is not there or of another type: another program wrote the file, or it is damaged.
 class ResultsReader {
  public:
-  /// @throws InputError if there is no such file, it is no results file, or of a newer version
+  /// @throws InputError if there is no such file, it is no results file, or of another version
   /// @throws DamagedError if it is damaged, as far as that shows: see results_image.h
   explicit ResultsReader(const std::filesystem::path& path);
   ~ResultsReader();
   ResultsReader(const ResultsReader&) = delete;
   ResultsReader& operator=(const ResultsReader&) = delete;
 
+  /// The path, for messages.
+  const std::string& name() const;
   /// Is there a group or dataset of this path?
   bool Has(const std::string& path) const;
   bool HasAttribute(const std::string& object, const std::string& name) const;

@@ -11,6 +11,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
+#include "framework/results/record.h"
 #include "profilers/statistics/sampling.h"
 
 namespace emplace {
@@ -153,6 +154,20 @@ Fidelity ComputeFidelity(std::span<const FidelityPoint> points, double clear, in
   AddPairs(points, clear, fidelity);
   AddRegret(points, top, fidelity);
   return fidelity;
+}
+
+void Fidelity::Visit(RecordVisitor& v) {
+  v.Field("repeat_noise", repeat_noise);
+  v.Field("median_noise", median_noise);
+  v.Field("mape", mape);
+  v.Field("max_error", max_error);
+  v.Field("bias", bias);
+  v.Field("kendall_tau", kendall_tau);
+  v.Field("repeat_tau", repeat_tau);
+  v.Field("pair_accuracy", pair_accuracy);
+  v.Field("clear_pairs", clear_pairs);
+  v.Field("top_regret", top_regret);
+  v.Field("best_regret", best_regret);
 }
 
 // W. R. Knight, "A computer method for calculating Kendall's tau with ungrouped data", JASA 61

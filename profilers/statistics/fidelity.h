@@ -10,6 +10,8 @@
 
 namespace emplace {
 
+class RecordVisitor;  // framework/results/record.h
+
 /// One placement: what was simulated, what was measured.
 struct FidelityPoint {
   std::string label;            ///< "random 3", "expert", "simulated_annealing"
@@ -41,6 +43,9 @@ struct Fidelity {
   std::int64_t clear_pairs = 0;
   double top_regret = 0;   ///< best measured time among the simulated `top` / best measured - 1
   double best_regret = 0;  ///< measured time of the simulated best / best measured - 1
+
+  /// All but `placements`, as results files name them.
+  void Visit(RecordVisitor& v);
 };
 
 /// @param points  at least 2

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/results/record.h"
 #include "profilers/statistics/sampling.h"
 
 namespace emplace {
@@ -53,6 +54,13 @@ PairedFidelity ComparePairs(std::span<const FidelityPoint> points) {
                         ? std::numeric_limits<double>::quiet_NaN()
                         : static_cast<double>(in_order) / static_cast<double>(result.differing);
   return result;
+}
+
+void PairedFidelity::Visit(RecordVisitor& v) {
+  double level = kPairedLevel;
+  v.Field("paired_level", level);
+  v.Field("differing_pairs", differing);
+  v.Field("differing_in_order", in_order);
 }
 
 }  // namespace emplace

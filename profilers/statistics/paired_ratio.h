@@ -18,6 +18,8 @@
 
 namespace emplace {
 
+class RecordVisitor;  // framework/results/record.h
+
 /// Least probability with which the interval of a median ratio holds it.
 inline constexpr double kPairedLevel = 0.95;
 /// Fewer rounds have no such interval: all of n ratios lie on one side of their median with a
@@ -47,6 +49,9 @@ struct PairedFidelity {
   std::int64_t pairs = 0;               ///< all of them
   std::int64_t differing = 0;           ///< those whose PairedRatio::differs()
   double in_order = 0;  ///< share of the latter simulated in the measured order; NaN without any
+
+  /// The figures over all pairs, as results files name them.
+  void Visit(RecordVisitor& v);
 };
 
 /// @param points  with as many repeats each, at least one    @throws InputError as ComparePaired()

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/results/record.h"
 
 namespace emplace {
 namespace {
@@ -154,6 +155,21 @@ double ResolvedDifference(std::span<const double> log_ratios, double share) {
     }
   }
   return std::expm1(ConformalQuantile(differences, 2 * share - 1));
+}
+
+void PredictionInterval::Visit(RecordVisitor& v) {
+  v.Field("interval_level", level);
+  v.Field("interval_low_ratio", low);
+  v.Field("interval_high_ratio", high);
+  v.Field("held_out", held_out);
+  v.Field("held_out_coverage", held_out_coverage);
+}
+
+void IntervalFidelity::Visit(RecordVisitor& v) {
+  v.Field("coverage", coverage);
+  v.Field("repeat_coverage", repeat_coverage);
+  v.Field("distinct_pairs", distinct_pairs);
+  v.Field("distinct_accuracy", distinct_accuracy);
 }
 
 }  // namespace emplace

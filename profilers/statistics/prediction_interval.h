@@ -22,6 +22,8 @@
 
 namespace emplace {
 
+class RecordVisitor;  // framework/results/record.h
+
 /// Share of measured steps that intervals are made for.
 inline constexpr double kIntervalLevel = 0.9;
 /// Share of pairs of placements in order that makes a simulated difference one to trust.
@@ -60,6 +62,7 @@ struct PredictionInterval {
 
   bool is_bounded() const;
   TimeInterval Around(double simulated) const;
+  void Visit(RecordVisitor& v);
 };
 
 /// @param log_ratios  of the held-out placements (LogRatio()), in any order
@@ -77,6 +80,9 @@ struct IntervalFidelity {
   /// placements are off alike, and a machine of another speed moves both.
   std::int64_t distinct_pairs = 0;
   double distinct_accuracy = 0;  ///< share of them measured in that order; NaN without any
+
+  /// All but `covered`, as results files name them.
+  void Visit(RecordVisitor& v);
 };
 
 /// @param points    executed placements, none of them held out for `interval`; at least 1

@@ -11,6 +11,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
+#include "framework/results/record.h"
 
 namespace emplace {
 namespace {
@@ -161,6 +162,29 @@ bool TraitCorrelation::is_systematic() const {
 bool ResidualReport::is_systematic() const {
   return std::any_of(
       traits.begin(), traits.end(), [](const auto& trait) { return trait.is_systematic(); });
+}
+
+void TraitCorrelation::Visit(RecordVisitor& v) {
+  v.Field("pearson", pearson);
+  v.Field("pearson_above", pearson_above);
+  v.Field("spearman", spearman);
+  v.Field("spearman_above", spearman_above);
+  v.Field("slope", slope);
+}
+
+void ResidualReport::Visit(RecordVisitor& v) {
+  bool systematic = is_systematic();
+  std::vector<std::string> names;
+  for (const TraitCorrelation& trait : traits) names.emplace_back(ToString(trait.trait));
+  std::vector<TraitCorrelation> rows(traits.begin(), traits.end());
+  v.Field("graphs", graphs);
+  v.Field("placements", placements);
+  v.Field("shuffles", shuffles);
+  v.Field("largest_above", largest_above);
+  v.Field("systematic", systematic);
+  v.Field("traits", names);
+  v.Rows("correlations", rows);
+  std::copy_n(rows.begin(), std::min(rows.size(), traits.size()), traits.begin());
 }
 
 std::optional<ResidualReport> TestResiduals(std::span<const std::vector<ResidualPoint>> graphs,

@@ -20,6 +20,8 @@
 
 namespace emplace {
 
+class RecordVisitor;  // framework/results/record.h
+
 /// What residuals are correlated with, all of it as simulated.
 enum class StepTrait : std::uint8_t {
   kCrossingBytes,  ///< bytes that cross between devices [B]
@@ -48,6 +50,7 @@ struct TraitCorrelation {
 
   /// Whether either correlation is above that of more than kMostAbove of the shuffles.
   bool is_systematic() const;
+  void Visit(RecordVisitor& v);
 };
 inline constexpr double kMostAbove = 0.95;
 
@@ -63,6 +66,7 @@ struct ResidualReport {
 
   /// Whether the residuals go with any of the traits.
   bool is_systematic() const;
+  void Visit(RecordVisitor& v);
 };
 
 /// @param graphs    placements by graph; a graph with fewer than 3, or whose residuals are all

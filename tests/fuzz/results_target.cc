@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "experiments/run/run_reader.h"
+#include "experiments/run/search_record.h"
 #include "framework/base/file.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/graph/graph_io.h"
@@ -85,8 +86,10 @@ std::vector<std::string> ResultsSeeds() {
   file.WriteStrings("/problem/device_names", problem.cluster().DeviceNames());
   const std::string best = "/agents/heft/best";
   file.WriteInts(best + "/placement", std::vector<std::int64_t>(names.size(), 1));
-  file.SetAttribute(best + "/outcome", "step_time_ns", std::int64_t{123});
-  file.SetAttribute(best + "/outcome", "feasible", std::int64_t{1});
+  OutcomeRecord outcome;
+  outcome.step_time = 123;
+  outcome.feasible = true;
+  WriteRecord(file, best + "/outcome", outcome);
   std::vector<std::int64_t> order;
   for (int op = 0; op < problem.num_ops(); ++op) order.push_back(op);
   file.WriteInts(best + "/issue_order", order);

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 import zlib
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(PROJECT, "src"))
@@ -26,8 +26,6 @@ from emplace.results import cli
 
 NAN = float("nan")
 EXAMPLES = os.path.join(PROJECT, "examples")
-VERSION_ONE = os.path.join(os.path.dirname(os.path.dirname(PROJECT)),
-                           "tests/framework/results/data/version_1")
 EVALUATIONS = [("index", "i8"), ("wall_seconds", "f8"), ("step_time_ns", "i8"),
                ("best_step_time_ns", "f8"), ("feasible", "i8")]
 TESTS = [("graph", "i8"), ("method", "i8"), ("seed", "i8"), ("final_step_time_ns", "f8"),
@@ -79,7 +77,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def seal(path: str) -> str:
-    """Appends the checksum that files have from version 2 on. @return path"""
+    """Appends the checksum that every file has. @return path"""
     with open(path, "rb") as file:
         checksum = zlib.crc32(file.read())
     with open(path, "ab") as file:
@@ -87,17 +85,24 @@ def seal(path: str) -> str:
     return path
 
 
-def write_head(file: h5py.File, version: int = 1) -> None:
+@contextlib.contextmanager
+def sealed(path: str, mode: str = "a") -> Iterator[h5py.File]:
+    """The file, open for writing; it gets its checksum at the end."""
+    with h5py.File(path, mode) as file:
+        yield file
+    seal(path)
+
+
+def write_head(file: h5py.File, version: int = 3) -> None:
     file.attrs.update(format="emplace-results", version=version)
 
 
 def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", cluster: str = "c",
-              budget: int = 9, title: str = "", version: int = 1, bound: float = 1.5,
-              method: str = "", single: tuple[str, float] | None = None) -> str:
-    """@param searches  what add_search() takes, each @param version  from 2 on with a checksum
-    @param bound  [s] @param method  that proved it; empty: the file does not say
+              budget: int = 9, title: str = "", version: int = 3, bound: float = 1.5,
+              method: str = "work", single: tuple[str, float] | None = None) -> str:
+    """@param searches  what add_search() takes, each @param bound  [s] @param method  that proved it
     @param single  best single device and its step time [s]; None: the file does not say @return path"""
-    with h5py.File(path, "w") as file:
+    with sealed(path, "w") as file:
         write_head(file, version)
         config = file.create_group("config")
         config.attrs.update(yaml=YAML.format(graph=graph, cluster=cluster, budget=budget), name="n",
@@ -106,18 +111,16 @@ def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", c
             config.attrs.update(sweep="s", run=title)
         problem = file.create_group("problem")
         problem.attrs.update(graph=graph, cluster=cluster, semantics="queue", objective="step_time",
-                             bound_ns=round(1e9 * bound), id_graph=zlib.crc32(graph.encode()), id_groups=0,
-                             id_cluster=zlib.crc32(cluster.encode()), id_costs=0, id_objective=0, id_semantics=0,
-                             id_order=0)
-        if method:
-            problem.attrs.update(bound_method=method, optimal=0)
+                             bound_ns=round(1e9 * bound), bound_method=method, optimal=0, id_groups=0, id_costs=0,
+                             id_graph=zlib.crc32(graph.encode()), id_cluster=zlib.crc32(cluster.encode()),
+                             id_objective=0, id_semantics=0, id_order=0)
         if single:
             problem.attrs.update(best_single_device=single[0], best_single_device_ns=round(1e9 * single[1]))
         problem["device_names"] = ["cpu:0", "gpu:0"]
         file.create_group("agents")
         for search in searches:
             add_search(file, **search)
-    return seal(path) if version > 1 else path
+    return path
 
 
 def add_search(file: h5py.File, agent: str, best: Sequence[float], seed: int = 0, status: str = "budget",
@@ -144,7 +147,7 @@ def add_stress(path: str, labels: Sequence[str], scenarios: dict[str, Sequence[S
                epsilon: float = NAN) -> str:
     """What `emplace stress` adds. @param scenarios  step times [draws, placements] [ns]; -1: does not fit
     @return path"""
-    with h5py.File(path, "a") as file:
+    with sealed(path) as file:
         group = file.create_group("stress")
         group.attrs.update(seed=0, noise=0.1, version="0.1.0", commit="abc", host="h", cpu="p", gpus="none", date="d")
         group["labels"], group["noise_regret"] = list(labels), [0.5] * len(labels)
@@ -173,7 +176,7 @@ def write_sweep(folder: str, runs: Sequence[str]) -> str:
 
 def write_families(path: str, families: dict[str, Sequence[tuple]], failures: Sequence[str] = ()) -> str:
     """@param families  rows of `tests` on graphs x, y, z with methods zero and own; none: no tests yet"""
-    with h5py.File(path, "w") as file:
+    with sealed(path, "w") as file:
         write_head(file)
         for name, rows in families.items():
             group = file.create_group(f"families/{name}")
@@ -188,7 +191,7 @@ def write_families(path: str, families: dict[str, Sequence[tuple]], failures: Se
 
 def write_validation(path: str, rows: Sequence[tuple], graph: str = "g") -> str:
     """@param rows  as STEPS tells, a placement each"""
-    with h5py.File(path, "w") as file:
+    with sealed(path, "w") as file:
         write_head(file)
         group = file.create_group(f"validation/{graph}")
         group.attrs.update(graph=graph, cluster="c", placements=len(rows), mape=0.25, max_error=0.5)
@@ -203,7 +206,7 @@ def write_validation(path: str, rows: Sequence[tuple], graph: str = "g") -> str:
 def write_sure_validation(path: str, rows: Sequence[tuple], graph: str = "g") -> str:
     """The same with intervals and residuals. @param rows  as SURE_STEPS tells"""
     write_validation(path, [row[:len(STEPS)] for row in rows], graph)
-    with h5py.File(path, "a") as file:
+    with sealed(path) as file:
         group = file[f"validation/{graph}"]
         del group["steps"]
         group["steps"] = np.array(rows, dtype=SURE_STEPS)

@@ -168,7 +168,7 @@ class Examples(unittest.TestCase):
         size = sum(os.path.getsize(os.path.join(folder, name))
                    for folder, _, names in os.walk(EXAMPLES) for name in names
                    if name.endswith(".h5"))
-        self.assertLess(size, 1.5e6)
+        self.assertLess(size, 1.6e6)
 
 
 class Notebook(unittest.TestCase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any, Sequence
 
-from results_support import NAN, TestCase, run, write_run
+from results_support import NAN, TestCase, run, sealed, write_run
 
 import h5py
 import numpy as np
@@ -205,7 +205,7 @@ class Program(TestCase):
 
     def test_the_split_of_a_file(self) -> None:
         self.assertEqual(set(load_runs(self.runs).runs["split"]), {""})
-        with h5py.File(self.runs, "a") as file:
+        with sealed(self.runs) as file:
             file["config"].attrs["yaml"] += "split: unseen graphs\n"
         self.assertEqual(set(load_runs(self.runs).runs["split"]), {"unseen graphs"})
         self.assertIn("**unseen graphs**", run("targets", self.runs)[1])

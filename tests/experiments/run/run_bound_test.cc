@@ -55,21 +55,6 @@ TEST_CASE("written and read back") {
                  "by magic"));
 }
 
-TEST_CASE("files that do not name the method") {
-  const TempDir folder;
-  const auto method = [&](std::int64_t bound, const std::string& objective) {
-    ResultsFile file(folder / "r.h5");
-    file.SetAttribute("/problem", "bound_ns", bound);
-    file.SetAttribute("/problem", "critical_path_ns", std::int64_t{700});
-    file.SetAttribute("/problem", "objective", objective);
-    file.Commit();
-    return ReadBound(ResultsReader(folder / "r.h5")).method;
-  };
-  CHECK(method(700, "step_time") == "critical_path");
-  CHECK(method(800, "step_time") == "work");
-  CHECK(method(700, "period") == "work");
-}
-
 TEST_CASE("the bounds of a contracted problem are proven for what was searched") {
   ProblemBuilder exact = Gpus(2), searched = Gpus(2);
   exact.Op("a", {10});

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "experiments/run/run_problem.h"
+#include "experiments/stress/stress_results.h"
 #include "framework/results/results_file.h"
 #include "tests/experiments/table/result_runs.h"
 
@@ -22,19 +23,21 @@ void WriteAgent(ResultsFile& file,
                 const std::string& status,
                 std::int64_t step_time,
                 bool feasible) {
-  const std::string group = fmt::format("/agents/{}.seed{}", label, seed);
-  file.SetAttribute(group, "label", label);
-  file.SetAttribute(group, "settings", "{}");
-  file.SetAttribute(group, "uses_seed", std::int64_t{1});
-  file.SetAttribute(group, "seed", seed);
-  file.SetAttribute(group, "status", status);
-  file.SetAttribute(group, "error", status == "failed" ? "no memory" : "");
-  file.SetAttribute(group, "evaluations", std::int64_t{7});
-  file.SetAttribute(group, "seconds", 1.5);
-  file.SetAttribute(group, "hardware_seconds", 60.0);
-  if (step_time == 0) return;
-  file.SetAttribute(group + "/best/outcome", "step_time_ns", step_time);
-  file.SetAttribute(group + "/best/outcome", "feasible", std::int64_t{feasible});
+  SearchRecord search{.agent = label,
+                      .settings = "{}",
+                      .uses_seed = true,
+                      .seed = static_cast<std::uint64_t>(seed),
+                      .evaluations = 7,
+                      .seconds = 1.5,
+                      .hardware_seconds = 60,
+                      .status = status,
+                      .error = status == "failed" ? "no memory" : ""};
+  if (step_time != 0) {
+    search.best.emplace();
+    search.best->step_time = step_time;
+    search.best->feasible = feasible;
+  }
+  WriteRecord(file, fmt::format("/agents/{}.seed{}", label, seed), search);
 }
 
 std::unique_ptr<ResultsFile> BeginFile(const fs::path& path, const std::string& graph) {
@@ -51,6 +54,9 @@ std::unique_ptr<ResultsFile> BeginFile(const fs::path& path, const std::string& 
   for (const char* name : {"bound_ns", "critical_path_ns", "work_ns"}) {
     file->SetAttribute("/problem", name, std::int64_t{500});
   }
+  file->SetAttribute("/problem", "bound_method", "critical_path");
+  file->SetAttribute("/problem", "optimal", std::int64_t{0});
+  file->SetAttribute("/problem", "semantics", "queue");
   file->SetAttribute("/problem", "objective", "step_time");
   return file;
 }
@@ -128,7 +134,7 @@ TEST_CASE("runs of one problem share the largest bound of their files") {
   }
   for (const int i : {2, 3, 4}) {
     CHECK(result.runs[i].bound.value == 500);
-    CHECK(result.runs[i].bound.method == "critical_path");  // which the file does not say
+    CHECK(result.runs[i].bound.method == "critical_path");
     CHECK_FALSE(result.runs[i].is_optimal());
     CHECK(std::isnan(result.runs[i].noise_regret));
   }
@@ -155,7 +161,7 @@ TEST_CASE("runs of one problem share the best step time of those that are done")
   CHECK(result.runs[4].best_known_ns == kOom);
 }
 
-TEST_CASE("the best single device is read; files of earlier programs do not say it") {
+TEST_CASE("the best single device is read, if the file says it") {
   const TempDir folder;
   for (const char* name : {"now.h5", "earlier.h5"}) {
     const auto file = BeginFile(folder / name, "nmt");
@@ -178,8 +184,8 @@ TEST_CASE("what emplace stress found of an agent's best placement is that of all
   WriteAgent(*file, "rl", 1, "finished", 900, true);
   WriteAgent(*file, "walk", 0, "finished", 900, true);
   WriteAgent(*file, "late", 0, "finished", 2000, true);
-  file->WriteStrings("/stress/labels", {"rl.seed1, walk.seed0"});
-  file->WriteDoubles("/stress/noise_regret", {0.25});
+  WriteRecord(
+      *file, "/stress", StressRecord{.labels = {"rl.seed1, walk.seed0"}, .noise_regret = {0.25}});
   file->Commit();
   for (const ResultRun& run : ReadResultRuns({folder / "r.h5"}).runs) {
     CAPTURE(run.agent);

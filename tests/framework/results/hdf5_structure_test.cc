@@ -9,7 +9,6 @@
 #include "framework/base/file.h"
 #include "framework/results/results_file.h"
 #include "framework/results/results_image.h"
-#include "tests/framework/results/results_content.h"
 #include "tests/support/paths.h"
 
 using namespace emplace;
@@ -30,12 +29,9 @@ void SetField(std::string& file, size_t place, std::uint64_t value, size_t width
   std::memcpy(&file[place], &value, width);
 }
 
-std::string VersionOne(const std::string& name) {
-  for (const fs::path& path : VersionOneFiles()) {
-    if (path.filename() == name) return ReadFile(path);
-  }
-  FAIL("no file ", name);
-  return {};
+// The HDF5 data of a kept file: runs of several agents, and a table in chunks ("long.h5").
+std::string Kept(const std::string& name) {
+  return internal::ReadResultsImage(SourceDir() / "tests/framework/results/data" / name);
 }
 
 // What is said after `change`, which is to be undone.
@@ -47,14 +43,6 @@ std::string DamageBy(std::string file, const std::function<void(std::string&)>& 
 void CheckSays(const std::string& damage, const std::string& part) {
   CAPTURE(damage);
   CHECK(damage.find(part) != std::string::npos);
-}
-
-TEST_CASE("the files of version 1 are sound") {
-  REQUIRE(VersionOneFiles().size() == 9);
-  for (const fs::path& path : VersionOneFiles()) {
-    CAPTURE(path);
-    CHECK(FindHdf5Damage(ReadFile(path)) == "");
-  }
 }
 
 TEST_CASE("large groups, many chunks and what was replaced and removed are sound") {
@@ -77,9 +65,8 @@ TEST_CASE("large groups, many chunks and what was replaced and removed are sound
   file.WriteInts("/none", {});
   const auto check = [&] {
     file.Commit();
-    const internal::ResultsImage image = internal::ReadResultsImage(path);
-    CHECK(image.has_checksum);
-    CHECK(FindHdf5Damage(image.hdf5) == "");
+    const std::string image = internal::ReadResultsImage(path);
+    CHECK(FindHdf5Damage(image) == "");
   };
   check();
   for (int i = 0; i < 700; i += 2) file.Remove(fmt::format("/agents/{}", i));
@@ -95,7 +82,7 @@ TEST_CASE("large groups, many chunks and what was replaced and removed are sound
 }
 
 TEST_CASE("the file's head") {
-  const std::string file = VersionOne("run.h5");
+  const std::string file = Kept("run.h5");
   CheckSays(FindHdf5Damage(""), "superblock at byte 0: it is not within the file");
   CheckSays(FindHdf5Damage(file.substr(0, 1000)),
             "superblock at byte 0: the file has 1000 bytes, expected 58576");
@@ -110,7 +97,7 @@ TEST_CASE("the file's head") {
 }
 
 TEST_CASE("objects and groups") {
-  const std::string file = VersionOne("run.h5");
+  const std::string file = Kept("run.h5");
   const size_t root = FieldAt(file, 64), tree = FieldAt(file, 80), heap = FieldAt(file, 88);
   CheckSays(DamageBy(file, [&](auto& f) { f[root] = 2; }), "its version is 2, expected 1");
   CheckSays(DamageBy(file, [&](auto& f) { f[root + 2] ^= 1; }), "messages, expected");
@@ -159,7 +146,7 @@ TEST_CASE("objects and groups") {
 // The text of an attribute: the 16 bytes of its place in the heap, as they follow the head of the
 // attribute "format" (name, type and dimensions take 8 + 8 + 32 + 8 bytes).
 TEST_CASE("texts of variable length") {
-  const std::string file = VersionOne("run.h5");
+  const std::string file = Kept("run.h5");
   const size_t attribute = file.find(std::string("\1\0\7\0", 4));
   REQUIRE(file.substr(attribute + 8, 6) == "format");
   size_t place = attribute + 16;
@@ -185,7 +172,7 @@ TEST_CASE("texts of variable length") {
 }
 
 TEST_CASE("types, sizes and chunks") {
-  const std::string file = VersionOne("long.h5");
+  const std::string file = Kept("long.h5");
   const size_t filters = file.find("shuffle"), chunks = file.find(std::string("TREE\1\0\1\0", 8));
   REQUIRE(filters != std::string::npos);
   REQUIRE(chunks != std::string::npos);

@@ -143,7 +143,7 @@ TEST_CASE("attributes and datasets read back through HDF5 itself") {
   CHECK(file.Text("/", "format") == "emplace-results");
   std::int64_t version = 0;
   file.ReadAttribute("/", "version", H5T_NATIVE_INT64, &version);
-  CHECK(version == 2);
+  CHECK(version == kResultsVersion);
   CHECK(file.Text("/config", "yaml") == long_text);
   double seconds = 0;
   file.ReadAttribute("/agents/hill_climb.seed2", "seconds", H5T_NATIVE_DOUBLE, &seconds);

@@ -17,11 +17,11 @@ import yaml
 
 Path = Union[str, "os.PathLike[str]"]
 
-FORMAT, VERSION = "emplace-results", 2
+FORMAT, VERSION = "emplace-results", 3
 SWEEP_FORMAT, SWEEP_VERSION = "emplace-sweep", 2
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 IMAGES = itertools.count()
-CHECKSUM = re.compile(rb"\nemplace-results crc32 ([0-9a-f]{8})\n")  # the last 32 bytes, from version 2 on
+CHECKSUM = re.compile(rb"\nemplace-results crc32 ([0-9a-f]{8})\n")  # the last 32 bytes
 
 
 class ResultsError(Exception):
@@ -39,22 +39,19 @@ def as_paths(paths: Path | Sequence[Path]) -> list[str]:
 def open_results(path: Path) -> Iterator[h5py.File]:
     """A results file, open for reading. What cannot be read in it within the `with` is a ResultsError, too.
 
-    All of it is in memory: a run that goes on replaces its file, what was opened stays as it is. From
-    version 2 on every damaged byte is found by the file's checksum. A file of version 1 has none, and
-    HDF5 may crash on a damaged one; `emplace table` says whether it is sound.
+    All of it is in memory: a run that continues replaces its file, what was opened stays as it is. Every damaged
+    byte is found by the file's checksum.
     """
     path = os.fspath(path)
     content = read_whole(path)
-    checked = require_checksum(path, content)
+    require_checksum(path, content)
     with open_hdf5(path, content) as file:
         written = text(file.attrs.get("format", ""))
         if written != FORMAT:
             found = f"format \"{written}\"" if written else "no attribute \"format\""
             raise ResultsError(f"{path}: expected a results file of emplace (attribute \"format\" "
                                f"is \"{FORMAT}\"), found {found}")
-        if require_version(path, file.attrs.get("version"), VERSION) > 1 and not checked:
-            raise ResultsError(f"{path}: damaged, or written to by another program: the checksum behind "
-                               "its data is missing")
+        require_version(path, file.attrs.get("version"), VERSION)
         try:
             yield file
         except (KeyError, IndexError, OSError, RuntimeError, TypeError, ValueError) as error:
@@ -73,14 +70,14 @@ def read_whole(path: str) -> bytes:
     return content
 
 
-def require_checksum(path: str, content: bytes) -> bool:
-    """Is there a checksum? @throws ResultsError if it is not that of the bytes"""
+def require_checksum(path: str, content: bytes) -> None:
+    """@throws ResultsError if there is none, or not that of the bytes"""
     line = CHECKSUM.fullmatch(content[-32:])
     if line is None:
-        return False
+        raise ResultsError(f"{path}: the checksum at its end is missing: damaged, still being copied, or written to by "
+                           "another program or by a version of emplace before format 2; run it again")
     if int(line[1], 16) != zlib.crc32(memoryview(content)[:-32]):
         raise ResultsError(f"{path}: damaged: its bytes are not those that its checksum was made of")
-    return True
 
 
 def open_hdf5(path: str, content: bytes) -> h5py.File:
@@ -95,7 +92,7 @@ def open_hdf5(path: str, content: bytes) -> h5py.File:
                            f"copied? ({error})") from error
 
 
-def require_version(where: str, version: Any, newest: int) -> int:
+def require_version(where: str, version: Any, newest: int) -> None:
     try:
         number = int(version)
     except (TypeError, ValueError):
@@ -103,9 +100,9 @@ def require_version(where: str, version: Any, newest: int) -> int:
     if number > newest:
         raise ResultsError(f"{where}: has format version {number}; this package reads up to "
                            f"{newest}: install the package of the emplace that wrote it")
-    if number < 1:
-        raise ResultsError(f"{where}: expected format version 1 to {newest}, found {number}")
-    return number
+    if number < newest:
+        raise ResultsError(f"{where}: has format version {number}, which an older version of emplace wrote; expected "
+                           f"{newest}: run it again")
 
 
 def sweep_runs(folder: Path) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ class Runs:
                  graph, cluster, semantics, objective; bound_ns (the largest proven in the files of the
                  problem that were loaded) and bound_method, gap (best / bound - 1; NaN without one),
                  optimal (the bound proves it); best_single_device (its name; "" if none holds the
-                 model, and for a file of an earlier program), best_single_device_ns (its step time)
+                 model), best_single_device_ns (its step time)
                  and speed_up over it (NaN likewise);
                  agent (its label), algorithm (its registered name),
                  search (label and seed, as its group in the file), seed, uses_seed; status:
@@ -115,8 +115,7 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
         "sweep": plain(config["sweep"]) if "sweep" in config else "",
         "title": plain(config["run"]) if "run" in config else "",
         "split": str(keys.get("split", "")),
-        **{key: plain(problem[key]) for key in (*PROBLEM, "bound_ns")},
-        "bound_method": bound_method(problem),
+        **{key: plain(problem[key]) for key in (*PROBLEM, "bound_ns", "bound_method")},
         "best_single_device": plain(problem.get("best_single_device", "")),
         "best_single_device_ns": float(problem.get("best_single_device_ns", np.nan)),
         **{column: float(problem.get(ratio, np.nan)) for column, ratio in INTERVAL.items()},
@@ -126,15 +125,6 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
         **{f"config.{key}": value for key, value in keys.items() if key not in NOT_CONFIG},
         "devices": texts(file["problem/device_names"]),
     }
-
-
-def bound_method(problem: Any) -> str:
-    """What proved the bound. Files that do not say it have the larger of critical path and work."""
-    if "bound_method" in problem:
-        return plain(problem["bound_method"])
-    path = problem.get("critical_path_ns")
-    by_path = plain(problem["objective"]) != "period" and path is not None and path == problem["bound_ns"]
-    return "critical_path" if by_path else "work"
 
 
 def with_bounds(runs: pd.DataFrame) -> pd.DataFrame:
