@@ -20,13 +20,14 @@ const std::shared_ptr<const T>& LoadOnce(std::map<std::string, std::shared_ptr<c
 
 // Run configs with the same key have the same problem.
 std::string ProblemKey(const RunPlan& plan) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}",
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}",
                      plan.graph.string(),
                      plan.cluster.string(),
                      plan.costs.string(),
                      plan.config.coarsen.Dump(),
                      plan.config.objective,
-                     plan.config.contracted);
+                     plan.config.contracted,
+                     plan.config.semantics);
 }
 
 }  // namespace
