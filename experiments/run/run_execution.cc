@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -54,37 +54,21 @@ bool IsBetter(const SearchResult& a, const SearchResult& b) {
   return a.best && (!b.best || Better(a.best->outcome, b.best->outcome));
 }
 
-// Makes one search, or goes on with it. @return whether it was complete before
-bool SearchTaskOf(const Run& run,
-                  const SearchTask& task,
-                  const Observers& observers,
-                  SearchResult& result) {
-  const AgentSpec& spec = run.plan.agents[task.agent];
-  const auto found = run.earlier.find(SearchLabel(spec, task.seed));
-  const SearchResult* earlier = found != run.earlier.end() ? &found->second : nullptr;
-  if (earlier != nullptr && earlier->checkpoint.empty()) {
-    result = *earlier;
-    return true;
-  }
-  result = RunSearch(run.problem.searched,
-                     run.searched,
-                     spec,
-                     task.seed,
-                     run.plan.budget,
-                     earlier,
-                     observers,
-                     run.plan.config.gpu,
-                     run.ranks != nullptr ? &run.ranks->lockstep : nullptr);
-  return false;
+SearchResult SearchTaskOf(const Run& run, const SearchTask& task, const Observers& observers) {
+  return MakeOrResume(run.plan,
+                      run.plan.agents[task.agent],
+                      task.seed,
+                      run.problem,
+                      run.searched,
+                      run.earlier,
+                      observers,
+                      run.ranks != nullptr ? &run.ranks->lockstep : nullptr);
 }
 
 // What other ranks than 0 do of a run.
 void SearchAlong(Run& run) {
   ShareEarlier(*run.ranks, run.earlier);
-  for (const SearchTask& task : run.tasks) {
-    SearchResult result;
-    SearchTaskOf(run, task, {}, result);
-  }
+  for (const SearchTask& task : run.tasks) SearchTaskOf(run, task, {});
 }
 
 // Makes all searches, `jobs` at a time. Each is on disk as soon as it has ended.
@@ -103,44 +87,35 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
     if (unwritable || (run.ranks != nullptr && run.ranks->lockstep.broken())) return;
     const SearchTask& task = run.tasks[i];
     const AgentSpec& spec = run.plan.agents[task.agent];
-    // With the lock held.
-    const auto write = [&](const SearchResult& found, const SearchResult& best_found) {
+    bool written = false;
+    Observers observers{.watch = choices.watch};
+    observers.every_seconds = choices.checkpoint_seconds > 0
+                                  ? choices.checkpoint_seconds
+                                  : std::numeric_limits<double>::infinity();
+    observers.write = [&](const SearchResult& found) {
+      const std::lock_guard lock(mutex);
       run.bounds.proven = LargerOf(run.bounds.proven, {found.bound, spec.entry->name});
+      const bool is_best = best == nullptr || IsBetter(found, *best);
       try {
         WriteSearch(file, run.problem, spec, run.plan.config.steps_per_measurement, found);
-        WriteBound(file, run.bounds.proven, FittingTime(best_found));
+        WriteBound(file, run.bounds.proven, FittingTime(is_best ? found : *best));
         file.Commit();
       } catch (...) {
         unwritable = true;  // spares the searches that have not begun
         throw;
       }
+      written = true;
     };
-    std::optional<SearchResult> last;  // checkpoint
-    Observers observers{.watch = choices.watch};
-    if (choices.checkpoint_seconds > 0) {
-      observers.every_seconds = choices.checkpoint_seconds;
-      observers.write = [&](const SearchResult& found) {
-        const std::lock_guard lock(mutex);
-        write(found, best != nullptr && !IsBetter(found, *best) ? *best : found);
-        last = found;
-      };
-    }
     if (!choices.policies.empty()) {
       observers.save_policy = [&](const std::string& policy) {
         WriteFileAtomically(choices.policies / (SearchLabel(spec, task.seed) + ".policy"), policy);
       };
     }
     SearchResult& result = run.results[i];
-    const bool complete = SearchTaskOf(run, task, observers, result);
+    result = SearchTaskOf(run, task, observers);
     if (result.status == SearchStatus::kNotBegun) return;
-    // A search that was cut within a step has less to go on from than its last checkpoint.
-    const bool is_cut = result.status == SearchStatus::kStopped && last &&
-                        (result.checkpoint.empty() || result.steps < last->steps);
-    if (is_cut) result = *std::move(last);
     const std::lock_guard lock(mutex);
     if (best == nullptr || IsBetter(result, *best)) best = &result;
-    if (!complete) write(result, *best);
-    run.bounds.proven = LargerOf(run.bounds.proven, {result.bound, spec.entry->name});
     if (!quiet) {
       progress.Line(fmt::format("#{} {}: {} ({}, {} evaluations, {:.1f} s)",
                                 i,
@@ -150,7 +125,7 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
                                 result.records.size(),
                                 result.seconds));
     }
-    if (!complete && ProgressOf(ToString(result.status)) == RunProgress::kDone) ++done;
+    if (written && ProgressOf(ToString(result.status)) == RunProgress::kDone) ++done;
     progress.Update(
         done,
         best->best ? fmt::format("best {} by {}", ShortOutcome(*best, cluster), best->label) : "");

@@ -1,5 +1,7 @@
 #include "experiments/run/run_resume.h"
 
+#include <exception>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -135,6 +137,50 @@ EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
     }
   }
   return searches;
+}
+
+SearchResult MakeOrResume(const RunPlan& plan,
+                          const AgentSpec& spec,
+                          std::uint64_t seed,
+                          const LoadedProblem& problem,
+                          const SimulatorOptions& simulator,
+                          const EarlierSearches& searches,
+                          Observers observers,
+                          Lockstep* lockstep) {
+  const auto found = searches.find(SearchLabel(spec, seed));
+  const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
+  if (earlier != nullptr && earlier->checkpoint.empty()) return *earlier;
+  std::optional<SearchResult> last;  // checkpoint
+  std::exception_ptr unwritable;
+  const auto write = observers.write;
+  if (write) {
+    observers.write = [&](const SearchResult& checkpoint) {
+      try {
+        write(checkpoint);
+      } catch (...) {
+        unwritable = std::current_exception();
+        throw;
+      }
+      last = checkpoint;
+    };
+  }
+  SearchResult result = RunSearch(problem.searched,
+                                  simulator,
+                                  spec,
+                                  seed,
+                                  plan.budget,
+                                  earlier,
+                                  observers,
+                                  plan.config.gpu,
+                                  lockstep);
+  if (unwritable) std::rethrow_exception(unwritable);
+  if (result.status == SearchStatus::kNotBegun) return result;
+  // A search that was cut within a step has less to go on from than its last checkpoint.
+  const bool is_cut = result.status == SearchStatus::kStopped && last &&
+                      (result.checkpoint.empty() || result.steps < last->steps);
+  if (is_cut) return *std::move(last);
+  if (write) write(result);
+  return result;
 }
 
 }  // namespace emplace

@@ -38,4 +38,19 @@ EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
                                     const RunPlan& plan,
                                     const LoadedProblem& problem);
 
+/// Makes a search of a run, or what is left of it. One that is complete is returned as it is; of
+/// one that was stopped within a step the last checkpoint is returned, if there is any.
+/// @param searches   of the run's earlier parts
+/// @param observers  `write` gets the result as well, unless it has got it before; what it throws
+///   ends the search and is thrown on, so that the last checkpoint stays
+/// @param lockstep   as for RunSearch()
+SearchResult MakeOrResume(const RunPlan& plan,
+                          const AgentSpec& spec,
+                          std::uint64_t seed,
+                          const LoadedProblem& problem,
+                          const SimulatorOptions& simulator,
+                          const EarlierSearches& searches,
+                          Observers observers,
+                          Lockstep* lockstep = nullptr);
+
 }  // namespace emplace

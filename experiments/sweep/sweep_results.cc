@@ -1,7 +1,5 @@
 #include "experiments/sweep/sweep_results.h"
 
-#include <exception>
-
 #include <fmt/format.h>
 
 #include "experiments/console/output.h"
@@ -95,42 +93,28 @@ RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
     searches = ReadEarlierSearches(task.path, task.plan, problem);
     bound = LargerOf(bound, ReadBound(ResultsReader(task.path)));
   }
-  const auto found = searches.find(task.label());
-  const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
   Provenance provenance = task.provenance;
   provenance.date = UtcNow();
-  const std::string others = earlier != nullptr ? EarlierPrograms(task.path, provenance) : "";
-
+  const std::string others =
+      searches.contains(task.label()) ? EarlierPrograms(task.path, provenance) : "";
   const SimulatorOptions simulator = task.plan.SimulatorFor(*problem.searched);
   std::optional<SingleDevice> single;
-  std::int64_t written_steps = -1;
-  std::exception_ptr unwritable;
+  bool written = false;
   const auto write = [&](const SearchResult& result) {
     // A problem that made the search fail may fail here as well.
-    if (written_steps < 0 && result.status != SearchStatus::kFailed) {
+    if (!written && result.status != SearchStatus::kFailed) {
       single = BestSingleDevice(problem.searched, simulator);
     }
-    try {
-      Write(task, provenance, result, bound, single, others);
-    } catch (...) {
-      unwritable = std::current_exception();
-      throw;
-    }
-    written_steps = result.steps;
+    Write(task, provenance, result, bound, single, others);
+    written = true;
   };
-  const SearchResult result = RunSearch(problem.searched,
-                                        simulator,
-                                        task.plan.agents[0],
-                                        task.plan.seeds[0],
-                                        task.plan.budget,
-                                        earlier,
-                                        {checkpoint_seconds, write},
-                                        task.plan.config.gpu);
-  if (unwritable) std::rethrow_exception(unwritable);  // keeps the last checkpoint
-  if (result.status == SearchStatus::kNotBegun) return RunProgress::kStopped;
-  // A search that was cut within a step has less to go on from than its last checkpoint.
-  const bool cut = result.status == SearchStatus::kStopped && result.checkpoint.empty();
-  if (!(cut ? fs::exists(task.path) : result.steps < written_steps)) write(result);
+  const SearchResult result = MakeOrResume(task.plan,
+                                           task.plan.agents[0],
+                                           task.plan.seeds[0],
+                                           problem,
+                                           simulator,
+                                           searches,
+                                           {checkpoint_seconds, write});
   return ProgressOf(ToString(result.status));
 }
 
