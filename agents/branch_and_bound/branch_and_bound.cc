@@ -172,9 +172,17 @@ double BranchAndBoundAgent::Placements(std::size_t depth) const {
   return product;
 }
 
+double BranchAndBoundAgent::LogPlacements(std::size_t depth) const {
+  double sum = 0;
+  for (; depth < order_.size(); ++depth) sum += std::log2(std::popcount(masks_[order_[depth]]));
+  return sum;
+}
+
 bool BranchAndBoundAgent::Bound(std::size_t depth, Score& bound) {
   Level& level = levels_[depth];
+  // The number of placements overflows a double from 1,024 groups of two devices on.
   const double below = Placements(depth);
+  const double log_below = std::isfinite(below) ? 0 : LogPlacements(depth);
   const double gain = below * static_cast<double>(level.cut) / kWhole;
   if (level.computed >= kBoundsTried &&
       gain < static_cast<double>(config_.bound_cost) * static_cast<double>(level.computed) &&
@@ -186,7 +194,9 @@ bool BranchAndBoundAgent::Bound(std::size_t depth, Score& bound) {
   bound.step_time = std::max(bound.step_time, TimeBound(target));
   const bool keep = bound < best_score_;
   ++level.computed;
-  level.cut += keep ? std::llround(kWhole * (1 - Placements(depth) / below)) : kWhole;
+  const double kept = std::isfinite(below) ? Placements(depth) / below
+                                           : std::exp2(LogPlacements(depth) - log_below);
+  level.cut += keep ? std::llround(kWhole * (1 - kept)) : kWhole;
   if (level.computed == kBoundsRemembered) {
     level.computed /= 2;
     level.cut /= 2;

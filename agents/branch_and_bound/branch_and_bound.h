@@ -120,6 +120,8 @@ class BranchAndBoundAgent final : public Agent {
   Nanos TimeBound(Nanos target);
   /// How many there are within masks_ for the groups from a depth on.
   double Placements(std::size_t depth) const;
+  /// Returns the binary logarithm of Placements().
+  double LogPlacements(std::size_t depth) const;
   std::int64_t DeficitBound(std::size_t depth) const;
   void Fix(std::size_t depth, int device);
   void Free(std::size_t depth, std::uint64_t mask);

@@ -374,6 +374,18 @@ TEST_CASE("saved within the tree, also with many nodes open or few, it goes on b
   }
 }
 
+TEST_CASE("a state is saved and read where the number of placements overflows a double") {
+  Rng rng(24);
+  const auto problem = LayeredProblem(rng, 400);  // 2^1200 placements
+  const auto simulator = MakeSimulator(problem, kS);
+  BranchAndBoundConfig config;
+  config.climb = 32;
+  BranchAndBoundAgent original({problem, 1}, config), restored({problem, 2}, config);
+  for (int step = 0; step < 20; ++step) original.Step(*simulator);
+  LoadFrom(restored, Saved(original));
+  CHECK(Saved(restored) == Saved(original));
+}
+
 TEST_CASE("a state whose nodes do not belong to the problem is refused") {
   Rng rng(23);
   const auto problem = LayeredProblem(rng, 3);
