@@ -84,7 +84,7 @@ class EventBacklog {
     Put(key);
   }
   /// A number that no key is below; kNone if there is no key.
-  Key Bound() const { return std::min(sorted_.empty() ? kNone : sorted_[0], LeastOfBuckets()); }
+  [[gnu::noinline]] Key Bound() const { return std::min(sorted_.empty() ? kNone : sorted_[0], LeastOfBuckets()); }
   /// Takes some of the least keys out, ascending, at most `room` >= 4. @return how many: none if
   /// there is none
   int Take(int room, Key* keys) {
@@ -202,7 +202,7 @@ class EventQueue {
   }
 
   /// Puts all keys into the backlog, for another queue. Ends the use of this one.
-  void HandBack() {
+  [[gnu::noinline]] void HandBack() {
     Key keys[kSize];
     __builtin_memcpy(keys, keys_, sizeof keys_);
     for (int i = 0; i < kSize && keys[i] != kNone; ++i) backlog_->Push(keys[i]);
