@@ -166,7 +166,7 @@ def write_sweep(folder: str, runs: Sequence[str]) -> str:
     """sweep.yaml for files of these names. @return folder"""
     os.makedirs(os.path.join(folder, "runs"), exist_ok=True)
     with open(os.path.join(folder, "sweep.yaml"), "w", encoding="utf-8") as file:
-        file.write("# frozen\nformat: emplace-sweep\nversion: 1\nname: \"s\"\nconfigs:\n  0:\n    graph: g\n"
+        file.write("# frozen\nformat: emplace-sweep\nversion: 2\nname: \"s\"\nconfigs:\n  0:\n    graph: g\n"
                    "    runs: 3\nruns:\n")
         for i, name in enumerate(runs):
             file.write(f"  {i}: {{file: runs/{name}, config: 0, agent: \"a\", seed: {i}}}"

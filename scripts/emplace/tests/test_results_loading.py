@@ -262,7 +262,7 @@ class Refused(TestCase):
         with open(frozen, encoding="utf-8") as file:
             text = file.read()
         for old, new, message in (
-                ("version: 1", "version: 3", "has format version 3; this package reads up to 2"),
+                ("version: 2", "version: 3", "has format version 3; this package reads up to 2"),
                 ("emplace-sweep", "other", "expected a frozen sweep (format: emplace-sweep)"),
                 ("{file", "{name", "damaged: expected runs with file, config, agent and seed"),
                 *(("file: runs/0000.h5", f"file: {name}", "expected a file below the folder of the sweep, got")
