@@ -1,7 +1,7 @@
 #pragma once
 
-// Which GPUs this machine has. A plain C++ header; nothing of CUDA is loaded before QueryGpus() is
-// called.
+// Lists the GPUs of this machine. This is a plain C++ header; no part of CUDA is loaded before
+// QueryGpus() is called.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// What CUDA says of a GPU.
+/// Properties of a GPU as CUDA reports them.
 struct GpuInfo {
   std::string name;                          ///< "NVIDIA H200"
   int compute_major = 0, compute_minor = 0;  ///< compute capability
@@ -20,31 +20,31 @@ struct GpuInfo {
   std::string driver;                        ///< CUDA version the driver supports, "13.0"
 };
 
-/// The answer of QueryGpus().
+/// The result of QueryGpus().
 struct GpuList {
   std::vector<GpuInfo> gpus;
-  /// Why there is none, "no GPU" or "no GPU that this program can use (cannot load ...)"; empty if
-  /// there is one.
+  /// Reason if there are none, "no GPU" or "no GPU that this program can use (cannot load ...)";
+  /// else empty.
   std::string none;
 };
 
-/// True if this program was compiled with CUDA.
+/// Returns true if this program was compiled with CUDA.
 bool HasCuda();
 
-/// GPUs in CUDA's order. Loads CUDA's libraries and starts the driver at the first call.
-/// @throws RunError if a driver is there and fails
+/// Returns the GPUs in CUDA's order. The first call loads CUDA's libraries and starts the driver.
+/// @throws RunError if there is a driver and it fails
 GpuList QueryGpus();
 
-/// What QueryGpus() answered last in this process; nullopt if nobody asked.
+/// Returns the last result of QueryGpus() in this process; nullopt if it was never called.
 std::optional<GpuList> KnownGpus();
 
-/// GPUs as the files of the driver name them, for records of where something ran. Read without
-/// loading any part of CUDA.
+/// GPUs as named in the driver's files, for records of the machine of a run.
 struct DriverFiles {
-  std::vector<std::string> gpus;  ///< "NVIDIA H200"; "unnamed" where only its device file is shown
-  std::string driver;             ///< "580.65.06"; empty where not shown
+  std::vector<std::string> gpus;  ///< "NVIDIA H200"; "unnamed" if only its device file is visible
+  std::string driver;             ///< "580.65.06"; empty if not visible
 };
-/// @param driver_folder, device_folder  the system's; tests give others
+/// Reads the driver's files without loading any part of CUDA.
+/// @param driver_folder, device_folder  the system's folders; tests pass others
 DriverFiles ReadDriverFiles(const std::filesystem::path& driver_folder = "/proc/driver/nvidia",
                             const std::filesystem::path& device_folder = "/dev");
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a device name asks for, before the device is opened (device_names.h makes these). Plain C++:
-// names are read, and CPU devices opened, without any part of CUDA.
+// The device that a name refers to, before it is opened (made by device_names.h). This is plain
+// C++: names are read, and CPU devices opened, without any part of CUDA.
 
 #include <string>
 #include <variant>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Devices of this machine by name: where programs that measure or execute get their backend from.
+// Opens devices of this machine by name. Programs that measure or execute get their backend here.
 
 #include <memory>
 #include <string>
@@ -14,14 +14,14 @@ namespace emplace {
 ///   cpu:0, cpu:1    the cores this process may use, divided evenly among the cpu devices named
 ///   gpu:0           a whole GPU
 ///   gpu:0/4         four equal partitions of it, named gpu:0.0 .. gpu:0.3
-///   gpu:0/64+32+32  partitions of so many SMs
+///   gpu:0/64+32+32  partitions with these numbers of SMs
 /// Devices keep the order of `names`. CUDA's libraries are loaded only if a name is not a CPU's.
-/// @throws InputError naming the device and what this machine has, or the file whose absence keeps
-/// this program from its GPUs; RunError if a device fails
+/// @throws InputError naming the device and the devices of this machine, or the missing file that
+/// this program needs for GPUs; RunError if a device fails
 std::shared_ptr<Backend> OpenMachine(const std::vector<std::string>& names);
 
-/// What OpenMachine() gets where the user names no devices: every GPU and one CPU device; without
-/// GPU two CPU devices, or one if there is a single core.
+/// Returns the names for OpenMachine() if the user gives none: every GPU and one CPU device;
+/// without a GPU, two CPU devices, or one on a single core.
 /// @throws InputError if the driver shows a GPU but the program's CUDA module cannot be loaded
 std::vector<std::string> DefaultDevices();
 
