@@ -1,7 +1,7 @@
 #pragma once
 
-// From measured times to simulations: what a machine's problems are made of, and how far it is off
-// on a placement that it has not seen (profilers/statistics/prediction_interval.h).
+// Makes problems from the measured costs of a machine, and measures the error of their simulations
+// on placements that the calibration has not seen (profilers/statistics/prediction_interval.h).
 
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace emplace {
 
-/// A placement that was executed so that the model is calibrated on it.
+/// A placement that was executed to calibrate the model.
 struct CalibrationPlacement {
   LabelledPlacement drawn;  ///< of the groups that ColocateByLabel() makes
   Timing step;              ///< measured step time
@@ -31,7 +31,7 @@ CalibrationPlacement MakeCalibrationPlacement(const Problem& problem,
                                               LabelledPlacement drawn,
                                               const StepMeasurement& measurement);
 
-/// The timings of all of them together, but of the one numbered `without`; -1: of all.
+/// Returns the timings of all placements together, except those of placement `without`; -1: of all.
 InSituTimings Together(std::span<const CalibrationPlacement> placements, int without = -1);
 
 /// Costs measured on a machine and the cluster that goes with them.
@@ -43,16 +43,16 @@ struct Calibration {
   std::string where;                         ///< stands for the costs in messages
   bool prefer_in_situ = true;                ///< false: costs are those of isolated timings
 
-  /// The same with the times of ops, copies and gaps seen in whole steps, and the cluster that
-  /// follows from them.
-  /// @param fits  whether fits are made again, too; else they stay those of the table
+  /// Returns a copy with the times of ops, copies and gaps seen in whole steps, and with the
+  /// cluster that follows from them.
+  /// @param fits  whether fits are recomputed; if not, the table's fits stay
   /// @throws InputError as CalibratedCluster() does
   Calibration With(const InSituTimings& timings, bool fits = true) const;
-  /// The same with costs of isolated timings and fits of these.
+  /// Returns a copy with the costs of isolated timings and fits of these.
   Calibration OfIsolatedTimings() const;
 
-  /// The problem of a graph whose ops are placed one by one, but for those that must be together.
-  /// @param semantics  of the simulation that the costs are for
+  /// Returns the problem of a graph. Ops are placed one by one, except those that must be together.
+  /// @param semantics  of the simulation that uses the costs
   /// @param warn       CostSources::warn
   /// @throws InputError as CostedProblem and Problem do
   std::shared_ptr<const Problem> MakeProblem(
@@ -60,19 +60,19 @@ struct Calibration {
       Semantics semantics,
       std::function<void(const std::string&)> warn = {}) const;
 
-  /// Simulates each placement, as executed (SemanticsAsExecuted()) and in the other semantics that
-  /// HeldOutStep has, by this calibration with the timings of all others.
+  /// Simulates each placement with this calibration and the timings of all other placements, both
+  /// as executed (SemanticsAsExecuted()) and in the other semantics that HeldOutStep has.
   /// @param graph    of the placements
-  /// @param earlier  timings that every model has besides, of other graphs; may be empty
-  /// @return nothing for a single placement
+  /// @param earlier  timings of other graphs that every model includes, too; may be empty
+  /// @return an empty list for a single placement
   /// @throws InputError as With() and MakeProblem() do
   std::vector<HeldOutStep> HoldOut(const std::shared_ptr<const Graph>& graph,
                                    std::span<const CalibrationPlacement> placements,
                                    const InSituTimings& earlier) const;
 };
 
-/// A table with the cluster that it describes (CalibratedCluster()).
-/// @param mode  how steps will be dispatched
+/// Combines a table with the cluster that it describes (CalibratedCluster()).
+/// @param mode  dispatch mode of future steps
 /// @param name  of the cluster, and Calibration::where
 /// @throws InputError as CalibratedCluster() does
 Calibration Calibrate(CostTable table,

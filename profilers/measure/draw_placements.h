@@ -1,6 +1,6 @@
 #pragma once
 
-// Test placements: some to measure whole steps under, some to compare simulation and reality on.
+// Draws test placements, to measure whole steps or to compare simulation and measurement.
 
 #include <cstdint>
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace emplace {
 
-/// A placement, and how it was drawn.
+/// A placement and a label of its origin.
 struct LabelledPlacement {
   std::string label;  ///< family and number: "contiguous 3", "scheduled 2"; or "all on cpu:1"
   Placement placement;
 };
 
-/// Placements of all qualities. First everything on one device, for each device; then in turn one
-/// of each family:
+/// Draws placements of all qualities. The first ones put everything on one device, for each device.
+/// Then each family gives one placement in turn:
 ///   contiguous  the group order cut at random points, a device for each piece
-///   random      every group anywhere
+///   random      every group on any device
 ///   moved       a contiguous one with up to a tenth of the groups elsewhere
-///   blocks      3 to 16 pieces of the group order, each anywhere
+///   blocks      3 to 16 pieces of the group order, each on any device
 ///   scheduled   group after group to the device that finishes it first, by costs that are off by
 ///               up to a factor of two; a share of the groups, drawn per placement, goes anywhere
-/// A group that may not run where it is drawn goes to the next device that takes it. All placements
-/// are allowed and differ from each other. They may exceed the devices' memory.
+/// A group that may not run on the drawn device goes to the next device on which it is allowed. All
+/// placements are allowed and differ from each other. They may exceed the devices' memory.
 ///
 /// The same seed draws the same placements, and a longer list begins with the shorter one.
 /// @return `count` placements; fewer if the families find no more different ones

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether the machine stayed the same while it was measured. Looks at the clocks, where they can be
-// read, and times one fixed matrix product (256 x 256, the reference product) again and again.
+// Checks that the machine stays the same while it is measured. Reads the clocks, if possible, and
+// repeatedly times one fixed matrix product (256 x 256, the reference product).
 
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// How far the reference product is off its value at the start, on the device where that is most.
+/// Largest deviation of the reference product from its time at the start, over the devices.
 struct Drift {
   double change = 0;  ///< signed share
   std::string text;  ///< "the reference product on cpu:1 takes 240.0 us, +20.0 % against the start"
@@ -21,27 +21,28 @@ struct Drift {
 /// Watches some devices of a backend.
 class DriftWatch {
  public:
-  static constexpr double kTolerance = 0.05;  ///< changes up to this share are no drift
+  static constexpr double kTolerance = 0.05;  ///< smaller changes do not count as drift
 
-  /// @param backend  outlives this    @param devices  indices of those to watch
+  /// @param backend  outlives this    @param devices  indices of the devices to watch
   DriftWatch(Backend& backend, std::vector<int> devices);
 
   /// Times the product on every device and reads the clocks. Later calls are compared with the
-  /// first: each device or clock that is more than kTolerance away adds a warning.
+  /// first: each device or clock that deviates by more than kTolerance adds a warning.
   /// @param when  begins the warnings: "after the links"
-  /// @throws RunError naming a device that cannot do the product
+  /// @throws RunError naming a device that cannot compute the product
   Drift Check(const std::string& when, std::vector<std::string>& warnings);
-  /// Times the product only, and warns of nothing. @throws likewise
+  /// Times the product only and adds no warnings. @throws likewise
   Drift Look(const std::string& when);
-  /// Forgets the first check. Later ones are compared with the next one.
+  /// Forgets the first check. Later checks are compared with the next one.
   void Restart();
-  /// Compares with the first check of an earlier profile, as far as Describe() has written it.
+  /// Compares later checks with the first check of an earlier profile, as far as Describe()
+  /// recorded it.
   void Resume(const std::map<std::string, std::string>& properties);
-  /// Adds clock and temperature at the first and the last check, and the times of the product at
-  /// the first, to a cost table's properties.
+  /// Adds to a cost table's properties the clock and temperature at the first and the last check,
+  /// and the times of the product at the first.
   void Describe(std::map<std::string, std::string>& properties) const;
 
-  /// Does the product on a device. @return why it failed; empty if it did not
+  /// Computes the product on a device. @return the reason if it failed, else empty
   std::string WhyBroken(int device);
 
  private:

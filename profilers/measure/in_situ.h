@@ -1,15 +1,15 @@
 #pragma once
 
-// Times of ops and copies as they are in whole steps ("in situ"), with the caches, memory bandwidth
-// and clocks that they have among their neighbours, and the times between commands.
+// Times of ops and copies in whole steps ("in situ"), with the caches, memory bandwidth and clocks
+// that they have among their neighbours, and the times between commands.
 //
-// The plan says what each command waits for: the command before it on its own stream, and commands
-// of other streams. Two cases tell something:
-//   gap   All that the command waits for on other streams had finished before its predecessor even
-//         started. Only its stream held it up: the time from the predecessor's finish to its start
-//         is the gap of the device's stream.
+// The plan gives the dependencies of each command: the command before it on its own stream, and
+// commands of other streams. Two cases are measured:
+//   gap   All that the command waits for on other streams had finished before its predecessor
+//         started. Only its own stream delayed it: the time from the predecessor's finish to its
+//         start is the gap of the device's stream.
 //   wait  Its stream was free when the last command that it waits for finished. The time from that
-//         finish to its start is what waiting for another stream costs.
+//         finish to its start is the cost of waiting for another stream.
 
 #include <cstdint>
 #include <map>
@@ -30,43 +30,46 @@ namespace emplace {
 /// LinkMeasurement::memory of copies seen in whole steps.
 inline constexpr const char* kInSituMemory = "in_situ";
 
-/// Collects traced steps of any number of placements, graphs and problems on one machine, and
-/// writes what they say into a cost table.
+/// Collects the traced steps of any number of placements, graphs and problems on one machine, and
+/// writes the resulting costs into a cost table.
 class InSituTimings {
  public:
-  /// Adds the traced steps of one placement. Ops without work (storage, views) are left out: the
-  /// simulation takes no time for them.
+  /// Adds the traced steps of one placement. Ops without work (storage, views) are left out: their
+  /// simulated time is 0.
   /// @param device_of_op  [num_ops]    @param measurement  of Executor::Measure()
   void Add(const Problem& problem,
            std::span<const DeviceIndex> device_of_op,
            const StepMeasurement& measurement);
-  /// Adds all that another collection has seen on the same machine.
+  /// Adds the steps of another collection from the same machine.
   void Add(const InSituTimings& other);
-  /// The same as if all reads had been warm, for the ablation.
+  /// Returns a copy that treats all reads as warm, for the ablation.
   InSituTimings WithoutColdReads() const;
   /// Writes ops, copies and, unless steps are dispatched eagerly, the times between commands.
   void Write(CostTable& table, DispatchMode mode) const;
-  /// Timings per (signature, device kind) into OpMeasurement::in_situ; ops that the table does not
-  /// know yet are added. They are those of warm reads: what cold ones cost by WriteColdReads(),
-  /// which is called, too, is taken off. Where devices have neighbours, also what these cost
-  /// (WriteStepInterference()), and OpMeasurement::apart_ns.
+  /// Writes the timings per (signature, device kind) into OpMeasurement::in_situ and adds ops that
+  /// the table lacks. The times are for warm reads: the cost of cold reads, as found by
+  /// WriteColdReads(), is subtracted. Calls WriteColdReads(). If devices have neighbours, also
+  /// calls WriteStepInterference() and writes OpMeasurement::apart_ns.
   void WriteOps(CostTable& table) const;
-  /// DeviceKind::cold_read of each kind: how much longer ops take for a byte that arrived from
-  /// another device. It is the weighted median over signatures that were seen with and without such
-  /// bytes, of the difference of the medians over the difference of bytes. None where fewer than
-  /// kMinSeen signatures tell, or they are not slower.
+  /// Writes DeviceKind::cold_read of each kind: the additional time of ops per byte that arrived
+  /// from another device. For each signature seen with and without such bytes, the difference of
+  /// the median times is divided by the difference of bytes; the result is the weighted median over
+  /// the signatures. There is none if fewer than kMinSeen signatures have such runs, or if those
+  /// are not slower.
   void WriteColdReads(CostTable& table) const;
-  /// Copies per channel into CostTable::links with memory kInSituMemory: a point per size and the
-  /// range of FitChannel(), instead of those the table had. Channels that only lead to or from the
-  /// staging area are left out.
+  /// Writes the copies per channel into CostTable::links with memory kInSituMemory, as a point per
+  /// size and the range of FitChannel(), in place of the table's earlier ones. Channels that only
+  /// lead to or from the staging area are left out.
   void WriteCopies(CostTable& table) const;
-  /// Times between commands, per device kind: `gap` (LowerMean() after an op, which counts commands
-  /// without work in between but no long interruptions), `launch` (median from the step's start to
-  /// the first command's) and DispatchCosts::wait_ns (LowerMean(); a copy's wait counts under the
-  /// kind of its source). A figure seen fewer than kMinSeen times stays as the table has it. Only
-  /// for steps that were handed over whole: with eager dispatch the host may be what is late.
+  /// Writes times between commands per device kind: `gap` (LowerMean() after an op, which includes
+  /// commands without work in between but no long interruptions), `launch` (median from the step's
+  /// start to the start of the first command) and DispatchCosts::wait_ns (LowerMean(); a copy's
+  /// wait counts for the kind of its source). A quantity seen fewer than kMinSeen times keeps the
+  /// table's value. Only for steps that were submitted as a whole: with eager dispatch the delay
+  /// may be the host's.
   void WriteGaps(CostTable& table) const;
-  /// Sizes and times of the copies seen on a channel, weighted by how often each was seen.
+  /// Returns sizes and times of the copies seen on a channel, weighted by their numbers of
+  /// occurrences.
   std::vector<LinkPoint> CopiesOn(const std::string& channel) const;
 
   static constexpr size_t kMinSeen = 5;
@@ -74,7 +77,7 @@ class InSituTimings {
  private:
   struct OpSamples {
     OpMeasurement op;                                     ///< without timings
-    std::map<std::int64_t, std::vector<double>> timings;  ///< by what it read cold [B] -> [ns]
+    std::map<std::int64_t, std::vector<double>> timings;  ///< by bytes read cold [B] -> [ns]
   };
   struct ChannelSamples {
     std::set<std::pair<std::string, std::string>> ends;   ///< device names; "" for staging
@@ -83,11 +86,11 @@ class InSituTimings {
   struct KindSamples {
     DeviceKind kind;
     std::vector<double> gaps;  ///< [ns]
-    /// How long the stream had been free, and the wait [ns]
+    /// Time for which the stream had been free, and the wait [ns]
     std::vector<std::pair<double, double>> waits;
     std::vector<double> starts;  ///< of first commands since the step's start [ns]
   };
-  /// [ns/B] of a kind; 0: none
+  /// Returns the cold read cost of a kind [ns/B]; 0: none
   double ColdNanosPerByte(const std::string& kind) const;
   void AddBetween(const Problem& problem, const ExecutionPlan& plan, const StepRecord& trace);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the phases of a profile (op_phase.h, link_phase.h, step_phase.h) share: the table that they
-// fill, progress and checkpoints for the caller, and what happens when a measurement fails.
+// State shared by the phases of a profile (op_phase.h, link_phase.h, step_phase.h): the table that
+// they fill, progress and checkpoints for the caller, and the handling of failed measurements.
 
 #include <chrono>
 #include <cmath>
@@ -23,7 +23,7 @@ namespace emplace {
 class ProfilingSession {
  public:
   /// @param options, events  outlive this
-  /// @throws InputError for options that make no sense or a `resume` of another machine
+  /// @throws InputError for contradictory options or a `resume` of another machine
   ProfilingSession(std::shared_ptr<Backend> backend,
                    const ProfileOptions& options,
                    const ProfileEvents& events,
@@ -36,41 +36,41 @@ class ProfilingSession {
   DriftWatch& drift() { return drift_; }
   const DeviceKind& kind_of(int device) const { return backend_->devices()[device].kind; }
   const std::string& name_of(int device) const { return backend_->devices()[device].name; }
-  /// The first device of each kind, ascending: ops alone and dispatch are measured on these.
+  /// The first device of each kind, ascending. Isolated ops and dispatch are measured on these.
   const std::vector<int>& representatives() const { return representatives_; }
 
-  /// Seconds since the session began.
+  /// Returns the seconds since the session began.
   double Elapsed() const;
-  /// Sets how long a phase is expected to take from now on [s]; for the phase that runs this gets
-  /// less as time goes by.
+  /// Sets the expected remaining time of a phase [s]. For the running phase it decreases with time.
   void Expect(const std::string& phase, double seconds) {
     remaining_[phase] = {seconds, Elapsed()};
   }
-  /// Calls ProfileEvents::progress. @param note  what is measured now
+  /// Calls ProfileEvents::progress. @param note  the current measurement
   void Report(const std::string& note) const;
-  /// Report(), with the rest of the phase expected to go as fast as `done` of its `total` items
-  /// have gone. Also a checkpoint and a look at the reference product if the last one was more than
-  /// 5 s ago.
+  /// Calls Report() and extrapolates the rest of the phase from its `done` of `total` items. If the
+  /// last checkpoint is more than 5 s ago, also makes one and times the reference product.
   void Advance(const std::string& phase, size_t done, size_t total, const std::string& note);
-  /// Times the reference product: a phase during which it has drifted is measured again.
+  /// Times the reference product. A phase during which it has drifted is repeated.
   void LookForDrift() { Watch(drift_.Look("during the " + phase_)); }
-  /// Calls ProfileEvents::checkpoint with the table so far.
+  /// Calls ProfileEvents::checkpoint with the current table.
   void Checkpoint();
-  /// Whether the caller has asked to stop, now or before.
+  /// Returns whether the caller has asked to stop, now or before.
   bool IsStopped();
-  /// Adds a warning to the table, unless it is there already.
+  /// Adds a warning to the table, unless it has the same one already.
   void Warn(const std::string& warning);
 
-  /// Checks for drift at the start, and against that of the profile that is resumed.
-  /// @throws DriftError if that one was measured on a faster or slower machine
+  /// Checks for drift at the start, and against the start of the resumed profile.
+  /// @throws DriftError if the resumed profile was measured on a faster or slower machine
   void Begin();
-  /// Runs a phase: its body, then a checkpoint and a check for drift; again where that is above
-  /// ProfileOptions::most_drift, with the table as it was before. Does nothing after a stop.
+  /// Runs a phase: its body, then a checkpoint and a check for drift. If the drift exceeds
+  /// ProfileOptions::most_drift, restores the table and repeats the phase. Does nothing after a
+  /// stop.
   /// @throws DriftError after the last repeat
   void RunPhase(const std::string& name, const std::function<void()>& body);
 
-  /// Runs one measurement. If it fails, either one kernel has failed, which becomes a warning, or a
-  /// whole device, which ends the profile; the reference product (DriftWatch::WhyBroken) decides.
+  /// Runs one measurement. If it fails, the reference product (DriftWatch::WhyBroken) decides
+  /// whether one kernel has failed, which adds a warning, or a whole device, which ends the
+  /// profile.
   /// @param devices  that take part    @param what  names the measurement: "op matmul(...)"
   /// @return whether `body` ran to its end
   /// @throws RunError naming device and `what` if one of the devices no longer computes; InputError
@@ -87,7 +87,7 @@ class ProfilingSession {
       return false;
     }
   }
-  /// What Try() does with an error of its body. @throws RunError likewise
+  /// Handles an error of the body in Try(). @throws RunError likewise
   void HandleFailure(const std::vector<int>& devices,
                      const std::string& what,
                      const std::runtime_error& error);
@@ -113,9 +113,9 @@ class ProfilingSession {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double phase_start_ = 0, last_checkpoint_ = 0;  // [s] since start_
   std::map<std::string, Remaining> remaining_;    // by phase
-  std::string phase_;                             // that runs
-  Drift worst_;                                   // of the phase that runs
-  bool keeps_any_ = false;                        // whether anything depends on the start
+  std::string phase_;                             // the running phase
+  Drift worst_;                                   // of the running phase
+  bool keeps_any_ = false;                        // whether any result depends on the start
 };
 
 }  // namespace emplace
