@@ -1,7 +1,7 @@
 #pragma once
 
-// The fields of a call by name, for all who must go through every one of them: the cache key, the
-// tests of the kernel table. A field that a list lacks does not compile.
+// Lists the fields of a call by name, for code that must visit every one of them: the cache key,
+// the tests of the kernel table. A list that lacks a field does not compile.
 
 #include <array>
 #include <cstddef>
@@ -53,7 +53,7 @@ inline constexpr auto kCallFields = std::tuple{Field{"kind", &KernelCall::kind},
                                                Field{"inputs", &KernelCall::inputs},
                                                Field{"outputs", &KernelCall::outputs}};
 
-/// visit(field) for each field of a list above, in order.
+/// Calls visit(field) for each field of a list above, in order.
 template <class Fields, class Visit>
 void ForEachField(const Fields& fields, Visit&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, fields);
@@ -66,7 +66,7 @@ struct AnyValue {
   operator T() const;  // NOLINT: stands for a member of any type
 };
 
-// How many members an aggregate has: it takes as many values in braces, and not one more.
+// Returns the number of members of an aggregate: the most values that its braces accept.
 template <class T, class... Values>
 consteval std::size_t NumMembers() {
   if constexpr (requires { T{Values{}..., AnyValue{}}; }) {

@@ -6,9 +6,9 @@
 
 namespace emplace {
 
-/// A text that is equal for equal calls and different for different ones: every field of the call
-/// is part of it (call_fields.h). Backends prepare one kernel per key and use it for every op with
-/// such a call.
+/// Returns a text that is equal for equal calls and different for different ones. It includes every
+/// field of the call (call_fields.h). Backends prepare one kernel per key and use it for every op
+/// with such a call.
 std::string CallKey(const KernelCall& call);
 
 }  // namespace emplace

@@ -1,8 +1,8 @@
 #pragma once
 
-// The one description of every function of kElementwise and kReduce: y = f(a, b). Names, the check
-// of a call and the calls that the tests of all backends draw follow from it. README.md here says
-// how to add a function.
+// The only description of every function of kElementwise and kReduce: y = f(a, b). It determines
+// the names, the check of a call, and the calls that the tests of all backends draw. README.md here
+// explains how to add a function.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace emplace {
 
-/// What a function takes.
+/// The operands of a function.
 enum class Arity : std::uint8_t {
   kUnary,      ///< a
-  kBinary,     ///< a and b, or a alone: then b is alpha
+  kBinary,     ///< a and b, or only a: then b is alpha
   kTwo,        ///< a and b
-  kSum,        ///< any number of operands; of one alone, b is alpha
+  kSum,        ///< any number of operands; with only one, b is alpha
   kReduction,  ///< of kReduce, not of kElementwise
   kNone,       ///< no function
 };
-/// Of which dtypes its operands are, and of which its result.
+/// The dtypes of the operands and of the result.
 enum class FunctionTypes : std::uint8_t {
   kFloat,       ///< f32
-  kNumber,      ///< f32, i32 or i64, operands and result alike
+  kNumber,      ///< f32, i32 or i64, the same for operands and result
   kComparison,  ///< operands as kNumber, result bool
   kLogic,       ///< bool
   kCast,        ///< any to any: to integers by rounding towards zero, to bool by != 0
@@ -35,7 +35,7 @@ struct FunctionDescription {
   std::string_view name;
   Arity arity;
   FunctionTypes types = FunctionTypes::kFloat;
-  std::string_view positive = {};  ///< "a", "b": the operand that must be > 0 to mean something
+  std::string_view positive = {};  ///< "a", "b": operand that must be > 0 for a meaningful result
 };
 
 // clang-format off
@@ -108,7 +108,7 @@ inline constexpr const FunctionDescription& DescriptionOf(Function function) {
 
 namespace internal {
 
-/// Whether a table has a row per value of an enum, in their order.
+/// Returns whether a table has one row per value of an enum, in their order.
 template <class Table, class Value, class ValueOf>
 consteval bool IsComplete(const Table& table, Value last, ValueOf value_of) {
   std::size_t i = 0;

@@ -1,13 +1,14 @@
 #pragma once
 
-// What one launch computes, independent of framework and device: a kernel, the views of its
-// arguments, its parameters. The ops of TensorFlow and PyTorch are both mapped to this one set of
-// kernels (op_work.h). Every backend implements all of them (executor/backend.h), and tests compare
-// each implementation with one reference in double precision. README.md here says how to add one.
+// Describes the computation of one launch, independent of framework and device: a kernel, the views
+// of its arguments, and its parameters. The ops of TensorFlow and PyTorch are mapped to the same
+// set of kernels (op_work.h). Every backend implements all of them (executor/backend.h), and tests
+// compare each implementation with one reference in double precision. README.md here explains how
+// to add one.
 //
-// Memory layouts are strides. A convolution's input is always the logical [N, C, H, W], whether its
-// bytes lie in the order NCHW or NHWC; a transposed matrix is a matrix with swapped strides; a
-// broadcast dimension has stride 0. So a kernel has one meaning, whatever the layout.
+// Memory layouts are strides. A convolution's input is always the logical [N, C, H, W], for bytes
+// in NCHW and in NHWC order; a transposed matrix is a matrix with swapped strides; a broadcast
+// dimension has stride 0. So a kernel has the same meaning for every layout.
 
 #include <cstdint>
 #include <optional>
@@ -17,15 +18,15 @@
 
 namespace emplace {
 
-/// Types of elements that kernels work on. A bool is one byte, 0 or 1.
+/// Element types of kernels. A bool is one byte, 0 or 1.
 enum class DType : std::uint8_t { kF32, kI32, kI64, kBool };
 std::string_view ToString(DType dtype);  ///< "f32", "i32", "i64", "bool"
 /// The reverse of ToString(); nullopt for any other text.
 std::optional<DType> ParseDType(std::string_view text);
 std::int64_t SizeOf(DType dtype);  ///< [B]
 
-/// How a kernel sees one tensor: element [i, j, ...] is number offset + i strides[0] + j strides[1]
-/// + ... of the tensor's storage, counted in elements.
+/// A kernel's view of one tensor: element [i, j, ...] is number offset + i strides[0] + j
+/// strides[1] + ... of the tensor's storage, counted in elements.
 struct TensorView {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
@@ -33,26 +34,29 @@ struct TensorView {
   std::int64_t offset = 0;            ///< in elements, from the tensor's first byte
 
   std::int64_t num_elements() const;
-  /// From the first element to the end of the last one, holes included [B]; 0 without elements.
+  /// Returns the bytes from the first element to the end of the last one, holes included [B]; 0
+  /// without elements.
   std::int64_t span_bytes() const;
-  /// From the storage's first byte to the end of the last element [B]; 0 without elements.
+  /// Returns the bytes from the storage's first byte to the end of the last element [B]; 0 without
+  /// elements.
   std::int64_t end_bytes() const;
-  /// Row-major without holes, wherever it starts; strides of dimensions of size 1 do not matter.
+  /// Returns whether the view is row-major without holes, with any offset. Strides of dimensions of
+  /// size 1 are ignored.
   bool is_contiguous() const;
   bool operator==(const TensorView&) const = default;
 };
 
-/// A tensor of its own: row-major without holes, offset 0.
+/// Returns the view of a separate tensor: row-major without holes, offset 0.
 TensorView ContiguousView(DType dtype, std::vector<std::int64_t> shape);
 
-/// An argument of a call: which tensor of the op, seen how.
+/// An argument of a call: a tensor of the op, and a view of it.
 struct Argument {
   bool is_output = false;  ///< of the op: outputs[index], else inputs[index]
   int index = 0;
   TensorView view;
 };
 
-/// What is computed: kernel_table.h says what each kernel computes, of which arguments.
+/// The kernels. kernel_table.h describes the computation and the arguments of each.
 enum class KernelKind : std::uint8_t {
   kMatmul,
   kConvForward,
@@ -99,7 +103,7 @@ enum class KernelKind : std::uint8_t {
 };
 std::string_view ToString(KernelKind kind);  ///< "matmul", "conv_forward", ...: unique
 
-/// What kElementwise and kReduce compute: function_table.h says the formulas.
+/// The functions of kElementwise and kReduce. function_table.h has the formulas.
 enum class Function : std::uint8_t {
   kNone,
   kAdd,
@@ -165,17 +169,17 @@ std::string_view ToString(Function function);  ///< "add", "relu_grad", ...: uni
 struct Window {
   std::vector<std::int64_t> size{1, 1}, stride{1, 1}, pad_begin{0, 0}, pad_end{0, 0},
       dilation{1, 1};             ///< each [h, w], in elements
-  bool count_include_pad = true;  ///< average pooling: padding counts as zeros in the mean
+  bool count_include_pad = true;  ///< average pooling: the mean includes the padding as zeros
   bool operator==(const Window&) const = default;
 };
 
-/// Parameters of all kernels; each reads those that kernel_table.h names. call_fields.h lists the
-/// fields for all who go through them: a new one does not compile without its line there.
+/// Parameters of all kernels; kernel_table.h names those that each kernel reads. call_fields.h
+/// lists the fields for code that visits all of them; a field missing there does not compile.
 struct KernelParams {
   Function function = Function::kNone;
   Window window;
   std::int64_t groups = 1;
-  double alpha = 0;       ///< the kernel's scalar; kernel_table.h says what it means
+  double alpha = 0;       ///< the kernel's scalar; kernel_table.h explains its meaning
   double epsilon = 0;     ///< norms, kRmsProp, kAdam
   double momentum = 0.1;  ///< batch norm: running = (1 - momentum) * running + momentum * batch;
                           ///< kMomentum, kRmsProp
@@ -187,7 +191,7 @@ struct KernelParams {
   bool operator==(const KernelParams&) const = default;
 };
 
-/// One launch of a kernel for an op. kernel_table.h says which calls are well formed.
+/// One launch of a kernel for an op. kernel_table.h describes which calls are well formed.
 struct KernelCall {
   KernelKind kind = KernelKind::kProxy;
   KernelParams params;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The language in which kernel_table.h writes down a kernel's arguments.
+// The notation of kernel_table.h for the arguments of a kernel.
 
 #include <array>
 #include <cstddef>
@@ -11,22 +11,22 @@
 
 namespace emplace {
 
-/// Which dtypes an argument may have.
+/// The dtypes that an argument may have.
 enum class TypeRule : std::uint8_t {
   kF32,    ///< no word
   kBool,   ///< "bool"
   kI64,    ///< "i64"
   kIndex,  ///< "index": i32 or i64
-  kSame,   ///< "same": any, but one for all arguments of the call with this rule
+  kSame,   ///< "same": any, but equal for all arguments of the call with this rule
   kAny,    ///< "any"
 };
 
-/// One argument of a kernel, or a run of them.
+/// One argument of a kernel, or a sequence of arguments.
 struct ArgumentRule {
   enum class Count : std::uint8_t { kOne, kOptional, kSome, kAny };  ///< 1; 0 or 1; >= 1; >= 0
   enum class Shape : std::uint8_t {
-    kSizes,   ///< an axis per letter of `sizes`: equal letters of a call are equal sizes
-    kShared,  ///< any, but one for all arguments of the call with this rule
+    kSizes,   ///< one axis per letter of `sizes`; equal letters in a call are equal sizes
+    kShared,  ///< any, but equal for all arguments of the call with this rule
     kAny,
   };
   std::string_view name;
@@ -36,10 +36,10 @@ struct ArgumentRule {
   std::string_view sizes;
 };
 
-/// The inputs or the outputs of a kernel, read from a text like "x[nw] labels:index[n] bias?[w]":
-/// for each argument its name; ? (optional), + (one or more) or * (any number); the dtype, f32 if
-/// none is given; an axis per letter in brackets, [*] for any shape that all arguments with [*]
-/// share, no brackets for any shape. Another text does not compile.
+/// The inputs or the outputs of a kernel, parsed from a text like "x[nw] labels:index[n] bias?[w]".
+/// Each argument has a name; ? (optional), + (one or more) or * (any number); the dtype, f32 if
+/// none is given; and in brackets one letter per axis. [*] is any shape, equal for all arguments
+/// with [*]; without brackets, any shape is allowed. Malformed texts do not compile.
 class Signature {
  public:
   static constexpr int kMaxRules = 5;
@@ -49,11 +49,11 @@ class Signature {
   consteval Signature(const char* text) : Signature(std::string_view(text)) {}
 
   constexpr std::span<const ArgumentRule> rules() const { return {rules_.data(), num_rules_}; }
-  /// The least and the largest number of arguments.
+  /// The smallest and the largest number of arguments.
   constexpr std::size_t least() const { return least_; }
   constexpr std::size_t most() const { return most_; }
-  /// The rule of argument `position` of `count`, which lies between the two; optional arguments are
-  /// there from the first on.
+  /// Returns the rule of argument `position` of `count`, which lies between the two numbers. If
+  /// only some of the optional arguments are present, they are the first ones.
   constexpr const ArgumentRule& RuleOf(std::size_t position, std::size_t count) const {
     std::size_t optional = count - least_, rule = 0;
     if (most_ == kUnlimited) return rules_[0];
@@ -72,7 +72,7 @@ class Signature {
 };
 
 consteval Signature::Signature(std::string_view text) {
-  // What is thrown never is: it only keeps a wrong text from compiling.
+  // The throws below never happen at run time: they only keep a malformed text from compiling.
   const auto take = [&](auto&& is_part) {
     std::size_t n = 0;
     while (n < text.size() && is_part(text[n])) ++n;

@@ -1,19 +1,19 @@
 #pragma once
 
-// The one description of every kernel: what it computes, of how many arguments, of which dtypes and
-// shapes, with which parameters. The check of a call (check_call.h), the names, and the calls that
-// the tests of all backends draw follow from it. README.md here says how to add a kernel.
+// The only description of every kernel: its computation, its arguments with their numbers, dtypes
+// and shapes, and its parameters. It determines the check of a call (check_call.h), the names, and
+// the calls that the tests of all backends draw. README.md here explains how to add a kernel.
 //
-// Unless a kernel says otherwise, results are as accurate as f32 arithmetic makes them.
+// Unless stated otherwise, results are as accurate as f32 arithmetic.
 //
-// Outputs are written whole: what was in them before does not count. An output may share the
+// Outputs are overwritten completely; their earlier contents do not matter. An output may share the
 // storage of an input under the same view (in place) for kElementwise, kSelect, dropout, batch
-// norm's running statistics, kScatterAdd's table and the optimisers. These kernels work alike on
-// inputs and outputs that are apart.
+// norm's running statistics, kScatterAdd's table and the optimisers. These kernels give the same
+// results if inputs and outputs are separate.
 //
-// An argument's position in `inputs` or `outputs` says what it is for, Argument::is_output where
-// its bytes are. The two may differ: TensorFlow's optimisers update state that is only an input of
-// the op, so `outputs` may hold arguments that are inputs of the op.
+// An argument's position in `inputs` or `outputs` gives its role; Argument::is_output gives the
+// location of its bytes. The two may differ: TensorFlow's optimisers update state that is only an
+// input of the op, so `outputs` may hold arguments that are inputs of the op.
 //
 // Indices and labels are taken modulo the number of rows or classes; negative ones count from the
 // end (-1 is the last).
@@ -29,26 +29,27 @@
 
 namespace emplace {
 
-/// What must hold beside the signature. @return what does not; empty if all does
+/// Checks a condition beyond the signature. @return the violated condition; empty if there is none
 using CallRule = std::string(const KernelCall& call);
-/// Of single kernels, in call_rules.cc.
+/// Rules of single kernels, in call_rules.cc.
 namespace call_rules {
 CallRule BiasIsRow, Convolution, ConvolutionData, ConvolutionFilter, PoolForward, PoolBackward,
     MaxPoolBackward, RunningStatistics, GroupNorm, GroupNormGradient, Elementwise,
     DropoutProbability, Reduction, RangeOfNumbers, SumOfNumbers, Pairs;
 }  // namespace call_rules
 
-/// The calls of other kernels that a composed kernel is made of, and the memory between them.
+/// The calls of other kernels that make up a composed kernel, and the memory between them.
 struct Composition {
-  /// In order, none of them composed. Arguments are those of the composed call, seen through other
-  /// views, or temporaries: outputs with the indices first_temporary, first_temporary + 1, ...
+  /// In execution order; none of them is composed. Arguments are those of the composed call,
+  /// through other views, or temporaries: outputs with the indices first_temporary, first_temporary
+  /// + 1, ...
   std::vector<KernelCall> parts;
   int first_temporary = 0;
   std::vector<std::int64_t> temporary_bytes;  ///< sizes of the temporaries [B]
 };
 /// @param call  well formed
 using Composer = Composition(const KernelCall& call);
-/// In compositions.cc.
+/// Defined in compositions.cc.
 namespace compositions {
 Composer GatherPlaces, GroupNormForward, GroupNormBackward, AttentionForward, AttentionBackward;
 }  // namespace compositions
@@ -57,11 +58,11 @@ struct KernelDescription {
   KernelKind kind;
   std::string_view name;
   Signature inputs, outputs;
-  std::string_view parameters = {};  ///< fields of KernelParams that it reads, by name
+  std::string_view parameters = {};  ///< names of the fields of KernelParams that it reads
   std::string_view products = {};    ///< letters whose sizes' product is the number of its
                                      ///< multiply-adds, "mn+mk": a sum; empty: memory bounds it
-  CallRule* rule = nullptr;          ///< nullptr: the signature says all
-  Composer* compose = nullptr;       ///< nullptr: backends have code of their own
+  CallRule* rule = nullptr;          ///< nullptr: the signature is complete
+  Composer* compose = nullptr;       ///< nullptr: backends have their own code
 };
 
 // clang-format off
@@ -69,8 +70,8 @@ inline constexpr KernelDescription kKernelTable[] = {
     // c = a b + bias; the bias is one row: its first two strides are 0
     {KernelKind::kMatmul, "matmul", "a[bmk] b[bkn] bias?[bmn]", "c[bmn]", "", "bmkn",
      call_rules::BiasIsRow},
-    // Convolution of x [n, c, h, w] and w [k, c / groups, r, s] to y [n, k, p, q], groups > 1 and
-    // depthwise included. Rows and columns at the end of x that no window reaches do not change y,
+    // Convolution of x [n, c, h, w] and w [k, c / groups, r, s] to y [n, k, p, q], including groups
+    // > 1 and depthwise. Rows and columns at the end of x that no window reaches do not affect y,
     // and their gradient is 0
     {KernelKind::kConvForward, "conv_forward", "x[nchw] w[kgrs] bias?[k]", "y[nkpq]",
      "window groups", "nkpqgrs", call_rules::Convolution},
@@ -78,10 +79,10 @@ inline constexpr KernelDescription kKernelTable[] = {
      "window groups", "nkpqgrs", call_rules::ConvolutionData},
     {KernelKind::kConvBackwardFilter, "conv_backward_filter", "x[nchw] dy[nkpq]", "dw[kgrs]",
      "window groups", "nkpqgrs", call_rules::ConvolutionFilter},
-    // Pooling over windows of x, dilation 1; every window holds at least one element of x. An index
-    // is h * W + w of the maximum in its plane of H x W elements; among equal ones it is the first
-    // in row-major order, and the gradient goes there. The average is over the window's elements,
-    // those of the padding only if window.count_include_pad
+    // Pooling over windows of x, dilation 1; every window contains at least one element of x. An
+    // index is h * W + w of the maximum in its plane of H x W elements. Among equal maxima it is
+    // the first in row-major order, and the gradient goes there. The average is over the window's
+    // elements; it includes padding only if window.count_include_pad
     {KernelKind::kMaxPoolForward, "max_pool_forward", "x[nchw]", "y[ncpq] indices?:i64[ncpq]",
      "window", "", call_rules::PoolForward},
     {KernelKind::kMaxPoolBackward, "max_pool_backward", "x[nchw] y[ncpq] dy[ncpq]", "dx[nchw]",
@@ -95,7 +96,7 @@ inline constexpr KernelDescription kKernelTable[] = {
     // Training-mode batch norm per c. The second statistic is the variance over n h w, or with
     // saves_inverse_std 1 / sqrt(variance + epsilon). With count = n h w, the running variance is
     // updated with variance * count / max(1, count - 1). If running statistics are outputs but not
-    // inputs, they become those of the batch, as if momentum were 1
+    // inputs, they are set to those of the batch, as if momentum were 1
     {KernelKind::kBatchNormForward, "batch_norm_forward",
      "x[nchw] scale[c] offset[c] running_mean?[c] running_variance?[c]",
      "y[nchw] mean[c] second[c] running_mean?[c] running_variance?[c]",
@@ -111,12 +112,12 @@ inline constexpr KernelDescription kKernelTable[] = {
     // With z = (x - mean) / std, g = dy scale: dx = (g - row mean of g - z (row mean of g z)) / std
     {KernelKind::kLayerNormBackward, "layer_norm_backward",
      "dy[brw] x[brw] mean[br] inverse_std[br] scale[w]", "dx[brw] dscale[w] doffset[w]"},
-    // Over the channels of a group and all positions: x [n, c, l], g groups of c / g channels. z =
-    // (x - mean) inverse_std; y = z scale + offset, or z without them
+    // Over the channels of a group and all positions: x [n, c, l], g groups of c / g channels each.
+    // z = (x - mean) inverse_std; y = z scale + offset, or z if there is no scale and offset
     {KernelKind::kGroupNormForward, "group_norm_forward", "x[ncl] scale?[c] offset?[c]",
      "y[ncl] mean[ng] inverse_std[ng]", "epsilon", "", call_rules::GroupNorm,
      compositions::GroupNormForward},
-    // dscale = sum dy z, doffset = sum dy; dx as layer norm's over the group
+    // dscale = sum dy z, doffset = sum dy; dx as in layer norm, over the group
     {KernelKind::kGroupNormBackward, "group_norm_backward",
      "dy[ncl] x[ncl] mean[ng] inverse_std[ng] scale?[c]", "dx[ncl] dscale?[c] doffset?[c]", "", "",
      call_rules::GroupNormGradient, compositions::GroupNormBackward},
@@ -134,18 +135,18 @@ inline constexpr KernelDescription kKernelTable[] = {
     // dx = -dloss / weight at the label, else 0
     {KernelKind::kNllLossBackward, "nll_loss_backward", "dloss[] labels:index[br] weight[]",
      "dx[brw]"},
-    // y = f(operands): function, which see. A missing second operand is alpha
+    // y = f(operands), see function_table.h. A missing second operand is alpha
     {KernelKind::kElementwise, "elementwise", "operands+:same[*]", "y:any[*]", "function alpha", "",
      call_rules::Elementwise},
-    // condition ? a : b; a missing a is alpha, as masked_fill has it
+    // condition ? a : b; a missing a is alpha, as in masked_fill
     {KernelKind::kSelect, "select", "condition:bool[*] a?:same[*] b:same[*]", "y:same[*]", "alpha"},
-    // Scaled dot-product attention per batch and head: s = alpha q k^T + mask, -inf where causal and
-    // n > m; y = softmax(s) v; log_sum = log sum exp(s) over n. It writes the whole s to memory, as
-    // fused ("flash") implementations do not
+    // Scaled dot-product attention per batch and head: s = alpha q k^T + mask, -inf where causal
+    // and n > m; y = softmax(s) v; log_sum = log sum exp(s) over n. It writes the whole s to
+    // memory, unlike fused ("flash") implementations
     {KernelKind::kAttentionForward, "attention_forward", "q[bhmd] k[bhnd] v[bhne] mask?[bhmn]",
      "y[bhme] log_sum?[bhm]", "alpha causal", "bhmnd+bhmne", nullptr,
      compositions::AttentionForward},
-    // The gradients of q, k and v, with p = softmax(s) computed anew
+    // The gradients of q, k and v, with p = softmax(s) computed again
     {KernelKind::kAttentionBackward, "attention_backward",
      "dy[bhme] q[bhmd] k[bhnd] v[bhne] mask?[bhmn]", "dq[bhmd] dk[bhnd] dv[bhne]", "alpha causal",
      "bhmnd+bhmnd+bhmnd+bhmne+bhmne", nullptr, compositions::AttentionBackward},
@@ -154,21 +155,21 @@ inline constexpr KernelDescription kKernelTable[] = {
      call_rules::DropoutProbability},
     // dx = dy * mask * alpha
     {KernelKind::kDropoutBackward, "dropout_backward", "dy[*] mask:bool[*]", "dx[*]", "alpha"},
-    // Uniform in [0, 1), a function of the element's position: the same in every step
+    // Uniform in [0, 1), a function of the element's position: the same values in every step
     {KernelKind::kRandomUniform, "random_uniform", "", "y"},
     {KernelKind::kFill, "fill", "", "y:any", "alpha"},  // alpha everywhere
     // alpha, alpha + step, alpha + 2 step, ...
     {KernelKind::kRange, "range", "", "y:any[n]", "alpha step", "", call_rules::RangeOfNumbers},
-    // y of the same rank, size 1 along reduced axes: function, which see
+    // y has the same rank, with size 1 along reduced axes; see function_table.h
     {KernelKind::kReduce, "reduce", "x", "y", "function", "", call_rules::Reduction},
-    // Sums of x up to each place of a row; of bools and i32 also as i64
+    // Cumulative sums of x along a row; of bools and i32 also as i64
     {KernelKind::kCumulativeSum, "cumulative_sum", "x:any[rw]", "y:any[rw]", "", "",
      call_rules::SumOfNumbers},
     {KernelKind::kGather, "gather", "table:same[vw] indices:index[n]", "y:same[nw]"},
-    // y = table[rows, columns], element by element: place rows V + columns, modulo U V
+    // y = table[rows, columns], element by element: index rows * V + columns, modulo U V
     {KernelKind::kGatherPlaces, "gather_places", "table:same[uv] rows:i64[*] columns:i64[*]",
      "y:same[*]", "", "", nullptr, compositions::GatherPlaces},
-    // table += alpha * rows, zeroed before if zero_output
+    // table += alpha * rows; the table is zeroed first if zero_output
     {KernelKind::kScatterAdd, "scatter_add", "rows[nw] indices:index[n]", "table[vw]",
      "alpha zero_output"},
     // y[i] = x[i] for any number of pairs of equal shapes and dtypes, any strides
@@ -188,8 +189,8 @@ inline constexpr KernelDescription kKernelTable[] = {
     // w -= learning_rate (gradient + weight_decay w)
     {KernelKind::kGradientDescent, "gradient_descent", "w[*] gradient[*]", "w[*]",
      "learning_rate weight_decay"},
-    // The stand-in for an op that no kernel implements: reads every input byte and writes every
-    // output byte once, and does alpha FLOPs
+    // Stands for an op that no kernel implements: reads every input byte and writes every output
+    // byte once, and performs alpha FLOPs
     {KernelKind::kProxy, "proxy", "x*:any", "y*:any", "alpha"},
 };
 // clang-format on
@@ -198,7 +199,7 @@ inline constexpr const KernelDescription& DescriptionOf(KernelKind kind) {
   return kKernelTable[static_cast<std::size_t>(kind)];
 }
 
-/// How many multiply-adds a well-formed call does; 0 for a kernel without `products`.
+/// Returns the number of multiply-adds of a well-formed call; 0 for a kernel without `products`.
 double MultiplyAdds(const KernelCall& call);
 
 static_assert(internal::IsComplete(kKernelTable, KernelKind::kProxy, [](const auto& row) {

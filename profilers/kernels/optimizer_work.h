@@ -1,8 +1,8 @@
 #pragma once
 
-// TensorFlow's optimiser ops, for its table; PyTorch's are in OptimizerWork(). Their learning and
-// decay rates are tensors whose values are not known; usual values are taken, which changes no
-// work. Private to profilers/kernels.
+// Rules for TensorFlow's optimiser ops, used in its table; PyTorch's are in OptimizerWork(). Their
+// learning and decay rates are tensors with unknown values; usual values are taken, which does not
+// change the work. Private to profilers/kernels.
 
 #include "profilers/kernels/op_reader.h"
 

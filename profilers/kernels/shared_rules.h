@@ -1,6 +1,6 @@
 #pragma once
 
-// Rules that PyTorch's and TensorFlow's op tables share: ops with the same arguments in the same
+// Rules shared by the op tables of PyTorch and TensorFlow: ops with the same arguments in the same
 // order. Private to profilers/kernels.
 
 #include <vector>
@@ -23,7 +23,7 @@ inline void Where(OpReader& r) {
          {out});
 }
 
-/// An output full of one number, whatever the inputs.
+/// Fills the output with one number and ignores the inputs.
 template <int kValue>
 void Constant(OpReader& r) {
   r.EmitFill(kValue);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Windows of convolutions and poolings, which are alike in both frameworks once layout and padding
+// Windows of convolutions and poolings. They are alike in both frameworks once layout and padding
 // are resolved. Private to profilers/kernels.
 
 #include <string_view>
@@ -14,8 +14,8 @@ namespace emplace::internal {
 struct Padding {
   std::int64_t begin = 0, end = 0;
 };
-/// TensorFlow's padding "SAME": the least that gives ceil(size / stride) windows, half of it on
-/// either side, an odd element at the end.
+/// Computes TensorFlow's padding "SAME": the least that gives ceil(size / stride) windows, half of
+/// it on either side, an odd element at the end.
 /// @param size  of the image    @param window  elements that a window takes, `dilation` apart
 /// @throws NoKernel for a stride that is not positive
 Padding SamePadding(std::int64_t size,
@@ -27,8 +27,8 @@ Padding SamePadding(std::int64_t size,
 /// dilation is negative or above 2^20
 void RequireSane(const Window& window);
 
-/// Adds to window.pad_end what the number of windows needs: with PyTorch's ceil_mode the last
-/// window may reach beyond the padding given.
+/// Increases window.pad_end to fit the number of windows: with PyTorch's ceil_mode the last window
+/// may reach beyond the given padding.
 /// @param image  [n, c, h, w]    @param windows  [n, c, p, q], one value per window
 /// @throws NoKernel if the elements beyond would count in an average
 void FitPadding(Window& window,
