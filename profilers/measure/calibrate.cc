@@ -82,11 +82,11 @@ std::vector<HeldOutStep> Calibration::HoldOut(const std::shared_ptr<const Graph>
                                               std::span<const CalibrationPlacement> placements,
                                               const InSituTimings& earlier) const {
   std::vector<HeldOutStep> steps;
-  if (placements.size() < 2) return steps;  // nothing to calibrate the other on
+  if (placements.size() < 2) return steps;  // no placement to calibrate on
   for (size_t i = 0; i < placements.size(); ++i) {
     InSituTimings others = Together(placements, static_cast<int>(i));
     others.Add(earlier);
-    // Fits take long, and where every op was measured nothing comes from them.
+    // Fits take long, and they are not used if every op was measured.
     Calibration model = With(others, false);
     if (NeedsFits(*model.MakeProblem(graph, Semantics::kStream))) model = With(others);
     const auto simulate = [&](Semantics semantics) {

@@ -83,7 +83,7 @@ LinkRange FitMeasured(const CostTable& table,
   return FitChannel(points);
 }
 
-// The best rates that any measured op reached [FLOP/s], [B/s].
+// The best rates of any measured op [FLOP/s], [B/s].
 struct Reached {
   double flops = 0, bytes = 0;
 };
@@ -99,8 +99,8 @@ Reached BestRates(const KindCosts& costs) {
   return reached;
 }
 
-// A fit may extrapolate beyond what any op reached, or may not know a rate at all because another
-// term decided; no device is taken to be more than twice as fast as it was seen.
+// Limits a fitted rate to twice the best measured one. A fit may extrapolate beyond the rates of
+// all ops, or may not determine a rate because another term dominates.
 double Believable(double fitted, double reached) {
   return reached > 0 ? std::min(fitted, 2 * reached) : fitted;
 }
@@ -124,7 +124,7 @@ void AddRates(const KindCosts& costs, DeviceKind& kind) {
 
   kind.efficiency.clear();
   const auto set_efficiency = [&](const std::string& key, double share) {
-    // Four digits are more than is known, and make files that people can read.
+    // More than four digits would exceed the accuracy and make the files less readable.
     if (share > 0) kind.efficiency[key] = std::clamp(std::round(share * 1e4) / 1e4, 1e-4, 1.0);
   };
   if (!bandwidths.empty()) set_efficiency("memory", Median(bandwidths) / bandwidth);
@@ -159,7 +159,8 @@ DeviceKind CalibratedKind(const CostTable& table, const DeviceKind& kind, Dispat
   return calibrated;
 }
 
-// The link that copies from one device to another use: the first of the backend. nullptr: none.
+// Returns the link that copies from one device to another use: the first one of the backend.
+// nullptr: none.
 const BackendLink* LinkBetween(const Backend& backend, int from, int to) {
   for (const BackendLink& link : backend.links()) {
     if (link.from == from && link.to == to) return &link;
@@ -194,7 +195,7 @@ Cluster CalibratedCluster(const CostTable& table,
       kinds.push_back(CalibratedKind(table, device.kind, mode));
       const auto transfers = kinds.back().interference.find(kTransferClass);
       if (transfers != kinds.back().interference.end() && HasCopiesInSteps(table)) {
-        transfers->second.sensitivity = 0;  // their times have it
+        transfers->second.sensitivity = 0;  // already in their times
       }
     }
     devices.push_back({.name = device.name, .kind = kind, .memory = device.memory});

@@ -14,7 +14,7 @@
 namespace emplace {
 namespace {
 
-// A family whose placements are known already this often in a row is taken to have no others.
+// A family that repeats known placements this often in a row is considered exhausted.
 constexpr int kMaxFailures = 200;
 
 class Drawer {
@@ -23,7 +23,7 @@ class Drawer {
 
   Placement Single(int device) const { return Allowed(std::vector<int>(num_groups(), device)); }
 
-  // Blocks of the group order on distinct devices, in a random order of them.
+  // Assigns blocks of the group order to distinct devices, in random order.
   std::vector<int> ContiguousDevices() {
     std::vector<int> devices(problem_.num_devices());
     std::iota(devices.begin(), devices.end(), 0);
@@ -36,13 +36,13 @@ class Drawer {
   }
   Placement Contiguous() { return Allowed(ContiguousDevices()); }
 
-  // Many blocks, each on any device.
+  // Assigns many blocks of the group order, each to any device.
   Placement RandomBlocks() {
     const int blocks = 3 + UniformInt(rng_, 14);
     return Allowed(Blocks(blocks, [&](int) { return UniformInt(rng_, problem_.num_devices()); }));
   }
 
-  // A contiguous cut with up to a tenth of the groups elsewhere.
+  // Draws a contiguous cut with up to a tenth of the groups elsewhere.
   Placement Moved() {
     std::vector<int> devices = ContiguousDevices();
     const int moves = 1 + UniformInt(rng_, std::max(1, num_groups() / 10));
@@ -52,8 +52,8 @@ class Drawer {
     return Allowed(devices);
   }
 
-  // Group after group to the device that finishes it first, by costs that are off by up to a factor
-  // of two; a share of the groups, drawn anew for every placement, goes anywhere instead.
+  // Puts group after group on the device that finishes it first, by costs that are off by up to a
+  // factor of two. A share of the groups, drawn for every placement, goes anywhere instead.
   Placement Scheduled() {
     const double anywhere = Uniform01(rng_);
     std::vector<int> devices(num_groups(), -1);
@@ -93,7 +93,7 @@ class Drawer {
  private:
   int num_groups() const { return problem_.num_groups(); }
 
-  // Cuts the group order at random points. @param device  of a block
+  // Cuts the group order at random points. @param device  returns the device of a block
   std::vector<int> Blocks(int blocks, const std::function<int(int)>& device) {
     std::vector<int> cuts;
     for (int i = 1; i < blocks; ++i) cuts.push_back(UniformInt(rng_, num_groups() + 1));
@@ -110,7 +110,7 @@ class Drawer {
     return devices;
   }
 
-  // The nearest allowed device behind the wanted one, round the cluster.
+  // Replaces each device that is not allowed by the next allowed one, cyclically.
   Placement Allowed(const std::vector<int>& wanted) const {
     Placement placement;
     for (int group = 0; group < num_groups(); ++group) {

@@ -16,7 +16,7 @@
 namespace emplace {
 namespace {
 
-// Small enough to be quick on one core, large enough to run at the full clock.
+// Small enough to be fast on one core, large enough to run at the full clock.
 constexpr std::int64_t kSize = 256;
 
 OpWork ReferenceProduct() {

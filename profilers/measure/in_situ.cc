@@ -22,8 +22,8 @@
 namespace emplace {
 namespace {
 
-// What each op reads cold. [num_ops] [B] An op without work touches nothing: what it would have
-// read, the first reader of its output on its device reads.
+// Returns the bytes that each op reads cold. [num_ops] [B] An op without work touches no memory;
+// its cold reads count for the first reader of its output on its device.
 std::vector<std::int64_t> ColdBytes(const Problem& problem,
                                     std::span<const DeviceIndex> device_of_op,
                                     const ExecutionPlan& plan) {
@@ -45,7 +45,7 @@ std::vector<std::int64_t> ColdBytes(const Problem& problem,
   return cold;
 }
 
-// The value below and above which lies half of the weight.
+// Returns the value with half of the weight on either side.
 double WeightedMedian(std::vector<std::pair<double, double>> values) {  // (value, weight)
   std::ranges::sort(values);
   double total = 0, below = 0;
@@ -57,7 +57,7 @@ double WeightedMedian(std::vector<std::pair<double, double>> values) {  // (valu
   return 0;
 }
 
-// How far a stream has come in a traced step.
+// The progress of a stream in a traced step.
 struct StreamState {
   int last = -1;       // its last command with work; -1: none yet
   bool is_new = true;  // it has had no command at all
@@ -77,7 +77,7 @@ void InSituTimings::Add(const Problem& problem,
 
   const std::vector<std::int64_t> cold = ColdBytes(problem, device_of_op, plan);
 
-  // Where each command's times go; nullptr: nowhere.
+  // The destination of each command's times; nullptr: none.
   std::vector<std::vector<double>*> timings(plan.commands.size(), nullptr);
   for (size_t c = 0; c < plan.commands.size(); ++c) {
     const PlanCommand& command = plan.commands[c];
@@ -153,7 +153,7 @@ void InSituTimings::AddBetween(const Problem& problem,
     const PlanCommand& command = plan.commands[c];
     const bool is_copy = command.type == PlanCommand::Type::kCopy;
     const int device = is_copy ? command.source.device : command.stream;
-    // A copy that its source's worker makes stands among the ops there.
+    // A copy by its source's worker runs in sequence with the ops there.
     const bool by_source =
         is_copy && device != kStaging &&
         OccupiesSource(problem.cluster().channel(command.stream - plan.num_devices).occupies);
@@ -201,7 +201,7 @@ InSituTimings InSituTimings::WithoutColdReads() const {
 }
 
 double InSituTimings::ColdNanosPerByte(const std::string& kind) const {
-  std::vector<std::pair<double, double>> slopes;  // with the bytes that tell of them as weights
+  std::vector<std::pair<double, double>> slopes;  // weights: the number of cold bytes read
   for (const auto& [key, samples] : ops_) {
     const auto warm = samples.timings.find(0);
     if (key.first != kind || warm == samples.timings.end() || warm->second.size() < kMinSeen)
@@ -244,7 +244,7 @@ void InSituTimings::WriteOps(CostTable& table) const {
       std::vector<double> warm;
       for (const auto& [bytes, timings] : by_cold) {
         for (const double nanos : timings) {
-          // The figure is a mean over ops: none takes less than half of its time.
+          // The cost per byte is a mean over ops, so at most half of a time is subtracted.
           warm.push_back(std::max(nanos / 2, nanos - per_byte * static_cast<double>(bytes)));
         }
       }
@@ -263,7 +263,7 @@ void InSituTimings::WriteOps(CostTable& table) const {
 
 void InSituTimings::WriteCopies(CostTable& table) const {
   for (const auto& [name, channel] : copies_) {
-    // Hops to and from the staging area count as another pair of ends, without a name.
+    // Transfers to and from the staging area count as another pair of ends, without a name.
     std::vector<std::pair<std::string, std::string>> ends;
     std::copy_if(
         channel.ends.begin(), channel.ends.end(), std::back_inserter(ends), [](const auto& pair) {
@@ -315,7 +315,7 @@ std::vector<LinkPoint> InSituTimings::CopiesOn(const std::string& channel) const
   for (const auto& [bytes, timings] : found->second.timings) {
     if (timings.empty()) continue;
     points.push_back({static_cast<double>(bytes),
-                      std::max(1.0, LowerMean(timings)),  // a clock may be too coarse for less
+                      std::max(1.0, LowerMean(timings)),  // a coarse clock may show less
                       static_cast<double>(timings.size())});
   }
   return points;

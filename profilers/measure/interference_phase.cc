@@ -18,22 +18,22 @@ namespace emplace {
 namespace {
 
 constexpr std::int64_t kLoadBytes = std::int64_t{64} << 20, kTransferBytes = std::int64_t{1} << 20;
-// Brief: there are many pairs, and a few percent do not matter.
+// Brief, because there are many pairs and a few percent do not matter.
 constexpr StoppingRule kBesideRule{.precision = 0.02,
                                    .min_samples = 5,
                                    .max_samples = 50,
                                    .max_seconds = 0.03,
                                    .slow_samples = 5};
-// Longer: from these it follows who are neighbours.
+// Longer, because these timings decide which devices are neighbours.
 constexpr StoppingRule kLoadRule{.precision = 0.01,
                                  .min_samples = 20,
                                  .max_samples = 60,
                                  .max_seconds = 0.5,
                                  .slow_samples = 20};
-// A time alone is measured again after so long, as clocks and other programs change [s].
+// Isolated times are measured again after this time, because clocks and other programs change [s].
 constexpr double kKeepsFor = 2;
 constexpr const char* kLoad = "load";
-// Classes of which the heaviest op is in the panel.
+// The number of classes whose heaviest op is in the panel.
 constexpr size_t kMostClasses = 4;
 
 LoneOp CopyOf(int device, std::int64_t bytes) {
@@ -45,12 +45,12 @@ LoneOp CopyOf(int device, std::int64_t bytes) {
   return {device, {.calls = {std::move(call)}}, {bytes}, {bytes}};
 }
 
-// How much longer something takes than alone.
+// The time beside another op, relative to the time alone.
 struct Measured {
   double factor = 1, low = 1, high = 1;
 };
 
-// An op that is run beside others: ready, and with the time that it took alone of late.
+// An op that runs beside others: prepared, with its recent time alone.
 struct BenchOp {
   std::shared_ptr<PreparedOp> op;
   Timing alone;
@@ -64,7 +64,7 @@ class InterferenceBench {
 
   BenchOp Prepare(const LoneOp& op) { return {.op = session_.backend().Prepare(op)}; }
 
-  // nullopt where the devices share nothing.
+  // Returns nullopt if the devices share nothing.
   std::optional<Measured> Beside(BenchOp& victim, const BenchOp& aggressor) {
     const auto sampler = session_.backend().BesideSampler(victim.op, aggressor.op);
     if (!sampler) return std::nullopt;
@@ -98,7 +98,7 @@ const Slowdown* Find(const CostTable& table, const std::string& victim, const st
   return nullptr;
 }
 
-// The load of each device beside that of each other.
+// Measures the load of each device beside that of each other device.
 void MeasureLoads(ProfilingSession& session) {
   InterferenceBench bench(session, kLoadRule);
   CostTable& table = session.table();
@@ -123,7 +123,7 @@ void MeasureLoads(ProfilingSession& session) {
   }
 }
 
-// The device whose load suffers most from that of `device`; nullopt without neighbours.
+// Returns the device whose load is slowed most by that of `device`; nullopt without neighbours.
 std::optional<int> WorstNeighbor(const ProfilingSession& session,
                                  const CostTable& table,
                                  int device) {
@@ -140,12 +140,13 @@ std::optional<int> WorstNeighbor(const ProfilingSession& session,
   return worst;
 }
 
-// Everything about one device kind, on the first device of it and the worst neighbour of that.
+// Measures the interference of one device kind, on its first device and the device's worst
+// neighbour.
 //
-// A panel of ops stands for what neighbours do: the load, and the heaviest op of each of the
-// classes that take most time. Every op runs beside each op of the panel, and each op of the panel
-// beside it. The figures are those whose products are nearest to the excesses measured, in the
-// sense of least squares.
+// A set of ops, the panel, represents the activity of neighbours: the load, and the heaviest op of
+// each of the classes that take most time. Every op runs beside each op of the panel, in both
+// roles. Sensitivities and pressures are the least-squares fit of their products to the measured
+// excesses.
 class KindInterference {
  public:
   KindInterference(ProfilingSession& session, int device, int neighbor)
@@ -187,10 +188,10 @@ class KindInterference {
     std::string name;  // its class
     BenchOp on_device, on_neighbor;
   };
-  // What was measured of one op, by op of the panel.
+  // The measurements of one op, by op of the panel.
   struct Row {
-    std::vector<Measured> suffers;  // beside the panel's on the neighbour
-    std::vector<Measured> presses;  // the panel's on the neighbour beside it
+    std::vector<Measured> suffers;  // the op beside the panel's on the neighbour
+    std::vector<Measured> presses;  // the panel's on the neighbour beside the op
   };
 
   KindCosts& Costs() { return KindIn(session_.table(), session_.kind_of(device_)); }
@@ -219,7 +220,7 @@ class KindInterference {
     });
   }
 
-  // @param items  heaviest first
+  // @param items  in descending order of time
   void ChoosePanel(const std::vector<const OpItems::Item*>& items) {
     AddToPanel(nullptr, kLoad);
     std::map<OpClass, double> time;
@@ -235,7 +236,7 @@ class KindInterference {
     }
   }
 
-  // Runs an op beside the panel. @return false: it failed
+  // Runs an op beside the panel. @return false if it failed
   bool Run(const std::string& what, const LoneOp& lone) {
     Row row;
     const bool is_done = session_.Try({device_, neighbor_}, what, [&] {
@@ -249,8 +250,8 @@ class KindInterference {
     return is_done;
   }
 
-  // Alternating least squares: pressures of the panel from the sensitivities of all ops, those from
-  // the pressures of the panel, and so on. Few rounds are enough, as the first guess is near.
+  // Alternating least squares: fits the pressures of the panel to the sensitivities of all ops,
+  // then vice versa, and so on. The first guess is close, so few rounds suffice.
   std::vector<Interference> Fit() {
     const size_t count = panel_.size();
     std::vector<double> pressure(count, 1);
@@ -274,7 +275,7 @@ class KindInterference {
       if (!(scale > 0)) return std::vector<Interference>(rows_.size());
       for (double& p : pressure) p /= scale;
     }
-    // Sensitivities of the panel as victims, by what it suffers from one another.
+    // Sensitivities of the panel's ops as victims of one another.
     std::vector<double> of_panel(count, 0);
     for (size_t k = 0; k < count; ++k) of_panel[k] = PanelSensitivity(k, pressure);
     std::vector<Interference> figures;
@@ -285,7 +286,7 @@ class KindInterference {
     return figures;
   }
 
-  // The factor x >= 0 with which x * known is nearest to the excesses.
+  // Returns the factor x >= 0 for which x * known is nearest to the excesses.
   static double Ratio(const std::vector<Measured>& measured, const std::vector<double>& known) {
     double product = 0, square = 0;
     for (size_t k = 0; k < known.size(); ++k) {
@@ -295,7 +296,7 @@ class KindInterference {
     return square > 0 ? std::max(0.0, product / square) : 0;
   }
 
-  // How much op k of the panel suffers on the neighbour from the panel's ops on the device.
+  // Returns the sensitivity of op k of the panel on the neighbour to the panel's ops on the device.
   double PanelSensitivity(size_t k, const std::vector<double>& pressure) {
     std::vector<Measured> suffers;
     for (Yardstick& aggressor : panel_) {
@@ -325,7 +326,7 @@ class KindInterference {
     }
   }
 
-  // The panel's ops beside one another: what was measured, and what their figures say.
+  // Writes the measured and the modelled factors of the panel's ops beside one another.
   void TellPairs(const std::vector<const OpItems::Item*>& measured,
                  const std::vector<Interference>& figures) {
     const auto row_of = [&](const OpItems::Item* item) {

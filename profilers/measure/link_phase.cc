@@ -18,7 +18,7 @@ const StoppingRule kContentionRule{.precision = 0.02,
                                    .min_samples = 5,
                                    .max_samples = 50,
                                    .max_seconds = 0.05};
-// For progress: timing a link alone takes about as long as timing so many pairs.
+// For progress: timing a link alone takes about as long as timing this number of pairs.
 constexpr size_t kPairsPerLink = 30;
 
 std::vector<std::int64_t> LinkSizes(const ProfilingSession& session, const BackendLink& link) {
@@ -34,7 +34,7 @@ std::vector<std::int64_t> LinkSizes(const ProfilingSession& session, const Backe
   return sizes;
 }
 
-// "cpu:0->gpu:0", with the memory where a pair of devices has several links.
+// Returns "cpu:0->gpu:0", with the memory if a pair of devices has several links.
 std::string LinkName(const Backend& backend, const BackendLink& link) {
   const auto links = backend.links();
   const auto siblings = std::count_if(links.begin(), links.end(), [&](const BackendLink& other) {

@@ -19,7 +19,7 @@ bool MayRunOn(const Op& op, const DeviceKind& kind) {
          });
 }
 
-// Which timings of an op the table lacks and the options ask for.
+// The timings of an op that the options ask for and the table lacks.
 struct MissingTimings {
   bool warm = false, cold = false;
 };

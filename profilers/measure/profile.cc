@@ -16,8 +16,8 @@
 namespace emplace {
 namespace {
 
-// How long the phases will take, before anything is measured: what the stopping rule allows at
-// most, and a guess for the steps.
+// Sets the expected times of the phases before the first measurement: the limit of the stopping
+// rule, and an estimate for the steps.
 void ExpectPhases(ProfilingSession& session, const OpItems& ops, size_t num_graphs) {
   const ProfileOptions& options = session.options();
   constexpr double kSizes = 31, kSecondsPerGraph = 20;

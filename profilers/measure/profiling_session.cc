@@ -29,8 +29,8 @@ void RequireOptions(const ProfileOptions& options) {
   require(options.in_situ_rounds >= 1, "in_situ_rounds", options.in_situ_rounds, 1);
 }
 
-// Another version of the driver or of a library may compute with other kernels, so it counts as
-// another machine.
+// Another version of the driver or of a library counts as another machine, because it may use other
+// kernels.
 void RequireSameMachine(const CostTable& resume, const Backend& backend) {
   if (resume.machine.empty() && resume.kinds.empty()) return;
   const std::string machine = DescribeMachine(backend);
@@ -134,7 +134,7 @@ void ProfilingSession::Watch(const Drift& drift) {
   if (std::abs(drift.change) > std::abs(worst_.change)) worst_ = drift;
 }
 
-// Waits until the machine is as it was at the start, or for as long as that is allowed.
+// Waits until the machine is in its initial state again, at most for the permitted time.
 void ProfilingSession::Settle() {
   const double until = Elapsed() + options_.settle_seconds;
   while (!IsStopped()) {
@@ -160,7 +160,7 @@ void ProfilingSession::KeepOrThrow(const std::string& when, const Drift& drift) 
 
 void ProfilingSession::Begin() {
   Report("clocks");
-  drift_.Look("at the start");  // until the clocks are up
+  drift_.Look("at the start");  // raises the clocks
   worst_ = drift_.Check("at the start", table_.warnings);
   if (IsDrifted()) Settle();
   if (IsDrifted() && !is_stopped_) KeepOrThrow("at the start", worst_);
@@ -195,7 +195,7 @@ void ProfilingSession::RunPhase(const std::string& name, const std::function<voi
     Warn(fmt::format("phase \"{}\" was measured again: {}", name, worst_.text));
     if (keeps_any_) {
       Settle();
-    } else {  // nothing depends on how the machine was before
+    } else {  // no result depends on the earlier state
       drift_.Restart();
       drift_.Check("at the start", table_.warnings);
       drift_.Describe(table_.properties);

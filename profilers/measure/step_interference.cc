@@ -22,7 +22,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Times further from the median of their op than this factor were interrupted.
+// Runs whose time differs from the median of their op by more than this factor were interrupted.
 constexpr double kOutlier = 4;
 constexpr int kRounds = 20;
 
@@ -33,7 +33,7 @@ struct Run {
   std::vector<std::pair<int, double>> overlap;  // node, share of the time
 };
 
-// All runs of the same work.
+// All runs with the same work.
 struct Work {
   int node = 0;
   std::vector<Run> runs;
@@ -56,7 +56,7 @@ class StepFit {
     SetPrior();
   }
 
-  // @return whether the steps tell enough of a kind
+  // @return whether the steps are sufficient for a kind
   bool Tells(const std::string& kind) const {
     double overlapped = 0;
     for (const auto& [key, work] : works_) {
@@ -105,7 +105,7 @@ class StepFit {
                                                      NearestInterference(pressure_[v])};
       }
     }
-    Accumulate(1);  // the matrix is what the steps alone say
+    Accumulate(1);  // the matrix comes from the steps alone
     for (int v = 0; v < size(); ++v) {
       if (told.contains(nodes_[v].first)) WritePairs(v, table);
     }
@@ -174,7 +174,7 @@ class StepFit {
     if (!(pressure_.maxCoeff() > 0)) pressure_.setOnes();
   }
 
-  // Mean time of the runs, and mean share of them beside each class.
+  // Returns the mean time of the runs, and their mean share beside each class.
   std::pair<double, VectorXd> MeanOf(const Work& work) const {
     const auto count = static_cast<double>(work.runs.size());
     std::pair<double, VectorXd> mean{0, VectorXd::Zero(size())};
@@ -185,8 +185,9 @@ class StepFit {
     return mean;
   }
 
-  // Normal equations of each class as victim: left_[v] e = right_[v] for its excesses e beside each
-  // class. The times of ops alone come from the figures so far.
+  // Computes the normal equations of each class as victim: left_[v] e = right_[v] for its excesses
+  // e beside each class. The times of ops alone follow from the current sensitivities and
+  // pressures.
   // @param weight  of the prior [ns]
   void Accumulate(double weight) {
     left_.assign(size(), MatrixXd::Identity(size(), size()) * weight);
@@ -209,7 +210,7 @@ class StepFit {
     }
   }
 
-  // What class v suffers beside each class, by the steps alone.
+  // Writes the slowdown of class v beside each class, from the steps alone.
   void WritePairs(int v, CostTable& table) const {
     const Eigen::LDLT<MatrixXd> solver(left_[v]);
     const VectorXd excess = solver.solve(right_[v]);
@@ -227,8 +228,8 @@ class StepFit {
     }
   }
 
-  // Of the estimates of `excess`, whatever the noise of each op's times (the sandwich estimator of
-  // White, 1980).
+  // Returns the covariance of the estimates `excess` without assumptions about the noise of each
+  // op's times (the sandwich estimator of White, 1980).
   MatrixXd Covariance(int v, const VectorXd& excess, const MatrixXd& inverse) const {
     MatrixXd scores = MatrixXd::Zero(size(), size());
     for (const auto& [key, work] : works_) {

@@ -16,7 +16,7 @@ namespace {
 constexpr int kLeastPlacements = 3;
 constexpr int kWarmup = 1, kUntracedRounds = 3;
 
-// Step time if all ops ran on the device that is slowest for them together [s].
+// Returns the step time with all ops on the device that is slowest for them together [s].
 double LongestStep(const Problem& problem) {
   double longest = 0;
   for (int d = 0; d < problem.num_devices(); ++d) {
@@ -29,7 +29,8 @@ double LongestStep(const Problem& problem) {
   return longest;
 }
 
-// As many placements as wanted, or as there is time for (at least kLeastPlacements).
+// Returns the wanted number of placements, or the number that the time permits, but at least
+// kLeastPlacements.
 int CountPlacements(ProfilingSession& session, const Problem& problem) {
   const ProfileOptions& options = session.options();
   const double step = LongestStep(problem);
@@ -51,7 +52,7 @@ int CountPlacements(ProfilingSession& session, const Problem& problem) {
   return count;
 }
 
-// Drawn placements that fit the devices' memory.
+// Draws placements that fit the devices' memory.
 std::vector<LabelledPlacement> DrawFitting(ProfilingSession& session, const Problem& problem) {
   std::vector<LabelledPlacement> placements;
   const int count = CountPlacements(session, problem);
@@ -76,7 +77,7 @@ std::vector<LabelledPlacement> DrawFitting(ProfilingSession& session, const Prob
   return placements;
 }
 
-// Takes the place of what the table had of the graph.
+// Replaces the table's entries of the graph.
 void SetHeldOut(CostTable& table, const std::string& graph, const std::vector<HeldOutStep>& steps) {
   std::erase_if(table.held_out, [&](const HeldOutStep& step) { return step.graph == graph; });
   table.held_out.insert(table.held_out.end(), steps.begin(), steps.end());
@@ -158,7 +159,7 @@ void MeasureSteps(ProfilingSession& session,
   for (size_t g = 0; g < graphs.size() && !session.IsStopped(); ++g) {
     session.Report("steps of " + graphs[g]->name());
     if (std::all_of(ops.of_graph[g].begin(), ops.of_graph[g].end(), is_seen)) continue;
-    // Those of the other graphs, as much longer than expected as those before took.
+    // Expected time of the remaining graphs, scaled by the delay of the previous ones.
     const double factor = expected_so_far > 0 ? (session.Elapsed() - begin) / expected_so_far : 1;
     const double seconds_for_others =
         factor *
@@ -167,8 +168,8 @@ void MeasureSteps(ProfilingSession& session,
     try {
       MeasureGraph(session, graphs[g], seconds_for_others, timings);
     } catch (const std::runtime_error& error) {
-      // Here an InputError means that the graph cannot be placed on these devices as a whole: its
-      // ops stay as they were timed alone.
+      // Here an InputError means that the graph cannot be placed on these devices as a whole. Its
+      // ops keep the times measured alone.
       session.HandleFailure(session.representatives(),
                             fmt::format("whole steps of graph \"{}\"", graphs[g]->name()),
                             error);

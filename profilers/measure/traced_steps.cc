@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-// The device that a command keeps busy; -1: none.
+// Returns the device that a command occupies; -1: none.
 int HomeOf(const Problem& problem,
            std::span<const DeviceIndex> device_of_op,
            const ExecutionPlan& plan,
@@ -37,7 +37,7 @@ TracedSubject SubjectOf(const Problem& problem,
   return subject;
 }
 
-// An op's own figures, if it has some, else those of its class.
+// Returns an op's own values if it has some, else those of its class.
 Interference FiguresOf(const CostTable& table, const TracedSubject& subject) {
   const KindCosts* const costs = table.Find(subject.kind);
   if (costs == nullptr) return {};
@@ -70,7 +70,7 @@ void ForEachPiece(const TracedPlacement& traced,
     if (!(traced.neighbors[device] >> e & 1)) continue;
     auto other = std::ranges::upper_bound(
         of_device[e], activity.start, {}, [](const TracedActivity& a) { return a.finish; });
-    // One after another on a device: those that finish later start later.
+    // Activities of a device do not overlap, so those that finish later start later.
     for (; other != of_device[e].end() && other->start < activity.finish; ++other) {
       changes.push_back({std::max(other->start, activity.start), true, other->subject});
       changes.push_back({std::min(other->finish, activity.finish), false, other->subject});
