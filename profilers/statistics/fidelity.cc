@@ -40,7 +40,7 @@ void RequirePoints(std::span<const FidelityPoint> points, int top) {
   }
 }
 
-// Pairs i < j with a[i] == a[j], for sorted `a`.
+// Returns the number of pairs i < j with a[i] == a[j], for sorted `a`.
 template <class Equal>
 std::int64_t CountTies(size_t size, const Equal& equal) {
   std::int64_t ties = 0, run = 0;
@@ -51,7 +51,7 @@ std::int64_t CountTies(size_t size, const Equal& equal) {
   return ties;
 }
 
-// Sorts and returns the number of pairs i < j with values[i] > values[j].
+// Sorts the values. Returns the number of pairs i < j with values[i] > values[j].
 std::int64_t SortCountingInversions(std::span<double> values, std::span<double> scratch) {
   const size_t size = values.size(), half = size / 2;
   if (size < 2) return 0;

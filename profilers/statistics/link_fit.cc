@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFlatSlope = 1e9 / kFlatBandwidth;  // [ns/B]
-constexpr double kExactFit = 1e-9;                   // a relative error that nothing need lower
+constexpr double kExactFit = 1e-9;                   // smaller relative errors need no improvement
 
-// latency + slope * bytes, and how far it is off.
+// The line latency + slope * bytes, and its error.
 struct Line {
   double latency = 0;  // [ns]
   double slope = 0;    // [ns/B]
@@ -50,7 +50,7 @@ std::vector<LinkPoint> Checked(std::span<const LinkPoint> points) {
   return kept;
 }
 
-// The lower weighted median. @param values  (value, weight)
+// Returns the lower weighted median. @param values  (value, weight)
 double WeightedMedian(std::vector<std::pair<double, double>>& values) {
   std::sort(values.begin(), values.end());
   double half = 0;
@@ -62,7 +62,7 @@ double WeightedMedian(std::vector<std::pair<double, double>>& values) {
   return values.back().first;
 }
 
-// One point per size. @param points  sorted by size
+// Merges the points of each size into one. @param points  sorted by size
 std::vector<LinkPoint> MergeSizes(const std::vector<LinkPoint>& points) {
   std::vector<LinkPoint> merged;
   for (size_t first = 0; first < points.size();) {
@@ -89,7 +89,7 @@ double MaxError(const Line& line, std::span<const LinkPoint> points) {
   return error;
 }
 
-// c that brings max |c * f_i - 1| to its least.
+// Returns the c that minimises max |c * f_i - 1|.
 template <class Ratio>
 double ScaleOneFunction(std::span<const LinkPoint> points, const Ratio& ratio) {
   double low = kInfinity, high = 0;
@@ -100,10 +100,10 @@ double ScaleOneFunction(std::span<const LinkPoint> points, const Ratio& ratio) {
   return 2 / (low + high);
 }
 
-// The line with equal relative errors e, -e, e at three points: it is the best for these three.
+// Returns the best line for three points: its relative errors there are e, -e, e.
 Line Equioscillate(const LinkPoint& p, const LinkPoint& q, const LinkPoint& r) {
-  // latency + slope * n_i = t_i (1 + s_i e); the latency and slope are eliminated by the weights of
-  // linear interpolation of q between p and r.
+  // latency + slope * n_i = t_i (1 + s_i e). Latency and slope are eliminated by linear
+  // interpolation of q between p and r.
   const double share = (q.bytes - p.bytes) / (r.bytes - p.bytes);
   const double chord = (1 - share) * p.nanos + share * r.nanos;
   const double e = (q.nanos - chord) / (q.nanos + chord);
@@ -112,8 +112,9 @@ Line Equioscillate(const LinkPoint& p, const LinkPoint& q, const LinkPoint& r) {
   return {start - slope * p.bytes, slope, std::abs(e)};
 }
 
-// Least maximal relative error over lines of any sign, by exchange (Remez): errors of the best line
-// alternate at three points; the three are improved until no point is worse than they.
+// Minimises the largest relative error over lines of any sign, by exchange (Remez). The errors of
+// the best line alternate at three points. The three points are exchanged until no other point has
+// a larger error.
 Line BestFreeLine(std::span<const LinkPoint> points) {
   const size_t count = points.size();
   if (count == 2) {
@@ -122,8 +123,7 @@ Line BestFreeLine(std::span<const LinkPoint> points) {
   }
   std::array<size_t, 3> basis{0, count / 2, count - 1};
   Line line = Equioscillate(points[basis[0]], points[basis[1]], points[basis[2]]);
-  // Every exchange raises the error of the basis, so that none recurs; the limit only guards
-  // against rounding.
+  // Every exchange raises the error of the basis, so no basis recurs. The limit is for rounding.
   for (size_t round = 0; round < 10 * count; ++round) {
     size_t worst = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -151,8 +151,8 @@ Line BestFreeLine(std::span<const LinkPoint> points) {
   return line;
 }
 
-// The same with latency >= 0 and slope >= 0: where the free optimum leaves that quarter, the best
-// lies on its border, because the error is convex.
+// BestFreeLine() with latency >= 0 and slope >= 0. If the free optimum violates this, the best line
+// lies on the border, because the error is convex.
 Line BestLine(std::span<const LinkPoint> points) {
   Line line = BestFreeLine(points);
   if (line.latency < 0) {
@@ -171,7 +171,8 @@ LinkRange ToRange(const Line& line, std::int64_t from_bytes) {
           .bytes_per_second = 1e9 / std::max(line.slope, kFlatSlope)};
 }
 
-// Where the later line takes over, between the earlier one's last size and its own first.
+// Returns the size at which the later line begins, between the last size of the earlier one and its
+// own first size.
 std::int64_t Breakpoint(const Line& before, const Line& after, double last, double first) {
   const double crossing =
       std::ceil((after.latency - before.latency) / (before.slope - after.slope));
@@ -190,7 +191,7 @@ std::vector<LinkRange> FitLink(std::span<const LinkPoint> points, int max_ranges
   };
   constexpr int kLeastSizes = 3;
 
-  // lines[first][last]: the best for sizes first .. last - 1.
+  // lines[first][last]: the best line for sizes first .. last - 1.
   std::vector<std::vector<Line>> lines(count, std::vector<Line>(count + 1));
   for (int first = 0; first < count; ++first) {
     for (int last = first + kLeastSizes; last <= count; ++last) {
@@ -199,7 +200,7 @@ std::vector<LinkRange> FitLink(std::span<const LinkPoint> points, int max_ranges
   }
   if (count < kLeastSizes) lines[0][count] = BestLine(sizes);
 
-  // error[k][n]: of the first n sizes in k + 1 ranges; begin[k][n]: where the last range begins.
+  // error[k][n]: of the first n sizes in k + 1 ranges; begin[k][n]: first index of the last range.
   const int most = std::clamp(count / kLeastSizes, 1, max_ranges);
   std::vector<std::vector<double>> error(most, std::vector<double>(count + 1, kInfinity));
   std::vector<std::vector<int>> begin(most, std::vector<int>(count + 1, 0));
@@ -258,7 +259,7 @@ double MaxRelativeError(std::span<const LinkRange> ranges, std::span<const LinkP
 
 LinkRange FitChannel(std::span<const LinkPoint> points) {
   const std::vector<LinkPoint> kept = Checked(points);
-  // For a given slope the best latency is a weighted median; what remains is convex in the slope.
+  // For a given slope the best latency is a weighted median. Then the error is convex in the slope.
   std::vector<std::pair<double, double>> rests(kept.size());
   const auto fit_latency = [&](double slope) {
     for (size_t i = 0; i < kept.size(); ++i) {
@@ -270,7 +271,7 @@ LinkRange FitChannel(std::span<const LinkPoint> points) {
     }
     return line;
   };
-  // A slope beyond the steepest chord or ray leaves every point below the line.
+  // With a slope above the steepest chord or ray, every point lies below the line.
   double low = kFlatSlope, high = kFlatSlope;
   for (const LinkPoint& point : kept) {
     if (point.bytes > 0) high = std::max(high, point.nanos / point.bytes);
@@ -295,8 +296,8 @@ LinkRange FitChannel(std::span<const LinkPoint> points) {
       low += third;
     }
   }
-  // The optimum passes through two points or through one and the origin's latency; the search comes
-  // near it, and the line through the two nearest points is it.
+  // The optimal line passes through two points, or through one point with latency 0. The search
+  // ends near it, and the line through the two nearest points is the optimum.
   std::vector<size_t> order(kept.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const size_t nearest = std::min<size_t>(kept.size(), 4);

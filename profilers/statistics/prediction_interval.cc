@@ -16,7 +16,7 @@ namespace {
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 double QuantileOfSortedScores(std::span<const double> sorted, double level) {
-  // A product such as 10 * 0.9 may come out a little above the whole number that it is.
+  // A product such as 10 * 0.9 may exceed the integer that it equals exactly.
   constexpr double kRounding = 1e-9;
   const double place = static_cast<double>(sorted.size() + 1) * level;
   if (place > static_cast<double>(sorted.size()) + kRounding) return kUnbounded;
@@ -26,14 +26,15 @@ double QuantileOfSortedScores(std::span<const double> sorted, double level) {
   return below + std::max(0.0, place - static_cast<double>(rank)) * (sorted[rank] - below);
 }
 
-// Median of sorted values, without the one at `without`; size(): of all. At least one is left.
+// Returns the median of sorted values except the one at `without`; size(): of all. One must be
+// left.
 double MedianOfSorted(std::span<const double> sorted, size_t without) {
   const size_t count = sorted.size() - (without < sorted.size() ? 1 : 0);
   const auto at = [&](size_t rank) { return sorted[rank < without ? rank : rank + 1]; };
   return (at((count - 1) / 2) + at(count / 2)) / 2;
 }
 
-// What the log ratio of a new placement is likely to be.
+// The likely log ratios of a new placement.
 struct LogInterval {
   double middle = 0, distance = kUnbounded;
 
@@ -50,7 +51,7 @@ LogInterval LogIntervalOf(std::span<const double> sorted, double level) {
   return {MedianOfSorted(sorted, sorted.size()), QuantileOfSortedScores(scores, level)};
 }
 
-// Each log ratio against the interval of the others.
+// Returns the share of log ratios that lie in the interval of the others.
 double LeaveOneOutCoverage(std::span<const double> sorted, double level) {
   int covered = 0;
   for (size_t i = 0; i < sorted.size(); ++i) {

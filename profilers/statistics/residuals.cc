@@ -18,14 +18,14 @@ namespace {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kLeastPlacements = 3;
-// Sums of the same numbers in another order differ by less.
+// Sums of the same numbers in different orders differ by less.
 constexpr double kSameSum = 1e-12;
 
 double MeanOf(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Mean 0, variance 1; empty if all values are equal.
+// Scales to mean 0 and variance 1; empty if all values are equal.
 std::vector<double> Standardized(std::vector<double> values) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   if (*least == *most) return {};
@@ -40,7 +40,7 @@ std::vector<double> Standardized(std::vector<double> values) {
   return values;
 }
 
-// From 1; equal values share the mean of their ranks.
+// Returns the ranks, from 1; equal values share the mean of their ranks.
 std::vector<double> RanksOf(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -54,7 +54,7 @@ std::vector<double> RanksOf(std::span<const double> values) {
   return ranks;
 }
 
-// One graph's placements, ready to be correlated in any order of the residuals.
+// One graph's placements, prepared for correlation with residuals in any order.
 struct StandardizedGraph {
   std::vector<double> residuals, residual_ranks;                        // [placements]
   std::array<std::vector<double>, kNumStepTraits> traits, trait_ranks;  // likewise, or empty
@@ -103,7 +103,7 @@ struct Correlations {
   }
 };
 
-// @param orders  of each graph: place i has the residual of placement order[i]
+// @param orders  of each graph: placement i gets the residual of placement order[i]
 Correlations Correlate(std::span<const StandardizedGraph> graphs,
                        std::span<const std::vector<size_t>> orders) {
   Correlations result;

@@ -20,10 +20,10 @@ std::vector<double> Sorted(std::span<const double> values) {
   return sorted;
 }
 
-// How many order statistics lie outside the 95 % interval on each side: the most k with
-// P(Binomial(n, 1/2) < k) <= 2.5 %, less one; the interval is then [x_(k), x_(n + 1 - k)].
+// Returns the number of order statistics outside the 95 % interval on each side: the largest k with
+// P(Binomial(n, 1/2) < k) <= 2.5 %, minus one. The interval is then [x_(k), x_(n + 1 - k)].
 size_t OutsideInterval(size_t n) {
-  // P(Binomial = i), summed in logarithms because 2^-n underflows.
+  // P(Binomial = i), computed from logarithms because 2^-n underflows.
   const double log_half_n = -static_cast<double>(n) * std::log(2.0);
   double log_choose = 0, below = 0;
   size_t k = 0;
