@@ -1,5 +1,5 @@
-// PyTorch's scaled dot-product attention, in the forms that its backends have. All of them are
-// [batch, heads, words, width].
+// PyTorch's scaled dot-product attention, in the variants of its backends. All tensors are [batch,
+// heads, words, width].
 
 #include <cmath>
 
@@ -20,8 +20,8 @@ KernelParams AttentionParams(OpReader& r, const Argument& q) {
   return params;
 }
 
-// (q, k, v, mask) -> y, log sum exp, which may have more rows than there are words, and state of
-// random numbers that attention without dropout leaves alone
+// (q, k, v, mask) -> y, log sum exp (may have more rows than there are words), and random number
+// state, which attention without dropout does not change
 void Attention(OpReader& r) {
   const Argument q = r.In(0);
   const KernelParams params = AttentionParams(r, q);

@@ -58,7 +58,7 @@ void HardtanhBackward(OpReader& r) {
   r.EmitElementwise(Function::kCapGrad, {r.Out(0), r.In(1)}, r.Out(0), max);
 }
 
-// silu_backward(dy, x) and the like
+// silu_backward(dy, x) and similar ones
 template <Function kFunction>
 void GradientOfInput(OpReader& r) {
   r.EmitElementwise(kFunction, {r.In(0), r.In(1)}, r.Out(0));
@@ -96,8 +96,8 @@ void EluBackward(OpReader& r) {
       Function::kEluGrad, {r.In(0), r.In(1)}, r.Out(0), r.attributes().Number("alpha"));
 }
 
-// softplus(x), softplus_backward(dy, x): beyond the threshold PyTorch takes x itself, which f32
-// cannot tell from it
+// softplus(x), softplus_backward(dy, x). Above the threshold PyTorch returns x itself, which is
+// equal in f32
 template <Function kFunction>
 void Softplus(OpReader& r) {
   Require(r.attributes().Number("beta", 1) == 1 && r.attributes().Number("threshold", 20) >= 15,

@@ -12,7 +12,7 @@ namespace {
 using std::int64_t;
 using Ints = Attributes::Ints;
 
-// bernoulli(x), whose values do not matter: floor(uniform + p) is 1 with probability p
+// bernoulli(x); the values of x do not matter. floor(uniform + p) is 1 with probability p
 void Bernoulli(OpReader& r) {
   const Argument out = r.Out(0);
   r.Emit(KernelKind::kRandomUniform, {}, {out});
@@ -20,8 +20,8 @@ void Bernoulli(OpReader& r) {
   r.EmitElementwise(Function::kFloor, {out}, out);
 }
 
-// Indices as one vector with the rows they are of; where no stride joins them (positions that all
-// samples share), a pair per index of the first axis.
+// Returns the indices as one vector, with their rows. If no stride can join the indices (positions
+// shared by all samples), returns a pair per index of the first axis.
 std::vector<std::pair<Argument, Argument>> WithRows(const Argument& indices, const Argument& rows) {
   const std::vector<int64_t>& shape = indices.view.shape;
   if (TryReshape(indices.view, {indices.view.num_elements()}).has_value()) {
@@ -51,11 +51,11 @@ void EmbeddingBackward(OpReader& r) {
   params.zero_output = true;
   for (const auto& [indices, rows] : WithRows(r.In(1), r.In(0))) {
     r.Emit(KernelKind::kScatterAdd, {rows, indices}, {AsRows(r.Out(0))}, params);
-    params.zero_output = false;  // the next ones add to it
+    params.zero_output = false;  // later calls add to it
   }
   const int64_t padding = r.attributes().Int("padding_idx", -1);
   if (padding < 0) return;
-  const Argument table = r.Out(0);  // the row of the padding has no gradient
+  const Argument table = r.Out(0);  // the padding's row has no gradient
   r.Emit(KernelKind::kFill, {}, {With(table, Slice(table.view, 0, padding, 1))});
 }
 
@@ -80,7 +80,7 @@ void Cat(OpReader& r) {
   r.EmitParts(whole, r.Inputs(0, r.num_inputs()), axis, true);
 }
 
-// stack(parts...): each is one step along a new axis
+// stack(parts...): each part is one step along a new axis
 void Stack(OpReader& r) {
   const Argument whole = r.Out(0);
   const int axis = OpReader::Axis(r.attributes().Int("dim", 0), Rank(whole));
@@ -120,7 +120,7 @@ void Range(OpReader& r) {
   r.Emit(KernelKind::kRange, {}, {r.Out(0)}, params);
 }
 
-// roll(x) by "shifts" along "dims": every shifted axis is two parts that change places
+// roll(x) by "shifts" along "dims": every shifted axis is split into two parts that are swapped
 void Roll(OpReader& r) {
   const Argument x = r.In(0), out = r.Out(0);
   const Ints shifts = r.attributes().List("shifts"), dims = r.attributes().List("dims", Ints{});
@@ -155,7 +155,7 @@ void Repeat(OpReader& r) {
   r.EmitTile(With(x, view), out);
 }
 
-// `old` with `part` at the window of the output that `view` sees
+// Copies input 0 to the output, then input 1 to the part of it that `window` covers
 void EmitScatter(OpReader& r, const TensorView& window) {
   r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
   r.Emit(KernelKind::kCopy, {r.In(1)}, {With(r.Out(0), window)});
@@ -196,7 +196,7 @@ void Pad(OpReader& r) {
   r.Emit(KernelKind::kCopy, {x}, {With(out, window)});
 }
 
-// Rows of `argument` along `dim`: [size of dim, everything else].
+// Returns the rows of `argument` along `dim`: [size of dim, everything else].
 Argument RowsAlong(const Argument& argument, int dim) {
   std::vector<int> order{dim};
   int64_t width = 1;
@@ -228,14 +228,14 @@ void IndexAdd(OpReader& r) {
          params);
 }
 
-// The first axis indexed, the rest whole: the rows that `indices` pick, [n, everything else].
+// Returns the rows that `indices` select on the first axis: [n, all other axes joined].
 Argument PickedRows(const Argument& rows, const Argument& indices) {
   const int64_t n = indices.view.num_elements();
   return With(rows, Reshape(rows.view, {n, rows.view.num_elements() / n}));
 }
 
-// index(x, indices) of the first axis, or of both axes of a matrix. The graph does not say which
-// axes are indexed: what fits the first is taken to be of it
+// index(x, indices) of the first axis, or of both axes of a matrix. The graph does not state which
+// axes are indexed; indices that fit the first axis are taken to be its own
 void Index(OpReader& r) {
   const Argument out = r.Out(0);
   if (r.num_inputs() == 3 && Rank(r.In(0)) == 2) {
@@ -251,7 +251,7 @@ void Index(OpReader& r) {
          {PickedRows(r.Out(0), r.In(1))});
 }
 
-// index_put(old, indices, rows) of the first axis, added up
+// index_put(old, indices, rows) of the first axis, with accumulation
 void IndexPut(OpReader& r) {
   Require(r.num_inputs() == 3 && r.In(1).view.dtype != DType::kBool, "indices of several axes");
   Require(r.attributes().Bool("accumulate", false), "values put, not added");
@@ -292,7 +292,7 @@ void SelectBackward(OpReader& r) {
   r.EmitZeroPadded(r.In(0), out, Select(out.view, dim, index));
 }
 
-// expand(x) and the like with an output of its own
+// expand(x) and similar ones with an output of their own
 void SpreadCopy(OpReader& r) {
   r.Emit(KernelKind::kCopy, {Spread(r.In(0), r.Out(0))}, {r.Out(0)});
 }

@@ -45,11 +45,11 @@ void BatchNormBackward(OpReader& r) {
          params);
 }
 
-// How the rows of a layer norm are seen: [batch, rows, width].
+// The rows of a layer norm, seen as [batch, rows, width].
 class NormalizedRows {
  public:
-  // @param all  tensors that are normalised along `normalized_shape`. Their batch is 1 if all can
-  // be seen so, else their first axis: pixels of permuted images lie in no rows of one stride
+  // @param all  tensors normalised along `normalized_shape`. Their batch is 1 if all of them can be
+  // viewed that way, else their first axis: rows of permuted images have no single stride
   NormalizedRows(const Ints& normalized_shape, const std::vector<Argument>& all) {
     width_ = std::accumulate(
         normalized_shape.begin(), normalized_shape.end(), int64_t{1}, std::multiplies<>());
@@ -70,7 +70,7 @@ class NormalizedRows {
   Argument Statistic(const Argument& argument) const {
     return With(argument, Reshape(argument.view, {batch_, rows_}));
   }
-  // Without scale and offset a layer norm is a group norm of one channel: [rows, 1, width] and its
+  // Without scale and offset, a layer norm is a group norm of one channel: [rows, 1, width] with
   // statistics [rows, 1].
   Argument OneChannel(const Argument& argument) const {
     return With(argument, Reshape(argument.view, {batch_ * rows_, 1, width_}));
@@ -83,7 +83,7 @@ class NormalizedRows {
   int64_t batch_ = 1, rows_ = 0, width_ = 0;
 };
 
-// native_layer_norm(x, scale, offset), the last two together or not at all -> y, mean, 1 / std
+// native_layer_norm(x, scale, offset) -> y, mean, 1 / std. Scale and offset are optional together
 void LayerNorm(OpReader& r) {
   const NormalizedRows rows(r.attributes().List("normalized_shape"), {r.In(0), r.Out(0)});
   KernelParams params;
@@ -121,7 +121,7 @@ void LayerNormBackward(OpReader& r) {
          {rows.Rows(r.Out(0)), AsVector(r.Out(1)), AsVector(r.Out(2))});
 }
 
-// [n, c, ...] as [n, c, l].
+// Returns [n, c, ...] as [n, c, l].
 Argument AsChannels(const Argument& argument) {
   Require(Rank(argument) >= 2, "a group norm that is not over [n, c, ...]");
   const std::vector<int64_t>& shape = argument.view.shape;
@@ -129,7 +129,7 @@ Argument AsChannels(const Argument& argument) {
   return With(argument, Reshape(argument.view, {shape[0], shape[1], others}));
 }
 
-// native_group_norm(x, scale, offset), the last two together or not at all -> y, mean, 1 / std
+// native_group_norm(x, scale, offset) -> y, mean, 1 / std. Scale and offset are optional together
 void GroupNorm(OpReader& r) {
   KernelParams params;
   params.epsilon = r.attributes().Number("eps");
@@ -141,7 +141,7 @@ void GroupNorm(OpReader& r) {
          params);
 }
 
-// native_group_norm_backward(dy, x, mean, 1 / std, scale), scale being optional
+// native_group_norm_backward(dy, x, mean, 1 / std, scale); scale is optional
 void GroupNormBackward(OpReader& r) {
   const bool has_scale = r.num_inputs() > 4;
   for (const bool wanted : r.attributes().Flags("output_mask", {true, has_scale, has_scale})) {

@@ -1,6 +1,6 @@
-// PyTorch's products, convolutions, poolings, reductions, softmax and losses. Signatures, here and
-// in the other tables of ATen, are those of its native_functions.yaml without what the exporter
-// leaves out; images are [n, c, h, w].
+// PyTorch's products, convolutions, poolings, reductions, softmax and losses. Signatures in all
+// ATen tables are those of its native_functions.yaml, without the arguments that the exporter
+// omits. Images are [n, c, h, w].
 
 #include "profilers/kernels/op_reader.h"
 #include "profilers/kernels/windows.h"
@@ -43,7 +43,7 @@ void Addmm(OpReader& r) {
   if (beta == 1) r.EmitElementwise(Function::kAdd, {out, bias}, out);
 }
 
-// [n, c, w] as the image [n, c, 1, w] of height 1; [n, c, h, w] as it is.
+// Returns [n, c, w] as the image [n, c, 1, w] of height 1; leaves [n, c, h, w] unchanged.
 Argument AsImage(const Argument& argument) {
   if (argument.view.shape.size() != 3) return argument;
   TensorView view = argument.view;
@@ -78,8 +78,8 @@ bool IsTransposed(OpReader& r) {
   return r.attributes().Bool("transposed", false);
 }
 
-// convolution(x, w, bias). The transposed one takes a gradient's way: y is the image whose windows
-// give x
+// convolution(x, w, bias). A transposed convolution is the gradient of another one: y is the image
+// whose windows give x
 void Convolution(OpReader& r) {
   const Argument x = AsImage(r.In(0)), w = AsImage(r.In(1)), y = AsImage(r.Out(0));
   const KernelParams params = ConvParams(r, w);
@@ -97,7 +97,7 @@ void Convolution(OpReader& r) {
       Function::kAdd, {y, With(r.In(2), Reshape(r.In(2).view, {1, channels, 1, 1}))}, y);
 }
 
-// convolution_backward(dy, x, w) -> those of (dx, dw, dbias) that output_mask names
+// convolution_backward(dy, x, w) -> the results among (dx, dw, dbias) that output_mask selects
 void ConvolutionBackward(OpReader& r) {
   const Argument dy = AsImage(r.In(0)), x = AsImage(r.In(1)), w = AsImage(r.In(2));
   const KernelParams params = ConvParams(r, w);
@@ -153,7 +153,7 @@ void AvgPoolBackward(OpReader& r) {
   r.Emit(KernelKind::kAvgPoolBackward, {r.In(0)}, {r.Out(0)}, params);
 }
 
-// Windows that part the image evenly, as adaptive pooling takes them where sizes allow it.
+// Returns the windows of adaptive pooling. @throws NoKernel unless they divide the image evenly
 KernelParams EvenWindows(const Argument& image, const Argument& windows) {
   Require(Rank(image) == 4 && Rank(windows) == 4, "an adaptive pooling that is not over [h, w]");
   KernelParams params;
@@ -200,14 +200,14 @@ Argument AlongDim(const Argument& argument, int dim) {
   return AsRows(With(argument, Permute(argument.view, order)));
 }
 
-// (x) or (dy, y). _safe_softmax is the same but for rows of -inf alone, of which it makes zeros and
-// this does not. Where axes on both sides of the softmax's cannot be joined to rows (classes of
-// pixels), a call per index of those before it
+// (x) or (dy, y). _safe_softmax has the same calls, although it gives zeros for rows that are all
+// -inf. If the axes on both sides of the softmax axis cannot be joined to rows (classes of pixels),
+// each index of the axes before it has its own call
 template <KernelKind kKind>
 void Softmax(OpReader& r) {
   const std::vector<int64_t> shape = r.Out(0).view.shape;
   const int rank = Rank(r.Out(0)), dim = OpReader::Axis(r.attributes().Int("dim"), rank);
-  const int apart = dim == rank - 1 ? 0 : dim;  // axes whose indices have calls of their own
+  const int apart = dim == rank - 1 ? 0 : dim;  // axes whose indices have their own calls
   int64_t calls = 1;
   for (int axis = 0; axis < apart; ++axis) calls *= shape[axis];
   Require(calls <= 1024, "a softmax over an axis between many others");
@@ -229,7 +229,7 @@ void Softmax(OpReader& r) {
   }
 }
 
-// cumsum(x): rows along "dim", which lie together where it is the last or the first axis
+// cumsum(x): rows along "dim", which are contiguous if it is the last or the first axis
 void CumulativeSum(OpReader& r) {
   const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(r.In(0)));
   r.Emit(KernelKind::kCumulativeSum, {AlongDim(r.In(0), dim)}, {AlongDim(r.Out(0), dim)});
@@ -239,7 +239,7 @@ void RequireMeanLoss(OpReader& r) {
   Require(r.attributes().Int("reduction", 1) == 1, "a loss that is not the mean");
 }
 
-// Classes [rows, classes] or those of pixels [n, classes, h, w] as [batch, rows, classes].
+// Returns [rows, classes], or classes of pixels [n, classes, h, w], as [batch, rows, classes].
 Argument AsClasses(const Argument& argument) {
   const std::vector<int64_t>& shape = argument.view.shape;
   if (shape.size() == 2) return With(argument, Reshape(argument.view, {1, shape[0], shape[1]}));

@@ -17,7 +17,8 @@ namespace {
 
 std::int64_t Integer(std::string_view key, const Json& value) {
   if (!value.is_number_integer()) ThrowWrong(key, value, "an integer");
-  // PyTorch writes 2^63 - 1 for "to the end": as far, and safe to count with.
+  // PyTorch writes 2^63 - 1 for "to the end". kFar is also beyond every end, and arithmetic with it
+  // does not overflow.
   constexpr std::int64_t kFar = std::int64_t{1} << 40;
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > kFar) return kFar;
   return std::clamp(value.get<std::int64_t>(), -kFar, kFar);

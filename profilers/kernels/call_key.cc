@@ -10,8 +10,8 @@
 namespace emplace {
 namespace {
 
-// Values one behind the other, each with an end of its own, lists and structs in brackets: texts
-// are equal only for equal calls.
+// Writes values one after another, each with a terminator, and lists and structs in brackets, so
+// that texts are equal only for equal calls.
 class KeyWriter {
  public:
   template <class T>

@@ -1,4 +1,4 @@
-// What must hold of single kernels beside their signatures (kernel_table.h), which have been
+// Rules of single kernels beyond their signatures (kernel_table.h). The signatures have been
 // checked before.
 
 #include <vector>
@@ -20,7 +20,7 @@ const Shape& Out(const KernelCall& call, int i) {
   return call.outputs[i].view.shape;
 }
 
-// @param image, windows  [n, c, h, w] and what the window makes of it, channels apart
+// @param image  [n, c, h, w]    @param windows  [n, c, p, q]; channels are not checked
 std::string WindowRule(const Window& w, const Shape& image, const Shape& windows, bool is_pool) {
   for (const auto* pair : {&w.size, &w.stride, &w.pad_begin, &w.pad_end, &w.dilation}) {
     if (pair->size() != 2) return "a window that is not [h, w]";
@@ -35,7 +35,7 @@ std::string WindowRule(const Window& w, const Shape& image, const Shape& windows
     if (padded < reach || windows[2 + i] != (padded - reach) / w.stride[i] + 1) {
       return "windows that do not fit the image";
     }
-    // The last window starts inside of the image and the first one reaches it.
+    // The last window starts inside the image, and the first window reaches the image.
     if (is_pool && (w.dilation[i] != 1 || w.pad_begin[i] >= w.size[i] ||
                     (windows[2 + i] - 1) * w.stride[i] - w.pad_begin[i] >= image[2 + i])) {
       return "a pooling window without elements";

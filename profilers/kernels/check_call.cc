@@ -37,12 +37,12 @@ std::string_view TextOf(TypeRule rule, std::optional<DType> same) {
   return "any";
 }
 
-// Holds a call's arguments against the two signatures of its kernel, inputs first.
+// Checks a call's arguments against the two signatures of its kernel, inputs first.
 class Binding {
  public:
   explicit Binding(const KernelCall& call) : call_(call) {}
 
-  // What does not fit, or empty.
+  // Returns the first mismatch; empty if there is none.
   std::string Run() {
     const KernelDescription& kernel = DescriptionOf(call_.kind);
     const auto fits = [](const Signature& signature, size_t count) {
@@ -94,7 +94,7 @@ class Binding {
         break;
     }
     bool fits = view.shape.size() == rule.sizes.size();
-    std::vector<std::string> expected;  // the sizes that are known, letters for the others
+    std::vector<std::string> expected;  // the known sizes; letters for the others
     for (size_t i = 0; i < rule.sizes.size(); ++i) {
       const auto known = sizes_.find(rule.sizes[i]);
       expected.push_back(known == sizes_.end() ? std::string(1, rule.sizes[i])

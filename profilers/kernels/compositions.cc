@@ -1,4 +1,4 @@
-// Composed kernels as calls of others.
+// Composed kernels as calls of other kernels.
 
 #include <algorithm>
 #include <limits>
@@ -52,7 +52,7 @@ class Parts {
     Emit(kind, std::move(inputs), {std::move(output)}, params);
   }
 
-  // The argument in another shape: another view, or where strides do not allow one a copy.
+  // Returns the argument in another shape, as a view, or as a copy if strides do not allow a view.
   Argument Reshaped(const Argument& argument, const Shape& shape) {
     std::optional<TensorView> view = TryReshape(argument.view, shape);
     if (view) return With(argument, *view);
@@ -61,7 +61,7 @@ class Parts {
     return With(copy, Reshape(copy.view, shape));
   }
 
-  // `output` itself if it can be seen as `shape`, else a temporary to be copied there.
+  // Returns `output` itself if it can be viewed as `shape`, else a temporary to be copied there.
   Argument OutputOrTemporary(const Argument& output, const Shape& shape) {
     return TryReshape(output.view, shape) ? output : Temporary(output.view.shape);
   }
@@ -70,13 +70,13 @@ class Parts {
     if (!is_same) Emit(KernelKind::kCopy, {from}, {to});
   }
 
-  // [b, h, m, d] as matrices [b h, m, d].
+  // Returns [b, h, m, d] as matrices [b h, m, d].
   Argument Matrices(const Argument& argument) {
     const Shape& shape = argument.view.shape;
     return Reshaped(argument, {shape[0] * shape[1], shape[2], shape[3]});
   }
 
-  // output [b, h, m, n] = a b of matrices [b h, m, k], [b h, k, n]
+  // Computes output [b, h, m, n] = a b of matrices [b h, m, k], [b h, k, n].
   void EmitProduct(const Argument& a, const Argument& b, const Argument& output) {
     const Shape& shape = output.view.shape;
     const Shape joined{shape[0] * shape[1], shape[2], shape[3]};
@@ -93,14 +93,14 @@ class Parts {
   Composition result_;
 };
 
-// What group norms are of: [n, c, l] in g groups.
+// The shape of group norms: [n, c, l] in g groups.
 struct Groups {
   int64_t n, c, l, g;
   Groups(const Argument& x, const Argument& statistic)
       : n(x.view.shape[0]), c(x.view.shape[1]), l(x.view.shape[2]), g(statistic.view.shape[1]) {}
   Shape shape() const { return {n, c, l}; }
   Shape rows() const { return {n, g, c / g * l}; }
-  // A vector per channel, or a number per group, for every element.
+  // Broadcasts a vector per channel, or a number per group, to every element.
   Argument PerChannel(const Argument& vector) const {
     return With(vector, internal::Broadcast(Reshape(vector.view, {c, 1}), shape()));
   }
@@ -113,7 +113,7 @@ Argument TransposedMatrices(const Argument& matrices) {
   return With(matrices, Permute(matrices.view, {0, 2, 1}));
 }
 
-// What forward and backward begin with.
+// Intermediate results that forward and backward both compute first.
 struct Scores {
   Argument q;     // [b h, m, d], times the scale
   Argument s, p;  // [b h, m, n]
@@ -226,8 +226,8 @@ Composition GroupNormBackward(const KernelCall& call) {
   parts.Emit(KernelKind::kLayerNormBackward,
              {parts.Reshaped(gradient, groups.rows()), x, mean, inverse_std, ones},
              {With(dx, Reshape(dx.view, groups.rows())),
-              parts.Temporary({width}),    // its gradients of scale
-              parts.Temporary({width})});  // and offset are not those of channels
+              parts.Temporary({width}),    // its gradients of scale and
+              parts.Temporary({width})});  // offset are not per channel
   parts.EmitCopyUnlessSame(dx, call.outputs[0]);
   if (call.outputs.size() == 1) return parts.Take();
   const Argument z = parts.Temporary(groups.shape());
@@ -272,7 +272,7 @@ Composition AttentionBackward(const KernelCall& call) {
   const Argument* const mask = call.inputs.size() > 4 ? &call.inputs[4] : nullptr;
   const Scores scores = EmitScores(parts, call, call.inputs[1], k, mask);
   const Argument &dq = call.outputs[0], &dk = call.outputs[1], &dv = call.outputs[2];
-  const Argument ds = parts.Temporary(scores.s.view.shape), &dp = scores.s;  // s is done with
+  const Argument ds = parts.Temporary(scores.s.view.shape), &dp = scores.s;  // overwrites s
   parts.EmitProduct(TransposedMatrices(scores.p), dy, dv);
   parts.Emit(KernelKind::kMatmul, {dy, TransposedMatrices(v)}, {dp});
   parts.Emit(KernelKind::kSoftmaxBackward,

@@ -56,7 +56,7 @@ std::optional<TensorView> TryReshape(const TensorView& view, const std::vector<i
   result.offset = view.offset;
   if (view.is_contiguous() || view.num_elements() == 0) return result;
 
-  // Axes of the view that lie like one, from the last: [size, stride of the innermost].
+  // Runs of axes that can be joined into one, from the last: [size, stride of the innermost].
   std::vector<std::pair<int64_t, int64_t>> runs;
   for (size_t i = view.shape.size(); i-- > 0;) {
     if (view.shape[i] == 1) continue;
@@ -66,7 +66,7 @@ std::optional<TensorView> TryReshape(const TensorView& view, const std::vector<i
       runs.emplace_back(view.shape[i], view.strides[i]);
     }
   }
-  // Every such run must be split into whole new axes.
+  // Every run must be split into complete new axes.
   size_t run = 0;
   int64_t taken = 1;
   for (size_t i = shape.size(); i-- > 0;) {
@@ -168,7 +168,7 @@ using internal::NoKernel;
 using internal::OpReader;
 using std::int64_t;
 
-// Whether shape and dtype are known and need no more bytes than there are.
+// Returns whether shape and dtype are known and need at most the tensor's bytes.
 bool HasShape(const Tensor& tensor) {
   const std::optional<DType> dtype = ParseDType(tensor.dtype);
   if (!dtype) return false;
@@ -179,18 +179,18 @@ bool HasShape(const Tensor& tensor) {
   return std::ranges::count(tensor.shape, 0) > 0 || bytes <= tensor.bytes;
 }
 
-// The tensor's own layout if it owns its bytes: row-major, or plain bytes if nothing more is known.
+// Returns the layout of a tensor that owns its bytes: row-major, or plain bytes if it is unknown.
 TensorView OwnLayout(const Tensor& tensor) {
   return HasShape(tensor) ? ContiguousView(*ParseDType(tensor.dtype), tensor.shape)
                           : ContiguousView(DType::kBool, {tensor.bytes});
 }
 
-// A start or end as PyTorch takes it: from the back if negative, within the axis.
+// Converts a start or end as PyTorch does: from the back if negative, clamped to the axis.
 int64_t ClampIndex(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
 }
 
-// Where output `position` of a viewing op lies in its input's view.
+// Returns the layout of output `position` of a viewing op, in its input's view.
 TensorView ViewOf(const Op& op, int position, const Graph& graph, const TensorView& base) {
   const std::vector<int64_t>& shape = graph.tensor(op.outputs[position]).shape;
   const auto rank = static_cast<int64_t>(base.shape.size());
@@ -264,7 +264,7 @@ bool Fits(const TensorView& view, int64_t bytes) {
   int64_t last = view.offset;
   if (last >= limit) return false;
   for (size_t i = 0; i < view.shape.size(); ++i) {
-    // Attributes may hold any number, so nothing is multiplied before it is known to be small.
+    // Attributes may hold any number, so sizes are compared before they are multiplied.
     if (view.strides[i] > 0 && view.shape[i] - 1 > (limit - 1 - last) / view.strides[i])
       return false;
     last += (view.shape[i] - 1) * view.strides[i];
@@ -275,7 +275,7 @@ bool Fits(const TensorView& view, int64_t bytes) {
 }  // namespace
 
 TensorView LayoutOf(const Graph& graph, int tensor, const OwnLayouts& own) {
-  // From the root to the tensor, so that long chains of aliases take no stack.
+  // Goes from the root to the tensor, so that long alias chains need no recursion.
   std::vector<int> chain;
   for (int t = tensor; t >= 0; t = graph.tensor(t).alias_of) chain.push_back(t);
   const int64_t root_bytes = graph.tensor(chain.back()).bytes;

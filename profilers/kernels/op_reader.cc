@@ -103,7 +103,7 @@ void OpReader::EmitReduce(Function function,
   const auto rank = static_cast<int64_t>(input.view.shape.size());
   std::vector<int64_t> kept = input.view.shape;
   for (const int64_t axis : axes) kept[Axis(axis, rank)] = 1;
-  // With or without the reduced axes, the output has the same elements in the same order.
+  // The output has the same elements in the same order with or without the reduced axes.
   KernelParams params;
   params.function = function;
   Emit(KernelKind::kReduce, {input}, {With(output, Reshape(output.view, kept))}, params);
@@ -143,7 +143,7 @@ void OpReader::EmitZeroPadded(const Argument& input,
 void OpReader::EmitTile(const Argument& input, const Argument& output) {
   const std::vector<int64_t>&from = input.view.shape, &to = output.view.shape;
   Require(from.size() == to.size(), "a tile of another rank");
-  // An axis that is repeated becomes two, [repeats, size], the first with stride 0.
+  // A repeated axis becomes two, [repeats, size], the first with stride 0.
   TensorView source{.dtype = input.view.dtype, .shape = {}, .strides = {}};
   source.offset = input.view.offset;
   TensorView target = source;

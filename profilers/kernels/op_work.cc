@@ -44,14 +44,14 @@ const WorkRule* FindRule(std::string_view kind) {
       return FindRule(internal::OptimizerWork(), op.name);
     case OpOrigin::kTensorFlow:
       return FindRule(internal::TensorFlowWork(), op.name);
-    case OpOrigin::kOnnx:  // no kernels of ours
+    case OpOrigin::kOnnx:  // has no kernels here
     case OpOrigin::kJax:
       return nullptr;
   }
   return nullptr;
 }
 
-// The op's calls. @throws NoKernel
+// Returns the op's calls. @throws NoKernel
 OpWork KernelWork(const Graph& graph, int op_id, const OwnLayouts& own) {
   const Op& op = graph.op(op_id);
   const WorkRule* rule = FindRule(op.kind);
@@ -66,7 +66,7 @@ OpWork KernelWork(const Graph& graph, int op_id, const OwnLayouts& own) {
   return work;
 }
 
-// A tensor as one run of bytes, for a proxy; it starts where the tensor's layout does.
+// Returns a tensor as contiguous bytes, for a proxy; they start at the tensor's layout offset.
 Argument Bytes(const Graph& graph, const Op& op, bool is_output, int index, const OwnLayouts& own) {
   const int id = (is_output ? op.outputs : op.inputs)[index];
   const int64_t bytes = graph.tensor(id).bytes;

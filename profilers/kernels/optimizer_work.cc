@@ -1,5 +1,5 @@
-// Updates: "optimizer.*" of the PyTorch exporter and TensorFlow's Apply* (tensorflow_work.cc lists
-// them).
+// Optimiser updates: "optimizer.*" of the PyTorch exporter and TensorFlow's Apply* (listed in
+// tensorflow_work.cc).
 
 #include "profilers/kernels/optimizer_work.h"
 
@@ -47,7 +47,7 @@ void Sgd(OpReader& r) {
   EmitUpdate(r, KernelKind::kGradientDescent, 0, WithDecay(r));
 }
 
-// The state of TensorFlow's updates is an input that changes in place; only w is an output.
+// In TensorFlow's updates the state is an input that changes in place; only w is an output.
 // @param state  positions of the state in the op's inputs
 void EmitApply(OpReader& r,
                KernelKind kind,

@@ -75,7 +75,7 @@ Argument ImageOf(const OpReader& r, const Argument& argument) {
   return Image(argument, DataFormat(r));
 }
 
-// [h, w] of a list over all four axes, which must be 1 elsewhere.
+// Returns [h, w] of a list over all four axes, whose other values must be 1.
 Ints Spatial(const OpReader& r, std::string_view key, std::optional<Ints> fallback = {}) {
   const Ints values = r.attributes().List(key, std::move(fallback));
   const bool is_nchw = DataFormat(r) == "NCHW";
@@ -116,7 +116,7 @@ Window MakeWindow(const OpReader& r, const Argument& image, const Ints& size) {
   return window;
 }
 
-// A filter as [k, c / groups, h, w].
+// Returns a filter as [k, c / groups, h, w].
 Argument Filter(const Argument& filter, bool is_depthwise) {
   Require(Rank(filter) == 4, "a convolution that is not over [h, w]");
   if (!is_depthwise) return With(filter, Permute(filter.view, {3, 2, 0, 1}));
@@ -206,7 +206,7 @@ KernelParams NormParams(const OpReader& r) {
 }
 
 // FusedBatchNormV3(x, scale, offset, mean, variance)
-//   -> y, mean, variance, reserved: mean, 1 / std (what the gradient reads), nothing
+//   -> y, mean, variance, reserved: mean, 1 / std (inputs of the gradient), nothing
 void BatchNorm(OpReader& r) {
   Require(r.attributes().Number("exponential_avg_factor", 1) == 1, "running averages");
   r.Emit(KernelKind::kBatchNormForward,
@@ -300,7 +300,7 @@ void Split(OpReader& r) {
               false);
 }
 
-// The axis along which the parts fill the whole, if the attribute is missing.
+// Returns the axis along which the parts fill the whole, if the attribute is missing.
 int SplitAxis(const OpReader& r, const Argument& whole, const std::vector<Argument>& parts) {
   if (r.attributes().Has("axis")) {
     return OpReader::Axis(r.attributes().Int("axis"), Rank(whole));
@@ -322,7 +322,7 @@ void SplitV(OpReader& r) {
   r.EmitParts(whole, parts, SplitAxis(r, whole, parts), false);
 }
 
-// The parts of a whole along an axis that the parts do not have.
+// Returns the parts of a whole along an axis that the parts lack.
 std::vector<Argument> Steps(const OpReader& r, const Argument& whole, size_t count) {
   const int axis = OpReader::Axis(r.attributes().Int("axis", 0), Rank(whole));
   Require(whole.view.shape[axis] == static_cast<int64_t>(count),
@@ -348,7 +348,7 @@ void Unpack(OpReader& r) {
   r.Emit(KernelKind::kCopy, std::move(steps), std::move(parts));
 }
 
-// Slice(x, begin, size); a begin that another op computed is taken as 0
+// Slice(x, begin, size); a begin computed by another op is taken as 0
 void SliceOp(OpReader& r) {
   const Argument out = r.Out(0);
   Argument x = r.In(0);
@@ -360,7 +360,7 @@ void SliceOp(OpReader& r) {
   r.Emit(KernelKind::kCopy, {x}, {out});
 }
 
-// What StridedSlice takes of `whole`, with the axes it removes.
+// Returns the part of `whole` that StridedSlice reads, without the axes that it removes.
 TensorView StridedWindow(const OpReader& r, const TensorView& whole) {
   const Attributes& attributes = r.attributes();
   Require(attributes.Int("ellipsis_mask", 0) == 0 && attributes.Int("new_axis_mask", 0) == 0,
@@ -438,7 +438,7 @@ void Transpose(OpReader& r) {
   r.Emit(KernelKind::kCopy, {With(x, Permute(x.view, order))}, {r.Out(0)});
 }
 
-// A table [v, ...] as rows [v, width].
+// Returns a table [v, ...] as rows [v, width].
 Argument Table(const Argument& table) {
   Require(Rank(table) >= 1, "a table without rows");
   const int64_t rows = table.view.shape[0];
@@ -446,7 +446,7 @@ Argument Table(const Argument& table) {
   return With(table, Reshape(table.view, {rows, table.view.num_elements() / rows}));
 }
 
-// Values for each index as rows [n, width], n as many as there are indices.
+// Returns the values for each index as rows [n, width], where n is the number of indices.
 Argument RowsFor(const Argument& values, const Argument& indices) {
   const int64_t n = indices.view.num_elements();
   Require(n > 0 && values.view.num_elements() % n == 0, "rows that do not fit their indices");
