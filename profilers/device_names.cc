@@ -31,7 +31,7 @@ std::string Describe(const MachineParts& machine) {
                      fmt::join(gpus, ", "));
 }
 
-/// A number without sign that is all of `text`.
+/// Returns the unsigned number that makes up all of `text`.
 std::optional<int> ParseNumber(std::string_view text) {
   int value = 0;
   if (text.empty() || text.front() == '-') return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<int> ParseNumber(std::string_view text) {
   throw InputError(fmt::format("device \"{}\": expected {}; {}", name, kForms, Describe(machine)));
 }
 
-/// Sizes of the partitions that the text after the slash asks for.
+/// Returns the sizes of the partitions that the text after the slash requests.
 std::vector<int> PartitionSizes(const std::string& name,
                                 std::string_view text,
                                 const GpuInfo& gpu,
@@ -114,7 +114,7 @@ std::vector<DeviceSpec> ParseDevices(std::span<const std::string> names,
   }
   std::vector<DeviceSpec> devices;
   std::set<int> cpus;
-  std::map<int, std::string> gpus;  // ordinal -> the name that took it
+  std::map<int, std::string> gpus;  // number of the GPU -> the first name that uses it
   for (const std::string& name : names) {
     const std::string_view text = name;
     const bool is_gpu = text.starts_with("gpu:");

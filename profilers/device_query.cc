@@ -17,7 +17,7 @@ namespace {
 std::mutex known_mutex;
 std::optional<GpuList> known_gpus;
 
-/// Names of what lies in a folder, ascending; none if it cannot be read.
+/// Returns the names of the entries of a folder, ascending; none if it cannot be read.
 std::vector<std::string> NamesIn(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   std::error_code failed;
