@@ -68,8 +68,7 @@ class InSituTimings {
   /// table's value. Only for steps that were submitted as a whole: with eager dispatch the delay
   /// may be the host's.
   void WriteGaps(CostTable& table) const;
-  /// Returns sizes and times of the copies seen on a channel, weighted by their numbers of
-  /// occurrences.
+  /// Returns sizes and times of the copies seen on a channel, weighted by how often each was seen.
   std::vector<LinkPoint> CopiesOn(const std::string& channel) const;
 
   static constexpr size_t kMinSeen = 5;

@@ -33,7 +33,7 @@ constexpr StoppingRule kLoadRule{.precision = 0.01,
 // Isolated times are measured again after this time, because clocks and other programs change [s].
 constexpr double kKeepsFor = 2;
 constexpr const char* kLoad = "load";
-// The number of classes whose heaviest op is in the panel.
+// The panel (see KindInterference) has the heaviest op of this number of classes.
 constexpr size_t kMostClasses = 4;
 
 LoneOp CopyOf(int device, std::int64_t bytes) {
@@ -45,12 +45,12 @@ LoneOp CopyOf(int device, std::int64_t bytes) {
   return {device, {.calls = {std::move(call)}}, {bytes}, {bytes}};
 }
 
-// The time beside another op, relative to the time alone.
+// The time while another op runs, relative to the time alone.
 struct Measured {
   double factor = 1, low = 1, high = 1;
 };
 
-// An op that runs beside others: prepared, with its recent time alone.
+// A prepared op that runs concurrently with others, with its recent time alone.
 struct BenchOp {
   std::shared_ptr<PreparedOp> op;
   Timing alone;
@@ -98,7 +98,7 @@ const Slowdown* Find(const CostTable& table, const std::string& victim, const st
   return nullptr;
 }
 
-// Measures the load of each device beside that of each other device.
+// Measures the load of each device concurrently with that of each other device.
 void MeasureLoads(ProfilingSession& session) {
   InterferenceBench bench(session, kLoadRule);
   CostTable& table = session.table();
@@ -140,13 +140,12 @@ std::optional<int> WorstNeighbor(const ProfilingSession& session,
   return worst;
 }
 
-// Measures the interference of one device kind, on its first device and the device's worst
-// neighbour.
+// Measures the interference of a device kind, on its first device and the worst neighbour of that.
 //
 // A set of ops, the panel, represents the activity of neighbours: the load, and the heaviest op of
-// each of the classes that take most time. Every op runs beside each op of the panel, in both
-// roles. Sensitivities and pressures are the least-squares fit of their products to the measured
-// excesses.
+// each of the classes that take most time. Every op runs concurrently with each op of the panel,
+// and the slowdown of both is measured. Sensitivities and pressures are the least-squares fit of
+// their products to the measured excesses.
 class KindInterference {
  public:
   KindInterference(ProfilingSession& session, int device, int neighbor)
@@ -190,8 +189,8 @@ class KindInterference {
   };
   // The measurements of one op, by op of the panel.
   struct Row {
-    std::vector<Measured> suffers;  // the op beside the panel's on the neighbour
-    std::vector<Measured> presses;  // the panel's on the neighbour beside the op
+    std::vector<Measured> suffers;  // slowdown of the op by the panel's ops on the neighbour
+    std::vector<Measured> presses;  // slowdown of the panel's ops on the neighbour by the op
   };
 
   KindCosts& Costs() { return KindIn(session_.table(), session_.kind_of(device_)); }
@@ -236,7 +235,7 @@ class KindInterference {
     }
   }
 
-  // Runs an op beside the panel. @return false if it failed
+  // Runs an op concurrently with each op of the panel. @return false if it failed
   bool Run(const std::string& what, const LoneOp& lone) {
     Row row;
     const bool is_done = session_.Try({device_, neighbor_}, what, [&] {
@@ -326,7 +325,7 @@ class KindInterference {
     }
   }
 
-  // Writes the measured and the modelled factors of the panel's ops beside one another.
+  // Writes the measured and the modelled factors for pairs of the panel's ops.
   void TellPairs(const std::vector<const OpItems::Item*>& measured,
                  const std::vector<Interference>& figures) {
     const auto row_of = [&](const OpItems::Item* item) {

@@ -1,17 +1,16 @@
 #pragma once
 
 // The phase of a profile that runs ops concurrently on neighbouring devices. It finds which devices
-// share caches or memory bandwidth, how much each op signature is slowed by neighbours (its
-// sensitivity), and how much it slows them (its pressure); see simulator/README.md, "Interference
-// semantics".
+// share caches or memory bandwidth, how much neighbours slow each op signature (sensitivity), and
+// how much it slows them (pressure); see simulator/README.md, "Interference semantics".
 //
-// The *load* is a copy of 64 MiB, which fits in no cache. Its pressure is 1. Every op runs beside
-// the load and beside the heaviest op of each of the classes that take most time, on a neighbouring
-// device, in both roles. Sensitivities and pressures are fitted so that their products are nearest
-// to the measured excesses. The model (of rank 1) that such products describe the mutual slowdown
-// of any two ops is an approximation: the table has both measured and modelled factors for the
-// heaviest ops beside one another. Whole steps are more informative and replace these values as
-// soon as they are available (step_interference.h).
+// The *load* is a copy of 64 MiB, which fits in no cache. Its pressure is 1. Every op runs
+// concurrently with the load and with the heaviest op of each of the classes that take most time,
+// on a neighbouring device. The slowdown of both is measured. Sensitivities and pressures are
+// fitted so that their products are nearest to the measured excesses. The model (of rank 1) that
+// such products describe the mutual slowdown of any two ops is an approximation: the table has both
+// measured and modelled factors for pairs of the heaviest ops. Whole steps are more informative and
+// replace these values as soon as they are available (step_interference.h).
 
 #include <string>
 
@@ -29,7 +28,7 @@ namespace emplace {
 void MeasureInterference(ProfilingSession& session, const OpItems& ops);
 
 /// Returns whether two devices, given by name, slow one another down according to a table: the load
-/// of one takes at least kLeastSlowdown times as long beside that of the other.
+/// of one takes at least kLeastSlowdown times as long while the load of the other runs.
 bool AreNeighbors(const CostTable& table, const std::string& a, const std::string& b);
 inline constexpr double kLeastSlowdown = 1.03;
 

@@ -40,7 +40,7 @@ struct ProfileOptions {
   double most_drift = 0.1;
   int repeats = 2;             ///< largest number of repeats of a phase
   double settle_seconds = 10;  ///< longest wait for the machine to return to its initial state [s]
-  /// Keep a phase whose repeats have all drifted and record it (kDriftProperty); false: throw
+  /// Keep a phase whose repeats have all drifted, and record it (kDriftProperty); false:
   /// DriftError.
   bool keep_drifted = false;
 };

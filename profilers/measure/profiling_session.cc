@@ -29,8 +29,8 @@ void RequireOptions(const ProfileOptions& options) {
   require(options.in_situ_rounds >= 1, "in_situ_rounds", options.in_situ_rounds, 1);
 }
 
-// Another version of the driver or of a library counts as another machine, because it may use other
-// kernels.
+// Another version of the driver or of a library may use other kernels. It counts as another
+// machine.
 void RequireSameMachine(const CostTable& resume, const Backend& backend) {
   if (resume.machine.empty() && resume.kinds.empty()) return;
   const std::string machine = DescribeMachine(backend);

@@ -62,15 +62,13 @@ class ProfilingSession {
   /// Checks for drift at the start, and against the start of the resumed profile.
   /// @throws DriftError if the resumed profile was measured on a faster or slower machine
   void Begin();
-  /// Runs a phase: its body, then a checkpoint and a check for drift. If the drift exceeds
-  /// ProfileOptions::most_drift, restores the table and repeats the phase. Does nothing after a
-  /// stop.
+  /// Runs a phase: its body, a checkpoint and a check for drift. If the drift exceeds
+  /// ProfileOptions::most_drift, restores the table and repeats. Does nothing after a stop.
   /// @throws DriftError after the last repeat
   void RunPhase(const std::string& name, const std::function<void()>& body);
 
   /// Runs one measurement. If it fails, the reference product (DriftWatch::WhyBroken) decides
-  /// whether one kernel has failed, which adds a warning, or a whole device, which ends the
-  /// profile.
+  /// whether a kernel has failed, which adds a warning, or a device, which ends the profile.
   /// @param devices  that take part    @param what  names the measurement: "op matmul(...)"
   /// @return whether `body` ran to its end
   /// @throws RunError naming device and `what` if one of the devices no longer computes; InputError

@@ -174,7 +174,7 @@ class StepFit {
     if (!(pressure_.maxCoeff() > 0)) pressure_.setOnes();
   }
 
-  // Returns the mean time of the runs, and their mean share beside each class.
+  // Returns the mean time of the runs, and their mean share of overlap with each class.
   std::pair<double, VectorXd> MeanOf(const Work& work) const {
     const auto count = static_cast<double>(work.runs.size());
     std::pair<double, VectorXd> mean{0, VectorXd::Zero(size())};
@@ -186,8 +186,7 @@ class StepFit {
   }
 
   // Computes the normal equations of each class as victim: left_[v] e = right_[v] for its excesses
-  // e beside each class. The times of ops alone follow from the current sensitivities and
-  // pressures.
+  // e caused by each class. The times of ops alone follow from the current fit.
   // @param weight  of the prior [ns]
   void Accumulate(double weight) {
     left_.assign(size(), MatrixXd::Identity(size(), size()) * weight);
@@ -210,7 +209,7 @@ class StepFit {
     }
   }
 
-  // Writes the slowdown of class v beside each class, from the steps alone.
+  // Writes the slowdown of class v by each class, from the steps alone.
   void WritePairs(int v, CostTable& table) const {
     const Eigen::LDLT<MatrixXd> solver(left_[v]);
     const VectorXd excess = solver.solve(right_[v]);

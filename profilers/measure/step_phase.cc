@@ -29,8 +29,7 @@ double LongestStep(const Problem& problem) {
   return longest;
 }
 
-// Returns the wanted number of placements, or the number that the time permits, but at least
-// kLeastPlacements.
+// Returns the wanted number of placements, or as many as time permits (at least kLeastPlacements).
 int CountPlacements(ProfilingSession& session, const Problem& problem) {
   const ProfileOptions& options = session.options();
   const double step = LongestStep(problem);
