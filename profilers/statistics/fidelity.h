@@ -27,9 +27,8 @@ struct Fidelity {
   /// Spread of single repeats: MedianAbsoluteDeviation() of a placement's repeats divided by their
   /// median; median over the placements.
   double repeat_noise = 0;
-  /// Noise of a median: the distance between the medians of the first and the second half of the
-  /// repeats, relative to the median of all; mean over the placements. It includes drift of the
-  /// machine.
+  /// Noise of a median: distance between the medians of the first and second half of the repeats,
+  /// relative to the median of all; mean over the placements. Includes drift.
   double median_noise = 0;
   double mape = 0;         ///< mean of |simulated - measured| / measured
   double max_error = 0;    ///< largest of these

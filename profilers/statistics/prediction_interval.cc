@@ -26,8 +26,7 @@ double QuantileOfSortedScores(std::span<const double> sorted, double level) {
   return below + std::max(0.0, place - static_cast<double>(rank)) * (sorted[rank] - below);
 }
 
-// Returns the median of sorted values except the one at `without`; size(): of all. One must be
-// left.
+// Returns the median of sorted values without the one at `without` (size(): of all values).
 double MedianOfSorted(std::span<const double> sorted, size_t without) {
   const size_t count = sorted.size() - (without < sorted.size() ? 1 : 0);
   const auto at = [&](size_t rank) { return sorted[rank < without ? rank : rank + 1]; };

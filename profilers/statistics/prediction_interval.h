@@ -75,8 +75,8 @@ struct IntervalFidelity {
   double coverage = 0;  ///< share of the placements
   double repeat_coverage =
       0;  ///< share of their repeats, mean over the placements; NaN without any
-  /// Pairs of placements whose intervals do not overlap. Overlapping intervals say nothing: the
-  /// errors of two placements are similar, and a change of the machine's speed shifts both.
+  /// Pairs of placements whose intervals do not overlap. An overlap gives no information, because
+  /// the errors of two placements are similar and a change of the machine's speed shifts both.
   std::int64_t distinct_pairs = 0;
   double distinct_accuracy = 0;  ///< share of these measured in that order; NaN if none
 
@@ -89,7 +89,7 @@ struct IntervalFidelity {
 IntervalFidelity CheckIntervals(std::span<const FidelityPoint> points,
                                 const PredictionInterval& interval);
 
-/// Returns the difference between the simulated times of two placements above which their order is
+/// Returns the difference between two simulated times above which the order of the placements is
 /// right in `share` of all cases, as a share of the smaller time; infinite with fewer than 5
 /// placements.
 ///

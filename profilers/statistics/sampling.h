@@ -38,8 +38,8 @@ double MedianAbsoluteDeviation(std::span<const double> values);
 Timing Summarize(std::span<const double> timings);
 
 /// Measures until `rule` is satisfied. Asks the sampler for one timing first, then for batches: up
-/// to min_samples, after that a quarter of the number so far (at least 5), limited to the time that
-/// is left.
+/// to min_samples, after that a quarter of the number so far (at least 5), within the time that is
+/// left.
 /// @param sampler  appends `count` timings [ns], as Sampler in profilers/executor/backend.h
 /// @throws InputError for a contradictory rule, naming its values; RunError for a timing that is
 /// negative or not a finite number
