@@ -96,8 +96,7 @@ void EluBackward(OpReader& r) {
       Function::kEluGrad, {r.In(0), r.In(1)}, r.Out(0), r.attributes().Number("alpha"));
 }
 
-// softplus(x), softplus_backward(dy, x). Above the threshold PyTorch returns x itself, which is
-// equal in f32
+// softplus(x), softplus_backward(dy, x). Above the threshold PyTorch returns x itself, equal in f32
 template <Function kFunction>
 void Softplus(OpReader& r) {
   Require(r.attributes().Number("beta", 1) == 1 && r.attributes().Number("threshold", 20) >= 15,

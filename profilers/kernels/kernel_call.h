@@ -34,11 +34,11 @@ struct TensorView {
   std::int64_t offset = 0;            ///< in elements, from the tensor's first byte
 
   std::int64_t num_elements() const;
-  /// Returns the bytes from the first element to the end of the last one, holes included [B]; 0
-  /// without elements.
+  /// Returns the bytes from the first element to the end of the last one, holes included [B]; 0 if
+  /// empty.
   std::int64_t span_bytes() const;
-  /// Returns the bytes from the storage's first byte to the end of the last element [B]; 0 without
-  /// elements.
+  /// Returns the bytes from the storage's first byte to the end of the last element [B]; 0 if
+  /// empty.
   std::int64_t end_bytes() const;
   /// Returns whether the view is row-major without holes, with any offset. Strides of dimensions of
   /// size 1 are ignored.

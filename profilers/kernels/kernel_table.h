@@ -41,8 +41,7 @@ CallRule BiasIsRow, Convolution, ConvolutionData, ConvolutionFilter, PoolForward
 /// The calls of other kernels that make up a composed kernel, and the memory between them.
 struct Composition {
   /// In execution order; none of them is composed. Arguments are those of the composed call,
-  /// through other views, or temporaries: outputs with the indices first_temporary, first_temporary
-  /// + 1, ...
+  /// through other views, or temporaries: outputs with consecutive indices from first_temporary on.
   std::vector<KernelCall> parts;
   int first_temporary = 0;
   std::vector<std::int64_t> temporary_bytes;  ///< sizes of the temporaries [B]

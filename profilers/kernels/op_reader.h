@@ -37,8 +37,7 @@ class Attributes {
   bool Has(std::string_view key) const;
   std::int64_t Int(std::string_view key, std::optional<std::int64_t> fallback = {}) const;
   bool Bool(std::string_view key, bool fallback) const;
-  /// Returns a number. Accepts the strings "inf", "-inf" and "nan", too, which JSON lacks as
-  /// numbers.
+  /// Returns a number. Accepts the strings "inf", "-inf" and "nan", too (JSON has no such numbers).
   double Number(std::string_view key, std::optional<double> fallback = {}) const;
   std::string Text(std::string_view key, std::optional<std::string> fallback = {}) const;
   std::vector<bool> Flags(std::string_view key, const std::vector<bool>& fallback) const;
@@ -178,8 +177,7 @@ std::vector<std::int64_t> AllAxes(const Argument& argument);
 /// Returns an image as [n, c, h, w] for any data format.
 /// @param data_format  "NHWC" or "NCHW" @throws NoKernel for any other, or a rank that is not 4
 Argument Image(const Argument& argument, std::string_view data_format);
-/// Throws NoKernel with the reason `what` unless `condition`. Rules check their conditions before
-/// they emit.
+/// Throws NoKernel with the reason `what` unless `condition` holds. Rules call it before they emit.
 void Require(bool condition, std::string_view what);
 
 }  // namespace emplace::internal
