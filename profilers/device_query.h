@@ -23,8 +23,8 @@ struct GpuInfo {
 /// The result of QueryGpus().
 struct GpuList {
   std::vector<GpuInfo> gpus;
-  /// Reason if there are none, "no GPU" or "no GPU that this program can use (cannot load ...)";
-  /// else empty.
+  /// "no GPU" or "no GPU that this program can use (cannot load ...)" if there are none; else
+  /// empty.
   std::string none;
 };
 
