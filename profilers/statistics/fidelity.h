@@ -28,7 +28,7 @@ struct Fidelity {
   /// median; median over the placements.
   double repeat_noise = 0;
   /// Noise of a median: distance between the medians of the first and second half of the repeats,
-  /// relative to the median of all; mean over the placements. Includes drift.
+  /// relative to the median of all; mean over the placements. Includes drift of the machine.
   double median_noise = 0;
   double mape = 0;         ///< mean of |simulated - measured| / measured
   double max_error = 0;    ///< largest of these

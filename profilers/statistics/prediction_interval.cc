@@ -26,7 +26,8 @@ double QuantileOfSortedScores(std::span<const double> sorted, double level) {
   return below + std::max(0.0, place - static_cast<double>(rank)) * (sorted[rank] - below);
 }
 
-// Returns the median of sorted values without the one at `without` (size(): of all values).
+// Returns the median of sorted values without the one at `without`; size(): of all. At least one
+// value must remain.
 double MedianOfSorted(std::span<const double> sorted, size_t without) {
   const size_t count = sorted.size() - (without < sorted.size() ? 1 : 0);
   const auto at = [&](size_t rank) { return sorted[rank < without ? rank : rank + 1]; };
