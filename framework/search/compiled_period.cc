@@ -9,8 +9,8 @@
 namespace emplace {
 namespace {
 
-// Columns of the table of transfer times: pairs of devices between which every transfer takes the
-// same time share one.
+// Sets the column of each pair of devices in the table of transfer times. Pairs between which every
+// transfer takes the same time share a column. Returns one pair of devices per column.
 std::vector<std::pair<int, int>> ComparePaths(const Cluster& cluster, std::vector<int>& path) {
   using Hops = std::vector<std::tuple<std::int64_t, std::int64_t, Nanos>>;  // any order
   std::map<std::pair<Nanos, Hops>, int> known;
@@ -50,7 +50,7 @@ CompiledPeriod::CompiledPeriod(const Problem& compiled)
   std::map<std::int64_t, std::size_t> row_of_size;
   std::vector<std::vector<int>> read(num_groups);
   reader_begin.push_back(0);
-  // False if no group but `own` reads the item: it is left out.
+  // Returns false, and leaves out the item, if no group but `own` reads it.
   const auto add_readers = [&](std::span<const int> ops, int own) {
     const std::size_t begin = readers.size();
     for (const int v : ops) {
@@ -190,7 +190,7 @@ void PeriodState::Recount(int group, int from, int to) {
   }
 }
 
-// Moves a group. Its items are out of the totals from then on, until AddTouched().
+// Moves a group. Subtracts its items from the totals; AddTouched() adds them again.
 void PeriodState::Change(int group, DeviceIndex device, PeriodTotals& totals) {
   const DeviceIndex from = device_[group];
   const auto touch = [&](int item) {

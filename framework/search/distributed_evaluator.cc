@@ -17,11 +17,11 @@
 namespace emplace {
 namespace {
 
-// Engines evaluate at most so many placements together: no piece begins within them.
+// Engines evaluate at most this many placements together, so pieces begin at multiples of it.
 constexpr std::size_t kBlock = 16;
 constexpr std::uint64_t kPeriodShare = 16;
 
-// How a search or a piece ended, as ranks tell each other.
+// How a search or a piece ended, as exchanged by the ranks.
 enum class Ending : std::uint8_t { kDone, kInputError, kInterrupted, kOther };
 
 struct Failure {
@@ -53,7 +53,7 @@ std::string TextOfPart(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A piece of each column, one behind the other.
+// Calls `copy` for the piece of each column in turn.
 template <class Copy>
 void ForColumns(const OutcomeColumns& columns,
                 std::size_t num_devices,

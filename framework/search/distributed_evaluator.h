@@ -1,23 +1,24 @@
 #pragma once
 
 // One search over several ranks. Each rank runs the whole search with a DistributedEvaluator around
-// an evaluator of its own. A batch is cut into contiguous pieces, one per rank in order; each rank
-// evaluates its piece and gets the outcomes of the others, so that all ranks go on with the same
-// outcomes in the order of the batch, whatever their number. DISTRIBUTED.md has the cost of it.
+// its own evaluator. A batch is split into contiguous pieces, one per rank in order. Each rank
+// evaluates its piece and gets the outcomes of the others. So all ranks continue with the same
+// outcomes in the order of the batch, for any number of ranks. DISTRIBUTED.md gives the cost.
 //
 //   MeteredEvaluator  -> DistributedEvaluator -> Simulator      rank 0
 //   MeteredEvaluator  -> DistributedEvaluator -> Simulator      rank 1, the same calls
 //
-// A batch that takes less time than the messages is evaluated by every rank as a whole: one of less
-// than kLeastWork (placements * ops; for the period, which is quicker, placements * groups / 16),
-// and one with channels or op times.
+// Every rank evaluates the whole batch if that takes less time than the messages: a batch of less
+// than kLeastWork (placements * ops; for the period, which is faster, placements * groups / 16).
+// The same holds for a batch with channels or op times.
 //
-// Searches abreast: search i is run by rank i mod N, which then hands its state to the others. The
-// rank that runs it may end it by its own clock: nobody else runs it.
+// Concurrent searches: rank i mod N runs search i and then sends its state to the others. That rank
+// may end it by its own clock, since no other rank runs it.
 //
-// The ranks meet (lockstep.h) at every batch that is shared out; else before the batch with which
-// kWorkBetweenMeetings (5 to 20 ms) has been evaluated, and between two steps of the agent of which
-// the earlier one evaluated nothing. So none is told later than that of rank 0's end.
+// The ranks meet (lockstep.h) at every batch that is split. Otherwise they meet before the batch
+// that brings the work since the last meeting to kWorkBetweenMeetings (5 to 20 ms), and after a
+// step of the agent that evaluated nothing. So every rank soon learns that rank 0 has ended the
+// search.
 
 #include <cstdint>
 
@@ -33,11 +34,11 @@ class DistributedEvaluator final : public ForwardingEvaluator {
   static constexpr std::uint64_t kWorkBetweenMeetings = 1 << 20;
 
   /// @param local  of the same problem and with the same outcomes on each rank. Both outlive this
-  /// @param least_work  of a batch that is shared out; changes no outcome
+  /// @param least_work  minimum size of a batch that is split; does not change outcomes
   DistributedEvaluator(Evaluator& local, Lockstep& lockstep, std::uint64_t least_work = kLeastWork);
 
-  /// All of these: @throws BudgetExhausted if rank 0 has ended the search; RunError "ranks diverged
-  /// ..." if another rank is asked for something else
+  /// Evaluating functions. @throws BudgetExhausted if rank 0 has ended the search; RunError "ranks
+  /// diverged ..." if another rank is at a different call
   void Evaluate(std::span<const Placement> placements,
                 std::span<Outcome> outcomes,
                 const OutcomeDetail& detail = {}) override;
@@ -48,24 +49,26 @@ class DistributedEvaluator final : public ForwardingEvaluator {
   void RunAbreast(std::span<const SearchAbreast> searches) override;
   EvaluatorRanks ranks() const override { return {lockstep_.rank(), lockstep_.size()}; }
 
-  /// To be called before each step of the agent. @throws as Evaluate()
+  /// Call this before each step of the agent. @throws as Evaluate()
   void BetweenSteps();
 
  private:
-  /// Where the piece of a rank begins; that of the rank behind the last one is the end.
+  /// Returns the begin of the piece of a rank; for rank = number of ranks, the end of the batch.
   std::size_t PieceBegin(std::size_t size, int rank) const;
-  /// Whether a batch is shared out. If not, it is noted. @param alone  it may not be
+  /// Returns whether a batch is split among the ranks; if not, adds it to the work done alone.
+  /// @param alone  the batch may not be split
   bool IsShared(std::size_t size, bool alone = false);
-  /// evaluate(first, count) writes this rank's piece into the columns; then those of all are there.
+  /// Calls evaluate(first, count), which writes this rank's piece into the columns, and adds the
+  /// pieces of all other ranks.
   template <class EvaluatePiece>
   void Share(const Place& place, const OutcomeColumns& outcomes, const EvaluatePiece& evaluate);
 
   Lockstep& lockstep_;
   const std::uint64_t least_work_;
-  std::uint64_t work_ = 0;     // by every rank alone since the last meeting
+  std::uint64_t work_ = 0;     // done by every rank alone since the last meeting
   bool evaluated_ = false;     // since BetweenSteps()
   std::uint64_t history_ = 0;  // checksum of the batches so far
-  // Columns of a batch whose outcomes are wanted as a whole.
+  // Columns of a batch for callers that want whole outcomes.
   std::vector<Nanos> step_time_, busy_;
   std::vector<std::int64_t> deficit_, peak_;
 };

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kFails = "fails", kEnds = "ends its search";
 
-// Before what a rank hands in.
+// The head of every rank's message.
 struct MessageHead {
-  std::uint32_t word = 0, meeting = 0;  // the meeting from 0
+  std::uint32_t word = 0, meeting = 0;  // `meeting` counts from 0
   char what[16] = {};
   std::uint64_t count = 0, checksum = 0;
 
@@ -40,7 +40,7 @@ std::string TextOf(std::span<const std::byte> message) {
   return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 
-// "rank 1 evaluates rows (256, checksum 5f..)".
+// Returns "rank 1 evaluates rows (256, checksum 5f..)".
 std::string Tell(int rank, std::span<const std::byte> message) {
   const MessageHead head = HeadOf(message);
   if (head.place() == kEnds) {
@@ -53,7 +53,7 @@ std::string Tell(int rank, std::span<const std::byte> message) {
 }  // namespace
 
 std::uint64_t Checksum(std::span<const std::byte> bytes, std::uint64_t seed) {
-  // Words of eight bytes, in chains that a processor works on side by side.
+  // Words of eight bytes, in independent chains that a processor computes in parallel.
   constexpr std::size_t kChains = 4, kStep = kChains * sizeof(std::uint64_t);
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
   const auto mix = [](std::uint64_t hash, std::uint64_t value) {
@@ -84,7 +84,7 @@ Gathered Lockstep::MeetAs(Word word, const Place& place, std::span<const std::by
   std::vector<std::byte> message(sizeof(head) + mine.size());
   std::memcpy(message.data(), &head, sizeof(head));
   if (!mine.empty()) std::memcpy(message.data() + sizeof(head), mine.data(), mine.size());
-  broken_ = true;  // unless all goes well
+  broken_ = true;  // reset if all goes well
   Gathered all = ranks_.AllGather(message);
   ++meetings_;
   for (int r = 0; r < size(); ++r) {
@@ -128,7 +128,7 @@ Gathered Lockstep::Meet(const Place& place, std::span<const std::byte> mine) {
                     Tell(0, all.of(0)),
                     Tell(r, all.of(r))));
   }
-  // Without the heads.
+  // Removes the heads.
   Gathered result{{}, {0}};
   result.bytes.reserve(all.bytes.size() - size() * sizeof(MessageHead));
   for (int r = 0; r < size(); ++r) {
@@ -140,7 +140,7 @@ Gathered Lockstep::Meet(const Place& place, std::span<const std::byte> mine) {
 }
 
 void Lockstep::End(std::string_view why) {
-  if (!searching_ || broken_) return;  // rank 0 has told, or nobody comes
+  if (!searching_ || broken_) return;  // rank 0 has ended it, or there are no meetings
   const auto text = std::as_bytes(std::span(why));
   if (rank() == 0) {
     searching_ = false;
@@ -157,7 +157,7 @@ void Lockstep::End(std::string_view why) {
 void Lockstep::Broadcast(std::string_view what, std::vector<std::byte>& bytes) {
   EMPLACE_CHECK(!searching_);
   MeetAs(Word::kGoOn, {what}, {});
-  broken_ = true;  // unless all goes well
+  broken_ = true;  // reset if all goes well
   ranks_.Broadcast(bytes);
   broken_ = false;
 }
@@ -166,7 +166,7 @@ void Lockstep::Fail(std::string_view error) {
   if (broken_) return;
   try {
     MeetAs(Word::kGoOn, {kFails}, std::as_bytes(std::span(error)));
-  } catch (const RunError&) {  // another has failed, too
+  } catch (const RunError&) {  // another rank has failed, too
   }
   broken_ = true;
 }

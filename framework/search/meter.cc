@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-// Between two looks at `cancelled`.
+// Work between two calls of `cancelled`.
 constexpr std::size_t kOps = std::size_t{1} << 20, kLeastPlacements = 64;
 
 }  // namespace
@@ -70,7 +70,7 @@ void MeteredEvaluator::InParts(std::size_t size, const EvaluatePart& evaluate) {
   RequireTime();
   const auto allowed = static_cast<std::size_t>(
       std::clamp<std::int64_t>(remaining(), 0, static_cast<std::int64_t>(size)));
-  // Whole blocks of the engines on every rank.
+  // Parts consist of whole blocks of the engines on every rank.
   const std::size_t blocks = kOps / problem().num_ops() / kLeastPlacements;
   const std::size_t part = std::max<std::size_t>(blocks, 1) * kLeastPlacements * ranks().size;
   for (std::size_t first = 0; first < allowed; first += part) {
@@ -109,7 +109,7 @@ void MeteredEvaluator::InParts(std::size_t size,
     Outcome outcome;
     if (part.peak.empty() || part.busy.empty()) {
       outcome = inner().Evaluate(found);
-      outcome.step_time = part.step_time[best];  // an evaluator that measures may say another
+      outcome.step_time = part.step_time[best];  // a measuring evaluator may return another time
     } else {
       ReadOutcome(part, best, problem(), outcome);
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Learning that does not end with one problem: a policy whose size depends on no graph is trained
-// on several problems at once, written to a file, and applied to problems it never saw by the agent
-// of the same name with the setting `policy`.
+// Learning over several problems. A trainer trains a policy whose size does not depend on a graph
+// on several problems at once and writes it to a file. The agent of the same name with the setting
+// `policy` applies it to other problems.
 //
 //   while (...) trainer->Step(evaluators);           // one update over all problems
 //   trainer->SavePolicy(file);
@@ -22,18 +22,18 @@ namespace emplace {
 struct TrainerContext {
   std::vector<std::shared_ptr<const Problem>> problems;  ///< at least one
   std::uint64_t seed = 0;
-  int threads = 1;           ///< that a step may use; never changes a result
-  std::int64_t updates = 0;  ///< planned, for schedules; 0: not known
+  int threads = 1;           ///< for one step; never changes a result
+  std::int64_t updates = 0;  ///< planned number, for schedules; 0: not known
 };
 
 class PolicyTrainer : public Stateful {
  public:
-  /// One update from placements of every problem.
+  /// Makes one update from placements of every problem.
   /// @param evaluators  [problems], in the order of the context's problems; used by one thread each
   virtual void Step(std::span<Evaluator* const> evaluators) = 0;
-  /// One row per update.
+  /// Returns one row per update.
   virtual const UpdateTable& updates() const = 0;
-  /// What the agent's setting `policy` reads: all that acting on another problem needs.
+  /// Writes the policy for the agent's setting `policy`, complete for use on other problems.
   virtual void SavePolicy(std::ostream& out) = 0;
 };
 

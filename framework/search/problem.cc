@@ -31,7 +31,8 @@ std::vector<std::uint64_t> AllowedByOp(const Costs& costs) {
   return allowed;
 }
 
-// The ops of a group must share a device; names the op that excludes the last one.
+// Returns the devices that the ops of a group share. Throws an error that names the op that
+// excludes the last one.
 std::uint64_t AllowedForGroup(const Graph& graph,
                               const Cluster& cluster,
                               std::span<const int> members,
@@ -62,8 +63,8 @@ std::uint64_t AllowedForGroup(const Graph& graph,
   return allowed;
 }
 
-// Everything one after another, at its dearest, must take less than kMaxNanos, and all memory
-// together less than 2^62 B.
+// Throws unless all work in sequence, each part at its largest time, takes less than kMaxNanos, and
+// all memory together is less than 2^62 B.
 void CheckMagnitudes(const Graph& graph, const Cluster& cluster, const Costs& costs) {
   const auto fail = [&](const std::string& what) {
     throw InputError(fmt::format(
@@ -239,7 +240,7 @@ Problem::Problem(std::shared_ptr<const Graph> graph,
 }
 
 void Problem::SetEdges() {
-  // What is sent from group to group: each tensor (or control edge) counts once per pair of groups.
+  // A transfer between two groups. Each tensor (or control edge) counts once per pair of groups.
   struct Message {
     int from, to;
     std::int64_t bytes;
@@ -261,7 +262,8 @@ void Problem::SetEdges() {
     send(group, graph_->control_readers(v), 0);
   }
 
-  // Every message in the rows of both groups, then each row in order and the equal ones together.
+  // Puts every message into the rows of both groups, then sorts each row and sums up equal
+  // neighbours.
   std::vector<int> row_ends(num_groups() + 1, 0);
   for (const Message& message : messages) {
     ++row_ends[message.from];

@@ -13,28 +13,28 @@
 
 namespace emplace {
 
-/// What a search makes small: Outcome::step_time of the evaluator.
+/// The quantity that a search minimises: Outcome::step_time of the evaluator.
 enum class Objective : std::uint8_t {
   kStepTime,  ///< latency of one step [ns]
   kPeriod,    ///< steady-state time between steps, the largest device load [ns]
 };
 
-/// Which of the checks that look at more than one placement the constructor makes.
+/// Selects the constructor's checks that concern more than one placement.
 enum class ProblemChecks : std::uint8_t {
   kAll,
   kPlacementOnly,  ///< for simulating one given placement: routes that it does not need may be
                    ///< missing, and parameters may fit nowhere
 };
 
-/// What is to be placed where: everything a search may know. Immutable and validated, shared by any
-/// number of evaluators and agents.
+/// A placement problem, with all data that a search may use. Immutable and validated; any number of
+/// evaluators and agents may share it.
 class Problem {
  public:
-  /// @throws InputError: sizes that do not fit together; a group whose ops share no allowed device
-  ///   (names two ops that exclude each other); a missing route between two devices that a
+  /// @throws InputError for sizes that do not fit together; a group whose ops share no allowed
+  ///   device (names two ops that exclude each other); a missing route between two devices that a
   ///   dependency may need (names both devices and the dependency); costs so large that times could
   ///   overflow; parameters that fit nowhere (more resident bytes than all allowed devices hold
-  ///   together, or a single tensor larger than every device its producer may run on: with the
+  ///   together, or a single tensor larger than every device its producer may run on; names the
   ///   bytes and the choices)
   Problem(std::shared_ptr<const Graph> graph,
           Grouping grouping,
@@ -52,28 +52,28 @@ class Problem {
   int num_groups() const { return grouping_.num_groups(); }
   int num_devices() const { return cluster_->num_devices(); }
 
-  /// Bit d: all ops of the group may run on device d; never 0.
+  /// Returns a mask, never 0; bit d is set if all ops of the group may run on device d.
   std::uint64_t allowed_devices(int group) const { return allowed_[group]; }
   bool allowed(int group, int device) const { return allowed_[group] >> device & 1; }
-  /// Sum of its ops' costs; kMaxNanos if not allowed. [ns]
+  /// Returns the sum of the costs of the group's ops; kMaxNanos if it may not run there. [ns]
   Nanos group_cost(int group, int device) const {
     return group_cost_[size_t(group) * num_devices() + device];
   }
-  /// Bytes that stay for the whole step wherever the group is: parameters, buffers and optimiser
-  /// state that its ops make. [B]
+  /// Returns the bytes that stay in memory for the whole step on the group's device: parameters,
+  /// buffers and optimiser state made by its ops. [B]
   std::int64_t group_resident_bytes(int group) const { return resident_bytes_[group]; }
 
-  /// Bytes that cross between two groups if they are on different devices: distinct tensors, both
-  /// directions, a control edge counting 0.
+  /// The bytes that cross between two groups if they are on different devices. They count distinct
+  /// tensors in both directions; a control edge counts 0.
   struct Edge {
     int neighbor;        ///< the other group
     std::int64_t bytes;  ///< [B]
   };
-  /// The edges of a group, neighbours ascending.
+  /// Returns the edges of a group, in ascending order of the neighbour.
   std::span<const Edge> neighbors(int group) const {
     return {edges_.data() + edge_offsets_[group], edges_.data() + edge_offsets_[group + 1]};
   }
-  /// Groups in the order of their first op in the graph's topological order.
+  /// Returns the groups in the order of their first op in the graph's topological order.
   std::span<const int> group_order() const { return group_order_; }
 
  private:

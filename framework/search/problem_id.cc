@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-// Of what `write` writes.
+// Returns the fingerprint of the bytes that `write` writes.
 template <class Write>
 std::int64_t FingerprintBy(const Write& write) {
   std::ostringstream out;
@@ -43,7 +43,8 @@ void WriteGraphParts(std::ostream& out, const Graph& graph) {
   }
 }
 
-// What a simulation needs. The other figures of device kinds are in the costs.
+// Writes the data of the cluster that a simulation needs. Other parameters of device kinds are in
+// the costs.
 void WriteClusterParts(std::ostream& out, const Cluster& cluster) {
   WriteRawText(out, cluster.name());
   for (int d = 0; d < cluster.num_devices(); ++d) {

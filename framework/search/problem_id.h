@@ -1,9 +1,9 @@
 #pragma once
 
-// Whether two problems are the same. Each part of a problem on which results depend has a
-// fingerprint of its own: a comparison names the parts that count, and gets those that differ.
-// Results files hold the id of their problem (framework/results/FORMAT.md, `/problem`), so a change
-// of what is mixed into a fingerprint makes them files of other problems.
+// Tests whether two problems are the same. Each part of a problem on which results depend has its
+// own fingerprint. A comparison takes the parts to compare and returns those that differ. Results
+// files hold the id of their problem (framework/results/FORMAT.md, `/problem`): after a change of
+// the data in a fingerprint, existing files no longer match their problem.
 
 #include <array>
 #include <cstdint>
@@ -21,10 +21,10 @@ enum class ProblemPart : std::uint8_t {
   kCluster,    ///< its name, devices, channels and routes
   kCosts,      ///< of every op on every device, with its interference
   kObjective,  ///< Objective
-  kSemantics,  ///< how a placement is simulated, but for the next
-  kOrder,      ///< in which ops are issued, and whether a search may choose another
+  kSemantics,  ///< how a placement is simulated, except for the order
+  kOrder,      ///< the order in which ops are issued, and whether a search may choose another
 };
-/// "graph", "groups", ...
+/// Returns "graph", "groups", ...
 std::string_view ToString(ProblemPart part);
 
 using ProblemParts = std::span<const ProblemPart>;
@@ -35,9 +35,9 @@ inline constexpr std::array kAllParts = {ProblemPart::kGraph,
                                          ProblemPart::kObjective,
                                          ProblemPart::kSemantics,
                                          ProblemPart::kOrder};
-/// What a Problem consists of.
+/// The parts of a Problem.
 inline constexpr ProblemParts kPartsOfProblem = ProblemParts(kAllParts).first(5);
-/// What the files of graph, cluster and costs hold.
+/// The parts that the files of graph, cluster and costs hold.
 inline constexpr std::array kPartsOfFiles = {ProblemPart::kGraph,
                                              ProblemPart::kCluster,
                                              ProblemPart::kCosts};
@@ -51,18 +51,19 @@ struct ProblemId {
   auto operator<=>(const ProblemId&) const = default;
 };
 
-/// The id of a problem; semantics and order, of which it does not know, are 0.
+/// Returns the id of a problem. Semantics and order, which are not part of a Problem, are 0.
 ProblemId IdOf(const Problem& problem);
 
-/// The parts that differ among those that count.
+/// Returns the parts that differ among `parts`.
 std::vector<ProblemPart> Differing(const ProblemId& a,
                                    const ProblemId& b,
                                    ProblemParts parts = kAllParts);
 
-/// One fingerprint of all parts.
+/// Returns one fingerprint of all parts.
 std::uint64_t Combined(const ProblemId& id);
 
-/// Fingerprint of bytes. @param raw  as WriteRaw() writes them (framework/base/raw_stream.h)
+/// Returns the fingerprint of bytes.
+/// @param raw  as written by WriteRaw() (framework/base/raw_stream.h)
 std::int64_t FingerprintOf(std::string_view raw);
 
 }  // namespace emplace

@@ -26,7 +26,7 @@ constexpr int kVersion = 1;  // of all three
 
 static_assert(std::endian::native == std::endian::little);
 
-// Rows, columns and base64 of a packed word; rows is -1 if it is none.
+// Rows, columns and base64 of a packed word; `rows` is -1 if the word is not packed.
 struct PackedWord {
   std::int64_t rows = -1, cols = -1;
   std::string_view base64;
@@ -247,7 +247,7 @@ void StateVisitor::Size(std::string_view things, std::int64_t size) {
 }
 
 void StateVisitor::Text(std::string_view what, std::string& text) {
-  constexpr std::string_view kMark = "text:";  // a word of its own, even if the text is empty
+  constexpr std::string_view kMark = "text:";  // keeps an empty text a word
   if (!reading()) {
     *out_ << kMark << EncodeBase64(std::as_bytes(std::span(text))) << '\n';
     return;
@@ -318,7 +318,7 @@ void StateVisitor::Table(UpdateTable& table) {
   }
   const std::string word = Word("a table");
   const auto [rows, cols, base64] = SplitPacked(word);
-  // Before the memory for it is taken: the text is long enough.
+  // Checks that the text is long enough before the memory is allocated.
   if (rows < 0 || cols != num_columns ||
       (cols > 0 && rows > static_cast<std::int64_t>(base64.size()) / cols)) {
     Fail(fmt::format("expected a table of {} columns", num_columns));

@@ -1,9 +1,8 @@
 #pragma once
 
-// The texts in which agents and trainers save themselves between two steps, and in which policies
-// are kept: words separated by white space, after a line that names the agent and the problem or
-// problems; a policy belongs to no problem. A class names each piece of its state once, in a
-// function that a visitor either writes with or reads with:
+// The text format of saved agents, trainers and policies. A text is a sequence of words separated
+// by white space, after a line that names the agent and the problem or problems; a policy belongs
+// to no problem. A class visits each piece of its state once, in one function to write and read:
 //
 //   void CoordinateAgent::VisitState(StateVisitor& v) {
 //     v.Begin("coordinate", *problem_);
@@ -11,9 +10,9 @@
 //     v.Int("a number of steps", sweep_, 0, config_.sweeps);
 //   }
 //
-// Floating-point numbers are written exactly: single ones as hexadecimal bits, many in one word as
-// their shape and the base64 of their bytes, little-endian: "8x32:AACAPw...".
-// framework/results/FORMAT.md ("Checkpoints and policy files") says where these texts are kept.
+// Floating-point numbers are written exactly. A single one is written as its bits in hexadecimal;
+// many are one word with their shape and the base64 of their little-endian bytes: "8x32:AACAPw...".
+// Results files store these texts (framework/results/FORMAT.md, "Checkpoints and policy files").
 
 #include <cstdint>
 #include <iosfwd>
@@ -36,61 +35,61 @@ namespace emplace {
 
 using Problems = std::span<const std::shared_ptr<const Problem>>;
 
-/// Writes every piece that it visits and leaves it as it is, or reads it. A visitor that reads
-/// throws InputError "agent state: expected ..." (or "trainer state", "policy") when the text is
-/// not what was written; `what` names the piece there: "a number of steps".
+/// Either writes every piece that it visits, or reads and sets it. A visitor that reads throws
+/// InputError "agent state: expected ..." (or "trainer state", "policy") if the text does not
+/// match. `what` names the piece in this message: "a number of steps".
 class StateVisitor {
  public:
   explicit StateVisitor(std::ostream& out) : out_(&out) {}
   explicit StateVisitor(std::istream& in) : in_(&in) {}
   bool reading() const { return in_ != nullptr; }
 
-  /// The first line: "emplace-agent-state 1 <agent> <fingerprint>", that of the problem's id.
-  /// @throws InputError if the text is no state, or that of another version, agent or problem:
-  ///   naming what was expected and what was found
+  /// Visits the first line, "emplace-agent-state 1 <agent> <fingerprint of the problem's id>".
+  /// @throws InputError if the text is not a state, or is of another version, agent or problem;
+  ///   names the expected and the found value
   void Begin(std::string_view agent, const Problem& problem);
-  /// "emplace-trainer-state 1 <agent> <fingerprint of all>".
+  /// Visits the first line "emplace-trainer-state 1 <agent> <fingerprint of all problems>".
   void Begin(std::string_view agent, Problems problems);
-  /// "emplace-policy 1 <agent>".
+  /// Visits the first line "emplace-policy 1 <agent>".
   void Begin(std::string_view agent);
 
   void Int(std::string_view what, std::int64_t& value);
   /// @throws InputError also outside [low, high]
   void Int(std::string_view what, int& value, int low, int high);
-  /// A number of things: not negative; as an int at most 2^30.
+  /// Visits a count, which is not negative; as an int it is at most 2^30.
   void Count(std::string_view what, std::int64_t& value);
   void Count(std::string_view what, int& value);
   void Flag(bool& value);
   void Double(std::string_view what, double& value);
   void Generator(Rng& rng);
-  /// The devices of all groups of the problem, on one line.
+  /// Visits the devices of all groups of the problem, on one line.
   /// @throws InputError also for a device that a group may not run on
   void Devices(Placement& placement, const Problem& problem);
-  /// Step time, feasibility and the devices' numbers; neither channels nor times of ops.
+  /// Visits step time, feasibility and the numbers of the devices, but not channels and op times.
   void Result(Outcome& outcome, const Problem& problem);
-  /// The same for the problem that Begin() was given.
+  /// As above, for the problem that was passed to Begin().
   void Devices(Placement& placement);
   void Result(Outcome& outcome);
   void Score(emplace::Score& score);
-  /// A name that is known: at least one character, no white space.
+  /// Visits a known name of at least one character and without white space.
   /// @throws InputError "agent state: expected parameter weights, got bias"
   void Name(std::string_view what, std::string_view name);
-  /// A number of things that is known. @throws InputError "agent state: expected 2 columns, got 1"
+  /// Visits a known count. @throws InputError "agent state: expected 2 columns, got 1"
   void Size(std::string_view things, std::int64_t size);
-  /// Any bytes, as base64.
+  /// Visits any bytes, as base64.
   void Text(std::string_view what, std::string& text);
-  /// The state of another object, as a text.
+  /// Visits the state of another object, as a text.
   void Nested(std::string_view what, Stateful& object);
-  /// A matrix of a known shape.
-  /// @throws InputError naming the expected and the found shape
+  /// Visits a matrix of known shape.
+  /// @throws InputError with the expected and the found shape
   void Matrix(std::string_view what, emplace::Matrix& matrix);
-  /// @param table  has the columns; gets the rows
+  /// @param table  has the columns; its rows are written or set
   void Table(UpdateTable& table);
-  /// Numbers in any order.
+  /// Visits a set of numbers.
   void Set(std::string_view what, std::unordered_set<std::uint64_t>& set);
 
-  /// A list of any length.
-  /// @param what   the number of its items, in messages
+  /// Visits a list of any length.
+  /// @param what   names the number of items in messages
   /// @param visit  visits one item
   template <class Item, class Visit>
   void List(std::string_view what, std::vector<Item>& list, const Visit& visit) {
@@ -98,14 +97,14 @@ class StateVisitor {
     Count(what, size);
     Items(size, list, visit);
   }
-  /// A list of `low` to `high` items.
+  /// Visits a list of `low` to `high` items.
   template <class Item, class Visit>
   void List(std::string_view what, std::vector<Item>& list, int low, int high, const Visit& visit) {
     auto size = static_cast<int>(list.size());
     Int(what, size, low, high);
     Items(size, list, visit);
   }
-  /// A value that may be missing.
+  /// Visits a value that may be missing.
   template <class Value, class Visit>
   void Optional(std::optional<Value>& value, const Visit& visit) {
     bool there = value.has_value();
@@ -120,7 +119,7 @@ class StateVisitor {
   [[noreturn]] void Fail(const std::string& message) const;
 
  private:
-  // Items are made one by one: a text that ends early takes no memory for the rest.
+  // Makes items one by one, so that a text that ends early takes no memory for the rest.
   template <class Item, class Visit>
   void Items(std::int64_t size, std::vector<Item>& list, const Visit& visit) {
     if (reading()) list.clear();
@@ -138,9 +137,9 @@ class StateVisitor {
   template <class Number>
   void Unpack(std::string_view what, std::string_view base64, std::int64_t count, Number* numbers);
 
-  std::ostream* out_ = nullptr;  // one of the two
+  std::ostream* out_ = nullptr;  // one of the two is set
   std::istream* in_ = nullptr;
-  const char* text_ = "agent state";  // what is read, for messages
+  const char* text_ = "agent state";  // the kind of text, for messages
   const Problem* problem_ = nullptr;
 };
 
