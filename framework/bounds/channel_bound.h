@@ -1,7 +1,7 @@
 #pragma once
 
-// How long channels need at least for items that are sent: on each channel one goes after another,
-// none before its head and none without its tail (one_machine.h).
+// A lower bound on the time that channels need for the items sent over them. A channel sends one
+// item at a time; each has a head before it and a tail after it (one_machine.h).
 
 #include <cstdint>
 #include <vector>
@@ -12,13 +12,13 @@
 
 namespace emplace {
 
-/// An item that an op makes on one device and another op awaits on a second one.
+/// An item that an op makes on one device and another op awaits on another device.
 struct SentItem {
-  int maker;           ///< of equal makers and destinations only one counts
-  int from, to;        ///< devices, not the same
+  int maker;           ///< items with equal maker and destination count once
+  int from, to;        ///< two distinct devices
   std::int64_t bytes;  ///< [B]
-  Nanos head;          ///< it is made no earlier [ns]
-  Nanos tail;          ///< from its arrival to the end of all [ns]
+  Nanos head;          ///< earliest time at which it is made [ns]
+  Nanos tail;          ///< least time from its arrival to the end of the step [ns]
 };
 
 class ChannelBound {
@@ -26,10 +26,11 @@ class ChannelBound {
   /// @param cluster  outlives this
   explicit ChannelBound(const Cluster& cluster);
 
-  /// The largest bound of any channel on which there are two items or more; 0 without. Of several
-  /// items from one maker to one device only the largest counts, with the longest tail of equals.
-  /// Broadcast channels count nothing, as items may share a transfer there.
-  /// @param sent  left in another order
+  /// Returns the largest bound over the channels with at least two items; 0 if there is none. Of
+  /// several items from one maker to one device only the largest counts; of equally large items,
+  /// that with the longest tail. Broadcast channels are left out, as items may share a transfer
+  /// there.
+  /// @param sent  is reordered
   Nanos operator()(std::vector<SentItem>& sent);
 
  private:

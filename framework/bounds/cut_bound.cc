@@ -20,12 +20,12 @@
 namespace emplace {
 namespace {
 
-constexpr double kMostTime = 1000;        // in units: columns are bounded, so that prices prove
+constexpr double kMostTime = 1000;        // in units; unbounded columns would prevent a proof
 constexpr double kLeastViolation = 1e-4;  // of a row that is added
 constexpr std::size_t kCrossingsPerRound = 2000, kSpreadsPerRound = 100, kRootsPerRound = 300;
-constexpr double kLeastGain = 1e-4;  // of the bound in ten rounds, else this is the end
-// Rows of a programme are never too strong: what they demand is rounded down, and what serves it
-// up, each by more than sums of coefficients round.
+constexpr double kLeastGain = 1e-4;  // of the bound in ten rounds; below it the proof ends
+// Rows are rounded so that they are never too strong: their requirements down, and the coefficients
+// that satisfy these up, each by more than the rounding errors of their sums.
 constexpr double kLess = 1 - 1e-10, kMore = 1 + 1e-10;
 
 using Entries = std::vector<std::pair<int, double>>;
@@ -62,12 +62,12 @@ class CutProgramme {
 
  private:
   struct DeviceClass {
-    int device = 0;  // one of them
+    int device = 0;  // one device of the class
     std::uint64_t devices = 0;
-    double slots = 0, most_slots = 0;    // of all, of one
-    double memory = 0, most_memory = 0;  // of all, of one [B]
+    double slots = 0, most_slots = 0;    // of all devices, of the largest
+    double memory = 0, most_memory = 0;  // of all devices, of the largest [B]
   };
-  // Between two classes, or within one.
+  // A pair of classes, or one class.
   struct Way {
     int a, b;                                // classes
     std::vector<std::pair<int, int>> pairs;  // of devices that have a route
@@ -123,7 +123,7 @@ class CutProgramme {
     }
   }
 
-  // Items without bytes keep no channel busy: groups may be apart for nothing there.
+  // Items without bytes use no channel, so groups may be apart at no cost there. They are left out.
   void SetItems() {
     const Graph& graph = problem_.graph();
     const Grouping& grouping = problem_.grouping();
@@ -208,7 +208,7 @@ class CutProgramme {
     }
   }
 
-  // Of the transfer of an item on those channels, whichever route of the way it takes.
+  // Returns the least time that the item's transfer uses those channels, over the way's routes.
   double LeastTime(const Item& item, const Way& way, const std::set<int>& channels) const {
     double least = kNoLimit;
     for (const auto& [s, d] : way.pairs) {
@@ -280,7 +280,7 @@ class CutProgramme {
         v, x, {}, -1, [&](int u, int k) { return bytes(u) / classes_[k].most_memory; }, rows);
   }
 
-  // Shortest paths from v to the groups that are less than its largest share away.
+  // Computes shortest paths from v to the groups that are less than its largest share away.
   void SetDistances(int v, std::span<const double> x) {
     double most = 0;
     for (const int column : share_[v]) most = std::max(most, x[column]);
@@ -309,8 +309,8 @@ class CutProgramme {
     }
   }
 
-  // sum over k and u of weight(u, k) (y_vk - dist(v, u)) <= right, brought to one side:
-  // entries of `right` + ... >= lower
+  // Adds the row  sum over k and u of weight(u, k) (y_vk - dist(v, u)) <= right,  with all terms on
+  // one side:  entries of `right` + ... >= lower.
   template <class Weight>
   void AddSpread(int v,
                  std::span<const double> x,
@@ -321,7 +321,7 @@ class CutProgramme {
     std::map<int, double> entries(right.begin(), right.end());
     double violation = lower;
     for (const auto& [column, amount] : right) violation -= amount * x[column];
-    // Each item of the tree of paths carries the weight of what is behind it.
+    // Each item of the tree of paths has the total weight of the groups reached through it.
     behind_.resize(far_.size());
     for (auto u = reached_.rbegin(); u != reached_.rend(); ++u) behind_[*u] = 0;
     for (auto u = reached_.rbegin(); u != reached_.rend(); ++u) {

@@ -23,7 +23,7 @@ DelayGraph::DelayGraph(const Problem& problem)
   cost_.reserve(size_t(n) * num_devices_);
   begin_.push_back(0);
   added_.resize(n);
-  // Table 0: of one group.
+  // Table 0, for two ops of one group.
   delays_.assign(size_t(num_devices_) * num_devices_, kMaxNanos);
   for (int d = 0; d < num_devices_; ++d) delays_[d * num_devices_ + d] = 0;
   bytes_.push_back(-1);

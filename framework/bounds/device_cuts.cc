@@ -15,16 +15,16 @@ namespace emplace {
 namespace {
 
 constexpr int kSeedsPerCheck = 8;
-constexpr double kRounding = 1e-9;  // of sums of shares, more than they can be off
+constexpr double kRounding = 1e-9;  // more than the rounding error of sums of shares
 constexpr Nanos kPrecision = 1000;
 
-// A set of groups on a device that pays.
+// A set of groups on a device that pays for transfers.
 struct DeviceSet {
   Nanos cost, transfers;  // least [ns]
   Nanos load() const { return cost + transfers; }
 };
 
-// Least cuts, by the rules of the header: Dinic's algorithm.
+// Minimum cuts as described in the header, by Dinic's algorithm.
 class LeastCut {
  public:
   explicit LeastCut(const CompiledPeriod& p)
@@ -51,14 +51,14 @@ class LeastCut {
 
   Nanos cost(int group) const { return cost_[group]; }
 
-  /// Whether no set with `inside` and without `outside` has a load of less than `load`.
+  /// Returns whether every set with `inside` and without `outside` has a load of at least `load`.
   bool IsAtLeast(int inside, int outside, Nanos load) {
     for (std::size_t a = 0; a < arcs_.size(); ++a) arcs_[a].left = capacity_[a];
     return Flow(inside, outside, load) >= load;
   }
 
-  /// The least transfers, as of the header, of a set with `group` and a load of at most `room`;
-  /// kMaxNanos if there is none.
+  /// Returns the least transfers (t_u of the header) of a set with `group` and a load of at most
+  /// `room`; kMaxNanos if there is none.
   Nanos LeastTransfers(int group, Nanos room) {
     const auto capped = [&](Nanos cost) { return std::min(cost, room + 1); };
     Nanos total = 0;
@@ -79,8 +79,8 @@ class LeastCut {
       set.transfers = (flow - share * set.cost) / whole;
       return set;
     };
-    // Of the sets that are least for some share one has the most cost within the room, and one the
-    // least cost beyond it: the best share makes both equal.
+    // Two of the sets that are minimum for some share matter: that of most cost with a load within
+    // the room, and that of least cost beyond it. At the best share both have equal value.
     DeviceSet within = least_set(whole), beyond{total, 0};
     if (within.load() > room) return kMaxNanos;
     Nanos best = 0;
@@ -111,7 +111,7 @@ class LeastCut {
     Nanos left;
   };
 
-  // The least cut, or `most` if it is no less.
+  // Returns the minimum cut, or `most` if the cut is not smaller.
   Nanos Flow(int inside, int outside, Nanos most) {
     outside_ = outside;
     Nanos flow = 0;
@@ -137,7 +137,7 @@ class LeastCut {
 
   bool IsEnd(int node) const { return node == sink_ || node == outside_; }
 
-  // Distances from the source. @return whether an end is reached
+  // Computes distances from the source. @return whether an end is reached
   bool Layer(int source) {
     depth_.assign(arcs_of_.size(), -1);
     depth_[source] = 0;
@@ -173,9 +173,9 @@ class LeastCut {
   }
 
   int num_groups_, sink_, outside_ = -1;
-  std::vector<std::vector<int>> arcs_of_;  // groups, the sink, two nodes per item
-  std::vector<Arc> arcs_;                  // each beside its reverse
-  std::vector<Nanos> capacity_;            // beside arcs_; the arcs 2 * group go to the sink
+  std::vector<std::vector<int>> arcs_of_;  // nodes are the groups, the sink, and two per item
+  std::vector<Arc> arcs_;                  // each followed by its reverse
+  std::vector<Nanos> capacity_;            // parallel to arcs_; arc 2 * group leads to the sink
   std::vector<Nanos> cost_;                // [num_groups]
   Nanos total_time_ = 0;
   std::vector<int> depth_, queue_;
@@ -210,7 +210,7 @@ std::vector<int> InseparableGroups(const CompiledPeriod& p,
       const int a = p.maker[i];
       if (root(a) == root(b) || (allowed[root(a)] & allowed[root(b)]) == 0) continue;
       if (stop()) break;
-      // Of each way to be apart one device that pays has too much.
+      // Each way of separating a and b overloads one device that pays.
       const bool a_alone = cut.IsAtLeast(a, b, known);
       if (may_be_free[b] && !a_alone) continue;
       const bool b_alone = (may_be_free[a] || !a_alone) && cut.IsAtLeast(b, a, known);
@@ -223,15 +223,15 @@ std::vector<int> InseparableGroups(const CompiledPeriod& p,
   return label;
 }
 
-// Share of a device that a group takes, and its share of one that does not pay. [1]
+// The share of a paying device that a group takes, and its share of one that does not pay. [1]
 struct Shares {
   double paying, free;
 };
 
 constexpr double kNowhere = std::numeric_limits<double>::infinity();
 
-// Whether the shares do not fit into so many devices, by the rule of the header. The best price is
-// one at which some group changes sides.
+// Returns whether the shares do not fit on the devices, by the rule of the header. The best price
+// is one at which some group changes its side of the minimum.
 bool HasTooLittleRoom(const std::vector<Shares>& shares, int num_paying, int num_free) {
   std::vector<Shares> either;
   double paid = -num_paying * (1 + kRounding), price_of_free = -num_free * (1 + kRounding);
@@ -250,7 +250,7 @@ bool HasTooLittleRoom(const std::vector<Shares>& shares, int num_paying, int num
   std::ranges::sort(
       either, {}, [](const Shares& s) { return s.free > 0 ? s.paying / s.free : kNowhere; });
   for (const Shares& share : either) {
-    if (share.free == 0) break;  // and so are all others'
+    if (share.free == 0) break;  // all further ones are 0, too
     paid += share.paying;
     price_of_free -= share.free;
     if (paid + share.paying / share.free * price_of_free > 0) return true;

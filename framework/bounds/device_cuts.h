@@ -1,27 +1,28 @@
 #pragma once
 
-// What a device must have in common, and what it must pay, in every placement with a period of
-// less than T: by least cuts.
+// Bounds for placements with a period of less than T, by minimum cuts: groups that must share a
+// device, and the least time that a device spends on transfers.
 //
-// Let S be the set of groups on a device that pays for transfers, c(S) the sum of their least costs
-// on such devices, and t(S) that of the least times w_i of the items with groups on both sides of
-// S, which the device sends or receives. Its load is at least c(S) + t(S). Both p c(S) + q t(S) and
-// its least value over all S with one group u and without another one are a least cut (E. Lawler,
-// Cutsets and partitions of hypergraphs, Networks 3, 1973), found by a maximum flow.
+// Consider a device that pays for transfers, and the set S of groups on it. Let c(S) be the sum of
+// their least costs on such devices. Let t(S) be the sum of the least times w_i of the items with
+// groups on both sides of S, which the device sends or receives. Its load is at least c(S) + t(S).
+// The minimum of p c(S) + q t(S) over all S that contain a group u, and not another group v, is a
+// minimum cut (E. Lawler, Cutsets and partitions of hypergraphs, Networks 3, 1973), found by a
+// maximum flow.
 //
-// Together. Be u and v on different devices. If the least cut between S with u and without v has a
-// load of T or more, no such placement is better than T; likewise for v. So u and v become one
-// group.
+// Merging. Suppose that u and v are on different devices. If the minimum cut over the sets with u
+// and without v has a load of T or more, no such placement is better than T; likewise with u and v
+// exchanged. In that case u and v are merged into one group.
 //
-// Room. If M is the least value of p c(S) + q t(S), p < q, over the S with u, then
-// c(S) + t(S) <= T - 1 leaves t(S) >= t_u = (M - p (T - 1)) / (q - p), for whichever p and q are
-// best, and c(S) <= T - 1 - t_u. So u takes at least a share c_u / (T - 1 - t_u) of its device; on
-// a device that does not pay c_ud / (T - 1). There is no placement if for some price r >= 0, with m
-// devices that pay and n that do not,
+// Room. Let M be the minimum of p c(S) + q t(S), p < q, over the sets S with u. Then c(S) + t(S) <=
+// T - 1 implies t(S) >= t_u = (M - p (T - 1)) / (q - p), for the best p and q, and c(S) <= T - 1 -
+// t_u. So u takes at least a share c_u / (T - 1 - t_u) of its device; on a device that does not
+// pay, the share is c_ud / (T - 1). With m devices that pay and n that do not, there is no
+// placement if for some price r >= 0
 //
-//   sum over u of min(share of u where it pays, r * share of u where it does not) > m + r n.
+//   sum over u of min(share of u if it pays, r * share of u if it does not) > m + r n.
 //
-// Memory is left out, which only makes bounds smaller.
+// Memory is left out, which can only make bounds smaller.
 
 #include <functional>
 #include <memory>
@@ -34,33 +35,33 @@
 
 namespace emplace {
 
-/// The problem with groups merged that all placements with a period of less than `known` have on
-/// one device; again and again, until no more are found or an end is wanted. Nothing is merged
-/// where two devices or more do not pay for transfers.
-/// @param stop  asked often; true ends it with what is found, or it may throw
+/// Returns the problem in which groups are merged that share a device in all placements with a
+/// period of less than `known`. Repeats until no more are found or an end is requested. Merges
+/// nothing if at least two devices do not pay for transfers.
+/// @param stop  called often; true ends the search and keeps its merges, or it may throw
 std::shared_ptr<const Problem> MergeInseparable(const Problem& problem,
                                                 Nanos known,
                                                 const std::function<bool()>& stop);
 
-/// t_u of the header for each of some groups: what a device pays for transfers at least if it pays,
-/// has the group, and has a load of less than `period`; kMaxNanos if no such device can have it.
+/// Computes t_u (see above) for some groups: the least transfer time of a device that pays, has the
+/// group, and has a load of less than `period`; kMaxNanos if no such device can have it.
 /// @param groups  [n]
 /// @return [n] [ns]
 std::vector<Nanos> LeastTransfers(const CompiledPeriod& problem,
                                   std::span<const int> groups,
                                   Nanos period);
 
-/// Whether it is proved that no placement has a period of less than `period`: after merging, a
-/// group has no device or there is too little room.
+/// Returns true if it proves that no placement has a period of less than `period`, since after
+/// merging a group has no device or there is too little room.
 /// @param period  > 0 [ns]
-/// @param stop    asked often; true ends it with false, or it may throw
+/// @param stop    called often; true ends the proof, which returns false; or it may throw
 bool IsRefuted(const Problem& problem, Nanos period, const std::function<bool()>& stop);
 
-/// The largest period that IsRefuted() refutes, to a thousandth, by bisection.
-/// @param least  > 0, a bound known already [ns]
-/// @param known  of some placement or larger; no bound is larger [ns]
-/// @param stop   asked often; true ends it, or it may throw
-/// @param told   gets each better bound [ns]
+/// Finds by bisection the largest period that IsRefuted() refutes, to a thousandth.
+/// @param least  > 0, a known bound [ns]
+/// @param known  the period of a placement or larger; no reported bound is larger [ns]
+/// @param stop   called often; true ends the proof, or it may throw
+/// @param told   called with each better bound [ns]
 void ProveByCuts(const Problem& problem,
                  Nanos least,
                  Nanos known,

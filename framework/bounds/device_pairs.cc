@@ -11,8 +11,8 @@
 namespace emplace {
 namespace {
 
-// Makes pairs of devices like their images.
-// @param like  [num_devices, num_devices] the least pair known to be like each
+// Merges the classes of pairs that a symmetry maps to each other.
+// @param like  [num_devices, num_devices] the first pair known to be equivalent to each
 void JoinPairs(const DevicePermutation& image, std::vector<int>& like) {
   const int n = static_cast<int>(image.size());
   for (int p = 0; p < n * n; ++p) {
@@ -35,7 +35,7 @@ DevicePairs::DevicePairs(const Problem& problem) {
     std::swap(image[d], image[exchangeable[d]]);
     JoinPairs(image, like);
   }
-  // Boards and the like; more devices have more symmetries than are worth listing.
+  // Covers a board of devices. More devices may have too many symmetries to list.
   constexpr int kMostDevices = 16, kMostSymmetries = 1000;
   if (n > kMostDevices) return;
   for (const auto& image : Symmetries(problem.cluster(), label, kMostSymmetries)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which devices of a problem, and which ordered pairs of them, nothing tells apart
-// (framework/cluster/symmetry.h): what is proved of one holds for the others.
+// The interchangeable devices of a problem, and the interchangeable ordered pairs of devices
+// (framework/cluster/symmetry.h). A proof about one of them holds for the others.
 
 #include <vector>
 
@@ -10,11 +10,11 @@
 namespace emplace {
 
 struct DevicePairs {
-  /// Looks for symmetries of at most 16 devices; of more, it exchanges devices one by one.
+  /// Finds the symmetries of at most 16 devices. For more devices, tries only exchanges of two.
   explicit DevicePairs(const Problem& problem);
 
-  std::vector<int> exchangeable;  ///< [num_devices] the least that each can be exchanged with
-  /// [num_devices, num_devices] the least pair that is like each, as its index here
+  std::vector<int> exchangeable;  ///< [num_devices] first device exchangeable with each
+  /// [num_devices, num_devices] the first equivalent pair, as an index into this matrix
   std::vector<int> like;
 };
 

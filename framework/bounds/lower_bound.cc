@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr const char* kTimeIsUp = "time is up";
 
-// Delays that one pass over the DelayGraph looks at, roughly.
+// Returns the approximate number of delays that one pass over the DelayGraph reads.
 std::int64_t EffortOfPass(const Problem& problem) {
   std::int64_t edges = problem.num_ops();
   for (int v = 0; v < problem.num_ops(); ++v) edges += std::ssize(problem.graph().predecessors(v));
@@ -63,13 +63,13 @@ Proof ProveBound(const Problem& problem, const ProofOptions& options) {
   improve(BoundByWindows(graph, 0), "windows");
   int round = AddQuickSegments(graph);
   improve(BoundByWindows(graph, 0), "segments");
-  // Programmes that know no order of ops help where work and memory bind, not paths.
+  // Programs that ignore the order of ops help if work and memory are the limit, not paths.
   constexpr double kShareOfCuts = 0.1, kNearWork = 0.9;
   const bool by_work =
       static_cast<double>(bounds.work) > kNearWork * static_cast<double>(best.value);
   if (!late() && (by_work || NeedsSeveralDevices(problem))) {
     DeviceMasks masks = AllowedDevices(problem);
-    const Nanos target = options.known - 1;  // of interest are better placements
+    const Nanos target = options.known - 1;  // only better placements matter
     if (WindowBounds(graph).Bound(masks, target, WindowParts::kGroups) <= target) {
       const auto stop = [&] { return late(kShareOfCuts); };
       ProveCuts(problem, masks, std::max<Nanos>(1, best.value), stop, [&](Nanos value) {

@@ -1,18 +1,18 @@
 #pragma once
 
-// The best lower bound on the objective of a problem that some time proves: what is reported beside
-// every search as `bound`, with the method that proved it. The methods are those of this folder;
-// each one's header says why it holds:
+// The best lower bound on the objective of a problem that can be proved in a given time. It is
+// reported with every search as `bound`, together with the method that proved it. Each method is in
+// this folder, and its header explains why the bound holds:
 //
 //   work, critical_path   bounds.h
 //   windows               window_bounds.h, with the transfers of the graph
-//   cuts                  cut_bound.h, for a tenth of the time, if there is any: where work is most
-//                         of what the others prove, or memory forces several devices
-//   segments              the same after segments.h has added delays: quickly at first, then, if
-//                         there is time, for ever larger segments with longer searches
+//   cuts                  cut_bound.h, for a tenth of the time if time is given, and only if the
+//                         work bound is near the best one, or memory requires several devices
+//   segments              window_bounds.h after segments.h has added delays: quick ones at first;
+//                         if there is time, ever larger segments with longer searches
 //
-// All but the first line are left out where edges times the square of the devices exceed 100
-// million. For Objective::kPeriod only work holds; period_bound.h has its own methods.
+// Only the first line is used if the number of edges times the square of the number of devices
+// exceeds 100 million. For Objective::kPeriod only `work` holds; see period_bound.h for others.
 
 #include <functional>
 #include <string>
@@ -25,30 +25,30 @@ namespace emplace {
 
 struct LowerBound {
   Nanos value = 0;     ///< no placement that fits has a smaller objective [ns]
-  std::string method;  ///< what proved it, as results name it
+  std::string method;  ///< that proved it, as named in results
 };
 
 struct Proof : LowerBound {
-  /// Why it ended: "time is up", "segment search is complete", ... Empty: the bound is as large as
-  /// ProofOptions::known.
+  /// The reason for the end: "time is up", "segment search is complete", ... Empty if the bound has
+  /// reached ProofOptions::known.
   std::string ended;
 };
 
 struct ProofOptions {
-  /// Time for methods that improve as long as they run; 0: only those that take well under a
-  /// second on a graph of thousands of ops, the same value on every machine [s]
+  /// Time for methods that improve as long as they run. With 0, only the methods run that take well
+  /// under a second on a graph of thousands of ops, and the value is the same on every machine. [s]
   double seconds = 0;
-  /// A placement with this objective is known: a bound as large ends the proof [ns]
+  /// The objective of a known placement. The proof ends when its bound is as large. [ns]
   Nanos known = kMaxNanos;
-  /// What an earlier proof of this problem ended with. The proof goes on from there: it tells and
-  /// returns what is larger, and tries no targets that this has disproved.
+  /// The result of an earlier proof of this problem. The proof resumes from there: it reports and
+  /// returns only larger bounds, and tries no targets that the earlier proof refuted.
   LowerBound proved;
   Interrupt interrupt;
-  /// Told each bound that is better than all before, if set.
+  /// Called with each bound that is better than all before, if set.
   std::function<void(const LowerBound&)> improved;
 };
 
-/// @throws Interrupted
+/// Proves a lower bound. @throws Interrupted
 Proof ProveBound(const Problem& problem, const ProofOptions& options = {});
 
 }  // namespace emplace

@@ -49,8 +49,8 @@ double ProvenValue(const LinearModel& model,
                    std::span<const double> lower,
                    std::span<const double> upper,
                    std::vector<double>* reduced_costs) {
-  // Everything is summed in long double. A sum of n terms is off by less than n units in the last
-  // place of the sum of the terms' magnitudes; that of each column is kept along.
+  // All sums are in long double. A sum of n terms has an error of less than n units in the last
+  // place of the sum of the terms' magnitudes, which is summed for each column as well.
   using Real = long double;
   constexpr Real kUnit = std::numeric_limits<Real>::epsilon();
   const int rows = model.num_rows(), columns = model.num_columns();
@@ -74,8 +74,8 @@ double ProvenValue(const LinearModel& model,
   if (reduced_costs != nullptr) reduced_costs->resize(columns);
   for (int j = 0; j < columns; ++j) {
     const Real slip = magnitude[j] * terms * kUnit;
-    const Real low = reduced[j] - slip;  // the exact one is between low and low + 2 slip
-    if (reduced_costs != nullptr) {      // less by more than the conversion rounds
+    const Real low = reduced[j] - slip;  // the exact value is between low and low + 2 slip
+    if (reduced_costs != nullptr) {      // subtracts more than the rounding error of the conversion
       (*reduced_costs)[j] = static_cast<double>(low - std::fabs(low) * 1e-15L);
     }
     if (upper[j] == kNoLimit) {
@@ -208,15 +208,15 @@ class Search {
     double bound = std::min(closed_, Cutoff());
     if (!open_.empty()) bound = std::min(bound, open_.top().first);
     Improve(bound);
-    return std::max(bound, told_);  // the cutoff may have fallen below what was proved
+    return std::max(bound, told_);  // the cutoff may have fallen below the proven bound
   }
 
  private:
   struct Node {
-    int parent, column;  // the column that is 1 here; -1: the root
+    int parent, column;  // the column fixed to 1 here; -1: the root
     int choice;          // to be decided next
     double bound;
-    std::vector<int> zeros;  // columns that are 0 below in all solutions of interest
+    std::vector<int> zeros;  // columns that are 0 in all wanted solutions below this node
   };
 
   double Cutoff() const { return options_.cutoff ? options_.cutoff() : kNoLimit; }
@@ -227,7 +227,7 @@ class Search {
     if (options_.improved) options_.improved(bound);
   }
 
-  // Goes down to the best child again and again.
+  // Dives from a node, each time to the child with the least bound.
   void Plunge(int node) {
     while (node >= 0 && !stopped_) {
       std::vector<int> decided;
@@ -240,7 +240,7 @@ class Search {
       int best = -1;
       std::vector<int> children;
       for (const int column : columns) {
-        if (stopped_) {  // what is not solved keeps the bound of its parent
+        if (stopped_) {  // unsolved children keep the bound of their parent
           closed_ = std::min(closed_, nodes_[node].bound);
           break;
         }
@@ -264,9 +264,9 @@ class Search {
     return false;
   }
 
-  // Solves a node. @return its index if something is left to be decided, else -1
+  // Solves a node. @return its index if some choice is not decided yet, else -1
   int Evaluate(int parent, int column, double parent_bound) {
-    // Bounds of the way from the root.
+    // Sets the bounds of columns decided on the path from the root.
     for (const int changed : changed_) {
       lower_[changed] = model_.lower[changed];
       upper_[changed] = model_.upper[changed];
@@ -304,7 +304,7 @@ class Search {
         for (double& price : prices) price *= sign;
         if (!ray.empty() && ProvenValue(no_costs_, prices, lower_, upper_) > 0) return -1;
       }
-      closed_ = std::min(closed_, bound);  // not proved: its parent's bound stays
+      closed_ = std::min(closed_, bound);  // not proved, so the parent's bound counts
       return -1;
     }
     const double proven = ProvenValue(model_, programme_.prices(), lower_, upper_, &reduced_);
@@ -368,7 +368,7 @@ class Search {
                       std::vector<std::pair<double, int>>,
                       std::greater<std::pair<double, int>>>
       open_;
-  double closed_ = kNoLimit;  // least bound of the nodes that are done with
+  double closed_ = kNoLimit;  // least bound of the closed nodes
   double told_ = -kNoLimit;
   bool stopped_ = false;
 };

@@ -8,7 +8,7 @@ namespace {
 
 // @return the bound, and the tail of the jobs that reach it
 std::pair<Nanos, Nanos> JacksonBound(std::vector<Job>& jobs, int slots) {
-  const Nanos unit = slots <= 16 ? slots : 1;  // times are in 1 / unit ns, and do not overflow
+  const Nanos unit = slots <= 16 ? slots : 1;  // times are in 1 / unit ns, without overflow
   std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.head < b.head; });
   std::vector<std::pair<Nanos, Nanos>> waiting;  // heap of (tail, time left)
   std::pair<Nanos, Nanos> best{0, 0};
@@ -39,7 +39,7 @@ std::pair<Nanos, Nanos> JacksonBound(std::vector<Job>& jobs, int slots) {
 
 JobSet CriticalJobs(std::vector<Job>& jobs) {
   const auto [bound, tail] = JacksonBound(jobs, 1);
-  // The machine is busy with jobs of at least this tail from the head of the set to the end.
+  // From the head of the set to the end, the machine is busy with jobs of at least this tail.
   Nanos begin = 0, clock = 0;
   for (const Job& job : jobs) {
     if (job.tail < tail) continue;

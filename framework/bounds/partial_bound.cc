@@ -139,7 +139,7 @@ Nanos PartialBound::WorkDone(const HeavySet& set, Nanos known) const {
   for (const std::vector<Work>& works : works_) {
     Nanos sum = 0;
     for (auto work = works.rbegin(); work != works.rend(); ++work) {
-      if (work->time + sum + work->sum <= known) break;  // nor can those before it
+      if (work->time + sum + work->sum <= known) break;  // no earlier entry can exceed it, either
       if (!set.test(work->heavy)) continue;
       sum += work->cost;
       known = std::max(known, work->time + sum);
@@ -151,7 +151,7 @@ Nanos PartialBound::WorkDone(const HeavySet& set, Nanos known) const {
 void PartialBound::AddWork(int node, int device, Nanos time) {
   if (heavy_[node] < 0) return;
   std::vector<Work>& works = works_[device];
-  // Spread over all slots.
+  // The job is spread over all slots.
   const Nanos cost =
       cost_[size_t(node) * num_devices_ + device] / problem_.cluster().device(device).slots;
   size_t at = works.size();
@@ -187,7 +187,7 @@ void PartialBound::AddNode(int node,
                            int edges,
                            Nanos* time,
                            std::uint64_t mask) {
-  if (edges > 1) {  // of a single neighbour, its time has all
+  if (edges > 1) {  // a single neighbour's time already includes this work
     Nanos least = kMaxNanos;
     for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
       least = std::min(least, time[std::countr_zero(rest)]);
@@ -319,7 +319,7 @@ Nanos PartialBound::Channels(const DeviceMasks& masks) {
   const Cluster& cluster = problem_.cluster();
   const int n = num_devices_;
   for (auto& jobs : channel_jobs_) jobs.clear();
-  Nanos rest[kMaxDevices];  // after the arrival on a device
+  Nanos rest[kMaxDevices];  // cost and tail after the arrival on a device
   for (const Item& item : items_) {
     const std::uint64_t mask = masks[group_[item.node]];
     if (!std::has_single_bit(mask)) continue;

@@ -1,20 +1,19 @@
 #pragma once
 
-// Lower bounds on the step time of all placements that put every group on one of some devices: what
-// branch and bound prunes with. They are those of window_bounds.h, over the delays of delay_graph.h
-// and those between the ends of small segments (segments.h), and in addition
+// Lower bounds on the step time of all placements that put every group on one of its devices in a
+// mask. Branch and bound prunes with them. They are the bounds of window_bounds.h, over the delays
+// of delay_graph.h and those between the ends of small segments (segments.h), and in addition:
 //
-//   heads     an op starts when all ops that lead to it are done: no earlier than h + the costs of
-//             those of them that are on one device and start at h or later, for every h. Tails
-//             likewise. Of the 256 ops of the largest costs.
-//   channels  max over channels of what the items need there one after another that go from one
-//             group to another; broadcast channels count nothing
-//   devices   a group needs a device together with all groups that have no other choice
+//   heads     An op starts after all its ancestors. For every h, that is no earlier than h + the
+//             costs of the ancestors that are on one device and start at h or later. The same holds
+//             for tails. Only the 256 ops of the largest costs count.
+//   channels  The maximum over the channels of the time for the items sent between groups, one
+//             after another. Broadcast channels are left out.
+//   devices   A group must fit on a device together with all groups that must be there.
 //
-// where only groups with one device left are known to be somewhere. Valid in every semantics and
-// with every issue order. Ops of a group that are a chain, each awaiting only the one before, count
-// as one, so that a bound takes less time: paths stay as they are, and one job in place of two can
-// only lessen what a device needs.
+// Only groups with one device left have a known device. The bounds are valid in every semantics and
+// with every issue order. To save time, a chain of ops of one group, each awaiting only the one
+// before, is treated as one op. This keeps paths, and can only lower the bound of a device.
 
 #include <bitset>
 #include <cstdint>
@@ -36,33 +35,32 @@ class PartialBound {
   PartialBound(const PartialBound&) = delete;
   PartialBound& operator=(const PartialBound&) = delete;
 
-  /// @param masks  [num_groups] devices that each group may have: a part of allowed_devices(), not
-  ///   0
+  /// @param masks  [num_groups] nonzero subsets of allowed_devices()
   /// @return no placement within the masks has a shorter step [ns]
   Nanos operator()(std::span<const std::uint64_t> masks);
 
-  /// Of the steps that take at most `target`.
-  /// @param masks  as above; those devices go that no placement with such a step uses
+  /// Returns a bound for the steps that take at most `target`.
+  /// @param masks  as above; loses the devices that no placement with such a step uses
   /// @return more than `target` if no placement within the masks has such a step [ns]
   Nanos Exclude(DeviceMasks& masks, Nanos target);
 
  private:
   struct Edge {
     int node = 0;   // the source
-    int table = 0;  // into delays_; 0: of one group
+    int table = 0;  // index into delays_; 0: table for ops of one group
   };
   struct Item {
-    int node = 0;                   // that makes it
+    int node = 0;                   // maker of the item
     int bytes = 0;                  // index into wires_ and times_
-    int first_reader = 0, end = 0;  // into readers_, of other groups
+    int first_reader = 0, end = 0;  // range in readers_, in other groups
   };
 
   static constexpr int kMostHeavy = 256;
   using HeavySet = std::bitset<kMostHeavy>;
-  // Of a heavy node whose group has one device left.
+  // The work of a heavy node whose group has one device left.
   struct Work {
-    Nanos time = 0, cost = 0;  // its head or tail, and its cost shared by all slots [ns]
-    Nanos sum = 0;             // of its cost and those before it in the list [ns]
+    Nanos time = 0, cost = 0;  // head or tail, and cost divided by the slots [ns]
+    Nanos sum = 0;             // of the costs up to this entry of the list [ns]
     int heavy = 0;
   };
 
@@ -74,12 +72,12 @@ class PartialBound {
   void SetItems(std::span<const int> node_of);
   void SetHeavy();
   void AddWork(int node, int device, Nanos time);
-  /// When the nodes of a set are done on their devices, at the earliest; `known` if that is later.
+  /// Returns the earliest time, at least `known`, at which the nodes of a set can be done.
   Nanos WorkDone(const HeavySet& set, Nanos known) const;
-  /// Raises the heads of a node by the work before it, or its tails by the work behind it, and
-  /// lists its own.
-  /// @param set   heavy nodes before or behind it; `edges` lead there
-  /// @param time  [num_devices] its heads or tails
+  /// Raises the heads of a node by the work before it, or its tails by the work after it, and adds
+  /// its own work to the lists.
+  /// @param set   heavy nodes before or after it; `edges` lead there
+  /// @param time  [num_devices] heads or tails of the node
   void AddNode(int node, const HeavySet& set, int edges, Nanos* time, std::uint64_t mask);
   void SetFinishes(const DeviceMasks& masks);
   void SetTails(const DeviceMasks& masks);
@@ -90,7 +88,7 @@ class PartialBound {
 
   const Problem& problem_;
   int num_devices_ = 0;
-  // A node is a chain of ops of one group; in topological order.
+  // A node is a chain of ops of one group. Nodes are in topological order.
   std::vector<int> group_;                 // [num_nodes]
   std::vector<Nanos> cost_;                // [num_nodes, num_devices]
   std::vector<int> begin_;                 // [num_nodes + 1] into edges_
@@ -102,7 +100,7 @@ class PartialBound {
   std::vector<int> readers_;  // nodes
   std::vector<Nanos> wires_;  // [distinct bytes, num_channels] on a channel
   std::vector<Nanos> times_;  // [distinct bytes, num_devices, num_devices] of the whole transfer
-  std::vector<int> heavy_;    // [num_nodes] from 0 by cost; -1: not heavy
+  std::vector<int> heavy_;    // [num_nodes] rank by cost, from 0; -1: not heavy
   std::vector<HeavySet> before_, after_;  // [num_nodes] ancestors, descendants
   std::vector<std::vector<Work>> works_;  // [num_devices] ascending by time
   std::vector<Nanos> finish_, tail_;      // [num_nodes, num_devices]

@@ -16,7 +16,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kCutsShare = 0.4, kSpreadingShare = 0.6;  // of the seconds: when they end
+constexpr double kCutsShare = 0.4, kSpreadingShare = 0.6;  // each ends at this share of the time
 
 }  // namespace
 
@@ -75,7 +75,7 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   end = options.seconds;
   const PeriodProgramme programme(compiled, known);
   for (const std::vector<int>& choice : programme.columns) {
-    if (choice.empty()) {  // no device has it within a smaller period
+    if (choice.empty()) {  // no device can have it within a smaller period
       tell(known, "group");
       return best;
     }

@@ -3,13 +3,13 @@
 // Lower bounds for the period objective (simulator/README.md, "The second objective: pipelined
 // steps"). The methods, in the order in which they are tried:
 //
-//   work, group         bounds.h; the dearest group on its best device
-//   cuts                what a device must have in common and must pay (device_cuts.h)
-//   spreading           linear programmes over the lengths of items (spreading.h)
-//   branch_and_bound    the mixed-integer programme (period_programme.h, mip.h)
+//   work, group         bounds.h; the cost of the most expensive group on its best device
+//   cuts                groups that must share a device, least transfers of devices (device_cuts.h)
+//   spreading           linear programs over the lengths of items (spreading.h)
+//   branch_and_bound    the mixed-integer program (period_programme.h, mip.h)
 //
-// The last two work on the problem in which groups are merged that all better placements have on
-// one device.
+// The last two work on the problem in which groups that share a device in all better placements are
+// merged.
 
 #include "framework/base/time.h"
 #include "framework/bounds/lower_bound.h"
@@ -18,10 +18,12 @@
 
 namespace emplace {
 
-/// Every op at its dearest and every item at its dearest once, and 1: more than any period. [ns]
+/// Returns a value above every period: the sum of the largest costs of all ops and the largest
+/// times of all items, each item once, plus 1. [ns]
 Nanos MostPeriod(const CompiledPeriod& problem);
 
-/// The best bound that `options.seconds` prove, `known` at most; with 0 seconds "work" or "group".
+/// Returns the best bound proved within `options.seconds`, at most `known`; with 0 seconds the
+/// better of "work" and "group".
 /// @throws Interrupted
 LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options = {});
 

@@ -14,7 +14,7 @@
 namespace emplace {
 namespace {
 
-constexpr std::size_t kMostSeeds = 64;  // groups of which the least transfers are computed
+constexpr std::size_t kMostSeeds = 64;  // number of groups whose least transfers are computed
 
 }  // namespace
 
@@ -71,7 +71,7 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p, Nanos known)
     model.AddRow(1, 1, one);
     weight.push_back(in_units(dearest));
   }
-  // The share of a group on a device; nothing where it may not be.
+  // Adds the share of a group on a device to a row; adds nothing where the group may not run.
   const auto share = [&](int g, int d, double factor, std::vector<std::pair<int, double>>& row) {
     const int column = x[static_cast<std::size_t>(g) * p.num_devices + d];
     if (column >= 0) row.emplace_back(column, factor);
@@ -79,8 +79,8 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p, Nanos known)
   };
   std::vector<std::vector<std::pair<int, double>>> payments(p.num_devices);
   std::vector<std::pair<int, double>> row;
-  // time >= least (x_a - x_b), and where times differ, time >= sum over e of times[e] x_other(e)
-  // - most (1 - x_here).
+  // Adds rows: time >= least (x_a - x_b), and if times differ, time >= sum over e of times[e]
+  // x_other(e) - most (1 - x_here).
   const auto pay = [&](int item, int d, bool into) {
     const ItemTimes times(p, item);
     const auto [least, most] =
@@ -124,7 +124,7 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p, Nanos known)
     payments[d].emplace_back(paid, -1);
     model.AddRow(0, kNoLimit, payments[d]);
     for (std::size_t i = 0; i < dearest.size(); ++i) {
-      // A group that no device can have within a smaller period pays more than that.
+      // kMaxNanos: no device that pays can have the group, and `known` suffices to exclude it.
       const Nanos least = std::min(least_paid[i], known);
       row.assign(1, {paid, 1});
       if (least > 0 && share(dearest[i], d, -in_units(least), row)) model.AddRow(0, kNoLimit, row);
@@ -148,7 +148,7 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p, Nanos known)
     if (most_bytes[d] <= p.memory[d]) continue;
     const double size = std::max(1.0, static_cast<double>(p.memory[d]));
     for (auto& [column, amount] : bytes[d]) amount /= size;
-    // A little more than there is, for the rounding of the coefficients.
+    // The limit is slightly raised to allow for the rounding of the coefficients.
     model.AddRow(-kNoLimit, static_cast<double>(p.memory[d]) / size + 1e-12, bytes[d]);
   }
   device_.resize(model.num_columns(), -1);

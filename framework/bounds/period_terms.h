@@ -1,6 +1,6 @@
 #pragma once
 
-// What the bounds of the period share (period_bound.h).
+// Definitions shared by the bounds of the period (period_bound.h).
 
 #include <algorithm>
 #include <utility>
@@ -10,10 +10,10 @@
 
 namespace emplace {
 
-/// Columns of times are bounded by so many periods, so that prices prove.
+/// Columns of times have this many periods as upper bound; unbounded ones would prevent a proof.
 inline constexpr double kMostPeriods = 1000;
-/// Costs and times are rounded when they become coefficients. As the least period is proportional
-/// to them, this share of it surely remains.
+/// Costs and times are rounded when they become coefficients. The least period is proportional to
+/// them, so at least this share of it remains.
 inline constexpr double kCoefficients = 1 - 1e-14;
 
 /// The times of an item between devices [ns].
@@ -22,7 +22,7 @@ struct ItemTimes {
       : p(problem), row(problem.transfer_time.data() + problem.times[item]) {}
   /// @pre from != to
   Nanos at(int from, int to) const { return row[p.path[from * p.num_devices + to]]; }
-  /// The least and the most over the pairs of devices that are accepted; 0 and 0 without any.
+  /// Returns the minimum and the maximum over the accepted pairs of devices; 0 and 0 without any.
   /// @param accept  bool(int from, int to)
   template <class Accept>
   std::pair<Nanos, Nanos> Range(const Accept& accept) const {
@@ -36,7 +36,7 @@ struct ItemTimes {
     }
     return {std::min(least, most), most};
   }
-  /// Least over all pairs.
+  /// Returns the minimum over all pairs.
   Nanos least() const {
     return Range([](int, int) { return true; }).first;
   }
@@ -45,7 +45,7 @@ struct ItemTimes {
   const Nanos* row;  ///< [num_paths]
 };
 
-/// The least cost of a group on the devices that are accepted; kMaxNanos if it may be on none. [ns]
+/// Returns the least cost of a group on the accepted devices; kMaxNanos if it may run on none. [ns]
 /// @param accept  bool(int device)
 template <class Accept>
 Nanos LeastCost(const CompiledPeriod& p, int group, const Accept& accept) {

@@ -15,8 +15,8 @@
 namespace emplace {
 namespace {
 
-// Ops are local: the first, those between in topological order,
-// the last; groups are local, too.
+// A segment with local indices. Ops are numbered: the first, those between in topological order,
+// the last. Groups have local numbers, too.
 class Segment {
  public:
   Segment(const DelayGraph& graph,
@@ -70,14 +70,14 @@ class Segment {
     most_nodes_ = num_groups() + nodes;
   }
 
-  // A bound on the time from the finish of the first op, on device s, to the start of the last, on
-  // d; kMaxNanos if they cannot be there.
+  // Returns a bound on the time from the finish of the first op, on device s, to the start of the
+  // last, on d; kMaxNanos if they cannot be there.
   Nanos Bound(int s, int d) {
     DeviceMasks masks = allowed_;
     masks[group_.front()] &= std::uint64_t{1} << s;
     masks[group_.back()] &= std::uint64_t{1} << d;
     if (masks[group_.front()] == 0 || masks[group_.back()] == 0) return kMaxNanos;
-    // Whether the time is above `low` - 1 is proved; whether it is at most `high` is not disproved.
+    // Invariant: the time is proved to be at least `low`, and not refuted to be at most `high`.
     constexpr double kPrecision = 0.01, kPrecisionBeyondLimit = 0.05;
     Nanos low = 0, high = kMaxNanos - 1;
     auto root = masks;
@@ -98,7 +98,7 @@ class Segment {
     return low;
   }
 
-  // Delays looked at so far.
+  // Returns the number of delays read so far.
   std::int64_t effort() const { return effort_; }
 
  private:
@@ -107,7 +107,7 @@ class Segment {
     return times[size_t(op) * num_devices_ + device];
   }
 
-  // A time, at most the target, that is not disproved; none if the target is.
+  // Returns a time, at most the target, that is not refuted; empty if the target is refuted.
   std::optional<Nanos> Search(DeviceMasks& masks, Nanos target) {
     if (++nodes_ > most_nodes_ || (stop_ && stop_())) return target;
     Nanos value = 0;
@@ -118,8 +118,8 @@ class Segment {
     const int group = *open;
     std::uint64_t used = 0;
     for (std::uint64_t mask : masks) used |= std::has_single_bit(mask) ? mask : 0;
-    // The devices on which the group is least in the way first; of unused ones that can be
-    // exchanged one is enough.
+    // Tries first the devices on which the group adds least. Of unused devices that can be
+    // exchanged only one is tried.
     std::vector<std::tuple<Nanos, bool, int>> choices;
     std::uint64_t tried = 0;
     for (std::uint64_t rest = masks[group]; rest; rest &= rest - 1) {
@@ -142,8 +142,8 @@ class Segment {
     return std::nullopt;
   }
 
-  // Excludes devices. @return false if the target is disproved
-  // @param value  raised to what is proved of the masks without the target
+  // Excludes devices. @return false if the target is refuted
+  // @param value  raised to the bound proved for the masks, independent of the target
   bool Propagate(DeviceMasks& masks, Nanos target, Nanos& value) {
     for (bool changed = true; changed;) {
       changed = false;
@@ -213,7 +213,7 @@ class Segment {
     }
   }
 
-  // Whether a group cannot be on a device besides those that must.
+  // Returns whether a group cannot be on a device together with the groups that must be there.
   bool Excluded(int group, int device, Nanos target) {
     jobs_.clear();
     AddJobs(group, device, jobs_);
@@ -300,13 +300,13 @@ class Segment {
   std::vector<DelayGraph::Edge> edges_;    // into each op, from local ops
   DeviceMasks allowed_;                    // [num_groups]
   std::vector<std::vector<int>> members_;  // [num_groups] ops between the ends
-  std::vector<Nanos> weight_;              // [num_groups] their least costs
+  std::vector<Nanos> weight_;              // [num_groups] sum of their least costs
   std::vector<int> order_;                 // groups, heaviest first
   std::int64_t most_nodes_ = 0, nodes_ = 0, effort_ = 0;
-  std::vector<Nanos> finish_, tail_;  // [num_ops, num_devices] of the node last looked at
+  std::vector<Nanos> finish_, tail_;  // [num_ops, num_devices] of the current node
   std::vector<Job> jobs_;
-  std::vector<std::vector<Job>> fixed_;  // [num_devices] of groups that have no other choice
-  std::vector<Load> load_;               // [num_devices] of these
+  std::vector<std::vector<Job>> fixed_;  // [num_devices] of groups that must be there
+  std::vector<Load> load_;               // [num_devices] of these groups
   std::vector<SentItem> sent_;
   ChannelBound channels_;
 };

@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-// Goes through the ops in order and looks for segments that end there.
+// Visits the ops in order and looks for segments that end there.
 class SegmentFinder {
  public:
   SegmentFinder(DelayGraph& graph,
@@ -28,7 +28,7 @@ class SegmentFinder {
         finish_(size_t(graph.num_ops()) * num_devices_),
         marked_(graph.num_ops(), false) {}
 
-  // @return what is left of the effort
+  // @return the remaining effort
   std::int64_t Run() {
     const std::vector<bool> is_critical = CriticalOps();
     for (int op = 0; op < graph_.num_ops() && effort_ > 0; ++op) {
@@ -41,7 +41,7 @@ class SegmentFinder {
   }
 
  private:
-  // An op on the device on which a longest path meets it.
+  // An op, and the device on which a longest path passes through it.
   struct Step {
     int op, device;
   };
@@ -50,7 +50,7 @@ class SegmentFinder {
 
   void SetFinish(int op) { graph_.SetFinish(op, allowed_, finish_); }
 
-  // Those on paths of nearly the longest length. [num_ops]
+  // Returns which ops are on paths of nearly the longest length. [num_ops]
   std::vector<bool> CriticalOps() const {
     std::vector<Nanos> finish, tail, through(graph_.num_ops(), kMaxNanos);
     graph_.SetPaths(allowed_, finish, tail);
@@ -81,7 +81,7 @@ class SegmentFinder {
       const Nanos path =
           finish(last, device) - graph_.cost(last)[device] - finish(step.op, step.device);
       const Nanos excess = TimeOnOneDevice() - path;
-      // A segment is worth its search if it can add much, more than the last one, and differs.
+      // A segment is searched only if it can add much, more than the last one, and differs from it.
       if (excess <= (path - 1) / 200 || excess <= solved + solved / 20) continue;
       if (excess <= 0 || (solved_ops > 0 && 4 * ops_.size() < 5 * solved_ops)) continue;
       if (!HasEdge()) {
@@ -93,7 +93,7 @@ class SegmentFinder {
     }
   }
 
-  // Follows a longest path one op back.
+  // Moves one op back along a longest path.
   bool Back(Step& step) const {
     Step before{-1, -1};
     Nanos latest = -1;
@@ -118,7 +118,7 @@ class SegmentFinder {
     return step.op >= 0;
   }
 
-  // ancestors_ = the latest ancestors of an op, latest first, at least one.
+  // Sets ancestors_ to the latest ancestors of an op, latest first, at least one.
   void FindAncestors(int op) {
     ancestors_.clear();
     std::priority_queue<int> open;
@@ -141,7 +141,7 @@ class SegmentFinder {
     effort_ -= 10 * std::ssize(met);
   }
 
-  // ops_ = the segment of `first`, one of ancestors_, and `last`, whose they are.
+  // Sets ops_ to the segment from `first` to `last`. ancestors_ are those of `last`.
   void FindSegment(int first, int last) {
     ops_.assign(1, first);
     marked_[first] = true;
@@ -160,7 +160,7 @@ class SegmentFinder {
     ops_.push_back(last);
   }
 
-  // Of what lies between the ends of ops_, on the best device. [ns]
+  // Returns the time of the ops between the ends of ops_ on the best device. [ns]
   Nanos TimeOnOneDevice() const {
     Nanos least = kMaxNanos;
     for (int d = 0; d < num_devices_; ++d) {
@@ -193,7 +193,7 @@ class SegmentFinder {
   const DeviceMasks allowed_;
   int num_devices_;
   std::vector<Nanos> finish_;  // [num_ops, num_devices]
-  std::vector<bool> marked_;   // [num_ops] all false in between
+  std::vector<bool> marked_;   // [num_ops] all false between calls
   std::vector<int> ancestors_, ops_;
 };
 
@@ -214,7 +214,7 @@ std::int64_t AddSegments(DelayGraph& graph,
 }
 
 int AddQuickSegments(DelayGraph& graph) {
-  // Enough for the first round on large graphs, whose segments do not grow with them.
+  // Enough for the first round on large graphs, since segments do not grow with the graph.
   constexpr std::int64_t kPasses = 60, kLeast = 60'000'000, kMost = 400'000'000;
   std::int64_t edges = graph.num_ops();
   for (int op = 0; op < graph.num_ops(); ++op) edges += std::ssize(graph.edges_into(op));

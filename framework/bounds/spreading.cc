@@ -17,8 +17,7 @@ namespace {
 
 constexpr double kSpread = 1e-4;  // least violation of an inequality that is added
 constexpr std::size_t kRowsPerRound = 60;
-constexpr double kLeastSpreadingGain =
-    2e-4;  // of a round, in ten rounds, else spreading is at its end
+constexpr double kLeastSpreadingGain = 2e-4;  // in ten rounds; below it, the proof ends
 
 class Spreading {
  public:
@@ -62,7 +61,7 @@ class Spreading {
     for (int i = 0; i < p_.num_items; ++i) {
       const Nanos least = ItemTimes(p_, i).least();
       time_.push_back(least);
-      if (least == 0) continue;  // free to cut
+      if (least == 0) continue;  // may be cut at no cost
       pins_.assign(1, p_.maker[i]);
       for (const int reader : p_.readers_of(i)) pins_.push_back(reader);
       for (const int a : pins_) {
@@ -86,7 +85,7 @@ class Spreading {
       std::vector<std::pair<int, double>> load{{period_, count}};
       for (int g = 0; g < p_.num_groups; ++g) {
         const Nanos cost = p_.problem.group_cost(g, d);
-        if (cost >= known_) continue;  // no smaller period has it there
+        if (cost >= known_) continue;  // it is not there in any smaller period
         const int share = model_.AddColumn(0, 0, 1);
         shares[g].emplace_back(share, 1);
         if (p_.pays[d] == 0) free[g].emplace_back(share, 1);
@@ -158,14 +157,15 @@ class Spreading {
       }
       const double violation = covered - solution[period_];
       if (violation <= kSpread) continue;
-      // Each item of the tree of paths carries the cost of what is behind it.
+      // Each item of the tree of paths has the total cost of the groups reached through it.
       Row row{violation, right, {{period_, 1}}};
       for (const int u : reached) weight[u] = static_cast<double>(cost_[u]) / unit_;
       std::vector<std::pair<int, double>> entries;
       for (auto u = reached.rbegin(); u != reached.rend(); ++u) {
         if (from[*u] < 0) continue;
         weight[from[*u]] += weight[*u];
-        // Rounded up by more than the sum's own rounding: the inequality is never too strong.
+        // Rounded up by more than the sum's rounding error, so that the inequality is not too
+        // strong.
         entries.emplace_back(length_[via[*u]], weight[*u] * (1 + 1e-10));
       }
       std::ranges::sort(entries);
@@ -179,7 +179,7 @@ class Spreading {
       rows.push_back(std::move(row));
     }
     std::ranges::stable_sort(rows, std::greater{}, &Row::violation);
-    if (rows.size() > kRowsPerRound) {  // half the worst, half evenly from the others
+    if (rows.size() > kRowsPerRound) {  // half are the most violated, half evenly from the others
       std::vector<Row> kept(rows.begin(), rows.begin() + kRowsPerRound / 2);
       const std::size_t others = rows.size() - kRowsPerRound / 2;
       for (std::size_t i = 0; i < kRowsPerRound / 2; ++i) {
@@ -198,9 +198,9 @@ class Spreading {
   Nanos known_;
   LinearModel model_;
   int period_ = 0;
-  std::vector<int> length_;               // [num_items] column; -1: free to cut
+  std::vector<int> length_;               // [num_items] column; -1: may be cut at no cost
   std::vector<Nanos> cost_, time_;        // [num_groups], [num_items] least [ns]
-  std::vector<std::vector<Link>> links_;  // [num_groups] by items that are not free
+  std::vector<std::vector<Link>> links_;  // [num_groups] by items with a cost of cutting
   std::vector<int> pins_;
 };
 

@@ -113,7 +113,7 @@ Nanos WindowBounds::Work(const DeviceMasks& masks) {
   return bound;
 }
 
-// Of what each group has in the set. [groups that have ops there, num_devices]
+// Returns the costs of the ops of each group in the set. [groups that have ops there, num_devices]
 std::vector<Nanos> WindowBounds::CostsOfGroups(const DeviceMasks& masks,
                                                std::span<const int> set) const {
   std::vector<int> row_of(masks.size(), -1);
@@ -133,7 +133,7 @@ std::vector<Nanos> WindowBounds::CostsOfGroups(const DeviceMasks& masks,
   return costs;
 }
 
-// The set that takes longest when an op takes its cost at the least price.
+// Returns the set with the largest bound if the time of an op is its cost at the least price.
 std::vector<int> WindowBounds::CriticalSet(const DeviceMasks& masks,
                                            std::span<const double> price) {
   jobs_.clear();
@@ -165,7 +165,7 @@ Nanos BoundByWindows(const DelayGraph& graph, int steps, Nanos known, Nanos prov
     if (bound(proved) <= proved) return proved;
     low = proved + 1;
   }
-  // Whether what is known is optimal comes first.
+  // Tests first whether the known placement is optimal.
   Nanos high = std::min(known - 1, 4 * low);
   for (Nanos target = high; steps > 0 && low <= high; target = low + (high - low) / 2, --steps) {
     if (bound(target) > target) {

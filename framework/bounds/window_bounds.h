@@ -1,23 +1,23 @@
 #pragma once
 
-// What heads and tails of a DelayGraph prove about the whole step. An op that is on device d starts
-// no earlier than its head, and the step ends no earlier than its tail after its finish. So each op
-// has a window, and windows bound the step in these ways:
+// Bounds on the whole step from the heads and tails of a DelayGraph. An op on device d starts no
+// earlier than its head, and the step ends no earlier than the op's finish plus its tail. So each
+// op has a time window, and the windows bound the step in these ways:
 //
 //   paths    max over ops of min over devices of head + cost + tail
-//   groups   max over groups of min over devices of what the ops of the group need there one after
-//            another (one_machine.h)
-//   devices  max over devices of what the ops of all groups that have no other choice need there
-//   work     max over sets S of ops of  min head + W(S) + min tail,  with W(S) the least time in
-//            which all devices together do the work of S, a group staying whole (work_bound.h), and
-//            heads and tails the least over the devices. Sets are proposed by the one-machine
-//            problem in which an op takes what it costs at the prices of the set before; whatever
-//            set it is, what is proved of it holds.
+//   groups   max over groups of min over devices of the time that the ops of the group need there
+//            one after another (one_machine.h)
+//   devices  max over devices of the time that the ops of all groups that must be there need
+//   work     max over sets S of ops of  min head + W(S) + min tail,  where W(S) is the least time
+//            in which all devices together do the work of S, with groups kept whole (work_bound.h),
+//            and heads and tails are the least over the devices. Sets are proposed by a one-machine
+//            problem in which the time of an op is its cost at the prices of the set before. The
+//            bound holds for any set.
 //
-// If a step is to take at most T, groups lose the devices on which paths or groups exceed T, and
-// with fewer devices all bounds grow. Where one exceeds T, no step takes T: so they prove more than
-// they are (destructive bounds: R. Klein, A. Scholl, Computing lower bounds by destructive
-// improvement, European Journal of Operational Research 112 (1999)).
+// For a step of at most T, groups lose the devices on which paths or groups exceed T, and fewer
+// devices raise all bounds. If a bound exceeds T, no step takes T. So the bounds prove values
+// larger than themselves (destructive bounds: R. Klein, A. Scholl, Computing lower bounds by
+// destructive improvement, European Journal of Operational Research 112 (1999)).
 
 #include <cstdint>
 #include <span>
@@ -29,11 +29,11 @@
 
 namespace emplace {
 
-/// Which of these bounds, each with those before it.
+/// Selects the bounds; each value includes those before it.
 enum class WindowParts : std::uint8_t {
-  kDevices,  ///< paths and devices: one pass over the graph or a few
-  kGroups,   ///< about twice as long
-  kWork,     ///< several linear programmes
+  kDevices,  ///< paths and devices: one or a few passes over the graph
+  kGroups,   ///< takes about twice as long
+  kWork,     ///< takes several linear programs
 };
 
 class WindowBounds {
@@ -41,10 +41,10 @@ class WindowBounds {
   /// @param graph  outlives this; edges may be added to it later
   explicit WindowBounds(const DelayGraph& graph);
 
-  /// A bound on the steps that are at most `target`, of placements within the masks; more than
+  /// Returns a bound on the steps of at most `target`, for placements within the masks; more than
   /// `target` if there are none.
-  /// @param masks   none is 0; those devices go that no such step can use
-  /// @param target  kMaxNanos: every step [ns]
+  /// @param masks   never 0; lose the devices that no such step can use
+  /// @param target  kMaxNanos for every step [ns]
   Nanos Bound(DeviceMasks& masks, Nanos target, WindowParts parts);
 
  private:
@@ -66,11 +66,10 @@ class WindowBounds {
   std::vector<Job> jobs_;
 };
 
-/// The best of these bounds for all placements, T found by bisection.
-/// @param steps  of the bisection, each a few passes over the graph
-/// @param known   a placement with this step is known, so that no greater T is tried [ns]
-/// @param proved  no step is shorter: if these bounds do not disprove T = `proved`, no other T is
-///   tried [ns]
+/// Returns the best of these bounds for all placements, with T found by bisection.
+/// @param steps  of the bisection; each takes a few passes over the graph
+/// @param known   step time of a known placement; only smaller T are tried [ns]
+/// @param proved  a proven bound: unless these bounds refute T = `proved`, no other T is tried [ns]
 /// @return at least `proved` if steps > 0
 Nanos BoundByWindows(const DelayGraph& graph, int steps, Nanos known = kMaxNanos, Nanos proved = 0);
 

@@ -13,15 +13,15 @@
 namespace emplace {
 namespace {
 
-// The work bound by its dual. With a price p_k per ns on each kind k and sum_k slots_k p_k = 1,
+// The dual of the work bound. With a price p_k per ns on each kind k and sum_k slots_k p_k = 1,
 //
 //   T >= f(p) = sum_j min_k p_k c_jk
 //
-// by weak duality, so that every price vector proves a bound, and the best prices reach the optimum
-// of the linear programme. f is concave, piecewise linear and homogeneous, so Kelley's cutting
-// planes end after a few dozen rounds: each cut is one assignment of jobs to kinds, the master
-// programme has one variable per kind. Floating-point errors of its solver can only choose worse
-// prices: what prices prove is added up in integers (Value).
+// by weak duality. So every price vector proves a bound, and the best prices reach the optimum of
+// the linear program. f is concave, piecewise linear and homogeneous. Kelley's cutting planes end
+// after a few dozen rounds: each cut is one assignment of jobs to kinds, and the master program has
+// one variable per kind. Floating-point errors of its solver can only choose worse prices, since
+// the bound is summed in integers (Value).
 class WorkProgramme {
  public:
   WorkProgramme(const Cluster& cluster, std::span<const Nanos> costs) {
@@ -65,7 +65,7 @@ class WorkProgramme {
     std::vector<std::vector<double>> cuts;
     while (static_cast<int>(cuts.size()) < kMaxCuts) {
       std::vector<double> cut = Cut(prices);
-      // The master programme has this cut already: its prices are the best that it can find.
+      // The master program already has this cut, so its prices are optimal.
       if (std::find(cuts.begin(), cuts.end(), cut) != cuts.end()) break;
       cuts.push_back(std::move(cut));
       double value = 0;
@@ -84,7 +84,7 @@ class WorkProgramme {
   }
   size_t num_jobs() const { return costs_.size() / num_kinds_; }
 
-  // Sum of the costs of the jobs that are cheapest on each kind. @return [num_kinds]
+  // Returns the sum of the costs of the jobs that are cheapest on each kind. [num_kinds]
   std::vector<double> Cut(const std::vector<double>& prices) const {
     std::vector<double> sums(num_kinds_, 0);
     for (size_t j = 0; j < num_jobs(); ++j) {
@@ -99,7 +99,7 @@ class WorkProgramme {
     return sums;
   }
 
-  // The bound that (rounded) prices prove, in exact integer arithmetic, rounded up.
+  // Returns the bound that (rounded) prices prove, in exact integer arithmetic, rounded up.
   Nanos Value(const std::vector<double>& prices) const {
     std::vector<std::int64_t> weights;
     __int128 scale = 0;
@@ -108,7 +108,7 @@ class WorkProgramme {
       scale += static_cast<__int128>(weights[k]) * slots_[k];
     }
     if (scale == 0) return 0;
-    // Quotient and remainder are summed apart: a sum of products could exceed 128 bits.
+    // Quotient and remainder are summed separately, since a sum of products could exceed 128 bits.
     __int128 whole = 0, rest = 0;
     for (size_t j = 0; j < num_jobs(); ++j) {
       const auto row = Row(j);
@@ -130,7 +130,7 @@ class WorkProgramme {
     double unit = 0;  // keeps the coefficients near 1
     for (const auto& cut : cuts) unit = std::max(unit, *std::max_element(cut.begin(), cut.end()));
     if (unit == 0) return 0;
-    // Columns: a price per kind, t. Rows: cut * prices / unit - t >= 0, and the sum.
+    // Columns: one price per kind, and t. Rows: cut * prices / unit - t >= 0, and the sum.
     const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> lp(Clp_newModel(), Clp_deleteModel);
     const int columns = num_kinds_ + 1, rows = static_cast<int>(cuts.size()) + 1;
     std::vector<CoinBigIndex> starts;
@@ -164,7 +164,7 @@ class WorkProgramme {
                     objective.data(),
                     row_least.data(),
                     row_most.data());
-    // With the usual tolerance of 1e-7 cuts count as kept that are not, and the bound stays below.
+    // With the usual tolerance of 1e-7, violated cuts count as satisfied and the bound is too low.
     constexpr double kTolerance = 1e-12;
     Clp_setPrimalTolerance(lp.get(), kTolerance);
     Clp_setDualTolerance(lp.get(), kTolerance);
