@@ -75,7 +75,7 @@ CompiledGraph::CompiledGraph(const Graph& graph, std::span<const int> op_order)
     item_begin.push_back(num_items);
   }
 
-  // An alias without producer is resident: the buffer in which it lives is never released.
+  // An alias without producer is resident, so the buffer in which it lives is never released.
   for (int t = 0; t < graph.num_tensors(); ++t) {
     if (graph.tensor(t).producer >= 0 || graph.tensor(t).alias_of < 0) continue;
     const auto shared = class_of_root.find(graph.alias_root(t));

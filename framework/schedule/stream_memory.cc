@@ -21,15 +21,15 @@ void StreamMemory::Begin(const CompiledGraph& graph, const std::uint8_t* device)
   FindSharedBuffers(graph);
 }
 
-// Where the aliases live, and behind which op each buffer is released: the last that makes or reads
-// something in it.
+// Finds the buffers of the aliases, and the op after which each is released: the last op that makes
+// or reads an item in it.
 void StreamMemory::FindSharedBuffers(const CompiledGraph& graph) {
   const auto extend = [](Buffer& buffer, int position) {
     buffer.last_use = std::max(buffer.last_use, position);
   };
   for (size_t c = 0; c < graph.alias_classes.size(); ++c) {
     const auto& shared = graph.alias_classes[c];
-    if (shared.root < 0) continue;  // a graph input: resident
+    if (shared.root < 0) continue;  // a graph input, which is resident
     const std::uint64_t pinned = graph.PlaceAliases(shared, device_, storage_);
     const int row = static_cast<int>(c) * num_devices_;
     const auto& root = graph.items[shared.root];

@@ -1,10 +1,10 @@
 #pragma once
 
-// Peak memory of stream semantics (simulator/README.md, "Memory in S, by issue order"): which
-// buffer lives on which device, from which op to which. It depends on no time, so that whoever
-// walks over the ops in issue order can count it on the way. Two do: the stream engine of the
-// simulator, for every placement that a search asks for, and the executor's plan, for the program
-// that it issues.
+// Peak memory of stream semantics (simulator/README.md, "Memory in S, by issue order"): the device
+// of each buffer, and the ops at which it is allocated and released. It does not depend on times,
+// so it can be counted in a loop over the ops in issue order. Two loops do so: the simulator's
+// stream engine, for every placement that a search evaluates, and the executor's plan, for the
+// program that it issues.
 //
 //   memory.Begin(graph, device);
 //   for every op, in issue order:
@@ -14,9 +14,9 @@
 //     memory.Release(graph, position);                             // reads it
 //   memory.peak()
 //
-// When an item is made, walking over its readers in issue order leaves on each device the position
-// behind which the item, or the copy received there, is released. The counter's own buffers are
-// made once and serve all steps.
+// Make() visits an item's readers in issue order. This gives for each device the position after
+// which the item, or the copy received there, is released. The counter allocates its own memory
+// once and reuses it in all steps.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,29 +26,28 @@
 
 namespace emplace {
 
-/// Counts one step after another. Not to be shared by threads. All calls take the graph that the
-/// constructor got: the engine walks over the same graph, and a compiler that sees one reference
-/// instead of two keeps the loop as fast as if everything were written in one place.
+/// Counts one step after another. Not thread-safe. All calls take the graph that the constructor
+/// got: the engine loops over the same graph, and with one reference instead of two the compiler
+/// makes the loop as fast as inlined code.
 class StreamMemory {
  public:
   /// @param graph  compiled in issue order
   StreamMemory(const CompiledGraph& graph, int num_devices);
 
-  /// Starts a step: resident bytes are counted, the lives of buffers that aliases share are found.
-  /// @param device  [num_ops] by position, each less than num_devices; lives until the step's end
+  /// Starts a step: counts resident bytes and finds the lifetimes of buffers shared by aliases.
+  /// @param device  [num_ops] by position, each less than num_devices; must outlive the step
   void Begin(const CompiledGraph& graph, const std::uint8_t* device);
 
-  /// The op at `position` starts: its outputs and workspace are taken, and the workspace given
-  /// back.
+  /// Starts the op at `position`: allocates its outputs and workspace, and frees the workspace.
   void Allocate(const CompiledGraph& graph, int position) {
     const int d = device_[position];
     used_[d] += graph.own_bytes[position];
     peak_[d] = std::max(peak_[d], used_[d] + graph.workspace[position]);
   }
 
-  /// Finds the last uses of an item. To be called once for every item, when its producer is issued.
+  /// Finds the last uses of an item. Call it once for every item, when its producer is issued.
   /// @param position  of the producer
-  /// @return mask of the devices on which it has a reader, its producer's perhaps among them
+  /// @return mask of the devices on which it has a reader, which may include its producer's
   std::uint64_t Make(const CompiledGraph& graph, int item, int position) {
     int* last_use = &last_use_[size_t(item) * num_devices_];
     last_use[device_[position]] = position;
@@ -61,16 +60,16 @@ class StreamMemory {
     return mask;
   }
 
-  /// Device `e`, which is not the producer's, makes room for its copy of an item.
+  /// Allocates a copy of an item on device `e`, which is not the producer's.
   void Receive(const CompiledGraph& graph, int item, int e) {
     used_[e] += graph.items[item].bytes;
     peak_[e] = std::max(peak_[e], used_[e]);
   }
 
-  /// The op at `position` and the copies of its items have been issued: every buffer whose last use
-  /// it is goes.
-  // Those are the inputs that no later op on its device reads, then its outputs that none does.
-  // Free of branches on the placement, which no predictor could guess.
+  /// Frees the buffers whose last user is the op at `position`. Call it after the op and the copies
+  /// of its items have been issued.
+  // It frees the inputs that no later op on its device reads, then unread outputs. There are no
+  // branches on the placement, since they could not be predicted.
   void Release(const CompiledGraph& graph, int position) {
     const int d = device_[position];
     std::int64_t released = 0;
@@ -95,17 +94,17 @@ class StreamMemory {
     used_[d] -= released;
   }
 
-  /// Most bytes in use so far, resident ones included. [num_devices] [B]
+  /// Returns the maximum number of bytes in use so far, including resident ones. [num_devices] [B]
   const std::vector<std::int64_t>& peak() const { return peak_; }
 
  private:
-  // A buffer that aliases share: what a class of aliases has on one device.
+  // The buffer of a class of aliases on one device.
   struct Buffer {
     int last_use = -1;  // position; -1: never released, or released already
     std::int64_t bytes = 0;
   };
 
-  // All bits if the op at `position` is the last to use the item on its device, else none.
+  // Returns all bits set if the op at `position` is the item's last user on its device, else 0.
   std::int64_t LastUseMask(int item, int d, int position) const {
     return -std::int64_t{last_use_[size_t(item) * num_devices_ + d] == position};
   }
@@ -113,7 +112,7 @@ class StreamMemory {
   void ReleaseShared(const CompiledGraph& graph, int item, int d, int position) {
     const int c = graph.items[item].alias_class;
     const bool local = device_[graph.items[item].producer] == d;
-    // The received copy of an alias is a buffer of its own.
+    // The received copy of an alias has its own buffer.
     if (!local && graph.alias_classes[c].root != item) {
       used_[d] -= LastUseMask(item, d, position) & graph.items[item].bytes;
       return;
@@ -128,7 +127,7 @@ class StreamMemory {
 
   const int num_devices_;
   const std::uint8_t* device_ = nullptr;
-  std::vector<int> last_use_;    // [num_items, num_devices] position of the last use there
+  std::vector<int> last_use_;    // [num_items, num_devices] position of the last use on the device
   std::vector<int> buffer_;      // [num_items] index into buffers_, for items that share memory
   std::vector<Buffer> buffers_;  // [alias classes, num_devices]
   std::vector<int> storage_;

@@ -10,11 +10,11 @@
 
 namespace emplace {
 
-/// Stands in the place of a tensor id for the control edges of an op, which cross as one item of 0
-/// bytes. Greater than every tensor id, so that control sorts behind all tensors.
+/// Replaces the tensor id for the control edges of an op, which cross as one item of 0 bytes.
+/// Larger than every tensor id, so that control sorts after all tensors.
 inline constexpr int kControlTensor = 0x7fffffff;
 
-/// One tensor, or the control edges of one op, on the way to devices that wait for it.
+/// A transfer of one tensor, or of the control edges of one op, to devices that wait for it.
 struct Copy {
   int producer = 0;               ///< op id
   int tensor = 0;                 ///< tensor id or kControlTensor
@@ -23,10 +23,10 @@ struct Copy {
   std::vector<int> destinations;  ///< devices, ascending; several only over a broadcast channel
 };
 
-/// The copies that op `producer` sends, in the order in which they are made. It is the same in
-/// every semantics and in the executor: by tensor id, control last, then by least destination. A
-/// tensor crosses once to each device with a reader, however many readers there are. Destinations
-/// whose routes begin with the same broadcast channel share one copy.
+/// Returns the copies that op `producer` sends, in the order in which they are made: by tensor id,
+/// control last, then by least destination. The order is the same in every semantics and in the
+/// executor. A tensor crosses once to each device with a reader, for any number of readers there.
+/// Destinations whose routes begin with the same broadcast channel share one copy.
 /// @param device_of_op  [num_ops]
 /// @throws InputError naming op, tensor and both devices if a needed route is missing
 std::vector<Copy> CopiesOf(const Graph& graph,
@@ -34,26 +34,27 @@ std::vector<Copy> CopiesOf(const Graph& graph,
                            std::span<const DeviceIndex> device_of_op,
                            int producer);
 
-/// One hop of a copy: over one channel of its route.
+/// One hop of a copy, over one channel of its route.
 struct Hop {
   int copy = 0;                   ///< index of the copy
   int position = 0;               ///< of the channel on the route, from 0
   int channel = 0;                ///< channel index
-  std::vector<int> destinations;  ///< of the copy, those that lie this way; a first hop serves all
-  int behind = -1;                ///< the hop before it on the way, by index; -1: it is the first
+  std::vector<int> destinations;  ///< of the copy that this hop serves; a first hop serves all
+  int behind = -1;                ///< index of the preceding hop on the route; -1: it is the first
 };
 
-/// The hops of the copies that one op sends, in the order in which stream semantics and the
-/// executor issue them: by tensor id, control last, then by destination, each followed by the
-/// further hops on its way. What several destinations share goes with the least of them.
+/// Returns the hops of the copies that one op sends, in the order in which stream semantics and the
+/// executor issue them: by tensor id, control last, then by destination. Each first hop is followed
+/// by the further hops on its route. Hops shared by several destinations are sorted by the least.
 std::vector<Hop> HopsOf(const Cluster& cluster, std::span<const Copy> copies);
 
-/// Whether ops on a device find a tensor without a copy: a graph input, or made there.
+/// Returns whether ops on a device can read a tensor without a copy, as a graph input or made
+/// there.
 /// @param device_of_op  [num_ops]
 bool IsLocal(const Graph& graph, std::span<const DeviceIndex> device_of_op, int tensor, int device);
 
-/// The tensors that an op reads cold (simulator/README.md, "Cold reads"): made on another device
-/// than its own, and read on its own by no op of less id. Ascending.
+/// Returns the tensors that an op reads cold (simulator/README.md, "Cold reads"), ascending. They
+/// are made on another device, and no op of less id reads them on the op's device.
 /// @param device_of_op  [num_ops]
 std::vector<int> ColdReads(const Graph& graph, std::span<const DeviceIndex> device_of_op, int op);
 

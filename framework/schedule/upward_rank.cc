@@ -13,14 +13,14 @@ namespace {
 
 __extension__ using WideSum = __int128;
 
-// To the nearest, halves up; at most kMaxNanos.
+// Rounds a mean to the nearest integer, halves up; at most kMaxNanos.
 Nanos RoundedMean(WideSum sum, std::int64_t count) {
   if (count == 0) return 0;
   return static_cast<Nanos>(std::min<WideSum>((2 * sum + count) / (2 * count), kMaxNanos));
 }
 
-// Mean transfer times. Channels of one bandwidth and setup share their wire time, so that a mean
-// over many pairs of devices takes few divisions.
+// Computes mean transfer times. Channels of equal bandwidth and setup share their wire time, so
+// that a mean over many pairs of devices takes few divisions.
 class MeanTransfer {
   struct Rate {
     const Channel* channel = nullptr;  // one of this bandwidth and setup

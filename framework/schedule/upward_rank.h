@@ -9,15 +9,15 @@
 
 namespace emplace {
 
-/// How long the rest of a step takes at least from an op on, with mean costs and mean transfers:
+/// Computes the length of the longest path from each op to the end, with mean costs and transfers:
 ///
 ///   rank(v) = w(v) + max over the ops r that await an item i of v of (t(i) + rank(r))
 ///
-/// w is the mean of the op's costs over the devices where it may run, t the mean of
+/// w is the mean of the op's costs over the devices where it may run. t is the mean of
 /// Cluster::TransferTime() over all ordered pairs of different devices with a route (0 if there are
-/// none), both rounded to the nearest integer, halves up. An op that nobody awaits has rank w.
-/// simulator/README.md, "Issue order", defines it. IssueOrder() with these ranks as priorities is
-/// the order of `priority: upward_rank`.
+/// none). Both are rounded to the nearest integer, halves up. An op without successors has rank w.
+/// simulator/README.md, "Issue order", defines the rank. With these ranks as priorities,
+/// IssueOrder() gives the order of `priority: upward_rank`.
 ///
 /// Source: the upward rank of HEFT (Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002, section 4.1), in
 /// integers.
