@@ -1,6 +1,6 @@
 #pragma once
 
-// Costs for coarsening: what merging ops goes by, and what the merged ops cost.
+// Costs for coarsening: the weights by which it merges ops, and the costs of the merged ops.
 
 #include <vector>
 
@@ -9,15 +9,15 @@
 
 namespace emplace {
 
-/// The cost of each op on its best device [ns]; 0 for an op that no device may run. The weight by
-/// which coarsening chooses what to merge.
+/// Returns the cost of each op on its best device [ns], or 0 for an op that no device may run.
+/// Coarsening uses it as weight to choose the ops to merge.
 /// @return [num_ops]
 std::vector<double> BestDeviceCosts(const Costs& costs);
 
-/// Costs of the groups, for the graph that ContractGroups() makes of them: the time is the sum over
-/// the members, forbidden where one of them is; the rung is that of the member that takes longest;
-/// the uncertainty and the interference are means of the members', weighted by their times; those
-/// of interference are rounded to the nearest, halves up.
+/// Computes the costs of groups, for the graph that ContractGroups() makes of them. The time is the
+/// sum over the members; it is forbidden if one member is forbidden. The cost source is that of the
+/// member that takes longest. Uncertainty and interference are means over the members, weighted by
+/// their times; interference is rounded to the nearest integer, halves up.
 /// @param costs  [num_ops, num_devices]   @param grouping  of the same ops
 /// @return [num_groups, num_devices]
 Costs ContractCosts(const Costs& costs, const Grouping& grouping);

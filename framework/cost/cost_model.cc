@@ -19,10 +19,10 @@ namespace {
 
 constexpr int kNumClasses = static_cast<int>(OpClass::kUnknown) + 1;
 
-// Share of the peak that an op class reaches where the device kind does not tell; also a table in
-// FORMAT.md. [ours] (our choice, agents/README.md): round figures between what tuned libraries
-// reach on large shapes (0.7 to 0.9 of peak for products) and what the shapes of real training
-// graphs leave of it. Matters only where FLOPs and not bytes decide.
+// Share of the peak that an op class reaches if the device kind gives none (also in FORMAT.md).
+// Rounded values between those of tuned libraries on large shapes (0.7 to 0.9 of the peak for
+// products) and those on the shapes of real training graphs. They matter only where FLOPs and not
+// bytes determine the time.
 constexpr std::array<double, kNumClasses> kDefaultEfficiency{
     0.60,  // matmul
     0.50,  // convolution
@@ -36,27 +36,26 @@ constexpr std::array<double, kNumClasses> kDefaultEfficiency{
     1.00,  // view: free
     0.25,  // unknown
 };
-// The same for the memory bandwidth [ours]; streaming benchmarks reach 0.7 to 0.9 of the data
-// sheet.
+// Share of the memory bandwidth; streaming benchmarks reach 0.7 to 0.9 of the data sheet.
 constexpr double kDefaultMemoryEfficiency = 0.70;
 
-// Relative standard error by rung [ours] where no measurement tells: timers and clocks vary
-// by a few percent, fits of neighbouring shapes by 15 %, rooflines with published figures are known
-// to miss by a third, and a class of which nothing is known by a factor.
+// Relative standard error by cost source if no measurement gives one. Timers and clocks vary by a
+// few percent, fits of neighbouring shapes by 15 %. Rooflines with published parameters are known
+// to be off by a third, and unknown classes by a factor.
 constexpr std::array<float, kNumRungs> kUncertainty{0.05F, 0.15F, 0.35F, 0.70F, 0.0F};
 
 constexpr std::array<std::string_view, 5> kFloatTypes{"f64", "f32", "bf16", "f16", "f8"};
 constexpr int kF32 = 1;
 
-// The figures of one device kind, with the defaults filled in.
+// The rates of one device kind, including defaults.
 struct Rates {
   const DeviceKind* kind;
   const KindCosts* measured = nullptr;
   std::optional<FittedCosts> fitted = {};         // if measured
-  std::array<double, kFloatTypes.size()> peak{};  // [FLOP/s]; 0: not told
-  std::array<double, kNumClasses> efficiency{};   // with the defaults filled in
+  std::array<double, kFloatTypes.size()> peak{};  // [FLOP/s]; 0: not given
+  std::array<double, kNumClasses> efficiency{};   // including defaults
   std::array<bool, kNumClasses> is_told{};
-  double memory_rate = 0;  // [B/s] that is reached
+  double memory_rate = 0;  // [B/s] reached
   bool memory_is_told = false;
 };
 
@@ -82,13 +81,13 @@ Rates MakeRates(const DeviceKind& kind) {
   return rates;
 }
 
-// What the roofline wants to know of an op.
+// The properties of an op that the roofline uses.
 struct Work {
   OpClass op_class;
   int dtype;  // index into kFloatTypes
 };
 
-// The floating type of the op's largest tensor that has one.
+// Returns the floating-point type of the largest tensor of the op that has one.
 int FindDtype(const Graph& graph, const Op& op) {
   int dtype = kF32;
   std::int64_t largest = -1;
@@ -117,7 +116,7 @@ struct Cost {
   double nanos;
   Rung rung;
   float uncertainty;
-  std::optional<Interference> interference;  // nullopt: that of its class
+  std::optional<Interference> interference;  // nullopt: that of the op's class
 
   Cost(double nanos, Rung rung) : Cost(nanos, rung, kUncertainty[static_cast<int>(rung)]) {}
   Cost(double nanos, Rung rung, double uncertainty)
@@ -146,7 +145,7 @@ std::optional<Cost> OwnCost(const Op& op, const DeviceKind& kind) {
   return std::nullopt;
 }
 
-// Standard error of a median, from its 95 % interval; a single sample has none.
+// Returns the standard error of a median, from its 95 % interval; a single sample has none.
 double RelativeError(const Timing& timing) {
   if (timing.samples < 2 || !(timing.median > 0)) {
     return kUncertainty[static_cast<int>(Rung::kMeasured)];
@@ -175,7 +174,7 @@ std::optional<Cost> FittedCost(FittedCosts& costs,
   const std::optional<FittedCosts::Found> found =
       costs.Find(op.kind, op_class, signature, op.flops, static_cast<double>(op.bytes_accessed));
   if (!found) return std::nullopt;
-  // The standard deviation of normal errors whose median absolute value is the fit's.
+  // The standard deviation of normal errors whose median absolute value is that of the fit.
   return Cost(found->nanos,
               found->is_of_kind ? Rung::kNeighbour : Rung::kRoofline,
               1.4826 * found->fit->error);
@@ -218,7 +217,7 @@ Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::st
       fmt::join(devices, ", ")));
 }
 
-// Refuses a table of another machine, which would be ignored without a word, op by op.
+// Throws for a table of another machine, which would otherwise be silently ignored for every op.
 void RequireCommonKind(const CostTable& table, const Cluster& cluster, const std::string& where) {
   std::vector<std::string> measured, wanted;
   for (const KindCosts& kind : table.kinds) measured.push_back(kind.kind.name);
@@ -282,7 +281,7 @@ Costs ComputeCosts(const Graph& graph,
   std::string signature;
   for (int v = 0; v < costs.num_ops; ++v) {
     const Op& op = graph.op(v);
-    signature.clear();  // written when first wanted
+    signature.clear();  // computed when first needed
     const auto [entry, is_new] = classes.emplace(op.kind, OpClass::kUnknown);
     if (is_new) entry->second = ClassifyOp(op.kind);
     const Work work{entry->second, FindDtype(graph, op)};

@@ -16,7 +16,7 @@ namespace {
 
 std::string Number(double value) {
   EMPLACE_CHECK(std::isfinite(value), "a cost table holds a number that is not finite");
-  return fmt::format("{}", value == 0 ? 0.0 : value);  // "-0" is the integer 0 to readers
+  return fmt::format("{}", value == 0 ? 0.0 : value);  // readers would take "-0" for the integer 0
 }
 
 std::string Number(std::int64_t value) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// What was measured on a machine, as a file: `emplace-costs` version 1, defined in FORMAT.md.
-// Written by `emplace profile` (and by `emplace costs` of the Python package), read by every
-// command that takes `costs`.
+// Measurements of a machine as a file: `emplace-costs` version 1, defined in FORMAT.md. Written by
+// `emplace profile` (and by `emplace costs` of the Python package), read by every command that
+// takes `costs`.
 
 #include <cstdint>
 #include <filesystem>
@@ -18,19 +18,18 @@
 
 namespace emplace {
 
-/// Repeated timings of one thing, in a few numbers.
+/// Statistics of repeated timings.
 struct Timing {
   double median = 0, low = 0, high = 0;  ///< median and its 95 % interval [ns]
-  std::int64_t samples = 0;              ///< how many timings
+  std::int64_t samples = 0;              ///< number of timings
   double mean = 0;  ///< [ns] without the longest 2 %, which are interruptions; 0: not in the file
 
-  /// The number to use where many such times are summed [ns]: the mean if there is one, else the
-  /// median.
+  /// Returns the time to use in sums of many times [ns]: the mean if there is one, else the median.
   double Additive() const { return mean > 0 ? mean : median; }
   bool operator==(const Timing&) const = default;
 };
 
-/// One op signature on one device kind.
+/// The measurements of one op signature on one device kind.
 struct OpMeasurement {
   std::string signature;  ///< OpSignature()
   std::string kind;       ///< the op's kind
@@ -39,15 +38,16 @@ struct OpMeasurement {
   std::int64_t bytes = 0;                         ///< bytes accessed [B]
   bool is_proxy = false;                          ///< measured with a stand-in kernel
   std::optional<Timing> isolated, cold, in_situ;  ///< warm caches, flushed caches, in whole steps
-  /// Time(), if that is in situ, without what neighbouring devices cost [ns]; nullopt: not known
+  /// Time() in situ, without the slowdown by neighbouring devices [ns]; nullopt: not known
   std::optional<double> apart_ns;
   std::optional<Interference> interference;  ///< with neighbouring devices; nullopt: not measured
 
-  /// The timing to go by: in situ if there is one and it is preferred, else isolated, else cold,
-  /// else in situ after all; nullptr without any.
+  /// Returns the preferred timing: in situ if there is one and it is preferred, else isolated, else
+  /// cold, else in situ; nullptr without any.
   const Timing* Best(bool prefer_in_situ = true) const;
-  /// Best() as one number [ns]: Additive() of a timing in situ, as an op finds other contents of
-  /// the caches in every step and placement; else the median. nullopt without timing.
+  /// Returns Best() as one number [ns]; nullopt without timing. For a timing in situ this is
+  /// Additive(), since an op finds different contents of the caches in every step and placement.
+  /// Otherwise it is the median.
   std::optional<double> Time(bool prefer_in_situ = true) const;
 };
 
@@ -55,35 +55,36 @@ struct OpMeasurement {
 ///
 ///   t = t0 + max(F / (P e(F)), B / (W e(B)), (B - C) / S),   e(x) = x / (x + x_half)
 ///
-/// fitted to the logarithms of measured times. The last term is that of bytes beyond the caches; it
-/// is there only if the timings are explained much better with it. A term without FLOPs or bytes is
-/// 0. Several t0 with other halves give the same times: of them the fit has the largest t0, with
-/// which one half is 0. Where a term decides for no op measured, its rate is the least with which
-/// it decides for none; P of ops that multiply is then at least the typical one (roofline_fit.h).
+/// fitted to the logarithms of measured times. The last term is for bytes beyond the caches; it is
+/// used only if it makes the fit much better. A term without FLOPs or bytes is 0. Several sets of
+/// t0 and half sizes (flops_half, bytes_half) give the same times: the fit has the largest t0, with
+/// which one half size is 0. If a term determines the time of no measured op, its rate is the least
+/// for which that is so; for ops that multiply, P is then at least the typical rate
+/// (roofline_fit.h).
 ///
-/// What t misses is corrected by the measured ops of the same kind (neighbours.h, fitted_costs.h),
-/// unless it is predicted no better with them.
+/// The error of t is corrected by the measured ops of the same kind (neighbours.h, fitted_costs.h),
+/// unless this does not improve predictions.
 struct RooflineFit {
   double overhead_ns = 0;             ///< t0 [ns]
-  double flops_per_second = 0;        ///< P [FLOP/s]; 0: no FLOPs seen
+  double flops_per_second = 0;        ///< P [FLOP/s]; 0: no sample has FLOPs
   double flops_half = 0;              ///< FLOPs at which half of P is reached [FLOP]
-  double bytes_per_second = 0;        ///< W [B/s]; 0: no bytes seen
-  double bytes_half = 0;              ///< [B]
+  double bytes_per_second = 0;        ///< W [B/s]; 0: no sample has bytes
+  double bytes_half = 0;              ///< bytes at which half of W is reached [B]
   double spill_bytes = 0;             ///< C [B]
   double spill_bytes_per_second = 0;  ///< S [B/s]; 0: no such term
-  double neighbour_length = 0;        ///< how far neighbours are heard; 0: not at all
-  std::int64_t samples = 0;           ///< signatures behind the fit
+  double neighbour_length = 0;        ///< length scale of the correction by neighbours; 0: none
+  std::int64_t samples = 0;           ///< number of signatures in the fit
   double error = 0;                   ///< leave-one-signature-out median relative error
   double error_p90 = 0;               ///< its 90th percentile
   bool operator==(const RooflineFit&) const = default;
 };
 
-/// Everything measured of one device kind.
+/// All measurements of one device kind.
 struct KindCosts {
   DeviceKind kind;                              ///< with fitted issue, launch, gap, overhead
   std::vector<OpMeasurement> ops;               ///< sorted by signature
-  std::map<std::string, RooflineFit> by_op;     ///< rung 2: op kind ("aten.mm") -> fit
-  std::map<std::string, RooflineFit> by_class;  ///< rung 3: op class ("matmul") -> fit
+  std::map<std::string, RooflineFit> by_op;     ///< source "neighbour": op kind ("aten.mm") -> fit
+  std::map<std::string, RooflineFit> by_class;  ///< source "roofline": op class ("matmul") -> fit
 
   const OpMeasurement* Find(std::string_view signature) const;
 };
@@ -104,12 +105,12 @@ struct LinkMeasurement {
   double max_relative_error = 0;                        ///< of the fit over the points
 };
 
-/// How much slower `victim` gets while `aggressor` runs beside it: 1.3 = 30 % slower.
+/// The slowdown of `victim` while `aggressor` runs concurrently: 1.3 = 30 % slower.
 struct Slowdown {
   std::string victim, aggressor;  ///< "cpu:0->cpu:1" for links, "gpu:0 matmul" for ops
   double factor = 1;
   double low = 0, high = 0;  ///< 95 % interval of the factor; 0: not known
-  double modelled = 0;       ///< the factor that figures of interference give; 0: not told
+  double modelled = 0;       ///< the factor computed from interference parameters; 0: not known
 };
 
 struct DispatchCosts {
@@ -121,23 +122,23 @@ struct DispatchCosts {
   double wait_ns = 0;          ///< extra start delay after an event of another stream
 };
 
-/// A placement that was executed, beside what the simulation said of it with costs that were
-/// calibrated without it: how far off a simulation with these costs is.
+/// An executed placement, compared with its simulation. The costs of the simulation were calibrated
+/// without it, so the difference is the error of simulations with these costs.
 struct HeldOutStep {
   std::string graph;      ///< its name
-  std::string placement;  ///< how it was drawn: "random 3"
-  /// Step times: as executed, which is in interference semantics if `stream_ns` is told, else in
-  /// stream semantics; median of the measured ones [ns]
+  std::string placement;  ///< the way in which it was drawn: "random 3"
+  /// Step times [ns]. `simulated_ns` is in the semantics that models the execution: interference
+  /// semantics if `stream_ns` is given, else stream semantics. `measured_ns` is the median.
   double simulated_ns = 0, measured_ns = 0;
   std::int64_t samples = 0;  ///< measured steps
-  /// The same in other semantics; 0: not told [ns]
+  /// Simulated times in other semantics; 0: not known [ns]
   double stream_ns = 0, queue_ns = 0;
   bool operator==(const HeldOutStep&) const = default;
 };
 
-/// All that one file holds.
+/// The content of one file.
 struct CostTable {
-  std::string machine;  ///< host name and devices, for people
+  std::string machine;  ///< host name and devices, as text for users
   std::map<std::string, std::string>
       properties;  ///< cpu, gpu, driver, libraries, date, clocks, ...
   std::vector<KindCosts> kinds;
@@ -145,35 +146,36 @@ struct CostTable {
   std::vector<DispatchCosts> dispatch;
   std::vector<Slowdown> link_contention, interference;
   std::vector<HeldOutStep> held_out;  ///< each placement of a graph once
-  std::vector<std::string> warnings;  ///< what the profiler flagged (clocks moved by 7 %, ...)
-  bool complete = true;               ///< false: a profile that was cut off and can be resumed
+  std::vector<std::string> warnings;  ///< problems flagged by the profiler (clocks moved by 7 %,
+                                      ///< ...)
+  bool complete = true;               ///< false: the profile was interrupted and can be resumed
 
   const KindCosts* Find(std::string_view device_kind) const;
 };
 
-/// Reads `emplace-costs` version 1, plain or gzipped. Unknown extra keys are ignored, keys and
-/// records may stand in any order.
-/// @throws InputError naming file, record, field and what was expected; also for a kind, signature
-///   or fit given twice
+/// Reads `emplace-costs` version 1, plain or gzipped, with keys and records in any order. Ignores
+/// unknown keys.
+/// @throws InputError naming file, record, field and the expected value; also for a kind, signature
+///   or fit that occurs twice
 CostTable ReadCostTable(const std::filesystem::path& path);
 CostTable ParseCostTable(const std::string& json, const std::string& where);
-/// Every number in the fewest digits that read back equal; the same table gives the same text.
+/// Writes every number with the fewest digits that read back equal. Equal tables give equal texts.
 std::string FormatCostTable(const CostTable& table);
 
-/// Makes by_op (op kinds with at least 4 signatures) and by_class (op classes with at least 3) of
-/// every device kind anew from its measured ops. Their errors are those of predicting each
-/// signature by a fit of the others and by them as neighbours; of more than 200 signatures every
-/// 200th are left out together. Proxies, views and timings of 0 are not fitted, and unknown ops
+/// Recomputes by_op (op kinds with at least 4 signatures) and by_class (op classes with at least 3)
+/// of every device kind from its measured ops. The errors are those of predicting each signature by
+/// a fit to the others, with them as neighbours; of more than 200 signatures, every 200th are left
+/// out together. Proxies, views and timings of 0 are not fitted. Ops of unknown class are fitted
 /// only by kind. Deterministic.
-/// @param prefer_in_situ  which timings are fitted: OpMeasurement::Time()
+/// @param prefer_in_situ  selects the timings that are fitted: OpMeasurement::Time()
 void FitLadder(CostTable& table, bool prefer_in_situ = true);
 
-/// The time of an op that fits are made of and neighbours tell [ns]: OpMeasurement::Time(); nullopt
-/// for proxies, views, and without a time above 0.
+/// Returns the time of an op for fits and for corrections by neighbours [ns]:
+/// OpMeasurement::Time(); nullopt for proxies, views, and without a time above 0.
 std::optional<double> FittedTime(const OpMeasurement& op, bool prefer_in_situ);
 
-/// The time that a fit predicts for an op, without neighbours. @param flops  [FLOP]   @param bytes
-/// [B]   @return [ns]
+/// Returns the time that a fit predicts for an op, without neighbours. [ns]
+/// @param flops  [FLOP]   @param bytes  [B]
 double Predict(const RooflineFit& fit, double flops, double bytes);
 
 }  // namespace emplace

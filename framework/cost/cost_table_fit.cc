@@ -1,5 +1,5 @@
-// The fits of the cost ladder: a roofline for each op kind and op class (roofline_fit.h), how far
-// its neighbours are heard (neighbours.h), and the errors of both together for ops left out.
+// The fits of cost tables: a roofline for each op kind and op class (roofline_fit.h), the length
+// scale of the correction by neighbours (neighbours.h), and the errors of both on ops left out.
 
 #include <algorithm>
 #include <array>
@@ -22,15 +22,15 @@
 namespace emplace {
 namespace {
 
-// For leave-one-out errors up to so many signatures are fitted from all starts without each of
-// them; the fits without one of more signatures start at the fit of all and hear its neighbours.
+// For leave-one-out errors of up to kMaxFreshFits signatures, the fit without each of them is made
+// from all starts. With more signatures, it starts at the fit to all and uses its length scale.
 constexpr size_t kMaxFreshFits = 32;
 constexpr size_t kMaxFolds = 200;
 constexpr size_t kMinForOp = 4, kMinForClass = 3;
-// Errors of logs beyond it count linearly, as in the roofline's fit.
+// Log errors beyond the width count linearly, as in the roofline's fit.
 constexpr double kHuberWidth = 0.05;
-// Neighbours are heard if without them the loss of an op is more than the first, and with them at
-// most the second share of it.
+// Neighbours are used if the loss per op without them is more than kNoLoss, and the loss with them
+// is at most the share kClearlyLess of it.
 constexpr double kNoLoss = 1e-8, kClearlyLess = 0.95;
 
 constexpr std::array<double, 3> kLengths{1.5, 3, 6};
@@ -60,7 +60,7 @@ Eigen::VectorXd Residuals(std::span<const RooflineSample> samples, const Rooflin
   return residuals;
 }
 
-// The sum of losses of ops of one kind, each left out, by length; the last one: without neighbours.
+// The sum of losses of the ops of one kind, each left out, by length; last: without neighbours.
 using Losses = std::array<double, kLengths.size() + 1>;
 void AddLosses(const Inverses& inverses, const Eigen::VectorXd& residuals, Losses& losses) {
   for (int i = 0; i < residuals.size(); ++i) {
@@ -72,14 +72,14 @@ void AddLosses(const Inverses& inverses, const Eigen::VectorXd& residuals, Losse
   }
 }
 
-// The index of the least loss, if it is clearly less than without neighbours.
+// Returns the index of the least loss, if it is clearly less than without neighbours.
 size_t BestLength(const Losses& losses, size_t num_ops) {
   const auto best = std::min_element(losses.begin(), losses.end() - 1);
   const bool is_exact = losses.back() <= kNoLoss * static_cast<double>(num_ops);
   return is_exact || *best > kClearlyLess * losses.back() ? kLengths.size() : best - losses.begin();
 }
 
-// What is fitted together: the ops of one kind or those of a class.
+// The ops that are fitted together: those of one kind or of one class.
 class Fitting {
  public:
   Fitting(std::vector<const OpsOfKind*> kinds, const TypicalRate& rate)
@@ -142,7 +142,7 @@ class Fitting {
     return errors;
   }
 
-  // @param length  index into kLengths; nullopt: chosen without the ones left out
+  // @param length  index into kLengths; nullopt: chosen without the ops left out
   void AddErrors(const RooflineFit& without,
                  std::span<const int> left_out,
                  std::optional<size_t> length,

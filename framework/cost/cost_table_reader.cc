@@ -33,7 +33,7 @@ class TableReader {
  public:
   explicit TableReader(const std::string& where) : where_(where) {}
 
-  // What is wrong is told at the end: only then is it known whether the file is one of ours.
+  // Errors are reported at the end, when it is known whether the file has our format.
   void Visit(const JsonPart& part) {
     if (!error_.empty() && part.key != "format" && part.key != "version") return;
     try {
@@ -174,9 +174,9 @@ class TableReader {
   }
 
   const std::string where_;
-  std::string error_;  // the first
+  std::string error_;  // the first error
   Json format_ = Json(Json::value_t::discarded), version_ = Json(Json::value_t::discarded);
-  std::vector<std::string> seen_;  // outermost keys
+  std::vector<std::string> seen_;  // top-level keys
   CostTable table_;
   std::vector<PlacedOp> ops_;                               // until all device kinds are known
   std::vector<PlacedFit> fits_;                             // likewise

@@ -1,20 +1,20 @@
 #pragma once
 
-// The records of a cost table's file (FORMAT.md), each read by itself: what it holds, not yet how
-// it belongs to the others. Errors are InputError with the record's place.
+// Readers of the records of a cost table's file (FORMAT.md). Each reads one record and does not
+// check its relations to others. Errors are InputError with the record's place.
 
 #include "framework/base/json_record.h"
 #include "framework/cost/cost_table.h"
 
 namespace emplace::internal {
 
-/// The name of an op class, "view" included.
+/// Reads the name of an op class, including "view".
 OpClass JsonOpClass(const Json& value);
 
 DeviceKind ReadKind(const JsonRecord& record);
-/// Without the device kind that it belongs to.
+/// Reads an op without its device kind.
 OpMeasurement ReadOp(const JsonRecord& record);
-/// Without device kind and scope.
+/// Reads a fit without its device kind and scope.
 RooflineFit ReadFit(const JsonRecord& record);
 LinkMeasurement ReadLink(const JsonRecord& record);
 DispatchCosts ReadDispatch(const JsonRecord& record);

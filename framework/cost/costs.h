@@ -11,24 +11,24 @@
 
 namespace emplace {
 
-/// Where a cost comes from, best first (FORMAT.md, "How the cost of an op is found").
+/// The source of a cost, best first (FORMAT.md, "How the cost of an op is found").
 enum class Rung : std::uint8_t {
   kMeasured,   ///< `cost_ns` of the graph file, or the exact signature of a cost table
   kNeighbour,  ///< same kind, neighbouring shapes, fitted
-  kRoofline,   ///< same op class, fitted; or a roofline with efficiencies from published figures
-  kDefault,    ///< nothing known about the op class: default efficiency, flagged
+  kRoofline,   ///< same op class, fitted; or a roofline with published efficiencies
+  kDefault,    ///< op class without known efficiency: default efficiency, flagged
   kFree,       ///< storage and views: no work by definition
 };
 inline constexpr int kNumRungs = 5;
 std::string_view ToString(Rung rung);
 
-/// What every op costs on every device. Entries of forbidden pairs are kMaxNanos.
+/// The cost of every op on every device. Entries of forbidden pairs are kMaxNanos.
 struct Costs {
   int num_ops = 0, num_devices = 0;
   std::vector<Nanos> time;         ///< [num_ops, num_devices] [ns], >= 0
   std::vector<Rung> rung;          ///< [num_ops, num_devices]
   std::vector<float> uncertainty;  ///< [num_ops, num_devices] relative standard error, 0.5 = 50 %
-  /// [num_ops, num_devices], or empty where no device has neighbours
+  /// [num_ops, num_devices]; empty if no device has neighbours
   std::vector<Interference> interference;
 
   Nanos at(int op, int device) const { return time[size_t(op) * num_devices + device]; }
@@ -36,15 +36,15 @@ struct Costs {
   Interference interference_at(int op, int device) const {
     return interference.empty() ? Interference{} : interference[size_t(op) * num_devices + device];
   }
-  /// Whether the op may run on the device.
+  /// Returns whether the op may run on the device.
   bool allowed(int op, int device) const { return at(op, device) < kMaxNanos; }
 };
 
-/// For each device the least one on which every op costs the same, with the same interference,
-/// maybe itself. [num_devices]
+/// Returns for each device the first one on which every op has the same cost and the same
+/// interference; this may be the device itself. [num_devices]
 std::vector<int> DevicesOfEqualCosts(const Costs& costs);
 
-/// Share of the time of a placement by rung; sums to 1 (all 0 for a placement without work).
+/// Shares of the cost sources in the time of a placement. Their sum is 1, or 0 without work.
 using RungShares = std::array<double, kNumRungs>;
 
 }  // namespace emplace

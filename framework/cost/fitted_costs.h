@@ -1,7 +1,7 @@
 #pragma once
 
-// What an op costs that was not measured, by the fits of a cost table: the rungs "neighbour" and
-// "roofline" of the cost ladder.
+// Costs of ops that were not measured, by the fits of a cost table. These are the cost sources
+// "neighbour" and "roofline".
 
 #include <optional>
 #include <string>
@@ -14,23 +14,22 @@
 
 namespace emplace {
 
-/// The fits of one device kind, with the neighbours of each op kind, which are prepared when the
-/// first op of the kind is asked for.
+/// The fits of one device kind. Prepares the neighbours of an op kind at the first query for it.
 class FittedCosts {
  public:
   struct Found {
     double nanos = 0;                  ///< [ns]
-    const RooflineFit* fit = nullptr;  ///< of the costs given
-    bool is_of_kind = false;           ///< false: the fit is that of the op's class
+    const RooflineFit* fit = nullptr;  ///< in the given costs
+    bool is_of_kind = false;           ///< false: the fit is for the op's class
   };
 
   /// @param costs           outlives this object
-  /// @param prefer_in_situ  which timings neighbours tell: OpMeasurement::Time()
+  /// @param prefer_in_situ  selects the timings of neighbours: OpMeasurement::Time()
   FittedCosts(const KindCosts& costs, bool prefer_in_situ)
       : costs_(costs), prefer_in_situ_(prefer_in_situ) {}
 
-  /// By the fit of the op's kind, else by that of its class, corrected by the measured ops of its
-  /// kind. nullopt: there is neither fit.
+  /// Predicts a cost by the fit of the op's kind, else by that of its class, corrected by the
+  /// measured ops of its kind. Returns nullopt without a fit.
   /// @param signature  OpSignature()   @param flops  [FLOP]   @param bytes  [B]
   std::optional<Found> Find(const std::string& kind,
                             OpClass op_class,

@@ -1,12 +1,11 @@
 #pragma once
 
-// Robust non-linear least squares for few parameters: Levenberg and Marquardt's method on Huber's
-// loss (Huber 1964), with a floor under every parameter and a limit to every step.
+// Robust non-linear least squares for few parameters: the method of Levenberg and Marquardt on
+// Huber's loss (Huber 1964), with a lower limit for every parameter and a limit on every step.
 //
-// Ceres Solver does the same and more. For the six parameters of a roofline it costs more than it
-// gives: it brings eight more packages (55 MB: ATLAS, glog, gflags, ... on top of SuiteSparse),
-// whose libraries every start of the program would load. What is needed of it is Eigen's LDLT and a
-// loop.
+// Ceres Solver does the same and more. For the six parameters of a roofline it is not worth its
+// eight further packages (55 MB: ATLAS, glog, gflags, ... in addition to SuiteSparse), whose
+// libraries every start of the program would load. The part needed here is Eigen's LDLT and a loop.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +17,7 @@
 namespace emplace {
 
 struct LeastSquaresOptions {
-  double huber_width = 1;  ///< errors beyond it count linearly, so that outliers bend nothing
+  double huber_width = 1;  ///< larger errors count linearly, against outliers
   double floor = -1e9;     ///< least value of a parameter
   double max_step = 1e9;   ///< largest change of a parameter in one step
   int max_steps = 100;
@@ -30,12 +29,13 @@ inline double HuberLoss(double x, double width) {
   return size <= width ? 0.5 * x * x : width * (size - 0.5 * width);
 }
 
-/// Descends from `at` to a local minimum of the sum of HuberLoss(errors[i]), and stops when a step
-/// gains less than 1e-10 of it. Deterministic. Parameters on which no error depends stay.
+/// Descends from `at` to a local minimum of the sum of HuberLoss(errors[i]). Stops when a step
+/// reduces the sum by less than 1e-10 of it. Deterministic. Parameters on which no error depends
+/// are not changed.
 /// @param evaluate    (parameters, errors, gradients): fills errors[i] and, unless `gradients` is
 ///   null, (*gradients)[i], the derivative of error i by each parameter
-/// @param num_errors  how many there are
-/// @param at          start; gets the parameters found
+/// @param num_errors  number of errors
+/// @param at          in: start; out: the minimum
 /// @return the loss there, never above that of the start
 template <int N, class Evaluate>
 double MinimizeHuber(const Evaluate& evaluate,
@@ -54,7 +54,7 @@ double MinimizeHuber(const Evaluate& evaluate,
   };
   double loss = loss_at(at), damping = 1e-3;
   for (int i = 0; i < options.max_steps && damping < kMostDamping; ++i) {
-    // One reweighted Gauss-Newton system: hessian * step = -gradient.
+    // Solves one reweighted Gauss-Newton system: hessian * step = -gradient.
     evaluate(at, errors, &gradients);
     Eigen::Matrix<double, N, N> hessian = Eigen::Matrix<double, N, N>::Zero();
     Parameters gradient = Parameters::Zero();

@@ -9,10 +9,10 @@
 namespace emplace {
 namespace {
 
-constexpr double kWorkLength = 3;              // of log FLOPs and log bytes
-constexpr double kMeasurementVariance = 0.04;  // relative to that of what a fit misses
+constexpr double kWorkLength = 3;              // length scale of log FLOPs and log bytes
+constexpr double kMeasurementVariance = 0.04;  // relative to that of the fit's errors
 
-// The range of what neighbours may say: that of the residuals, and 0.
+// The range of corrections: that of the residuals, and 0.
 struct ResidualRange {
   double least = 0, most = 0;
   void Add(double residual) {
@@ -57,7 +57,7 @@ Eigen::MatrixXd Covariance(std::span<const OpFeatures> ops, double length) {
 std::vector<double> PredictLeftOut(const Eigen::MatrixXd& inverse,
                                    const Eigen::VectorXd& residual,
                                    std::span<const int> left_out) {
-  // With A = inverse(S, S) for the ones left out, the others predict r_S - A^-1 (inverse r)_S
+  // With A = inverse(S, S) for the set S left out, the others predict r_S - A^-1 (inverse r)_S
   // (Rasmussen and Williams 2006, section 5.4.2, for more than one).
   const auto count = static_cast<Eigen::Index>(left_out.size());
   Eigen::MatrixXd block(count, count);

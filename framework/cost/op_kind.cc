@@ -14,7 +14,7 @@ extern const std::string_view kAtenOps, kJaxOps, kOnnxOps, kTensorFlowOps;  // o
 
 namespace {
 
-// The classes of whole names, and of all names with a beginning ("Apply" for "Apply*").
+// The classes of complete names, and of names with a given beginning ("Apply" for "Apply*").
 struct OpRules {
   std::map<std::string, OpClass, std::less<>> names, beginnings;
 };
@@ -40,7 +40,7 @@ OpRules ReadRules(std::string_view text, const std::string& file) {
   return rules;
 }
 
-// Of `name` itself, else of the longest listed beginning of it; kUnknown without one.
+// Returns the class of `name`, or of its longest listed beginning; kUnknown without one.
 OpClass FindClass(const OpRules& rules, std::string_view name) {
   if (const auto rule = rules.names.find(name); rule != rules.names.end()) return rule->second;
   for (size_t length = name.size(); length > 0; --length) {

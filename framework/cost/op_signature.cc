@@ -15,8 +15,8 @@
 namespace emplace {
 namespace {
 
-// Attributes that change names, values or places, but not the work; and sizes that the shapes of
-// the op's tensors repeat.
+// Attributes that change names, values or places, but not the work; and sizes that are also in the
+// shapes of the op's tensors.
 constexpr std::array<std::string_view, 19> kIrrelevant{"begin",
                                                        "betas",
                                                        "end",
@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 19> kIrrelevant{"begin",
                                                        "split_size",
                                                        "split_sizes",
                                                        "start"};
-// Attributes of a view that say which dimensions it changes.
+// Attributes of a view that give the dimensions that it changes.
 constexpr std::array<std::string_view, 6> kDimensions{"dim",
                                                       "dim0",
                                                       "dim1",
@@ -72,7 +72,7 @@ void AppendValue(std::string& text, const nlohmann::json& value) {
   text += value.is_string() ? value.get_ref<const std::string&>() : value.dump();
 }
 
-// "{dim=1, keepdim=true}" of the attributes that `wanted` takes, sorted by key.
+// Appends the attributes that `wanted` accepts, sorted by key: "{dim=1, keepdim=true}".
 template <class Wanted>
 void AppendAttributes(std::string& text, const Op& op, const Wanted& wanted) {
   text += '{';
@@ -105,7 +105,7 @@ void AppendShape(std::string& text, const std::vector<std::int64_t>& shape) {
   text += ']';
 }
 
-// Bytes of an element by the digits of its name ("f32": 4); 0 if unknown.
+// Returns the bytes of an element from the digits of its name ("f32": 4); 0 if unknown.
 std::int64_t ElementBytes(std::string_view dtype) {
   if (dtype == "bool") return 1;
   const size_t digits = dtype.find_first_of("0123456789");
@@ -115,7 +115,8 @@ std::int64_t ElementBytes(std::string_view dtype) {
   return bits / 8;
 }
 
-// An empty shape is that of a scalar or stands for an unknown one; the bytes tell.
+// Returns whether the shape is known. An empty shape is that of a scalar, or is unknown; the size
+// in bytes distinguishes the two.
 bool HasShape(const Tensor& tensor) {
   return !tensor.dtype.empty() &&
          (!tensor.shape.empty() || tensor.bytes == ElementBytes(tensor.dtype));
@@ -131,8 +132,8 @@ void AppendTensor(std::string& text, const Tensor& tensor) {
   text += "B]";
 }
 
-// Whether an op that shares memory with its input changes the order in which elements are met:
-// not in place, not by a reshape. An unknown op may.
+// Returns whether an op that shares memory with its input changes the order of the elements. Ops in
+// place and reshapes do not; an unknown op may.
 bool ChangesLayout(const Op& op) {
   const std::string_view name = AtenName(op.kind);
   if (Contains(kReshapes, name)) return false;
@@ -151,7 +152,7 @@ void AppendViews(std::string& text, const Graph& graph, int id) {
     text += op.kind;
     const size_t end = text.size();
     AppendAttributes(text, op, [](std::string_view key) { return Contains(kDimensions, key); });
-    if (text.size() == end + 2) text.resize(end);  // none
+    if (text.size() == end + 2) text.resize(end);  // no attributes
     shape = &tensor.shape;
     if (Contains(kTransposes, AtenName(op.kind))) continue;
     shape = &graph.tensor(tensor.alias_of).shape;
@@ -159,8 +160,8 @@ void AppendViews(std::string& text, const Graph& graph, int id) {
   }
 }
 
-// A tensor that is read twice is named "#0" the second time (index of its first place in `ids`); a
-// run of equal ones is counted ("f32[64,1024] x40").
+// Appends a list of tensors. A tensor that is read again is written as "#0" (index of its first
+// place in `ids`); a run of equal ones is counted ("f32[64,1024] x40").
 void AppendTensors(std::string& text,
                    const Graph& graph,
                    const std::vector<int>& ids,

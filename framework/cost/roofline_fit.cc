@@ -1,11 +1,10 @@
-// With a = t0 + F_half / P, b = t0 + B_half / W and C the bytes that
-// caches hold the roofline reads
+// With a = t0 + F_half / P, b = t0 + B_half / W, and C the bytes that caches hold, the roofline is
 //
 //   t(F, B) = max(a + p F, b + w B, s B - c),   p = 1 / P, w = 1 / W, s = 1 / S, c = C / S - t0
 //
-// so a fit is three lines of which the highest decides. The logs of their positive numbers are
-// searched (least_squares.h) for the least sum of Huber's losses of log(t / measured), from several
-// starts; first without the third line, which stays only if the samples ask for it.
+// So a fit is the maximum of three lines. The search (least_squares.h) is over the logs of their
+// positive numbers and minimises the sum of Huber's losses of log(t / measured), from several
+// starts. It first runs without the third line, which is added only if the samples require it.
 
 #include "framework/cost/roofline_fit.h"
 
@@ -25,14 +24,14 @@
 namespace emplace {
 namespace {
 
-// Log errors beyond the width count linearly: an op that the roofline does not describe must not
-// bend the fit of the others.
+// Log errors beyond the width count linearly, so that an op not described by the roofline does not
+// distort the fit to the others.
 constexpr LeastSquaresOptions kSearch{.huber_width = 0.05, .floor = -60, .max_step = 2};
 constexpr size_t kMinForSpill = 8;
-// Of starts that end within so much loss of an op the first counts.
+// Among starts whose final losses per op differ by no more than this, the first is used.
 constexpr double kTie = 1e-12;
-// How much being slower than the typical rate weighs, as the error of one more sample: little, so
-// that it decides only where the samples leave open whether FLOPs or bytes do.
+// The weight of the error for being slower than the typical rate, relative to one sample. It is
+// small, so that it matters only if the samples leave open whether FLOPs or bytes limit the speed.
 constexpr double kRateWeight = 0.02;
 
 using Sample = RooflineSample;
@@ -61,7 +60,7 @@ struct Roofline {
       if (!exists[i] || x[i] <= 0) continue;
       if (top < 0 || lines[i].At(x[i]) > lines[top].At(x[top])) top = i;
     }
-    if (top < 0) {  // no work: the lower base
+    if (top < 0) {  // no work: uses the line of lower base
       const bool compute = !exists[kMemory] || lines[kCompute].base < lines[kMemory].base;
       top = exists[kCompute] && compute ? kCompute : kMemory;
     }
@@ -101,8 +100,8 @@ double Descend(Samples samples, double typical_rate, Start& at) {
   return MinimizeHuber(evaluate, samples.size() + (has_rate ? 1 : 0), kSearch, at.logs);
 }
 
-// Bases from nearly nothing to the shortest time, slopes from the best sample's to the middle's,
-// and that of the typical rate.
+// Starts with bases from almost 0 to the shortest time, slopes from the best sample's to the
+// median, and the slope of the typical rate.
 std::vector<Start> MakeStarts(Samples samples, double typical_rate) {
   double shortest = std::numeric_limits<double>::infinity();
   std::array<std::vector<double>, 2> slopes;
@@ -114,7 +113,7 @@ std::vector<Start> MakeStarts(Samples samples, double typical_rate) {
   Start start;
   for (const int i : {kCompute, kMemory}) {
     start.exists[i] = !slopes[i].empty();
-    if (slopes[i].empty()) slopes[i].push_back(1);  // of no effect
+    if (slopes[i].empty()) slopes[i].push_back(1);  // has no effect
   }
   std::vector<double> compute_slopes{Quantile(slopes[kCompute], 0),
                                      Quantile(slopes[kCompute], 0.5)};
@@ -133,8 +132,8 @@ std::vector<Start> MakeStarts(Samples samples, double typical_rate) {
   return starts;
 }
 
-// Adds the line of the bytes beyond the caches: it begins at some size, and from there on has the
-// slope that the largest sample needs.
+// Adds the line for bytes beyond the caches. It begins at some size, and has the slope that the
+// largest sample requires.
 std::vector<Start> MakeSpillStarts(Samples samples, const Start& found) {
   std::vector<double> sizes, slopes;
   const Sample* largest = &samples.front();
@@ -174,8 +173,9 @@ double DescendFromAll(Samples samples,
   return least;
 }
 
-// Both lines of memory decide for some samples, and the loss falls by more than two more parameters
-// explain of mere noise (Schwarz' information criterion 1978, twice as strict).
+// Returns whether both lines of memory determine the times of some samples, and the loss falls by
+// more than two further parameters explain as noise (Schwarz' information criterion 1978, twice as
+// strict).
 bool NeedsSpill(Samples samples, const Start& with, double loss_with, double loss_without) {
   const auto n = static_cast<double>(samples.size());
   if (!(loss_without > 1e-8 * n)) return false;
@@ -229,13 +229,13 @@ RooflineFit MakeFit(Samples samples, double typical_rate, const RooflineLines& f
   Roofline roofline = MakeRoofline(found);
   std::array<bool, kNumLines> decides{};
   for (const Sample& s : samples) decides[roofline.At(s).line] = true;
-  if (!decides[kCompute]) decides[kMemory] = true;  // at least what lies under the third line
+  if (!decides[kCompute]) decides[kMemory] = true;  // at least the part below the third line
   RooflineFit fit;
   fit.overhead_ns = std::min(decides[kCompute] ? roofline.lines[kCompute].base : INFINITY,
                              decides[kMemory] ? roofline.lines[kMemory].base : INFINITY);
   for (const int i : {kCompute, kMemory}) {
     if (!roofline.exists[i] || decides[i]) continue;
-    // As steep as it may be without ever deciding.
+    // The steepest slope with which the line never determines a time.
     double slope = std::numeric_limits<double>::infinity();
     for (const Sample& s : samples) {
       const double x = i == kCompute ? s.flops : s.bytes;

@@ -1,12 +1,12 @@
 #pragma once
 
-// The fit of a roofline (RooflineFit, cost_table.h) to measured times, in two steps, so that a fit
-// without one of many samples can begin at the fit of all.
+// The fit of a roofline (RooflineFit, cost_table.h) to measured times. It has two steps, so that a
+// fit without one of many samples can start at the fit to all.
 //
-// Where ops that do many FLOPs per byte were not measured, times tell a rate for FLOPs badly or not
-// at all: products of a batch of one say nothing of those of a batch of a thousand. Ops that
-// multiply and add therefore know the typical rate of all such ops of the device kind: it decides
-// where their own times do not.
+// If no op with many FLOPs per byte was measured, the times determine the rate for FLOPs poorly or
+// not at all: products with a batch of one do not predict those with a batch of a thousand. So for
+// ops that multiply and add, the fit uses the typical rate of all such ops of the device kind where
+// their own times do not determine one.
 
 #include <array>
 #include <span>
@@ -20,11 +20,11 @@ namespace emplace {
 
 struct RooflineSample {
   double flops = 0, bytes = 0, nanos = 0;  ///< [FLOP], [B], > 0 [ns]
-  int id = 0;                              ///< of the op, for leaving it out
+  int id = 0;                              ///< of the op, by which it can be left out
   bool multiplies = false;                 ///< of class matmul or convolution
 };
 
-/// The rate at which half of the FLOPs of samples that multiply are done, or a higher one.
+/// The median rate of the samples that multiply, weighted by their FLOPs.
 class TypicalRate {
  public:
   explicit TypicalRate(std::span<const RooflineSample> samples);
@@ -39,8 +39,8 @@ class TypicalRate {
   std::vector<Op> ops_;  // by rate
 };
 
-/// What is searched: logs of base [ns] and slope [ns/FLOP], [ns/B] of the lines of compute, memory
-/// and spill. The third one's base is negative.
+/// The parameters of the search: logs of base [ns] and slope [ns/FLOP], [ns/B] of the lines for
+/// compute, memory and spill. The base of the third line is negative.
 struct RooflineLines {
   static constexpr int kNumLines = 3;
   using Logs = Eigen::Matrix<double, 2 * kNumLines, 1>;
@@ -48,15 +48,15 @@ struct RooflineLines {
   std::array<bool, kNumLines> exists{};
 };
 
-/// From several starts, or from one. Deterministic.
+/// Fits the lines from several starts, or from one. Deterministic.
 /// @param samples       not empty
-/// @param typical_rate  [FLOP/s] where the samples leave it open; 0: none
+/// @param typical_rate  [FLOP/s] used where the samples do not determine the rate; 0: none
 RooflineLines SearchRoofline(std::span<const RooflineSample> samples, double typical_rate);
 RooflineLines SearchRoofline(std::span<const RooflineSample> samples,
                              double typical_rate,
                              RooflineLines start);
 
-/// The same function of FLOPs and bytes in the terms of the table, without errors.
+/// Converts the lines to the parameters of the table, without errors.
 RooflineFit MakeFit(std::span<const RooflineSample> samples,
                     double typical_rate,
                     const RooflineLines& found);

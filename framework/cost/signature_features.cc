@@ -17,7 +17,7 @@ bool IsDecimalDigit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-// The number that all of `text` is.
+// Returns `text` as a number if all of it is one.
 std::optional<int> AsCount(std::string_view text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -25,7 +25,7 @@ std::optional<int> AsCount(std::string_view text) {
   return count;
 }
 
-// Where the bracket at `open` is closed; npos: nowhere.
+// Returns the position of the bracket that closes the one at `open`; npos without one.
 std::size_t FindClose(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {
@@ -35,7 +35,7 @@ std::size_t FindClose(std::string_view text, std::size_t open) {
   return std::string_view::npos;
 }
 
-// The parts of a list, with ", " between them outside of brackets.
+// Returns the parts of a list, which are separated by ", " outside of brackets.
 std::vector<std::string_view> SplitList(std::string_view list) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the signature of an op (op_signature.h) says of it as numbers, so that shapes of one kind
-// can be compared.
+// Numeric features of an op's signature (op_signature.h), to compare shapes of one kind.
 
 #include <string>
 #include <string_view>
@@ -9,18 +8,18 @@
 
 namespace emplace {
 
-/// Two ops whose signatures have one structure differ in their numbers only: in dimensions,
-/// strides, groups, how often a tensor is there.
+/// The structure and the numbers of a signature. Signatures of equal structure differ only in their
+/// numbers: dimensions, strides, groups, and counts of equal tensors.
 struct SignatureFeatures {
-  std::string structure;        ///< the signature, tensors written out, "n" for every number
-  std::vector<double> numbers;  ///< sign(x) log(1 + |x|) of its numbers x, as they stand
+  std::string structure;        ///< the signature with written-out tensors and "n" for every number
+  std::vector<double> numbers;  ///< sign(x) log(1 + |x|) of its numbers x, in order
 };
 
-/// Takes a signature apart. Before its numbers are taken out, the tensors of a list that are not
-/// written out are: "#0" becomes the tensor it names, "f32[2] x3" three of them, more than 8 equal
-/// ones in a row "f32[2] * 40". A number begins behind none of letters, digits, "_" and ".", so
-/// that f32 and Conv2D are none. FORMAT.md ("Signatures", "Neighbours") has the rules. A text that
-/// is no signature is taken as it stands.
+/// Parses a signature. First writes out abbreviated tensors: "#0" becomes the tensor to which it
+/// refers, "f32[2] x3" three of them, more than 8 equal ones in a row "f32[2] * 40". Then takes out
+/// the numbers. A number does not begin after a letter, digit, "_" or ".", so the digits of f32 and
+/// Conv2D are not numbers. FORMAT.md ("Signatures", "Neighbours") has the rules. A text that is not
+/// a signature is used unchanged.
 SignatureFeatures MakeSignatureFeatures(std::string_view signature);
 
 }  // namespace emplace
