@@ -21,7 +21,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kSameCost = 1e-6;  // units by which costs may differ that are one, as published
+constexpr double kSameCost = 1e-6;  // units by which equal costs may differ, as published
 constexpr std::array<std::string_view, 2> kMaxLoadRecords = {"nodes", "edges"};
 
 class MaxLoadReader {
@@ -75,7 +75,7 @@ class MaxLoadReader {
                                  ClippedJson(value),
                                  expected));
   }
-  // The value of a key by `read`, with its place in messages.
+  // Reads the value of a key by `read`, with its place in messages.
   template <class Read>
   auto At(const Json& value, std::string_view key, const Read& read) const {
     try {
@@ -115,7 +115,7 @@ class MaxLoadReader {
   Nanos Time(const Json& value, std::string_view key) const {
     return std::llround(Amount(value, key));
   }
-  // true, false, 1 or 0.
+  // Reads true, false, 1 or 0.
   bool Flag(const Json& value, std::string_view key) const {
     if (value.is_boolean()) return value.get<bool>();
     const std::int64_t number = At(value, key, JsonCount);

@@ -29,10 +29,10 @@ void RequireRange(const char* option, double value, double least, double most) {
 struct PlantedOp {
   int device;
   Nanos start, finish;
-  std::uint64_t tie;  // decides between equal starts
+  std::uint64_t tie;  // order of equal starts
 };
 
-/// Ops of about equal work that fill [0, length] on every device, by start.
+/// Draws ops of about equal work that fill [0, length] on every device, sorted by start.
 std::vector<PlantedOp> DrawSchedule(const PlantedOptions& options,
                                     const std::vector<Nanos>& slowness,
                                     Nanos length,
@@ -67,12 +67,12 @@ std::vector<PlantedOp> DrawSchedule(const PlantedOptions& options,
   return ops;
 }
 
-/// Sets the bytes of each op's tensor and who reads it. @return [num_ops] readers
+/// Sets the bytes of each op's tensor and draws its readers. @return [num_ops] readers
 std::vector<std::vector<int>> DrawReaders(const PlantedOptions& options,
                                           const std::vector<PlantedOp>& ops,
                                           Rng& rng,
                                           std::vector<Nanos>& bytes) {
-  constexpr int kSoon = 4;  // readers are among so many ops that start next
+  constexpr int kSoon = 4;  // readers are among this many ops that start next
   const int devices = options.devices;
   std::vector<std::vector<int>> ops_of(devices), readers(ops.size());
   for (int v = 0; v < options.ops; ++v) ops_of[ops[v].device].push_back(v);

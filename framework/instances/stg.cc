@@ -43,7 +43,7 @@ class StgReader {
     throw InputError(fmt::format("{}:{}: {}", where_, line_, message));
   }
 
-  /// The fields of the next line that has any. @return false at the end
+  /// Reads the fields of the next line that has any. @return false at the end
   bool NextLine() {
     fields_.clear();
     while (fields_.empty() && !text_.empty()) {

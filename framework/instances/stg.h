@@ -8,11 +8,11 @@
 //
 //   number time k p_1 ... p_k            predecessors; messages take no time
 //   number time k p_1 c_1 ... p_k c_k    each predecessor with the time of its message
-//   number time k                        likewise, the pairs on the k lines that follow
+//   number time k                        the same, with the pairs on the k lines that follow
 //   p_1 c_1
 //   ...
 //
-// What follows a '#' is a comment. The files hold no optimum: the lab publishes them apart.
+// A '#' begins a comment. The files do not contain the optimum, which is published separately.
 
 #include <string>
 #include <string_view>
@@ -21,13 +21,12 @@
 
 namespace emplace {
 
-/// Reads a file of the set. Tasks are named "t0", "t1", ... by their numbers; the dummy tasks are
-/// kept.
+/// Reads a file of the set. Tasks are named "t0", "t1", ... by number; dummy tasks are kept.
 /// @param name   of the graph
-/// @param where  stands for the file in messages
-/// @throws InputError "where:line: ...", with the value and what was expected: a field that is no
-///   number, a task out of turn, a predecessor that is none or listed twice, too many or too few
-///   fields, a file that ends early or goes on
+/// @param where  prefix of error messages
+/// @throws InputError "where:line: ...", with the value and the expected one: a field that is not a
+///   number, a task out of order, a predecessor that does not exist or is listed twice, too many or
+///   too few fields, an incomplete file or text after its end
 TaskGraph ParseStg(std::string_view text, const std::string& name, const std::string& where);
 
 }  // namespace emplace

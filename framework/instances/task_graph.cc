@@ -16,7 +16,7 @@ Nanos ParseWeight(std::string_view text) {
     if (text.find_first_not_of("0123456789.eE+-") == std::string_view::npos && !text.empty()) {
       return ParseTime(std::string(text) + "us");
     }
-  } catch (const InputError&) {  // says that it is no time, but a unit was never asked for
+  } catch (const InputError&) {  // its message is about a unit, which is not needed here
   }
   throw InputError(fmt::format("expected a number >= 0, at most 7e13, got \"{}\"", text));
 }

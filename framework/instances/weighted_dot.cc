@@ -20,7 +20,7 @@ using DotAttributes = std::map<std::string, std::string, std::less<>>;
 struct DotToken {
   enum class Kind { kEnd, kText, kSymbol } kind = Kind::kEnd;
   std::string text;
-  bool quoted = false;  // no keyword, whatever it says
+  bool quoted = false;  // never a keyword if quoted
   int line = 1;
 
   bool Is(std::string_view symbol) const { return kind == Kind::kSymbol && text == symbol; }
@@ -147,7 +147,7 @@ class DotReader {
   struct Node {
     std::string name;
     DotAttributes attributes;
-    int line;  // where it is first named
+    int line;  // of its first name in the file
   };
   struct Edge {
     int from, to;
@@ -176,7 +176,7 @@ class DotReader {
     return text;
   }
 
-  /// Zero or more lists [key=value, ...], over what is there already.
+  /// Reads zero or more lists [key=value, ...] and merges them into the attributes.
   void ReadAttributes(DotAttributes& attributes) {
     while (token_.Is("[")) {
       Advance();

@@ -14,11 +14,12 @@
 //     a -> c [Weight=2];
 //   }
 //
-// Read are digraphs of nodes, edges (chains a -> b -> c too), attributes, defaults (`node [...]`,
-// `edge [...]`) and comments; `Weight` may be written `weight`. With the attribute `TargetSystem`
-// "Homogeneous-N" the file is for N processors, and `Total schedule length` is the optimum on them;
-// if every node has `Start` and `Processor`, they are its schedule. Other attributes are ignored.
-// Subgraphs, ports and HTML texts do not occur in such files and are refused.
+// The reader accepts digraphs of nodes, edges (also chains a -> b -> c), attributes, defaults
+// (`node [...]`, `edge [...]`) and comments; `Weight` may be written `weight`. With the attribute
+// `TargetSystem` "Homogeneous-N" the file is for N processors, and `Total schedule length` is the
+// optimum on them. If every node has `Start` and `Processor`, they are its schedule. Other
+// attributes are ignored. Subgraphs, ports and HTML texts do not occur in such files and are
+// refused.
 
 #include <string>
 #include <string_view>
@@ -27,12 +28,12 @@
 
 namespace emplace {
 
-/// Reads such a file. The tasks stand in the order in which the file first names them.
+/// Reads such a file. The tasks are in the order in which the file first names them.
 /// @param name   of the graph, if the file has none
-/// @param where  stands for the file in messages
-/// @throws InputError "where:line: ...": what Graphviz would refuse or is not read, a node or edge
-///   without Weight, a Weight or Start that is no number >= 0, more values of Processor than
-///   processors
+/// @param where  prefix of error messages
+/// @throws InputError "where:line: ...": text that Graphviz would refuse or that is not supported
+///   here, a node or edge without Weight, a Weight or Start that is not a number >= 0, more values
+///   of Processor than processors
 TaskGraph ParseWeightedDot(std::string_view text,
                            const std::string& name,
                            const std::string& where);
