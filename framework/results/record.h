@@ -1,7 +1,7 @@
 #pragma once
 
-// A record of a results file is a plain struct and one function that visits each value once, by the
-// name that it has in the file; FORMAT.md says what it means:
+// A record of a results file is a plain struct with one function that visits each value once, by
+// its name in the file. FORMAT.md describes the values:
 //
 //   struct BoundRecord {
 //     Nanos value = 0;
@@ -10,7 +10,7 @@
 //   WriteRecord(file, "/problem", record);
 //   const auto record = ReadRecord<BoundRecord>(reader, "/problem");
 //
-// The same visit writes HDF5, reads it, makes JSON (record_json.h) and describes the layout. A
+// The same visit writes and reads HDF5, makes JSON (record_json.h) and describes the layout. A
 // single value is an attribute in HDF5, a list or table a dataset.
 
 #include <cstdint>
@@ -29,7 +29,7 @@
 
 namespace emplace {
 
-/// Text of many lines: in HDF5 a dataset of one text, not there if it is empty.
+/// Text of many lines. In HDF5 it is a dataset of one text; an empty text is not stored.
 struct LongText {
   std::string text;
 };
@@ -38,9 +38,9 @@ class RecordVisitor {
  public:
   virtual ~RecordVisitor() = default;
 
-  /// A value: a number, truth value or text, a list or a matrix (whose rows have a number each at
-  /// least), an UpdateTable (not there without columns), or a std::optional of it that may be
-  /// missing.
+  /// Visits a value: a number, truth value or text, a list or a matrix (whose rows have at least
+  /// one number each), an UpdateTable (not stored without columns), or a std::optional of one of
+  /// these, which may be missing.
   template <class T>
   void Field(const std::string& name, T& value) {
     if constexpr (std::is_constructible_v<RecordValue, T*>) {
@@ -56,7 +56,7 @@ class RecordVisitor {
   void Field(const std::string& name, std::optional<T>& value) {
     Optional(name, value, [&](T& inner) { Field(name, inner); });
   }
-  /// A table of structs with numbers and truth values only.
+  /// Visits a table of structs with numbers and truth values only.
   template <class Row>
   void Rows(const std::string& name, std::vector<Row>& rows) {
     Row example;
@@ -67,7 +67,7 @@ class RecordVisitor {
                                }};
     Value(name, &table);
   }
-  /// A record in a group below this one, whose name may be a path.
+  /// Visits a record in a group below this one. The name may be a path.
   template <class Record>
   void Group(const std::string& name, Record& record) {
     const std::string outer = std::exchange(group_, PathOf(name));
@@ -78,7 +78,7 @@ class RecordVisitor {
   void Group(const std::string& name, std::optional<Record>& record) {
     Optional(name, record, [&](Record& inner) { Group(name, inner); });
   }
-  /// Values that are all there or none. @param first  name of one of them
+  /// Visits values that are either all there or all missing. @param first  name of one of them
   template <class Inner>
   void Part(const std::string& first, std::optional<Inner>& part) {
     Optional(first, part, [&](Inner& inner) { inner.Visit(*this); });
@@ -104,7 +104,8 @@ class RecordVisitor {
 
   explicit RecordVisitor(std::string group) : group_(std::move(group)) {}
   virtual void Value(const std::string& name, RecordValue value) = 0;
-  /// Whether a value is visited that may be missing. @param is_there  whether the struct has it
+  /// Returns whether to visit a value that may be missing.
+  /// @param is_there  whether the struct has it
   virtual bool Has(const std::string& name, bool is_there) = 0;
   const std::string& group() const { return group_; }
   std::string PathOf(const std::string& name) const { return group_ + "/" + name; }
@@ -120,7 +121,7 @@ class RecordVisitor {
   std::string group_;
 };
 
-// What the templates below do for one record, given as the function that visits its values.
+// Implementations of the templates below, for one record given as its visiting function.
 namespace internal {
 using VisitRecord = std::function<void(RecordVisitor&)>;
 void WriteRecord(ResultsFile& file, const std::string& group, const VisitRecord& visit);
@@ -129,14 +130,14 @@ std::map<std::string, std::string> DescribeRecord(const std::string& group,
                                                   const VisitRecord& visit);
 }  // namespace internal
 
-/// Writes a record into a group, beside what is there under other names.
+/// Writes a record into a group. Values there under other names are kept.
 template <class Record>
 void WriteRecord(ResultsFile& file, const std::string& group, Record record) {
   internal::WriteRecord(file, group, [&](RecordVisitor& v) { record.Visit(v); });
 }
 
-/// Reads one. @throws InputError naming file and place of a value that is missing or of another
-/// type
+/// Reads a record. @throws InputError naming file and place of a value that is missing or of
+/// another type
 template <class Record>
 Record ReadRecord(const ResultsReader& reader, const std::string& group) {
   Record record;
@@ -144,8 +145,8 @@ Record ReadRecord(const ResultsReader& reader, const std::string& group) {
   return record;
 }
 
-/// Name in FORMAT.md ("/problem@bound_ns", "/agents/<label>/evaluations[index]") -> type there
-/// ("integer") of every value. @param group  "/agents/<label>"
+/// Returns the type ("integer") of every value by its name in FORMAT.md ("/problem@bound_ns",
+/// "/agents/<label>/evaluations[index]"). @param group  "/agents/<label>"
 template <class Record>
 std::map<std::string, std::string> DescribeRecord(const std::string& group) {
   Record record;

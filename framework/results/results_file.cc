@@ -25,9 +25,9 @@ using Handle = internal::Hdf5Handle;
 constexpr hsize_t kCompressFrom = 4096;  // rows; shorter datasets stay contiguous
 constexpr hsize_t kChunkRows = 16384;
 constexpr unsigned kDeflateLevel = 4;
-constexpr size_t kGrowth = size_t{1} << 20;  // of the file in memory [B]
+constexpr size_t kGrowth = size_t{1} << 20;  // growth of the file in memory [B]
 
-// Type of a column: fixed in the file, whatever the machine.
+// Returns the type of a column in the file, which is the same on every machine.
 template <class T>
 hid_t FileType() {
   return std::is_same_v<T, double> ? H5T_IEEE_F64LE : H5T_STD_I64LE;
@@ -94,8 +94,8 @@ struct ResultsFile::Impl {
     return text.c_str();
   }
 
-  // Writes `rows` elements as the dataset `path`, in the place of an old one; in rows of `columns`
-  // if that is not 0.
+  // Writes `rows` elements as the dataset `path`, replacing an old one; in rows of `columns`
+  // elements if that is not 0.
   void WriteDataset(const std::string& path,
                     hid_t file_type,
                     hid_t memory_type,
@@ -142,7 +142,7 @@ void LoadResultsLibrary() {
 ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
     : path_(std::move(path)), impl_(std::make_unique<Impl>()) {
   impl_->name = path_.string();
-  if (mode == ResultsMode::kExtend) ResultsReader{path_};  // refuses what is no results file
+  if (mode == ResultsMode::kExtend) ResultsReader{path_};  // throws if it is not a results file
   RequireWritable(path_);
 
   std::string image;
@@ -229,7 +229,7 @@ void ResultsFile::WriteStrings(const std::string& dataset, const std::vector<std
 }
 
 void ResultsFile::WriteTable(const std::string& dataset, const std::vector<TableColumn>& columns) {
-  constexpr size_t kWidth = 8;  // both kinds of number [B]
+  constexpr size_t kWidth = 8;  // of both types of numbers [B]
   EMPLACE_CHECK(!columns.empty(), dataset);
   const auto length = [](const TableColumn& column) {
     return std::visit([](const auto& values) { return values.size(); }, column.values);
@@ -265,7 +265,7 @@ void ResultsFile::Remove(const std::string& path) {
 
 void ResultsFile::Commit() {
   const std::lock_guard<std::mutex> one_at_a_time(
-      impl_->commit);  // the last one has the latest state
+      impl_->commit);  // the last commit has the latest state
   std::string image;
   {
     const Hdf5Lock lock;

@@ -4,8 +4,8 @@
 // defines its groups, datasets and attributes.
 //
 // The file is composed in memory and renamed into place at every Commit(), so that a process killed
-// at any moment leaves the previous or the new state readable. After the data stands a checksum of
-// it (results_image.h), by which damage of any byte is found.
+// at any moment leaves a readable file of the previous or the new state. The data is followed by
+// its checksum (results_image.h), by which damage of any byte is found.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace emplace {
 
-/// What `/@format` and `/@version` of a file say. Readers take this version alone.
+/// Values of `/@format` and `/@version` of a file. Readers accept this version only.
 inline constexpr std::string_view kResultsFormat = "emplace-results";
 inline constexpr std::int64_t kResultsVersion = 3;
 
@@ -32,39 +32,39 @@ struct TableColumn {
 };
 
 enum class ResultsMode : std::uint8_t {
-  kCreate,  ///< a new file in the place of whatever is there: format and version, nothing else
-  kExtend,  ///< what is there stays
+  kCreate,  ///< a new file that replaces an old one and has only format and version
+  kExtend,  ///< keeps the content of an existing file
 };
 
-/// Loads the library that results are kept in, which else happens with the first file: for a
-/// process that forks others, so that not each of them loads it.
+/// Loads the HDF5 library, which otherwise happens with the first file. Call it in a process that
+/// forks others, so that not each of them loads it.
 /// @throws RunError if it cannot be loaded
 void LoadResultsLibrary();
 
-/// A results file that is being written. Paths begin with '/'; the groups on the way to a dataset
-/// or attribute are created, and one that exists is replaced.
+/// A results file that is being written. Paths begin with '/'. The groups in the path of a dataset
+/// or attribute are created. An existing dataset or attribute is replaced.
 class ResultsFile {
  public:
-  /// @throws RunError at once if the folder does not exist or cannot be written (before hours of
-  /// search); kExtend: InputError as ResultsReader does
+  /// @throws RunError if the folder does not exist or cannot be written, so that the error comes
+  ///   before hours of search; with kExtend: InputError as ResultsReader
   explicit ResultsFile(std::filesystem::path path, ResultsMode mode = ResultsMode::kCreate);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;
   ResultsFile& operator=(const ResultsFile&) = delete;
 
-  /// @param group  or dataset that gets the attribute
+  /// @param group  the group or dataset of the attribute
   void SetAttribute(const std::string& group, const std::string& name, const AttributeValue& value);
   void WriteInts(const std::string& dataset, const std::vector<std::int64_t>& values);
-  /// A dataset of two dimensions [values.size() / columns, columns], row by row.
+  /// Writes a dataset of two dimensions [values.size() / columns, columns], row by row.
   void WriteIntMatrix(const std::string& dataset,
                       const std::vector<std::int64_t>& values,
                       std::size_t columns);
   void WriteDoubles(const std::string& dataset, const std::vector<double>& values);
   void WriteStrings(const std::string& dataset, const std::vector<std::string>& values);
   void WriteTable(const std::string& dataset, const std::vector<TableColumn>& columns);
-  /// Removes a group with all that is in it, or a dataset, if it is there.
+  /// Removes a group with its content, or a dataset, if it exists.
   void Remove(const std::string& path);
-  /// Makes everything written so far visible under the path. @throws RunError (disk full, ...)
+  /// Makes all data written so far visible under the path. @throws RunError (disk full, ...)
   void Commit();
 
   const std::filesystem::path& path() const { return path_; }

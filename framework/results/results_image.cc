@@ -43,7 +43,7 @@ std::string ReadResultsImage(const std::filesystem::path& path) {
   if (line != ChecksumLine(bytes)) {
     fail("damaged: its bytes are not those that its checksum was made of");
   }
-  // Who makes a file to do harm makes the checksum as well.
+  // A malicious file can have a valid checksum, so the structure is checked, too.
   if (const std::string damage = FindHdf5Damage(bytes); !damage.empty()) {
     fail("damaged: " + damage);
   }

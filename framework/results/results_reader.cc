@@ -76,7 +76,7 @@ struct ResultsReader::Impl {
     if (status < 0) Fail(place, "cannot be read: " + internal::LastHdf5Error());
   }
 
-  // Texts of an attribute or dataset, read by `read(type, buffer)`.
+  // Reads the texts of an attribute or dataset by `read(type, buffer)`.
   template <class Read>
   std::vector<std::string> TakeTexts(hid_t like,
                                      hid_t space,
@@ -91,7 +91,7 @@ struct ResultsReader::Impl {
     return texts;
   }
 
-  // One value of an attribute; `type_class` is what HDF5 calls its type.
+  // Reads one value of an attribute; `type_class` is its type class in HDF5.
   void ReadNumber(const std::string& object,
                   const std::string& attribute,
                   H5T_class_t type_class,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads what ResultsFile has written, in this version of the format alone.
+// Reads files written by ResultsFile, in this version of the format only.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,24 +14,25 @@
 
 namespace emplace {
 
-/// A results file as it was when it was opened: all of it is in memory, so that the file may be
-/// replaced meanwhile. Each function throws InputError, naming file and place, if what it is asked
-/// for is not there or of another type: another program wrote the file, or it is damaged.
+/// A results file as it was when it was opened. All of it is in memory, so the file may be replaced
+/// meanwhile. Each function throws InputError, naming file and place, if the requested value is
+/// missing or of another type: then another program wrote the file, or it is damaged.
 class ResultsReader {
  public:
-  /// @throws InputError if there is no such file, it is no results file, or of another version
-  /// @throws DamagedError if it is damaged, as far as that shows: see results_image.h
+  /// @throws InputError if the file does not exist, is not a results file, or has another version
+  /// @throws DamagedError if damage is detected: see results_image.h
   explicit ResultsReader(const std::filesystem::path& path);
   ~ResultsReader();
   ResultsReader(const ResultsReader&) = delete;
   ResultsReader& operator=(const ResultsReader&) = delete;
 
-  /// The path, for messages.
+  /// Returns the path, for messages.
   const std::string& name() const;
-  /// Is there a group or dataset of this path?
+  /// Returns whether there is a group or dataset of this path.
   bool Has(const std::string& path) const;
   bool HasAttribute(const std::string& object, const std::string& name) const;
-  /// Names of the groups and datasets right below a group, sorted; empty if there is no such group.
+  /// Returns the sorted names of the groups and datasets directly in a group; empty without the
+  /// group.
   std::vector<std::string> Children(const std::string& group) const;
 
   std::string Text(const std::string& object, const std::string& attribute) const;
@@ -39,12 +40,12 @@ class ResultsReader {
   double Double(const std::string& object, const std::string& attribute) const;
 
   std::vector<std::int64_t> Ints(const std::string& dataset) const;
-  /// A dataset of two dimensions, as WriteIntMatrix() of ResultsFile writes it. @return
-  /// [rows][columns]
+  /// Reads a dataset of two dimensions, as written by ResultsFile::WriteIntMatrix().
+  /// @return [rows][columns]
   std::vector<std::vector<std::int64_t>> IntMatrix(const std::string& dataset) const;
   std::vector<double> Doubles(const std::string& dataset) const;
   std::vector<std::string> Strings(const std::string& dataset) const;
-  /// The columns of a compound table, in the file's order.
+  /// Returns the columns of a compound table, in the file's order.
   std::vector<TableColumn> Table(const std::string& dataset) const;
 
  private:
@@ -52,7 +53,7 @@ class ResultsReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The column of a compound table. @param where  file and place, for messages
+/// Returns the column of a compound table. @param where  file and place, for messages
 /// @throws InputError if it is not there or of another type
 template <class T>
 const std::vector<T>& ColumnOf(const std::vector<TableColumn>& table,
