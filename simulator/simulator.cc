@@ -36,11 +36,11 @@ void CheckHops(const Cluster& cluster, const SemanticsEntry& semantics) {
   }
 }
 
-// Neighbours of a new base for which a pass over the base, and one for them, take less time than
-// each alone.
+// Least number of neighbours of a new base for which lanes are faster: a pass over the base and one
+// over the neighbours then take less time than single simulations.
 constexpr size_t kFewestInLanes = 8;
 
-// Placements by row, whatever holds them.
+// A view of placements by row, in either storage.
 class Rows {
  public:
   explicit Rows(std::span<const Placement> placements) : placements_(placements) {}
@@ -55,7 +55,7 @@ class Rows {
   PlacementRows rows_;
 };
 
-// Where outcomes go: whole ones, or columns.
+// The destination of outcomes: whole outcomes, or columns.
 struct Results {
   std::span<Outcome> outcomes;
   OutcomeColumns columns;
@@ -154,8 +154,8 @@ class Simulator final : public Evaluator {
  private:
   struct Worker {
     std::unique_ptr<Engine> engine;
-    std::unique_ptr<LaneEngine> lanes;    // where there are lanes
-    std::unique_ptr<LaneMoves> moves;     // once neighbours have been asked for
+    std::unique_ptr<LaneEngine> lanes;    // if there are lanes
+    std::unique_ptr<LaneMoves> moves;     // made when neighbours are first evaluated
     std::vector<std::uint8_t> device;     // [num_ops] by position
     std::vector<std::uint8_t> placement;  // [num_groups]
     Outcome outcome;
@@ -169,7 +169,7 @@ class Simulator final : public Evaluator {
     }
   }
 
-  // Compiles the problem for lanes when they are first of use; a single placement never is.
+  // Compiles the problem for lanes at their first use; single placements do not use lanes.
   bool HasLanes() {
     if (kernel_ == nullptr) return false;
     if (lane_program_ == nullptr) {
@@ -186,7 +186,8 @@ class Simulator final : public Evaluator {
     return lane_program_->possible;
   }
 
-  // Blocks of as many placements as there are lanes; each worker takes a run of blocks.
+  // Divides the batch into blocks of as many placements as there are lanes; each worker takes a run
+  // of blocks.
   void EvaluateAll(const Rows& rows, const Results& results) {
     const bool in_lanes =
         rows.size() > 1 && !results.detail.channels && !results.detail.op_times && HasLanes();
@@ -208,7 +209,7 @@ class Simulator final : public Evaluator {
     });
   }
 
-  // run(part, parts) for each part, with a worker and a thread of its own.
+  // Calls run(part, parts) for each part, with its own worker and thread.
   template <class Run>
   void ForParts(size_t most, const Run& run) const {
     const int parts = static_cast<int>(std::min(workers_.size(), most));
@@ -226,7 +227,7 @@ class Simulator final : public Evaluator {
     ForParts((neighbors.size() + block - 1) / block, [&](int part, int parts) {
       Worker& worker = workers_[part];
       SetBase(worker, neighbors.base, results);
-      // Blocks in turn, since later ones take less time.
+      // Blocks are interleaved among the parts, since later ones take less time.
       for (size_t i = part * block; i < neighbors.size(); i += parts * block) {
         const size_t count = std::min(block, neighbors.size() - i);
         RunNeighborsInLanes(worker, neighbors, {sorted_.data() + i, count}, results);
@@ -239,7 +240,7 @@ class Simulator final : public Evaluator {
                   size_t first,
                   size_t count,
                   const Results& results) const {
-    if (count == 1) {  // which alone is faster
+    if (count == 1) {  // the engine is faster for a single placement
       check_(rows[first]);
       RunOne(worker, rows[first], first, results);
       return;
@@ -265,7 +266,7 @@ class Simulator final : public Evaluator {
     worker.moves->SetBase(base.device, results.busy_wanted());
   }
 
-  // Neighbours in the order of the snapshots from which they are simulated: those of a block have
+  // Sorts neighbours by the snapshot from which they are simulated, so that those of a block have
   // nearly the same one.
   void SortBySnapshot(const Neighbors& neighbors) {
     const LaneMoves& lanes = *workers_[0].moves;
@@ -315,7 +316,7 @@ class Simulator final : public Evaluator {
     if (results.outcomes.empty()) WriteColumns({&outcome, 1}, results.columns, i);
   }
 
-  // What was found in a lane, as FinishOutcome() writes it.
+  // Writes the results of a lane, as FinishOutcome() does.
   void Write(const LaneBuffers& lanes, int lane, size_t i, const Results& results) const {
     const int num_devices = compiled_.num_devices;
     std::int64_t missing = 0;
@@ -344,7 +345,7 @@ class Simulator final : public Evaluator {
 
   const std::shared_ptr<const Problem> problem_;
   const SimulatorOptions options_;
-  CompiledProblem compiled_;  // in the issue order at hand
+  CompiledProblem compiled_;  // in the current issue order
   const EngineOptions engine_options_;
   PlacementCheck check_;
   std::unique_ptr<const LaneProgram> lane_program_;
@@ -352,7 +353,7 @@ class Simulator final : public Evaluator {
   const LaneKernel* kernel_ = nullptr;
   std::vector<Worker> workers_;
   std::vector<std::unique_ptr<Evaluator>> abreast_;  // of one thread each
-  // Of the neighbours at hand: [num_neighbors] their snapshots, and their indices in that order.
+  // Of the current neighbours: [num_neighbors] their snapshots, and their indices in that order.
   std::vector<int> snapshot_of_, sorted_, begin_;
 };
 

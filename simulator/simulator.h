@@ -10,9 +10,9 @@
 //   outcome.step_time;  // [ns]
 //
 // The data of the problem are compiled once into flat arrays (compiled_problem.h), and an
-// evaluation allocates nothing. reference.h holds the plain implementation of the same semantics;
-// tests compare the two on random problems, bit for bit. For a timeline of one step, as for
-// `emplace simulate --trace`, call the plain one.
+// evaluation allocates no memory. reference.h declares the plain implementation of the same
+// semantics; tests compare the two on random problems, bit for bit. The plain implementation also
+// makes the timeline of a step, for example for `emplace simulate --trace`.
 
 #include <memory>
 #include <vector>
@@ -24,34 +24,37 @@ namespace emplace {
 
 struct SimulatorOptions {
   Semantics semantics = Semantics::kQueue;
-  /// Step time also counts the gaps behind the last op and transfer of every server, as the
-  /// published Placeto simulator does. Start times do not change.
+  /// True: the step time also includes the gap after the last op or transfer of every server, as in
+  /// the published Placeto simulator. Start times do not change.
   bool count_gaps = false;
-  /// false: peaks are left 0 and every placement is feasible. For measuring what counting memory
-  /// costs.
+  /// False: peaks stay 0 and every placement is feasible. For measuring the cost of counting
+  /// memory.
   bool memory = true;
-  /// Threads that share a batch of placements; at least 1. Never changes a result.
+  /// Threads that share a batch of placements; at least 1. They never change a result.
   int threads = 1;
-  /// false: a transfer never waits for its channel, however many are on it. For measuring what
-  /// contention explains of a step time.
+  /// False: a transfer never waits for its channel, however many transfers are on it. For measuring
+  /// the part of a step time that contention explains.
   bool channel_contention = true;
-  /// [num_ops] op ids, every op behind all that it awaits: the order in which stream semantics
-  /// issues ops. Empty: by id (IssueOrder(), framework/schedule/issue_order.h). Other semantics
-  /// have no issue order and refuse one.
+  /// [num_ops] op ids, every op after all ops that it awaits: the order in which stream semantics
+  /// issues ops. Empty: by id (IssueOrder(), framework/schedule/issue_order.h). A semantics without
+  /// an issue order refuses one.
   std::vector<int> issue_order;
-  /// true: the order may be set anew (Evaluator::SetIssueOrder()), where the semantics has one.
+  /// True: the issue order may be replaced (Evaluator::SetIssueOrder()), where the semantics has
+  /// one.
   bool order_may_change = false;
-  /// Lanes of a vector register that stream semantics may use: 16 (AVX-512), 8 (AVX2), or fewer:
-  /// none. What the processor has is found at run time. Never changes a result.
+  /// Largest number of vector lanes that stream semantics may use: 16 (AVX-512) or 8 (AVX2); a
+  /// smaller number means no lanes. The lanes of the processor are detected at run time. Never
+  /// changes a result.
   int most_lanes = 16;
 };
 
-/// Makes a simulator of any number of placements. For a problem with Objective::kPeriod it computes
-/// the period instead of a step (period_engine.h), and of the options only `threads` counts.
+/// Makes a simulator for any number of placements. For a problem with Objective::kPeriod it
+/// computes the period instead of a step time (period_engine.h), and of the options it uses only
+/// `threads`.
 ///
-/// Its Evaluate() throws InputError for a placement of the wrong size, one that puts a group on a
-/// device where it may not run, or one that needs a route which the cluster lacks; a placement that
-/// does not fit into memory is an outcome. It is not to be called by two threads at once.
+/// Evaluate() of the simulator throws InputError for a placement of the wrong size, for a group on
+/// a device where it may not run, and for a route that the cluster lacks. A placement that does not
+/// fit into memory is an outcome. Two threads must not call it at once.
 /// @param problem  shared with the simulator
 /// @throws InputError naming cluster, route and limit if a route has more hops than the semantics
 ///   allows (SemanticsEntry::most_hops); as RequireIssueOrder() does

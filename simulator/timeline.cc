@@ -24,7 +24,7 @@ std::string DestinationNames(const Problem& problem, const TransferEvent& event)
   return names;
 }
 
-// Rows of the trace. Process 1 holds the devices' slots, process 2 the channels.
+// Writes the rows of the trace. Process 1 holds the slots of devices, process 2 the channels.
 class TraceWriter {
  public:
   TraceWriter(const Problem& problem, const Timeline& timeline) : problem_(problem), t_(timeline) {
@@ -93,7 +93,8 @@ class TraceWriter {
                        {"args", {{"kind", op.kind}, {"id", event.op}, {"ready_ns", event.ready}}}});
   }
 
-  // The transfer, an arrow from its producer (first hop) and one to each first reader (last hop).
+  // Adds the transfer, an arrow from its producer (first hop) and one to each first reader (last
+  // hop).
   void AddTransfer(const TransferEvent& event) {
     events_.push_back({{"ph", "X"},
                        {"pid", 2},
@@ -113,7 +114,8 @@ class TraceWriter {
     }
     if (event.hop == 0) {
       const OpEvent& producer = EventOf(event.producer);
-      // From within the producer's bar: at its end the arrow would belong to no bar.
+      // The arrow begins within the producer's bar: at the end of the bar it would belong to no
+      // bar.
       Arrow(1,
             first_row_[producer.device] + producer.slot,
             std::max(producer.start, producer.finish - 1),
@@ -140,7 +142,7 @@ class TraceWriter {
     }
   }
 
-  // The slot of a device that a transfer occupies.
+  // Adds the slot of a device that a transfer occupies.
   void AddOccupied(const TransferEvent& event, int device, int slot) {
     events_.push_back(
         {{"ph", "X"},

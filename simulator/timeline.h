@@ -1,8 +1,8 @@
 #pragma once
 
-// What happened when in one simulated step: every op, every transfer, every change of memory. For
-// drawing (`emplace simulate --trace`, the report) and for checking (golden tests). Made by
-// SimulateReference() (reference.h); the engines keep no events.
+// The timeline of one simulated step: every op, every transfer and every change of memory. It is
+// drawn (`emplace simulate --trace`, the report) and checked (golden tests). SimulateReference()
+// (reference.h) makes it; the engines keep no events.
 
 #include <cstdint>
 #include <string>
@@ -16,29 +16,30 @@ namespace emplace {
 /// One op on a slot of its device.
 struct OpEvent {
   int op = 0, device = 0, slot = 0;
-  /// `ready`: when all that it awaits had arrived, and in stream semantics the host had launched
-  /// it; from then to `start` it waited for its slot, in queue semantics for the host too. [ns]
+  /// `ready`: the time at which all that it awaits has arrived and, in stream semantics, the host
+  /// has launched it. Until `start` it waits for its slot, and in queue semantics also for the
+  /// host. [ns]
   Nanos ready = 0, start = 0, finish = 0;
 };
 
 /// One hop of one copy: a tensor, or the control edges of an op, on one channel.
 struct TransferEvent {
-  int producer = 0;               ///< op that made what is sent
+  int producer = 0;               ///< op that made the tensor or control edges
   int tensor = 0;                 ///< id, or kControlTensor for the control edges of the producer
-  int channel = 0;                ///< that it goes over
+  int channel = 0;                ///< the channel of this hop
   int hop = 0;                    ///< position of the channel on the route, from 0
   int source = 0;                 ///< device where the route begins
-  std::vector<int> destinations;  ///< devices at the routes' ends; several over a broadcast channel
+  std::vector<int> destinations;  ///< at the routes' ends; several with a broadcast channel
   std::int64_t bytes = 0;         ///< [B]
   /// The slots of `source` and of destinations[0] that it occupies for `wire`; -1: none.
   int source_slot = -1, destination_slot = -1;
-  /// Ready at the arrival of the hop before; a first hop at the finish of the producer, in stream
-  /// semantics not before the host has issued it. On the wire from `start` for `wire`; there at
-  /// `arrival` = start + latency + wire. [ns]
+  /// `ready`: the arrival of the previous hop; for a first hop the finish of the producer, in
+  /// stream semantics not before the host has issued it. The transfer is on the wire from `start`
+  /// for `wire` and arrives at `arrival` = start + latency + wire. [ns]
   Nanos ready = 0, start = 0, wire = 0, arrival = 0;
 };
 
-/// Bytes in use on a device from `time` on.
+/// The bytes in use on a device from `time` on.
 struct MemoryEvent {
   int device = 0;
   Nanos time = 0;          ///< [ns]
@@ -49,12 +50,12 @@ struct Timeline {
   Outcome outcome;                       ///< with channels and op times
   std::vector<OpEvent> ops;              ///< in the order of service
   std::vector<TransferEvent> transfers;  ///< likewise
-  std::vector<MemoryEvent> memory;       ///< of each device ascending in time; empty without memory
+  std::vector<MemoryEvent> memory;       ///< per device, ascending in time; empty if not counted
 };
 
-/// Trace in the JSON format of Chrome's trace viewer, which Perfetto opens: a row per device slot
-/// and channel, arrows for the transfers, a memory counter per device. README.md, "What comes out",
-/// lists the events and their fields.
+/// Returns the trace in the JSON format of Chrome's trace viewer, which Perfetto opens: a row per
+/// device slot and channel, arrows for the transfers, a memory counter per device. README.md, "What
+/// comes out", lists the events and their fields.
 /// @param timeline  of the same problem
 std::string FormatTrace(const Problem& problem, const Timeline& timeline);
 

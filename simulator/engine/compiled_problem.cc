@@ -5,7 +5,7 @@
 namespace emplace {
 namespace {
 
-// @param rates  out: a channel of each wire time, see CompiledProblem::rate
+// @param rates  out: a channel for each wire time, see CompiledProblem::rate
 void CompileMachine(const Cluster& cluster, CompiledProblem& p, std::vector<Channel>& rates) {
   for (int d = 0; d < cluster.num_devices(); ++d) {
     const DeviceKind& kind = cluster.kind_of(d);

@@ -1,10 +1,11 @@
-// The peaks without sorting all events. Time is cut into equal bins, and what is allocated and
-// released in each is added up. Within a bin, no more is in use on a device than
+// Finds the peaks without sorting all events. Time is divided into equal bins, and the bytes
+// allocated and released in each are added up. Within a bin, the bytes in use on a device are at
+// most
 //
-//   what is in use at its beginning + all that is allocated in it
+//   bytes in use at its beginning + all bytes allocated in it
 //
-// and the peak is at least what is in use at the end of any bin. Only bins that may exceed this,
-// usually a few, have their events sorted.
+// and the peak is at least the bytes in use at the end of any bin. Only the bins that may exceed
+// this, usually a few, have their events sorted.
 
 #include "simulator/engine/memory_events.h"
 
@@ -18,7 +19,7 @@ namespace emplace {
 MemoryEvents::MemoryEvents(int num_devices, size_t capacity)
     : num_devices_(num_devices),
       device_bits_(std::bit_width(static_cast<unsigned>(num_devices - 1))),
-      // On average a few events of a device in a bin.
+      // A bin has a few events of a device on average.
       bin_bits_(std::bit_width(capacity >> (device_bits_ + kEventsPerBinBits))),
       device_columns_(size_t{1} << device_bits_),
       events_(capacity + 1),
@@ -42,8 +43,8 @@ MemoryEvents::Writer MemoryEvents::Begin(Nanos latest) {
 void MemoryEvents::Sweep(const Writer& written,
                          const std::vector<std::int64_t>& used,
                          std::vector<std::int64_t>& peak) {
-  // What is in use at the beginning of each bin replaces the sum of what it allocates, and the most
-  // that may be in use within it replaces the sum of what it releases.
+  // The bytes in use at the beginning of each bin replace the sum of its allocations, and an upper
+  // bound of the bytes in use within it replaces the sum of its releases.
   peak = used;
   used_ = used;
   for (size_t bin = 0; bin < bins_.size(); bin += 2 * device_columns_) {

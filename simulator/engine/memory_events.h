@@ -8,29 +8,28 @@
 
 namespace emplace {
 
-/// Peak memory of a run whose allocations and releases are known by their times, as in queue
-/// semantics. They are collected in any order; Sweep() then finds the peaks. At equal times all
-/// allocations come before all releases, so that a buffer whose life has no length still counts at
-/// its instant.
+/// Peak memory of a run whose allocations and releases have times, as in queue semantics. Events
+/// are collected in any order; Sweep() then finds the peaks. At equal times all allocations come
+/// before all releases, so a buffer of zero lifetime still counts.
 ///
 ///   MemoryEvents::Writer writer = events.Begin(latest);
 ///   writer.Allocate(start, device, bytes);  writer.Release(finish, device, bytes);  ...
 ///   events.Sweep(writer, used, peak);
 ///
-/// Holds its memory between runs.
+/// The buffers are kept between runs.
 class MemoryEvents {
  public:
   class Writer;
 
-  /// @param num_devices  1 to 64  @param capacity  most events of a run, those of 0 bytes included
+  /// @param num_devices  1 to 64  @param capacity  most events of a run, including those of 0 bytes
   MemoryEvents(int num_devices, size_t capacity);
 
-  /// Forgets all events. @param latest  no event is later; less than kMaxNanos [ns]
+  /// Removes all events. @param latest  no event is later; less than kMaxNanos [ns]
   Writer Begin(Nanos latest);
 
-  /// Goes through all events.
+  /// Processes all events.
   /// @param used  [num_devices] bytes in use before the first event [B]
-  /// @param peak  [num_devices] out: most bytes in use at any time, the beginning included [B]
+  /// @param peak  [num_devices] out: most bytes in use at any time, including the beginning [B]
   void Sweep(const Writer& written,
              const std::vector<std::int64_t>& used,
              std::vector<std::int64_t>& peak);
@@ -46,15 +45,14 @@ class MemoryEvents {
   int num_devices_, device_bits_, bin_bits_;
   size_t device_columns_;  // devices, rounded up to a power of two
   std::vector<Event> events_, suspects_, scratch_;
-  std::vector<std::int64_t>
-      bins_;  // [bins, 2 * device_columns_] what is allocated, what is released
+  std::vector<std::int64_t> bins_;  // [bins, 2 * device_columns_] bytes allocated, bytes released
   std::vector<std::int64_t> used_, bin_of_device_;
 };
 
-/// Collects events. To be a local variable of the loop that finds them.
+/// Collects events. Should be a local variable of the loop that finds them.
 class MemoryEvents::Writer {
  public:
-  /// @param time    [ns], not later than Begin() was told
+  /// @param time    [ns], not later than the `latest` of Begin()
   /// @param device  < num_devices
   /// @param bytes   [B], >= 0; events of 0 bytes are left out
   void Allocate(Nanos time, int device, std::int64_t bytes) { Add(time, 0, device, bytes); }
@@ -70,13 +68,13 @@ class MemoryEvents::Writer {
     end_ += delta != 0;  // without a branch
     bins_[BinOf(key) | column] += delta;
   }
-  // Begin of the bin of an event in `bins_`.
+  // Returns the first column in `bins_` of the bin of an event.
   size_t BinOf(std::uint64_t key) const { return key >> shift_ << (device_bits_ + 1); }
 
   Event* end_ = nullptr;
   std::int64_t* bins_ = nullptr;
   int device_bits_ = 0;
-  int shift_ = 0;  // of a key
+  int shift_ = 0;  // shift of a key to its bin
 };
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which placements evaluators refuse.
+// Checks of the placements that evaluators receive.
 
 #include <cstddef>
 
@@ -9,20 +9,19 @@
 
 namespace emplace {
 
-/// Every function throws InputError naming group, op and device, or the route that is missing.
+/// Every function throws InputError naming group, op and device, or the missing route.
 class PlacementCheck {
  public:
   /// @param problem  outlives this
   explicit PlacementCheck(const Problem& problem);
-  /// Whether each device has a route to each other: then no placement lacks one.
+  /// Returns whether each device has a route to each other: then no placement lacks one.
   bool all_routes() const { return all_routes_; }
-  /// Refuses another number of groups than the problem's.
+  /// Refuses a number of groups other than the problem's.
   void Size(std::size_t num_groups) const;
-  /// Refuses a device on which a group may not run, and a transfer without a route.
+  /// Refuses a group on a device where it may not run, and a transfer without a route.
   /// @param device  [num_groups]
   void operator()(const DeviceIndex* device) const;
-  /// Refuses a base or a move that is not allowed. The routes of a neighbour are left to the
-  /// caller.
+  /// Refuses a base or a move that is not allowed. The caller checks the routes of neighbours.
   void Base(const Neighbors& neighbors);
 
  private:
@@ -30,7 +29,7 @@ class PlacementCheck {
 
   const Problem& problem_;
   const bool all_routes_;
-  Placement valid_base_;  // of the last neighbours
+  Placement valid_base_;  // the last base that was accepted
 };
 
 }  // namespace emplace
