@@ -1,7 +1,7 @@
 #pragma once
 
 // Eight lanes of 32 bits in AVX2, for lane_pass.h. Every operation works lane by lane on unsigned
-// numbers. Functions of other instruction sets cannot inline these.
+// numbers. Functions compiled for other instruction sets cannot inline these.
 
 #include <cstdint>
 
@@ -29,8 +29,8 @@ struct Avx2Lanes {
   static V Add(V x, V y) { return _mm256_add_epi32(x, y); }
   static V Max(V x, V y) { return _mm256_max_epu32(x, y); }
   static V Min(V x, V y) { return _mm256_min_epu32(x, y); }
-  /// table[index[lane]], any number where the index is not below kEntries; reads kEntries filled up
-  /// to a multiple of 8.
+  /// Returns table[index[lane]] per lane, an arbitrary number where the index is not below
+  /// kEntries. Reads kEntries rounded up to a multiple of 8.
   template <int kEntries>
   static V Lookup(const std::uint32_t* table, V index) {
     if constexpr (kEntries <= kTable) return _mm256_permutevar8x32_epi32(Load(table), index);
@@ -51,7 +51,7 @@ struct Avx2Lanes {
   static V AddIf(V x, M m, V y) { return Add(x, And(m, y)); }
   static V SubIf(V x, M m, V y) { return _mm256_sub_epi32(x, And(m, y)); }
 
-  /// The lanes as two halves of 64-bit numbers below 2^63.
+  /// The lanes as 64-bit numbers below 2^63, in two vectors.
   struct Wide {
     V low, high;
   };

@@ -1,7 +1,7 @@
 #pragma once
 
 // Sixteen lanes of 32 bits in AVX-512, for lane_pass.h. Every operation works lane by lane on
-// unsigned numbers. Functions of other instruction sets cannot inline these.
+// unsigned numbers. Functions compiled for other instruction sets cannot inline these.
 
 #include <cstdint>
 
@@ -29,8 +29,8 @@ struct Avx512Lanes {
   static V Add(V x, V y) { return _mm512_add_epi32(x, y); }
   static V Max(V x, V y) { return _mm512_max_epu32(x, y); }
   static V Min(V x, V y) { return _mm512_min_epu32(x, y); }
-  /// table[index[lane]], any number where the index is not below kEntries; reads kEntries filled up
-  /// to a multiple of 16.
+  /// Returns table[index[lane]] per lane, an arbitrary number where the index is not below
+  /// kEntries. Reads kEntries rounded up to a multiple of 16.
   template <int kEntries>
   static V Lookup(const std::uint32_t* table, V index) {
     static_assert(kEntries <= 2 * kTable);
@@ -49,7 +49,7 @@ struct Avx512Lanes {
   static V AddIf(V x, M m, V y) { return _mm512_mask_add_epi32(x, m, x, y); }
   static V SubIf(V x, M m, V y) { return _mm512_mask_sub_epi32(x, m, x, y); }
 
-  /// The lanes as two halves of 64-bit numbers below 2^63.
+  /// The lanes as 64-bit numbers below 2^63, in two vectors.
   struct Wide {
     V low, high;
   };

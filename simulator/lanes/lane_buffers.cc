@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Places arrays one behind the other: once to add up how much they need, once to give them out.
+// Places arrays one after another: the first time to add up their bytes, the second time to return
+// their addresses.
 class Layout {
  public:
   explicit Layout(std::byte* memory) : memory_(memory) {}
@@ -78,7 +79,7 @@ void LaneBuffers::Pass() {
     std::fill_n(taken_, lanes, 0);
     std::fill_n(busy_before_, program_.num_devices * lanes, 0);
   }
-  for (int lane = 0; lane < lanes; ++lane) {  // a snapshot may have been made with a larger limit
+  for (int lane = 0; lane < lanes; ++lane) {  // a snapshot may come from a pass with a larger limit
     if (run_.latest[lane] >= limit_) run_.wrong[lane] = 1;
   }
   while (run_.begin < end) {

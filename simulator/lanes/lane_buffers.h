@@ -1,6 +1,6 @@
 #pragma once
 
-// The memory of a pass (lane_kernel.h) and what it leaves behind. Internal to the simulator.
+// The memory of a pass (lane_kernel.h) and its results. Internal to the simulator.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,35 +15,37 @@ namespace emplace {
 
 class LaneBuffers {
  public:
-  /// @param program  possible; outlives the buffers
-  /// @param kernel   that this processor can run
+  /// @param program  possible; must outlive the buffers
+  /// @param kernel   one that this processor can run
   LaneBuffers(const LaneProgram& program, const LaneKernel& kernel);
 
   const LaneProgram& program() const { return program_; }
   const LaneKernel& kernel() const { return kernel_; }
   LaneRun& run() { return run_; }
-  /// A pass from run().begin to run().end. Where times grow large, as much is taken from all times
-  /// of a lane as leaves the last of them three quarters of the limit. Times further back are lost:
-  /// they become 0, which stands for any time up to what was taken. They seldom matter: a lane is
-  /// wrong only if something that takes time starts at a 0. The host's clock is not lost.
+  /// Runs a pass from run().begin to run().end. If the times of a lane grow large, the same amount
+  /// is subtracted from all of them, so that the latest becomes three quarters of the limit. Times
+  /// less than this amount are lost: they become 0, which stands for any time up to the amount.
+  /// They seldom matter: a lane is wrong only if something that takes time starts at a 0. The
+  /// host's clock is not lost.
   void Pass();
   std::uint8_t* devices() { return devices_; }
   std::byte* on_device() { return on_device_; }
-  /// What changes from op to op and is needed for going on, in one piece.
+  /// The state that changes from op to op and that a pass needs to resume, in one piece of memory.
   std::byte* state() { return state_; }
   std::size_t state_bytes() const { return state_bytes_; }
 
-  // What a pass to the end found for a lane.
+  // The results of a lane after a pass to the end.
 
-  /// False if times overflowed: nothing is known then, another engine has to do it.
+  /// Returns false if times overflowed. The lane then has no result, and another engine has to
+  /// simulate it.
   bool done(int lane) const { return run_.latest[lane] < limit_ && run_.wrong[lane] == 0; }
   Nanos step_time(int lane) const { return taken_[lane] + run_.latest[lane]; }
-  /// Of device `d`, if it was wanted. [ns]
+  /// Busy time of device `d`, if busy times were requested. [ns]
   Nanos busy(int lane, int d) const {
     const int at = d * kernel_.lanes + lane;
     return busy_before_[at] + run_.busy[at];
   }
-  /// Of device `d`; 0 unless memory is counted. [B]
+  /// Peak of device `d`; 0 unless memory is counted. [B]
   std::int64_t peak(int lane, int d) const {
     return (Bytes(run_.peak, lane, d) + Bytes(run_.resident, lane, d)) * program_.unit;
   }
@@ -70,8 +72,8 @@ class LaneBuffers {
   const LaneKernel& kernel_;
   LaneRun run_;
   std::uint32_t limit_ = 0;       // LaneProgram::TimeLimit() of the devices in use [ns]
-  Nanos* taken_ = nullptr;        // [lanes] from all times [ns]
-  Nanos* busy_before_ = nullptr;  // [num_devices, lanes] busy times until then [ns]
+  Nanos* taken_ = nullptr;        // [lanes] amount subtracted from all times [ns]
+  Nanos* busy_before_ = nullptr;  // [num_devices, lanes] busy times before the subtraction [ns]
   std::unique_ptr<std::byte, Free> memory_;
   std::uint8_t* devices_ = nullptr;
   std::byte *on_device_ = nullptr, *state_ = nullptr;

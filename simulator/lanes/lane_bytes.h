@@ -1,7 +1,7 @@
 #pragma once
 
-// The memory of a pass (lane_pass.h), by issue order: bytes in use and the most so far, for every
-// device in every lane. For any instruction set; included by the sources of the kernels alone,
+// The memory of a pass (lane_pass.h), by issue order: bytes in use and their peak so far, for every
+// device in every lane. For any instruction set; only the sources of the kernels include this file,
 // below their target pragma.
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace emplace {
 
-/// The op in hand. @tparam kMost  devices at most
+/// The current op. @tparam kMost  largest number of devices
 template <class I, int kMost>
 struct LaneOp {
-  const std::uint64_t* own = nullptr;  ///< row: the lanes in which it is there
+  const std::uint64_t* own = nullptr;  ///< row: the lanes in which it is on each device
   typename I::M here[kMost];           ///< [num_devices] the same
   typename I::V device, finish;
 };
 
 /// @tparam BytesOf   Bytes32 or Bytes64
-/// @tparam kDevices  the number of devices, kept in registers; or 0: any, kept in memory
+/// @tparam kDevices  the number of devices, kept in registers; 0: any number, kept in memory
 template <class I, template <class> class BytesOf, int kDevices>
 class LaneBytes {
   using V = typename I::V;
@@ -45,7 +45,7 @@ class LaneBytes {
         reader_group_(program.entry_group.data()),
         touched_(program.touched.data()) {}
 
-  /// From LaneRun, or all 0 for a pass from the beginning.
+  /// Reads the state from LaneRun, or sets it to 0 for a pass from the beginning.
   void Load() {
     for (int d = 0; d < NumDevices(); ++d) {
       if constexpr (kInRegisters) {
@@ -57,7 +57,7 @@ class LaneBytes {
       }
     }
   }
-  /// Into LaneRun.
+  /// Writes the state to LaneRun.
   void Store() const {
     for (int d = 0; d < NumDevices() && kInRegisters; ++d) {
       Bytes::Store(At(run_.used, d), used_[d]);
@@ -65,8 +65,8 @@ class LaneBytes {
     }
   }
 
-  /// An op begins: its outputs and workspace are taken, and its peak counts. What it leaves in use
-  /// on its device is added up until Release().
+  /// Begins an op: allocates its outputs and workspace, and updates the peak. The bytes that it
+  /// leaves in use on its device are added up until Release().
   void Allocate(const Op& op, int position) {
     const std::int64_t own = own_bytes_[position], taken = own + workspace_[position];
     change_ = Bytes::Set(own);
@@ -77,19 +77,19 @@ class LaneBytes {
     }
   }
 
-  /// A copy comes to device `d` in some lanes.
+  /// Allocates a received copy on device `d` in some lanes.
   void Receive(int d, M lanes, B bytes) {
     const B with = I::AddIf(Used(d), lanes, bytes);
     SetUsed(d, with);
     SetPeak(d, I::MaxIf(Peak(d), lanes, with));
   }
 
-  /// An item that the op in hand has made and no op on its device reads.
+  /// Releases an item that the current op has made and no op on its device reads.
   void ReleaseOwn(M lanes, std::int64_t bytes) {
     change_ = I::SubIf(change_, lanes, Bytes::Set(bytes));
   }
 
-  /// What the op is the last to use goes.
+  /// Frees the buffers whose last user is the op.
   void Release(const Op& in_hand,
                const LaneProgram::Op& op,
                const LaneProgram::Op& next,
@@ -97,7 +97,7 @@ class LaneBytes {
     for (int r = op.release_begin; r < next.release_begin; ++r) {
       const LaneProgram::Item& item = items_[releases_[r].item];
       const M last = IsLast(in_hand, item, releases_[r].entry);
-      if (item.released_bytes == item.bytes) {  // the buffer itself, or a copy: all the same
+      if (item.released_bytes == item.bytes) {  // the own buffer and a copy have the same size
         change_ = I::SubIf(change_, last, Bytes::Set(item.bytes));
         continue;
       }
@@ -145,7 +145,7 @@ class LaneBytes {
   }
   V DeviceOf(int group) const { return I::FromBytes(run_.devices + group * kLanes); }
 
-  // The lanes in which no later reader of an item is on the device of the op in hand.
+  // Returns the lanes in which no later reader of an item is on the device of the current op.
   M IsLast(const Op& in_hand, const LaneProgram::Item& item, int entry) const {
     if (LaneProgram::HasRow(item, entry)) {
       const auto* later = static_cast<const std::uint64_t*>(run_.later) + entry * rows_.NumChunks();
@@ -158,7 +158,7 @@ class LaneBytes {
     return last;
   }
 
-  // The buffers of an alias class whose last use is the op in hand, on whichever device.
+  // Frees the buffers of an alias class whose last user is the current op, on any device.
   void ReleaseShared(int c, int position) {
     const LaneProgram::SharedClass& shared = p_.classes[c];
     const V home = DeviceOf(shared.producer);

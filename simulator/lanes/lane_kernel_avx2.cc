@@ -1,5 +1,5 @@
-// AVX2: 8 placements a pass. Everything below the pragma is compiled for it, whatever the rest of
-// the program is compiled for; headers of others stay above.
+// The AVX2 kernel: 8 placements a pass. The code below the pragma is compiled for AVX2, whatever
+// the rest of the program is compiled for. Headers of other libraries therefore stay above it.
 
 #include <cstdint>
 #include <cstring>

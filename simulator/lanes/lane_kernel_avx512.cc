@@ -1,5 +1,6 @@
-// AVX-512: 16 placements a pass. Everything below the pragma is compiled for it, whatever the rest
-// of the program is compiled for; headers of others stay above.
+// The AVX-512 kernel: 16 placements a pass. The code below the pragma is compiled for AVX-512,
+// whatever the rest of the program is compiled for. Headers of other libraries therefore stay above
+// it.
 
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Placements, a row of devices each, into the form of lane_pass.h: for every group the devices of
-// all lanes beside one another, and for every group and device the word that says in which lanes
-// the group is there. Included by the sources of the kernels alone, below their target pragma.
+// Converts placements, a row of devices each, to the layout of lane_pass.h: for every group the
+// devices of all lanes side by side, and for every group and device the word of the lanes in which
+// the group is there. Only the sources of the kernels include this file, below their target pragma.
 
 #include <cstdint>
 #include <cstring>
@@ -12,8 +12,8 @@
 
 namespace emplace {
 
-/// kRows rows of 16 bytes become 16 columns of kRows bytes: unpacking registers i and i + kRows / 2
-/// rotates the bits of a byte's address (row, column) by one.
+/// Transposes kRows rows of 16 bytes to 16 columns of kRows bytes. Unpacking registers i and i +
+/// kRows / 2 rotates the bits of a byte's address (row, column) by one.
 template <int kRows>
 inline void TransposeBytes(__m128i* rows) {
   __m128i next[kRows];
@@ -26,7 +26,7 @@ inline void TransposeBytes(__m128i* rows) {
   }
 }
 
-/// The word of the lanes on device `d`: LaneKernel::load's contract for one group.
+/// Returns the word of the lanes on device `d` for one group of LaneKernel::load.
 template <class Word>
 inline Word LanesOnDevice(const std::uint8_t* devices, int d) {
   const __m128i wanted = _mm_set1_epi8(static_cast<char>(d));
@@ -79,7 +79,7 @@ std::uint64_t LoadPlacements(std::span<const std::uint8_t* const> placements,
       wrong |= static_cast<Word>(~right);
     }
   }
-  std::uint64_t any[64] = {};  // [row / kPerChunk] all rows in one
+  std::uint64_t any[64] = {};  // [row / kPerChunk] the union of all rows
   const auto* rows = static_cast<const std::uint64_t*>(on_device);
   const int chunks = row / kPerChunk;
   for (int c = 0; c < chunks; ++c) {

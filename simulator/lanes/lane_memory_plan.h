@@ -1,8 +1,8 @@
 #pragma once
 
-// What is known of memory before a pass: what is resident, and when buffers that aliases share are
-// used last (simulator/README.md, "Memory"). For any instruction set; included by the sources of
-// the kernels alone, below their target pragma.
+// The facts about memory that are known before a pass: the resident bytes, and the last uses of
+// buffers that aliases share (simulator/README.md, "Memory"). For any instruction set; only the
+// sources of the kernels include this file, below their target pragma.
 
 #include <cstdint>
 #include <span>
@@ -54,9 +54,9 @@ class LaneResidents {
   const Rows rows_;
 };
 
-/// LaneKernel::find_last_uses: the last op that makes or reads something in a buffer
+/// LaneKernel::find_last_uses: finds the last op that makes or reads a tensor in a buffer
 /// (framework/schedule/stream_memory.h).
-/// @tparam kDevices  their number, or 0: any
+/// @tparam kDevices  the number of devices, or 0: any
 template <class I, int kDevices>
 class LaneLastUses {
   using V = typename I::V;
@@ -91,7 +91,8 @@ class LaneLastUses {
         const M local = I::Equal(made, DeviceOf(p_.entry_group[entry]));
         last = I::MaxIf(last, local, I::Set(p_.entry_position[entry] + 1));
       }
-      // An alias lives where it was made if the root was received there, else at home.
+      // An alias lives on the device where it is made if the root is received there, else on the
+      // root's own device.
       V lives = home;
       for (int entry = root.entry_begin; entry < root.entry_end && i > shared.item_begin; ++entry) {
         lives = I::Select(I::Equal(made, DeviceOf(p_.entry_group[entry])), made, lives);

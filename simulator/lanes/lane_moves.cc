@@ -6,7 +6,7 @@
 namespace emplace {
 namespace {
 
-// More of them save ops, a half of the distance between two on average, and cost memory.
+// More snapshots cost memory and save ops: on average half the distance between two of them.
 constexpr size_t kMostSnapshots = 24;
 constexpr size_t kMostSnapshotBytes = size_t{16} << 20;
 
@@ -23,7 +23,7 @@ LaneMoves::LaneMoves(const LaneProgram& program, const LaneKernel& kernel)
   snapshots_.resize((count - 1) * buffers_.state_bytes());
 }
 
-// In one lane, or in all, the rows of a group say that it is on `device`.
+// Sets the device of a group in one lane.
 void LaneMoves::Place(int group, int lane, std::uint8_t device) {
   const LaneKernel& kernel = buffers_.kernel();
   std::uint8_t& at = buffers_.devices()[group * kernel.lanes + lane];
@@ -77,7 +77,7 @@ int LaneMoves::SnapshotBefore(int position) const {
 
 void LaneMoves::Restore(int snapshot) {
   const size_t bytes = buffers_.state_bytes();
-  if (snapshot == 0) return;  // the pass begins with a clean sheet
+  if (snapshot == 0) return;  // the pass itself clears the state
   std::memcpy(buffers_.state(), snapshots_.data() + (snapshot - 1) * bytes, bytes);
 }
 
@@ -90,7 +90,7 @@ void LaneMoves::PassOverBase(int snapshot) {
     if (last && buffers_.program().memory == LaneMemory::kNone) return;
     run.begin = positions_[i];
     run.end = last ? buffers_.program().num_ops : positions_[i + 1];
-    // The last part matters for what it leaves in `later` alone.
+    // The last part only serves to fill `later`.
     buffers_.Pass();
     if (!last) std::memcpy(snapshots_.data() + i * bytes, buffers_.state(), bytes);
   }
@@ -111,7 +111,7 @@ void LaneMoves::MoveInLane(int lane, Move move) {
   Place(move.group, lane, move.device);
 }
 
-// Which devices have later readers of an item: what a pass leaves in LaneRun::later.
+// Finds the devices that have later readers of an item, as a pass leaves them in LaneRun::later.
 void LaneMoves::FindLater(int item) {
   const LaneProgram& program = buffers_.program();
   const int row_bytes = buffers_.kernel().row_bytes(program.num_devices);

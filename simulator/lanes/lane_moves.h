@@ -1,13 +1,14 @@
 #pragma once
 
-// Simulates neighbours of a placement: a register full of them at once, and not from the beginning.
-// A pass over the base placement leaves snapshots of everything at some positions of the issue
-// order. A neighbour differs from the base from the first position on at which it matters where a
-// moved group is (LaneProgram::first_effect); it is simulated from the last snapshot before. What
-// else the lanes know of groups is patched for those that moved, and put right again afterwards.
+// Simulates neighbours of a placement, a vector register of them at once, and not from the
+// beginning. A pass over the base placement saves snapshots of the state at some positions of the
+// issue order. A neighbour differs from the base from the first position at which the device of a
+// moved group matters (LaneProgram::first_effect); its simulation begins at the last snapshot
+// before that position. The tables of the moved groups are patched in the lanes and restored
+// afterwards.
 //
-// Memory follows, since peaks are counted beside what is resident: a prefix of the issue order has
-// the same peak whatever is resident.
+// Snapshots are also valid for memory, since peaks are counted without resident bytes: the peak of
+// a prefix of the issue order does not depend on them.
 //
 // Internal to the simulator. One per thread.
 
@@ -23,28 +24,28 @@ namespace emplace {
 
 class LaneMoves {
  public:
-  /// @param program  possible; outlives this
-  /// @param kernel   that this processor can run
+  /// @param program  possible; must outlive this
+  /// @param kernel   one that this processor can run
   LaneMoves(const LaneProgram& program, const LaneKernel& kernel);
 
   int lanes() const { return buffers_.kernel().lanes; }
-  /// Snapshots are numbered by their positions; 0 is the beginning.
+  /// Snapshots are numbered by position; 0 is the beginning.
   int num_snapshots() const { return static_cast<int>(positions_.size()); }
 
-  /// The placement whose neighbours come next. Nothing happens if it is the one at hand; if it
-  /// differs in parts, the pass over it begins where that matters.
+  /// Sets the placement whose neighbours follow. Does nothing if the base is the same; if it
+  /// differs in some groups, the pass over it begins where they matter.
   /// @param base  [num_groups] devices, all allowed
   void SetBase(std::span<const std::uint8_t> base, bool busy_wanted);
 
-  /// The last snapshot from which a neighbour can be simulated.
+  /// Returns the last snapshot from which a neighbour can be simulated.
   int SnapshotFor(std::span<const Move> moves) const;
 
   /// Simulates neighbours of the base in lanes 0 .. n - 1.
   /// @param which     [n] indices into `neighbors`; 1 <= n <= lanes(); moves to allowed devices
-  /// @param snapshot  at most that of each of them
+  /// @param snapshot  not later than SnapshotFor() of each of them
   void Run(const Neighbors& neighbors, std::span<const int> which, int snapshot);
 
-  /// What the last run found.
+  /// The results of the last run.
   const LaneBuffers& results() const { return buffers_; }
 
  private:

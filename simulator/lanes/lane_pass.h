@@ -1,15 +1,15 @@
 #pragma once
 
 // The pass of lane_kernel.h, for any instruction set: stream semantics and its memory as
-// simulator/README.md defines them, with a placement per lane. There is no branch on a lane: what
-// happens in some lanes only is computed in all and kept in those (MaxIf, AddIf, Select). So the
-// time of a pass hardly depends on the placements.
+// simulator/README.md defines them, with one placement per lane. No branch depends on a lane: a
+// change that concerns only some lanes is computed in all lanes and kept in those (MaxIf, AddIf,
+// Select). So the time of a pass hardly depends on the placements.
 //
-// An op's device differs from lane to lane; so whatever belongs to a device is done for each device
-// in turn, in the lanes in which the op is there. An item that one or two groups read goes to the
-// device of each, whichever that is; any other to each device in turn. Either way each channel is
-// looked at in turn, in the lanes that send over it. Included by the sources of the kernels alone,
-// below their target pragma.
+// An op's device differs from lane to lane. Work on a device is therefore done for each device in
+// turn, in the lanes in which the op is on that device. An item that one or two groups read is sent
+// to the device of each group; any other item is sent to each device in turn. In both cases each
+// channel is visited in turn, in the lanes that send over it. Only the sources of the kernels
+// include this file, below their target pragma.
 
 #include <cstdint>
 #include <vector>
@@ -124,7 +124,8 @@ class LanePass {
   }
 
  private:
-  // Most placements leave out some devices: the processor learns quickly that they need no look.
+  // Most placements leave out some devices. The branches on this are well predicted, so skipping
+  // those devices saves time.
   bool InUse(int d) const { return run_.in_use >> d & 1; }
   int NumDevices() const { return kInRegisters ? kDevices : num_devices_; }
   int NumChunks() const { return rows_.NumChunks(); }
@@ -137,8 +138,9 @@ class LanePass {
   V DeviceOf(int group) const { return I::FromBytes(run_.devices + group * kLanes); }
   static Word WordOf(const std::uint64_t* row, int d) { return Rows::WordOf(row, d); }
 
-  // In a lane with lost times something starts. A 0 stands for any time up to what was taken: it
-  // does no harm unless something that takes time starts there.
+  // Marks lanes wrong in which times were lost and something starts at 0. A 0 stands for any time
+  // up to the amount taken from the lane's times (LaneBuffers::Pass()). It is harmless unless
+  // something that takes time starts there.
   void NoteStart(V start, V takes_time) const {
     const V lost = I::Select(I::Equal(takes_time, I::Zero()), I::Zero(), I::Load(run_.rebased));
     const V wrong = I::Load(run_.wrong);
@@ -149,7 +151,7 @@ class LanePass {
     return reinterpret_cast<const std::uint32_t*>(table.data());
   }
 
-  // An entry of a table by device, in every lane that of the op's device.
+  // Returns for every lane the entry of a table by device that belongs to the op's device.
   V OfDevice(const std::uint32_t* table) const {
     if constexpr (!kGeneral) {
       return I::template Lookup<kTable>(table, op_.device);
@@ -188,8 +190,8 @@ class LanePass {
     I::Store(run_.latest, latest_);
   }
 
-  // An item is made: its copies are sent, its arrivals noted. All of this is inlined: whatever a
-  // function is called with lies in memory, and so would what is kept in registers.
+  // Sends the copies of an item and notes its arrivals. All of this is inlined: arguments of a
+  // function would be in memory, and so would the values that are kept in registers.
   [[gnu::always_inline]] void Make(const LaneProgram::Item& item) {
     if constexpr (kChannelsInRegisters) {
       if (item.num_readers == 1) return MakeForOne(item);
@@ -198,7 +200,8 @@ class LanePass {
     MakeForAll(item);
   }
 
-  // One group reads it elsewhere, perhaps its own, too.
+  // For an item that one group reads outside the producer's group; the producer's group may read it
+  // too.
   [[gnu::always_inline]] void MakeForOne(const LaneProgram::Item& item) {
     const V to = DeviceOf(item.reader[0]);
     const M crosses = I::NotEqual(to, op_.device);
@@ -210,7 +213,7 @@ class LanePass {
     Store(run_.rows, item.reader_row[0], at);
   }
 
-  // Two groups do: to the device of lower index first.
+  // For an item that two other groups read: sends it to the device of lower index first.
   [[gnu::always_inline]] void MakeForTwo(const LaneProgram::Item& item) {
     const V one = DeviceOf(item.reader[0]), other = DeviceOf(item.reader[1]);
     const V low = I::Min(one, other), high = I::Max(one, other);
@@ -229,7 +232,8 @@ class LanePass {
     Store(run_.rows, item.reader_row[1], I::Select(I::Equal(other, low), at_low, at_high));
   }
 
-  // To a device of its own in every lane. @return arrival, or the op's finish in other lanes
+  // Sends an item to a device that may differ in every lane. @return arrival, or the op's finish in
+  // lanes without a transfer
   [[gnu::always_inline]] V SendTo(const LaneProgram::Item& item, V to, M crosses) {
     if constexpr (Bytes::kCounts) {
       if (item.bytes > 0) {
@@ -266,10 +270,10 @@ class LanePass {
     return I::Select(crosses, arrival, op_.finish);
   }
 
-  // To each device in turn.
+  // For any other item: sends it to each device in turn.
   [[gnu::always_inline]] void MakeForAll(const LaneProgram::Item& item) {
     const int n = NumDevices();
-    std::uint64_t need[kMostChunks];  // where it has readers
+    std::uint64_t need[kMostChunks];  // devices where it has readers
     for (int c = 0; c < NumChunks(); ++c) need[c] = 0;
     for (int entry = item.entry_end - 1; entry >= item.entry_begin; --entry) {
       const std::uint64_t* reader = OnDevice(reader_group_[entry]);
@@ -313,8 +317,8 @@ class LanePass {
     StoreAtReaders(item);
   }
 
-  // The item's arrival at a device, noted for those who read it there. In the lanes of its own
-  // device that is its finish.
+  // Notes the item's arrival at a device for its readers there. In the lanes in which this is its
+  // own device, the arrival is its finish.
   void Note(const LaneProgram::Item& item, int to, M needed, V arrival) {
     if (item.block >= 0) {
       Store(run_.rows, item.block + to, I::Select(op_.here[to], op_.finish, arrival));
@@ -332,7 +336,7 @@ class LanePass {
     }
   }
 
-  // Of a channel, in every lane that of its own.
+  // The figures of a channel; every lane has those of its own channel.
   struct Speed {
     V wire, latency, gap;
   };
@@ -345,7 +349,7 @@ class LanePass {
             I::Set(speed_.gap)};
   }
 
-  // One transfer in each lane that needs one.
+  // Makes one transfer in each lane that needs one.
   // @param for_channels  for_channels(with): with(row of a channel, lanes that send over it)
   // @return arrival
   template <class ForChannels>
@@ -369,7 +373,7 @@ class LanePass {
     return arrival;
   }
 
-  // Every route is one channel, every device has one slot.
+  // For machines whose routes all have one hop and whose devices all have one slot.
   [[gnu::always_inline]] void SendDirect(const LaneProgram::Item& item, const std::uint64_t* need) {
     const int n = NumDevices();
     Speed speed = OneSpeed(item);
@@ -406,7 +410,8 @@ class LanePass {
     }
   }
 
-  // Any route: for each pair of devices in turn, in the lanes that send from one to the other.
+  // For any routes: visits each pair of devices in turn, in the lanes that send from one to the
+  // other.
   void SendAlongRoutes(const LaneProgram::Item& item, const std::uint64_t* need) {
     const int n = NumDevices();
     Word* done = static_cast<Word*>(run_.broadcast_done);
@@ -444,7 +449,7 @@ class LanePass {
     }
   }
 
-  // A transfer over channel k. @param from, to  the devices that may work on it, or -1
+  // Makes a transfer over channel k. @param from, to  the devices that it may occupy, or -1
   // @return arrival
   V Hop(const LaneProgram::Item& item, int k, M lanes, V ready, int from, int to) {
     if (!p_.occupies_source[k]) from = -1;
@@ -470,7 +475,7 @@ class LanePass {
     if (run_.busy_wanted) Store(run_.busy, d, I::AddIf(Load(run_.busy, d), lanes, wire));
   }
 
-  // Everything that the loops look at is copied here, where stores to memory cannot change it.
+  // All members that the loops read are copied here, where stores to memory cannot change them.
   const LaneProgram& p_;
   const LaneRun run_;
   const int num_devices_;
@@ -483,11 +488,12 @@ class LanePass {
   const bool has_host_, has_gaps_, has_channel_gaps_, one_speed_, rebased_;
   const LaneProgram::Speed speed_;
   V host_, latest_;
-  // [kDevices] rows of the channels from devices in use to a device, a bit each; unless kMatrix
+  // [kDevices] per device a bit mask of the channel rows that lead to it from devices in use;
+  // unless kMatrix
   std::uint32_t leads_to_[kInRegisters ? kDevices : 1];
   LaneServers<I, kDevices, kChannels> servers_;
   LaneOp<I, kMostDevices> op_;
-  // Of the item in hand: its readers, and when it arrives there.
+  // Of the current item: the devices of its readers, and its arrival there.
   V reader_device_[LaneProgram::kFewReaders], at_reader_[LaneProgram::kFewReaders];
   LaneBytes<I, BytesOf, kDevices> bytes_;
 };

@@ -19,7 +19,7 @@ std::int64_t Largest(std::span<const std::int64_t> values) {
   return largest;
 }
 
-// Costs of forbidden devices, which no placement has, become 0.
+// Converts times to 32 bits. Costs of forbidden devices, which no placement uses, become 0.
 std::vector<std::uint32_t> Ticks(std::span<const Nanos> times, bool padded) {
   std::vector<std::uint32_t> ticks;
   ticks.reserve(times.size() + kPadding);
@@ -30,8 +30,8 @@ std::vector<std::uint32_t> Ticks(std::span<const Nanos> times, bool padded) {
   return ticks;
 }
 
-// Gives rows of arrival times to producers until their last reader has been issued; the one given
-// back last is given out first, since it is still in the cache.
+// Assigns rows of arrival times to producers until their last reader has been issued. The row that
+// was freed last is assigned first, since it is still in the cache.
 class Rows {
  public:
   int Take() {
@@ -75,8 +75,9 @@ class Compiler {
   }
 
  private:
-  // From the latest time so far, an op or a transfer ends at most `step` later: if that time was
-  // below the limit, this one does not overflow, and if it is at or above the limit, it is seen.
+  // From the latest time so far, an op or a transfer ends at most `step` later. If that time is
+  // below the limit, the new one does not overflow; if it is at or above the limit, the overflow is
+  // noticed.
   bool SetTimeLimit() {
     out_.step_besides_cost = Largest(p_.gap) + Largest(p_.issue) + Largest(p_.launch) +
                              Largest(p_.wire) + Largest(p_.latency) + Largest(p_.channel_gap);
@@ -89,7 +90,7 @@ class Compiler {
     const std::int64_t step = out_.step_besides_cost + Largest(p_.cost);
     if (step > kMost32 / 4 * 3 || out_.most_slots > 16) return false;
     out_.time_limit = out_.TimeLimit(~std::uint64_t{0});
-    // So that times grow by a quarter of a second from one to the next, on slow devices.
+    // Times grow by about a quarter of a second from one reduction to the next, on slow devices.
     std::int64_t all = 1;
     for (int position = 0; position < p_.num_ops; ++position) {
       const std::span<const Nanos> costs(p_.cost);
@@ -169,7 +170,7 @@ class Compiler {
     out_.channel_row.resize(out_.channel_row.size() + kPadding);
   }
 
-  // The unit of all sizes, and whether 32 bits hold every peak in it.
+  // Sets the unit of all sizes, and whether 32 bits hold every peak in this unit.
   void SetUnit() {
     std::int64_t unit = 0, most = MostInUse();
     for (const auto& item : p_.items) unit = std::gcd(unit, std::gcd(item.bytes, item.held));
@@ -187,8 +188,9 @@ class Compiler {
     out_.workspace = InUnits(p_.workspace);
   }
 
-  // What is in use at once on any device, whatever the placement: a device holds an item once at
-  // most, from its producer to its last reader, and longer if aliases share it. [B]
+  // Returns the most bytes that can be in use at once on any device, whatever the placement: a
+  // device holds an item at most once, from its producer to its last reader, and longer if aliases
+  // share it. [B]
   std::int64_t MostInUse() const {
     std::vector<int> last(p_.num_items);
     for (int item = 0; item < p_.num_items; ++item) {
@@ -273,7 +275,8 @@ class Compiler {
 
   int GroupOfProducer(int item) const { return p_.group_at[p_.items[item].producer]; }
 
-  // Readers by their groups, and what of an item has to be followed.
+  // Compiles the readers of items by group, and selects the properties of an item that a pass has
+  // to follow.
   void CompileItems() {
     item_at_.assign(p_.num_items, -1);
     releases_at_.resize(p_.num_ops);
@@ -296,7 +299,7 @@ class Compiler {
         std::reverse(entries->begin() + to.entry_begin, entries->end());
       }
       to.entry_end = static_cast<std::int32_t>(out_.entry_group.size());
-      bool counted = false;  // as a buffer of its own, or as copies
+      bool counted = false;  // as its own buffer, or as copies
       if (memory_) {
         to.bytes = from.bytes / out_.unit;
         const bool is_root = class_of_[item] >= 0 && !is_alias_[item];
@@ -316,10 +319,10 @@ class Compiler {
         }
         continue;
       }
-      // A step of its own for each of two readers looks at every channel twice: too much in a
+      // Two readers with a step of their own visit every channel twice, which is too slow in a
       // matrix.
       if (remote > (out_.matrix ? 1 : LaneProgram::kFewReaders)) {
-        to.block = 0;  // which one, CompileOps() says; and the rows of readers
+        to.block = 0;  // CompileOps() sets the block and the rows of readers
       } else {
         for (int entry = to.entry_begin; entry < to.entry_end; ++entry) {
           if (out_.entry_group[entry] == producer) continue;
@@ -331,8 +334,8 @@ class Compiler {
     }
   }
 
-  // Behind which ops an item's buffers are over, for certain or perhaps. The last reader of all is
-  // the last on its device; before it, that is so in some lanes.
+  // Finds the ops after which an item's buffers are released, surely or perhaps. The last reader of
+  // all is the last on its device; an earlier reader is the last in some lanes.
   void CompileReleases(int item, const LaneProgram::Item& of) {
     const int begin = of.entry_begin, end = of.entry_end;
     const auto over = [&](int position, std::int64_t bytes) {
@@ -351,8 +354,8 @@ class Compiler {
     }
   }
 
-  // Rows, and what an op awaits. An item's rows, and the row of an op's finish, are free again
-  // behind their last reader.
+  // Assigns rows and compiles the inputs that an op awaits. The rows of an item, and the row of an
+  // op's finish, are free again after their last reader.
   void CompileOps() {
     const int num_devices = p_.num_devices;
     out_.cost = Ticks(p_.cost, true);
@@ -437,7 +440,7 @@ class Compiler {
       }
       out_.ops.push_back(op);
     }
-    // Blocks come first, then single rows.
+    // Rows of blocks come first, then single rows.
     const int num_block_rows = blocks.count() * num_devices;
     for (LaneProgram::Item& item : out_.items) {
       if (item.block >= 0) item.block *= num_devices;
@@ -464,7 +467,7 @@ class Compiler {
     }
   }
 
-  // What depends on where a group is.
+  // Compiles the tables that depend on the device of a group.
   void CompileGroups() {
     out_.first_effect.assign(out_.num_groups, p_.num_ops);
     std::vector<std::vector<int>> items(out_.num_groups), classes(out_.num_groups);
@@ -484,7 +487,7 @@ class Compiler {
       for (size_t c = 0; c < out_.classes.size(); ++c) {
         for (int i = out_.classes[c].item_begin; i < out_.classes[c].item_end; ++i) {
           const LaneProgram::SharedItem& item = out_.shared_items[i];
-          // Where an alias is made says whether it lives in the root's buffer.
+          // The device of an alias decides whether it lives in the root's buffer.
           const int root = out_.shared_items[out_.classes[c].item_begin].position;
           out_.first_effect[item.producer] = std::min(out_.first_effect[item.producer], root);
           classes[item.producer].push_back(static_cast<int>(c));
@@ -502,7 +505,7 @@ class Compiler {
                       std::vector<std::int32_t>& all) {
     begin = {0};
     for (std::vector<int>& list : lists) {
-      list.erase(std::unique(list.begin(), list.end()), list.end());  // it ascends
+      list.erase(std::unique(list.begin(), list.end()), list.end());  // the list ascends
       all.insert(all.end(), list.begin(), list.end());
       begin.push_back(static_cast<std::int32_t>(all.size()));
     }
@@ -529,7 +532,7 @@ std::uint32_t LaneProgram::TimeLimit(std::uint64_t in_use) const {
   for (int d = 0; d < num_devices; ++d) {
     if (in_use >> d & 1) step = std::max(step, largest_cost[d]);
   }
-  // A device with several slots is busy for longer than the step.
+  // The busy time of a device with several slots may exceed the step time.
   return static_cast<std::uint32_t>((kMost32 - step_besides_cost - step) / most_slots);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// When slots of devices and channels are free, in every lane of a pass (lane_pass.h): in registers
-// for the machines that LanePass is specialised for, else in LaneRun. For any instruction set;
-// included by the sources of the kernels alone, below their target pragma.
+// The times at which slots of devices and channels are free, in every lane of a pass (lane_pass.h):
+// in registers for the machines that LanePass is specialised for, else in LaneRun. For any
+// instruction set; only the sources of the kernels include this file, below their target pragma.
 
 #include <cstdint>
 
@@ -10,10 +10,10 @@
 
 namespace emplace {
 
-/// @tparam kDevices   one slot each, kept in registers; or 0: any number of devices and slots, in
-///                    memory
-/// @tparam kChannels  rows of LaneRun::channel_free that are kept in registers at most; or 0: any
-///                    number, in memory
+/// @tparam kDevices   number of devices with one slot each, kept in registers; 0: any number of
+///   devices and slots, in memory
+/// @tparam kChannels  largest number of rows of LaneRun::channel_free that are kept in registers;
+///   0: any number, in memory
 template <class I, int kDevices, int kChannels>
 class LaneServers {
   using V = typename I::V;
@@ -24,7 +24,7 @@ class LaneServers {
 
   LaneServers(const LaneProgram& program, const LaneRun& run) : p_(program), run_(run) {}
 
-  /// From LaneRun, or all 0 for a pass from the beginning.
+  /// Reads the times from LaneRun, or sets them to 0 for a pass from the beginning.
   void Load() {
     if (run_.begin == 0) {
       for (int s = 0; s < p_.num_slots; ++s) StoreRow(run_.slot_free, s, I::Zero());
@@ -35,14 +35,14 @@ class LaneServers {
       channel_free_[k] = k < p_.num_channel_rows ? LoadRow(run_.channel_free, k) : I::Zero();
     }
   }
-  /// Into LaneRun.
+  /// Writes the times to LaneRun.
   void Store() const {
     for (int d = 0; d < kDevices; ++d) StoreRow(run_.slot_free, d, slot_free_[d]);
     for (int k = 0; k < kChannels; ++k) {
       if (k < p_.num_channel_rows) StoreRow(run_.channel_free, k, channel_free_[k]);
     }
   }
-  /// When the last server of all is free, as it is in LaneRun.
+  /// Returns the time at which the last of all servers is free, from LaneRun.
   V LatestFree() const {
     V latest = I::Zero();
     for (int s = 0; s < p_.num_slots; ++s) latest = I::Max(latest, LoadRow(run_.slot_free, s));
@@ -52,7 +52,7 @@ class LaneServers {
     return latest;
   }
 
-  /// Of a device that has one slot.
+  /// Returns the time at which a device with one slot is free.
   V SlotFree(int d) const {
     if constexpr (kInRegisters) return slot_free_[d];
     return LoadRow(run_.slot_free, d);
@@ -64,7 +64,7 @@ class LaneServers {
       StoreRow(run_.slot_free, d, free);
     }
   }
-  /// @param row  of the channel
+  /// @param row  row of the channel
   V ChannelFree(int row) const {
     if constexpr (kChannelsInRegisters) return channel_free_[row];
     return LoadRow(run_.channel_free, row);
@@ -77,8 +77,9 @@ class LaneServers {
     }
   }
 
-  /// Of a device with any number of slots, in memory: when the first of them is free.
-  /// @param number  out: which that is, the least one on ties
+  /// Returns the time at which the first slot of a device with any number of slots is free, from
+  /// memory.
+  /// @param number  out: the slot, the least one on ties
   V FirstFree(int d, V& number) const {
     int s = p_.slot_begin[d + 1] - 1;
     V least = LoadRow(run_.slot_free, s);
@@ -91,7 +92,7 @@ class LaneServers {
     }
     return least;
   }
-  /// In some lanes, that slot is taken.
+  /// Takes that slot until a time in some lanes.
   void Occupy(int d, V number, M lanes, V until) {
     for (int s = p_.slot_begin[d]; s < p_.slot_begin[d + 1]; ++s) {
       const M taken = I::And(lanes, I::Equal(number, I::Set(s)));

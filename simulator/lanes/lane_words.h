@@ -1,7 +1,7 @@
 #pragma once
 
-// What a pass (lane_pass.h) keeps beside registers of times: how bytes are counted, and rows of
-// words. For any instruction set; included by the sources of the kernels alone, below their target
+// Parts of a pass (lane_pass.h) beside registers of times: numbers of bytes, and rows of words. For
+// any instruction set; only the sources of the kernels include this file, below their target
 // pragma.
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace emplace {
 
-/// How bytes are counted: not at all, in 32 bits, or in 64.
+/// The number type for bytes: none, 32 bits, or 64 bits.
 template <class I>
 struct NoBytes {
   static constexpr bool kCounts = false;
@@ -38,8 +38,9 @@ struct Bytes64 {
   }
 };
 
-/// Rows of words, packed into chunks of 64 bits: what holds in which lanes, for each device.
-/// @tparam kDevices  their number, or 0: any
+/// Rows of words, packed into chunks of 64 bits: for each device the lanes in which a condition
+/// holds.
+/// @tparam kDevices  the number of devices, or 0: any
 template <class Word, int kDevices>
 struct WordRows {
   static constexpr int kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
@@ -55,7 +56,7 @@ struct WordRows {
   static Word WordOf(const std::uint64_t* row, int d) {
     return static_cast<Word>(row[d / kPerChunk] >> (d % kPerChunk * kBits % 64));
   }
-  /// The lanes in which two rows have their bits for the same device.
+  /// Returns the lanes in which two rows have their bits set for the same device.
   Word Both(const std::uint64_t* x, const std::uint64_t* y) const {
     std::uint64_t both = 0;
     for (int c = 0; c < NumChunks(); ++c) both |= x[c] & y[c];
