@@ -1,4 +1,5 @@
-// simulator/gpu/gpu_device.h with CUDA, and the entry of the module (simulator/gpu/gpu_module.h).
+// simulator/gpu/gpu_device.h with CUDA, and the entry function of the module
+// (simulator/gpu/gpu_module.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +17,11 @@
 namespace emplace {
 namespace {
 
-constexpr int kMostThreads = 128;  // of a block: PlanGpuBlocks()
-// Blocks at once on a streaming multiprocessor that registers must not hinder: 64 for each thread.
+constexpr int kMostThreads = 128;  // in a block: PlanGpuBlocks()
+// Blocks that must fit on a streaming multiprocessor at once: a thread then has 64 registers.
 constexpr int kLeastBlocks = 8;
 
-// A launch's arguments lie in constant memory, which all threads read at once.
+// The arguments of a launch are in constant memory, which all threads read at once.
 template <class Pass, bool kState, bool kArrivals>  // which columns are in shared memory
 __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     SimulateKernel(const __grid_constant__ GpuLaunch launch) {
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
 
 void Check(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // an allocation that failed leaves the GPU usable
+  cudaGetLastError();  // clears the error: an allocation that failed leaves the GPU usable
   throw RunError(std::string("simulation on a GPU: ") + what + ": " + cudaGetErrorName(result) +
                  " (" + cudaGetErrorString(result) + ")");
 }
@@ -145,8 +146,9 @@ class CudaDevice final : public GpuDevice {
                 function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
             "asking for shared memory");
       if (launch.arrivals_in_shared) {
-        // As much as there is, so that as many blocks run at once as PlanGpuBlocks() counts; else
-        // the system divides it with the cache, which has the arrivals.
+        // All shared memory is requested, so that as many blocks run at once as PlanGpuBlocks()
+        // assumes. Otherwise the system divides the memory with the cache, which holds the
+        // arrivals.
         Check(cudaFuncSetAttribute(function,
                                    cudaFuncAttributePreferredSharedMemoryCarveout,
                                    cudaSharedmemCarveoutMaxShared),
@@ -162,7 +164,7 @@ class CudaDevice final : public GpuDevice {
 };
 
 GpuCount CountGpus() {
-  // CUDA's runtime would only say that the driver is insufficient.
+  // CUDA's runtime would only report that the driver is insufficient.
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
     const char* const error = dlerror();
     return {0, std::string("cannot load the driver: ") + (error == nullptr ? "unknown" : error)};

@@ -128,7 +128,7 @@ class GpuEvaluator final : public Evaluator {
     return columns;
   }
 
-  // What the GPU has left.
+  // Evaluates the placements that the GPU has left to the CPU.
   template <class PlacementAt>
   void FinishOnCpu(const OutcomeColumns& columns, const PlacementAt& placement_at) {
     std::vector<size_t> left;
@@ -146,7 +146,7 @@ class GpuEvaluator final : public Evaluator {
   const std::shared_ptr<const Problem> problem_;
   const std::unique_ptr<Evaluator> on_cpu_;
   GpuRunner runner_;
-  // Of the call at hand.
+  // Buffers of the current call.
   std::vector<DeviceIndex> rows_;
   std::vector<Nanos> step_time_, busy_, own_step_time_;
   std::vector<std::int64_t> peak_;

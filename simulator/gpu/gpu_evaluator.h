@@ -1,7 +1,6 @@
 #pragma once
 
-// MakeGpuSimulator() (simulator/gpu/gpu_simulator.h) on whatever stands for a GPU. Internal to the
-// simulator.
+// MakeGpuSimulator() (simulator/gpu/gpu_simulator.h) on any GpuDevice. Internal to the simulator.
 
 #include <memory>
 
@@ -11,7 +10,7 @@
 
 namespace emplace {
 
-/// @throws InputError, RunError as MakeGpuSimulator()
+/// Makes the evaluator. @throws InputError, RunError as MakeGpuSimulator()
 std::unique_ptr<Evaluator> MakeGpuEvaluator(std::shared_ptr<const Problem> problem,
                                             const SimulatorOptions& options,
                                             std::unique_ptr<GpuDevice> device);

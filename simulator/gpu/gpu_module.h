@@ -1,9 +1,9 @@
 #pragma once
 
-// All code of the simulator that uses CUDA (simulator/cuda) is in a shared object of its own,
-// libemplace_simulator_cuda.so, which is opened when a GPU is first asked for. It needs the driver
-// and nothing else of CUDA's libraries, and none of our functions: it says errors as RunError,
-// whose type both sides compile from one header.
+// All code of the simulator that uses CUDA (simulator/cuda) is in a separate shared object,
+// libemplace_simulator_cuda.so, which is opened at the first use of a GPU. It needs the driver, no
+// other library of CUDA, and no function of the program. It reports errors as RunError, whose type
+// both sides compile from one header.
 //
 // Internal to the simulator.
 
@@ -15,30 +15,31 @@
 
 namespace emplace {
 
-/// How many GPUs simulations can use, or why none.
+/// The number of GPUs that simulations can use, or the reason why there is none.
 struct GpuCount {
   int count = 0;
   std::string none;  ///< "no GPU"; empty if there is one
 };
 
-/// The functions that the module offers.
+/// The functions of the module.
 struct SimulatorGpuModule {
-  const char* stamp;  ///< kSimulatorStamp of its build; stays the first field
+  const char* stamp;  ///< kSimulatorStamp of its build; must stay the first field
   /// @throws RunError if a driver is there and fails
   GpuCount (*count)();
   /// @param gpu  below the count @throws RunError
   std::unique_ptr<GpuDevice> (*open)(int gpu);
 };
 
-/// Name of the one function that the module exports, const SimulatorGpuModule*().
+/// Name of the only function that the module exports, const SimulatorGpuModule*().
 inline constexpr const char* kSimulatorGpuModuleEntry = "EmplaceSimulatorGpuModule";
 
-/// What this program or module was built from: compiler and flags, and a checksum of all sources
-/// under framework/ and simulator/, uncommitted changes included. Hidden: each has its own.
+/// The build of this program or module: compiler and flags, and a checksum of all sources under
+/// framework/ and simulator/, including uncommitted changes. Hidden, so that each has its own.
 [[gnu::visibility("hidden")]] extern const char* const kSimulatorStamp;
 
-/// The module of this program, opened at the first call, from ModulePlaces() of the environment
-/// variable EMPLACE_SIMULATOR_CUDA_MODULE. `error` is "built without CUDA" if it has none.
+/// Returns the module of this program. The first call opens it, from ModulePlaces() of the
+/// environment variable EMPLACE_SIMULATOR_CUDA_MODULE. `error` is "built without CUDA" if the
+/// program has no module.
 const OpenedModule& ThisSimulatorGpuModule();
 
 }  // namespace emplace

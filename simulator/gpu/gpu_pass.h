@@ -1,12 +1,12 @@
 #pragma once
 
-// Stream semantics and its memory as simulator/README.md defines them, for one placement: what a
-// thread of a GPU does. The CPU can run the same functions; so tests compare them, thread by
-// thread, with the plain implementation where no GPU is.
+// Stream semantics and its memory as simulator/README.md defines them, for one placement: the work
+// of one thread of a GPU. The CPU can run the same functions, so tests compare them, thread by
+// thread, with the plain implementation on machines without a GPU.
 //
-// All threads go through the same ops in the same order and read the same records; what differs
-// are devices. A thread's numbers lie in a column: number r of thread t at r * stride + t, so that
-// the threads of a warp touch neighbouring words.
+// All threads process the same ops in the same order and read the same records; only the devices
+// differ. The numbers of a thread are a column: number r of thread t is at r * stride + t, so that
+// the threads of a warp access neighbouring words.
 //
 // Internal to the simulator. Plain C++ but for EMPLACE_GPU.
 
@@ -29,16 +29,16 @@
 
 namespace emplace {
 
-/// The numbers of one thread, 32 bits each.
+/// The 32-bit numbers of one thread.
 struct GpuColumn {
   std::uint32_t* first = nullptr;
   int stride = 0;
   EMPLACE_GPU std::uint32_t& operator[](int row) const { return first[row * stride]; }
 };
 
-/// Where in its columns a placement has what. [words]
+/// Offsets of a placement's data in its columns. [words]
 struct GpuLayout {
-  /// @param busy_wanted  busy times are asked for
+  /// @param busy_wanted  busy times are requested
   GpuLayout(const GpuProgram& program, bool busy_wanted) {
     const int bytes = program.memory == LaneMemory::kNone ? 0
                       : program.memory == LaneMemory::k32 ? 1
@@ -59,55 +59,56 @@ struct GpuLayout {
   GpuLayout() = default;
 
   int slot_free = 0, channel_free = 0;
-  int broadcast = 0;  ///< by channel: item that it last broadcast + 1; its arrival
-  int busy = -1;      ///< -1: not wanted
+  int broadcast = 0;  ///< by channel: 1 + the item that it last broadcast; its arrival
+  int busy = -1;      ///< -1: not requested
   int used = 0, peak = 0;
-  /// Of the column with all this: the placement's state.
+  /// Length of the column with all of the above: the state of the placement.
   int words = 0;
-  /// LaneProgram::num_rows, a column of its own, since it is larger.
+  /// Length of the column of arrivals: LaneProgram::num_rows. A separate column, since it is
+  /// larger.
   int arrivals = 0;
 };
 
-/// A launch: placements and where everything about them lies, all in the GPU's memory.
+/// The arguments of a launch: the placements and all addresses, in the memory of the GPU.
 struct GpuLaunch {
   GpuProgram program;
   GpuLayout layout;
-  std::int32_t count = 0;    ///< of placements, one per thread
-  std::int32_t stride = 0;   ///< of scratch by thread; at least `count`
-  std::int32_t threads = 0;  ///< of a block
-  /// Columns that are in the block's shared memory, state first.
+  std::int32_t count = 0;    ///< placements, one per thread
+  std::int32_t stride = 0;   ///< of scratch columns by thread; at least `count`
+  std::int32_t threads = 0;  ///< in a block
+  /// The columns that are in the block's shared memory, the state first.
   bool state_in_shared = false, arrivals_in_shared = false;
 
-  // Placements as rows, or as neighbours of one.
+  // Placements as rows, or as neighbours of a base.
   const std::uint8_t* rows = nullptr;   ///< [count, num_groups]; nullptr: neighbours
   const std::uint8_t* base = nullptr;   ///< [num_groups]
-  const std::int32_t* begin = nullptr;  ///< [count + 1] into `moves`, from begin[0] on
+  const std::int32_t* begin = nullptr;  ///< [count + 1] into `moves`, beginning with begin[0]
   const Move* moves = nullptr;
 
   // Scratch.
   std::uint8_t* devices = nullptr;  ///< [num_groups, stride]
   /// [num_classes, num_devices, stride] position + 1; 0: never released
   std::uint32_t* last_use = nullptr;
-  /// [words of the column, stride], unless in shared memory
+  /// [length of the column, stride], unless in shared memory
   std::uint32_t *state = nullptr, *arrivals = nullptr;
 
-  // Columns of OutcomeColumns; nullptr: not wanted.
-  Nanos* step_time = nullptr;  ///< always wanted; kLeftToCpu
+  // Columns of OutcomeColumns; nullptr: not requested.
+  Nanos* step_time = nullptr;  ///< always requested; may be kLeftToCpu
   std::int64_t *deficit = nullptr, *peak = nullptr;
   Nanos* busy = nullptr;
 };
 
-/// Shared memory of a block. [words]
+/// Returns the shared memory of a block. [words]
 inline int SharedWords(const GpuLaunch& launch) {
   return launch.threads * ((launch.state_in_shared ? launch.layout.words : 0) +
                            (launch.arrivals_in_shared ? launch.layout.arrivals : 0));
 }
 
-/// Step time of a placement that needs another engine: its times do not fit into 32 bits, or it
-/// cannot be (a device that is not allowed, a missing route).
+/// Step time of a placement that another engine has to evaluate: its times do not fit into 32 bits,
+/// or it is invalid (a forbidden device, a missing route).
 inline constexpr Nanos kLeftToCpu = -1;
 
-/// How bytes are counted.
+/// The number types for bytes.
 struct GpuNoBytes {
   static constexpr bool kCounts = false;
   using Number = std::uint32_t;
@@ -142,8 +143,8 @@ class GpuPass {
   using Mask = std::conditional_t<kGeneral, std::uint64_t, std::uint32_t>;  // of devices
 
  public:
-  /// @param thread  of the launch, below `count`
-  /// @param state, arrivals  its columns
+  /// @param thread  index in the launch, below `count`
+  /// @param state, arrivals  the columns of the thread
   EMPLACE_GPU GpuPass(const GpuLaunch& launch,
                       int thread,
                       const GpuColumn& state,
@@ -222,7 +223,8 @@ class GpuPass {
     return DeviceAt(group);
   }
 
-  // Groups on devices where they may not be go to device 0: any will do, the result is thrown away.
+  // Puts a group on a device. A forbidden device becomes device 0; any device would do, since the
+  // result is discarded.
   EMPLACE_GPU void Put(int group, int d) {
     const bool allowed = d < p_.num_devices && (p_.allowed[group] >> d & 1) != 0;
     DeviceAt(group) = static_cast<std::uint8_t>(allowed ? d : 0);
@@ -243,13 +245,13 @@ class GpuPass {
     }
   }
 
-  // The host issues a command for a device. @return when it may start at the earliest [ns]
+  // Issues a command of the host for a device. @return its earliest start [ns]
   EMPLACE_GPU std::uint32_t Issue(int d) {
     host_ += p_.issue[d];
     return host_ + p_.launch[d];
   }
 
-  // The slot of a device that is free first, the least one on ties.
+  // Returns the slot of a device that is free first, the least one on ties.
   EMPLACE_GPU int FirstFree(int d) const {
     if constexpr (!kGeneral) return d;
     int best = p_.slot_begin[d];
@@ -259,9 +261,9 @@ class GpuPass {
     return best;
   }
 
-  // An item is made: its copies are sent, its arrivals noted.
+  // Sends the copies of an item and notes its arrivals.
   EMPLACE_GPU void Make(const LaneProgram::Item& item) {
-    Mask need = 0;  // where it has readers
+    Mask need = 0;  // devices where it has readers
     for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
       need |= Bit(DeviceOf(p_.entry_group[entry]));
     }
@@ -285,7 +287,7 @@ class GpuPass {
     }
   }
 
-  // The item's arrival at a device, for those who read it there.
+  // Notes the item's arrival at a device for its readers there.
   EMPLACE_GPU void Note(const LaneProgram::Item& item, int d, std::uint32_t time) {
     if (item.block >= 0) {
       arrivals_[item.block + d] = time;
@@ -322,7 +324,7 @@ class GpuPass {
     return p_.wire[static_cast<std::size_t>(item.index) * p_.num_rates + rate];
   }
 
-  // Hop after hop; a broadcasting first channel serves all destinations behind it at once.
+  // Sends an item hop by hop. A first hop that broadcasts serves all its destinations at once.
   EMPLACE_GPU void SendAlongRoute(const LaneProgram::Item& item, int to) {
     if (!HasRoute(to)) {
       left_ = true;
@@ -349,7 +351,7 @@ class GpuPass {
     Note(item, to, at);
   }
 
-  // A transfer over channel k. @param from, to  the devices that may work on it, or -1
+  // Makes a transfer over channel k. @param from, to  the devices that it may occupy, or -1
   // @return arrival
   EMPLACE_GPU std::uint32_t Hop(const LaneProgram::Item& item,
                                 int k,
@@ -414,8 +416,8 @@ class GpuPass {
     for (int d = 0; d < p_.num_devices; ++d) Peak(d, Used(d));
   }
 
-  // The op's outputs and workspace are taken: its peak counts. What it leaves in use on its device
-  // is added up in change_ until Release().
+  // Allocates the op's outputs and workspace, and updates the peak. The bytes that the op leaves in
+  // use on its device are added up in change_ until Release().
   EMPLACE_GPU void Allocate(int position) {
     change_ = static_cast<Number>(p_.own_bytes[position]);
     const Number taken = change_ + static_cast<Number>(p_.workspace[position]);
@@ -428,9 +430,9 @@ class GpuPass {
     Peak(to, used);
   }
 
-  // What the op is the last to use goes; Make() has noted its own outputs that no op on its device
-  // reads. Whether a later reader is on the device is looked up again: from a reader to the next
-  // one on its device, so that all looks together pass the readers once for each device.
+  // Frees the buffers whose last user is the op; Make() has already released its own outputs that
+  // no op on its device reads. Each reader looks for a later reader on its device and stops at the
+  // first one, so the readers are passed once per device in total.
   EMPLACE_GPU void Release(const LaneProgram::Op& op, const LaneProgram::Op& next, int position) {
     for (int r = op.release_begin; r < next.release_begin; ++r) {
       const LaneProgram::Release release = p_.releases[r];
@@ -452,7 +454,8 @@ class GpuPass {
     LastUse(c, d) = Max(LastUse(c, d), static_cast<std::uint32_t>(position + 1));
   }
 
-  // The last op that makes or reads something in a buffer (framework/schedule/stream_memory.h).
+  // Finds the last op that makes or reads a tensor in a buffer
+  // (framework/schedule/stream_memory.h).
   EMPLACE_GPU void FindLastUses(int c) const {
     const LaneProgram::SharedClass shared = p_.classes[c];
     const int home = DeviceOf(shared.producer);
@@ -471,7 +474,7 @@ class GpuPass {
       for (int entry = item.entry_begin; entry < item.entry_end; ++entry) {
         if (DeviceOf(p_.entry_group[entry]) == made) last = Max(last, p_.entry_position[entry]);
       }
-      // Where it was made if the root was received there, else at home.
+      // The alias lives where it is made if the root was received there, else on the root's device.
       const int lives = (read & Bit(made)) != 0 ? made : home;
       if (item.pins) pinned |= Bit(lives);
       Extend(c, lives, last);
@@ -479,7 +482,7 @@ class GpuPass {
     for (; pinned != 0; pinned &= pinned - 1) LastUse(c, LowestBit(pinned)) = 0;
   }
 
-  // The buffers of an alias class whose last use is the op in hand, on whichever device.
+  // Frees the buffers of an alias class whose last user is the current op, on any device.
   EMPLACE_GPU void ReleaseShared(int c, int position) {
     const LaneProgram::SharedClass shared = p_.classes[c];
     const int home = DeviceOf(shared.producer);
@@ -514,11 +517,11 @@ class GpuPass {
   const GpuColumn column_, arrivals_;
   std::uint32_t host_ = 0, latest_ = 0;
   bool left_ = false;
-  // Of the op in hand.
+  // State of the current op.
   int device_ = 0;
   std::uint32_t finish_ = 0;
   Number change_ = 0;           // of the bytes in use on its device
-  std::int32_t broadcast_ = 0;  // its item in hand + 1
+  std::int32_t broadcast_ = 0;  // 1 + its current item
 };
 
 /// Calls use<GpuPass of the launch's program>().

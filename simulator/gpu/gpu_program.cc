@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kTableAlignment = 16;
 
-// Devices in a mask of a kernel that is not general.
+// Most devices in a mask of a kernel that is not general.
 constexpr int kMostDirectDevices = 32;
 
 bool HasAllRoutes(const LaneProgram& lanes) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // A LaneProgram (simulator/lanes/lane_program.h) as one piece of memory that a GPU can read: the
-// same tables, behind pointers instead of in vectors. What the tables mean is told there.
+// same tables, with pointers instead of vectors. LaneProgram documents the tables.
 //
 // Internal to the simulator. Plain C++: the GPU's compiler reads it too.
 
@@ -14,18 +14,18 @@
 
 namespace emplace {
 
-/// As LaneProgram, where nothing else is said.
+/// The fields are those of LaneProgram unless a comment says otherwise.
 struct GpuProgram {
   std::int32_t num_ops = 0, num_groups = 0, num_devices = 0, num_channels = 0, num_slots = 0;
   std::int32_t num_rows = 0, num_rates = 0;
-  std::int32_t num_channel_rows = 0;  ///< enough for every channel, too
+  std::int32_t num_channel_rows = 0;  ///< at least the number of channels
   std::int32_t num_inputs = 0, num_classes = 0;
   LaneMemory memory = LaneMemory::kNone;
   std::uint32_t time_limit = 0;
   std::int64_t unit = 1;
   bool has_host = false, has_gaps = false, count_gaps = false, contention = true;
   bool one_speed = false, matrix = false;
-  bool general = false;  ///< also if there are more devices than a mask of 32 bits holds
+  bool general = false;  ///< also true if there are more devices than bits in a 32-bit mask
   bool has_broadcast = false;
   bool all_routes = false;  ///< between any two devices
   LaneProgram::Speed speed;
@@ -56,16 +56,16 @@ struct GpuProgram {
 
 class GpuTables {
  public:
-  /// @param lanes         possible; needed for the call alone
+  /// @param lanes         possible; needed only during the call
   /// @param allowed       [num_groups] masks of devices
   /// @param memory_bytes  [num_devices] limits [B]
   GpuTables(const LaneProgram& lanes,
             const std::vector<std::uint64_t>& allowed,
             const std::vector<std::int64_t>& memory_bytes);
 
-  /// All tables.
+  /// Returns all tables.
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// The program whose tables are a copy of bytes() at `base`, aligned to 16 bytes.
+  /// Returns the program whose tables are a copy of bytes() at `base`, aligned to 16 bytes.
   GpuProgram At(const std::byte* base) const;
 
  private:
@@ -73,8 +73,8 @@ class GpuTables {
   void Add(const std::vector<T>& table, const T*& pointer);
 
   struct Table {
-    std::size_t member;  // place of its pointer in GpuProgram [B]
-    std::size_t begin;   // in bytes_
+    std::size_t member;  // offset of its pointer in GpuProgram [B]
+    std::size_t begin;   // offset in bytes_
   };
   GpuProgram program_;  // without pointers
   std::vector<Table> tables_;

@@ -10,22 +10,23 @@ namespace emplace {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-// Warps that have to run at once on a streaming multiprocessor for state, or for arrivals too, to
-// be in shared memory. Estimates: registers allow for 32.
+// Least number of warps that must run at once on a streaming multiprocessor for the state, or also
+// the arrivals, to be in shared memory. Estimates: registers allow for 32.
 constexpr std::int64_t kWarpsForState = 8, kWarpsForArrivals = 16;
 constexpr std::int64_t kMostWarps = 32;
-// What the system keeps of a block's shared memory. [B]
+// Shared memory of a block that the system reserves. [B]
 constexpr std::int64_t kReservedPerBlock = 1024;
 
-constexpr std::int64_t kMostPlacements = 1 << 17;  // of a launch
-constexpr std::int64_t kFewPlacements = 1 << 15;   // not cut further to overlap copies
-constexpr std::int64_t kMostStaging = 1 << 27;     // of a stream's input or output [B]
+constexpr std::int64_t kMostPlacements = 1 << 17;  // in a launch
+constexpr std::int64_t kFewPlacements = 1
+                                        << 15;  // smaller batches are not divided to overlap copies
+constexpr std::int64_t kMostStaging = 1 << 27;  // in a stream's input or output [B]
 
 std::int64_t Aligned(std::int64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-// Parts of a launch's memory, one behind the other.
+// Parts of a launch's memory, one after another.
 class Parts {
  public:
   explicit Parts(std::byte* memory = nullptr) : memory_(memory) {}
@@ -42,7 +43,7 @@ class Parts {
   std::int64_t bytes_ = 0;
 };
 
-// The launch's scratch, for as many placements as its stride. @return bytes
+// Places the scratch of a launch for `stride` placements. @return bytes
 std::int64_t PlaceScratch(std::byte* memory, GpuLaunch& launch) {
   Parts parts(memory);
   const GpuProgram& p = launch.program;
@@ -58,7 +59,7 @@ std::int64_t PlaceScratch(std::byte* memory, GpuLaunch& launch) {
   return parts.bytes();
 }
 
-// Columns of `count` placements, as far as they are wanted. @return bytes
+// Places the requested columns of `count` placements. @return bytes
 std::int64_t PlaceColumns(std::byte* memory,
                           const OutcomeColumns& wanted,
                           std::int64_t count,
@@ -72,13 +73,13 @@ std::int64_t PlaceColumns(std::byte* memory,
   return parts.bytes();
 }
 
-// Rows first, first + 1, ... of a column.
+// Copies to rows first, first + 1, ... of a column.
 template <class T>
 void CopyColumn(const T* from, std::span<T> to, size_t first, size_t count, size_t width) {
   if (!to.empty()) std::memcpy(&to[first * width], from, count * width * sizeof(T));
 }
 
-// Placements of a launch for rows.
+// Returns the most placements of a launch for rows.
 std::int64_t MostPlacements(GpuLaunch launch,
                             const OutcomeColumns& wanted,
                             const GpuLimits& limits) {
@@ -86,7 +87,7 @@ std::int64_t MostPlacements(GpuLaunch launch,
   const std::int64_t input = Aligned(kWarp * launch.program.num_groups);
   const std::int64_t output = PlaceColumns(nullptr, wanted, kWarp, launch);
   const std::int64_t all = input + output + PlaceScratch(nullptr, launch);
-  // Half of what is free, shared by the streams; indices within columns have 32 bits.
+  // Half of the free memory, divided among the streams; indices within columns have 32 bits.
   const std::int64_t warps =
       std::min({limits.free_memory / 2 / GpuDevice::kStreams / all,
                 kMostStaging / std::max(input, output),
@@ -100,7 +101,7 @@ std::int64_t MostPlacements(GpuLaunch launch,
 
 GpuBlocks PlanGpuBlocks(const GpuLayout& layout, const GpuLimits& limits) {
   GpuBlocks best{.threads = 128};
-  // Threads of a block with which most warps run at once, if each thread takes so much.
+  // Returns the threads of a block with which most warps run at once if each thread takes `words`.
   const auto fits = [&](int words, std::int64_t least_warps) {
     std::int64_t most_warps = least_warps - 1;
     for (const int threads : {128, 64, 32}) {
@@ -123,9 +124,9 @@ class GpuRunner::Batch {
  public:
   virtual ~Batch() = default;
   virtual size_t size() const = 0;
-  // What is copied to the GPU for placements first .. first + count - 1. [B]
+  // Returns the bytes that are copied to the GPU for placements first .. first + count - 1. [B]
   virtual std::int64_t Bytes(size_t first, size_t count) const = 0;
-  // Writes it to `host`; the launch will find it at `device`.
+  // Writes them to `host`; the launch will find them at `device`.
   virtual void Write(size_t first,
                      size_t count,
                      std::byte* host,
@@ -153,7 +154,7 @@ class GpuRunner::RowBatch final : public Batch {
   const PlacementRows rows_;
 };
 
-// The base goes to the GPU once per launch, the neighbours as moves: a few bytes each.
+// The base is copied to the GPU once per launch, the neighbours as moves of a few bytes each.
 class GpuRunner::NeighborBatch final : public Batch {
  public:
   explicit NeighborBatch(const Neighbors& neighbors) : neighbors_(neighbors) {}
@@ -250,7 +251,7 @@ void GpuRunner::RunAll(const Batch& batch, const OutcomeColumns& outcomes) {
 
 std::byte* GpuRunner::Reserve(Stream::Memory& memory, std::int64_t bytes, bool on_host) {
   if (memory.bytes < bytes) {
-    memory = {};  // first, so that both are never there at once
+    memory = {};  // first, so that the two never exist at once
     memory.memory = on_host ? device_->AllocateOnHost(bytes) : device_->Allocate(bytes);
     memory.bytes = bytes;
   }

@@ -1,9 +1,10 @@
 #pragma once
 
-// Simulates batches of any size on a GPU: cuts them into launches that fit into its memory, and
-// copies one launch's placements and outcomes while another one runs.
+// Simulates batches of any size on a GPU: divides them into launches that fit into its memory, and
+// copies the placements and outcomes of one launch while another one runs.
 //
-// Internal to the simulator; gpu_evaluator.h checks placements and does what is left.
+// Internal to the simulator; gpu_evaluator.h checks placements and evaluates those that are left to
+// the CPU.
 
 #include <array>
 #include <cstddef>
@@ -16,27 +17,27 @@
 
 namespace emplace {
 
-/// How the threads of a launch are arranged, and which of their columns are in shared memory.
+/// The number of threads in a block, and the columns that are in shared memory.
 struct GpuBlocks {
   int threads = 0;  ///< of a block
   bool state_in_shared = false;
   bool arrivals_in_shared = false;  ///< only if the state is
 };
 
-/// Shared memory is fast, but what a thread takes of it limits how many threads run at once, and so
-/// how well they hide each other's waiting. So each sort of columns is there only if it leaves room
-/// for enough warps; else in the GPU's memory, whose caches hold what they can.
+/// Returns the plan for a launch. Shared memory is fast, but the more a thread takes of it, the
+/// fewer threads run at once to hide one another's latency. So a kind of column is in shared memory
+/// only if enough warps still fit; otherwise it is in the GPU's memory and its caches.
 GpuBlocks PlanGpuBlocks(const GpuLayout& layout, const GpuLimits& limits);
 
 class GpuRunner {
  public:
-  /// @param device  used by nobody else    @param tables  copied to it
+  /// @param device  used by this runner only    @param tables  copied to it
   GpuRunner(std::unique_ptr<GpuDevice> device, const GpuTables& tables);
 
-  /// Writes the columns that are wanted; step_time always is, and holds kLeftToCpu for what another
-  /// engine has to do. @throws RunError if the GPU fails
+  /// Writes the requested columns; step_time is always requested, and is kLeftToCpu for placements
+  /// that another engine has to evaluate. @throws RunError if the GPU fails
   void Run(const PlacementRows& placements, const OutcomeColumns& outcomes);
-  /// @param neighbors  all groups of moves exist
+  /// @param neighbors  with moves of existing groups only
   void Run(const Neighbors& neighbors, const OutcomeColumns& outcomes);
 
  private:
@@ -44,14 +45,14 @@ class GpuRunner {
   class Batch;
   class RowBatch;
   class NeighborBatch;
-  // A launch under way in a stream, and the stream's memory.
+  // A launch that runs in a stream, and the stream's memory.
   struct Stream {
     struct Memory {
       GpuMemory memory;
       std::int64_t bytes = 0;
     };
     Memory input_on_host, input, scratch, output_on_host, output;
-    std::size_t first = 0, count = 0;  // placements; 0: nothing is under way
+    std::size_t first = 0, count = 0;  // of the placements; count 0: nothing runs
   };
 
   void RunAll(const Batch& batch, const OutcomeColumns& outcomes);

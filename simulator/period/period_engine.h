@@ -1,11 +1,11 @@
 #pragma once
 
 // The fast implementation of the period objective (README.md, "The second objective: pipelined
-// steps"). Loads and bytes are sums over groups and items, so that a neighbour of a placement is
-// evaluated by the items of the groups that move. period.h has the plain implementation.
+// steps"). Loads and bytes are sums over groups and items, so the evaluation of a neighbour visits
+// only the items of the groups that move. period.h declares the plain implementation.
 //
-// Internal to the simulator: others ask MakeSimulator() (simulator.h), which checks placements and
-// shares a batch among the threads.
+// Internal to the simulator: other code calls MakeSimulator() (simulator.h), which checks
+// placements and divides a batch among the threads.
 
 #include <cstddef>
 #include <vector>
@@ -16,23 +16,22 @@
 
 namespace emplace {
 
-/// One per thread. An evaluation of rows and neighbours allocates nothing.
+/// One engine per thread. An evaluation of rows or neighbours allocates no memory.
 ///
-/// A base is kept from call to call: the neighbours of one base cost O(degree of the groups that
-/// move), and so does a new base that is near the old one.
+/// The engine keeps a base from call to call. A neighbour of the same base, or a new base near the
+/// old one, costs O(degree of the groups that move).
 class PeriodEngine {
  public:
   /// @param problem  outlives the engine
   explicit PeriodEngine(const CompiledPeriod& problem);
 
-  /// Evaluates one placement. Every field of `outcome` is set, whatever it held before; there are
-  /// no op times.
-  /// @param device  [num_groups] all allowed, every route that they need present
+  /// Evaluates one placement and sets every field of `outcome`; there are no op times.
+  /// @param device  [num_groups] all allowed, with every route that they need
   void Run(const DeviceIndex* device, const OutcomeDetail& detail, Outcome& outcome);
   /// Writes row `i` of the columns.
   void RunRow(const DeviceIndex* device, std::size_t i, const OutcomeColumns& columns);
   /// Writes the rows `begin` .. `end - 1` of the columns for these neighbours.
-  /// @param neighbors  as in Run, all of them
+  /// @param neighbors  all of them valid as in Run()
   void RunNeighbors(const Neighbors& neighbors,
                     std::size_t begin,
                     std::size_t end,

@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-// Neighbours for which a thread is worth its start: each takes some microseconds.
+// Least number of neighbours for which starting a thread pays: each takes some microseconds.
 constexpr std::size_t kNeighborsPerThread = 16;
 
 class PeriodEvaluator final : public Evaluator {
@@ -74,7 +74,8 @@ class PeriodEvaluator final : public Evaluator {
   }
 
  private:
-  // run(engine, begin, end) for each thread's part of a batch. @param least  of a part, about
+  // Calls run(engine, begin, end) for each thread's part of a batch. @param least  approximate
+  // least size of a part
   template <class Run>
   void ForParts(std::size_t size, std::size_t least, const Run& run) {
     const std::size_t parts = std::min(engines_.size(), (size + least - 1) / least);

@@ -1,8 +1,8 @@
 #pragma once
 
 // The plain implementation of every semantics: written for reading, after the text of README.md,
-// and not for speed. Every faster implementation is tested for equality with it, to the nanosecond
-// and the byte. It is also the source of timelines: engines keep no events.
+// and not for speed. Tests require every faster implementation to equal it, to the nanosecond and
+// the byte. It also makes the timelines, since engines keep no events.
 
 #include <span>
 
@@ -13,7 +13,7 @@
 
 namespace emplace {
 
-/// Simulates one step and keeps all events. Far slower than an engine: for single steps, not for
+/// Simulates one step and keeps all events. Much slower than an engine: for single steps, not for
 /// searches.
 /// @param device_of_op  [num_ops]; expand a placement of groups with ExpandPlacement()
 /// @param options       `threads` has no influence

@@ -1,5 +1,5 @@
 // Interference semantics, as README.md defines it: commands in the order of stream semantics, and
-// time that goes from one moment to the next at which something happens.
+// time that advances from event to event.
 
 #include <algorithm>
 #include <limits>
@@ -19,17 +19,17 @@ __extension__ using Work = unsigned __int128;  // in 1/1024 ns
 
 // An op, or one hop of a copy.
 struct InterferingCommand {
-  int op = 0;  // or the producer of what is copied
+  int op = 0;  // or the producer of the copied item
   std::optional<TransferEvent> hop;
-  Nanos issued = 0;         // 0 of later hops
-  std::vector<int> awaits;  // commands: ops whose finish, hops whose arrival
+  Nanos issued = 0;         // 0 for later hops
+  std::vector<int> awaits;  // commands: ops whose finish, or hops whose arrival, it awaits
   Nanos alone = 0;          // cost, or wire time
   Nanos latency = 0;
-  int home = -1;  // device that it belongs to as an activity; -1: it interferes with nothing
+  int home = -1;  // device that it belongs to as an activity; -1: no interference
   Interference figures;
 
-  std::vector<int> slot_devices;  // devices of which it needs a slot
-  std::vector<int> slots;         // of each the slot, -1: not yet taken
+  std::vector<int> slot_devices;  // devices on which it needs a slot
+  std::vector<int> slots;         // the slot on each, -1: not yet taken
   bool holds_channel = false;
   bool has_started = false, has_finished = false;
   Nanos ready = 0, start = 0, finish = 0;
@@ -109,7 +109,7 @@ class InterferenceStep {
     }
   }
 
-  // @return its number
+  // Adds a command for a hop. @return its number
   int AddHop(const Copy& copy, int hop, std::vector<int> destinations, int awaits, Nanos issued) {
     const int k = cluster_.route(copy.source, destinations[0])[hop];
     const Channel& channel = cluster_.channel(k);
@@ -168,7 +168,7 @@ class InterferenceStep {
     }
   }
 
-  // Whether an earlier command has no slot yet of a device where it needs one.
+  // Returns whether an earlier command still needs a slot of a device.
   bool IsAwaitedBefore(size_t number, int device) const {
     for (size_t before = 0; before < number; ++before) {
       const InterferingCommand& other = commands_[before];
@@ -179,7 +179,7 @@ class InterferenceStep {
     return false;
   }
 
-  // @return -1 if none is free
+  // Takes a free slot of a device. @return -1 if none is free
   int TakeSlotOf(int device) {
     const std::vector<Nanos>& free = servers_.slot_free[device];
     int best = -1;
@@ -235,7 +235,7 @@ class InterferenceStep {
     }
   }
 
-  // Also lets activities do what they do until then.
+  // Returns the time of the next event, and advances the work of the activities to it.
   Nanos NextTime() {
     Nanos next = kNever;
     const auto consider = [&](Nanos time) {

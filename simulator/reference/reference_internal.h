@@ -1,7 +1,7 @@
 #pragma once
 
-// Parts of the plain implementation: one function or class per rule of README.md, for the sources
-// reference*.cc and for the table of semantics.
+// Parts of the plain implementation, one function or class per rule of README.md. Used by the
+// sources reference*.cc and by the table of semantics.
 
 #include <span>
 #include <vector>
@@ -12,28 +12,28 @@
 
 namespace emplace::reference {
 
-/// The servers that every semantics has, slots of devices, channels and the host, and when each is
-/// free again. Which op or transfer is served next is the semantics' affair. Times in [ns].
+/// The servers that every semantics has (slots of devices, channels and the host), and the times at
+/// which each is free again. The order of service belongs to the semantics. Times in [ns].
 struct Servers {
-  /// Everything free at 0.
+  /// Sets all servers free at 0.
   Servers(const Cluster& cluster, bool channel_contention);
 
-  /// Slot of a device that is free first, least index on ties.
+  /// Returns the slot of a device that is free first, the least index on ties.
   int PickSlot(int device) const;
   /// Runs an op of cost `cost` on `slot` of `device` from `start` on. The slot is free again after
   /// the gap of the device, which an op of cost 0 does not have. @return finish
   Nanos Run(int device, int slot, Nanos start, Nanos cost);
-  /// The host issues a command for `device`, not before `ready`. @return its earliest start
+  /// Issues a command of the host for `device`, not before `ready`. @return its earliest start
   Nanos Issue(int device, Nanos ready);
-  /// One hop over `channel`, of a copy from `source` to `destination` (any that it serves): starts
-  /// at `earliest` or when the channel and the slots that it occupies are free, the channel not
-  /// awaited without contention. Latency occupies nothing.
+  /// Makes one hop over `channel`, of a copy from `source` to `destination` (any that it serves).
+  /// It starts at `earliest`, or when the channel and the slots that it occupies are free; without
+  /// contention it does not wait for the channel. Latency occupies no server.
   struct Hop {
     int source_slot = -1, destination_slot = -1;  ///< -1: none occupied
     Nanos start = 0, wire = 0, arrival = 0;
   };
   Hop Send(int channel, int source, int destination, Nanos earliest, std::int64_t bytes);
-  /// When the last server is free again, gaps included: what `count_gaps` asks for.
+  /// Returns the time at which the last server is free again, gaps included, for `count_gaps`.
   Nanos LatestFree() const;
 
   const Cluster& cluster;
@@ -43,20 +43,20 @@ struct Servers {
   Nanos host = 0;                             ///< the host's clock
 };
 
-/// What an op takes on its device: its cost and its cold reads (ColdReads()). [ns]
+/// Returns the time of an op on its device: its cost and its cold reads (ColdReads()). [ns]
 Nanos CostWithColdReads(const Problem& problem, std::span<const DeviceIndex> device_of_op, int op);
 
-/// Step time, busy times, channels and op times from a timeline's events. Memory is left to the
-/// functions below. @param count_gaps  the step lasts until the last server is free
+/// Returns step time, busy times, channels and op times from a timeline's events; memory is left to
+/// the functions below. @param count_gaps  the step lasts until the last server is free
 Outcome Summarize(const Problem& problem,
                   const Timeline& timeline,
                   const Servers& servers,
                   bool count_gaps);
 
-/// The events of one step in the order of service, and their summary. In queue semantics the ready
-/// times of that order never decrease; in the others it is the issue order.
+/// Return the events of one step in the order of service, and their summary. In queue semantics the
+/// ready times of that order never decrease; in the others it is the issue order.
 /// @param device_of_op  [num_ops], all allowed
-/// @throws InputError naming op, tensor and both devices if a needed route is missing
+/// @throws InputError naming op, tensor and both devices if a route is missing
 Timeline SimulateQueue(const Problem& problem,
                        std::span<const DeviceIndex> device_of_op,
                        const SimulatorOptions& options);
@@ -67,7 +67,7 @@ Timeline SimulateInterference(const Problem& problem,
                               std::span<const DeviceIndex> device_of_op,
                               const SimulatorOptions& options);
 
-/// Fill in timeline.memory and the peaks of its outcome; deficits are left to SimulateReference().
+/// Fill in timeline.memory and the peaks of its outcome; SimulateReference() adds the deficits.
 /// Queue semantics counts by time, the others by issue order.
 /// @param timeline  of the same problem and placement, from the function of the semantics above
 void AddQueueMemory(const Problem& problem,

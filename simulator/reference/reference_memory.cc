@@ -1,5 +1,5 @@
-// Peak memory of queue and stream semantics, as README.md defines it. Shares IsResident() and
-// StorageOf() with the fast implementations, and nothing else: it is what they are compared with.
+// Peak memory of queue and stream semantics, as README.md defines it. To be independent of the fast
+// implementations that are compared with it, it shares only IsResident() and StorageOf() with them.
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,8 @@ namespace {
 
 using Place = std::pair<int, int>;  // (tensor, device): a buffer, a tensor's own or a received copy
 
-// Role output is never released, nor is what shares memory with it or with something resident.
+// Returns the buffers that are never released: those of outputs, and those that share memory with
+// an output or with a resident tensor.
 std::set<Place> PinnedBuffers(const Graph& graph, std::span<const DeviceIndex> device_of_op) {
   std::set<Place> pinned;
   for (int t = 0; t < graph.num_tensors(); ++t) {
@@ -124,8 +125,8 @@ void AddStreamMemory(const Problem& problem,
   const Graph& graph = problem.graph();
   Outcome& outcome = timeline.outcome;
 
-  // The op behind which each buffer is released: the last in issue order that makes, reads or
-  // aliases it. timeline.ops stands in issue order.
+  // The op after which each buffer is released: the last in issue order that makes, reads or
+  // aliases it. timeline.ops is in issue order.
   std::map<Place, int> last_use;  // position in timeline.ops
   for (int position = 0; position < static_cast<int>(timeline.ops.size()); ++position) {
     const int v = timeline.ops[position].op, d = timeline.ops[position].device;

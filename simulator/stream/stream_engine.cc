@@ -1,5 +1,5 @@
 // The fast engine of stream semantics (README.md, "Stream semantics"): one pass over the ops in
-// issue order. Memory is counted on the way (framework/schedule/stream_memory.h).
+// issue order, which also counts memory (framework/schedule/stream_memory.h).
 
 #include <algorithm>
 #include <bit>
@@ -77,13 +77,13 @@ class StreamEngine final : public Engine {
     FinishOutcome(p_, servers_, memory_.peak(), outcome);
   }
 
-  // The host issues a command for a device. @return when it may start at the earliest [ns]
+  // Issues a command of the host for a device. @return its earliest start [ns]
   Nanos Issue(int d) {
     host_ += p_.issue[d];
     return host_ + p_.launch[d];
   }
 
-  // An item goes to the devices of `mask`: its first reader there takes longer.
+  // Adds the cold read of an item to its first reader on each device of `mask`.
   void AddColdReads(int item, const std::uint8_t* device, std::uint64_t mask) {
     for (; mask != 0; mask &= mask - 1) {
       const int e = std::countr_zero(mask);
@@ -93,7 +93,7 @@ class StreamEngine final : public Engine {
     }
   }
 
-  // One transfer from device d to device e. @return arrival [ns]
+  // Makes one transfer from device d to device e. @return arrival [ns]
   template <bool kOccupies>
   Nanos Hop(int item, int k, int d, int e, Nanos ready, const RunDetail& detail, Outcome& outcome) {
     const Nanos wire = p_.wire[size_t(item) * p_.num_rates + p_.rate[k]];
@@ -110,7 +110,7 @@ class StreamEngine final : public Engine {
     return start + p_.latency[k] + wire;
   }
 
-  // Hop after hop; a broadcasting first channel serves all destinations behind it at once.
+  // Sends an item hop by hop. A first hop that broadcasts serves all its destinations at once.
   template <bool kOccupies>
   Nanos TakeRoute(int item, int d, int e, Nanos finish, const RunDetail& detail, Outcome& outcome) {
     const auto route = p_.route(d, e);
@@ -159,7 +159,7 @@ class StreamEngine final : public Engine {
   ServerState servers_;
   StreamMemory memory_;
   std::vector<Nanos> arrival_;  // [num_items, num_devices]
-  std::vector<Nanos> cold_;     // [num_ops] of cold reads, so far; empty without any
+  std::vector<Nanos> cold_;     // [num_ops] cold reads so far; empty if no kind has any
   std::vector<std::int64_t> broadcast_stamp_;
   std::vector<Nanos> broadcast_arrival_;
   std::int64_t stamp_ = 0;
