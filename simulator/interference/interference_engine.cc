@@ -1,11 +1,11 @@
 // The fast engine of interference semantics (README.md, "Interference semantics"). One pass over
-// the ops in issue order lists the commands of the step, and which server comes to them when;
-// memory is counted on the way, as in stream semantics. Then time goes from event to event. A
-// command starts when nothing is missing any more: all that it awaits has arrived, and it holds its
+// the ops in issue order lists the commands of the step and the order in which each server serves
+// them; it also counts memory, as in stream semantics. Then time advances from event to event. A
+// command starts when it has everything that it needs: all arrivals that it awaits, and its
 // servers.
 //
-// Slots have no names here: a device counts those that are free, since which of them a command
-// takes changes no time.
+// Slots are not distinguished: a device only counts its free slots, since the choice of a slot
+// changes no time.
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@ namespace {
 
 __extension__ using Work128 = unsigned __int128;
 
-// ceil(work / rate), by the processor's own division where that is possible.
+// Returns ceil(work / rate), by a 64-bit division where possible.
 Nanos TimeFor(Work128 work, std::uint64_t rate) {
   if (work >> 63 == 0)
     return static_cast<Nanos>((static_cast<std::uint64_t>(work) + rate - 1) / rate);
@@ -54,7 +54,7 @@ class InterferenceEngine final : public Engine {
  private:
   // An op, or one hop of a copy.
   struct Command {
-    Nanos ready = 0;  // latest of what it has got so far
+    Nanos ready = 0;  // latest time of an arrival or server so far
     Nanos alone = 0;  // cost, or wire time [ns]
     Nanos start = 0;
     int missing = 0;   // arrivals and servers that it still needs
@@ -62,21 +62,21 @@ class InterferenceEngine final : public Engine {
     int item = -1;     // -1: an op
     int channel = -1;  // of a hop
     bool is_first_hop = false;
-    int source = 0;           // device where it runs, or where the route begins
+    int source = 0;           // device where the op runs, or where the route begins
     int destination = 0;      // where the route ends
     int first_successor = 0;  // into successors_, linked; 0: none
   };
-  // What a hop's arrival goes on to: another hop, or a device.
+  // The next step after a hop: another hop, or the arrival on a device.
   struct Successor {
     int command = -1;  // -1: the item is on `device`
     int device = 0;
     int next = 0;
   };
-  // Commands that need a server, in their order; the first `given` have, or had, it.
+  // Commands that need a server, in their order; the server was given to the first `given`.
   struct Queue {
     std::vector<int> commands;
     size_t given = 0;
-    int available = 0;  // slots that nobody holds; of a device with several
+    int available = 0;  // free slots of a device with several
   };
   struct Activity {
     int command = 0;
@@ -90,7 +90,7 @@ class InterferenceEngine final : public Engine {
   struct Event {
     enum class Type : std::uint8_t { kStart, kFinish, kSlot };
     Nanos time;
-    int index;  // command; device of kSlot
+    int index;  // command; for kSlot a device
     Type type;
     bool operator>(const Event& other) const { return time > other.time; }
   };
@@ -193,7 +193,7 @@ class InterferenceEngine final : public Engine {
     successors_.push_back(successor);
   }
 
-  // -- Time --
+  // -- The course of time --
 
   void GoThroughTime() {
     now_ = latest_ = latest_free_ = 0;
@@ -238,7 +238,7 @@ class InterferenceEngine final : public Engine {
     } else if (!IsActivity(commands_[event.index])) {
       Finish(event.index);
     } else {
-      // Of the finishes foretold for an activity the last one holds.
+      // An activity ends at its latest predicted finish; earlier predictions are ignored.
       const auto found = std::ranges::find(activities_, event.index, &Activity::command);
       if (found == activities_.end() || found->finish != now_) return;
       changed_ |= std::uint64_t{1} << found->device;
@@ -248,7 +248,7 @@ class InterferenceEngine final : public Engine {
     }
   }
 
-  // The next command of a server gets it, from `free` on. @pre nobody holds it
+  // Gives a server to its next command, from `free` on. @pre no command holds it
   void Give(Queue& queue, Nanos free) {
     if (queue.given < queue.commands.size()) Get(queue.commands[queue.given++], free);
   }
@@ -258,12 +258,14 @@ class InterferenceEngine final : public Engine {
     }
   }
 
-  // Something that the command needs is there at `time`.
+  // Notes that something the command needs is there at `time`, and starts the command if it was the
+  // last.
   void Get(int command, Nanos time) {
     Command& c = commands_[command];
     c.ready = std::max(c.ready, time);
     if (--c.missing > 0) return;
-    // At once, if it is time; but not from within the loops over what follows another command.
+    // The start is an event even if it is now, so that loops over the successors of another command
+    // do not start it.
     Push(std::max(c.ready, now_), Event::Type::kStart, command);
   }
 
@@ -295,7 +297,8 @@ class InterferenceEngine final : public Engine {
     changed_ |= std::uint64_t{1} << home;
   }
 
-  // For all activities on, or beside, devices where some have started or finished.
+  // Sets the rates of all activities on devices, or neighbours of devices, where activities have
+  // started or finished.
   void SetRates() {
     if (changed_ == 0) return;
     for (Activity& a : activities_) {
@@ -337,7 +340,7 @@ class InterferenceEngine final : public Engine {
     for (int item = p_.item_begin[c.position]; item < p_.item_begin[c.position + 1]; ++item) {
       Deliver(item, c.source, now_);
     }
-    // Its copies stand behind it; their first hops are those that begin here.
+    // The hops of its copies follow it in the list; first hops begin at this device.
     const int end = c.position + 1 < p_.num_ops ? command_of_[c.position + 1]
                                                 : static_cast<int>(commands_.size());
     for (int hop = command_of_[c.position] + 1; hop < end; ++hop) {
@@ -374,7 +377,7 @@ class InterferenceEngine final : public Engine {
     }
   }
 
-  // An item is on a device: its readers there have it.
+  // Delivers an item to its readers on a device.
   void Deliver(int item, int device, Nanos time) {
     for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
       if (device_[p_.readers[r]] == device) Get(command_of_[p_.readers[r]], time);
@@ -387,7 +390,7 @@ class InterferenceEngine final : public Engine {
     if (p_.slots[d] == 1) {
       Give(queue, free);
     } else if (free > now_) {
-      Push(free, Event::Type::kSlot, d);  // another slot may be free before
+      Push(free, Event::Type::kSlot, d);  // another slot may be free earlier
     } else {
       ++queue.available;
       GiveSlots(queue);
@@ -396,17 +399,17 @@ class InterferenceEngine final : public Engine {
 
   const CompiledProblem& p_;
   const EngineOptions options_;
-  ServerState servers_;  // only what is summed up there
+  ServerState servers_;  // used only for busy times
   StreamMemory memory_;
 
-  // Of the run.
+  // State of the run.
   const std::uint8_t* device_ = nullptr;
   const RunDetail* detail_ = nullptr;
   Outcome* outcome_ = nullptr;
   std::vector<Command> commands_;
   std::vector<int> command_of_;  // [num_ops] by position
   std::vector<Successor> successors_;
-  std::vector<Nanos> cold_;            // [num_ops] of cold reads, so far; empty without any
+  std::vector<Nanos> cold_;            // [num_ops] cold reads so far; empty if no kind has any
   std::vector<Queue> device_queues_;   // [num_devices]
   std::vector<Queue> channel_queues_;  // [num_channels]
   std::vector<std::int64_t> broadcast_stamp_;

@@ -12,14 +12,14 @@ namespace emplace {
 
 /// Priority queue of keys, least first. Keys are unique, so the order of pushing never matters.
 ///
-/// An implicit heap of four children per node: half as deep as a binary one, with the children of a
-/// node beside one another in memory. A key's children are those at 4 i + 1 .. 4 i + 4. Holds its
-/// memory between runs.
+/// An implicit heap with four children per node: half as deep as a binary heap, and the children of
+/// a node are adjacent in memory. The children of key i are at 4 i + 1 .. 4 i + 4. The memory is
+/// kept between runs.
 template <class Key>
 class EventHeap {
  public:
   bool empty() const { return size_ == 0; }
-  /// The least key. Only when not empty.
+  /// Returns the least key. @pre not empty
   Key top() const { return keys_[0]; }
   void clear() { size_ = 0; }
 
@@ -35,7 +35,7 @@ class EventHeap {
     keys_[hole] = key;
   }
 
-  /// Takes the least key out. Only when not empty.
+  /// Removes and returns the least key. @pre not empty
   Key Pop() {
     const Key least = keys_[0];
     const Key last = keys_[--size_];
@@ -61,18 +61,20 @@ class EventHeap {
   size_t size_ = 0;
 };
 
-/// The part of an EventQueue that lies in memory: a radix heap. Made for keys that mostly rise: a
-/// key costs a few moves from one bucket to another, each some instructions without a search.
+/// The part of an EventQueue that is in memory: a radix heap. It suits keys that mostly increase: a
+/// key moves only a few times from one bucket to another, each time with some instructions and no
+/// search.
 ///
-/// Bucket b holds the keys whose highest bit unlike that of `base_` is bit b (bucket 0 also the
-/// base itself), in any order. So all keys of a bucket are below those of the next. To take out the
-/// least, the first bucket is spread over the ones before it, with its least key as the new base.
+/// Bucket b holds the keys whose highest bit that differs from `base_` is bit b (bucket 0 also the
+/// base itself), in any order. So all keys of a bucket are below those of the next one. To remove
+/// the least key, the first bucket is distributed to the ones before it, with its least key as the
+/// new base.
 class EventBacklog {
  public:
   using Key = std::int64_t;
   static constexpr Key kNone = INT64_MAX;  ///< above every key
 
-  /// Nothing but `sorted`, ascending keys; read until the next Reset().
+  /// Replaces all keys by `sorted`, which ascends and is read until the next Reset().
   void Reset(std::span<const Key> sorted) {
     sorted_ = sorted;
     for (; filled_ != 0; filled_ &= filled_ - 1) buckets_[std::countr_zero(filled_)].clear();
@@ -83,10 +85,10 @@ class EventBacklog {
       SetBase(key);
     Put(key);
   }
-  /// A number that no key is below; kNone if there is no key.
+  /// Returns a lower bound of all keys; kNone if there is no key.
   [[gnu::noinline]] Key Bound() const { return std::min(sorted_.empty() ? kNone : sorted_[0], LeastOfBuckets()); }
-  /// Takes some of the least keys out, ascending, at most `room` >= 4. @return how many: none if
-  /// there is none
+  /// Removes some of the least keys, in ascending order, at most `room` >= 4. @return their number,
+  /// 0 only if there is no key
   int Take(int room, Key* keys) {
     int taken = 0;
     while (taken < room) {
@@ -123,13 +125,13 @@ class EventBacklog {
     buckets_[bucket].push_back(key);
     filled_ |= std::uint64_t{1} << bucket;
   }
-  // Bound() of the keys in buckets.
+  // Returns Bound() of the keys in buckets.
   Key LeastOfBuckets() const {
     if (filled_ == 0) return kNone;
     const int first = std::countr_zero(filled_);
     return first == 0 ? base_ : buckets_[first][0] >> first << first;
   }
-  // For a key below the base.
+  // Lowers the base to `key`.
   [[gnu::noinline]] void SetBase(Key key) {
     spare_.clear();
     for (; filled_ != 0; filled_ &= filled_ - 1) {
@@ -142,25 +144,26 @@ class EventBacklog {
   }
 
   std::span<const Key> sorted_;  // ascending
-  Key base_ = 0;                 // no key in a bucket is below
+  Key base_ = 0;                 // at most every key in a bucket
   std::uint64_t filled_ = 0;     // bit b: bucket b is not empty
   std::array<std::vector<Key>, 64> buckets_;
   std::vector<Key> spare_;
 };
 
-/// Priority queue of keys of 63 bits for runs in which few of them wait at a time: the least 16
-/// stand sorted in two vector registers, where pushing and taking out are a few instructions
-/// without a branch, the others in a backlog. To be a local variable of the loop that it serves.
+/// Priority queue of 63-bit keys for runs in which few keys wait at a time. The 16 least keys are
+/// sorted in two vector registers, where insertion and removal take a few instructions without a
+/// branch; the others are in a backlog. It should be a local variable of the loop that uses it.
 ///
-/// No key of the registers is above `limit_`, which no key of the backlog is below: a key above it
-/// goes to the backlog at once.
+/// No key in the registers is above `limit_`, and no key in the backlog is below it. A key that is
+/// not below it is added to the backlog directly.
 class EventQueue {
  public:
   using Key = EventBacklog::Key;
   static constexpr Key kNone = EventBacklog::kNone;
   using Backlog = EventBacklog;
 
-  /// Holds what the backlog holds. @param backlog  outlives the queue, which alone changes it
+  /// Begins with the keys of the backlog. @param backlog  outlives the queue; no other code changes
+  /// it
   explicit EventQueue(EventBacklog& backlog) : backlog_(&backlog), limit_(backlog.Bound()) {
     std::fill(keys_, keys_ + kRegisters, Fill(kNone));
   }
@@ -171,7 +174,7 @@ class EventQueue {
       backlog_->Push(key);
       return;
     }
-    // Sorted insertion: what is less than the key stays, the others move up by one.
+    // Sorted insertion: smaller keys stay, the others move up by one place.
     const Key out = keys_[kRegisters - 1][7];
     const Keys all = Fill(key);
     for (int r = kRegisters - 1; r >= 0; --r) {
@@ -186,7 +189,7 @@ class EventQueue {
     }
   }
 
-  /// Takes the least key out; kNone if there is none.
+  /// Removes and returns the least key; kNone if there is none.
   [[gnu::always_inline]] Key Pop() {
     if (keys_[0][0] == kNone) [[unlikely]] {
       Key taken[kSize];
@@ -201,7 +204,7 @@ class EventQueue {
     return least;
   }
 
-  /// Puts all keys into the backlog, for another queue. Ends the use of this one.
+  /// Moves all keys to the backlog, for another queue. This queue must not be used afterwards.
   [[gnu::noinline]] void HandBack() {
     Key keys[kSize];
     __builtin_memcpy(keys, keys_, sizeof keys_);
@@ -215,7 +218,7 @@ class EventQueue {
   [[gnu::always_inline]] static Keys Fill(Key key) {
     return Keys{key, key, key, key, key, key, key, key};
   }
-  // Fills kSize places. @return Bound() of the keys left
+  // Fills kSize places. @return Bound() of the remaining keys
   [[gnu::noinline]] static Key Take(EventBacklog& backlog, Key* taken) {
     std::fill(taken + backlog.Take(kSize, taken), taken + kSize, kNone);
     return backlog.Bound();
@@ -223,10 +226,10 @@ class EventQueue {
 
   EventBacklog* backlog_;
   Key limit_;
-  Keys keys_[kRegisters];  // ascending, kNone behind them
+  Keys keys_[kRegisters];  // ascending, followed by kNone
 };
 
-/// In EventQueue's place for keys of 127 bits: a heap that is its own backlog.
+/// Replaces EventQueue for keys of 127 bits: a heap that is its own backlog.
 class WideEventQueue {
  public:
   using Key = __int128;

@@ -1,25 +1,25 @@
 // In queue semantics a first hop is taken out of the queue when its producer finishes. Nothing
-// comes between the first hops of one op, since their keys differ only behind time and producer:
-// they have one place in the queue. That is all on machines on which several devices send over one
-// channel (Senders::kSeveral). On others they are served even earlier, together with the producer,
-// so that only ops are queued. This changes no time:
+// comes between the first hops of one op, since their keys differ only after time and producer; so
+// they have one place in the queue. On machines on which several devices send over one channel
+// (Senders::kSeveral) this is the only simplification. On other machines the hops are served even
+// earlier, together with the producer, so that only ops are queued. This changes no time:
 //
 // - Only hops from one device d meet on a channel, and d finishes its ops in the order in which it
-//   serves them. So hops become ready in this order, and channels serve them in it, too.
-// - Ties: two ops of d finish at the same instant f, and the later one has the lower id. (It costs
-//   nothing, and d has no gap.) If it was taken out of the queue before f, then both hops stood in
-//   the queue at f, and its own went first. Reorder() serves the hops behind it anew. Nothing has
-//   followed from their times so far: whatever their arrival makes ready is ready at f or later,
-//   and what is taken out of the queue has not come to f. Arrivals only become later by it; an op
-//   queued too early is recognised when it is taken out, since its ready time is no longer that of
-//   its key, and is put back. If the later op was taken out at f, the hops of the other had already
-//   gone, as transfers come before ops; then there is nothing to change.
-// - An op that a hop makes ready is put into the queue earlier than it would be, but with the same
-//   key, which is not below f. All that is taken out before f is less. So ops are taken out in the
-//   same order.
+//   serves them. So hops become ready in this order, and channels serve them in this order, too.
+// - Ties: two ops of d finish at the same time f, and the later one has the lower id. (It costs
+//   nothing, and d has no gap.) If the later op was taken out of the queue before f, then the hops
+//   of both were in the queue at f, and its own went first. Reorder() serves the hops after it
+//   again. Nothing has followed from their times so far: their arrivals make ops ready at f or
+//   later, and no key of f or later has been taken out. Reordering only delays arrivals. An op that
+//   was queued too early is recognised when it is taken out, since its ready time is no longer that
+//   of its key; it is then put back. If the later op was taken out at f, the hops of the other had
+//   already gone, since transfers come before ops; then nothing has to change.
+// - An op that a hop makes ready is put into the queue earlier than in README.md, but with the same
+//   key, which is not below f. All keys that are taken out before f are less. So ops are taken out
+//   in the same order.
 //
-// Several hops, several slots (which do not finish in order), the host and occupied devices break
-// the first point.
+// The first point does not hold with several hops, several slots (which do not finish in order), a
+// host, or channels that occupy devices.
 
 #include "simulator/queue/queue_direct.h"
 
@@ -106,7 +106,7 @@ bool DirectQueueRun::Run(const std::uint8_t* device,
 }
 
 void DirectQueueRun::Start(const std::uint8_t* device, QueueTimes& times) {
-  moves_left_ = 16 * std::int64_t{p_.num_ops};  // more would not be linear
+  moves_left_ = 16 * std::int64_t{p_.num_ops};  // a higher limit would not be linear
   for (Link& link : links_) {
     link.free = link.last_key = 0;
     link.last = -1;
@@ -191,7 +191,7 @@ bool DirectQueueRun::End(const std::uint8_t* device,
                          QueueTimes& times,
                          ChannelOutcome* channels) const {
   Finish(servers, times);
-  // A time beyond the bits of a key has spoilt the order.
+  // A time beyond the bits of a key has made the order wrong.
   if (times.latest >> (63 - rank_bits_) != 0) return false;
   if (channels != nullptr) AddChannels(device, times, channels);
   if (broadcast_) AddSharedCopies(device, times);
@@ -201,8 +201,8 @@ bool DirectQueueRun::End(const std::uint8_t* device,
 template <DirectQueueRun::Senders kSenders, bool kOneRate>
 bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
   using Key = EventQueue::Key;
-  constexpr bool kQueued = kSenders == Senders::kSeveral;  // transfers are
-  // Copies of members: stores through pointers must not make the compiler read them again.
+  constexpr bool kQueued = kSenders == Senders::kSeveral;  // whether transfers are queued
+  // Members are copied to locals, so that the compiler does not read them again after stores.
   const int num_devices = p_.num_devices, num_rates = p_.num_rates, rank_bits = rank_bits_;
   const Key op_bit = kQueued ? op_bit_ : 0;
   const Key position_mask = (Key{1} << (kQueued ? rank_bits - 1 : rank_bits)) - 1;
@@ -219,7 +219,7 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
 
   EventQueue queue(backlog_);
   size_t num_copies = times.num_copies;
-  std::array<Nanos, 64> arrivals;  // [num_devices] of an item
+  std::array<Nanos, 64> arrivals;  // [num_devices] arrivals of an item
 
   const auto arrive = [&](int reader, Nanos time) __attribute__((always_inline)) {
     OpState& op = ops[reader];
@@ -275,7 +275,8 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
 
     const std::uint64_t here = std::uint64_t{1} << d;
     if constexpr (kSenders == Senders::kPair) {
-      // Destinations do not meet, so that they may be served as the readers come.
+      // Transfers to different destinations do not interact, so they may be served in the order of
+      // readers.
       arrivals[d] = finish;
       std::uint64_t served = here;
       int last_item = -1;
@@ -309,7 +310,7 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
           remote |= std::uint64_t{1} << ops[edges[i].reader].device;
         }
         remote &= ~here;
-        if ((remote & (remote - 1)) == 0) {  // one destination, as usual
+        if ((remote & (remote - 1)) == 0) {  // one destination, the usual case
           const int e = std::countr_zero(remote), at = link_of[d * num_devices + e];
           Nanos arrival = 0;
           int last_item = -1;
@@ -352,8 +353,9 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
   return true;
 }
 
-// The last copy of the link, ready at `ready`, goes before those that became ready at the same time
-// and have higher ids. The copies change places: an index keeps its turn on the link.
+// Serves the last copy of the link, ready at `ready`, before the copies that became ready at the
+// same time and have higher ids. The copies exchange their contents: an index keeps its turn on the
+// link.
 // @return arrival of the copy that was the last
 Nanos DirectQueueRun::Reorder(Link& link, Nanos ready, QueueTimes& times) {
   moved_.clear();

@@ -1,16 +1,16 @@
 // The fast engine of queue semantics (README.md, "Queue semantics"). A placement is simulated by
-// the first of these runs that can:
+// the first of these runs that supports it:
 //
-//   direct          transfers are served with their producers, so that only ops are queued; where
+//   direct          transfers are served with their producers, so that only ops are queued. If
 //                   several devices send over one channel, all transfers of an op are queued as
-//                   one. For machines whose routes have one hop (DirectQueueRun::Fits). Neighbours
-//                   of one placement begin in the middle (QueueMoves).
-//   general         everything is queued, under keys of 64 bits. For any machine, and for the
-//                   placements that the direct run leaves to it.
-//   general, wide   under keys of 128 bits, if a time does not fit into 64 beside the rest of a
-//   key.
+//                   one. For machines whose routes have one hop (DirectQueueRun::Fits). Simulations
+//                   of neighbours of one placement begin in the middle (QueueMoves).
+//   general         ops and hops are queued with keys of 64 bits. For any machine, and for the
+//                   placements that the direct run does not support.
+//   general, wide   the same with keys of 128 bits, if times do not fit into keys of 64 bits.
 //
-// Each run either gives the exact times or says that it cannot. Peaks are counted from the times.
+// Each run either gives the exact times or reports that it cannot. Peaks are computed from the
+// times.
 
 #include <algorithm>
 #include <optional>
@@ -64,7 +64,8 @@ class QueueEngine final : public Engine {
   }
 
  private:
-  // run(channels) from a clean sheet. @return what it returns: whether it could
+  // Calls run(channels) after clearing the outcome and the servers. @return its result: whether it
+  // supports the placement
   template <class Run>
   bool Try(const RunDetail& detail, Outcome& outcome, const Run& run) {
     PrepareOutcome(p_, detail, outcome);
@@ -108,7 +109,7 @@ class QueueEngine final : public Engine {
   ServerState servers_;
   QueueTimes times_;
   std::optional<DirectQueueRun> direct_;
-  std::optional<QueueMoves> moves_;  // once neighbours have been asked for
+  std::optional<QueueMoves> moves_;  // made when neighbours are first evaluated
   GeneralQueueRun<EventQueue> general_;
   GeneralQueueRun<WideEventQueue> wide_;
   QueueMemory memory_;

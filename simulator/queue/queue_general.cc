@@ -67,7 +67,7 @@ bool GeneralQueueRun<Queue>::Run(const std::uint8_t* device,
       ServeHop(rank, ready);
     }
   }
-  // A time beyond the bits of a key has spoilt the order, though everything has been served.
+  // A time beyond the bits of a key has made the order wrong, though all ops have been served.
   return static_cast<Key>(times.latest) >> (kKeyBits - rank_bits_) == 0;
 }
 
@@ -108,7 +108,8 @@ void GeneralQueueRun<Queue>::QueueCopies(int item, int source, std::uint64_t rem
   }
 }
 
-// Destinations in `mask` whose route from `source` begins with the broadcasting `channel`.
+// Returns the destinations in `mask` whose route from `source` begins with the broadcasting
+// `channel`.
 template <class Queue>
 std::uint64_t GeneralQueueRun<Queue>::ServedTogether(int source,
                                                      std::uint64_t mask,

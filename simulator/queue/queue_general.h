@@ -10,13 +10,14 @@
 
 namespace emplace {
 
-/// Queue semantics with everything that README.md knows: ops and hops in one queue. A key is a
-/// time, and a rank that says what it is and sorts, at equal times, by the rest of README.md's key:
+/// Queue semantics with every feature of README.md: ops and hops in one queue. A key is a time and
+/// a rank. The rank identifies the op or hop and, at equal times, sorts as the rest of README.md's
+/// key does:
 ///
 ///   hop   item, destination, hop          (items are numbered by producer and tensor)
 ///   op    a bit above all that, position
 ///
-/// @tparam Queue  EventQueue: fast; WideEventQueue: its keys have room for every problem's times
+/// @tparam Queue  EventQueue: fast; WideEventQueue: its keys hold the times of every problem
 template <class Queue>
 class GeneralQueueRun {
  public:
@@ -25,11 +26,11 @@ class GeneralQueueRun {
 
   /// Simulates one placement.
   /// @param device    [num_ops] by position
-  /// @param servers   all free, nothing busy; out: free and busy times at the end
+  /// @param servers   all free, with busy times 0; out: free and busy times at the end
   /// @param times     out
-  /// @param channels  [num_channels] all 0; out: what they did; nullptr: not wanted
-  /// @return false, with nothing of use in `servers`, `times` and `channels`, if a time needs more
-  ///   bits than the key has
+  /// @param channels  [num_channels] all 0; out: channel outcomes; nullptr: not requested
+  /// @return false if a time needs more bits than the key has; `servers`, `times` and `channels`
+  ///   are then undefined
   bool Run(const std::uint8_t* device,
            ServerState& servers,
            QueueTimes& times,
@@ -40,7 +41,7 @@ class GeneralQueueRun {
   static constexpr int kKeyBits = 8 * sizeof(Key) - 1;
   struct OpState {
     Nanos ready;
-    Nanos cold;  // of cold reads, so far
+    Nanos cold;  // cold reads so far
     int missing, device;
   };
 
@@ -54,7 +55,7 @@ class GeneralQueueRun {
   int FirstChannel(int from, int to) const {
     return p_.routes[p_.route_begin[from * p_.num_devices + to]];
   }
-  // The host issues a command, not before `ready`. @return its earliest start
+  // Issues a command of the host, not before `ready`. @return its earliest start
   Nanos Issue(int device, Nanos ready) {
     host_ = std::max(host_, ready) + p_.issue[device];
     return host_ + p_.launch[device];
@@ -72,7 +73,7 @@ class GeneralQueueRun {
   const CompiledProblem& p_;
   const bool contention_;
   int hop_bits_, destination_bits_, rank_bits_;
-  std::uint64_t op_bit_;                    // of a rank
+  std::uint64_t op_bit_;                    // in a rank
   std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
   // State of a run.
   const std::uint8_t* device_ = nullptr;

@@ -1,4 +1,4 @@
-// Loops over flat arrays, without branches that depend on the placement.
+// The loops run over flat arrays and have no branches that depend on the placement.
 
 #include "simulator/queue/queue_memory.h"
 
@@ -95,7 +95,7 @@ void QueueMemory::FindEnds(const std::uint8_t* device, const QueueTimes& times) 
   ShareBuffers(device);
 }
 
-// The uses of aliases become those of the buffers that they live in.
+// Moves the uses of aliases to the buffers in which they live.
 void QueueMemory::ShareBuffers(const std::uint8_t* device) {
   for (const auto& shared : p_.alias_classes) {
     if (shared.root < 0) continue;  // a graph input: resident

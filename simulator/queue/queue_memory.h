@@ -8,31 +8,31 @@
 
 namespace emplace {
 
-/// Peaks of a run whose memory is counted by time (README.md, "Memory in Q, by time").
+/// Computes the peaks of a run whose memory is counted by time (README.md, "Memory in Q, by time").
 class QueueMemory {
  public:
   /// @param problem  outlives this
   explicit QueueMemory(const CompiledProblem& problem);
 
-  /// @param device  [num_ops] by position
+  /// Computes the peaks. @param device  [num_ops] by position
   /// @param times   of a run with these devices
   /// @param peak    [num_devices] out [B]
   void Count(const std::uint8_t* device, const QueueTimes& times, std::vector<std::int64_t>& peak);
 
-  /// Whether all that is ever on a device fits into its memory at once, on each. Takes much less
-  /// time than Count(): then no peak needs to be counted to know that there is no deficit.
-  /// @param device, times  as of Count()
+  /// Returns whether all buffers that are ever on a device fit into its memory at once, for each
+  /// device. There is then no deficit, and Count() is not needed, which takes much more time.
+  /// @param device, times  as in Count()
   bool SurelyFits(const std::uint8_t* device, const QueueTimes& times);
 
  private:
   void FindEnds(const std::uint8_t* device, const QueueTimes& times);
   void ShareBuffers(const std::uint8_t* device);
 
-  struct OpBytes {  // of an op
+  struct OpBytes {  // bytes of an op
     int position;
     std::int64_t bytes;
   };
-  struct ItemBytes {  // of an item and its producer
+  struct ItemBytes {  // bytes of an item and its producer
     int item, producer;
     std::int64_t bytes;
   };
@@ -43,8 +43,8 @@ class QueueMemory {
   std::vector<ItemBytes> released_;  // at the end of an item's own buffer
   std::vector<int> producer_;        // [num_items]
   std::vector<int> row_of_reader_;   // [readers] row of the item in end_
-  // Of a run: until when the item, or its received copy, is used on each device; never released:
-  // kMaxNanos. [num_items, num_devices]
+  // Of a run: the time until which the item, or its received copy, is used on each device;
+  // kMaxNanos if it is never released. [num_items, num_devices]
   std::vector<Nanos> end_;
   std::vector<int> storage_;
   std::vector<std::int64_t> used_;

@@ -1,6 +1,6 @@
-// Where an op is matters first when something that it awaits is served, which then goes to its
-// device; for an op that awaits nothing, when it is served itself. Between ops of one group nothing
-// is sent, wherever the group is.
+// The device of an op first matters when an input of the op is served, since that input is then
+// sent to the device; for an op that awaits nothing, it matters when the op itself is served.
+// Between ops of one group nothing is sent, whatever the device of the group.
 
 #include "simulator/queue/queue_moves.h"
 
@@ -9,10 +9,10 @@
 namespace emplace {
 namespace {
 
-// More of them save ops, a half of the distance between two on average, and cost memory.
+// More snapshots cost memory and save ops: on average half the distance between two of them.
 constexpr size_t kMostQueueSnapshots = 24;
 constexpr size_t kMostQueueSnapshotBytes = size_t{64} << 20;
-// The run of the base and its snapshots cost as much as a few neighbours save.
+// The run of the base and its snapshots take as much time as a few neighbours save.
 constexpr size_t kFewestNeighbors = 8;
 
 }  // namespace

@@ -10,32 +10,32 @@
 
 namespace emplace {
 
-/// Direct runs of the neighbours of one placement, the base. A run of the base leaves snapshots of
-/// its state behind; a neighbour is simulated from the last one before its first effect: before
-/// that, all is as in the base.
+/// Simulates the neighbours of one placement, the base, by direct runs. A run of the base saves
+/// snapshots of its state. The simulation of a neighbour begins at the last snapshot before its
+/// first effect, since until then everything is as in the base.
 class QueueMoves {
  public:
-  /// @param problem  one that fits direct runs; outlives this
+  /// @param problem  one that DirectQueueRun::Fits(); outlives this
   explicit QueueMoves(const CompiledProblem& problem);
 
-  /// Simulates the base once enough of its neighbours have been asked for that this pays.
+  /// Simulates the base once so many of its neighbours have been requested that this pays.
   /// @param base     [num_groups]
-  /// @param count    neighbours that will be asked for, besides those of earlier calls
+  /// @param count    neighbours that will be simulated, besides those of earlier calls
   /// @param servers  overwritten
-  /// @return false: Run() is not to be called: they are too few so far, or the base is one of the
-  ///   placements that direct runs leave to the general run
+  /// @return false: Run() must not be called, because the neighbours are too few so far, or because
+  ///   the base needs the general run
   bool SetBase(std::span<const std::uint8_t> base, size_t count, ServerState& servers);
 
   /// Simulates the base after some moves of groups.
-  /// @param servers, channels  as of DirectQueueRun::Run(). @return likewise
+  /// @param servers, channels  as in DirectQueueRun::Run(). @return likewise
   bool Run(std::span<const Move> moves, ServerState& servers, ChannelOutcome* channels);
 
-  /// What Run() has left behind.
+  /// The times of the last Run().
   const QueueTimes& times() const { return times_; }
-  /// [num_ops] by position: the placement that Run() simulated last.
+  /// [num_ops] by position: the placement of the last Run().
   const std::uint8_t* device() const { return device_.data(); }
 
-  /// The snapshot with which Run() begins: after index * num_ops / num_snapshots() ops.
+  /// Returns the snapshot with which Run() begins: after index * num_ops / num_snapshots() ops.
   int SnapshotFor(std::span<const Move> moves) const;
   int num_snapshots() const { return static_cast<int>(snapshots_.size()); }
 
@@ -54,9 +54,9 @@ class QueueMoves {
   // Of the base.
   std::vector<std::uint8_t> base_;         // [num_groups]; empty: none yet
   size_t asked_ = 0;                       // neighbours
-  bool simulated_ = false, done_ = false;  // done: its run was not given up
+  bool simulated_ = false, done_ = false;  // done: its run did not give up
   std::vector<Nanos> start_, finish_;      // [num_ops]
-  std::vector<int> first_effect_;  // [num_groups] the ops served before it do not depend on it
+  std::vector<int> first_effect_;  // [num_groups] number of ops served before the group matters
   std::vector<DirectQueueRun::Snapshot> snapshots_;
   // Of the last neighbour.
   int kept_ = 0;                      // ops of the base's order whose times are in times_

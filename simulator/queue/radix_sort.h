@@ -11,8 +11,7 @@
 namespace emplace {
 
 /// Sorts the first `size` elements by key_of(element), an unsigned number. Elements whose keys
-/// differ only in the bits below `low_bit` may end up in any order. Linear in the size when there
-/// are many.
+/// differ only in the bits below `low_bit` are in any order. Takes linear time for large sizes.
 /// @param scratch  as long as `elements`, overwritten
 template <class Element, class KeyOf>
 void RadixSort(std::vector<Element>& elements,
