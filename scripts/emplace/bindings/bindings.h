@@ -1,7 +1,7 @@
 #pragma once
 
-// The compiled part of the Python package: each function adds one room to the module. Types that
-// several rooms know are here.
+// The compiled part of the Python package: each function below adds the classes and functions of
+// one source file to the module. Types that several files use are declared here.
 
 #include <cstdint>
 #include <memory>
@@ -38,7 +38,7 @@ void AddTimeline(nb::module_& module);     // timeline.cc
 void AddAgents(nb::module_& module);       // agents.cc
 void AddPrograms(nb::module_& module);     // programs.cc
 
-/// Read-only NumPy views of memory that `owner` keeps alive.
+/// Returns a read-only NumPy view of memory that `owner` keeps alive.
 template <class T, int kDims>
 using View = nb::ndarray<nb::numpy, const T, nb::ndim<kDims>, nb::c_contig>;
 
@@ -51,18 +51,19 @@ View<T, 2> ViewOf(const T* data, std::size_t rows, std::size_t columns, nb::hand
   return View<T, 2>(data, {rows, columns}, owner);
 }
 
-/// A property that is an array: view(object, its handle) makes it.
+/// Returns the getter of a property that is an array, made by view(object, its handle).
 template <class C, class F>
 auto Array(F view) {
   return [view](nb::handle_t<C> self) { return view(nb::cast<const C&>(self), self); };
 }
 
-/// Placements as Python gives them.
+/// Arrays of placements from Python.
 using PlacementArray = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IntegerMatrix = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IntegerVector = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Integers of any kind, or a list of them, as int64. @throws nb::type_error for other numbers
+/// Converts integers of any type, or a list of them, to int64. @throws nb::type_error for other
+/// numbers
 template <class A>
 A Integers(nb::handle numbers, const char* what) {
   const nb::object numpy = nb::module_::import_("numpy");
@@ -78,10 +79,10 @@ A Integers(nb::handle numbers, const char* what) {
   return integers;
 }
 
-/// Device indices as bytes. @throws InputError for a number that is no byte
+/// Converts device indices to bytes. @throws InputError for a number that does not fit into a byte
 std::vector<DeviceIndex> ToDevices(const std::int64_t* data, std::size_t size);
 
-/// What a batch of placements leads to, as columns.
+/// The outcomes of a batch of placements, as columns.
 struct Outcomes {
   int num_devices = 0;
   std::vector<Nanos> step_time;       // [B]
@@ -93,17 +94,17 @@ struct Outcomes {
   std::size_t size() const { return step_time.size(); }
 };
 
-/// What is to be filled beyond time and feasibility.
+/// The columns to fill besides time and feasibility.
 struct WantedColumns {
   bool peaks = true, busy = false;
 };
 
-/// Evaluates rows. Call without the GIL.
+/// Evaluates rows. Must be called without the GIL.
 std::shared_ptr<Outcomes> EvaluateRows(Evaluator& evaluator,
                                        const PlacementRows& rows,
                                        const WantedColumns& wanted);
 
-/// Placements that are not bytes, as bytes. @throws nb::type_error, InputError
+/// Placements of another type than bytes, converted to bytes. @throws nb::type_error, InputError
 struct GivenPlacements {
   explicit GivenPlacements(nb::handle placements);
 
@@ -111,11 +112,11 @@ struct GivenPlacements {
   std::size_t num_placements, num_groups;
 };
 
-/// One placement of the groups. @throws nb::type_error, InputError
+/// Returns one placement of the groups. @throws nb::type_error, InputError
 Placement GivenPlacement(nb::handle placement);
 
-/// Neighbours as Python gives them. @throws nb::type_error; InputError for offsets that do not
-/// ascend, and for a shape that is not [num_moves, 2]
+/// Neighbours from Python. @throws nb::type_error; InputError for offsets that do not ascend, and
+/// for a shape that is not [num_moves, 2]
 struct GivenMoves {
   GivenMoves(nb::handle base, nb::handle moves, nb::handle begin);
 
@@ -124,16 +125,16 @@ struct GivenMoves {
   std::vector<int> begin;
 };
 
-/// Evaluates what moves make of a placement. Call without the GIL.
-/// @throws InputError for a group or device that is none
+/// Evaluates the neighbours that moves of a placement give. Must be called without the GIL.
+/// @throws InputError for a group or device that does not exist
 std::shared_ptr<Outcomes> EvaluateMoves(Evaluator& evaluator,
                                         const GivenMoves& given,
                                         const WantedColumns& wanted);
 
-/// A graph, where it comes from, and its numbers as columns.
+/// A graph, the path of its file, and its numbers as columns.
 struct PythonGraph {
   std::shared_ptr<const Graph> graph;
-  std::string path;  ///< of its file; empty: made in memory
+  std::string path;  ///< of its file; empty if it was made in memory
 
   std::vector<double> flops;                            // [num_ops]
   std::vector<std::int64_t> bytes_accessed, workspace;  // [num_ops]
@@ -146,31 +147,31 @@ struct PythonGraph {
   PythonGraph(std::shared_ptr<const Graph> graph, std::string path);
 };
 
-/// A cluster and where it comes from.
+/// A cluster and the path of its file.
 struct PythonCluster {
   std::shared_ptr<const Cluster> cluster;
-  std::string path;                  ///< of its file; empty: made in memory
+  std::string path;                  ///< of its file; empty if it was made in memory
   std::vector<std::int64_t> memory;  // [num_devices]
 
   PythonCluster(std::shared_ptr<const Cluster> cluster, std::string path);
 };
 
-/// Costs of all ops, and the table that they come from.
+/// The costs of all ops, and the table from which they come.
 struct PythonCosts {
   Costs costs;
-  std::string table;               ///< path; empty: none
+  std::string table;               ///< path; empty without a table
   std::vector<std::int64_t> time;  // [num_ops, num_devices], -1 where forbidden
   std::vector<std::uint8_t> rung;  // [num_ops, num_devices]
 };
 
-/// The object itself, or the one that a name of the menu or a path stands for.
+/// Return the object itself if it is a graph or cluster, else the one of this path or menu name.
 nb::object GraphOf(nb::object graph);      // graph.cc
 nb::object ClusterOf(nb::object cluster);  // cluster.cc
 
-/// What a search sees of a problem: all but how good a placement is.
+/// A problem as a search sees it: everything but the quality of placements.
 struct ProblemView {
   std::shared_ptr<const Problem> problem;
-  nb::object graph, cluster;  ///< as Python objects; none: not made yet
+  nb::object graph, cluster;  ///< as Python objects; none until they are made
 
   std::unique_ptr<bool[]> allowed;        // [num_groups, num_devices]
   std::vector<Nanos> group_cost;          // [num_groups, num_devices]
@@ -182,13 +183,13 @@ struct ProblemView {
   explicit ProblemView(std::shared_ptr<const Problem> problem);
 };
 
-/// A problem with the simulator that evaluates its placements. Several Python threads may use it:
-/// they take turns.
+/// A problem with the simulator that evaluates its placements. Several Python threads may use it;
+/// their evaluations run one at a time.
 struct PythonProblem : ProblemView {
   LoadedProblem loaded;
   SimulatorOptions how;        ///< of the searched problem
   SimulatorOptions exact_how;  ///< of the exact one
-  std::string config;          ///< JSON: the keys of a run config that say all but the agents
+  std::string config;          ///< JSON: the keys of a run config without the agents
   SimulatedAs simulated;       ///< the same for placement files
   std::unique_ptr<Evaluator> simulator;
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
@@ -197,7 +198,7 @@ struct PythonProblem : ProblemView {
   const Problem& searched() const { return *loaded.searched; }
 };
 
-/// The events of a step in columns; timeline.cc names them.
+/// The events of a step in columns; timeline.cc gives their names.
 struct PythonTimeline {
   std::shared_ptr<const Problem> problem;
   Timeline timeline;
@@ -207,7 +208,8 @@ struct PythonTimeline {
 };
 PythonTimeline SimulateTimeline(PythonProblem& problem, nb::handle placement);
 
-/// @throws InputError if it has another number of groups than the searched problem
+/// Returns the placement. @throws InputError if its number of groups is not that of the searched
+/// problem
 Placement RequireSize(const PythonProblem& problem, Placement placement);
 
 }  // namespace emplace::python

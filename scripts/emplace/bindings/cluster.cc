@@ -32,7 +32,7 @@ std::vector<std::string> Classes(const PythonCluster& self) {
   return names;
 }
 
-// [num_devices, num_devices] times of a transfer, in memory of their own.
+// Returns the times of a transfer, [num_devices, num_devices], as an array that owns its memory.
 nb::ndarray<nb::numpy, Nanos, nb::ndim<2>> TransferTimes(const PythonCluster& self,
                                                          std::int64_t bytes) {
   const auto n = static_cast<std::size_t>(self.cluster->num_devices());

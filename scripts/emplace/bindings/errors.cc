@@ -20,7 +20,7 @@ void AddErrors(nb::module_& module) {
         base.ptr(),
         nullptr));
     module.attr(name) = error;
-    return error.release();  // as long as the module
+    return error.release();  // never freed: it lives as long as the module
   };
   static nb::handle input_error = add(
       "InputError", PyExc_ValueError, "The input is wrong: what, where, and what was expected.");

@@ -7,7 +7,7 @@
 namespace emplace::python {
 
 /// Adds evaluate() and moves() to a class.
-/// @param with  with(object, body): calls body(Evaluator&) without the GIL, returns what it returns
+/// @param with  with(object, body): calls body(Evaluator&) without the GIL and returns its result
 template <class C, class... Bases, class With>
 void AddEvaluation(nb::class_<C, Bases...>& bound, With with) {
   using Result = std::shared_ptr<Outcomes>;

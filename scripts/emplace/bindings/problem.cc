@@ -25,7 +25,7 @@ namespace {
 
 using CostArray = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The graph with costs as measured ones, by device kind: then its file says all.
+// Returns the graph with the costs as measured ones by device kind, so that its file is complete.
 std::shared_ptr<const Graph> WithCosts(const Graph& graph,
                                        const Cluster& cluster,
                                        const CostArray& costs) {
@@ -91,7 +91,7 @@ std::shared_ptr<const Graph> WithCosts(const Graph& graph,
       graph.extra());
 }
 
-// A path that stands for an object in memory: run configs name files.
+// Returns the path, or a text in its place for an object in memory: run configs name files.
 std::string PathOr(const std::string& path, const char* other) {
   return path.empty() ? other : path;
 }
@@ -328,7 +328,7 @@ void AddProblem(nb::module_& module) {
                            self.searched().num_devices(),
                            ToString(self.how.semantics));
       });
-  // By one thread at a time.
+  // One thread evaluates at a time.
   AddEvaluation(problem, [](P& self, const auto& body) {
     const nb::gil_scoped_release release;
     const std::lock_guard lock(*self.mutex);

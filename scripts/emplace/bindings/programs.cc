@@ -24,8 +24,8 @@
 namespace emplace::python {
 namespace {
 
-// `emplace sweep` forks its workers, which may run agents written in Python: the interpreter is
-// told of the forks that the program makes, and only of these.
+// `emplace sweep` forks its workers, which may run agents written in Python. The interpreter is
+// notified of the forks of the program, and of no other ones.
 thread_local bool in_program = false;
 PyGILState_STATE state_at_fork;
 
@@ -45,8 +45,8 @@ void AfterForkInChild() {
   PyGILState_Release(state_at_fork);
 }
 
-// Runs something of the program: without the GIL, and with the program's way to be stopped, which
-// ends when it ends.
+// Runs a part of the program without the GIL and with the program's signal handlers, which are
+// removed when it ends.
 template <class Body>
 auto AsProgram(const Body& body) {
   const nb::gil_scoped_release release;
@@ -71,13 +71,15 @@ int RunArguments(const std::vector<std::string>& arguments) {
   return AsProgram([&] { return RunProgram(static_cast<int>(argv.size()), argv.data()); });
 }
 
-// A callback of Python as one of C++: emplace.searches builds its argument. Once it has thrown,
-// every search that asks is stopped, and Rethrow() throws its exception where Python called.
+// A Python callback as a C++ function; emplace.searches makes its argument. After the callback has
+// thrown, all searches that ask are stopped, and Rethrow() throws its exception to the Python
+// caller.
 class Watch {
  public:
   explicit Watch(std::optional<nb::object> callback) : callback_(std::move(callback)) {}
 
-  // Empty without a callback. To be called by any thread, without the GIL.
+  // Returns the function; it is empty if there is no callback. Any thread may call it, without the
+  // GIL.
   std::function<bool(const SearchMoment&)> function() {
     if (!callback_) return {};
     return [this](const SearchMoment& moment) {
@@ -187,7 +189,7 @@ nb::dict CheckConfig(const std::string& config,
   return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(json));
 }
 
-// What one search found.
+// The result of one search.
 struct PythonSearch {
   SearchResult result;
   std::vector<double> seconds, best;    // [evaluations]
@@ -208,7 +210,7 @@ PythonSearch SearchWith(const PythonProblem& problem,
     const std::vector<AgentSpec> specs =
         ParseAgents(ConfigNode::FromString(agent, "agent"), AllAgents(), {});
     specs[0].entry->make({problem.loaded.searched, seed},
-                         specs[0].settings);  // checks the settings
+                         specs[0].settings);  // only checks the settings
     StopRequest::CatchSignals();
     search.result = RunSearch(problem.loaded.searched,
                               problem.how,

@@ -22,7 +22,7 @@ nb::object Support() {
   return nb::module_::import_("emplace.agent");
 }
 
-// Calls Python with the GIL; an exception of Python becomes the one of C++ that it stands for.
+// Calls Python with the GIL, and converts a Python exception to its C++ counterpart.
 template <class Call>
 auto InPython(const std::string& what, const Call& call) {
   const nb::gil_scoped_acquire gil;
@@ -58,7 +58,7 @@ class PythonAgent final : public Agent {
   void Step(Evaluator& evaluator) override {
     InPython(name_, [&] {
       const nb::object view = nb::cast(EvaluatorView(evaluator));
-      struct End {  // whatever happens: the evaluator is the runner's
+      struct End {  // also after an exception: the evaluator belongs to the runner
         EvaluatorView& view;
         ~End() { view.End(); }
       } end{nb::cast<EvaluatorView&>(view)};
@@ -88,7 +88,7 @@ class PythonAgent final : public Agent {
   }
 
  private:
-  // What the runner asks for between two steps, perhaps from inner loops.
+  // Reads the state that the runner requests between two steps, perhaps from inner loops.
   void ReadState() {
     InPython(name_, [&] {
       const auto [finished, bound] =

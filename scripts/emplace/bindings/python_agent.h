@@ -1,7 +1,7 @@
 #pragma once
 
-// Agents written in Python: classes with step(evaluator), searched with by the same runner, meter
-// and budgets as ours. emplace/agent.py says what such a class consists of.
+// Agents written in Python: classes with step(evaluator). The same runner, meter and budgets search
+// with them as with agents in C++. emplace/agent.py documents such classes.
 
 #include <memory>
 #include <string>
@@ -12,22 +12,22 @@
 
 namespace emplace::python {
 
-/// From now on agents may be named "python:MODULE.CLASS" or "python:FILE.py:CLASS".
+/// Enables agents of the names "python:MODULE.CLASS" and "python:FILE.py:CLASS".
 void LoadPythonAgents();
 
-/// An evaluator as a Python agent sees it: only while its step runs.
+/// An evaluator for a Python agent; it is valid only during the step.
 class EvaluatorView {
  public:
   explicit EvaluatorView(Evaluator& evaluator) : evaluator_(&evaluator) {}
   void End() { evaluator_ = nullptr; }
-  /// @throws RunError if the step is over
+  /// @throws RunError if the step has ended
   Evaluator& get() const;
 
  private:
   Evaluator* evaluator_;
 };
 
-/// The Python object for the problem of an agent's context.
+/// Returns the Python object for the problem of an agent's context.
 nanobind::object ProblemForAgent(std::shared_ptr<const Problem> problem);
 
 }  // namespace emplace::python

@@ -5,7 +5,7 @@
 namespace emplace::python {
 
 /// The Python classes of BudgetExhausted and Interrupted, which pass through agents in both
-/// languages. Set by AddErrors().
+/// languages. AddErrors() sets them.
 extern nanobind::handle budget_exhausted, interrupted;
 
 }  // namespace emplace::python
