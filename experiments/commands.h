@@ -1,7 +1,7 @@
 #pragma once
 
-// The commands of the program. Each adds itself below `program`, with its arguments and what is to
-// be done. A new command: one function here, one line in program.cc.
+// The commands of the program. Each function adds a command below `program`, with its arguments and
+// its action. A new command needs one function here and one line in program.cc.
 
 #include "experiments/console/command_line.h"
 

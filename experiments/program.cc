@@ -25,7 +25,7 @@ int Report(int code, const std::string& message) {
   return code;
 }
 
-// What only the command `emplace` of the Python package can do, which takes these to itself.
+// Refuses the commands that only the `emplace` of the Python package has.
 void RefusePythonCommands(int argc, const char* const* argv) {
   for (const std::string_view name : {"costs", "import", "place", "tune"}) {
     const int at = argc > 2 && argv[1] == std::string_view("help") ? 2 : 1;
@@ -46,7 +46,7 @@ int ParseAndRun(int argc, const char* const* argv) {
   CommandLine line(
       "emplace", "Finds where every operation of a neural network should run.", VersionText);
   Command program = line.program();
-  program.Footer("Exit codes and environment variables: `emplace help`.");  // of each command
+  program.Footer("Exit codes and environment variables: `emplace help`.");  // of each help
   AddRunCommand(program);
   AddSweepCommand(program);
   AddSweepWorkerCommand(program);
@@ -93,7 +93,7 @@ int RunProgram(int argc, const char* const* argv) {
     return Report(kInputWrong, error.what());
   } catch (const RunError& error) {
     return Report(kRunFailed, error.what());
-  } catch (const std::filesystem::filesystem_error& error) {  // a folder that may not be entered
+  } catch (const std::filesystem::filesystem_error& error) {  // e.g. no permission
     return Report(kRunFailed,
                   fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::bad_alloc&) {

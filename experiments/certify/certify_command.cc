@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using CertifyClock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kBetweenWrites(10);  // at least, while a proof goes on
+constexpr std::chrono::seconds kBetweenWrites(10);  // least time between writes during a proof
 
 struct CertifyOptions {
   std::vector<std::string> inputs;
@@ -39,10 +39,10 @@ struct CertifyOptions {
   bool json = false, quiet = false;
 };
 
-// One problem, in however many files.
+// One problem, whose runs may be in several files.
 struct CertifiedProblem {
-  std::vector<fs::path> files;        // that hold runs of it
-  std::optional<fs::path> with_best;  // one of them that holds a placement
+  std::vector<fs::path> files;        // with runs of the problem
+  std::optional<fs::path> with_best;  // one of them that contains a placement
   std::optional<Nanos> best;          // objective of the best placement in the files that fits
   LowerBound before, after;
   std::string title;            // "inception_v3 on 4xk80"
@@ -76,7 +76,7 @@ std::vector<CertifiedProblem> ListProblems(const ResultRuns& results) {
   return problems;
 }
 
-// A file that says where only one problem's files are cannot serve several.
+// Refuses several problems if an option gives the place of one problem's file.
 void RequireFilesOfOne(const CertifyOptions& options,
                        const std::vector<CertifiedProblem>& problems) {
   const RunFiles& files = options.files;
@@ -90,7 +90,7 @@ void RequireFilesOfOne(const CertifyOptions& options,
                   problems.size() > 2 ? ", ..." : ""));
 }
 
-// Puts the bound into every file of the problem that has a lesser one.
+// Writes the bound to every file of the problem whose bound is smaller.
 void WriteToFiles(const CertifiedProblem& problem) {
   for (const fs::path& path : problem.files) {
     LowerBound bound;
@@ -145,13 +145,13 @@ void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
     take(certificate.bound);
     problem.better = certificate.better;
     problem.ended = certificate.ended;
-  } catch (const Interrupted&) {  // what was proven until then counts
+  } catch (const Interrupted&) {  // the bounds proven before count
     problem.ended = "stopped";
   }
   WriteToFiles(problem);
 }
 
-// Why each proof ended, a line each.
+// Returns a line per problem with the reason why its proof ended.
 std::string FormatEnds(const std::vector<CertifiedProblem>& problems) {
   std::string text;
   for (const CertifiedProblem& problem : problems) {
@@ -209,7 +209,7 @@ std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
 
 int CertifyResults(const CertifyOptions& options) {
   const std::vector<fs::path> inputs(options.inputs.begin(), options.inputs.end());
-  ReadResultRuns(inputs);  // refuses what is no results
+  ReadResultRuns(inputs);  // refuses files that are not results
   const ResultsLock lock(inputs);
   std::vector<CertifiedProblem> problems = ListProblems(ReadResultRuns(inputs));
   const auto has_none = [&](const CertifiedProblem& problem) { return !problem.with_best; };

@@ -19,15 +19,15 @@ namespace emplace {
 namespace {
 
 const char* const kTreeName = "branch_and_bound";
-constexpr double kTreeShare = 0.5;  // of the time, as long as other methods have something to try
+constexpr double kTreeShare = 0.5;  // of the time, while other methods have steps left
 
-// Whether a proof must hold in every issue order.
+// Returns whether a proof must hold in every issue order.
 bool IsOfAnyOrder(const ProofTask& task) {
   return task.how.order_may_change && task.problem->objective() == Objective::kStepTime;
 }
 
-// Gives for each placement, in the place of its step time, a bound that holds in every issue order.
-// All placements fit, since their need of transient memory depends on the order.
+// Returns for each placement, instead of its step time, a bound that holds in every issue order.
+// All placements count as fitting, since their transient memory depends on the order.
 class BoundsOfAnyOrder final : public Evaluator {
  public:
   explicit BoundsOfAnyOrder(std::shared_ptr<const Problem> problem)
@@ -78,13 +78,13 @@ class TreeProof {
   }
 
   bool complete() const { return agent_.Finished(); }
-  // Whether it then knows the optimum.
+  // Returns whether the optimum is known after the search is complete.
   bool is_exact() const { return is_exact_; }
   Nanos bound() const { return agent_.bound(); }
   std::int64_t evaluations() const {
     return static_cast<std::int64_t>(evaluator_.records().size());
   }
-  // The best placement that fits; kMaxNanos: none was found.
+  // Returns the objective of the best placement that fits; kMaxNanos if none was found.
   Nanos best() const {
     const auto& best = evaluator_.best();
     return is_exact_ && best && best->outcome.feasible ? best->outcome.step_time : kMaxNanos;
@@ -119,7 +119,7 @@ Certificate ProveInTime(const ProofTask& task) {
                             : std::move(why);
     return certificate;
   };
-  Nanos known = best;  // with those that the tree finds
+  Nanos known = best;  // including those that the tree finds
   const auto prove = [&](double seconds) {
     const Proof proof = ProveBound(*task.problem,
                                    {.seconds = seconds,

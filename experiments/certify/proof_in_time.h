@@ -1,16 +1,17 @@
 #pragma once
 
-// The proof of `emplace certify`: a lower bound on the objective of one problem, simulated in one
-// way, that is as large as the time allows. Methods, in this order:
+// The proof of `emplace certify`: the largest lower bound on the objective of one problem,
+// simulated in one way, that the methods prove in the given time. Methods, in this order:
 //
 //   quick bounds       ProveBound() (framework/bounds/lower_bound.h) without time
 //   branch and bound   for half of the time: the agent of that name (agents/branch_and_bound/)
-//   segments, cuts     ProveBound() with the time that is left; the program of a period likewise
-//   branch and bound   resumes if that ends early
+//   segments, cuts     ProveBound() with the rest of the time; the linear program of a period
+//   likewise
+//   branch and bound   resumes if the other methods end early
 //
-// Branch and bound is left out for more than kMostTreeGroups groups. It proves bounds of one issue
-// order: where searches may choose the order (SimulatorOptions::order_may_change) it gets for each
-// placement, in the place of the step time, a bound that holds in every order (PartialBound,
+// Branch and bound is skipped if there are more than kMostTreeGroups groups. It proves bounds for
+// one issue order. If searches may choose the order (SimulatorOptions::order_may_change), the step
+// time of each placement is replaced by a bound that holds in every order (PartialBound,
 // framework/bounds/partial_bound.h). The proof then ends with a bound that may be below the
 // optimum.
 
@@ -31,9 +32,9 @@ inline constexpr int kMostTreeGroups = 512;
 
 struct ProofTask {
   std::shared_ptr<const Problem> problem;
-  SimulatorOptions how;       ///< how its placements are simulated
+  SimulatorOptions how;       ///< options of the simulation of its placements
   std::optional<Nanos> best;  ///< objective of the best known placement that fits [ns]
-  LowerBound proved;          ///< known so far
+  LowerBound proved;          ///< the best bound known so far
   double seconds = 0;         ///< [s]
   Interrupt interrupt;
   /// Called with each better bound, if set.
@@ -46,12 +47,12 @@ struct Certificate {
   /// Objective of a placement that branch and bound found and that is better than the best known
   /// one. [ns]
   std::optional<Nanos> better;
-  /// Why the proof ended: "the best placement is proven optimal by branch_and_bound", "time is up",
-  /// ...
+  /// The reason why the proof ended: "the best placement is proven optimal by branch_and_bound",
+  /// "time is up", ...
   std::string ended;
 };
 
-/// @throws Interrupted; each bound was handed to `improved` before
+/// @throws Interrupted; each bound was passed to `improved` before
 Certificate ProveInTime(const ProofTask& task);
 
 }  // namespace emplace

@@ -16,7 +16,7 @@
 namespace emplace {
 namespace {
 
-// "emplace graph info"
+// Returns "emplace graph info".
 std::string FullName(const CLI::App& app) {
   const CLI::App* parent = app.get_parent();
   return parent == nullptr ? app.get_name() : FullName(*parent) + " " + app.get_name();
@@ -36,9 +36,9 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
-// The words after the program. `help` first and commands without the one that must follow are
-// written as --help.
-// @throws InputError for an unknown command; CLI11 would call it an unexpected argument
+// Returns the words after the program's name. A leading `help` is rewritten as --help, and so is
+// the lack of a command that must follow.
+// @throws InputError for an unknown command; CLI11 would report it as an unexpected argument
 std::vector<std::string> CommandWords(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const bool asks_help = !words.empty() && words[0] == "help";
@@ -61,7 +61,7 @@ std::vector<std::string> CommandWords(const CLI::App& app, int argc, const char*
   }
 }
 
-// The help as wide as stdout.
+// Wraps the help to the width of stdout.
 std::string FitHelp(const std::string& help) {
   constexpr int kDescriptions = 30;  // column at which CLI11 begins the help of an option
   const int columns = ViewOfOutput().columns;
@@ -98,7 +98,7 @@ std::string FitHelp(const std::string& help) {
   ThrowWrongCommandLine(*at, message);
 }
 
-// Refuses what `accepts` does not. CLI11 puts the option before the message.
+// Refuses a value that `accepts` rejects. CLI11 puts the option before the message.
 // @param expected  "a number >= 0"   @param type  for the help: "NONNEGATIVE"
 template <class Accepts>
 CLI::Validator Expect(const std::string& expected, const std::string& type, Accepts accepts) {
@@ -108,7 +108,7 @@ CLI::Validator Expect(const std::string& expected, const std::string& type, Acce
   return CLI::Validator(check, type);
 }
 
-// Is the text a number that satisfies `accepts`?
+// Returns a function that tests whether a text is a number that satisfies `accepts`.
 template <class Accepts>
 auto IsNumber(Accepts accepts) {
   return [=](const std::string& text) {
@@ -184,7 +184,7 @@ Command::Argument Command::Add(const std::string& names, int& target, const std:
 Command::Argument Command::Add(const std::string& names,
                                std::uint64_t& target,
                                const std::string& help) {
-  // CLI11 takes -1 for the largest number.
+  // CLI11 would convert -1 to the largest number.
   const auto is_whole = [](const std::string& text) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -233,7 +233,7 @@ CommandLine::~CommandLine() = default;
 
 Request CommandLine::Parse(int argc, const char* const* argv) {
   std::vector<std::string> words = CommandWords(*app_, argc, argv);
-  std::ranges::reverse(words);  // as CLI11 takes them
+  std::ranges::reverse(words);  // CLI11 takes them in reverse order
   try {
     app_->parse(std::move(words));
   } catch (const CLI::Success& asked) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What may be typed: a program of commands, each with options and positional arguments. CLI11 reads
-// the command line; it is slow to compile, and only command_line.cc knows it.
+// The command line: a program of commands, each with options and positional arguments. It is parsed
+// by CLI11, which compiles slowly and is included by command_line.cc only.
 //
 //   CommandLine line("emplace", "Finds where every op should run.", VersionText);
 //   Command simulate = line.program().AddCommand("simulate", "Simulate one placement");
@@ -11,7 +11,7 @@
 //   simulate.AddFlag("--json", options->json, "numbers as JSON");
 //   simulate.Does([options] { return Simulate(*options); });
 //
-// `emplace simulate p.json --rounds 3` fills *options; what is to be done is the lambda.
+// `emplace simulate p.json --rounds 3` fills *options and returns the lambda as the action.
 
 #include <cstdint>
 #include <functional>
@@ -29,32 +29,34 @@ namespace emplace {
 /// Does the work of a command; returns the exit code of the program.
 using Action = std::function<int()>;
 
-/// A command, or the program itself with the commands below it. A handle, to be copied freely; it
-/// is valid as long as its CommandLine.
+/// A command, or the program itself with the commands below it. This is a handle: it can be copied
+/// freely, and it is valid as long as its CommandLine.
 class Command {
  public:
-  /// What there is to say about an argument that was just added. Each function returns the argument
-  /// itself, so that calls can be chained. A value that is refused is told with the option, what
-  /// was expected and what was given.
+  /// The properties of an argument that was just added. Each function returns the argument itself,
+  /// so that calls can be chained. The message about a refused value names the option, the expected
+  /// values and the given one.
   class Argument {
    public:
-    /// The command line is wrong without it.
+    /// Makes the argument required.
     Argument& Required();
-    /// The help shows the value that the target has now.
+    /// Shows the present value of the target in the help.
     Argument& ShowDefault();
-    /// How the help names its value: "FILE.json". Without: TEXT, INT, UINT or FLOAT, by the target.
+    /// Sets the name of its value in the help: "FILE.json". The default is TEXT, INT, UINT or
+    /// FLOAT, by the type of the target.
     Argument& Type(const std::string& name);
-    /// The number must be >= 0.
+    /// Requires a number >= 0.
     Argument& NotNegative();
-    /// The number must be > 0.
+    /// Requires a number > 0.
     Argument& Positive();
-    /// The number must be in [low, high].
+    /// Requires a number in [low, high].
     Argument& Range(int low, int high);
-    /// The value may be left out, and is `value` then.
+    /// Makes the value optional; if it is left out, it is `value`.
     Argument& ValueOptional(const std::string& value);
-    /// Of a list: one value each time the option is given; what follows it is another argument.
+    /// For a list: the option takes one value each time it is given; the next word is another
+    /// argument.
     Argument& OneAtATime();
-    /// Of a list: a value is split at each `separator`.
+    /// For a list: splits a value at each `separator`.
     Argument& SplitAt(char separator);
 
    private:
@@ -63,32 +65,32 @@ class Command {
     CLI::Option* option_;
   };
 
-  /// Adds a command below this one. A command with others below it does nothing itself: alone it
-  /// prints its help.
-  /// @param sentence  what it does, for the help
+  /// Adds a command below this one. A command with commands below it has no action of its own:
+  /// without one of them it prints its help.
+  /// @param sentence  describes the command in the help
   Command AddCommand(const std::string& name, const std::string& sentence);
 
-  /// Adds an argument. Its value goes to `target`, which must live until the command line is
-  /// parsed; where the argument is not given, `target` stays as it is. A value that is no number of
-  /// the target's type, or out of its range, is refused.
+  /// Adds an argument. Its value is written to `target`, which must live until the command line is
+  /// parsed; if the argument is not given, `target` keeps its value. A value that is not a number
+  /// of the target's type, or is out of its range, is refused.
   /// @param names  "--costs" or "-o,--output" for an option, "file" for a positional argument
-  /// @param help  a sentence on what it means
+  /// @param help  a sentence that describes the argument
   Argument Add(const std::string& names, std::string& target, const std::string& help);
   Argument Add(const std::string& names, int& target, const std::string& help);
   Argument Add(const std::string& names, std::uint64_t& target, const std::string& help);
   Argument Add(const std::string& names, double& target, const std::string& help);
-  /// A list: takes all values up to the next option, and may be given several times.
+  /// For a list: takes all values up to the next option, and may be given several times.
   Argument Add(const std::string& names, std::vector<std::string>& target, const std::string& help);
-  /// Adds an option without a value: `target` is true where it is given.
+  /// Adds an option without a value: `target` becomes true if it is given.
   void AddFlag(const std::string& names, bool& target, const std::string& help);
 
-  /// Text below the help; also below that of commands that are added later without one of their
+  /// Sets the text below the help; commands that are added later inherit it unless they set their
   /// own.
   void Footer(const std::string& text);
-  /// What is to be done when the command line names this command.
+  /// Sets the action for a command line that names this command.
   void Does(Action action);
-  /// Refuses a command line without `argument`, as if that were Required(). For actions that need
-  /// it only sometimes.
+  /// Refuses a command line without `argument`, as Required() does. For actions that need the
+  /// argument only in some cases.
   /// @throws InputError always
   [[noreturn]] void ThrowMissing(const std::string& argument) const;
 
@@ -99,18 +101,18 @@ class Command {
   Action* chosen_;  // of the CommandLine
 };
 
-/// What a command line asks for: a text (the help, the version), or else an action.
+/// The request of a command line: a text (the help, the version) or an action.
 struct Request {
   std::string text;
   Action action;
 };
 
-/// A program's command line. Every command has -h and --help, the program also --version and the
-/// command `help`: `help graph info` is `graph info --help`. Where stdout has a width, helps are
-/// broken to fit (ViewOfOutput()).
+/// A program's command line. Every command has -h and --help; the program also has --version and
+/// the command `help`: `help graph info` is `graph info --help`. If stdout has a width, helps are
+/// wrapped to it (ViewOfOutput()).
 class CommandLine {
  public:
-  /// @param sentence  what the program does, for the help
+  /// @param sentence  describes the program in the help
   /// @param version  makes the text of --version
   CommandLine(const std::string& name,
               const std::string& sentence,
@@ -121,10 +123,10 @@ class CommandLine {
 
   Command program() { return {app_.get(), &chosen_}; }
 
-  /// Fills the targets of the arguments. To be called once, as main() is.
-  /// @return the help where no command is named, or only one with others below it
-  /// @throws InputError in one line: what is wrong (an unknown command or option with the choices),
-  ///   and whose --help tells more
+  /// Fills the targets of the arguments. To be called once per process, as main() is.
+  /// @return the help if the command line names no command, or only one with commands below it
+  /// @throws InputError in one line: the error (for an unknown command or option with the choices),
+  ///   and the command whose --help describes the arguments
   Request Parse(int argc, const char* const* argv);
 
  private:

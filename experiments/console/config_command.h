@@ -1,6 +1,6 @@
 #pragma once
 
-// What the commands have in common that do what a config file says: `run`, `sweep`, `generalize`.
+// Common parts of the commands that execute a config file: `run`, `sweep`, `generalize`.
 
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ struct ConfigOptions {
   std::string config;                 ///< name or path of the config
   std::string output;                 ///< -o; empty if none is given
   std::vector<std::string> settings;  ///< --set, "KEY=VALUE" each; see ApplySettings()
-  int jobs = -1;                      ///< --jobs; -1: what the config says; 0: one per core
+  int jobs = -1;                      ///< --jobs; -1: as the config says; 0: one per core
   bool resume = false;                ///< --resume
   bool force = false;                 ///< --force
   bool quiet = false;                 ///< --quiet
@@ -25,10 +25,10 @@ struct ConfigOptions {
   bool print_config = false;          ///< --print-config
 };
 
-/// The words of the help in which such commands differ.
+/// The words in the help that differ between these commands.
 struct ConfigCommand {
   const char* name;             ///< "run"
-  const char* sentence;         ///< what it does
+  const char* sentence;         ///< describes the command
   const char* kind;             ///< "a run config"
   const char* where;            ///< "a path, or a name in the configs folder"
   const char* setting;          ///< an example for --set: "budget.seconds=5"
@@ -41,11 +41,10 @@ struct ConfigCommand {
 };
 
 /// Adds a command with the options above and --help-config. Its action is `run`; with --help-config
-/// it prints every key of the config instead. One of the two, a config or --help-config, must be
-/// given.
+/// it prints every key of the config instead. A config or --help-config must be given.
 /// @param options   filled by the parser; must live as long as `run`
 /// @param describe  lists the keys of the config
-/// @return the command, to which options of its own can be added
+/// @return the command, to which further options can be added
 Command AddConfigCommand(Command program,
                          const ConfigCommand& words,
                          ConfigOptions& options,

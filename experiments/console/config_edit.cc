@@ -21,8 +21,8 @@ std::string LabelOfEntry(const ConfigNode& agent) {
   return "";
 }
 
-// The place of the agent whose label `path` begins with, the longest such label: those of agents in
-// Python have dots. @return -1: of none
+// Returns the place of the agent with whose label `path` begins. The longest such label counts,
+// since the labels of Python agents contain dots. @return -1 if there is none
 int FindLabel(const std::vector<std::string>& labels, std::string_view path) {
   int found = -1;
   for (int i = 0; i < std::ssize(labels); ++i) {
@@ -37,7 +37,7 @@ int FindLabel(const std::vector<std::string>& labels, std::string_view path) {
 }  // namespace
 
 std::string PathOfLabels(ConfigNode& root, std::string_view path, const std::string& where) {
-  std::string known, key;  // the path so far, its last part
+  std::string known, key;  // the path so far, and its last part
   ConfigNode node = root;
   const auto append = [&](std::string_view part) {
     known += (known.empty() ? "" : ".") + std::string(part);

@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-// "# TEXT", in several lines where stdout is narrower.
+// Returns "# TEXT", wrapped to the width of stdout.
 std::string CommentOf(const std::string& text) {
   constexpr int kMark = 2;  // "# "
   const int columns = ViewOfOutput().columns;
@@ -20,7 +20,7 @@ std::string CommentOf(const std::string& text) {
   return comment + "\n";
 }
 
-// Whether YAML text has to stand below its key.
+// Returns whether a YAML text has to be below its key.
 bool IsBlock(const std::string& text) {
   const ConfigNode value = ConfigNode::FromString(text, "default");
   return (value.IsMap() || value.IsSequence()) && text[0] != '{' && text[0] != '[';

@@ -8,16 +8,16 @@
 
 namespace emplace {
 
-/// What --help-config prints: every key of a config with its sentence and default, as YAML in which
-/// the keys of maps are written "map.key".
-/// Where stdout has a width, sentences are broken to fit.
-/// @param what  what has the keys, for the first line: "a run config"
+/// Returns the text of --help-config: every key of a config with its sentence and default, as YAML
+/// in which the keys of maps are written "map.key". If stdout has a width, sentences are wrapped to
+/// it.
+/// @param what  the kind of config, for the first line: "a run config"
 std::string FormatConfigHelp(const std::string& what, const std::vector<FieldHelp>& fields);
 
 /// Returns YAML with every key and its value, which reads back as the config.
 /// @param fields  DescribeFields() of the config
 std::string FormatConfig(const std::vector<FieldHelp>& fields);
-/// Puts a margin before each line of a text; the last one ends with a newline, too.
+/// Puts a margin before each line of a text; the last line also ends with a newline.
 std::string IndentLines(const std::string& text, std::size_t margin);
 
 }  // namespace emplace

@@ -25,7 +25,7 @@ std::string NamesOf(const ResultsReader& reader, const std::string& group) {
   return fmt::format("{}", fmt::join(reader.Children(group), ", "));
 }
 
-// "run quickstart of 2026-11-24T11:20:06Z: nmt on 8xv100_nvlink, 19 searches"
+// Returns "run quickstart of 2026-11-24T11:20:06Z: nmt on 8xv100_nvlink, 19 searches".
 std::string ContentOf(const fs::path& file) {
   try {
     const ResultsReader reader(file);

@@ -10,18 +10,18 @@ namespace emplace {
 
 /// Refuses to overwrite a file that is not empty. Devices and pipes are never refused.
 /// @param choices  the user's options, for the message: "--force overwrites it, -o names another
-/// file"
+///   file"
 /// @throws InputError naming the file, its content and the choices
 void RequireUnused(const std::filesystem::path& output, const std::string& choices);
 
-/// The part of a results file's name that says what --set has changed:
-/// ".graph=nmt.agents=heft,random". Of a path it has the file's name without extensions, of a key
-/// that is set twice the last value; keys that change no result (ChangesNoResult()) are left out.
-/// Longer ones end in a checksum.
+/// Returns the part of a results file's name that lists the changes by --set:
+/// ".graph=nmt.agents=heft,random". A path is shortened to the file's name without extensions; for
+/// a key that is set twice the last value counts; keys that change no result (ChangesNoResult())
+/// are left out. A long part ends in a checksum.
 /// @param settings  "KEY=VALUE" each
 std::string NamePart(const std::vector<std::string>& settings);
 
-/// Whether results are the same for all values of this key of a config: `jobs`, `threads`,
+/// Returns whether results are the same for all values of this key of a config: `jobs`, `threads`,
 /// `output`, `gpu`, `evaluator`.
 bool ChangesNoResult(const std::string& key);
 

@@ -12,7 +12,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-// The name of a file on the menu; empty if the file is not on it.
+// Returns the name of a file on the menu; empty if the file is not on it.
 std::string NameOf(const Menu& menu, const std::string& file) {
   const std::string prefix = menu.prefix;
   if (!file.starts_with(prefix)) return "";
@@ -24,7 +24,7 @@ std::string NameOf(const Menu& menu, const std::string& file) {
   return "";
 }
 
-// The file of a name; nothing if it is not on the menu.
+// Returns the file of a name; nothing if the name is not on the menu.
 std::optional<fs::path> FindOnMenu(const Menu& menu, const std::string& name) {
   if (name.empty() || name.find('\0') != std::string::npos || LooksLikePath(menu, name)) return {};
   const fs::path folder = ConfigsFolder() / menu.folder;
@@ -41,7 +41,7 @@ fs::path& PackagedConfigs() {
   return folder;
 }
 
-// Where the last sentence that is complete ends; 0 if none is.
+// Returns the end of the last complete sentence; 0 if there is none.
 size_t EndOfSentences(const std::string& text) {
   for (size_t end = text.size(); end > 0; --end) {
     if (std::string_view(".?!").find(text[end - 1]) == std::string_view::npos) continue;
@@ -210,7 +210,7 @@ std::string FirstComment(const fs::path& path) {
     if (text == std::string::npos) continue;
     line.erase(0, text);
     if (!sentence.empty()) {
-      // A part that begins with a capital or a bracket is a remark of its own.
+      // A part that begins with a capital or a bracket is a separate remark.
       if (std::islower(static_cast<unsigned char>(line[0])) == 0) break;
       sentence += " ";
     }

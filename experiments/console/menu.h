@@ -1,7 +1,7 @@
 #pragma once
 
-// Menus: the files of the folder configs/ that a command or a config may call by name instead of by
-// path. configs/README.md tells what is there.
+// Menus: the files of the folder configs/ that commands and configs may give by name instead of by
+// path. configs/README.md lists them.
 
 #include <filesystem>
 #include <optional>
@@ -12,45 +12,45 @@
 
 namespace emplace {
 
-/// The folder of the menus: $EMPLACE_CONFIGS if that is set, else ../share/emplace/configs from the
-/// folder of an installed program, else configs/ of the source tree that this program was built
-/// from, else ./configs.
+/// Returns the folder of the menus: $EMPLACE_CONFIGS if that is set, else ../share/emplace/configs
+/// relative to the folder of an installed program, else configs/ of the source tree from which this
+/// program was built, else ./configs.
 std::filesystem::path ConfigsFolder();
-/// From now on this folder takes the place of all but $EMPLACE_CONFIGS: for a package that brings
-/// the menus along.
+/// Sets the folder of the menus, for a package that contains them. Only $EMPLACE_CONFIGS has
+/// precedence.
 void SetConfigsFolder(const std::filesystem::path& folder);
 
-/// One kind of thing that can be called by name.
+/// One kind of file that can be given by name.
 struct Menu {
   const char* what;                     ///< in messages: "graph"
   const char* folder;                   ///< below ConfigsFolder()
-  const char* prefix;                   ///< of the files; it is no part of the names
-  std::vector<const char*> extensions;  ///< of the files, with the dot; no part of the names
+  const char* prefix;                   ///< of the files; not part of the names
+  std::vector<const char*> extensions;  ///< of the files, with the dot; not part of the names
 };
 const Menu& GraphMenu();        ///< graphs/NAME.json.gz or .json
 const Menu& ClusterMenu();      ///< clusters/NAME.yaml
 const Menu& CostsMenu();        ///< costs/NAME.json.gz or .json
 const Menu& RunMenu();          ///< NAME.yaml
-const Menu& ProblemMenu();      ///< problems/NAME.yaml, of which some are no run configs
+const Menu& ProblemMenu();      ///< problems/NAME.yaml; some are not run configs
 const Menu& SweepMenu();        ///< sweeps/NAME.yaml
 const Menu& PaperMenu();        ///< papers/NAME.yaml
 const Menu& LayoutMenu();       ///< layouts/NAME.yaml
 const Menu& FamilyMenu();       ///< families/NAME.yaml
 const Menu& ExpertRulesMenu();  ///< agents/expert_NAME.yaml
 
-/// Names on the menu, sorted. Empty if the folder does not exist.
+/// Returns the names on the menu, sorted. Empty if the folder does not exist.
 std::vector<std::string> MenuNames(const Menu& menu);
 
-/// Is `text` a path rather than a name: does it contain '/' or end with an extension of the menu?
+/// Returns whether `text` is a path, not a name: it contains '/' or ends with an extension of the
+/// menu.
 bool LooksLikePath(const Menu& menu, const std::string& text);
 
-/// A relative path is looked for in the current folder, then in `beside`. @return where it is; the
-/// path itself if it is nowhere
+/// Searches a relative path in the current folder, then in `beside`. @return the path found; the
+/// path itself if there is none
 std::filesystem::path LookBeside(const std::filesystem::path& path,
                                  const std::filesystem::path& beside);
 
-/// The file that `text` stands for: a path if it looks like one (LookBeside()), else a name on the
-/// menu.
+/// Returns the file of `text`: a path if it looks like one (LookBeside()), else a name on the menu.
 /// @param where  place of `text` in messages
 /// @throws InputError "`where`: unknown graph "x"; did you mean ..." for a name not on the menu
 std::filesystem::path ResolveMenu(const Menu& menu,
@@ -58,33 +58,34 @@ std::filesystem::path ResolveMenu(const Menu& menu,
                                   const std::string& where,
                                   const std::filesystem::path& beside = {});
 
-/// Names of the run configs in problems/, sorted.
-/// @throws InputError for a file there that is no YAML
+/// Returns the names of the run configs in problems/, sorted.
+/// @throws InputError for a file there that is not YAML
 std::vector<std::string> ProblemNames();
 
-/// The file of the run config that `text` stands for, as ResolveMenu(): a path, a name in the
-/// configs folder, or one of ProblemNames().
+/// Returns the file of the run config `text`, as ResolveMenu(): a path, a name in the configs
+/// folder, or one of ProblemNames().
 std::filesystem::path ResolveRun(const std::string& text, const std::string& where);
 
-/// Is it a config of `emplace sweep` (with one of the keys base, grid, overrides) rather than of
-/// one run?
+/// Returns whether this is a config of `emplace sweep` (with one of the keys base, grid,
+/// overrides), not of one run.
 bool IsSweepConfig(const ConfigNode& root);
 
-/// Names of all sweeps, those in sweeps/ and those in papers/, sorted.
-/// @throws InputError for a file in papers/ that is no YAML
+/// Returns the names of all sweeps, those in sweeps/ and those in papers/, sorted.
+/// @throws InputError for a file in papers/ that is not YAML
 std::vector<std::string> SweepNames();
 
-/// The file of the sweep of this name, in sweeps/, else in papers/; nothing if there is none.
-/// @throws InputError for a file in papers/ that is no YAML
+/// Returns the file of the sweep of this name, in sweeps/, else in papers/; nothing if there is
+/// none.
+/// @throws InputError for a file in papers/ that is not YAML
 std::optional<std::filesystem::path> FindSweep(const std::string& name);
 
-/// The file of the sweep that `text` stands for, as ResolveMenu(): a path, or a name in sweeps/,
-/// else in papers/.
+/// Returns the file of the sweep `text`, as ResolveMenu(): a path, or a name in sweeps/, else in
+/// papers/.
 std::filesystem::path ResolveSweep(const std::string& text, const std::string& where);
 
-/// The sentence that `emplace list` shows of a YAML file: its first line without the '#' if it is a
-/// comment, else nothing. Where a sentence has begun in the line and not ended there, it is left
-/// out if another one has ended before, else completed from the lines below.
+/// Returns the sentence that `emplace list` shows of a YAML file: its first line without the '#' if
+/// that is a comment, else nothing. A sentence that does not end in the first line is left out if
+/// another one ends before it; otherwise it is completed from the lines below.
 std::string FirstComment(const std::filesystem::path& path);
 
 }  // namespace emplace

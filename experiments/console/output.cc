@@ -25,7 +25,7 @@ struct Unit {
   const char* name;
 };
 
-// The largest unit that is not above `value`; the first one if all are.
+// Returns the largest unit that is not above `value`; the first one if all are.
 template <size_t n>
 const Unit& UnitFor(double value, const Unit (&units)[n]) {
   const Unit* chosen = &units[0];
@@ -35,7 +35,7 @@ const Unit& UnitFor(double value, const Unit (&units)[n]) {
   return *chosen;
 }
 
-// Four significant digits without an exponent: 1.234, 12.34, 123.4, 1234.
+// Returns four significant digits without an exponent: 1.234, 12.34, 123.4, 1234.
 std::string FourDigits(double value) {
   const int before = value < 10 ? 1 : value < 100 ? 2 : value < 1000 ? 3 : 4;
   return fmt::format("{:.{}f}", value, 4 - before);
@@ -45,9 +45,9 @@ size_t Width(std::string_view text) {
   return static_cast<size_t>(TextWidth(text));
 }
 
-constexpr int kUsualColumns = 80;  // of a terminal that does not know its width
+constexpr int kUsualColumns = 80;  // for a terminal that does not report its width
 
-// $COLUMNS; 0 if it is not set to a number > 0.
+// Returns $COLUMNS; 0 if it is not set to a number > 0.
 int ColumnsVariable() {
   const char* text = std::getenv("COLUMNS");
   int columns = 0;
@@ -55,10 +55,10 @@ int ColumnsVariable() {
   return std::max(columns, 0);
 }
 
-// One line without its end.
+// Wraps one line without its end.
 std::string WrapLine(std::string_view line, size_t columns, size_t indent) {
   std::string text;
-  size_t used = 0;  // of the present line
+  size_t used = 0;  // of the current line
   bool begins = true;
   while (!line.empty()) {
     // A word with the blanks before it.

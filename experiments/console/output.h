@@ -1,6 +1,6 @@
 #pragma once
 
-// What the program says: to stdout, to stderr, and numbers in words for people.
+// Output of the program: to stdout, to stderr, and numbers formatted for people.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace emplace {
 
-/// Writes to stdout. @throws RunError if it cannot be written (a full disk)
+/// Writes to stdout. @throws RunError if writing fails (a full disk)
 void Print(std::string_view text);
-/// Writes what Print() may have kept back.
-/// @throws RunError if it cannot be written
+/// Writes the text that Print() has buffered.
+/// @throws RunError if writing fails
 void FlushOutput();
-/// "emplace: warning: `message`" on stderr. A message is printed once, however often it is given:
-/// the runs of a sweep share graphs and costs.
+/// Prints "emplace: warning: `message`" on stderr. A message is printed once, however often it is
+/// given, since the runs of a sweep share graphs and costs.
 void PrintWarning(const std::string& message);
-/// From now on PrintWarning() says nothing: for a process that does what another one does, too.
+/// Disables PrintWarning(), for a process that repeats the work of another one.
 void SilenceWarnings();
 
-/// How stdout shows text.
+/// The format in which stdout shows text.
 struct TextView {
   int columns = 0;      ///< of a line; 0: no limit
   bool styled = false;  ///< whether it can show bold text
@@ -34,33 +34,34 @@ struct TextView {
 TextView ViewOfOutput();
 /// Returns the text in bold, for a view that is styled.
 std::string Bold(const std::string& text);
-/// Breaks lines that are wider than `columns` at blanks and indents their continuation. A word that
-/// is wider than a line stays whole. @param columns  0: no limit
+/// Wraps lines that are wider than `columns` at blanks and indents their continuation. A word that
+/// is wider than a line is not split. @param columns  0: no limit
 std::string WrapLines(std::string_view text, int columns, int indent);
 
-/// "41.3 ms"; four significant digits, the unit by size. @param time [ns]
+/// Returns "41.3 ms": four significant digits, the unit by size. @param time [ns]
 std::string FormatTime(Nanos time);
-/// "41.2 h", "12.5 min", "52.0 s": how long something took. @param seconds  [s]
+/// Returns a duration: "41.2 h", "12.5 min", "52.0 s". @param seconds  [s]
 std::string FormatDuration(double seconds);
-/// "1.20 GiB". @param bytes [B]
+/// Returns "1.20 GiB". @param bytes [B]
 std::string FormatBytes(std::int64_t bytes);
-/// "2.800 TFLOP". @param flops [FLOP]
+/// Returns "2.800 TFLOP". @param flops [FLOP]
 std::string FormatFlops(double flops);
 
-/// Columns padded to their widest cell: the first flush left, the others flush right, two blanks
-/// between.
+/// Returns a table whose columns are padded to their widest cell: the first is left-aligned, the
+/// others right-aligned, with two blanks between.
 /// @param rows  the header first; all of one length
 /// @param bold  index of a row to show in bold; -1: none
 std::string FormatColumns(const std::vector<std::vector<std::string>>& rows, int bold = -1);
-/// Returns the columns that a text of one line takes: its code points, not its bytes.
+/// Returns the number of columns of a text of one line: its code points, not its bytes.
 int TextWidth(std::string_view text);
 
-/// A table of Markdown with aligned columns.
-/// @param lines  the head first; all of one length, texts of Markdown
-/// @param num_left  so many columns are flush left, the others flush right
+/// Returns a Markdown table with aligned columns.
+/// @param lines  the head first; all of one length, texts in Markdown
+/// @param num_left  number of left-aligned columns; the others are right-aligned
 std::string MarkdownLines(const std::vector<std::vector<std::string>>& lines, size_t num_left);
 
-/// A field of CSV, quoted where it has to be; a ' is put before what a spreadsheet would compute.
+/// Returns a field of CSV, quoted if necessary; a ' is put before a text that a spreadsheet would
+/// take for a formula.
 std::string CsvField(const std::string& field);
 
 }  // namespace emplace

@@ -10,15 +10,17 @@ namespace emplace {
 namespace {
 
 using StopClock = std::chrono::steady_clock;
-// Long enough for a policy update on a graph of 80,000 ops: a search cut within a step begins anew.
+// Long enough for a policy update on a graph of 80,000 ops: a step that is interrupted has to be
+// repeated from its beginning.
 constexpr auto kGrace = std::chrono::seconds(10);
-// `timeout` and batch systems signal a process and then its whole group: that is one request.
+// `timeout` and batch systems signal a process and then its whole group, which counts as one
+// request.
 constexpr auto kOnce = std::chrono::milliseconds(500);
 
-std::atomic<StopClock::rep> stop_requested{0};  // when; 0: not yet
+std::atomic<StopClock::rep> stop_requested{0};  // time of the request; 0: none
 std::atomic<bool> repeats_ignored{false};
-std::atomic<StopClock::rep> stop_seen{0};  // when the first search noticed; 0: not yet
-// What the signals did before CatchSignals(), which one thread calls at a time.
+std::atomic<StopClock::rep> stop_seen{0};  // time at which a search first noticed; 0: not yet
+// The handlers before CatchSignals(), which only one thread may call at a time.
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 struct sigaction before[std::size(kSignals)];
 bool caught = false;

@@ -27,7 +27,7 @@ struct ExportOptions {
   std::vector<std::string> device_names;
 };
 
-// The placement to export, and the settings under which its file says it was simulated.
+// The placement to export, and the settings of its simulation according to its file.
 struct Found {
   EarlierRun run;
   Candidate best;
@@ -36,7 +36,7 @@ struct Found {
 
 struct Exported {
   std::string text, notes;
-  std::vector<DeviceIndex> device_of_op;  // as it runs where it is loaded
+  std::vector<DeviceIndex> device_of_op;  // where the ops run after the export is loaded
 };
 
 void RequireLabelsTogether(const Found& found, const std::string& where) {
@@ -89,7 +89,7 @@ Found ReadResults(const ExportOptions& options) {
   return found;
 }
 
-// TensorFlow knows nothing by the op names of another framework.
+// Refuses a graph of another framework, since TensorFlow does not know its op names.
 void RequireTensorFlow(const Graph& graph) {
   if (graph.source().empty()) return;  // made by hand or by other tools
   const auto source = nlohmann::json::parse(graph.source());
@@ -105,7 +105,8 @@ void RequireTensorFlow(const Graph& graph) {
                   name.starts_with("torch") ? "huggingface, json" : "json"));
 }
 
-// Two devices may get one name (PyTorch has one CPU), but then what runs is not what was simulated.
+// Warns if two devices have the same name (PyTorch has one CPU): the execution then differs from
+// the simulation.
 void WarnOfSharedNames(const std::vector<Json>& names, const Cluster& cluster) {
   std::map<Json, int> first;
   for (int d = 0; d < cluster.num_devices(); ++d) {
@@ -198,7 +199,7 @@ int ExportPlacement(const ExportOptions& options) {
   }
   const auto problem = MakeExactProblem(found.run, options.input);
   const auto simulator = MakeSimulator(problem, HowSimulated(found.run, *problem));
-  // Simulated before it is exported: a placement on devices where ops may not run is refused here.
+  // The simulation refuses a placement on devices where ops may not run, before it is exported.
   simulator->Evaluate(found.best.placement);
   const Exported exported = Export(options, found, *problem);
   const std::string report =

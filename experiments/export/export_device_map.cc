@@ -13,13 +13,13 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMostConflicts = 20;  // told one by one
+constexpr size_t kMostConflicts = 20;  // printed one by one
 
 double Percent(Nanos part, Nanos whole) {
   return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// The device for all `ops`, and how they were placed.
+// Returns the device for all `ops`, with their times as placed.
 ModuleConflict Decide(const Problem& problem,
                       const std::vector<DeviceIndex>& device_of_op,
                       const std::vector<int>& ops,
@@ -54,7 +54,7 @@ ModuleConflict Decide(const Problem& problem,
   return decision;
 }
 
-// The shortest path above `unit`, or itself, below which all units have its device.
+// Returns the shortest prefix path of `unit` below which all units have its device.
 std::string ShortestCover(size_t unit,
                           const std::vector<std::string>& names,
                           const std::vector<DeviceIndex>& devices) {
@@ -111,8 +111,8 @@ DeviceMap MapUnits(const Problem& problem,
   return map;
 }
 
-// Modules that were opened although an entry covers them, and which have an op that follows what is
-// elsewhere: entering them moves what it reads.
+// Returns the opened modules that an entry covers and one of whose own ops follows a unit on
+// another device: entering the module would move the inputs of that op.
 std::set<std::string> WronglyOpened(const Graph& graph, const DeviceMap& map) {
   std::set<std::string> modules;
   const std::vector<std::string> paths = ModulePaths(graph);

@@ -35,7 +35,7 @@ Json TorchName(const std::string& text) {
   return text;
 }
 
-// Null if the rule does not know the device.
+// Returns the name by rule; null if no rule matches the device.
 Json NameByRule(const std::string& device, NamingFramework framework) {
   std::smatch parts;
   if (!std::regex_match(device, parts, std::regex(R"((cpu|gpu):(\d{1,4}))"))) return nullptr;

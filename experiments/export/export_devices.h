@@ -1,12 +1,12 @@
 #pragma once
 
-// What other frameworks call the devices of a cluster.
+// The names of a cluster's devices in other frameworks.
 //
 //   cluster   TensorFlow                                        PyTorch
 //   cpu:N     /job:localhost/replica:0/task:0/device:CPU:N      "cpu"
 //   gpu:N     /job:localhost/replica:0/task:0/device:GPU:N      N
 //
-// A device of any other name has to be told.
+// For a device of any other name, --device-map must give the name.
 
 #include <map>
 #include <string>
@@ -20,15 +20,16 @@ namespace emplace {
 
 enum class NamingFramework : std::uint8_t { kTensorFlow, kTorch };
 
-/// Reads the texts of --device-map: "gpu:0=/device:GPU:2" tells that gpu:0 is called /device:GPU:2.
+/// Reads the texts of --device-map: "gpu:0=/device:GPU:2" means that gpu:0 is called /device:GPU:2.
 /// @return names by device of the cluster
-/// @throws InputError naming --device-map: no '=', an unknown device, one named twice, a name that
-///   is no device of the framework (PyTorch: a number, or cpu, cuda:1, mps, ...)
+/// @throws InputError naming --device-map for a text without '=', an unknown device, a device that
+///   is named twice, or a name that is not a device of the framework (PyTorch: a number, or cpu,
+///   cuda:1, mps, ...)
 std::map<std::string, std::string> ParseDeviceNames(const std::vector<std::string>& texts,
                                                     const Cluster& cluster,
                                                     NamingFramework framework);
 
-/// The names of the devices that are used. @param told  by --device-map
+/// Returns the names of the devices in use. @param told  names from --device-map
 /// @return [num_devices] text or integer; null for a device that `device_of_op` does not use
 /// @throws InputError for a used device without a name
 std::vector<Json> NameDevices(const Cluster& cluster,

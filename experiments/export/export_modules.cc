@@ -16,7 +16,7 @@ namespace emplace {
 namespace {
 
 using Sources = std::set<std::string>;
-const std::string kOutside;  // as a source; no child has this path
+const std::string kOutside;  // a source; no child has this path
 
 std::string TextAttribute(const Op& op, const char* key) {
   if (op.attributes.empty()) return "";
@@ -25,7 +25,7 @@ std::string TextAttribute(const Op& op, const char* key) {
   return found != attributes.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// "h", "h.0", "h.0.attn" of "h.0.attn".
+// Returns "h", "h.0", "h.0.attn" of "h.0.attn".
 std::vector<std::string> PathsTo(const std::string& module) {
   std::vector<std::string> paths;
   for (size_t end = 0; end < module.size();) {
@@ -75,8 +75,8 @@ class UnitFinder {
            graph_.tensor(outputs.front()).role != TensorRole::kOptimizerState;
   }
 
-  // Where the values an op of module `m` reads come from, seen from m: a child, m's own state ("m"
-  // itself) or outside. What m's own ops made counts as what they were made of.
+  // Finds the sources of the inputs of an op of module `m`, relative to m: a child, m's own state
+  // ("m" itself) or outside. The outputs of m's own ops have the sources of their inputs.
   void FindBlocks() {
     std::vector<Sources> sources(graph_.num_ops());
     for (const int v : graph_.topological_order()) {
@@ -99,7 +99,7 @@ class UnitFinder {
     }
   }
 
-  // Empty for an op outside of all units.
+  // Returns the name of the op's unit; empty for an op outside of all units.
   std::string UnitName(int op) const {
     for (const std::string& path : PathsTo(modules_[op])) {
       if (blocks_.contains(path) || !parents_.contains(path)) return path;
@@ -137,13 +137,13 @@ class UnitFinder {
       while (parent[unit] != unit) unit = parent[unit] = parent[parent[unit]];
       return unit;
     };
-    std::vector<std::pair<int, std::string>> joins;  // a unit of the group, the op
+    std::vector<std::pair<int, std::string>> joins;  // a unit of the group, and the op
     for (int v = 0; v < graph_.num_ops(); ++v) {
       if (!IsForward(v) || IsLoss(v) || found_.unit_of_op[v] == kNoUnit) continue;
       for (const int tensor : graph_.op(v).inputs) {
         const int from = graph_.tensor(tensor).producer;
         if (from < 0 || found_.unit_of_op[from] == kNoUnit) continue;
-        if (inside_[v] != kNoUnit && !IsState(from)) continue;  // what enters a module is moved
+        if (inside_[v] != kNoUnit && !IsState(from)) continue;  // inputs of a module are moved
         const int a = root(found_.unit_of_op[v]), b = root(found_.unit_of_op[from]);
         if (a == b) continue;
         parent[std::max(a, b)] = std::min(a, b);
@@ -166,7 +166,7 @@ class UnitFinder {
   std::set<std::string> parents_;     // modules with children, the root among them
   std::set<std::string> blocks_;
   std::unordered_map<std::string, int> unit_of_name_;
-  std::vector<int> inside_;  // [num_ops] unit, without those that follow
+  std::vector<int> inside_;  // [num_ops] unit of the ops inside it, without those that follow
   ModuleUnits found_;
 };
 

@@ -1,25 +1,28 @@
 #pragma once
 
-// Which modules of a PyTorch model can have a device of their own, and which ops go with them.
+// Finds the modules of a PyTorch model that can have a device of their own, and the ops that belong
+// to them.
 //
-// A `device_map` as Hugging Face's accelerate takes it gives devices to modules. Hooks move what
-// *enters* such a module; between two ops of one forward() nothing moves. So that a map runs as it
-// is, the modules with a device of their own, the *units*, are chosen from the root down:
+// A `device_map` of Hugging Face's accelerate gives devices to modules. Hooks move the inputs of
+// such a module; between two ops of one forward() nothing moves. So that the map works without
+// changes to the model, the modules with a device of their own, the *units*, are chosen from the
+// root down:
 //
 //   - a module without children in the graph is a unit;
-//   - so is a block: a module one of whose own ops joins what came from outside with what was made
-//     inside, as a residual block adds its input to its output (what accelerate's
-//     `no_split_module_classes` lists by hand);
-//   - of any other module the children are looked at; its own parameters and buffers are units
-//     under their own names. The root is never a unit.
+// - a block is a unit: a module in which one of its own ops joins an input with a result from
+//   inside, as a residual block adds its input to its output (accelerate's
+//   `no_split_module_classes` lists such modules by hand);
+// - any other module is opened: its children are examined, and its own parameters and buffers are
+//   units under their own names. The root is never a unit.
 //
-// An op outside of all units (own ops of the root and of modules that were opened, the loss)
-// *follows*: a backward op its forward op, any other the first of its inputs that has a unit, one
-// that reads nothing its first reader. Ops of the loss are those named "loss/..." without a module.
+// An op outside of all units (an own op of the root or of an opened module, or the loss) *follows*
+// another op: a backward op follows its forward op, any other op the first of its inputs that has a
+// unit, and an op without inputs its first reader. Ops of the loss are those named "loss/..."
+// without a module.
 //
-// Units that must share a device are *bound* together: those that an op outside of units joins
-// (`wte(x) + wpe(p)` in the root), and a unit that reads another's parameter (tied weights). The
-// loss binds nothing: a model's results are brought to one device.
+// Units that must share a device are *bound* together: the units that an op outside of units joins
+// (`wte(x) + wpe(p)` in the root), and a unit with the owner of a parameter that it reads (tied
+// weights). The loss binds no units: a model's results are moved to one device.
 
 #include <set>
 #include <string>
@@ -39,20 +42,21 @@ struct BoundUnits {
 
 struct ModuleUnits {
   std::vector<std::string> names;  ///< module path, or parameter name; in the order of the graph
-  std::vector<int> unit_of_op;     ///< [num_ops]; kNoUnit: nothing says where the op runs
-  std::vector<BoundUnits> groups;  ///< every unit once, by first unit
+  std::vector<int> unit_of_op;     ///< [num_ops]; kNoUnit: no rule gives the op a unit
+  std::vector<BoundUnits> groups;  ///< every unit in exactly one, ordered by first unit
 };
 
-/// Module paths are the ops' `attributes.module`, as `emplace import --from torch` writes them.
-/// @param blocks  modules that are not to be opened, whatever they join
+/// Finds the units. Module paths are the ops' `attributes.module`, as `emplace import --from torch`
+/// writes them.
+/// @param blocks  modules that must not be opened, in addition to those that the rules find
 /// @throws InputError for a graph without module paths
 ModuleUnits FindModuleUnits(const Graph& graph, const std::set<std::string>& blocks = {});
 
-/// The module of each op (`attributes.module`); "" for the root, and for an op without one.
+/// Returns the module of each op (`attributes.module`); "" for the root, and for an op without one.
 /// @return [num_ops]
 std::vector<std::string> ModulePaths(const Graph& graph);
 
-/// Is `path` that module or below it? All are below the root "".
+/// Returns whether `path` is that module or below it. All paths are below the root "".
 bool IsWithin(const std::string& path, const std::string& module);
 
 }  // namespace emplace

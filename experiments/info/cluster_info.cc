@@ -23,7 +23,7 @@ constexpr double kGiga = 1e9, kTera = 1e12;
 
 using DevicePair = std::pair<int, int>;  // from, to
 
-// "6", "15.8", "0.12": three digits.
+// Returns three digits: "6", "15.8", "0.12".
 std::string ThreeDigits(double value) {
   return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
@@ -36,7 +36,7 @@ std::string MemoryText(std::int64_t bytes) {
   return bytes == kUnlimitedMemory ? "no limit" : FormatBytes(bytes);
 }
 
-// The number that a name ends with; -1 without one.
+// Returns the number at the end of a name; -1 without one.
 int NumberAtEnd(const std::string& name) {
   const size_t last = name.find_last_not_of("0123456789");
   const size_t begin = last == std::string::npos ? 0 : last + 1;
@@ -45,7 +45,7 @@ int NumberAtEnd(const std::string& name) {
   return number;
 }
 
-// Devices of one kind, memory and number of slots, in runs.
+// Returns runs of devices that have the same kind, memory and number of slots.
 std::vector<std::vector<int>> EqualDevices(const Cluster& cluster) {
   std::map<std::tuple<int, std::int64_t, int>, size_t> found;
   std::vector<std::vector<int>> groups;
@@ -70,7 +70,8 @@ std::vector<std::vector<DevicePair>> PairsOfChannels(const Cluster& cluster) {
   return pairs;
 }
 
-// "cpu:0 <-> gpu:0-1", "among gpu:0-3", "gpu:2 -> gpu:0; ...": the pairs that a channel serves.
+// Returns the pairs that a channel serves: "cpu:0 <-> gpu:0-1", "among gpu:0-3", "gpu:2 -> gpu:0;
+// ...".
 std::string PairsText(const Cluster& cluster, const std::vector<DevicePair>& pairs) {
   constexpr size_t kMostParts = 3;
   if (pairs.empty()) return "no route";
@@ -93,7 +94,7 @@ std::string PairsText(const Cluster& cluster, const std::vector<DevicePair>& pai
   for (const auto& [to, from] : sources) {
     const auto back = sources.find(from);
     const bool both = back != sources.end() && back->second == to;
-    if (both && to < from) continue;  // the other way round was first
+    if (both && to < from) continue;  // the other direction was first
     parts.push_back(fmt::format("{} {} {}", names(from), both ? "<->" : "->", names(to)));
   }
   if (parts.size() > kMostParts) {
@@ -103,7 +104,7 @@ std::string PairsText(const Cluster& cluster, const std::vector<DevicePair>& pai
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// Figures beside bandwidth and latency.
+// Returns the figures of a channel besides bandwidth and latency.
 std::string ChannelNotes(const Channel& channel) {
   std::vector<std::string> notes;
   if (channel.setup > 0) notes.push_back("setup " + FormatTime(channel.setup));
@@ -115,7 +116,8 @@ std::string ChannelNotes(const Channel& channel) {
   return fmt::format("{}", fmt::join(notes, ", "));
 }
 
-// Channels of the same figures that serve one pair each share a line, the first of them named.
+// Returns the lines of the channels. Channels with the same figures that serve one pair each share
+// a line, which names the first of them.
 std::string ChannelLines(const Cluster& cluster, int columns) {
   constexpr size_t kMostAlone = 3;
   const std::vector<std::vector<DevicePair>> pairs = PairsOfChannels(cluster);
@@ -168,7 +170,7 @@ std::string DeviceLines(const Cluster& cluster) {
   return FormatColumns(rows);
 }
 
-// "k80: f32 2.8, f64 0.93 TFLOP/s; memory 240 GB/s; overhead 8.000 us".
+// Returns "k80: f32 2.8, f64 0.93 TFLOP/s; memory 240 GB/s; overhead 8.000 us".
 std::string KindLine(const DeviceKind& kind) {
   std::vector<std::string> peaks, parts;
   for (const auto& [dtype, rate] : kind.peak) {
@@ -186,7 +188,7 @@ std::string KindLine(const DeviceKind& kind) {
   return fmt::format("{}: {}\n", kind.name, fmt::join(parts, "; "));
 }
 
-// Devices that slow one another down.
+// Returns the sets of devices that slow one another down.
 std::string NeighborLines(const Cluster& cluster) {
   std::set<std::vector<int>> sets;
   for (int d = 0; d < cluster.num_devices(); ++d) {
@@ -203,7 +205,7 @@ std::string NeighborLines(const Cluster& cluster) {
   return text;
 }
 
-// The matrix for groups of devices of which the first stands for all.
+// Returns the matrix for groups of devices, each represented by its first device.
 std::vector<std::vector<std::string>> MatrixOf(const Cluster& cluster,
                                                const std::vector<std::vector<int>>& groups) {
   std::vector<std::vector<std::string>> rows = {{"from \\ to"}};
@@ -211,7 +213,7 @@ std::vector<std::vector<std::string>> MatrixOf(const Cluster& cluster,
   for (const std::vector<int>& from : groups) {
     std::vector<std::string> row = {ShortNames(cluster, from)};
     for (const std::vector<int>& to : groups) {
-      // Within a group the second device stands for the others.
+      // Within a group the second device represents the others.
       const int end = &from == &to ? (to.size() > 1 ? to[1] : -1) : to[0];
       const double rate = end < 0 ? 0 : RouteBandwidth(cluster, from[0], end);
       row.push_back(end < 0 ? "." : rate > 0 ? ThreeDigits(rate / kGiga) : "-");

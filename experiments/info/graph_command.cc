@@ -79,7 +79,7 @@ std::string ReplaceExtension(const std::string& graph, const std::string& extens
   return graph.substr(0, graph.rfind(".json")) + extension;
 }
 
-// Writes the graph under its name, and beside it the cluster and the known schedule.
+// Writes the graph to its path, and the cluster and the known schedule beside it.
 void WriteInstance(const Instance& instance, const std::string& path) {
   std::string optimum;
   std::vector<std::string> files{path, ReplaceExtension(path, ".cluster.yaml")};
@@ -126,8 +126,8 @@ Instance ReadMaxLoadFile(const GraphOptions& options) {
   return {.graph = *read.graph, .cluster = *read.cluster};
 }
 
-// The formats of instances that `convert` reads: the name, which is the extension of those that
-// have one of their own, and the reader.
+// The formats of instances that `convert` reads: the name, which is also the extension of those
+// files that have one, and the reader.
 struct InstanceFormat {
   const char* name;
   Instance (*read)(const GraphOptions&);
@@ -138,7 +138,7 @@ constexpr InstanceFormat kInstanceFormats[] = {
     {"max_load", ReadMaxLoadFile},
 };
 
-// The format of the input of `convert`; nullptr: a graph file.
+// Returns the format of the input of `convert`; nullptr for a graph file.
 const InstanceFormat* InputFormat(const GraphOptions& options) {
   std::vector<std::string> choices{"graph"};
   for (const InstanceFormat& format : kInstanceFormats) {
@@ -178,7 +178,8 @@ int Generate(const GraphOptions& options) {
   return 0;
 }
 
-// What an op weighs without a cluster: its roofline time on a device of 10 TFLOP/s and 1 TB/s [s].
+// Returns the weights of ops without a cluster: roofline times on a device of 10 TFLOP/s and 1 TB/s
+// [s].
 std::vector<double> NominalWeights(const Graph& graph) {
   std::vector<double> weight;
   for (const Op& op : graph.ops()) {
@@ -188,7 +189,7 @@ std::vector<double> NominalWeights(const Graph& graph) {
   return weight;
 }
 
-// The graph with a source that says that its ops stand for groups.
+// Returns the graph with a source that marks its ops as groups.
 Graph MarkContracted(const Graph& graph) {
   Json source = graph.source().empty() ? Json::object() : Json::parse(graph.source());
   source["contracted"] = true;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kKindsShown = 15;
 
-// Bytes of one element; 0 if the dtype is not known.
+// Returns the bytes of one element; 0 if the dtype is unknown.
 std::int64_t ElementBytes(const std::string& dtype) {
   static const std::map<std::string, std::int64_t> kBytes = {{"f64", 8},
                                                              {"i64", 8},
@@ -35,7 +35,8 @@ std::int64_t ElementBytes(const std::string& dtype) {
   return found == kBytes.end() ? 0 : found->second;
 }
 
-// By shape; a tensor without one (a scalar, or a shape left out) by its bytes.
+// Returns the number of elements, from the shape; without a shape (a scalar, or left out) from the
+// bytes.
 std::int64_t Elements(const Tensor& tensor) {
   if (!tensor.shape.empty()) {
     return std::accumulate(

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `emplace graph info` tells about a graph.
+// The output of `emplace graph info`.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// A graph in numbers.
+/// The statistics of a graph.
 struct GraphInfo {
   struct Kind {
     std::string kind;
@@ -20,9 +20,9 @@ struct GraphInfo {
   };
   std::array<std::int64_t, 3> ops_by_phase{};   ///< by Phase
   std::array<double, 3> flops_by_phase{};       ///< by Phase [FLOP]
-  std::array<std::int64_t, 7> bytes_by_role{};  ///< by TensorRole; aliases count nothing [B]
-  std::vector<Kind> kinds;                      ///< most ops first
-  std::int64_t dependencies = 0;                ///< pairs of ops of which one reads the other
+  std::array<std::int64_t, 7> bytes_by_role{};  ///< by TensorRole; aliases count as 0 [B]
+  std::vector<Kind> kinds;                      ///< the kind with most ops first
+  std::int64_t dependencies = 0;  ///< pairs of ops, one of which reads an output of the other
   std::int64_t parameter_tensors = 0;
   std::int64_t parameters = 0;  ///< elements of tensors of role parameter
   int groups = 0;               ///< after co-location by the graph's labels
@@ -31,9 +31,9 @@ struct GraphInfo {
 
 GraphInfo DescribeGraph(const Graph& graph);
 
-/// For people: a few lines of text.
+/// Returns a few lines of text for people.
 std::string FormatGraphInfo(const Graph& graph, const GraphInfo& info);
-/// For programs: the same numbers as one JSON object.
+/// Returns the same numbers as one JSON object for programs.
 std::string FormatGraphInfoJson(const Graph& graph, const GraphInfo& info);
 
 }  // namespace emplace

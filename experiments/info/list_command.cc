@@ -87,7 +87,7 @@ std::vector<Item> Graphs() {
 
 struct Shelf {
   const char* what;
-  const char* folder;  // of the configs; nullptr: none
+  const char* folder;  // below the configs folder; nullptr: none
   std::vector<Item> (*items)();
 };
 constexpr Shelf kShelves[] = {{"agents", nullptr, Agents},
@@ -109,7 +109,7 @@ const Shelf& FindShelf(const std::string& what) {
   ThrowUnknown("list", "menu", what, names);
 }
 
-// An agent's sentence and its settings with their defaults.
+// Returns an agent's sentence and its settings with their defaults.
 std::string AgentPage(const std::string& name) {
   const AgentEntry& entry = AllAgents().Find(name, "list agents");
   std::string text = fmt::format("{}: {}\n", entry.name, entry.sentence);
@@ -126,7 +126,7 @@ std::string AgentPage(const std::string& name) {
   return text;
 }
 
-// {"name": "sentence", ...}, one per line
+// Returns {"name": "sentence", ...}, one per line.
 std::string FormatItemsJson(const std::vector<Item>& items) {
   std::string text = "{";
   for (const Item& item : items) {
@@ -136,7 +136,8 @@ std::string FormatItemsJson(const std::vector<Item>& items) {
   return text + (items.empty() ? "}\n" : "\n}\n");
 }
 
-// Where the sentences begin, unless that leaves them less than half of the line.
+// Returns the column at which the sentences begin, unless less than half of the line would be left
+// for them.
 int FittingIndent(int indent, int columns) {
   return 2 * indent <= columns ? indent : 2;
 }

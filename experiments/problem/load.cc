@@ -21,8 +21,8 @@
 namespace emplace {
 namespace {
 
-// Does the file define every kind that it names? Then the folder of device kinds need not be read,
-// which takes longer than a small simulation.
+// Returns whether the file defines every kind that it names. The folder of device kinds then need
+// not be read, which takes longer than a small simulation.
 bool NamesOnlyOwnKinds(const ConfigNode& cluster) {
   if (!cluster.IsMap() || !cluster.Has("device_kinds") || !cluster.Has("devices")) return false;
   const ConfigNode kinds = cluster.At("device_kinds"), devices = cluster.At("devices");
@@ -41,7 +41,7 @@ std::map<std::string, DeviceKind> KindsOfConfigs() {
                                                         : std::map<std::string, DeviceKind>();
 }
 
-// Warnings of a graph, which are all printed before it is refused.
+// Prints the warnings of a graph, all of them before the graph is refused.
 class GraphWarnings {
  public:
   explicit GraphWarnings(std::string where) : where_(std::move(where)) {}

@@ -9,12 +9,12 @@
 
 namespace emplace {
 
-/// Its name: "step_time", "period".
+/// Returns the name: "step_time", "period".
 std::string_view ToString(Objective objective);
 
-/// The objective of a name.
-/// @param where  stands at the beginning of the message: a file with line and column, or an option
-/// @throws InputError naming `where` and the choices if there is none of this name
+/// Returns the objective of a name.
+/// @param where  begins the message: a file with line and column, or an option
+/// @throws InputError naming `where` and the choices if no objective has this name
 Objective ParseObjective(const std::string& text, const std::string& where);
 
 }  // namespace emplace

@@ -1,8 +1,8 @@
 #pragma once
 
-// Coarsening passes as a run config or `emplace graph coarsen` lists them. Each merges groups of
-// ops that are placed together; framework/graph/coarsen.h tells how. The list begins with single
-// ops.
+// Coarsening passes, as a run config or `emplace graph coarsen` lists them. Each pass merges groups
+// of ops that are placed together; framework/graph/coarsen.h defines the passes. The first pass
+// starts from single ops.
 //
 //   coarsen:
 //     - colocate                            the graph's own labels; always first, listed or not
@@ -25,9 +25,9 @@ namespace emplace {
 /// One entry of the list: a pass with its setting.
 struct Pass {
   std::string name;      ///< one of the above
-  double max_share = 1;  ///< single_consumer: a merged group's largest share of the graph's cost
-  int depth = 1;         ///< scope: how many leading scopes must agree
-  int groups = 128;      ///< cheapest, heavy_edge: stop at this many
+  double max_share = 1;  ///< single_consumer: largest share of the graph's cost in a merged group
+  int depth = 1;         ///< scope: number of leading scopes that must agree
+  int groups = 128;      ///< cheapest, heavy_edge: final number of groups
 
   void Visit(FieldVisitor& v);
 };
@@ -38,7 +38,7 @@ std::vector<Pass> ParsePasses(const ConfigNode& list);
 /// @throws InputError as ParsePasses()
 Pass ParsePass(const ConfigNode& node);
 
-/// The list as YAML in one line, which ParsePasses() reads.
+/// Returns the list as YAML in one line, which ParsePasses() reads.
 std::string FormatPasses(const std::vector<Pass>& passes);
 
 /// Applies the passes one after another; `colocate` comes first, listed or not.

@@ -16,24 +16,24 @@ namespace emplace {
 enum class Priority : std::uint8_t {
   kId,          ///< the default order
   kUpwardRank,  ///< by upward rank
-  kGiven,       ///< that of a placement file
-  kSearched,    ///< begins by upward rank; searches may set another, and it is part of the result
+  kGiven,       ///< the order of a placement file
+  kSearched,    ///< begins by upward rank; searches may replace it, and it is part of the result
 };
 
-/// Its name: "id", "upward_rank", "given", "searched".
+/// Returns the name: "id", "upward_rank", "given", "searched".
 std::string_view ToString(Priority priority);
 
-/// "id (least id first), upward_rank (...), given (...) or searched (...)": for help texts.
+/// Returns "id (least id first), upward_rank (...), given (...) or searched (...)" for help texts.
 std::string PriorityHelp();
 
-/// The priority of a name.
-/// @param where  stands at the beginning of the message: a file with line and column, or an option
-/// @throws InputError naming `where` and the choices if there is none of this name; if it is not
+/// Returns the priority of a name.
+/// @param where  begins the message: a file with line and column, or an option
+/// @throws InputError naming `where` and the choices if no priority has this name; if it is not
 ///   `id` and the semantics has no issue order
 Priority ParsePriority(std::string_view text, std::string_view where, Semantics semantics);
 
-/// The options with the issue order that a priority gives for a problem; in a semantics without
-/// issue order unchanged.
+/// Returns the options with the issue order of a priority for a problem; unchanged in a semantics
+/// without issue order.
 /// @param given  [num_ops] op ids: the order for Priority::kGiven
 SimulatorOptions WithPriority(SimulatorOptions options,
                               Priority priority,

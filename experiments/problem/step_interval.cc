@@ -9,7 +9,8 @@
 namespace emplace {
 namespace {
 
-// Step time in these semantics; 0: not told (framework/cost/FORMAT.md).
+// Returns the step time in these semantics; 0 if the file does not give it
+// (framework/cost/FORMAT.md).
 double SimulatedTime(const HeldOutStep& step, Semantics semantics) {
   const bool has_neighbors = step.stream_ns > 0;
   switch (semantics) {
@@ -54,7 +55,7 @@ StepInterval FindInterval(const CostTable* table, const std::string& graph, Sema
   if (found.interval.is_bounded() || own.size() == all.size()) return found;
   StepInterval of_all =
       MakeInterval(all, own.empty() ? "of other graphs" : "of this and other graphs");
-  of_all.resolved = found.resolved;  // graphs are off by different shares
+  of_all.resolved = found.resolved;  // the errors of graphs differ
   return of_all;
 }
 

@@ -49,7 +49,7 @@ std::string DescribeGpus(const std::vector<GpuInfo>& gpus) {
   return text;
 }
 
-// For results: what is known of the GPUs without opening one.
+// Returns the GPUs for results, as far as they are known without opening one.
 std::string GpuNames() {
   const std::optional<GpuList> known = KnownGpus();
   if (known && !known->gpus.empty()) return DescribeGpus(known->gpus);
@@ -59,7 +59,7 @@ std::string GpuNames() {
   return fmt::to_string(fmt::join(files.gpus, "; "));
 }
 
-// --version works even if a GPU cannot be opened.
+// Returns the GPUs for --version, which also works if a GPU cannot be opened.
 std::string UsableGpus() {
   try {
     const GpuList list = QueryGpus();

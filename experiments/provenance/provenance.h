@@ -1,6 +1,6 @@
 #pragma once
 
-// Where results come from.
+// The origin of results.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-/// Which code ran where and when: stored beside every result.
+/// The code, machine and time of a result; stored beside every result.
 struct Provenance {
   std::string version, commit;
   std::string host;  ///< host name
@@ -21,14 +21,15 @@ struct Provenance {
   void Visit(RecordVisitor& v);
 };
 
-/// Of this process, now. GPUs are those that the driver's files name: CUDA is not loaded for it.
+/// Collects the provenance of this process, now. The GPUs are read from the driver's files, so that
+/// CUDA is not loaded.
 Provenance CollectProvenance();
 
-/// The current time as Provenance::date has it.
+/// Returns the current time in the format of Provenance::date.
 std::string UtcNow();
 
-/// The text of --version: version, commit, and the GPUs that this program can use, or why it can
-/// use none. To find that out it loads CUDA.
+/// Returns the text of --version: version, commit, and the GPUs that this program can use, or the
+/// reason why it can use none. Loads CUDA to find them.
 std::string VersionText();
 
 }  // namespace emplace
